@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package chart holds the nouns of a chart: its metadata, its files, its
+// dependencies and the tree that subcharts form.
+//
+// In come the files of one chart, already read by somebody else (package
+// archive); out comes a [Chart]. The package does no input or output, resolves
+// no values and renders nothing.
+package chart
+
+import (
+	"path"
+	"sort"
+	"strings"
+)
+
+// API versions of Chart.yaml.
+const (
+	APIVersionV1 = "v1"
+	APIVersionV2 = "v2"
+)
+
+// Names of the files that mean something to a chart.
+const (
+	FileMetadata         = "Chart.yaml"
+	FileLock             = "Chart.lock"
+	FileValues           = "values.yaml"
+	FileSchema           = "values.schema.json"
+	FileSchemaYAML       = "values.schema.yaml"
+	FileRequirements     = "requirements.yaml"
+	FileRequirementsLock = "requirements.lock"
+	FileIgnore           = ".helmignore"
+	FileNotes            = "NOTES.txt"
+
+	DirTemplates = "templates"
+	DirCharts    = "charts"
+	DirCRDs      = "crds"
+	DirLibrary   = "library"
+	DirExt       = "ext"
+)
+
+// File is one file of a chart. Name is its path from the chart's top folder,
+// with forward slashes on every platform.
+type File struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// Chart is one chart and, through [Chart.Dependencies], the tree below it.
+// It is built once by [Assemble] and then read; nothing in this package
+// changes a Chart that it did not create. A Chart is safe for concurrent
+// reading.
+type Chart struct {
+	// Metadata is Chart.yaml; never nil in an assembled chart.
+	Metadata *Metadata
+	// Lock is Chart.lock or requirements.lock, nil where there is none.
+	Lock *Lock
+	// Templates are the files below templates/, in the order of their names.
+	Templates []*File
+	// Values are the parsed defaults of values.yaml; never nil in an assembled chart.
+	Values map[string]any
+	// Schema is values.schema.json, nil where there is none.
+	Schema []byte
+	// Files are all files that are none of the above: README, LICENSE, crds/,
+	// ext/ and whatever else the author put in.
+	Files []*File
+	// Raw are all files of this chart as they were read, without its subcharts'.
+	Raw []*File
+
+	parent       *Chart
+	dependencies []*Chart
+}
+
+// Name is the chart's name, "" where the metadata is missing.
+func (c *Chart) Name() string {
+	if c.Metadata == nil {
+		return ""
+	}
+	return c.Metadata.Name
+}
+
+// Version is the chart's version.
+func (c *Chart) Version() string {
+	if c.Metadata == nil {
+		return ""
+	}
+	return c.Metadata.Version
+}
+
+// AppVersion is the version of the software that the chart carries.
+func (c *Chart) AppVersion() string {
+	if c.Metadata == nil {
+		return ""
+	}
+	return c.Metadata.AppVersion
+}
+
+// IsLibrary tells whether the chart calls itself a library (type: library).
+func (c *Chart) IsLibrary() bool {
+	return c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary)
+}
+
+// IsRoot tells whether no other chart holds this one.
+func (c *Chart) IsRoot() bool { return c.parent == nil }
+
+// Parent is the chart that holds this one, nil for a root.
+func (c *Chart) Parent() *Chart { return c.parent }
+
+// Root is the topmost chart of the tree.
+func (c *Chart) Root() *Chart {
+	for c.parent != nil {
+		c = c.parent
+	}
+	return c
+}
+
+// Dependencies are the charts directly below this one. The slice must not be
+// changed; see [Chart.SetDependencies].
+func (c *Chart) Dependencies() []*Chart { return c.dependencies }
+
+// SetDependencies replaces the charts below c and makes c their parent.
+func (c *Chart) SetDependencies(charts ...*Chart) {
+	c.dependencies = charts
+	for _, d := range charts {
+		d.parent = c
+	}
+}
+
+// FullPath is the chart's place in its tree as templates' names begin with it:
+// "parent/charts/child" for a subchart, the plain name for a root.
+func (c *Chart) FullPath() string {
+	if c.parent == nil {
+		return c.Name()
+	}
+	return c.parent.FullPath() + "/charts/" + c.Name()
+}
+
+// ChartPath is the chart's place as values see it: "parent.child".
+func (c *Chart) ChartPath() string {
+	if c.parent == nil {
+		return c.Name()
+	}
+	return c.parent.ChartPath() + "." + c.Name()
+}
+
+// Walk calls fn for c and every chart below it, parents first.
+func (c *Chart) Walk(fn func(*Chart)) {
+	fn(c)
+	for _, d := range c.dependencies {
+		d.Walk(fn)
+	}
+}
+
+// File returns the raw file of that name, nil where the chart has none.
+func (c *Chart) File(name string) *File {
+	for _, f := range c.Raw {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// CRD is one file of crds/, with the chart it comes from.
+type CRD struct {
+	// Name is the file's path from the chart's top, e.g. "crds/cron.yaml".
+	Name string
+	// Source is the path from the root chart, as "# Source:" comments show it.
+	Source string
+	Data   []byte
+}
+
+// CRDs are the files of crds/ of c and of all charts below it, c's own first,
+// each chart's by name.
+func (c *Chart) CRDs() []CRD {
+	var out []CRD
+	for _, f := range c.Files {
+		if strings.HasPrefix(f.Name, DirCRDs+"/") && isManifestName(f.Name) {
+			out = append(out, CRD{Name: f.Name, Source: path.Join(c.FullPath(), f.Name), Data: f.Data})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	for _, d := range c.dependencies {
+		out = append(out, d.CRDs()...)
+	}
+	return out
+}
+
+func isManifestName(name string) bool {
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
+
+// Shallow returns a copy of c that shares its files, values and metadata
+// structs but not the slices and the place in the tree: it has no parent and
+// no dependencies. Who resolves dependencies works on such copies, so that a
+// loaded chart is never changed.
+func (c *Chart) Shallow() *Chart {
+	d := *c
+	d.parent, d.dependencies = nil, nil
+	return &d
+}

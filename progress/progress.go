@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress is the one-way channel from the core to whoever watches: a
+// function that is told what has just happened. It cannot fail, cannot change
+// anything and never blocks for long; drawing is somebody else's work
+// (internal/ui).
+package progress
+
+// Kind says what an [Event] reports.
+type Kind string
+
+// The kinds of events.
+const (
+	Step     Kind = "step"     // an operation entered a new phase; Text names it
+	Created  Kind = "created"  // Object was created
+	Deleted  Kind = "deleted"  // Object was deleted
+	Kept     Kind = "kept"     // Object was left alone on purpose; Text says why
+	Waiting  Kind = "waiting"  // Object is awaited; Text says for what
+	Ready    Kind = "ready"    // Object is ready
+	HookRun  Kind = "hook"     // a hook started; Object is its resource
+	Warning  Kind = "warning"  // something the user should know; Text says it
+	Download Kind = "download" // Done of Total bytes of Text have arrived
+)
+
+// Event is one report. Fields that do not apply are zero.
+type Event struct {
+	Kind   Kind
+	Object string // "Deployment/web", with the namespace where it matters
+	Text   string
+	Done   int64
+	Total  int64 // 0 where it is not known
+}
+
+// Func receives events. It may be called from several goroutines at once. A
+// nil Func is valid and reports nothing through [Func.Send].
+type Func func(Event)
+
+// Send hands e to f, or does nothing where f is nil.
+func (f Func) Send(e Event) {
+	if f != nil {
+		f(e)
+	}
+}

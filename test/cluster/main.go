@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	_ "go.etcd.io/etcd/server/v3/embed"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	_ "sigs.k8s.io/kwok/pkg/kwok/cmd"
+)
+
+func main() {}
