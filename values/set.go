@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package values
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Mode is the flag that an expression was given with.
+type Mode int
+
+const (
+	Set        Mode = iota // --set: true, false, null and whole numbers are typed, all else is text
+	SetString              // --set-string: everything is text
+	SetJSON                // --set-json: values are JSON, or the expression is one JSON object
+	SetFile                // --set-file: values are paths of files, read as text
+	SetLiteral             // --set-literal: one path, everything behind its '=' is text
+)
+
+// String is the flag's name, with its dashes.
+func (m Mode) String() string {
+	switch m {
+	case SetString:
+		return "--set-string"
+	case SetJSON:
+		return "--set-json"
+	case SetFile:
+		return "--set-file"
+	case SetLiteral:
+		return "--set-literal"
+	}
+	return "--set"
+}
+
+// Limits of an expression, against those that would take all memory or the
+// whole stack.
+const (
+	MaxIndex   = 65536 // the highest index of a list
+	MaxNesting = 30    // how many names and indexes a path may hold
+)
+
+// SetError tells that an expression of a --set flag cannot be understood or
+// applied.
+type SetError struct {
+	Mode    Mode
+	Expr    string
+	Problem string
+	Err     error // the cause, nil where Problem says it all
+}
+
+func (e *SetError) Error() string {
+	return fmt.Sprintf("%s %q: %s", e.Mode, clip(e.Expr), e.Problem)
+}
+
+func (e *SetError) Unwrap() error { return e.Err }
+
+// Apply puts one expression of a --set flag into dst, which it changes, lists
+// and tables within dst included. read is asked for the files that --set-file
+// names; other modes do not use it. After an error, of type [*SetError], dst
+// may hold a part of the expression.
+func Apply(dst map[string]any, mode Mode, expr string, read func(path string) ([]byte, error)) error {
+	p := &setParser{in: expr, mode: mode, read: read}
+	err := p.run(dst)
+	var known *SetError
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &SetError{Mode: mode, Expr: expr, Problem: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// setParser walks one expression from left to right and writes as it goes.
+type setParser struct {
+	in   string
+	pos  int
+	mode Mode
+	read func(path string) ([]byte, error)
+}
+
+// run reads the whole expression: assignments between commas, or one of the
+// forms that are not.
+func (p *setParser) run(dst map[string]any) error {
+	switch p.mode {
+	case SetJSON:
+		if strings.HasPrefix(strings.TrimSpace(p.in), "{") {
+			return p.object(dst)
+		}
+	}
+	for p.pos < len(p.in) {
+		if err := p.table(dst, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// object merges an expression that is one JSON object.
+func (p *setParser) object(dst map[string]any) error {
+	var obj map[string]any
+	if err := json.Unmarshal([]byte(p.in), &obj); err != nil {
+		return fmt.Errorf("is not JSON: %w", err)
+	}
+	mergeInto(dst, obj)
+	return nil
+}
+
+// mergeInto merges over into dst in place.
+func mergeInto(dst, over map[string]any) {
+	for k, v := range over {
+		if table, ok := v.(map[string]any); ok {
+			if under, ok := dst[k].(map[string]any); ok {
+				mergeInto(under, table)
+				continue
+			}
+		}
+		dst[k] = v
+	}
+}
+
+// table reads "name=value", "name.…" or "name[…" and writes it into dst.
+func (p *setParser) table(dst map[string]any, depth int) error {
+	if depth > MaxNesting {
+		return fmt.Errorf("nests deeper than %d levels", MaxNesting)
+	}
+	name, stop := p.word(".[=,")
+	switch stop {
+	case '=':
+		v, err := p.value()
+		if err != nil {
+			return err
+		}
+		dst[name] = v
+		return nil
+	case '.':
+		inner, ok := dst[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+		}
+		if p.pos == len(p.in) {
+			return fmt.Errorf("%q ends with a dot, must name a key and a value (key=value)", p.in)
+		}
+		err := p.table(inner, depth+1)
+		if err == nil {
+			dst[name] = inner
+		}
+		return err
+	case '[':
+		i, err := p.index()
+		if err != nil {
+			return err
+		}
+		list, _ := dst[name].([]any)
+		list, err = p.item(list, i, depth+1)
+		if err == nil {
+			dst[name] = list
+		}
+		return err
+	}
+	if name == "" {
+		return errors.New("a key is missing")
+	}
+	return fmt.Errorf("the key %q has no value (key=value)", name)
+}
+
+// item reads what follows an index and writes it into the list.
+func (p *setParser) item(list []any, i, depth int) ([]any, error) {
+	if depth > MaxNesting {
+		return nil, fmt.Errorf("nests deeper than %d levels", MaxNesting)
+	}
+	junk, stop := p.word(".[=")
+	if junk != "" {
+		return nil, fmt.Errorf("%q follows an index, only '=', '.' or '[' may", junk)
+	}
+	for len(list) <= i {
+		list = append(list, nil)
+	}
+	switch stop {
+	case '=':
+		v, err := p.value()
+		if err != nil {
+			return nil, err
+		}
+		list[i] = v
+	case '.':
+		inner, ok := list[i].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+		}
+		if err := p.table(inner, depth+1); err != nil {
+			return nil, err
+		}
+		list[i] = inner
+	case '[':
+		j, err := p.index()
+		if err != nil {
+			return nil, err
+		}
+		inner, _ := list[i].([]any)
+		if inner, err = p.item(inner, j, depth+1); err != nil {
+			return nil, err
+		}
+		list[i] = inner
+	default:
+		return nil, errors.New("an index has no value behind it")
+	}
+	return list, nil
+}
+
+// index reads the number of an index and its closing bracket.
+func (p *setParser) index() (int, error) {
+	text, stop := p.word("]")
+	if stop != ']' {
+		return 0, fmt.Errorf("the index [%s is not closed with ']'", text)
+	}
+	i, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("the index [%s] is not a whole number", text)
+	case i < 0:
+		return 0, fmt.Errorf("the index [%s] is negative", text)
+	case i > MaxIndex:
+		return 0, fmt.Errorf("the index [%s] is higher than %d", text, MaxIndex)
+	}
+	return i, nil
+}
+
+// value reads what stands behind '=', up to the comma that ends it.
+func (p *setParser) value() (any, error) {
+	if p.mode == SetJSON {
+		return p.jsonValue()
+	}
+	if strings.HasPrefix(p.in[p.pos:], "{") {
+		p.pos++
+		return p.list()
+	}
+	text, _ := p.word(",")
+	return p.typed(text)
+}
+
+// list reads the values of "{a,b}".
+func (p *setParser) list() (any, error) {
+	out := []any{}
+	for {
+		text, stop := p.word(",}")
+		if stop == 0 {
+			return nil, errors.New("a list is not closed with '}'")
+		}
+		if !(stop == '}' && text == "") {
+			v, err := p.typed(text)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		if stop == '}' {
+			break
+		}
+	}
+	if rest, stop := p.word(","); rest != "" || stop == 0 && p.pos < len(p.in) {
+		return nil, fmt.Errorf("%q follows a list, only a comma may", rest)
+	}
+	return out, nil
+}
+
+// jsonValue reads one JSON value and the comma behind it.
+func (p *setParser) jsonValue() (any, error) {
+	dec := json.NewDecoder(strings.NewReader(p.in[p.pos:]))
+	var v any
+	if err := dec.Decode(&v); err == io.EOF {
+		return nil, errors.New("a value is missing, null is the JSON for none")
+	} else if err != nil {
+		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	}
+	p.pos += int(dec.InputOffset())
+	if rest, _ := p.word(","); strings.TrimSpace(rest) != "" {
+		return nil, fmt.Errorf("%q follows a JSON value, only a comma may", rest)
+	}
+	return v, nil
+}
+
+// typed turns the text of a value into what the mode makes of it.
+func (p *setParser) typed(text string) (any, error) {
+	switch p.mode {
+	case SetFile:
+		data, err := p.read(text)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", text, err)
+		}
+		return string(data), nil
+	case Set:
+		switch {
+		case strings.EqualFold(text, "true"):
+			return true, nil
+		case strings.EqualFold(text, "false"):
+			return false, nil
+		case strings.EqualFold(text, "null"):
+			return nil, nil
+		case text == "0":
+			return int64(0), nil
+		case strings.HasPrefix(text, "0"):
+			return text, nil
+		}
+		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return i, nil
+		}
+	}
+	return text, nil
+}
+
+// word reads up to one of the stops, which it consumes and returns; 0 is the
+// end of the expression. A backslash takes the meaning from what follows it.
+func (p *setParser) word(stops string) (string, byte) {
+	var b strings.Builder
+	for p.pos < len(p.in) {
+		c := p.in[p.pos]
+		p.pos++
+		switch {
+		case c == '\\' && p.pos < len(p.in):
+			b.WriteByte(p.in[p.pos])
+			p.pos++
+		case strings.IndexByte(stops, c) >= 0:
+			return b.String(), c
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), 0
+}
