@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"strconv"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// parseDocument checks one document and reads its head. Its errors are
+// *problem.
+func parseDocument(source, raw string) (*Object, error) {
+	o := &Object{Source: source, Raw: raw}
+	v, ok := quickDecode(raw, true)
+	if !ok {
+		if err := yaml.Unmarshal([]byte(raw), &v); err != nil {
+			return nil, yamlProblem(err)
+		}
+		var err error
+		if v, err = plainValue(v); err != nil {
+			return nil, &problem{text: err.Error()}
+		}
+	}
+	return o, o.readHead(v)
+}
+
+func (o *Object) readHead(v any) error {
+	var m map[string]any
+	switch v := v.(type) {
+	case nil:
+		o.Empty = true
+		return nil
+	case map[string]any:
+		m = v
+	default:
+		return &problem{line: 1, text: fmt.Sprintf("a document must be a map with apiVersion and kind, this one is %s", describe(v))}
+	}
+	var err error
+	if o.APIVersion, err = headString(m, "apiVersion", "apiVersion"); err != nil {
+		return err
+	}
+	if o.Kind, err = headString(m, "kind", "kind"); err != nil {
+		return err
+	}
+	var meta map[string]any
+	switch v := m["metadata"].(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		meta = v
+	default:
+		return &problem{text: "metadata must be a map, this one is " + describe(v)}
+	}
+	if o.Name, err = headString(meta, "name", "metadata.name"); err != nil {
+		return err
+	}
+	o.Namespace, _ = headString(meta, "namespace", "metadata.namespace")
+	if o.Annotations, err = stringMap(meta, "annotations"); err != nil {
+		return err
+	}
+	// Labels of a wrong shape are the API server's to refuse, as with Helm.
+	o.Labels, _ = stringMap(meta, "labels")
+	return nil
+}
+
+func headString(m map[string]any, key, path string) (string, error) {
+	s, ok := scalarText(m[key])
+	if !ok {
+		return "", &problem{text: fmt.Sprintf("%s must be a string, this one is %s", path, describe(m[key]))}
+	}
+	return s, nil
+}
+
+func stringMap(meta map[string]any, key string) (map[string]string, error) {
+	switch v := meta[key].(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		out := make(map[string]string, len(v))
+		for k, e := range v {
+			s, ok := scalarText(e)
+			if !ok {
+				return nil, &problem{text: fmt.Sprintf("metadata.%s: %q must be a string, this one is %s", key, k, describe(e))}
+			}
+			out[k] = s
+		}
+		return out, nil
+	default:
+		return nil, &problem{text: fmt.Sprintf("metadata.%s must be a map, this one is %s", key, describe(v))}
+	}
+}
+
+// scalarText is a scalar as text: Helm, too, takes a number or a bool where a
+// head should hold a string.
+func scalarText(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case uint64:
+		return strconv.FormatUint(v, 10), true
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 32), true
+	}
+	return "", false
+}
+
+func describe(v any) string {
+	switch v.(type) {
+	case nil:
+		return "empty"
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "a list"
+	case string:
+		return "text"
+	case bool:
+		return "a bool"
+	}
+	return "a number"
+}
+
+// decodeMap decodes a whole document.
+func decodeMap(source, raw string) (map[string]any, error) {
+	v, ok := quickDecode(raw, false)
+	if !ok {
+		if err := yaml.Unmarshal([]byte(raw), &v); err != nil {
+			return nil, located(yamlProblem(err), source, raw, 1)
+		}
+		var err error
+		if v, err = plainValue(v); err != nil {
+			return nil, located(err, source, raw, 1)
+		}
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return v, nil
+	}
+	return nil, located(&problem{line: 1, text: "a document must be a map, this one is " + describe(v)}, source, raw, 1)
+}
+
+// plainValue turns what the YAML parser gives into JSON's types, with int64
+// for whole numbers. Keys that are no strings become their text.
+func plainValue(v any) (any, error) {
+	switch v := v.(type) {
+	case map[any]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			key, err := keyText(k)
+			if err != nil {
+				return nil, err
+			}
+			if m[key], err = plainValue(e); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case []any:
+		for i, e := range v {
+			p, err := plainValue(e)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = p
+		}
+		return v, nil
+	case int:
+		return int64(v), nil
+	case uint64:
+		return float64(v), nil
+	}
+	return v, nil
+}
+
+func keyText(k any) (string, error) {
+	switch k := k.(type) {
+	case string:
+		return k, nil
+	case int:
+		return strconv.Itoa(k), nil
+	case int64:
+		return strconv.FormatInt(k, 10), nil
+	case uint64:
+		return strconv.FormatUint(k, 10), nil
+	case bool:
+		return strconv.FormatBool(k), nil
+	case float64:
+		return strconv.FormatFloat(k, 'g', -1, 32), nil
+	}
+	return "", fmt.Errorf("a map's key must be text, this one is %v", k)
+}

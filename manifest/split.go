@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import "strings"
+
+// span is one document's place in its stream.
+type span struct{ start, end int }
+
+// Split cuts a YAML stream into its documents, as Helm does: a separator is
+// "---" at the start of a line, whatever follows it on that line, and takes
+// the white space behind it with it. Documents of white space alone are left
+// out. The stream's own leading and trailing white space does not count.
+func Split(text string) []string {
+	spans := split(text)
+	docs := make([]string, len(spans))
+	for i, s := range spans {
+		docs[i] = text[s.start:s.end]
+	}
+	return docs
+}
+
+func split(text string) []span {
+	end := len(strings.TrimRight(text, whiteSpace))
+	start := skipWhite(text, 0, end)
+	var out []span
+	add := func(from, to int) {
+		if from < to && strings.Trim(text[from:to], whiteSpace) != "" {
+			out = append(out, span{from, to})
+		}
+	}
+	for at := start; at < end; {
+		if strings.HasPrefix(text[at:end], "---") {
+			add(start, at)
+			start = skipWhite(text, at+3, end)
+			at = start
+			// A separator's white space may end in the middle of a line
+			// ("--- # comment"): the next separator needs a line of its own.
+			if start < end && text[start-1] == '\n' {
+				continue
+			}
+		}
+		nl := strings.IndexByte(text[at:end], '\n')
+		if nl < 0 {
+			break
+		}
+		at += nl + 1
+	}
+	add(start, end)
+	return out
+}
+
+const whiteSpace = " \t\r\n\f\v"
+
+func skipWhite(text string, at, end int) int {
+	for at < end && strings.IndexByte(whiteSpace, text[at]) >= 0 {
+		at++
+	}
+	return at
+}

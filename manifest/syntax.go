@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// SyntaxError tells that a template rendered something that is no YAML, or no
+// YAML that could be an object.
+type SyntaxError struct {
+	// Source is the template that rendered it.
+	Source string
+	// Line is the line of the rendered text, from 1; 0 where it is not known.
+	Line int
+	// Problem says what is wrong, without the line.
+	Problem string
+	// Excerpt are the lines around Line, numbered, with a mark on the line.
+	Excerpt string
+}
+
+func (e *SyntaxError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s rendered invalid YAML", e.Source)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, " (line %d of its output)", e.Line)
+	}
+	b.WriteString(": ")
+	b.WriteString(e.Problem)
+	if e.Excerpt != "" {
+		b.WriteByte('\n')
+		b.WriteString(e.Excerpt)
+	}
+	return b.String()
+}
+
+// problem is an error inside one document; line counts from the document's
+// first line, 0 where it is not known.
+type problem struct {
+	line int
+	text string
+}
+
+func (p *problem) Error() string { return p.text }
+
+// located turns an error of a document that begins at line first of text into
+// a SyntaxError.
+func located(err error, source, text string, first int) error {
+	e := &SyntaxError{Source: source, Problem: err.Error()}
+	var p *problem
+	if errors.As(err, &p) && p.line > 0 {
+		e.Line = first + p.line - 1
+		e.Excerpt = excerpt(text, e.Line)
+	}
+	return e
+}
+
+// excerpt shows line and two lines before and after it.
+func excerpt(text string, line int) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if line > len(lines) {
+		line = len(lines)
+	}
+	from, to := max(1, line-2), min(len(lines), line+2)
+	for to > line && strings.TrimSpace(lines[to-1]) == "" {
+		to--
+	}
+	width := len(strconv.Itoa(to))
+	var b strings.Builder
+	for n := from; n <= to; n++ {
+		mark := "  "
+		if n == line {
+			mark = "> "
+		}
+		fmt.Fprintf(&b, "%s%*d | %s\n", mark, width, n, visible(lines[n-1]))
+		if n == line {
+			indent := len(lines[n-1]) - len(strings.TrimLeft(lines[n-1], " \t"))
+			fmt.Fprintf(&b, "  %*s | %s^\n", width, "", strings.Repeat(" ", indent))
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// visible makes control characters visible and cuts very long lines.
+func visible(s string) string {
+	const most = 160
+	var b strings.Builder
+	for i, r := range s {
+		if i >= most {
+			b.WriteString("…")
+			break
+		}
+		switch {
+		case r == '\t':
+			b.WriteString("→")
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// yamlProblem takes the line out of the parser's message.
+func yamlProblem(err error) error {
+	msg := strings.TrimPrefix(err.Error(), "yaml: ")
+	rest, ok := strings.CutPrefix(msg, "line ")
+	if !ok {
+		return &problem{line: 1, text: msg}
+	}
+	num, what, ok := strings.Cut(rest, ": ")
+	n, convErr := strconv.Atoi(num)
+	if !ok || convErr != nil {
+		return &problem{text: msg}
+	}
+	return &problem{line: n, text: what}
+}
