@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// MarshalJSON writes the record as Helm 4 does: its keys in its order, zero
+// times left out. Keys that were read and are not known follow at the end.
+func (r *Release) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	if err := r.write(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func (r *Release) write(w io.Writer) error {
+	o := object{w: w}
+	o.value("name", r.Name)
+	o.value("info", &r.Info)
+	if text, err := r.chart.text(); err != nil {
+		return fmt.Errorf("write chart of release %s: %w", r.Name, err)
+	} else if text != nil {
+		o.raw("chart", text)
+	}
+	if len(r.Config) > 0 {
+		o.value("config", r.Config)
+	}
+	o.text("manifest", r.Manifest)
+	if len(r.Hooks) > 0 {
+		o.value("hooks", r.Hooks)
+	}
+	if r.Revision != 0 {
+		o.value("version", r.Revision)
+	}
+	o.text("namespace", r.Namespace)
+	o.text("apply_method", r.ApplyMethod)
+	return o.close(r.extra)
+}
+
+// UnmarshalJSON reads a record of Helm 3 or Helm 4. The text is copied once;
+// the chart in it is not decoded before [Release.Chart] asks.
+func (r *Release) UnmarshalJSON(data []byte) error { return r.read(bytes.Clone(data)) }
+
+// read is UnmarshalJSON for a text that belongs to r from now on.
+func (r *Release) read(data []byte) error {
+	*r = Release{}
+	return members(data, func(key string, value json.RawMessage) error {
+		switch key {
+		case "name":
+			return json.Unmarshal(value, &r.Name)
+		case "info":
+			return json.Unmarshal(value, &r.Info)
+		case "chart":
+			if !isNull(value) {
+				r.chart = record{raw: value}
+			}
+			return nil
+		case "config":
+			return json.Unmarshal(value, &r.Config)
+		case "manifest":
+			return json.Unmarshal(value, &r.Manifest)
+		case "hooks":
+			return json.Unmarshal(value, &r.Hooks)
+		case "version":
+			return json.Unmarshal(value, &r.Revision)
+		case "namespace":
+			return json.Unmarshal(value, &r.Namespace)
+		case "apply_method":
+			return json.Unmarshal(value, &r.ApplyMethod)
+		}
+		r.extra = append(r.extra, member{key, value})
+		return nil
+	})
+}
+
+// MarshalJSON writes the info object of a record.
+func (i *Info) MarshalJSON() ([]byte, error) {
+	return marshal(func(o *object) error {
+		o.time("first_deployed", i.FirstDeployed)
+		o.time("last_deployed", i.LastDeployed)
+		o.time("deleted", i.Deleted)
+		o.text("description", i.Description)
+		o.text("status", string(i.Status))
+		o.text("notes", i.Notes)
+		return o.close(i.extra)
+	})
+}
+
+// UnmarshalJSON reads the info object of a record.
+func (i *Info) UnmarshalJSON(data []byte) error {
+	*i = Info{}
+	if isNull(data) {
+		return nil
+	}
+	return members(bytes.Clone(data), func(key string, value json.RawMessage) error {
+		switch key {
+		case "first_deployed":
+			return readTime(value, &i.FirstDeployed)
+		case "last_deployed":
+			return readTime(value, &i.LastDeployed)
+		case "deleted":
+			return readTime(value, &i.Deleted)
+		case "description":
+			return json.Unmarshal(value, &i.Description)
+		case "status":
+			return json.Unmarshal(value, &i.Status)
+		case "notes":
+			return json.Unmarshal(value, &i.Notes)
+		}
+		i.extra = append(i.extra, member{key, value})
+		return nil
+	})
+}
+
+// MarshalJSON writes one hook of a record.
+func (h *Hook) MarshalJSON() ([]byte, error) {
+	return marshal(func(o *object) error {
+		o.text("name", h.Name)
+		o.text("kind", h.Kind)
+		o.text("path", h.Path)
+		o.text("manifest", h.Manifest)
+		if len(h.Events) > 0 {
+			o.value("events", h.Events)
+		}
+		o.value("last_run", &h.LastRun)
+		if h.Weight != 0 {
+			o.value("weight", h.Weight)
+		}
+		if len(h.DeletePolicies) > 0 {
+			o.value("delete_policies", h.DeletePolicies)
+		}
+		if len(h.OutputLogPolicies) > 0 {
+			o.value("output_log_policies", h.OutputLogPolicies)
+		}
+		return o.close(h.extra)
+	})
+}
+
+// UnmarshalJSON reads one hook of a record.
+func (h *Hook) UnmarshalJSON(data []byte) error {
+	*h = Hook{}
+	return members(bytes.Clone(data), func(key string, value json.RawMessage) error {
+		switch key {
+		case "name":
+			return json.Unmarshal(value, &h.Name)
+		case "kind":
+			return json.Unmarshal(value, &h.Kind)
+		case "path":
+			return json.Unmarshal(value, &h.Path)
+		case "manifest":
+			return json.Unmarshal(value, &h.Manifest)
+		case "events":
+			return json.Unmarshal(value, &h.Events)
+		case "last_run":
+			return json.Unmarshal(value, &h.LastRun)
+		case "weight":
+			return json.Unmarshal(value, &h.Weight)
+		case "delete_policies":
+			return json.Unmarshal(value, &h.DeletePolicies)
+		case "output_log_policies":
+			return json.Unmarshal(value, &h.OutputLogPolicies)
+		}
+		h.extra = append(h.extra, member{key, value})
+		return nil
+	})
+}
+
+// MarshalJSON writes the last run of a hook.
+func (r *Run) MarshalJSON() ([]byte, error) {
+	return marshal(func(o *object) error {
+		o.time("started_at", r.StartedAt)
+		o.time("completed_at", r.CompletedAt)
+		o.value("phase", r.Phase)
+		return o.close(r.extra)
+	})
+}
+
+// UnmarshalJSON reads the last run of a hook.
+func (r *Run) UnmarshalJSON(data []byte) error {
+	*r = Run{}
+	if isNull(data) {
+		return nil
+	}
+	return members(bytes.Clone(data), func(key string, value json.RawMessage) error {
+		switch key {
+		case "started_at":
+			return readTime(value, &r.StartedAt)
+		case "completed_at":
+			return readTime(value, &r.CompletedAt)
+		case "phase":
+			return json.Unmarshal(value, &r.Phase)
+		}
+		r.extra = append(r.extra, member{key, value})
+		return nil
+	})
+}
+
+// readTime accepts the ways in which a record says "never": "" (Helm 3), null,
+// and Go's zero time.
+func readTime(value json.RawMessage, t *time.Time) error {
+	if isNull(value) || string(value) == `""` {
+		*t = time.Time{}
+		return nil
+	}
+	return json.Unmarshal(value, t)
+}
+
+func isNull(value []byte) bool { return string(bytes.TrimSpace(value)) == "null" }
+
+func marshal(fill func(*object) error) ([]byte, error) {
+	var b bytes.Buffer
+	if err := fill(&object{w: &b}); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// object writes the members of one JSON object, in the order they come, and
+// remembers the first error.
+type object struct {
+	w    io.Writer
+	some bool
+	err  error
+}
+
+func (o *object) raw(key string, text []byte) {
+	if o.err != nil {
+		return
+	}
+	lead := byte('{')
+	if o.some {
+		lead = ','
+	}
+	name, err := json.Marshal(key)
+	if err != nil {
+		o.err = err
+		return
+	}
+	o.some = true
+	for _, part := range [][]byte{{lead}, name, {':'}, text} {
+		if _, err := o.w.Write(part); err != nil {
+			o.err = err
+			return
+		}
+	}
+}
+
+func (o *object) value(key string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	o.raw(key, text)
+}
+
+// text leaves an empty string out.
+func (o *object) text(key, s string) {
+	if s != "" {
+		o.value(key, s)
+	}
+}
+
+// time leaves the zero time out.
+func (o *object) time(key string, t time.Time) {
+	if !t.IsZero() {
+		o.value(key, t)
+	}
+}
+
+func (o *object) close(extra []member) error {
+	for _, m := range extra {
+		o.raw(m.key, m.value)
+	}
+	if o.err != nil {
+		return o.err
+	}
+	end := "}"
+	if !o.some {
+		end = "{}"
+	}
+	_, err := io.WriteString(o.w, end)
+	return err
+}

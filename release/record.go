@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// record is the chart of a release: its text as it was read, or the chart
+// itself, or both.
+type record struct {
+	raw   json.RawMessage
+	chart *chart.Chart
+}
+
+// chartJSON is the "chart" key. Subcharts are not part of it.
+type chartJSON struct {
+	Metadata  *chart.Metadata `json:"metadata"`
+	Lock      *chart.Lock     `json:"lock"`
+	Templates []*chart.File   `json:"templates"`
+	Values    map[string]any  `json:"values"`
+	Schema    []byte          `json:"schema"`
+	Files     []*chart.File   `json:"files"`
+}
+
+func (c *record) text() ([]byte, error) {
+	if c.raw != nil || c.chart == nil {
+		return c.raw, nil
+	}
+	return json.Marshal(chartJSON{
+		Metadata:  c.chart.Metadata,
+		Lock:      c.chart.Lock,
+		Templates: c.chart.Templates,
+		Values:    c.chart.Values,
+		Schema:    c.chart.Schema,
+		Files:     c.chart.Files,
+	})
+}
+
+// SetChart makes c the chart of the record; nil takes the chart out. The
+// caller must not change c before the record is encoded.
+func (r *Release) SetChart(c *chart.Chart) { r.chart = record{chart: c} }
+
+// Chart returns the chart of the record, decoding it on the first call. A
+// decoded chart has no subcharts and no Raw files, because records do not keep
+// them. It is nil where the record has no chart.
+func (r *Release) Chart() (*chart.Chart, error) {
+	if r.chart.chart != nil || r.chart.raw == nil {
+		return r.chart.chart, nil
+	}
+	var j chartJSON
+	if err := json.Unmarshal(r.chart.raw, &j); err != nil {
+		return nil, fmt.Errorf("read chart of release %s: %w", r.Name, err)
+	}
+	r.chart.chart = &chart.Chart{
+		Metadata:  j.Metadata,
+		Lock:      j.Lock,
+		Templates: dropNil(j.Templates),
+		Values:    j.Values,
+		Schema:    j.Schema,
+		Files:     dropNil(j.Files),
+	}
+	if r.chart.chart.Values == nil {
+		r.chart.chart.Values = map[string]any{}
+	}
+	return r.chart.chart, nil
+}
+
+// Metadata returns the metadata of the record's chart without decoding the
+// rest of the chart; nil where the record has none.
+func (r *Release) Metadata() (*chart.Metadata, error) {
+	if r.chart.chart != nil {
+		return r.chart.chart.Metadata, nil
+	}
+	var meta *chart.Metadata
+	if r.chart.raw == nil {
+		return nil, nil
+	}
+	err := members(r.chart.raw, func(key string, value json.RawMessage) error {
+		if key != "metadata" {
+			return nil
+		}
+		return json.Unmarshal(value, &meta)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read chart of release %s: %w", r.Name, err)
+	}
+	return meta, nil
+}
+
+func dropNil(files []*chart.File) []*chart.File {
+	out := files[:0]
+	for _, f := range files {
+		if f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}

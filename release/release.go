@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package release holds the record of a release: what was installed, with
+// which values, from which chart, and what became of it.
+//
+// In comes the text that Helm keeps in a cluster (base64 of gzip of JSON), out
+// comes a [Release], and the reverse. Records of Helm 3 and Helm 4 are read,
+// keys that this version does not know survive a change, and what is written
+// Helm reads. The chart inside a record stays as text until somebody asks for
+// it. The package knows nothing of clusters; package store keeps the records.
+package release
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Status is where a release stands in its life.
+type Status string
+
+// The statuses that a record may carry.
+const (
+	Unknown         Status = "unknown"
+	Deployed        Status = "deployed"
+	Uninstalled     Status = "uninstalled"
+	Superseded      Status = "superseded"
+	Failed          Status = "failed"
+	Uninstalling    Status = "uninstalling"
+	PendingInstall  Status = "pending-install"
+	PendingUpgrade  Status = "pending-upgrade"
+	PendingRollback Status = "pending-rollback"
+)
+
+// Statuses are all statuses, in the order that the constants stand in.
+func Statuses() []Status {
+	return []Status{Unknown, Deployed, Uninstalled, Superseded, Failed,
+		Uninstalling, PendingInstall, PendingUpgrade, PendingRollback}
+}
+
+// Pending tells whether an operation says of itself that it is under way.
+func (s Status) Pending() bool {
+	return s == PendingInstall || s == PendingUpgrade || s == PendingRollback
+}
+
+// How the objects of a release were written ([Release.ApplyMethod]).
+const (
+	ApplyServerSide = "ssa" // server-side apply
+	ApplyClientSide = "csa" // create, and three-way merge on upgrade
+)
+
+// Release is one revision of a release. The zero value is an empty record.
+// A Release may be read by several goroutines, with the exception of the first
+// call to [Release.Chart] and [Release.Metadata] on a decoded record.
+type Release struct {
+	Name      string
+	Namespace string
+	// Revision counts from 1; the record's key is "version".
+	Revision int
+	Info     Info
+	// Config are the user's values, without the chart's defaults; nil for none.
+	Config map[string]any
+	// Manifest is the rendered text without hooks.
+	Manifest string
+	Hooks    []*Hook
+	// ApplyMethod is ApplyServerSide, ApplyClientSide or "", which is what
+	// Helm 3 writes and means client side.
+	ApplyMethod string
+	// Labels are the user's labels. They stand on the Secret beside the
+	// record's own and never inside the JSON.
+	Labels map[string]string
+
+	chart record
+	extra []member
+}
+
+// New returns a release of chart c, which may be nil.
+func New(name, namespace string, revision int, c *chart.Chart) *Release {
+	r := &Release{Name: name, Namespace: namespace, Revision: revision}
+	r.SetChart(c)
+	return r
+}
+
+// Clone returns a copy that may be changed without changing r, with the
+// exception of the chart, of Config and of the hooks, which are shared.
+func (r *Release) Clone() *Release {
+	c := *r
+	c.Labels = maps.Clone(r.Labels)
+	c.Hooks = slices.Clone(r.Hooks)
+	return &c
+}
+
+// Info is what became of a release.
+type Info struct {
+	FirstDeployed time.Time
+	LastDeployed  time.Time
+	// Deleted is when the release was uninstalled, zero for never.
+	Deleted     time.Time
+	Description string
+	Status      Status
+	// Notes are the rendered NOTES.txt.
+	Notes string
+
+	extra []member
+}
+
+// Hook is one resource that runs at points of a release's life, as a record
+// keeps it.
+type Hook struct {
+	Name     string
+	Kind     string
+	Path     string // the template it comes from
+	Manifest string
+	Events   []HookEvent
+	// LastRun is when and how the hook ran last; the zero value is never.
+	LastRun           Run
+	Weight            int
+	DeletePolicies    []DeletePolicy
+	OutputLogPolicies []OutputLogPolicy
+
+	extra []member
+}
+
+// HookEvent is a point in a release's life at which hooks run.
+type HookEvent string
+
+// The events that hooks may name.
+const (
+	PreInstall   HookEvent = "pre-install"
+	PostInstall  HookEvent = "post-install"
+	PreDelete    HookEvent = "pre-delete"
+	PostDelete   HookEvent = "post-delete"
+	PreUpgrade   HookEvent = "pre-upgrade"
+	PostUpgrade  HookEvent = "post-upgrade"
+	PreRollback  HookEvent = "pre-rollback"
+	PostRollback HookEvent = "post-rollback"
+	Test         HookEvent = "test"
+)
+
+// DeletePolicy says when a hook's resource is deleted.
+type DeletePolicy string
+
+// The delete policies.
+const (
+	BeforeHookCreation DeletePolicy = "before-hook-creation"
+	HookSucceeded      DeletePolicy = "hook-succeeded"
+	HookFailed         DeletePolicy = "hook-failed"
+)
+
+// OutputLogPolicy says when a hook's log is shown.
+type OutputLogPolicy string
+
+// The output-log policies. They are spelled like the delete policies.
+const (
+	LogOnSucceeded OutputLogPolicy = "hook-succeeded"
+	LogOnFailed    OutputLogPolicy = "hook-failed"
+)
+
+// Phase is how a run of a hook went.
+type Phase string
+
+// The phases.
+const (
+	PhaseUnknown   Phase = "Unknown"
+	PhaseRunning   Phase = "Running"
+	PhaseSucceeded Phase = "Succeeded"
+	PhaseFailed    Phase = "Failed"
+)
+
+// Run is one run of a hook.
+type Run struct {
+	StartedAt   time.Time
+	CompletedAt time.Time
+	Phase       Phase
+
+	extra []member
+}
+
+// On tells whether the hook runs at event e.
+func (h *Hook) On(e HookEvent) bool { return slices.Contains(h.Events, e) }
+
+// Deletes tells whether the hook has the delete policy p. A hook without
+// policies has BeforeHookCreation.
+func (h *Hook) Deletes(p DeletePolicy) bool {
+	if len(h.DeletePolicies) == 0 {
+		return p == BeforeHookCreation
+	}
+	return slices.Contains(h.DeletePolicies, p)
+}
+
+// Logs tells whether the hook's log is to be shown under p.
+func (h *Hook) Logs(p OutputLogPolicy) bool { return slices.Contains(h.OutputLogPolicies, p) }
+
+// member is a key with its text, kept as it was read.
+type member struct {
+	key   string
+	value json.RawMessage
+}
