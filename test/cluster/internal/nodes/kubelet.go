@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// serveKubelet answers the API server's requests for logs, which is all that it
+// plays of a kubelet's own interface, until ctx ends.
+func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
+		pod, err := c.CoreV1().Pods(r.PathValue("namespace")).Get(r.Context(), r.PathValue("pod"), metav1.GetOptions{})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		query := r.URL.Query()
+		_, _ = io.WriteString(w, tail(containerLog(pod, r.PathValue("container")), query.Get("tailLines")))
+		if follow, _ := strconv.ParseBool(query.Get("follow")); follow {
+			_ = http.NewResponseController(w).Flush()
+			waitForEnd(r.Context(), c, pod)
+		}
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Println("kubelet ended:", err)
+		}
+	}()
+	return nil
+}
+
+// containerLog is what the pod says that its container wrote, or two lines that
+// tell containers and their ends apart.
+func containerLog(pod *corev1.Pod, container string) string {
+	for _, note := range []string{"logs." + container, "logs"} {
+		if text, ok := pod.Annotations[prefix+note]; ok {
+			if !strings.HasSuffix(text, "\n") {
+				text += "\n"
+			}
+			return text
+		}
+	}
+	text := fmt.Sprintf("container %s started\n", container)
+	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		if c.Name != container {
+			continue
+		}
+		for _, state := range []corev1.ContainerState{c.State, c.LastTerminationState} {
+			if end := state.Terminated; end != nil {
+				return text + fmt.Sprintf("container %s exited with code %d\n", container, end.ExitCode)
+			}
+		}
+	}
+	return text
+}
+
+// tail keeps the last lines of a text; without a number it keeps all.
+func tail(text, lines string) string {
+	n, err := strconv.Atoi(lines)
+	if err != nil || n < 0 {
+		return text
+	}
+	all := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	if len(all) <= n {
+		return text
+	}
+	if n == 0 {
+		return ""
+	}
+	return strings.Join(all[len(all)-n:], "") + "\n"
+}
+
+// waitForEnd returns when the pod has run its course or is gone.
+func waitForEnd(ctx context.Context, c kubernetes.Interface, pod *corev1.Pod) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+		now, err := c.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		if err != nil || now.UID != pod.UID || now.Status.Phase == corev1.PodSucceeded || now.Status.Phase == corev1.PodFailed {
+			return
+		}
+	}
+}
