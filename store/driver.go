@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Key names one record: one revision of one release.
+type Key struct {
+	Namespace string
+	Name      string
+	Revision  int
+}
+
+func (k Key) String() string { return fmt.Sprintf("%s revision %d", k.Name, k.Revision) }
+
+// Record is one revision as a driver keeps it.
+type Record struct {
+	Key
+	Status release.Status
+	// Labels are the user's labels.
+	Labels map[string]string
+	// Summary is what lists show; nil where only Data tells, which is so for
+	// records that Helm wrote.
+	Summary *release.Summary
+	// Data is the encoded release; nil in what [Driver.List] returns.
+	Data []byte
+}
+
+// Query says which records a driver lists. The zero value lists all.
+type Query struct {
+	Name   string         // "" for the releases of every name
+	Status release.Status // "" for every status
+}
+
+// Driver keeps records in one place: a cluster's Secrets, a database. A driver
+// is bound to a namespace, or to all of them for listing ("").
+//
+// Create fails with [ErrExists] where the key is taken, and of several
+// concurrent creations of one key exactly one succeeds. Update, Read and Delete
+// fail with [ErrNotFound] where it is free. List returns the records of the
+// driver's namespace without their Data, in any order. Drivers are safe for
+// concurrent use. The suite in storetest is the contract.
+type Driver interface {
+	Create(ctx context.Context, r Record) error
+	Update(ctx context.Context, r Record) error
+	Read(ctx context.Context, k Key) (Record, error)
+	List(ctx context.Context, q Query) ([]Record, error)
+	Delete(ctx context.Context, k Key) error
+}
+
+// Sentinels for errors.Is; the errors that carry data wrap them.
+var (
+	ErrNotFound = errors.New("release: not found")
+	ErrExists   = errors.New("release: already exists")
+)
+
+// NotFoundError tells which release or revision is missing. Revision is 0
+// where the release has no revision at all.
+type NotFoundError struct{ Key }
+
+func (e *NotFoundError) Error() string {
+	switch {
+	case e.Revision != 0 && e.Namespace != "":
+		return fmt.Sprintf("release %q has no revision %d in namespace %q", e.Name, e.Revision, e.Namespace)
+	case e.Revision != 0:
+		return fmt.Sprintf("release %q has no revision %d", e.Name, e.Revision)
+	case e.Namespace != "":
+		return fmt.Sprintf("release %q: not found in namespace %q", e.Name, e.Namespace)
+	}
+	return fmt.Sprintf("release %q: not found", e.Name)
+}
+
+// Is makes errors.Is(err, ErrNotFound) true.
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// ExistsError tells which revision exists already: somebody else made it.
+type ExistsError struct{ Key }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("release %q has a revision %d already; another operation may be running, try again when it has ended", e.Name, e.Revision)
+}
+
+// Is makes errors.Is(err, ErrExists) true.
+func (e *ExistsError) Is(target error) bool { return target == ErrExists }
+
+// TooLargeError tells that a record does not fit where it should be kept.
+type TooLargeError struct {
+	Key
+	Size, Limit int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the record of release %s takes %d KiB, the cluster keeps at most %d KiB in one object; "+
+		"leave files out that the chart does not need (.helmignore), or use HELM_DRIVER=sql", e.Key, (e.Size+1023)>>10, e.Limit>>10)
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// annotation is where a record says what lists show of it, so that a list need
+// not read the record. Helm neither reads nor keeps it: a record that Helm has
+// changed comes without it and is read singly.
+const annotation = "moonhelm.github.io/summary"
+
+// maxSummary keeps a description of many kilobytes out of the annotation.
+const maxSummary = 8 << 10
+
+type metadataList struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Items []struct {
+		Metadata objectMeta `json:"metadata"`
+	} `json:"items"`
+}
+
+// summaryJSON is the annotation's text.
+type summaryJSON struct {
+	Status       release.Status `json:"status"`
+	Updated      time.Time      `json:"updated"`
+	Chart        string         `json:"chart"`
+	ChartVersion string         `json:"chartVersion"`
+	AppVersion   string         `json:"appVersion,omitempty"`
+	Description  string         `json:"description,omitempty"`
+}
+
+func annotate(s *release.Summary) map[string]string {
+	if s == nil {
+		return nil
+	}
+	text, err := json.Marshal(summaryJSON{
+		Status: s.Status, Updated: s.Updated, Description: s.Description,
+		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion,
+	})
+	if err != nil || len(text) > maxSummary {
+		return nil
+	}
+	return map[string]string{annotation: string(text)}
+}
+
+// record makes a record of a Secret's metadata; ok is false for a Secret that
+// is none of ours although its labels look so.
+func (m *objectMeta) record() (Record, bool) {
+	name := m.Labels[labelName]
+	revision, err := strconv.Atoi(m.Labels[labelRevision])
+	r := Record{
+		Key:    Key{Namespace: m.Namespace, Name: name, Revision: revision},
+		Status: release.Status(m.Labels[labelStatus]),
+		Labels: userLabels(m.Labels),
+	}
+	if err != nil || name == "" || m.Name != objectName(r.Key) {
+		return r, false
+	}
+	var s summaryJSON
+	text := m.Annotations[annotation]
+	// A status that differs shows that somebody changed the record and left the
+	// annotation as it was.
+	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Status != r.Status {
+		return r, true
+	}
+	r.Summary = &release.Summary{
+		Name: name, Namespace: m.Namespace, Revision: revision, Status: s.Status, Updated: s.Updated,
+		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Description: s.Description,
+		Labels: r.Labels,
+	}
+	return r, true
+}
+
+// userLabels is labels without those that every record has.
+func userLabels(labels map[string]string) map[string]string {
+	own := maps.Clone(labels)
+	for k := range own {
+		if SystemLabel(k) {
+			delete(own, k)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	return own
+}
+
+// SystemLabel tells whether a record's label of that name is the store's own,
+// which users may not set.
+func SystemLabel(name string) bool {
+	switch name {
+	case labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified:
+		return true
+	}
+	return false
+}
+
+// SystemLabels are the labels that users may not set, as a message names them.
+func SystemLabels() string {
+	return strings.Join([]string{labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified}, ", ")
+}

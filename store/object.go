@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// API is the part of a Kubernetes API that a cluster driver needs: one request
+// and the body of its answer. Errors are those of apimachinery's api/errors.
+// *kube.Client is one.
+type API interface {
+	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
+}
+
+// The format of a record in a cluster (CONTRACTS.md, "Release storage").
+const (
+	secretType = "helm.sh/release.v1"
+	owner      = "helm"
+	dataKey    = "release"
+
+	labelName     = "name"
+	labelOwner    = "owner"
+	labelStatus   = "status"
+	labelRevision = "version"
+	labelCreated  = "createdAt"
+	labelModified = "modifiedAt"
+
+	// limit is what the API server accepts in one Secret or ConfigMap.
+	limit = 1 << 20
+	// page is how many records one request of a list asks for.
+	page = 500
+)
+
+// Cluster keeps records in a cluster, each in a Secret or a ConfigMap of its
+// own. It is made by [Secrets] or [ConfigMaps].
+type Cluster struct {
+	api       API
+	namespace string
+	resource  string // "secrets" or "configmaps"
+	kind      string
+	now       func() time.Time
+}
+
+// Secrets is the driver that Helm uses unless told otherwise. Namespace "" is
+// good for listing all namespaces and for records that name theirs.
+func Secrets(api API, namespace string) *Cluster {
+	return &Cluster{api: api, namespace: namespace, resource: "secrets", kind: "Secret", now: time.Now}
+}
+
+// ConfigMaps is the driver behind HELM_DRIVER=configmap.
+func ConfigMaps(api API, namespace string) *Cluster {
+	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", now: time.Now}
+}
+
+// objectName is the name of a record's Secret.
+func objectName(k Key) string {
+	return "sh.helm.release.v1." + k.Name + ".v" + strconv.Itoa(k.Revision)
+}
+
+func (c *Cluster) path(namespace, name string) string {
+	p := "/api/v1/"
+	if namespace != "" {
+		p += "namespaces/" + namespace + "/"
+	}
+	p += c.resource
+	if name != "" {
+		p += "/" + name
+	}
+	return p
+}
+
+type object struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Metadata   objectMeta     `json:"metadata"`
+	Data       map[string]any `json:"data"`
+	Type       string         `json:"type,omitempty"`
+}
+
+type objectMeta struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+func (c *Cluster) body(r Record, stamp string) ([]byte, error) {
+	if len(r.Data) > limit {
+		return nil, &TooLargeError{Key: r.Key, Size: len(r.Data), Limit: limit}
+	}
+	labels := make(map[string]string, len(r.Labels)+5)
+	for k, v := range r.Labels {
+		labels[k] = v
+	}
+	labels[labelName] = r.Name
+	labels[labelOwner] = owner
+	labels[labelStatus] = string(r.Status)
+	labels[labelRevision] = strconv.Itoa(r.Revision)
+	labels[stamp] = strconv.FormatInt(c.now().Unix(), 10)
+	o := object{
+		APIVersion: "v1",
+		Kind:       c.kind,
+		Metadata:   objectMeta{Name: objectName(r.Key), Namespace: r.Namespace, Labels: labels, Annotations: annotate(r.Summary)},
+		Data:       map[string]any{dataKey: r.Data}, // JSON makes base64 of it, as a Secret wants it
+	}
+	if c.kind == "Secret" {
+		o.Type = secretType
+	} else {
+		o.Data[dataKey] = string(r.Data)
+	}
+	return json.Marshal(o)
+}
+
+// Create implements [Driver].
+func (c *Cluster) Create(ctx context.Context, r Record) error {
+	body, err := c.body(r, labelCreated)
+	if err != nil {
+		return err
+	}
+	_, err = c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), nil, body)
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return &ExistsError{r.Key}
+	case err != nil:
+		return fmt.Errorf("record release %s: %w", r.Key, err)
+	}
+	return nil
+}
+
+// Update implements [Driver].
+func (c *Cluster) Update(ctx context.Context, r Record) error {
+	body, err := c.body(r, labelModified)
+	if err != nil {
+		return err
+	}
+	_, err = c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
+	return c.found("update the record of release", r.Key, err)
+}
+
+// Read implements [Driver].
+func (c *Cluster) Read(ctx context.Context, k Key) (Record, error) {
+	header := http.Header{
+		"Accept": {"application/vnd.kubernetes.protobuf, application/json"},
+		// The record is compressed; to have the server compress it again costs
+		// more than it saves.
+		"Accept-Encoding": {"identity"},
+	}
+	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), nil, header, nil)
+	if err = c.found("read release", k, err); err != nil {
+		return Record{}, err
+	}
+	labels, data, err := decodeObject(body)
+	if err != nil {
+		return Record{}, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
+	}
+	return Record{Key: k, Status: release.Status(labels[labelStatus]), Labels: userLabels(labels), Data: data}, nil
+}
+
+// Delete implements [Driver].
+func (c *Cluster) Delete(ctx context.Context, k Key) error {
+	_, err := c.call(ctx, http.MethodDelete, c.path(k.Namespace, objectName(k)), nil, nil)
+	return c.found("delete the record of release", k, err)
+}
+
+// List implements [Driver]. It asks for metadata only, page by page.
+func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
+	selector := labelOwner + "=" + owner
+	if q.Name != "" {
+		selector += "," + labelName + "=" + q.Name
+	}
+	if q.Status != "" {
+		selector += "," + labelStatus + "=" + string(q.Status)
+	}
+	query := url.Values{"labelSelector": {selector}, "limit": {strconv.Itoa(page)}}
+	header := http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"}}
+	var out []Record
+	for restarts := 0; ; {
+		body, err := c.api.Call(ctx, http.MethodGet, c.path(c.namespace, ""), query, header, nil)
+		if apierrors.IsResourceExpired(err) && restarts < 3 {
+			// The pages' snapshot is gone from the server: start again.
+			query.Del("continue")
+			out, restarts = nil, restarts+1
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list releases: %w", err)
+		}
+		var list metadataList
+		if err := json.Unmarshal(body, &list); err != nil {
+			return nil, fmt.Errorf("list releases: %w", err)
+		}
+		for i := range list.Items {
+			if r, ok := list.Items[i].Metadata.record(); ok {
+				out = append(out, r)
+			}
+		}
+		if list.Metadata.Continue == "" {
+			return out, nil
+		}
+		query.Set("continue", list.Metadata.Continue)
+	}
+}
+
+func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
+	header := http.Header{
+		"Accept": {"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"},
+	}
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	return c.api.Call(ctx, method, path, query, header, body)
+}
+
+func (c *Cluster) found(doing string, k Key, err error) error {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err) && errors.As(err, &status):
+		return &NotFoundError{k}
+	}
+	return fmt.Errorf("%s %s: %w", doing, k, err)
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package store keeps the records of releases: which revisions there are and
+// what each of them was.
+//
+// In come and out go values of package release; a [Driver] puts them where they
+// stay: Secrets or ConfigMaps of a cluster, in the format that Helm reads and
+// writes, or memory. A [Store] adds what all drivers share: encoding, the
+// newest revision, lists. It decides nothing about releases, and it does not
+// lock them: of two writers of one new revision one gets [ErrExists].
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// parallel bounds how many records are read at once.
+const parallel = 16
+
+// Store keeps releases with a driver. It is safe for concurrent use.
+type Store struct {
+	driver    Driver
+	namespace string
+}
+
+// New returns a store over d, whose namespace is the releases' own; "" serves
+// lists of all namespaces only.
+func New(d Driver, namespace string) *Store { return &Store{driver: d, namespace: namespace} }
+
+// Create records a new revision. It fails with [ErrExists] where there is one
+// of that number.
+func (s *Store) Create(ctx context.Context, r *release.Release) error {
+	rec, err := s.encode(r)
+	if err != nil {
+		return err
+	}
+	return s.driver.Create(ctx, rec)
+}
+
+// Update replaces the record of a revision.
+func (s *Store) Update(ctx context.Context, r *release.Release) error {
+	rec, err := s.encode(r)
+	if err != nil {
+		return err
+	}
+	return s.driver.Update(ctx, rec)
+}
+
+// Revision returns one revision of a release, the newest, whatever its status,
+// where revision is 0.
+func (s *Store) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
+	if revision == 0 {
+		return s.newest(ctx, Query{Name: name})
+	}
+	return s.read(ctx, Key{s.namespace, name, revision})
+}
+
+// Deployed returns the newest revision whose status is deployed.
+func (s *Store) Deployed(ctx context.Context, name string) (*release.Release, error) {
+	return s.newest(ctx, Query{Name: name, Status: release.Deployed})
+}
+
+func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
+	for tries := 0; ; tries++ {
+		records, err := s.driver.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if len(records) == 0 {
+			return nil, &NotFoundError{Key{Namespace: s.namespace, Name: q.Name}}
+		}
+		last := slices.MaxFunc(records, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
+		r, err := s.read(ctx, last.Key)
+		if errors.Is(err, ErrNotFound) && tries < 3 {
+			continue // deleted between the two requests
+		}
+		return r, err
+	}
+}
+
+// Delete removes the record of one revision.
+func (s *Store) Delete(ctx context.Context, name string, revision int) error {
+	return s.driver.Delete(ctx, Key{s.namespace, name, revision})
+}
+
+// History returns all revisions of a release, oldest first; at least one, or
+// [ErrNotFound]. With a positive newest only that many of the newest are
+// returned, and only those are read where their metadata does not tell all.
+func (s *Store) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
+	records, err := s.driver.List(ctx, Query{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, &NotFoundError{Key{Namespace: s.namespace, Name: name}}
+	}
+	slices.SortFunc(records, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
+	if newest > 0 && len(records) > newest {
+		records = records[len(records)-newest:]
+	}
+	return s.summaries(ctx, records)
+}
+
+// Revisions returns the numbers of a release's revisions, oldest first, without
+// reading a record; at least one, or [ErrNotFound].
+func (s *Store) Revisions(ctx context.Context, name string) ([]int, error) {
+	records, err := s.driver.List(ctx, Query{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == 0 {
+		return nil, &NotFoundError{Key{Namespace: s.namespace, Name: name}}
+	}
+	out := make([]int, len(records))
+	for i, r := range records {
+		out[i] = r.Revision
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Filter says what [Store.List] returns. The zero value lists the newest
+// revision of every release.
+type Filter struct {
+	// Statuses are the wanted ones; none means all. They are looked at after
+	// the newest revision was chosen.
+	Statuses []release.Status
+	// Match, where not nil, sees the labels of a record, the store's own
+	// included, and says whether it is wanted.
+	Match func(labels map[string]string) bool
+	// Name, where not nil, says whether releases of that name are wanted.
+	Name func(name string) bool
+	// AllRevisions lists every revision, not only the newest.
+	AllRevisions bool
+}
+
+// List returns releases by name and namespace.
+func (s *Store) List(ctx context.Context, f Filter) ([]release.Summary, error) {
+	records, err := s.driver.List(ctx, Query{})
+	if err != nil {
+		return nil, err
+	}
+	if !f.AllRevisions {
+		records = newestOnly(records)
+	}
+	records = slices.DeleteFunc(records, func(r Record) bool { return !f.wants(r) })
+	slices.SortFunc(records, func(a, b Record) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Revision, b.Revision))
+	})
+	return s.summaries(ctx, records)
+}
+
+func (f Filter) wants(r Record) bool {
+	if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status) || f.Name != nil && !f.Name(r.Name) {
+		return false
+	}
+	return f.Match == nil || f.Match(r.allLabels())
+}
+
+// allLabels are the labels by which records can be selected.
+func (r Record) allLabels() map[string]string {
+	all := map[string]string{
+		labelName: r.Name, labelOwner: owner, labelStatus: string(r.Status), labelRevision: fmt.Sprint(r.Revision),
+	}
+	for k, v := range r.Labels {
+		all[k] = v
+	}
+	return all
+}
+
+func newestOnly(records []Record) []Record {
+	newest := map[Key]Record{}
+	for _, r := range records {
+		k := Key{Namespace: r.Namespace, Name: r.Name}
+		if have, ok := newest[k]; !ok || have.Revision < r.Revision {
+			newest[k] = r
+		}
+	}
+	out := records[:0]
+	for _, r := range newest {
+		out = append(out, r)
+	}
+	return out
+}
+
+// summaries reads the records whose metadata does not tell what a list shows. A
+// record that was deleted meanwhile is left out.
+func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summary, error) {
+	out := make([]release.Summary, len(records))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i, r := range records {
+		if r.Summary != nil {
+			out[i] = *r.Summary
+			continue
+		}
+		group.Go(func() error {
+			sum, err := s.summary(ctx, r.Key)
+			if errors.Is(err, ErrNotFound) {
+				return nil
+			}
+			out[i] = sum
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(out, func(s release.Summary) bool { return s.Name == "" }), nil
+}
+
+func (s *Store) summary(ctx context.Context, k Key) (release.Summary, error) {
+	rec, err := s.driver.Read(ctx, k)
+	if err != nil {
+		return release.Summary{}, err
+	}
+	sum, err := release.Summarize(bytes.NewReader(rec.Data))
+	if err != nil {
+		return sum, fmt.Errorf("read release %s: %w", k, err)
+	}
+	sum.Name, sum.Namespace, sum.Revision, sum.Labels = k.Name, k.Namespace, k.Revision, rec.Labels
+	return sum, nil
+}
+
+func (s *Store) read(ctx context.Context, k Key) (*release.Release, error) {
+	rec, err := s.driver.Read(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	r, err := release.Decode(rec.Data)
+	if err != nil {
+		return nil, fmt.Errorf("read release %s: %w", k, err)
+	}
+	r.Labels = rec.Labels
+	if r.Namespace == "" {
+		r.Namespace = k.Namespace
+	}
+	return r, nil
+}
+
+func (s *Store) encode(r *release.Release) (Record, error) {
+	data, err := release.Encode(r)
+	if err != nil {
+		return Record{}, err
+	}
+	sum, err := r.Summary()
+	if err != nil {
+		return Record{}, err
+	}
+	ns := r.Namespace
+	if ns == "" {
+		ns = s.namespace
+	}
+	return Record{
+		Key:    Key{Namespace: ns, Name: r.Name, Revision: r.Revision},
+		Status: r.Info.Status, Labels: userLabels(r.Labels), Summary: &sum, Data: data,
+	}, nil
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package storetest is the contract of [store.Driver] as a test suite. Every
+// driver runs it; a driver that passes serves [store.Store].
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/store"
+)
+
+// Open returns a driver over one set of records, bound to a namespace; "" is
+// all namespaces. The records live as long as the test and begin empty.
+type Open func(namespace string) store.Driver
+
+// Run runs the suite. Namespaces a and b exist and hold no records, and nobody
+// else uses them; setup is called once per test.
+func Run(t *testing.T, a, b string, setup func(t *testing.T) Open) {
+	t.Helper()
+	s := suite{a: a, b: b}
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, Open)
+	}{
+		{"a record is read back as it was written", s.roundTrip},
+		{"a key can be taken once", s.createTwice},
+		{"of many creators of one key one wins", s.createRace},
+		{"what is missing is not found", s.missing},
+		{"an update replaces all of a record", s.update},
+		{"lists are filtered by name, status and namespace", s.list},
+		{"a store finds the newest and the deployed revision", s.newest},
+		{"a list shows the newest revisions, read singly where need be", s.releases},
+		{"many records are all listed", s.many},
+		{"a cancelled context ends a call", s.cancelled},
+	} {
+		t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) { test.run(t, setup(t)) })
+	}
+}
+
+type suite struct{ a, b string }
+
+// Release is a small release for tests of stores.
+func Release(namespace, name string, revision int, status release.Status) *release.Release {
+	r := release.New(name, namespace, revision, &chart.Chart{
+		Metadata: &chart.Metadata{APIVersion: "v2", Name: "nginx", Version: "1.2.3", AppVersion: "4.5"},
+		Values:   map[string]any{"port": 80.0},
+	})
+	r.Info = release.Info{
+		Status:        status,
+		FirstDeployed: time.Unix(1700000000, 0).UTC(),
+		LastDeployed:  time.Unix(1700000000+int64(revision), 5000).UTC(),
+		Description:   fmt.Sprintf("revision %d of <%s>", revision, name),
+	}
+	r.Manifest = "---\n# Source: nginx/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+	return r
+}
+
+// Record encodes r, with a summary or as Helm leaves it: without.
+func Record(t *testing.T, r *release.Release, withSummary bool) store.Record {
+	t.Helper()
+	data, err := release.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := store.Record{
+		Key:    store.Key{Namespace: r.Namespace, Name: r.Name, Revision: r.Revision},
+		Status: r.Info.Status, Labels: r.Labels, Data: data,
+	}
+	if withSummary {
+		sum, err := r.Summary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Summary = &sum
+	}
+	return rec
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s suite) roundTrip(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	r := Release(s.a, "web", 1, release.Deployed)
+	r.Labels = map[string]string{"team": "blue"}
+	want := Record(t, r, true)
+	must(t, d.Create(ctx, want))
+	got, err := d.Read(ctx, want.Key)
+	must(t, err)
+	if got.Key != want.Key || got.Status != want.Status || got.Labels["team"] != "blue" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
+		t.Errorf("read back %+v", got)
+	}
+	list, err := d.List(ctx, store.Query{})
+	must(t, err)
+	if len(list) != 1 || list[0].Data != nil || list[0].Key != want.Key || list[0].Labels["team"] != "blue" {
+		t.Fatalf("listed %+v", list)
+	}
+	if sum := list[0].Summary; sum == nil || sum.Chart != "nginx" || !sum.Updated.Equal(r.Info.LastDeployed) || sum.Description != r.Info.Description || sum.AppVersion != "4.5" {
+		t.Errorf("listed summary %+v", sum)
+	}
+}
+
+func (s suite) createTwice(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	first := Record(t, Release(s.a, "web", 1, release.Deployed), true)
+	must(t, d.Create(ctx, first))
+	second := Record(t, Release(s.a, "web", 1, release.Failed), true)
+	if err := d.Create(ctx, second); !errors.Is(err, store.ErrExists) {
+		t.Errorf("second Create: %v", err)
+	}
+	if got, err := d.Read(ctx, first.Key); err != nil || got.Status != release.Deployed {
+		t.Errorf("the first is gone: %+v, %v", got, err)
+	}
+}
+
+func (s suite) createRace(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	rec := Record(t, Release(s.a, "web", 1, release.PendingInstall), true)
+	var wg sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		wg.Go(func() { errs[i] = d.Create(ctx, rec) })
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, store.ErrExists):
+			t.Errorf("a loser got %v", err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d creators won", won)
+	}
+}
+
+func (s suite) missing(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
+	_, err := d.Read(ctx, rec.Key)
+	for verb, err := range map[string]error{"Read": err, "Update": d.Update(ctx, rec), "Delete": d.Delete(ctx, rec.Key)} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	st := store.New(d, s.a)
+	_, last := st.Revision(ctx, "ghost", 0)
+	_, history := st.History(ctx, "ghost", 0)
+	_, revisions := st.Revisions(ctx, "ghost")
+	for verb, err := range map[string]error{"Revision": last, "History": history, "Revisions": revisions} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}
+
+func (s suite) update(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	r := Release(s.a, "web", 1, release.PendingInstall)
+	r.Labels = map[string]string{"old": "x"}
+	must(t, d.Create(ctx, Record(t, r, true)))
+	r.Info.Status, r.Info.Description, r.Labels = release.Deployed, "Install complete", map[string]string{"new": "y"}
+	want := Record(t, r, true)
+	must(t, d.Update(ctx, want))
+	got, err := d.Read(ctx, want.Key)
+	must(t, err)
+	if got.Status != release.Deployed || got.Labels["new"] != "y" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
+		t.Errorf("read back %+v", got)
+	}
+	list, err := d.List(ctx, store.Query{Name: "web"})
+	must(t, err)
+	if len(list) != 1 || list[0].Summary == nil || list[0].Summary.Description != "Install complete" || list[0].Summary.Status != release.Deployed {
+		t.Errorf("listed %+v", list)
+	}
+	must(t, d.Update(ctx, Record(t, r, false)))
+	list, err = d.List(ctx, store.Query{Name: "web"})
+	must(t, err)
+	if len(list) != 1 || list[0].Summary != nil {
+		t.Errorf("a summary outlived the record it is of: %+v", list)
+	}
+}
+
+func (s suite) list(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	for _, r := range []*release.Release{
+		Release(s.a, "web", 1, release.Superseded), Release(s.a, "web", 2, release.Deployed),
+		Release(s.a, "db", 1, release.Deployed), Release(s.b, "web", 1, release.Deployed),
+	} {
+		must(t, open(r.Namespace).Create(ctx, Record(t, r, true)))
+	}
+	for _, test := range []struct {
+		namespace string
+		query     store.Query
+		want      []string
+	}{
+		{s.a, store.Query{}, []string{s.a + "/db 1", s.a + "/web 1", s.a + "/web 2"}},
+		{s.a, store.Query{Name: "web"}, []string{s.a + "/web 1", s.a + "/web 2"}},
+		{s.a, store.Query{Status: release.Deployed}, []string{s.a + "/db 1", s.a + "/web 2"}},
+		{s.a, store.Query{Name: "web", Status: release.Superseded}, []string{s.a + "/web 1"}},
+		{s.a, store.Query{Name: "we"}, nil},
+		{"", store.Query{Name: "web"}, []string{s.a + "/web 1", s.a + "/web 2", s.b + "/web 1"}},
+	} {
+		records, err := open(test.namespace).List(ctx, test.query)
+		must(t, err)
+		var got []string
+		for _, r := range records {
+			if r.Namespace == s.a || r.Namespace == s.b {
+				got = append(got, fmt.Sprintf("%s/%s %d", r.Namespace, r.Name, r.Revision))
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q %+v: got %v, wanted %v", test.namespace, test.query, got, test.want)
+		}
+	}
+	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "web", Revision: 2}))
+	if records, err := d.List(ctx, store.Query{Name: "web"}); err != nil || len(records) != 1 {
+		t.Errorf("after Delete: %+v, %v", records, err)
+	}
+}
+
+func (s suite) newest(t *testing.T, open Open) {
+	ctx, st := t.Context(), store.New(open(s.a), s.a)
+	for i, status := range []release.Status{release.Superseded, release.Deployed, release.Failed} {
+		r := Release(s.a, "web", i+1, status)
+		r.Labels = map[string]string{"n": fmt.Sprint(i + 1)}
+		must(t, st.Create(ctx, r))
+	}
+	// Ten comes after nine, not after one.
+	must(t, st.Create(ctx, Release(s.a, "web", 10, release.PendingUpgrade)))
+	last, err := st.Revision(ctx, "web", 0)
+	must(t, err)
+	deployed, err := st.Deployed(ctx, "web")
+	must(t, err)
+	if last.Revision != 10 || deployed.Revision != 2 || deployed.Labels["n"] != "2" {
+		t.Errorf("newest %d, deployed %d with labels %v", last.Revision, deployed.Revision, deployed.Labels)
+	}
+	if revisions, err := st.Revisions(ctx, "web"); err != nil || !slices.Equal(revisions, []int{1, 2, 3, 10}) {
+		t.Errorf("revisions %v, %v", revisions, err)
+	}
+	history, err := st.History(ctx, "web", 2)
+	must(t, err)
+	if len(history) != 2 || history[0].Revision != 3 || history[1].Revision != 10 || history[1].Status != release.PendingUpgrade {
+		t.Errorf("history %+v", history)
+	}
+	deployed.Info.Status = release.Superseded
+	must(t, st.Update(ctx, deployed))
+	if _, err := st.Deployed(ctx, "web"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("still deployed: %v", err)
+	}
+	must(t, st.Delete(ctx, "web", 10))
+	if last, err := st.Revision(ctx, "web", 0); err != nil || last.Revision != 3 {
+		t.Errorf("newest after Delete: %+v, %v", last, err)
+	}
+}
+
+func (s suite) releases(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	old := Release(s.a, "web", 1, release.Superseded)
+	old.Labels = map[string]string{"tier": "front"}
+	web := Release(s.a, "web", 2, release.Deployed)
+	web.Labels = map[string]string{"tier": "back"}
+	must(t, d.Create(ctx, Record(t, old, true)))
+	must(t, d.Create(ctx, Record(t, web, false))) // as Helm leaves it
+	must(t, d.Create(ctx, Record(t, Release(s.a, "db", 4, release.Failed), true)))
+	st := store.New(d, s.a)
+	names := func(f store.Filter) string {
+		list, err := st.List(ctx, f)
+		must(t, err)
+		var out []string
+		for _, r := range list {
+			if r.Namespace != s.a || r.ChartName() != "nginx-1.2.3" || r.Description == "" || r.Updated.IsZero() {
+				t.Errorf("listed %+v", r)
+			}
+			out = append(out, fmt.Sprintf("%s.%d", r.Name, r.Revision))
+		}
+		return strings.Join(out, " ")
+	}
+	tier := func(want string) func(map[string]string) bool {
+		return func(l map[string]string) bool { return l["tier"] == want }
+	}
+	for _, test := range []struct {
+		filter store.Filter
+		want   string
+	}{
+		{store.Filter{}, "db.4 web.2"},
+		{store.Filter{Statuses: []release.Status{release.Failed}}, "db.4"},
+		{store.Filter{Statuses: []release.Status{release.Superseded}}, ""},
+		{store.Filter{AllRevisions: true, Statuses: []release.Status{release.Superseded}}, "web.1"},
+		{store.Filter{Match: tier("back")}, "web.2"},
+		{store.Filter{Match: tier("front")}, ""},
+		{store.Filter{Name: func(n string) bool { return n != "web" }}, "db.4"},
+	} {
+		if got := names(test.filter); got != test.want {
+			t.Errorf("%+v: got %q, wanted %q", test.filter, got, test.want)
+		}
+	}
+}
+
+func (s suite) many(t *testing.T, open Open) {
+	if testing.Short() {
+		t.Skip("short: writes 600 records")
+	}
+	ctx, d := t.Context(), open(s.a)
+	rec := Record(t, Release(s.a, "web", 1, release.Superseded), true)
+	var wg sync.WaitGroup
+	const n = 600 // more than one page of a cluster's list
+	for w := range 8 {
+		wg.Go(func() {
+			for i := w + 1; i <= n; i += 8 {
+				r := rec
+				r.Revision = i
+				if err := d.Create(ctx, r); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	revisions, err := store.New(d, s.a).Revisions(ctx, "web")
+	must(t, err)
+	if len(revisions) != n || revisions[0] != 1 || revisions[n-1] != n {
+		t.Errorf("%d revisions, wanted %d", len(revisions), n)
+	}
+}
+
+func (s suite) cancelled(t *testing.T, open Open) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d := open(s.a)
+	rec := Record(t, Release(s.a, "web", 1, release.Deployed), true)
+	_, list := d.List(ctx, store.Query{})
+	for verb, err := range map[string]error{"Create": d.Create(ctx, rec), "List": list} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+)
+
+// A record is read in Kubernetes' protobuf form, which spares the server and us
+// the outer base64 of a Secret and a JSON parse of its whole text. Of the
+// message only two fields matter, and Secret and ConfigMap number them alike:
+//
+//	Unknown { 2: raw }                      after the four bytes "k8s\0"
+//	Secret  { 1: metadata, 2: map data }    a map entry is { 1: key, 2: value }
+//	ObjectMeta { 11: map labels }
+
+var errWire = errors.New("the server's answer is cut short or of an unknown form")
+
+func decodeObject(body []byte) (labels map[string]string, data []byte, err error) {
+	raw, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
+	if !ok {
+		return decodeJSON(body)
+	}
+	secret, err := lastField(raw, 2)
+	if err != nil {
+		return nil, nil, err
+	}
+	labels = map[string]string{}
+	err = fields(secret, func(num uint64, value []byte) error {
+		switch num {
+		case 1:
+			return fields(value, func(num uint64, entry []byte) error {
+				if num != 11 {
+					return nil
+				}
+				k, v, err := mapEntry(entry)
+				labels[string(k)] = string(v)
+				return err
+			})
+		case 2:
+			k, v, err := mapEntry(value)
+			if string(k) == dataKey {
+				data = v
+			}
+			return err
+		}
+		return nil
+	})
+	if err == nil && data == nil {
+		err = errNoData
+	}
+	return labels, data, err
+}
+
+var errNoData = errors.New("holds no release (key \"release\" is missing)")
+
+// decodeJSON reads a Secret, whose data is base64, or a ConfigMap.
+func decodeJSON(body []byte) (map[string]string, []byte, error) {
+	var o struct {
+		Kind     string            `json:"kind"`
+		Metadata objectMeta        `json:"metadata"`
+		Data     map[string]string `json:"data"`
+	}
+	if err := json.Unmarshal(body, &o); err != nil {
+		return nil, nil, err
+	}
+	text, ok := o.Data[dataKey]
+	if !ok {
+		return nil, nil, errNoData
+	}
+	if o.Kind == "ConfigMap" {
+		return o.Metadata.Labels, []byte(text), nil
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	return o.Metadata.Labels, data, err
+}
+
+func mapEntry(entry []byte) (key, value []byte, err error) {
+	err = fields(entry, func(num uint64, v []byte) error {
+		switch num {
+		case 1:
+			key = v
+		case 2:
+			value = v
+		}
+		return nil
+	})
+	return key, value, err
+}
+
+func lastField(msg []byte, want uint64) (found []byte, err error) {
+	err = fields(msg, func(num uint64, v []byte) error {
+		if num == want {
+			found = v
+		}
+		return nil
+	})
+	return found, err
+}
+
+// fields calls fn for each length-delimited field of a protobuf message.
+func fields(msg []byte, fn func(num uint64, value []byte) error) error {
+	for len(msg) > 0 {
+		tag, n := binary.Uvarint(msg)
+		if n <= 0 {
+			return errWire
+		}
+		msg = msg[n:]
+		size := 0
+		switch tag & 7 {
+		case 0:
+			if _, size = binary.Uvarint(msg); size <= 0 {
+				return errWire
+			}
+		case 1:
+			size = 8
+		case 5:
+			size = 4
+		case 2:
+			length, n := binary.Uvarint(msg)
+			if n <= 0 || length > uint64(len(msg)-n) {
+				return errWire
+			}
+			if err := fn(tag>>3, msg[n:n+int(length)]); err != nil {
+				return err
+			}
+			size = n + int(length)
+		default:
+			return errWire
+		}
+		if size > len(msg) {
+			return errWire
+		}
+		msg = msg[size:]
+	}
+	return nil
+}
