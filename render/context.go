@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// Values are a chart's values as templates see them, with the methods that
+// Helm gives them.
+type Values map[string]any
+
+// YAML are the values as YAML text.
+func (v Values) YAML() (string, error) {
+	s, err := encodeYAML(map[string]any(v))
+	return s + "\n", err
+}
+
+// AsMap are the values as a plain map.
+func (v Values) AsMap() map[string]any {
+	if v == nil {
+		return map[string]any{}
+	}
+	return v
+}
+
+// Table is the table at a path such as "image.pull".
+func (v Values) Table(name string) (Values, error) {
+	at := v
+	for _, step := range strings.Split(name, ".") {
+		switch t := at[step].(type) {
+		case map[string]any:
+			at = t
+		case Values:
+			at = t
+		default:
+			return Values{}, &missingTableError{step}
+		}
+	}
+	return at, nil
+}
+
+// PathValue is the value at a path such as "image.tag", which must not be a
+// table.
+func (v Values) PathValue(name string) (any, error) {
+	if name == "" {
+		return nil, errEmptyPath
+	}
+	steps := strings.Split(name, ".")
+	at, last := v, steps[len(steps)-1]
+	if len(steps) > 1 {
+		var err error
+		if at, err = v.Table(strings.Join(steps[:len(steps)-1], ".")); err != nil {
+			return nil, &missingValueError{last}
+		}
+	}
+	found, ok := at[last]
+	if _, table := found.(map[string]any); !ok || table {
+		return nil, &missingValueError{last}
+	}
+	return found, nil
+}
+
+type missingTableError struct{ name string }
+
+func (e *missingTableError) Error() string { return `"` + e.name + `" is not a table` }
+
+type missingValueError struct{ name string }
+
+func (e *missingValueError) Error() string { return `"` + e.name + `" is not a value` }
+
+// scope is what the templates of one chart are rendered with.
+type scope struct {
+	chart *chart.Chart
+	dot   Values
+	subs  []*scope
+}
+
+// newScope builds the data of c and of the charts below it. Templates of one
+// chart share one map, and every chart's values are a part of its parent's: so
+// what a template writes with set is seen where Helm shows it.
+func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string]any) *scope {
+	subcharts := map[string]any{}
+	s := &scope{chart: c}
+	for _, sub := range c.Dependencies() {
+		own, ok := vals[sub.Name()].(map[string]any)
+		if !ok {
+			own = map[string]any{}
+		}
+		child := newScope(sub, own, in, release)
+		subcharts[sub.Name()] = child.dot
+		s.subs = append(s.subs, child)
+	}
+	s.dot = Values{
+		"Chart":        chartData(c),
+		"Files":        newFiles(c.Files),
+		"Release":      release,
+		"Capabilities": in.Capabilities,
+		"Values":       Values(vals),
+		"Subcharts":    subcharts,
+	}
+	return s
+}
+
+// template points the chart's data at the template that is about to run.
+func (s *scope) template(name string) Values {
+	s.dot["Template"] = Values{
+		"Name":     name,
+		"BasePath": path.Join(s.chart.FullPath(), chart.DirTemplates),
+	}
+	return s.dot
+}
+
+func releaseData(r Release) map[string]any {
+	service := r.Service
+	if service == "" {
+		service = "Helm"
+	}
+	return map[string]any{
+		"Name":      r.Name,
+		"Namespace": r.Namespace,
+		"IsUpgrade": r.IsUpgrade,
+		"IsInstall": r.IsInstall,
+		"Revision":  r.Revision,
+		"Service":   service,
+	}
+}
+
+// chartData is .Chart: the metadata under the names that Go templates know.
+func chartData(c *chart.Chart) map[string]any {
+	m := c.Metadata
+	if m == nil {
+		m = &chart.Metadata{}
+	}
+	deps := make([]any, 0, len(m.Dependencies))
+	for _, d := range m.Dependencies {
+		if d != nil {
+			deps = append(deps, map[string]any{
+				"Name": d.Name, "Version": d.Version, "Repository": d.Repository,
+				"Condition": d.Condition, "Tags": anySlice(d.Tags), "Enabled": d.Enabled,
+				"ImportValues": append([]any{}, d.ImportValues...), "Alias": d.Alias,
+			})
+		}
+	}
+	maintainers := make([]any, 0, len(m.Maintainers))
+	for _, mt := range m.Maintainers {
+		if mt != nil {
+			maintainers = append(maintainers, map[string]any{"Name": mt.Name, "Email": mt.Email, "URL": mt.URL})
+		}
+	}
+	return map[string]any{
+		"Name": m.Name, "Home": m.Home, "Sources": anySlice(m.Sources), "Version": m.Version,
+		"Description": m.Description, "Keywords": anySlice(m.Keywords), "Maintainers": maintainers,
+		"Icon": m.Icon, "APIVersion": m.APIVersion, "Condition": m.Condition, "Tags": m.Tags,
+		"AppVersion": m.AppVersion, "Deprecated": m.Deprecated, "Annotations": m.Annotations,
+		"KubeVersion": m.KubeVersion, "Dependencies": deps, "Type": m.Type, "IsRoot": c.IsRoot(),
+	}
+}
+
+func anySlice(from []string) []any {
+	out := make([]any, len(from))
+	for i, s := range from {
+		out[i] = s
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// rootValues are the values that the root chart's templates see.
+func rootValues(in *Input) map[string]any {
+	if in.Values == nil {
+		return map[string]any{}
+	}
+	return values.Scope(in.Values, in.Chart)
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"encoding/base64"
+	"path"
+	"strings"
+
+	"github.com/gobwas/glob"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// files are a chart's plain files as templates see them in .Files.
+type files map[string][]byte
+
+func newFiles(from []*chart.File) files {
+	fs := make(files, len(from))
+	for _, f := range from {
+		fs[f.Name] = f.Data
+	}
+	return fs
+}
+
+// GetBytes is the file's content, empty where there is no such file.
+func (fs files) GetBytes(name string) []byte {
+	if data, ok := fs[name]; ok {
+		return data
+	}
+	return []byte{}
+}
+
+// Get is the file's content as text, "" where there is no such file.
+func (fs files) Get(name string) string { return string(fs.GetBytes(name)) }
+
+// Glob are the files whose path matches pattern; "*" stays within one folder,
+// "**" does not. A pattern that is none matches every file, as in Helm.
+func (fs files) Glob(pattern string) files {
+	g, err := glob.Compile(pattern, '/')
+	out := files{}
+	for name, data := range fs {
+		if err != nil || g.Match(name) {
+			out[name] = data
+		}
+	}
+	return out
+}
+
+// AsConfig are the files as a ConfigMap's data, under their base names.
+func (fs files) AsConfig() string {
+	if len(fs) == 0 {
+		return "{}"
+	}
+	m := make(map[string]string, len(fs))
+	for _, name := range sortedKeys(fs) {
+		m[path.Base(name)] = string(fs[name])
+	}
+	return toYAML(m)
+}
+
+// AsSecrets are the files as a Secret's data, under their base names.
+func (fs files) AsSecrets() string {
+	if len(fs) == 0 {
+		return "{}"
+	}
+	m := make(map[string]string, len(fs))
+	for _, name := range sortedKeys(fs) {
+		m[path.Base(name)] = base64.StdEncoding.EncodeToString(fs[name])
+	}
+	return toYAML(m)
+}
+
+// Lines are the file's lines without their line feeds.
+func (fs files) Lines(name string) []string {
+	data, ok := fs[name]
+	if !ok {
+		return []string{}
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package render runs a chart's templates.
+//
+// In come a resolved chart tree, its final values, the release and the
+// cluster's capabilities; out come the text of every template and the notes.
+// The package reads no files, resolves no values and talks to no cluster: what
+// templates look up there comes through functions of [Input].
+package render
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Release is what templates see as .Release.
+type Release struct {
+	Name      string
+	Namespace string
+	// Service is who makes the release; "" stands for "Helm".
+	Service   string
+	Revision  int
+	IsInstall bool
+	IsUpgrade bool
+}
+
+// Input is what one rendering needs. Nothing in it is kept.
+type Input struct {
+	// Chart is the root of a resolved tree (see values.Resolve).
+	Chart *chart.Chart
+	// Values are the root's final values. They are as they were when Render
+	// returns, though templates may write to them while it runs: so nobody else
+	// may use them meanwhile.
+	Values  map[string]any
+	Release Release
+	// Capabilities of the cluster; nil stands for DefaultCapabilities.
+	Capabilities *Capabilities
+	// Lookup answers the template function of that name: one object, or a list
+	// under "items" where name is "". nil finds nothing, ever.
+	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
+	// LookupHost answers getHostByName; nil answers "".
+	LookupHost func(host string) string
+	// Strict makes a missing key of a map an error.
+	Strict bool
+	// Lint lets templates that call fail or required run on, and turns those
+	// messages into Warnings.
+	Lint bool
+}
+
+// File is the text that one template rendered. Name is the template's path
+// from the root chart: "web/templates/pod.yaml".
+type File struct {
+	Name    string
+	Content string
+}
+
+// Output is what one rendering made.
+type Output struct {
+	// Files are all templates but partials and notes, sorted by name. Those
+	// that rendered nothing but white space are there too.
+	Files []File
+	// Notes are the NOTES.txt of the root chart and of its subcharts, the
+	// root's first.
+	Notes []File
+	// Warnings are what templates complained about while linting.
+	Warnings []string
+}
+
+// Render runs all templates of in.Chart and of the charts below it. The error
+// of a template is an [*Error].
+func Render(ctx context.Context, in Input) (*Output, error) {
+	if in.Chart == nil {
+		return nil, errors.New("render: there is no chart")
+	}
+	if in.Capabilities == nil {
+		in.Capabilities = DefaultCapabilities()
+	}
+	root := newScope(in.Chart, rootValues(&in), &in, releaseData(in.Release))
+	jobs := collect(root)
+	e, err := newEngine(&in, jobs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range jobs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := e.run(&jobs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return output(in.Chart, jobs, e.warnings), nil
+}
+
+// job is one template file of the tree.
+type job struct {
+	name   string
+	depth  int
+	text   string
+	scope  *scope
+	output string
+}
+
+// partial tells whether the file only defines templates for others.
+func (j *job) partial() bool { return strings.HasPrefix(path.Base(j.name), "_") }
+
+func (j *job) notes() bool { return strings.HasSuffix(j.name, chart.FileNotes) }
+
+// collect lists the templates of the tree in the order in which Helm parses
+// and runs them: deep paths before shallow ones and, at one depth, z before a.
+// So a parent's definition replaces its subcharts' of the same name, and what
+// a template writes to the values is seen by those that run after it.
+func collect(root *scope) []job {
+	var jobs []job
+	var walk func(*scope)
+	walk = func(s *scope) {
+		dir := s.chart.FullPath()
+		for _, t := range s.chart.Templates {
+			j := job{name: path.Join(dir, t.Name), text: string(t.Data), scope: s}
+			j.depth = strings.Count(j.name, "/")
+			if s.chart.IsLibrary() && !j.partial() {
+				continue
+			}
+			jobs = append(jobs, j)
+		}
+		for _, sub := range s.subs {
+			walk(sub)
+		}
+	}
+	walk(root)
+	slices.SortStableFunc(jobs, func(a, b job) int {
+		if a.depth != b.depth {
+			return b.depth - a.depth
+		}
+		return strings.Compare(b.name, a.name)
+	})
+	return jobs
+}
+
+func output(root *chart.Chart, jobs []job, warnings []string) *Output {
+	out := &Output{Warnings: warnings}
+	for _, j := range jobs {
+		switch {
+		case j.partial():
+		case j.notes():
+			out.Notes = append(out.Notes, File{j.name, j.output})
+		default:
+			out.Files = append(out.Files, File{j.name, j.output})
+		}
+	}
+	slices.SortFunc(out.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	own := path.Join(root.FullPath(), chart.DirTemplates, chart.FileNotes)
+	slices.SortFunc(out.Notes, func(a, b File) int {
+		if (a.Name == own) != (b.Name == own) {
+			if a.Name == own {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
