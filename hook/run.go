@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Runner is what running hooks needs of a cluster.
+type Runner interface {
+	// CreateHook creates o in namespace, unless o names its own.
+	CreateHook(ctx context.Context, o *manifest.Object, namespace string) error
+	// DeleteHook deletes o and returns when it is gone; one that is not there is fine.
+	DeleteHook(ctx context.Context, o *manifest.Object, namespace string) error
+	// Finish returns when a Job or Pod has succeeded, and an error when it
+	// failed; any other kind is finished as soon as it exists.
+	Finish(ctx context.Context, o *manifest.Object, namespace string) error
+}
+
+// Responder answers lifecycle events by running the hooks of the event's
+// release. Register it on a bus to run hooks; leave it out to run none.
+type Responder struct {
+	Cluster  Runner
+	Progress progress.Func // nil reports nothing
+	// Timeout bounds each hook; 0 is five minutes.
+	Timeout time.Duration
+	Now     func() time.Time // nil is time.Now
+}
+
+// responderPriority is after every script of the same moment.
+const responderPriority = 1
+
+const defaultTimeout = 5 * time.Minute
+
+// Register puts r on the bus for every event that annotations can name.
+func (r Responder) Register(b *event.Bus) {
+	const owner = "annotation hooks"
+	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PreInstall) error {
+		return r.run(ctx, e.Release, release.PreInstall)
+	})
+	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PostInstall) error {
+		return r.run(ctx, e.Release, release.PostInstall)
+	})
+	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PreDelete) error {
+		return r.run(ctx, e.Release, release.PreDelete)
+	})
+	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PostDelete) error {
+		return r.run(ctx, e.Release, release.PostDelete)
+	})
+}
+
+// FailedError tells which hook stopped an operation.
+type FailedError struct {
+	Hook  *release.Hook
+	Event release.HookEvent
+	Err   error
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%s hook %s/%s (%s): %s", e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, e.Err)
+}
+
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// run runs the hooks of rel that answer ev, by weight, then name, one after
+// the other. The first that fails ends it.
+func (r Responder) run(ctx context.Context, rel *release.Release, ev release.HookEvent) error {
+	var due []*release.Hook
+	for _, h := range rel.Hooks {
+		if h.On(ev) {
+			due = append(due, h)
+		}
+	}
+	Order(due)
+	for _, h := range due {
+		if err := r.one(ctx, rel, h, ev); err != nil {
+			return &FailedError{Hook: h, Event: ev, Err: err}
+		}
+	}
+	// Hooks that succeeded are removed only once all have: a later one may
+	// need what an earlier one made.
+	for _, h := range due {
+		if h.Deletes(release.HookSucceeded) {
+			if err := r.remove(ctx, rel, h); err != nil {
+				return &FailedError{Hook: h, Event: ev, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+func (r Responder) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) error {
+	o, err := object(h)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
+	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
+	if h.Deletes(release.BeforeHookCreation) {
+		if err := r.Cluster.DeleteHook(ctx, o, rel.Namespace); err != nil {
+			return fmt.Errorf("delete the one of an earlier run: %w", err)
+		}
+	}
+	h.LastRun = release.Run{StartedAt: r.now(), Phase: release.PhaseRunning}
+	err = r.Cluster.CreateHook(ctx, o, rel.Namespace)
+	if err == nil {
+		err = r.Cluster.Finish(ctx, o, rel.Namespace)
+	}
+	h.LastRun.CompletedAt = r.now()
+	if err == nil {
+		h.LastRun.Phase = release.PhaseSucceeded
+		return nil
+	}
+	h.LastRun.Phase = release.PhaseFailed
+	if h.Deletes(release.HookFailed) {
+		// The hook's own failure is the news, but what could not be cleaned up must be told too.
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout())
+		defer cancel()
+		if derr := r.remove(clean, rel, h); derr != nil {
+			err = errors.Join(err, derr)
+		}
+	}
+	return err
+}
+
+func (r Responder) remove(ctx context.Context, rel *release.Release, h *release.Hook) error {
+	o, err := object(h)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	defer cancel()
+	if err := r.Cluster.DeleteHook(ctx, o, rel.Namespace); err != nil {
+		return fmt.Errorf("delete it by its delete policy: %w", err)
+	}
+	return nil
+}
+
+// object reads the hook's manifest back; it holds one document.
+func object(h *release.Hook) (*manifest.Object, error) {
+	objs, err := manifest.Parse(h.Path, h.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) != 1 {
+		return nil, fmt.Errorf("the hook's manifest holds %d objects, not one", len(objs))
+	}
+	return objs[0], nil
+}
+
+func (r Responder) timeout() time.Duration {
+	if r.Timeout <= 0 {
+		return defaultTimeout
+	}
+	return r.Timeout
+}
+
+func (r Responder) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package build tells what the linker was told about this binary.
+package build
+
+import "runtime"
+
+// Set by -ldflags "-X github.com/moonhelm/moonhelm/internal/build.version=...".
+// The number is the Helm release whose behaviour this is, because scripts and
+// plugins compare it; our own stands behind the plus.
+var (
+	version   = "v4.3.1+moonhelm.0.1.0"
+	gitCommit = ""
+	gitState  = ""
+)
+
+// kubeClient is the Kubernetes release whose client libraries are linked in.
+const kubeClient = "v1.37"
+
+// Info describes the binary. Its fields are those that scripts read through
+// `helm version --template`.
+type Info struct {
+	Version           string
+	GitCommit         string
+	GitTreeState      string
+	GoVersion         string
+	KubeClientVersion string
+}
+
+// Current is the running binary.
+func Current() Info {
+	return Info{Version: version, GitCommit: gitCommit, GitTreeState: gitState, GoVersion: runtime.Version(), KubeClientVersion: kubeClient}
+}
+
+// Short is the version with the first digits of the commit, where it is known.
+func (i Info) Short() string {
+	if len(i.GitCommit) >= 7 {
+		return i.Version + "+g" + i.GitCommit[:7]
+	}
+	return i.Version
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cli is the command tree: it finds the command that was asked for,
+// runs it, and turns an error into a sentence, a hint and an exit code.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/cli/completion"
+	"github.com/moonhelm/moonhelm/internal/cli/create"
+	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
+	"github.com/moonhelm/moonhelm/internal/cli/get"
+	"github.com/moonhelm/moonhelm/internal/cli/history"
+	"github.com/moonhelm/moonhelm/internal/cli/install"
+	"github.com/moonhelm/moonhelm/internal/cli/lint"
+	"github.com/moonhelm/moonhelm/internal/cli/list"
+	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
+	"github.com/moonhelm/moonhelm/internal/cli/show"
+	"github.com/moonhelm/moonhelm/internal/cli/status"
+	"github.com/moonhelm/moonhelm/internal/cli/template"
+	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
+	"github.com/moonhelm/moonhelm/internal/cli/version"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// Main runs helm with the given arguments (without the program's name) and
+// returns the exit code: 0, or 1 where something went wrong. An interrupt
+// cancels what is running.
+func Main(args []string, streams term.Streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second interrupt must end the program at once, whatever hangs.
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, args, env.New(streams))
+}
+
+// Run is [Main] with everything injected.
+func Run(ctx context.Context, args []string, e *env.Env) int {
+	if e.Settings.Binary == "" {
+		e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
+	}
+	root := New(e)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprint(e.Err, explain(err, e))
+		return 1
+	}
+	return 0
+}
+
+// New makes the command tree over e.
+func New(e *env.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "helm",
+		Short: "The Kubernetes package manager",
+		Long: `Helm installs charts, packages of Kubernetes objects, into a cluster.
+
+  helm create web                make a chart
+  helm template web ./web        see what it renders to
+  helm install web ./web         install it as the release "web"
+  helm list                      see what is installed
+  helm status web                see how it is
+  helm uninstall web             remove it
+
+Files are kept below $HELM_CACHE_HOME, $HELM_CONFIG_HOME and $HELM_DATA_HOME, which
+follow the XDG base directories; "helm env" prints every variable in force.`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return e.Start() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetIn(e.In)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "was called with a wrong flag: " + err.Error()}
+	})
+	e.Settings.Bind(root.PersistentFlags())
+	// These fail only for flags that are not there.
+	_ = root.RegisterFlagCompletionFunc("namespace", e.CompleteNamespaces)
+	_ = root.RegisterFlagCompletionFunc("kube-context", e.CompleteContexts)
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
+	root.AddCommand(
+		completion.New(e), create.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
+		packaging.New(e), show.New(e), status.New(e), template.New(e), uninstall.New(e), version.New(e),
+	)
+	return root
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	return &unknownCommandError{Name: name, Near: cmd.SuggestionsFor(name)}
+}
+
+// unknownCommandError tells that there is no command of that name.
+type unknownCommandError struct {
+	Name string
+	Near []string
+}
+
+func (e *unknownCommandError) Error() string {
+	return fmt.Sprintf("unknown command %q for \"helm\"", e.Name)
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package completion is the group of commands that print completion scripts.
+package completion
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+)
+
+// New makes the command with its children.
+func New(e *env.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "completion",
+		Short: "print a completion script for your shell",
+		Long: `Prints a script that teaches your shell to complete helm's commands, flags,
+releases, namespaces and contexts.
+
+  bash        source <(helm completion bash)
+  zsh         helm completion zsh > "${fpath[1]}/_helm"
+  fish        helm completion fish | source
+  powershell  helm completion powershell | Out-String | Invoke-Expression`,
+		Args: env.Args(0, 0, "a shell: bash, zsh, fish or powershell"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, shell := range []struct {
+		name  string
+		write func(root *cobra.Command, w io.Writer, descriptions bool) error
+	}{
+		{"bash", func(r *cobra.Command, w io.Writer, d bool) error { return r.GenBashCompletionV2(w, d) }},
+		{"zsh", func(r *cobra.Command, w io.Writer, d bool) error {
+			if d {
+				return r.GenZshCompletion(w)
+			}
+			return r.GenZshCompletionNoDesc(w)
+		}},
+		{"fish", func(r *cobra.Command, w io.Writer, d bool) error { return r.GenFishCompletion(w, d) }},
+		{"powershell", func(r *cobra.Command, w io.Writer, d bool) error {
+			if d {
+				return r.GenPowerShellCompletionWithDesc(w)
+			}
+			return r.GenPowerShellCompletion(w)
+		}},
+	} {
+		var plain bool
+		leaf := &cobra.Command{
+			Use:               shell.name,
+			Short:             "print the script for " + shell.name,
+			Args:              env.Args(0, 0, "no arguments"),
+			ValidArgsFunction: cobra.NoFileCompletions,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if err := shell.write(cmd.Root(), e.Out, !plain); err != nil {
+					return fmt.Errorf("write completion for %s: %w", shell.name, err)
+				}
+				return nil
+			},
+		}
+		leaf.Flags().BoolVar(&plain, "no-descriptions", false, "complete without descriptions")
+		cmd.AddCommand(leaf)
+	}
+	return cmd
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package create is the command that makes a new chart.
+package create
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/archive/scaffold"
+	"github.com/moonhelm/moonhelm/internal/env"
+)
+
+// Options are the flags of `helm create`.
+type Options struct {
+	Path    string
+	Starter string
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "make a new chart",
+		Long: `Makes a folder of that name with a chart that lints clean and installs: a
+Deployment, a Service and what usually stands around them, to be edited.
+
+NAME may be a path; its last element is the chart's name. --starter takes
+another chart as the pattern: a folder's path, or the name of a folder in
+$HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
+
+  helm create web
+  helm create charts/web --starter ./our-starter`,
+		Args: env.Args(1, 1, "a name for the chart"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Path = args[0]
+			return run(e, o)
+		},
+	}
+	cmd.Flags().StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
+	return cmd
+}
+
+func run(e *env.Env, o Options) error {
+	starter := o.Starter
+	if starter != "" && !filepath.IsAbs(starter) && filepath.Base(starter) == starter {
+		starter = filepath.Join(e.Settings.DataHome, "starters", starter)
+	}
+	name := filepath.Base(o.Path)
+	if _, err := fmt.Fprintf(e.Out, "Creating %s\n", o.Path); err != nil {
+		return err
+	}
+	overwritten, err := scaffold.Create(filepath.Dir(o.Path), name, starter)
+	if err != nil {
+		return err
+	}
+	for _, f := range overwritten {
+		fmt.Fprintf(e.Err, "WARNING: File %q already exists. Overwriting.\n", f)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// explain is what a person reads when a command has failed: the error, and what
+// to do about it where that is known.
+func explain(err error, e *env.Env) string {
+	st := e.Style(e.Err)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(err.Error()))
+	for _, h := range hints(err) {
+		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), term.Safe(h))
+	}
+	if e.Settings.Debug {
+		b.WriteString(st.Dim(chain(err)))
+	}
+	return b.String()
+}
+
+// hints say what to do about err. Core packages return typed errors; what a
+// user of the command line can type about them is known only here.
+func hints(err error) []string {
+	var (
+		usage      *env.UsageError
+		unknown    *unknownCommandError
+		notFound   *op.NotFoundError
+		inUse      *op.NameInUseError
+		noConfig   *env.KubeconfigError
+		conflict   *kube.ConflictError
+		noChart    *env.ChartNotFoundError
+		missing    *op.MissingDependenciesError
+		forbidden  *kube.ForbiddenError
+		noServer   *kube.UnreachableError
+		noKubeVers *op.KubeVersionError
+		gone       *op.AlreadyUninstalledError
+	)
+	switch {
+	case errors.As(err, &usage):
+		return []string{"usage: " + usage.Usage, fmt.Sprintf("%s --help tells more", usage.Command)}
+	case errors.As(err, &unknown):
+		if len(unknown.Near) > 0 {
+			return []string{"did you mean: helm " + strings.Join(unknown.Near, ", helm ")}
+		}
+		return []string{"helm --help lists the commands"}
+	case errors.As(err, &notFound):
+		if notFound.Revision > 0 {
+			return []string{fmt.Sprintf("helm history %s lists its revisions", notFound.Name)}
+		}
+		return []string{"helm list --all-namespaces shows what is installed; -n chooses the namespace"}
+	case errors.As(err, &inUse):
+		return inUseHints(inUse)
+	case errors.As(err, &gone):
+		return []string{fmt.Sprintf("helm uninstall %s, without --keep-history, removes its history too", gone.Name)}
+	case errors.As(err, &noConfig):
+		return []string{"point KUBECONFIG or --kubeconfig at your cluster's file, or choose a context with --kube-context"}
+	case errors.As(err, &noServer):
+		return []string{"is the cluster running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
+	case errors.As(err, &forbidden):
+		return []string{"ask whoever runs the cluster for this right, or use another user: --kube-context, --kube-as-user"}
+	case errors.As(err, &conflict):
+		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
+	case errors.As(err, &noChart):
+		return []string{"a chart's folder holds a Chart.yaml; helm create makes a new one"}
+	case errors.As(err, &missing):
+		return []string{fmt.Sprintf("put them into the chart's charts/ folder, as folders or archives, or drop them from %s", "Chart.yaml")}
+	case errors.As(err, &noKubeVers):
+		return []string{"helm template --kube-version renders for another version"}
+	case errors.Is(err, context.Canceled):
+		return []string{"it was interrupted; helm status tells how far it came"}
+	}
+	return nil
+}
+
+func inUseHints(e *op.NameInUseError) []string {
+	switch e.Status {
+	case release.Failed, release.Uninstalled:
+		return []string{
+			fmt.Sprintf("helm uninstall %s removes what is left of it; --replace uses its name again", e.Name),
+		}
+	}
+	return []string{fmt.Sprintf("choose another name, or look at it with helm status %s", e.Name)}
+}
+
+// chain lists the types of the errors inside err, for bug reports.
+func chain(err error) string {
+	var b strings.Builder
+	for depth := 0; err != nil; depth++ {
+		fmt.Fprintf(&b, "%s%T: %s\n", strings.Repeat("  ", depth), err, term.SafeLine(err.Error()))
+		err = errors.Unwrap(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package get is the group of commands that print one part of a release's
+// record. They differ in what they print and share everything else, so they
+// live in one package.
+package get
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Options are the flags of the group; each command has the ones it needs.
+type Options struct {
+	Name     string
+	Revision int
+	Output   output.Format
+	All      bool
+	Template string
+}
+
+// New makes the command with its children.
+func New(e *env.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "get",
+		Short: "print parts of a release's record",
+		Long: `Prints what was recorded when a release was installed: its values, its
+manifest, its hooks, its notes, its metadata, or all of it.`,
+		Args: env.Args(0, 0, "a subcommand: all, hooks, manifest, metadata, notes or values"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		leaf(e, "all", "print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll, func(c *cobra.Command, o *Options) {
+			c.Flags().StringVar(&o.Template, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
+		}),
+		leaf(e, "hooks", "print the hooks", "helm get hooks web", printHooks, nil),
+		leaf(e, "manifest", "print the objects as they were rendered", "helm get manifest web --revision 2", printManifest, nil),
+		leaf(e, "metadata", "print name, chart, revision and the like", "helm get metadata web -o json", printMetadata, withOutput),
+		leaf(e, "notes", "print the chart's notes", "helm get notes web", printNotes, nil),
+		leaf(e, "values", "print the values that were given", "helm get values web --all", printValues, func(c *cobra.Command, o *Options) {
+			withOutput(c, o)
+			c.Flags().BoolVarP(&o.All, "all", "a", false, "print the chart's defaults too: all values in force")
+		}),
+	)
+	return cmd
+}
+
+func withOutput(c *cobra.Command, o *Options) {
+	o.Output.Bind(c.Flags())
+	output.Complete(c)
+}
+
+type printer func(e *env.Env, o Options, rel *release.Release) error
+
+func leaf(e *env.Env, name, short, example string, p printer, flags func(*cobra.Command, *Options)) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:               name + " NAME",
+		Short:             short,
+		Example:           "  " + example,
+		Args:              env.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: e.CompleteReleases(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			rel, err := read(cmd.Context(), e, o)
+			if err != nil {
+				return err
+			}
+			return p(e, o, rel)
+		},
+	}
+	cmd.Flags().IntVar(&o.Revision, "revision", 0, "print this revision instead of the newest")
+	if flags != nil {
+		flags(cmd, &o)
+	}
+	return cmd
+}
+
+func read(ctx context.Context, e *env.Env, o Options) (*release.Release, error) {
+	if err := op.CheckName(o.Name); err != nil {
+		return nil, err
+	}
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return nil, err
+	}
+	return records.Revision(ctx, o.Name, o.Revision)
+}
+
+func printManifest(e *env.Env, _ Options, rel *release.Release) error {
+	_, err := fmt.Fprintln(term.SafeWriter(e.Out), rel.Manifest)
+	return err
+}
+
+func printNotes(e *env.Env, _ Options, rel *release.Release) error {
+	if rel.Info.Notes == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(term.SafeWriter(e.Out), "NOTES:\n%s\n", rel.Info.Notes)
+	return err
+}
+
+func printHooks(e *env.Env, _ Options, rel *release.Release) error {
+	_, err := io.WriteString(term.SafeWriter(e.Out), hooks(rel))
+	return err
+}
+
+func hooks(rel *release.Release) string {
+	var b strings.Builder
+	for _, h := range rel.Hooks {
+		fmt.Fprintf(&b, "---\n# Source: %s\n%s\n", h.Path, h.Manifest)
+	}
+	return b.String()
+}
+
+func printValues(e *env.Env, o Options, rel *release.Release) error {
+	vals := rel.Config
+	title := "USER-SUPPLIED VALUES:"
+	if o.All {
+		title = "COMPUTED VALUES:"
+		var err error
+		if vals, err = op.ComputedValues(rel); err != nil {
+			return err
+		}
+	}
+	return o.Output.Write(e.Out, vals, func(w io.Writer) error {
+		text, err := yaml.Marshal(vals)
+		if err != nil {
+			return fmt.Errorf("write values: %w", err)
+		}
+		_, err = fmt.Fprintf(term.SafeWriter(w), "%s\n%s", title, text)
+		return err
+	})
+}
+
+// templateView is what --template of `get all` sees: the names that scripts
+// use.
+type templateView struct {
+	Release struct {
+		Name, Namespace, Manifest string
+		Info                      release.Info
+		Chart                     *chart.Chart
+		Config                    map[string]any
+		Hooks                     []*release.Hook
+		Version                   int
+		Labels                    map[string]string
+	}
+}
+
+func printAll(e *env.Env, o Options, rel *release.Release) error {
+	c, err := rel.Chart()
+	if err != nil {
+		return err
+	}
+	if o.Template != "" {
+		var v templateView
+		r := &v.Release
+		r.Name, r.Namespace, r.Manifest, r.Info = rel.Name, rel.Namespace, rel.Manifest, rel.Info
+		r.Chart, r.Config, r.Hooks, r.Version, r.Labels = c, rel.Config, rel.Hooks, rel.Revision, rel.Labels
+		t, err := template.New("--template").Parse(o.Template)
+		if err != nil {
+			return fmt.Errorf("--template: %w", err)
+		}
+		return t.Execute(term.SafeWriter(e.Out), v)
+	}
+	computed, err := op.ComputedValues(rel)
+	if err != nil {
+		return err
+	}
+	user, err := yaml.Marshal(rel.Config)
+	if err != nil {
+		return fmt.Errorf("write values: %w", err)
+	}
+	all, err := yaml.Marshal(computed)
+	if err != nil {
+		return fmt.Errorf("write values: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "NAME: %s\nLAST DEPLOYED: %s\nNAMESPACE: %s\nSTATUS: %s\nREVISION: %d\n", rel.Name,
+		report.Time(rel.Info.LastDeployed), rel.Namespace, rel.Info.Status, rel.Revision)
+	if c != nil {
+		fmt.Fprintf(&b, "CHART: %s\nVERSION: %s\nAPP_VERSION: %s\n", c.Name(), c.Version(), c.AppVersion())
+	}
+	fmt.Fprintf(&b, "DESCRIPTION: %s\n", rel.Info.Description)
+	fmt.Fprintf(&b, "USER-SUPPLIED VALUES:\n%s\nCOMPUTED VALUES:\n%s\n", user, all)
+	fmt.Fprintf(&b, "HOOKS:\n%s", hooks(rel))
+	fmt.Fprintf(&b, "\nMANIFEST:\n%s\n", rel.Manifest)
+	if rel.Info.Notes != "" {
+		fmt.Fprintf(&b, "NOTES:\n%s\n", strings.TrimRight(rel.Info.Notes, "\n"))
+	}
+	_, err = io.WriteString(term.SafeWriter(e.Out), b.String())
+	return err
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package get
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// metadata is the JSON of `get metadata`; the format is in CONTRACTS.md.
+type metadata struct {
+	Name         string              `json:"name"`
+	Chart        string              `json:"chart"`
+	Version      string              `json:"version"`
+	AppVersion   string              `json:"appVersion"`
+	Annotations  map[string]string   `json:"annotations,omitempty"`
+	Labels       map[string]string   `json:"labels,omitempty"`
+	Dependencies []*chart.Dependency `json:"dependencies,omitempty"`
+	Namespace    string              `json:"namespace"`
+	Revision     int                 `json:"revision"`
+	Status       string              `json:"status"`
+	DeployedAt   string              `json:"deployedAt"`
+	ApplyMethod  string              `json:"applyMethod,omitempty"`
+}
+
+func printMetadata(e *env.Env, o Options, rel *release.Release) error {
+	m := metadata{
+		Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Labels: rel.Labels,
+		Status: string(rel.Info.Status), DeployedAt: rel.Info.LastDeployed.Format(time.RFC3339), ApplyMethod: rel.ApplyMethod,
+	}
+	meta, err := rel.Metadata()
+	if err != nil {
+		return err
+	}
+	if meta != nil {
+		m.Chart, m.Version, m.AppVersion = meta.Name, meta.Version, meta.AppVersion
+		m.Annotations, m.Dependencies = meta.Annotations, meta.Dependencies
+	}
+	return o.Output.Write(e.Out, m, func(w io.Writer) error { return m.table(term.SafeWriter(w)) })
+}
+
+func (m metadata) table(w io.Writer) error {
+	var deps []string
+	for _, d := range m.Dependencies {
+		deps = append(deps, d.Name)
+	}
+	method := "client-side apply"
+	if m.ApplyMethod == release.ApplyServerSide {
+		method = "server-side apply"
+	}
+	_, err := fmt.Fprintf(w, `NAME: %s
+CHART: %s
+VERSION: %s
+APP_VERSION: %s
+ANNOTATIONS: %s
+LABELS: %s
+DEPENDENCIES: %s
+NAMESPACE: %s
+REVISION: %d
+STATUS: %s
+DEPLOYED_AT: %s
+APPLY_METHOD: %s
+`, m.Name, m.Chart, m.Version, m.AppVersion, pairs(m.Annotations), pairs(m.Labels), strings.Join(deps, ","), m.Namespace, m.Revision, m.Status, m.DeployedAt, method)
+	return err
+}
+
+func pairs(m map[string]string) string {
+	out := make([]string, 0, len(m))
+	for k, v := range m {
+		out = append(out, k+"="+v)
+	}
+	sort.Strings(out)
+	return strings.Join(out, ",")
+}

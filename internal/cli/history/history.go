@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package history is the command that tells a release's revisions.
+package history
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Options are the flags of `helm history`.
+type Options struct {
+	Output output.Format
+	Name   string
+	Max    int
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:     "history NAME",
+		Aliases: []string{"hist"},
+		Short:   "tell the revisions of a release",
+		Long: `Lists the revisions of a release that are kept, oldest first, with what became
+of each.
+
+  helm history web
+  helm history web --max 3 -o json`,
+		Args:              env.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: e.CompleteReleases(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.Output.Bind(fs)
+	output.Complete(cmd)
+	fs.IntVar(&o.Max, "max", 256, "show at most that many of the newest revisions, 0 for all")
+	return cmd
+}
+
+// element is one revision in JSON and YAML; the format is in CONTRACTS.md.
+type element struct {
+	Revision    int       `json:"revision"`
+	Updated     time.Time `json:"updated"`
+	Status      string    `json:"status"`
+	Chart       string    `json:"chart"`
+	AppVersion  string    `json:"app_version"`
+	Description string    `json:"description"`
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return err
+	}
+	found, err := op.History{Releases: records}.Run(ctx, o.Name, max(o.Max, 0))
+	if err != nil {
+		return err
+	}
+	return print(e.Out, o.Output, found)
+}
+
+func print(w io.Writer, f output.Format, found []release.Summary) error {
+	elements := make([]element, len(found))
+	for i, s := range found {
+		elements[i] = element{
+			Revision: s.Revision, Updated: s.Updated, Status: string(s.Status),
+			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Description: s.Description,
+		}
+	}
+	return f.Write(w, elements, func(w io.Writer) error {
+		rows := make([][]string, len(elements))
+		for i, s := range elements {
+			rows[i] = []string{strconv.Itoa(s.Revision), s.Updated.Local().Format(time.ANSIC), s.Status, s.Chart, s.AppVersion, s.Description}
+		}
+		return output.Rows(w, []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}, rows)
+	})
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package list is the command that lists releases.
+package list
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Options are the flags of `helm list`.
+type Options struct {
+	Output        output.Format
+	AllNamespaces bool
+	All           bool // needless: every status is shown
+	Statuses      [7]bool
+	Filter        string
+	Selector      string
+	ByDate        bool
+	Reverse       bool
+	Short         bool
+	NoHeaders     bool
+	Max           int
+	Offset        int
+	TimeFormat    string
+}
+
+// statusFlags are the flags that choose statuses, in the order of
+// Options.Statuses.
+var statusFlags = [...]struct {
+	name, help string
+	statuses   []release.Status
+}{
+	{"deployed", "show deployed releases", []release.Status{release.Deployed}},
+	{"failed", "show failed releases", []release.Status{release.Failed}},
+	{"pending", "show pending releases", []release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback}},
+	{"superseded", "show superseded releases", []release.Status{release.Superseded}},
+	{"uninstalled", "show releases uninstalled with their history kept", []release.Status{release.Uninstalled}},
+	{"uninstalling", "show releases that are being uninstalled", []release.Status{release.Uninstalling}},
+	{"unknown", "show releases of unknown status", []release.Status{release.Unknown}},
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "list releases",
+		Long: `Lists the releases of a namespace, of every status, by name.
+
+  helm list
+  helm list --all-namespaces --failed
+  helm list --filter '^web' -o json`,
+		Args:              env.Args(0, 0, "no arguments"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.Output.Bind(fs)
+	output.Complete(cmd)
+	fs.BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "list releases of all namespaces")
+	fs.BoolVarP(&o.All, "all", "a", false, "accepted for compatibility: every status is shown")
+	_ = fs.MarkHidden("all") // the flag exists: it was registered one line above
+	for i, s := range statusFlags {
+		fs.BoolVar(&o.Statuses[i], s.name, false, s.help)
+	}
+	fs.StringVarP(&o.Filter, "filter", "f", "", "list only releases whose name matches this regular expression")
+	fs.StringVarP(&o.Selector, "selector", "l", "", "list only releases whose record has these labels, such as key1=value1,key2!=value2")
+	fs.BoolVarP(&o.ByDate, "date", "d", false, "sort by the time of deployment")
+	fs.BoolVarP(&o.Reverse, "reverse", "r", false, "reverse the order")
+	fs.BoolVarP(&o.Short, "short", "q", false, "print names only")
+	fs.BoolVar(&o.NoHeaders, "no-headers", false, "leave the table's header out")
+	fs.IntVarP(&o.Max, "max", "m", 256, "print at most that many, 0 for all")
+	fs.IntVar(&o.Offset, "offset", 0, "leave out that many from the start")
+	fs.StringVar(&o.TimeFormat, "time-format", "", `Go layout of times, such as "2006-01-02 15:04:05Z0700"`)
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	req, err := o.request()
+	if err != nil {
+		return err
+	}
+	namespace := e.Namespace()
+	if o.AllNamespaces {
+		namespace = ""
+	}
+	records, err := e.Records(namespace)
+	if err != nil {
+		return err
+	}
+	found, err := op.List{Releases: records}.Run(ctx, req)
+	if err != nil {
+		return err
+	}
+	return o.print(e, found)
+}
+
+func (o Options) request() (op.ListRequest, error) {
+	req := op.ListRequest{ByDate: o.ByDate, Reverse: o.Reverse, Offset: o.Offset, Limit: o.Max}
+	for i, on := range o.Statuses {
+		if on {
+			req.Statuses = append(req.Statuses, statusFlags[i].statuses...)
+			req.AllRevisions = req.AllRevisions || statusFlags[i].name == "superseded"
+		}
+	}
+	if o.Filter != "" {
+		re, err := regexp.Compile(o.Filter)
+		if err != nil {
+			return req, fmt.Errorf("--filter: %w", err)
+		}
+		req.Name = re.MatchString
+	}
+	if o.Selector != "" {
+		sel, err := labels.Parse(o.Selector)
+		if err != nil {
+			return req, fmt.Errorf("--selector: %w", err)
+		}
+		req.Labels = func(m map[string]string) bool { return sel.Matches(labels.Set(m)) }
+	}
+	return req, nil
+}
+
+// element is one release in JSON and YAML; the format is in CONTRACTS.md.
+type element struct {
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace"`
+	Revision   string `json:"revision"`
+	Updated    string `json:"updated"`
+	Status     string `json:"status"`
+	Chart      string `json:"chart"`
+	AppVersion string `json:"app_version"`
+}
+
+func (o Options) print(e *env.Env, found []release.Summary) error {
+	elements := make([]element, 0, len(found))
+	names := make([]string, 0, len(found))
+	for _, s := range found {
+		elements = append(elements, element{
+			Name: s.Name, Namespace: s.Namespace, Revision: strconv.Itoa(s.Revision),
+			Updated: o.time(s.Updated), Status: string(s.Status),
+			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion,
+		})
+		names = append(names, s.Name)
+	}
+	if o.Short {
+		return o.Output.Write(e.Out, names, func(w io.Writer) error {
+			for _, n := range names {
+				if _, err := fmt.Fprintln(w, term.SafeLine(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return o.Output.Write(e.Out, elements, func(w io.Writer) error {
+		header := []string{"NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION"}
+		if o.NoHeaders {
+			header = nil
+		}
+		rows := make([][]string, len(elements))
+		for i, s := range elements {
+			rows[i] = []string{s.Name, s.Namespace, s.Revision, s.Updated, s.Status, s.Chart, s.AppVersion}
+		}
+		return output.Rows(w, header, rows)
+	})
+}
+
+func (o Options) time(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return "-"
+	case o.TimeFormat != "":
+		return t.Format(o.TimeFormat)
+	}
+	return t.String()
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package packaging is the command that packs chart folders into archives.
+package packaging
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Options are the flags of `helm package`.
+type Options struct {
+	Paths       []string
+	Version     string
+	AppVersion  string
+	Destination string
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "package CHART...",
+		Short: "pack charts into archives",
+		Long: `Packs chart folders into archives, <name>-<version>.tgz. What .helmignore names
+is left out. The same chart gives the same bytes every time; SOURCE_DATE_EPOCH
+sets the time that the archive's entries carry.
+
+  helm package ./mychart
+  helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist`,
+		Args: env.Args(1, -1, "the path of a chart's folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Paths = args
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
+	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	writer, err := e.ArchiveWriter(o.Destination)
+	if err != nil {
+		return err
+	}
+	for _, p := range o.Paths {
+		c, err := e.Chart(p)
+		if err != nil {
+			return err
+		}
+		file, err := op.Package{Archives: writer}.Run(ctx, op.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion})
+		if err != nil {
+			return fmt.Errorf("package %s: %w", p, err)
+		}
+		if _, err := fmt.Fprintf(e.Out, "Successfully packaged chart and saved it to: %s\n", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}

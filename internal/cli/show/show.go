@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package show is the group of commands that print parts of a chart. They
+// differ in what they print and share everything else, so they live in one
+// package.
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// New makes the command with its children.
+func New(e *env.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "show",
+		Aliases: []string{"inspect"},
+		Short:   "print parts of a chart",
+		Long: `Prints what a chart says of itself: its definition, its values, its README, its
+CRDs, or all of them.`,
+		Args: env.Args(0, 0, "a subcommand: all, chart, crds, readme or values"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var path string
+	vals := leaf(e, "values", "print the chart's values", "helm show values ./mychart --jsonpath '{.image}'", func(c *chart.Chart) (string, error) {
+		return showValues(c, path)
+	})
+	vals.Flags().StringVar(&path, "jsonpath", "", "print only what this JSONPath expression selects")
+	cmd.AddCommand(
+		leaf(e, "all", "print all of it", "helm show all ./mychart", showAll),
+		leaf(e, "chart", "print the chart's definition", "helm show chart ./mychart", showChart),
+		leaf(e, "crds", "print the chart's CRDs", "helm show crds ./mychart", showCRDs),
+		leaf(e, "readme", "print the chart's README", "helm show readme ./mychart", showReadme),
+		vals,
+	)
+	return cmd
+}
+
+func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (string, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:     name + " CHART",
+		Short:   short,
+		Example: "  " + example,
+		Args:    env.Args(1, 1, "a chart: the path of a folder or an archive"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := e.Chart(args[0])
+			if err != nil {
+				return err
+			}
+			out, err := text(c)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(term.SafeWriter(e.Out), out)
+			return err
+		},
+	}
+}
+
+func showAll(c *chart.Chart) (string, error) {
+	var parts []string
+	for _, part := range []func(*chart.Chart) (string, error){
+		showChart,
+		func(c *chart.Chart) (string, error) { return showValues(c, "") },
+		showReadme,
+	} {
+		text, err := part(c)
+		if err != nil {
+			return "", err
+		}
+		if text != "" {
+			parts = append(parts, text+"\n")
+		}
+	}
+	crds, err := showCRDs(c)
+	return strings.Join(parts, "---\n") + crds, err
+}
+
+func showChart(c *chart.Chart) (string, error) {
+	text, err := yaml.Marshal(c.Metadata)
+	if err != nil {
+		return "", fmt.Errorf("write %s: %w", chart.FileMetadata, err)
+	}
+	return string(text), nil
+}
+
+func showReadme(c *chart.Chart) (string, error) {
+	for _, want := range []string{"readme.md", "readme.txt", "readme"} {
+		for _, f := range c.Files {
+			if path.Dir(f.Name) == "." && strings.EqualFold(f.Name, want) {
+				return string(f.Data), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+func showCRDs(c *chart.Chart) (string, error) {
+	var b strings.Builder
+	for _, crd := range c.CRDs() {
+		if !bytes.HasPrefix(crd.Data, []byte("---")) {
+			b.WriteString("---\n")
+		}
+		fmt.Fprintf(&b, "%s\n", crd.Data)
+	}
+	return b.String(), nil
+}
+
+// showValues prints values.yaml as its author wrote it, or what expr selects.
+func showValues(c *chart.Chart, expr string) (string, error) {
+	if expr == "" {
+		if f := c.File(chart.FileValues); f != nil {
+			return string(f.Data), nil
+		}
+		return "", nil
+	}
+	jp := jsonpath.New("--jsonpath")
+	if err := jp.Parse(expr); err != nil {
+		return "", fmt.Errorf("--jsonpath %s: %w", expr, err)
+	}
+	// The library knows only plain JSON values.
+	text, err := json.Marshal(c.Values)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", chart.FileValues, err)
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return "", fmt.Errorf("read %s: %w", chart.FileValues, err)
+	}
+	var b strings.Builder
+	if err := jp.Execute(&b, plain); err != nil {
+		return "", fmt.Errorf("--jsonpath %s: %w", expr, err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package status is the command that tells how a release is.
+package status
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Options are the flags of `helm status`.
+type Options struct {
+	Output   output.Format
+	Name     string
+	Revision int
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "tell how a release is",
+		Long: `Shows a release: when it was deployed, its status and revision, its objects as
+they are in the cluster now, the last run of its tests, and its notes.
+
+  helm status web
+  helm status web --revision 2 -o json`,
+		Args:              env.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: e.CompleteReleases(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.Output.Bind(fs)
+	output.Complete(cmd)
+	fs.IntVar(&o.Revision, "revision", 0, "show this revision instead of the newest")
+	for _, old := range []string{"show-desc", "show-resources"} {
+		fs.Bool(old, true, "accepted for compatibility: it is always shown")
+		_ = fs.MarkHidden(old) // the flag exists: it was registered one line above
+	}
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return err
+	}
+	cluster, err := e.Cluster()
+	if err != nil {
+		return err
+	}
+	st, err := op.Status{Releases: records, Cluster: cluster}.Run(ctx, o.Name, o.Revision)
+	if err != nil {
+		return err
+	}
+	return report.WriteStatus(e.Streams, o.Output, st)
+}

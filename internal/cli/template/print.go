@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package template
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// document is one piece of the output: the text of one object and the file
+// that gave it.
+type document struct {
+	source string
+	text   string
+	crd    bool
+}
+
+// documents lists what to print: CRDs where asked for, objects in install
+// order, then hooks.
+func documents(c *chart.Chart, out *op.Rendered, o Options) []document {
+	var docs []document
+	if o.IncludeCRDs {
+		for _, f := range c.CRDs() {
+			docs = append(docs, document{source: f.Source, text: string(f.Data), crd: true})
+		}
+	}
+	for _, obj := range out.Objects {
+		docs = append(docs, document{source: obj.Source, text: obj.Raw})
+	}
+	if o.NoHooks {
+		return docs
+	}
+	for _, h := range out.Hooks {
+		if o.SkipTests && h.On(release.Test) {
+			continue
+		}
+		docs = append(docs, document{source: h.Path, text: h.Manifest})
+	}
+	return docs
+}
+
+// showOnly keeps the documents of the named templates, in the order of the
+// names. A name is a path below the chart's folder; "*" matches as in a shell.
+func showOnly(docs []document, names []string) ([]document, error) {
+	var out []document
+	for _, name := range names {
+		pattern := filepath.ToSlash(name)
+		found := false
+		for _, d := range docs {
+			// The first element is the chart's own name.
+			_, below, _ := strings.Cut(d.source, "/")
+			ok, err := path.Match(pattern, below)
+			if err != nil {
+				return nil, fmt.Errorf("--show-only %s: %w", name, err)
+			}
+			if ok {
+				out, found = append(out, d), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%w %s in chart", errNoMatch, name)
+		}
+	}
+	return out, nil
+}
+
+func print(w io.Writer, docs []document) error {
+	var b bytes.Buffer
+	for _, d := range docs {
+		d.write(&b)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (d document) write(b *bytes.Buffer) {
+	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", d.source, strings.Trim(d.text, "\n"))
+}
+
+// writeFiles writes every document to the file of its source below
+// --output-dir, several documents of one source into one file.
+func writeFiles(w io.Writer, docs []document, o Options) error {
+	written := map[string]*bytes.Buffer{}
+	var order []string
+	for _, d := range docs {
+		file := filepath.FromSlash(d.source)
+		if o.ReleaseName && !d.crd {
+			file = filepath.Join(o.Name, file)
+		}
+		file = filepath.Join(o.OutputDir, file)
+		if written[file] == nil {
+			written[file] = &bytes.Buffer{}
+			order = append(order, file)
+		}
+		d.write(written[file])
+	}
+	for _, file := range order {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return fmt.Errorf("--output-dir: %w", err)
+		}
+		if err := os.WriteFile(file, written[file].Bytes(), 0o644); err != nil {
+			return fmt.Errorf("--output-dir: %w", err)
+		}
+		if _, err := fmt.Fprintf(w, "wrote %s\n", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package template is the command that renders a chart and prints it.
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Options are the flags of `helm template`.
+type Options struct {
+	env.ValueFlags
+	env.NameFlags
+
+	Chart        string
+	ShowOnly     []string
+	OutputDir    string
+	ReleaseName  bool
+	IncludeCRDs  bool
+	SkipTests    bool
+	NoHooks      bool
+	IsUpgrade    bool
+	Validate     bool
+	DryRun       env.DryRun
+	KubeVersion  string
+	APIVersions  []string
+	SkipSchema   bool
+	SubNotes     bool
+	EnableDNS    bool
+	skippedFlags env.IgnoredInstallFlags
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	o := Options{DryRun: env.DryRunClient}
+	cmd := &cobra.Command{
+		Use:   "template [NAME] CHART",
+		Short: "render a chart and print it",
+		Long: `Renders the templates of a chart as install would, and prints them. Nothing is
+installed and no cluster is needed: values that a cluster would tell
+(.Capabilities, lookup) are the defaults, unless --validate or
+--dry-run=server asks the real one.
+
+  helm template web ./mychart -f production.yaml
+  helm template web ./mychart --show-only templates/deployment.yaml
+  helm template web ./mychart --kube-version 1.30 --api-versions monitoring.coreos.com/v1`,
+		Args: env.NameAndChart,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.Resolve(args, e.Now()); err != nil {
+				return err
+			}
+			o.Chart = o.ChartRef
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.ValueFlags.Bind(fs)
+	o.NameFlags.Bind(fs)
+	o.skippedFlags.Bind(fs)
+	fs.StringArrayVarP(&o.ShowOnly, "show-only", "s", nil, "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
+	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this folder instead of standard output")
+	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a folder named after the release")
+	fs.BoolVar(&o.IncludeCRDs, "include-crds", false, "print the CRDs of crds/ too, first")
+	fs.BoolVar(&o.SkipTests, "skip-tests", false, "leave test hooks out")
+	fs.BoolVar(&o.NoHooks, "no-hooks", false, "leave hooks out")
+	fs.BoolVar(&o.IsUpgrade, "is-upgrade", false, "set .Release.IsUpgrade instead of .Release.IsInstall")
+	fs.BoolVar(&o.Validate, "validate", false, "ask the cluster for its capabilities and whether it accepts the objects")
+	env.BindDryRun(fs, &o.DryRun)
+	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for")
+	fs.StringSliceVarP(&o.APIVersions, "api-versions", "a", nil, "API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
+	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
+	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "let templates look up host names")
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	vals, err := o.ValueFlags.Build(ctx, e)
+	if err != nil {
+		return err
+	}
+	c, err := e.Chart(o.Chart)
+	if err != nil {
+		return err
+	}
+	verb := op.Template{Events: e.Bus(nil), Progress: e.Report()}
+	var cluster *env.Cluster
+	if o.Validate || o.DryRun == env.DryRunServer {
+		if cluster, err = e.Cluster(); err != nil {
+			return err
+		}
+		verb.Cluster = cluster
+	}
+	req := op.TemplateRequest{
+		Chart: c, Values: vals, Name: o.Name, Namespace: e.Namespace(),
+		KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
+		IsUpgrade: o.IsUpgrade, SkipSchema: o.SkipSchema, SubchartNotes: o.SubNotes,
+	}
+	if o.EnableDNS {
+		req.LookupHost = e.LookupHost
+	}
+	out, err := verb.Run(ctx, req)
+	if err != nil {
+		return err
+	}
+	docs := documents(c, out, o)
+	if len(o.ShowOnly) > 0 {
+		if docs, err = showOnly(docs, o.ShowOnly); err != nil {
+			return err
+		}
+	}
+	if cluster != nil && !o.IsUpgrade {
+		if err := validate(ctx, cluster, out, e.Namespace(), o.Name); err != nil {
+			return err
+		}
+	}
+	if o.OutputDir != "" {
+		return writeFiles(e.Out, docs, o)
+	}
+	return print(e.Out, docs)
+}
+
+// validate asks the API server whether it would take the objects.
+func validate(ctx context.Context, cluster *env.Cluster, out *op.Rendered, namespace, name string) error {
+	owner := op.Owner{Release: name, Namespace: namespace}
+	if err := cluster.DryRun().Apply(ctx, out.Objects, owner); err != nil {
+		return fmt.Errorf("the cluster would refuse this: %w", err)
+	}
+	return nil
+}
+
+var errNoMatch = errors.New("could not find template")

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package uninstall is the command that removes releases.
+package uninstall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Options are the flags of `helm uninstall`.
+type Options struct {
+	env.WaitFlags
+	Names          []string
+	KeepHistory    bool
+	DryRun         env.DryRun
+	Cascade        string
+	IgnoreNotFound bool
+	NoHooks        bool
+	Description    string
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	o := Options{DryRun: env.DryRunNone}
+	cmd := &cobra.Command{
+		Use:     "uninstall NAME...",
+		Aliases: []string{"del", "delete", "un"},
+		Short:   "uninstall releases",
+		Long: `Removes the objects of releases, in the reverse of their install order, and
+then the releases' records. --keep-history keeps the records, so that the
+release can be looked at and rolled back.
+
+Objects with the annotation helm.sh/resource-policy: keep stay, and so do CRDs of
+crds/ and objects that carry another release's marks.
+
+  helm uninstall web
+  helm uninstall web --keep-history
+  helm uninstall web shop --wait --cascade foreground`,
+		Args:              env.Args(1, -1, "the name of a release"),
+		ValidArgsFunction: e.CompleteReleases(-1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Names = args
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.WaitFlags.Bind(fs, false)
+	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
+	env.BindDryRun(fs, &o.DryRun)
+	fs.StringVar(&o.Cascade, "cascade", string(op.CascadeBackground), "what becomes of objects that deleted objects own: background, foreground or orphan")
+	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
+	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
+	fs.StringVar(&o.Description, "description", "", "what the kept history says")
+	_ = cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	switch op.Cascade(o.Cascade) {
+	case op.CascadeBackground, op.CascadeForeground, op.CascadeOrphan:
+	default:
+		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
+	}
+	cluster, err := e.Cluster()
+	if err != nil {
+		return err
+	}
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return err
+	}
+	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now, Events: e.Bus(nil)}
+	if !o.NoHooks {
+		verb.Events = e.Bus(cluster, o.Timeout)
+	}
+	var errs []error
+	for _, name := range o.Names {
+		if err := one(ctx, e, verb, o, name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func one(ctx context.Context, e *env.Env, verb op.Uninstall, o Options, name string) error {
+	if err := op.CheckName(name); err != nil {
+		return err
+	}
+	req := op.UninstallRequest{
+		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
+		Cascade: op.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout,
+	}
+	do := verb.Run
+	if o.DryRun != env.DryRunNone {
+		do = verb.Plan
+	}
+	res, err := do(ctx, req)
+	if errors.Is(err, op.ErrReleaseNotFound) && o.IgnoreNotFound {
+		_, err := fmt.Fprintf(e.Out, "release %q not found, nothing to do\n", name)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("uninstall %s: %w", name, err)
+	}
+	return tell(e, o, name, res)
+}
+
+func tell(e *env.Env, o Options, name string, res *op.Uninstalled) error {
+	if len(res.Kept) > 0 {
+		fmt.Fprintln(e.Out, "These resources were kept due to the resource policy:")
+		for _, k := range res.Kept {
+			fmt.Fprintf(e.Out, "[%s] %s\n", term.SafeLine(k.Kind), term.SafeLine(k.Name))
+		}
+		fmt.Fprintln(e.Out)
+	}
+	if o.DryRun != env.DryRunNone {
+		for _, d := range res.Deleted {
+			fmt.Fprintf(e.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
+		}
+		if res.Release.Info.Status == release.Uninstalled && !o.KeepHistory {
+			fmt.Fprintln(e.Out, "would remove what is left of its history")
+		}
+		_, err := fmt.Fprintf(e.Out, "release %q would be uninstalled\n", name)
+		return err
+	}
+	_, err := fmt.Fprintf(e.Out, "release %q uninstalled\n", name)
+	return err
+}

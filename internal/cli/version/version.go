@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package version is the command that tells which helm this is.
+package version
+
+import (
+	"fmt"
+	"io"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/build"
+	"github.com/moonhelm/moonhelm/internal/env"
+)
+
+// Options are the flags of `helm version`.
+type Options struct {
+	Short    bool
+	Template string
+	Client   bool // Helm 2's; accepted and needless
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "tell which version of helm this is",
+		Long: `Prints the version of this binary.
+
+--template takes a Go template over Version, GitCommit, GitTreeState, GoVersion
+and KubeClientVersion:
+
+  helm version --template '{{.Version}}'`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(e.Out, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&o.Short, "short", false, "print the version number only")
+	fs.StringVar(&o.Template, "template", "", "Go template to print the version with")
+	fs.BoolVarP(&o.Client, "client", "c", false, "accepted for compatibility: there is only a client")
+	_ = fs.MarkHidden("client") // the flag exists: it was registered one line above
+	return cmd
+}
+
+func run(w io.Writer, o Options) error {
+	info := build.Current()
+	switch {
+	case o.Template != "":
+		t, err := template.New("version").Parse(o.Template)
+		if err != nil {
+			return fmt.Errorf("--template: %w", err)
+		}
+		if err := t.Execute(w, info); err != nil {
+			return fmt.Errorf("--template: %w", err)
+		}
+		return nil
+	case o.Short:
+		_, err := fmt.Fprintln(w, info.Short())
+		return err
+	}
+	_, err := fmt.Fprintf(w, "version.BuildInfo{Version:%q, GitCommit:%q, GitTreeState:%q, GoVersion:%q, KubeClientVersion:%q}\n",
+		info.Version, info.GitCommit, info.GitTreeState, info.GoVersion, info.KubeClientVersion)
+	return err
+}

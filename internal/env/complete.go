@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// completionTimeout bounds what a shell waits for; a slow cluster completes
+// nothing rather than blocking the prompt.
+const completionTimeout = 3 * time.Second
+
+// CompleteReleases completes names of releases for up to max arguments (max <
+// 0: any number), asking the cluster.
+func (e *Env) CompleteReleases(max int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if max >= 0 && len(args) >= max {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+		defer cancel()
+		records, err := e.Records(e.Namespace())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		found, err := op.List{Releases: records}.Run(ctx, op.ListRequest{ListFilter: op.ListFilter{
+			Name: func(name string) bool { return strings.HasPrefix(name, toComplete) },
+		}})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		given := map[string]bool{}
+		for _, a := range args {
+			given[a] = true
+		}
+		var names []string
+		for _, s := range found {
+			if !given[s.Name] {
+				names = append(names, s.Name+"\t"+s.Chart+"-"+s.ChartVersion+" -> "+string(s.Status))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// CompleteNamespaces completes names of namespaces, asking the cluster.
+func (e *Env) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	cluster, err := e.Cluster()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := cluster.Lookup(ctx, "v1", "Namespace", "", "")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	items, _ := list["items"].([]any)
+	var names []string
+	for _, item := range items {
+		m, _ := item.(map[string]any)
+		meta, _ := m["metadata"].(map[string]any)
+		if name, _ := meta["name"].(string); strings.HasPrefix(name, toComplete) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteContexts completes names of the kubeconfig's contexts.
+func (e *Env) CompleteContexts(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, name := range e.Contexts() {
+		if strings.HasPrefix(name, toComplete) {
+			names = append(names, name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package env wires the parts together: the streams, the settings of
+// environment and global flags, the folders, and the adapters (cluster, release
+// records) that commands hand to package op. Adapters are made when somebody
+// first asks, so that a command that needs no cluster never looks for one.
+package env
+
+import (
+	"time"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Env is what every command gets. It belongs to one run of the program and is
+// not safe for concurrent use, with the exception of [Env.Report].
+type Env struct {
+	term.Streams
+	Settings Settings
+	// Now is the clock.
+	Now func() time.Time
+
+	kube lazyKube
+}
+
+// New returns an Env over the given streams, its settings read from the
+// streams' environment.
+func New(s term.Streams) *Env {
+	getenv := s.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+		s.Getenv = getenv
+	}
+	return &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now}
+}
+
+// Report returns where operations report their progress: the error stream, as
+// lines that suit it.
+func (e *Env) Report() progress.Func {
+	return ui.Report(e.Err, e.Style(e.Err), e.Settings.Debug)
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/render"
+)
+
+// NameFlags say how a new release is called and which chart it is of.
+type NameFlags struct {
+	Generate bool
+	Template string
+
+	// Name and ChartRef are filled by Resolve.
+	Name     string
+	ChartRef string
+}
+
+// Bind registers the flags.
+func (n *NameFlags) Bind(fs *pflag.FlagSet) {
+	fs.BoolVarP(&n.Generate, "generate-name", "g", false, "generate the name (and leave the NAME argument out)")
+	fs.StringVar(&n.Template, "name-template", "", "template that gives the name, such as 'web-{{randAlphaNum 5 | lower}}'")
+}
+
+// Resolve reads [NAME] CHART. `helm template` may be called with a chart alone;
+// then the name is [DefaultTemplateName].
+func (n *NameFlags) Resolve(args []string, now time.Time) error {
+	switch {
+	case n.Template != "" && n.Generate:
+		return fmt.Errorf("--name-template and --generate-name cannot be used together")
+	case len(args) == 2 && n.Generate:
+		return fmt.Errorf("cannot set --generate-name and also specify a name")
+	case len(args) == 2 && n.Template != "":
+		return fmt.Errorf("cannot set --name-template and also specify a name")
+	case len(args) == 2:
+		n.Name, n.ChartRef = args[0], args[1]
+		return nil
+	}
+	n.ChartRef = args[0]
+	switch {
+	case n.Template != "":
+		name, err := render.Text("--name-template", n.Template)
+		if err != nil {
+			return err
+		}
+		n.Name = name
+	case n.Generate:
+		n.Name = op.GenerateName(n.ChartRef, now)
+	}
+	return nil
+}
+
+// NameAndChart accepts [NAME] CHART.
+func NameAndChart(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs a chart: the path of a folder or an archive"}
+	case len(args) > 2:
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("takes a name and a chart, %q is too much", args[2:])}
+	}
+	return nil
+}
+
+// Args accepts between min and max arguments (max < 0: any number), and says
+// what is missing in the words given.
+func Args(min, max int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < min:
+			return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs " + what}
+		case max >= 0 && len(args) > max:
+			return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("needs %s, %q is too much", what, args[max:])}
+		}
+		return nil
+	}
+}
+
+// UsageError tells that a command was called with the wrong arguments.
+type UsageError struct {
+	Command string // "helm status"
+	Usage   string // "helm status NAME [flags]"
+	Problem string
+}
+
+func (e *UsageError) Error() string { return fmt.Sprintf("%q %s", e.Command, e.Problem) }
+
+// DryRun says whether an operation is only simulated, and where.
+type DryRun string
+
+// The ways to simulate.
+const (
+	DryRunNone   DryRun = "none"
+	DryRunClient DryRun = "client"
+	DryRunServer DryRun = "server"
+)
+
+// String implements pflag.Value.
+func (d *DryRun) String() string { return string(*d) }
+
+// Set implements pflag.Value. Booleans are what Helm 3 took.
+func (d *DryRun) Set(s string) error {
+	switch s {
+	case "none", "false":
+		*d = DryRunNone
+	case "client", "true", "unset":
+		*d = DryRunClient
+	case "server":
+		*d = DryRunServer
+	default:
+		return fmt.Errorf("must be none, client or server")
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (d *DryRun) Type() string { return "string" }
+
+// BindDryRun registers --dry-run, which may stand without a value; d's value
+// is the default.
+func BindDryRun(fs *pflag.FlagSet, d *DryRun) {
+	fs.Var(d, "dry-run", "simulate: client contacts no cluster, server lets the API server check, none does it for real")
+	fs.Lookup("dry-run").NoOptDefVal = string(DryRunClient)
+}
+
+// WaitFlags say whether and how to wait.
+type WaitFlags struct {
+	Strategy string
+	Jobs     bool
+	Timeout  time.Duration
+}
+
+// Wait tells whether objects are awaited, not only hooks.
+func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
+
+type waitStrategy struct{ to *string }
+
+func (s waitStrategy) String() string { return *s.to }
+func (s waitStrategy) Type() string   { return "strategy" }
+func (s waitStrategy) Set(v string) error {
+	switch v {
+	case "watcher", "legacy", "hookOnly":
+		*s.to = v
+	case "true":
+		*s.to = "watcher"
+	case "false":
+		*s.to = "hookOnly"
+	default:
+		return fmt.Errorf("must be watcher, legacy or hookOnly")
+	}
+	return nil
+}
+
+// Bind registers --wait and --timeout, and --wait-for-jobs where jobs says so.
+func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
+	w.Strategy = "hookOnly"
+	fs.Var(waitStrategy{&w.Strategy}, "wait", "wait until the objects are ready (or gone): watcher, legacy, or hookOnly")
+	fs.Lookup("wait").NoOptDefVal = "watcher"
+	fs.DurationVar(&w.Timeout, "timeout", 5*time.Minute, "how long each step may take: a hook, the wait for objects")
+	if jobs {
+		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until jobs are complete too")
+	}
+}
+
+// LookupHost answers templates' getHostByName from the system's resolver.
+func (e *Env) LookupHost(host string) string {
+	addrs, err := net.LookupHost(host)
+	if err != nil || len(addrs) == 0 {
+		return ""
+	}
+	return addrs[0]
+}
+
+// IgnoredInstallFlags are flags of install that have no meaning where nothing
+// is installed; scripts pass one set of flags to both.
+type IgnoredInstallFlags struct {
+	bools [8]bool
+	texts [2]string
+	wait  WaitFlags
+	label map[string]string
+}
+
+// Bind registers the flags, hidden from help.
+func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for n, name := range []string{"create-namespace", "replace", "skip-crds", "take-ownership", "atomic", "rollback-on-failure", "disable-openapi-validation", "force"} {
+		own.BoolVar(&i.bools[n], name, false, "accepted and without effect here")
+	}
+	own.StringVar(&i.texts[0], "description", "", "accepted and without effect here")
+	own.StringVar(&i.texts[1], "server-side", "", "accepted and without effect here")
+	own.Lookup("server-side").NoOptDefVal = "true"
+	own.StringToStringVarP(&i.label, "labels", "l", nil, "accepted and without effect here")
+	i.wait.Bind(own, true)
+	own.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+	fs.AddFlagSet(own)
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// requestTimeout bounds connecting and single requests where no operation's
+// own deadline is shorter.
+const requestTimeout = 60 * time.Second
+
+// lazyKube is the kubeconfig, read when somebody first asks.
+type lazyKube struct {
+	loaded clientcmd.ClientConfig
+}
+
+// kubeconfig is the user's configuration with the global flags laid over it.
+func (e *Env) kubeconfig() clientcmd.ClientConfig {
+	if e.kube.loaded != nil {
+		return e.kube.loaded
+	}
+	s := e.Settings
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = s.KubeConfig
+	over := &clientcmd.ConfigOverrides{
+		CurrentContext: s.KubeContext,
+		AuthInfo:       clientapi.AuthInfo{Token: s.Token, Impersonate: s.AsUser, ImpersonateGroups: s.AsGroups},
+		ClusterInfo: clientapi.Cluster{
+			Server:                s.APIServer,
+			CertificateAuthority:  s.CAFile,
+			InsecureSkipTLSVerify: s.SkipTLS,
+			TLSServerName:         s.TLSName,
+		},
+	}
+	e.kube.loaded = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, over)
+	return e.kube.loaded
+}
+
+// Namespace is the one in force: -n or HELM_NAMESPACE, else the kubeconfig
+// context's, else "default". A kubeconfig that cannot be read gives "default";
+// [Env.RESTConfig] reports it.
+func (e *Env) Namespace() string {
+	if e.Settings.Namespace != "" {
+		return e.Settings.Namespace
+	}
+	if ns, _, err := e.kubeconfig().Namespace(); err == nil && ns != "" {
+		return ns
+	}
+	return "default"
+}
+
+// RESTConfig is how to reach the API server.
+func (e *Env) RESTConfig() (*rest.Config, error) {
+	cfg, err := e.kubeconfig().ClientConfig()
+	if err != nil {
+		return nil, &KubeconfigError{Path: e.Settings.KubeConfig, Err: err}
+	}
+	cfg.UserAgent = "Helm/moonhelm"
+	// The API server's own flow control decides; see DESIGN.md.
+	cfg.QPS, cfg.Burst = -1, -1
+	return cfg, nil
+}
+
+// Contexts lists the names of the kubeconfig's contexts, for completion.
+func (e *Env) Contexts() []string {
+	raw, err := e.kubeconfig().RawConfig()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for name := range raw.Contexts {
+		names = append(names, name)
+	}
+	return names
+}
+
+// KubeconfigError tells that no usable kubeconfig was found.
+type KubeconfigError struct {
+	Path string // "" for the default places
+	Err  error
+}
+
+func (e *KubeconfigError) Error() string {
+	if clientcmd.IsEmptyConfig(e.Err) || errors.Is(e.Err, clientcmd.ErrEmptyCluster) {
+		return "no cluster is configured: there is no kubeconfig file, or it names no current context"
+	}
+	if e.Path != "" {
+		return fmt.Sprintf("read kubeconfig %s: %s", e.Path, e.Err)
+	}
+	return fmt.Sprintf("read kubeconfig: %s", e.Err)
+}
+
+func (e *KubeconfigError) Unwrap() error { return e.Err }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/store"
+)
+
+// Records are the release records of a namespace, as package op calls them.
+type Records struct {
+	store     *store.Store
+	namespace string
+}
+
+// Records opens the release records of a namespace, "" for lists over all of
+// them, with the driver that HELM_DRIVER names.
+func (e *Env) Records(namespace string) (*Records, error) {
+	driver, err := e.driver(namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &Records{store: store.New(driver, namespace), namespace: namespace}, nil
+}
+
+func (e *Env) driver(namespace string) (store.Driver, error) {
+	name := e.Settings.Driver
+	switch name {
+	case "memory":
+		return store.NewMemory(namespace), nil
+	case "", "secret", "secrets", "configmap", "configmaps":
+	default:
+		return nil, fmt.Errorf("HELM_DRIVER is %q, must be secret, configmap or memory", name)
+	}
+	cluster, err := e.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	if name == "configmap" || name == "configmaps" {
+		return store.ConfigMaps(cluster.client, namespace), nil
+	}
+	return store.Secrets(cluster.client, namespace), nil
+}
+
+// translate turns a store's errors into those that op knows.
+func (r *Records) translate(err error) error {
+	var missing *store.NotFoundError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		return &op.NotFoundError{Name: missing.Name, Namespace: r.namespace, Revision: missing.Revision}
+	case errors.Is(err, store.ErrExists):
+		return fmt.Errorf("%w: %w", op.ErrRevisionExists, err)
+	}
+	return err
+}
+
+// Revision implements op.Records.
+func (r *Records) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
+	var rel *release.Release
+	var err error
+	if revision > 0 {
+		rel, err = r.store.Get(ctx, name, revision)
+	} else {
+		rel, err = r.store.Last(ctx, name)
+	}
+	return rel, r.translate(err)
+}
+
+// Create implements op.Recorder.
+func (r *Records) Create(ctx context.Context, rel *release.Release) error {
+	return r.translate(r.store.Create(ctx, rel))
+}
+
+// Update implements op.Recorder.
+func (r *Records) Update(ctx context.Context, rel *release.Release) error {
+	return r.translate(r.store.Update(ctx, rel))
+}
+
+// Delete implements op.Recorder.
+func (r *Records) Delete(ctx context.Context, name string, revision int) error {
+	return r.translate(r.store.Delete(ctx, name, revision))
+}
+
+// Revisions implements op.Recorder.
+func (r *Records) Revisions(ctx context.Context, name string) ([]int, error) {
+	records, err := r.store.Revisions(ctx, name)
+	if err != nil {
+		return nil, r.translate(err)
+	}
+	if len(records) == 0 {
+		return nil, &op.NotFoundError{Name: name, Namespace: r.namespace}
+	}
+	out := make([]int, len(records))
+	for i, rec := range records {
+		out[i] = rec.Revision
+	}
+	return out, nil
+}
+
+// List implements op.Lister.
+func (r *Records) List(ctx context.Context, f op.ListFilter) ([]release.Summary, error) {
+	found, err := r.store.List(ctx, store.Filter{Statuses: f.Statuses, Match: f.Labels, Name: f.Name, AllRevisions: f.AllRevisions})
+	return found, r.translate(err)
+}
+
+// History implements op.HistoryReader.
+func (r *Records) History(ctx context.Context, name string, limit int) ([]release.Summary, error) {
+	found, err := r.store.History(ctx, name, limit)
+	return found, r.translate(err)
+}

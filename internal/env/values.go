@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// ValueFlags are the flags by which a user gives values.
+type ValueFlags struct {
+	files   []string
+	options values.Options
+}
+
+// Bind registers the flags.
+func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
+	fs.StringSliceVarP(&v.files, "values", "f", nil, "values from a YAML file, a URL, or - for standard input (may be repeated; later ones win)")
+	fs.StringArrayVar(&v.options.Set, "set", nil, "set values: key1=val1,key2=val2 (may be repeated)")
+	fs.StringArrayVar(&v.options.String, "set-string", nil, "set values that are strings: key1=val1,key2=val2 (may be repeated)")
+	fs.StringArrayVar(&v.options.File, "set-file", nil, "set values to the contents of files: key1=path1,key2=path2 (may be repeated)")
+	fs.StringArrayVar(&v.options.JSON, "set-json", nil, `set JSON values: key1=json1,key2=json2, or {"key1": json1} (may be repeated)`)
+	fs.StringArrayVar(&v.options.Literal, "set-literal", nil, "set one string value as it stands: key=value (may be repeated)")
+}
+
+// Build reads the files and computes the user's values.
+func (v *ValueFlags) Build(ctx context.Context, e *Env) (map[string]any, error) {
+	o := v.options
+	o.Files = v.files
+	return o.Build(func(path string) ([]byte, error) { return e.ReadSource(ctx, path) })
+}
+
+// maxSource is the largest values file that is read, in bytes.
+const maxSource = fetch.MaxText
+
+// ReadSource reads a file, standard input for "-", or an http or https URL.
+func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
+	switch {
+	case path == "-":
+		if e.In == nil {
+			return nil, fmt.Errorf("read values from standard input: there is none")
+		}
+		return readBounded("standard input", e.In)
+	case fetch.IsURL(path):
+		return fetch.Text(ctx, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBounded(path, f)
+}
+
+func readBounded(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSource+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxSource {
+		return nil, fmt.Errorf("read %s: larger than %d MiB", name, maxSource>>20)
+	}
+	return data, nil
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Safe returns text with every control character but newline and tab, and
+// every invalid byte, written out visibly ("\x1b"), so that what a stranger
+// wrote cannot steer the terminal (CVE-2021-21303). Bidirectional overrides
+// count as control characters.
+func Safe(text string) string {
+	clean := true
+	for _, r := range text {
+		if unsafeRune(r) {
+			clean = false
+			break
+		}
+	}
+	if clean && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case unsafeRune(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case unsafeRune(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// SafeLine is [Safe] for text that must stay on one line: newlines and tabs
+// become spaces.
+func SafeLine(text string) string {
+	return Safe(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
+}
+
+func unsafeRune(r rune) bool {
+	if r == '\n' || r == '\t' {
+		return false
+	}
+	return unicode.IsControl(r) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+}
+
+// SafeWriter passes text on to a terminal through [Safe]; where the stream is
+// no terminal, it passes bytes on unchanged, because files must not be altered.
+func SafeWriter(w io.Writer) io.Writer {
+	if IsTerminal(w) {
+		return safeWriter{w}
+	}
+	return w
+}
+
+type safeWriter struct{ w io.Writer }
+
+func (s safeWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(s.w, Safe(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

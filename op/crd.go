@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// parseCRDs reads the crds/ folders of c and of all charts below it. They are
+// never templates.
+func parseCRDs(c *chart.Chart) ([]*manifest.Object, error) {
+	var out []*manifest.Object
+	for _, f := range c.CRDs() {
+		objs, err := manifest.Parse(f.Source, string(f.Data))
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", f.Source, err)
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+// served lists what capabilities say once crds are established:
+// "group/version" and "group/version/Kind" of every served version.
+func served(crds []*manifest.Object) []string {
+	var out []string
+	for _, o := range crds {
+		if o.Kind != "CustomResourceDefinition" {
+			continue
+		}
+		m, err := o.Map()
+		if err != nil {
+			continue
+		}
+		spec, _ := m["spec"].(map[string]any)
+		group, _ := spec["group"].(string)
+		names, _ := spec["names"].(map[string]any)
+		kind, _ := names["kind"].(string)
+		versions, _ := spec["versions"].([]any)
+		for _, v := range versions {
+			vm, _ := v.(map[string]any)
+			name, _ := vm["name"].(string)
+			if on, _ := vm["served"].(bool); !on || name == "" || group == "" {
+				continue
+			}
+			out = append(out, group+"/"+name, group+"/"+name+"/"+kind)
+		}
+	}
+	return out
+}

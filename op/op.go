@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package op holds the verbs: install, uninstall, template, list, status,
+// history and their kin, one file each. It is the front of the SDK.
+//
+// A verb is a struct that lists what it needs (a cluster, a recorder, the event
+// bus) and a Run method that takes a request saying what is wanted. Neither
+// remembers anything between runs. The package reaches no cluster and no disk
+// by itself: the interfaces it calls are declared here, and whoever builds a
+// verb supplies them.
+package op
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/render"
+)
+
+// Describer tells what a cluster is and holds, for templates.
+type Describer interface {
+	// Capabilities are the server's version and the kinds it serves.
+	Capabilities(ctx context.Context) (*render.Capabilities, error)
+	// Lookup reads one object, or a list where name is empty; an object that
+	// is not there is an empty map.
+	Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)
+}
+
+// Owner says which release objects belong to.
+type Owner struct {
+	Release   string
+	Namespace string
+}
+
+// Records reads release records. A release that is not there is
+// [ErrReleaseNotFound].
+type Records interface {
+	// Revision reads one revision, the newest where revision is 0.
+	Revision(ctx context.Context, name string, revision int) (*release.Release, error)
+}
+
+// Recorder writes release records.
+type Recorder interface {
+	Records
+	// Create writes a new revision; one that exists is [ErrRevisionExists].
+	Create(ctx context.Context, r *release.Release) error
+	Update(ctx context.Context, r *release.Release) error
+	// Delete removes one revision.
+	Delete(ctx context.Context, name string, revision int) error
+	// Revisions lists the revision numbers of a release, oldest first; none is
+	// [ErrReleaseNotFound].
+	Revisions(ctx context.Context, name string) ([]int, error)
+}
+
+// Errors that verbs return and that recorders must return.
+var (
+	ErrReleaseNotFound = errors.New("release not found")
+	ErrRevisionExists  = errors.New("revision already exists")
+)
+
+// NotFoundError names the release, and the revision where one was asked for,
+// that has no record. It is an [ErrReleaseNotFound].
+type NotFoundError struct {
+	Name      string
+	Namespace string
+	Revision  int
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Revision > 0 {
+		return fmt.Sprintf("release %q has no revision %d in namespace %q", e.Name, e.Revision, e.Namespace)
+	}
+	return fmt.Sprintf("release %q not found in namespace %q", e.Name, e.Namespace)
+}
+
+// Is makes the error an [ErrReleaseNotFound].
+func (e *NotFoundError) Is(target error) bool { return target == ErrReleaseNotFound }
+
+// objectName is how progress and errors name an object.
+func objectName(o *manifest.Object) string { return o.Kind + "/" + o.Name }

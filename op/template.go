@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/render"
+)
+
+// Template renders a chart without installing it.
+type Template struct {
+	// Cluster answers lookups and tells capabilities; nil renders offline,
+	// with lookups empty and no call to any server.
+	Cluster  Describer
+	Events   *event.Bus    // nil runs no handlers
+	Progress progress.Func // nil reports nothing
+}
+
+// TemplateRequest says what to render. Chart is needed, the rest may be zero.
+type TemplateRequest struct {
+	Chart     *chart.Chart
+	Values    map[string]any
+	Name      string
+	Namespace string
+	// KubeVersion and APIVersions change what templates see as capabilities.
+	KubeVersion string
+	APIVersions []string
+	IsUpgrade   bool
+	SkipSchema  bool
+	// LookupHost answers getHostByName; nil gives "".
+	LookupHost    func(host string) string
+	SubchartNotes bool
+}
+
+// Run renders req.Chart.
+func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
+	caps, err := capabilities(ctx, t.Cluster, req.KubeVersion, req.APIVersions)
+	if err != nil {
+		return nil, err
+	}
+	return rendering{
+		events:       t.Events,
+		progress:     t.Progress,
+		chart:        req.Chart,
+		values:       req.Values,
+		release:      render.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
+		capabilities: caps,
+		lookup:       lookupIn(ctx, t.Cluster),
+		lookupHost:   req.LookupHost,
+		skipSchema:   req.SkipSchema,
+		subNotes:     req.SubchartNotes,
+	}.run(ctx)
+}
+
+// releaseService is what .Release.Service says.
+const releaseService = "Helm"
+
+// capabilities are the cluster's, or the default's where there is none, with
+// what the user said on top.
+func capabilities(ctx context.Context, cluster Describer, kubeVersion string, apiVersions []string) (*render.Capabilities, error) {
+	caps := render.DefaultCapabilities()
+	if cluster != nil {
+		var err error
+		if caps, err = cluster.Capabilities(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if kubeVersion != "" {
+		v, err := render.ParseKubeVersion(kubeVersion)
+		if err != nil {
+			return nil, err
+		}
+		caps.KubeVersion = v
+	}
+	caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], apiVersions...)
+	return caps, nil
+}
+
+func lookupIn(ctx context.Context, cluster Describer) func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+	if cluster == nil {
+		return nil
+	}
+	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+		return cluster.Lookup(ctx, apiVersion, kind, namespace, name)
+	}
+}
