@@ -3,10 +3,13 @@
 package values
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
@@ -38,6 +41,8 @@ const maxDepth = 1000
 // dates are strings, of two equal keys the last wins. Keys that are numbers or
 // booleans become strings. Nothing but comments is an empty map.
 //
+// Of several documents each is laid over those before it.
+//
 // name stands for the file in errors, which are of type [*ParseError]. The
 // result shares nothing with data.
 func Parse(name string, data []byte) (map[string]any, error) {
@@ -45,11 +50,58 @@ func Parse(name string, data []byte) (map[string]any, error) {
 }
 
 func parse(name string, data []byte) (map[string]any, error) {
+	out := map[string]any{}
+	rest, line := data, 0
+	for first := true; first || len(rest) > 0; first = false {
+		doc, lines, next := cut(rest)
+		layer, err := document(name, doc, line)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			out = layer
+		} else {
+			mergeInto(out, layer)
+		}
+		rest, line = next, line+lines
+	}
+	return out, nil
+}
+
+// cut takes the first document off a stream: what stands before a line that
+// begins with "---". It also tells how many lines that were. What follows the
+// dashes on their line belongs to the next document.
+func cut(data []byte) (doc []byte, lines int, rest []byte) {
+	directives := bytes.HasPrefix(data, []byte("%"))
+	for at := 0; ; {
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			return data, lines, nil
+		}
+		at += end + 1
+		lines++
+		if !bytes.HasPrefix(data[at:], []byte("---")) {
+			continue
+		}
+		if !directives {
+			return data[:at], lines, data[at:]
+		}
+		directives = false
+	}
+}
+
+// document reads one YAML document that begins behind so many lines of its
+// file.
+func document(name string, data []byte, line int) (map[string]any, error) {
 	var doc any
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, syntaxError(name, err)
+		var table map[string]any
+		if json.Unmarshal(data, &table) == nil { // JSON knows escapes that YAML does not
+			return table, nil
+		}
+		return nil, syntaxError(name, line, err)
 	}
-	v, err := plain(doc, "", 0)
+	v, err := plain(doc, 0)
 	if err != nil {
 		return nil, &ParseError{Name: name, Problem: err.Error()}
 	}
@@ -59,50 +111,73 @@ func parse(name string, data []byte) (map[string]any, error) {
 	case nil:
 		return map[string]any{}, nil
 	default:
-		return nil, &ParseError{Name: name, Line: 1, Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
+		return nil, &ParseError{Name: name, Line: line + 1, Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
 	}
 }
 
-// syntaxError turns the YAML reader's error into ours.
-func syntaxError(name string, err error) error {
+// syntaxError turns the YAML reader's error into ours. The reader counts lines
+// from one but leaves out the first, and knows no line of what is wrong behind
+// the syntax.
+func syntaxError(name string, offset int, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if num, problem, ok := strings.Cut(rest, ": "); ok {
 			if line, err := strconv.Atoi(num); err == nil {
-				return &ParseError{Name: name, Line: line, Problem: problem}
+				return &ParseError{Name: name, Line: offset + line, Problem: problem}
 			}
 		}
 	}
-	return &ParseError{Name: name, Problem: text}
+	line := 0
+	for _, s := range []string{"in this context", "any token", "did not find", "could not find", "found "} {
+		if strings.Contains(text, s) {
+			line = offset + 1
+		}
+	}
+	return &ParseError{Name: name, Line: line, Problem: text}
+}
+
+// pathError is a problem with the value at a path.
+type pathError struct {
+	path    string
+	problem string
+}
+
+func (e *pathError) Error() string {
+	if e.path == "" {
+		return e.problem
+	}
+	return clip(e.path) + ": " + e.problem
+}
+
+// below puts a step in front of a problem's path.
+func below(step string, err error) error {
+	e, ok := err.(*pathError)
+	switch {
+	case !ok:
+		return err
+	case e.path == "" || e.path[0] == '[':
+		return &pathError{step + e.path, e.problem}
+	case len(e.path) > 200: // deep nesting, nobody reads on
+		return err
+	}
+	return &pathError{step + "." + e.path, e.problem}
 }
 
 // plain turns what the YAML reader makes of a document into the types of
 // values.
-func plain(v any, at string, depth int) (any, error) {
+func plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("%s nests deeper than %d levels", clip(at), maxDepth)
+		return nil, &pathError{problem: fmt.Sprintf("nests deeper than %d levels", maxDepth)}
 	}
 	switch v := v.(type) {
 	case map[any]any:
-		out := make(map[string]any, len(v))
-		for k, val := range v {
-			key, ok := keyText(k)
-			if !ok {
-				return nil, fmt.Errorf("the key %v%s is %s, must be text, a number or a boolean", k, under(at), kind(k))
-			}
-			p, err := plain(val, join(at, key), depth+1)
-			if err != nil {
-				return nil, err
-			}
-			out[key] = p
-		}
-		return out, nil
+		return plainTable(v, depth)
 	case []any:
 		for i, e := range v {
-			p, err := plain(e, at+"["+strconv.Itoa(i)+"]", depth+1)
+			p, err := plain(e, depth+1)
 			if err != nil {
-				return nil, err
+				return nil, below("["+strconv.Itoa(i)+"]", err)
 			}
 			v[i] = p
 		}
@@ -115,17 +190,41 @@ func plain(v any, at string, depth int) (any, error) {
 		return float64(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%s is %v, values can only hold finite numbers", at, v)
+			return nil, &pathError{problem: fmt.Sprintf("is %v, values can only hold finite numbers", v)}
 		}
 		return v, nil
 	case string:
 		if !utf8.ValidString(v) { // from a !!binary
-			return strings.ToValidUTF8(v, "\ufffd"), nil
+			return string([]rune(v)), nil
 		}
 		return v, nil
+	case time.Time:
+		return v.Format(time.RFC3339Nano), nil
 	default:
 		return v, nil
 	}
+}
+
+func plainTable(v map[any]any, depth int) (any, error) {
+	out := make(map[string]any, len(v))
+	for k, val := range v {
+		key, isText := k.(string)
+		if !isText {
+			var ok bool
+			if key, ok = keyText(k); !ok {
+				return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", k, kind(k))}
+			}
+			if _, dup := v[key]; dup {
+				continue // "1" and 1: the text is meant
+			}
+		}
+		p, err := plain(val, depth+1)
+		if err != nil {
+			return nil, below(key, err)
+		}
+		out[key] = p
+	}
+	return out, nil
 }
 
 // keyText is the text of a YAML key, false where it has none that JSON could
@@ -178,13 +277,6 @@ func join(path, key string) string {
 		return key
 	}
 	return path + "." + key
-}
-
-func under(path string) string {
-	if path == "" {
-		return ""
-	}
-	return " below " + clip(path)
 }
 
 // clip shortens a path that would make an error unreadable.

@@ -84,10 +84,12 @@ type setParser struct {
 // run reads the whole expression: assignments between commas, or one of the
 // forms that are not.
 func (p *setParser) run(dst map[string]any) error {
-	switch p.mode {
-	case SetJSON:
-		if strings.HasPrefix(strings.TrimSpace(p.in), "{") {
+	if p.mode == SetJSON {
+		switch text := strings.TrimSpace(p.in); {
+		case strings.HasPrefix(text, "{"):
 			return p.object(dst)
+		case strings.HasPrefix(text, "["):
+			return errors.New("is a JSON list, must be key=JSON or one JSON object")
 		}
 	}
 	for p.pos < len(p.in) {
@@ -122,92 +124,99 @@ func mergeInto(dst, over map[string]any) {
 }
 
 // table reads "name=value", "name.…" or "name[…" and writes it into dst.
+// Helm writes nothing for a name that is empty, so a script's "--set $KEY=x"
+// with an empty KEY has to pass; further down an empty name is a mistake.
 func (p *setParser) table(dst map[string]any, depth int) error {
 	if depth > MaxNesting {
-		return fmt.Errorf("nests deeper than %d levels", MaxNesting)
+		return errTooDeep
 	}
-	name, stop := p.word(".[=,")
+	name, stop := p.word(p.stops())
+	var v any
+	var err error
 	switch stop {
 	case '=':
-		v, err := p.value()
-		if err != nil {
+		v, err = p.value()
+		if name == "" && v == "" {
 			return err
 		}
-		dst[name] = v
-		return nil
 	case '.':
 		inner, ok := dst[name].(map[string]any)
-		if !ok {
+		if !ok && dst[name] != nil {
+			return fmt.Errorf("cannot set a key below %q, which is %s", name, kind(dst[name]))
+		}
+		if inner == nil {
 			inner = map[string]any{}
 		}
-		if p.pos == len(p.in) {
-			return fmt.Errorf("%q ends with a dot, must name a key and a value (key=value)", p.in)
+		if err = p.table(inner, depth+1); err == nil && len(inner) == 0 {
+			return nil
 		}
-		err := p.table(inner, depth+1)
-		if err == nil {
-			dst[name] = inner
-		}
-		return err
+		v = inner
 	case '[':
-		i, err := p.index()
-		if err != nil {
-			return err
+		list, ok := dst[name].([]any)
+		if !ok && dst[name] != nil {
+			return fmt.Errorf("cannot set an index of %q, which is %s", name, kind(dst[name]))
 		}
-		list, _ := dst[name].([]any)
-		list, err = p.item(list, i, depth+1)
-		if err == nil {
-			dst[name] = list
+		v, err = p.item(list, depth+1)
+	default:
+		if name == "" && stop == 0 {
+			return nil
 		}
+		return fmt.Errorf("the key %q has no value (key=value)", name)
+	}
+	switch {
+	case err != nil:
 		return err
+	case name != "":
+		dst[name] = v
+	case depth > 0:
+		return fmt.Errorf("a key is empty in %q", p.in)
 	}
-	if name == "" {
-		return errors.New("a key is missing")
-	}
-	return fmt.Errorf("the key %q has no value (key=value)", name)
+	return nil
 }
 
-// item reads what follows an index and writes it into the list.
-func (p *setParser) item(list []any, i, depth int) ([]any, error) {
+var errTooDeep = errors.New("nests deeper than 30 levels")
+
+// item reads an index and what follows it, and returns the list with that
+// written into it.
+func (p *setParser) item(list []any, depth int) ([]any, error) {
 	if depth > MaxNesting {
-		return nil, fmt.Errorf("nests deeper than %d levels", MaxNesting)
+		return nil, errTooDeep
+	}
+	i, err := p.index()
+	if err != nil {
+		return nil, err
 	}
 	junk, stop := p.word(".[=")
 	if junk != "" {
 		return nil, fmt.Errorf("%q follows an index, only '=', '.' or '[' may", junk)
+	}
+	if stop == 0 { // "a[0]" leaves the list as it is, and an empty one where there was none
+		if list == nil {
+			list = []any{}
+		}
+		return list, nil
 	}
 	for len(list) <= i {
 		list = append(list, nil)
 	}
 	switch stop {
 	case '=':
-		v, err := p.value()
-		if err != nil {
-			return nil, err
-		}
-		list[i] = v
+		list[i], err = p.value()
 	case '.':
 		inner, ok := list[i].(map[string]any)
 		if !ok {
 			inner = map[string]any{}
 		}
-		if err := p.table(inner, depth+1); err != nil {
-			return nil, err
-		}
+		err = p.table(inner, depth+1)
 		list[i] = inner
 	case '[':
-		j, err := p.index()
-		if err != nil {
-			return nil, err
+		inner, ok := list[i].([]any)
+		if !ok && list[i] != nil {
+			return nil, fmt.Errorf("cannot set an index of [%d], which is %s", i, kind(list[i]))
 		}
-		inner, _ := list[i].([]any)
-		if inner, err = p.item(inner, j, depth+1); err != nil {
-			return nil, err
-		}
-		list[i] = inner
-	default:
-		return nil, errors.New("an index has no value behind it")
+		list[i], err = p.item(inner, depth+1)
 	}
-	return list, nil
+	return list, err
 }
 
 // index reads the number of an index and its closing bracket.
@@ -228,20 +237,27 @@ func (p *setParser) index() (int, error) {
 	return i, nil
 }
 
-// value reads what stands behind '=', up to the comma that ends it.
+// value reads what stands behind '=', up to and with the comma that ends it.
 func (p *setParser) value() (any, error) {
-	if p.mode == SetJSON {
+	rest := p.in[p.pos:]
+	switch {
+	case p.mode == SetLiteral:
+		p.pos = len(p.in)
+		return rest, nil
+	case p.mode == SetJSON:
 		return p.jsonValue()
-	}
-	if strings.HasPrefix(p.in[p.pos:], "{") {
+	case strings.HasPrefix(rest, "{"):
 		p.pos++
 		return p.list()
 	}
 	text, _ := p.word(",")
+	if text == "" {
+		return "", nil
+	}
 	return p.typed(text)
 }
 
-// list reads the values of "{a,b}".
+// list reads the values of "{a,b}". "{}" holds one empty text, as Helm has it.
 func (p *setParser) list() (any, error) {
 	out := []any{}
 	for {
@@ -249,37 +265,45 @@ func (p *setParser) list() (any, error) {
 		if stop == 0 {
 			return nil, errors.New("a list is not closed with '}'")
 		}
-		if !(stop == '}' && text == "") {
-			v, err := p.typed(text)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, v)
+		v, err := p.typed(text)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, v)
 		if stop == '}' {
-			break
+			p.skipComma()
+			return out, nil
 		}
 	}
-	if rest, stop := p.word(","); rest != "" || stop == 0 && p.pos < len(p.in) {
-		return nil, fmt.Errorf("%q follows a list, only a comma may", rest)
-	}
-	return out, nil
 }
 
-// jsonValue reads one JSON value and the comma behind it.
+// jsonValue reads one JSON value, null where there is none.
 func (p *setParser) jsonValue() (any, error) {
-	dec := json.NewDecoder(strings.NewReader(p.in[p.pos:]))
+	rest := p.in[p.pos:]
+	if rest == "" || rest[0] == ',' {
+		p.skipComma()
+		return nil, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(rest))
 	var v any
-	if err := dec.Decode(&v); err == io.EOF {
-		return nil, errors.New("a value is missing, null is the JSON for none")
-	} else if err != nil {
+	if err := dec.Decode(&v); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("it ends too early")
+		}
 		return nil, fmt.Errorf("the value is not JSON: %w", err)
 	}
 	p.pos += int(dec.InputOffset())
-	if rest, _ := p.word(","); strings.TrimSpace(rest) != "" {
-		return nil, fmt.Errorf("%q follows a JSON value, only a comma may", rest)
-	}
+	p.pos += len(p.in[p.pos:]) - len(strings.TrimLeft(p.in[p.pos:], " \t\r\n"))
+	p.skipComma()
 	return v, nil
+}
+
+// skipComma steps over the comma behind a list or a JSON value. What else
+// stands there begins the next key.
+func (p *setParser) skipComma() {
+	if strings.HasPrefix(p.in[p.pos:], ",") {
+		p.pos++
+	}
 }
 
 // typed turns the text of a value into what the mode makes of it.
@@ -288,7 +312,7 @@ func (p *setParser) typed(text string) (any, error) {
 	case SetFile:
 		data, err := p.read(text)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", text, err)
+			return nil, fmt.Errorf("read %q: %w", text, err)
 		}
 		return string(data), nil
 	case Set:
@@ -301,7 +325,7 @@ func (p *setParser) typed(text string) (any, error) {
 			return nil, nil
 		case text == "0":
 			return int64(0), nil
-		case strings.HasPrefix(text, "0"):
+		case strings.HasPrefix(text, "0"): // 007 is no number but somebody's name
 			return text, nil
 		}
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -311,17 +335,28 @@ func (p *setParser) typed(text string) (any, error) {
 	return text, nil
 }
 
+// stops are the characters that end a key.
+func (p *setParser) stops() string {
+	if p.mode == SetLiteral {
+		return ".[="
+	}
+	return ".[=,"
+}
+
 // word reads up to one of the stops, which it consumes and returns; 0 is the
-// end of the expression. A backslash takes the meaning from what follows it.
+// end of the expression. A backslash takes the meaning from what follows it,
+// but in literal expressions it is a character like any other.
 func (p *setParser) word(stops string) (string, byte) {
 	var b strings.Builder
 	for p.pos < len(p.in) {
 		c := p.in[p.pos]
 		p.pos++
 		switch {
-		case c == '\\' && p.pos < len(p.in):
-			b.WriteByte(p.in[p.pos])
-			p.pos++
+		case c == '\\' && p.mode != SetLiteral:
+			if p.pos < len(p.in) {
+				b.WriteByte(p.in[p.pos])
+				p.pos++
+			}
 		case strings.IndexByte(stops, c) >= 0:
 			return b.String(), c
 		default:

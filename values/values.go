@@ -10,7 +10,6 @@ package values
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -94,5 +93,3 @@ func copyValue(v any) any {
 	}
 	return v
 }
-
-func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
