@@ -47,25 +47,32 @@ type File struct {
 }
 
 // Chart is one chart and, through [Chart.Dependencies], the tree below it.
-// It is built once by [Assemble] and then read; nothing in this package
-// changes a Chart that it did not create. A Chart is safe for concurrent
+// Package archive builds it once, from then on it is read; nothing in this
+// package changes a Chart that it did not create. A Chart is safe for concurrent
 // reading.
 type Chart struct {
-	// Metadata is Chart.yaml; never nil in an assembled chart.
+	// Metadata is Chart.yaml; never nil in an loaded chart.
 	Metadata *Metadata
 	// Lock is Chart.lock or requirements.lock, nil where there is none.
 	Lock *Lock
-	// Templates are the files below templates/, in the order of their names.
+	// Templates are the files below templates/, in the order they were read.
 	Templates []*File
-	// Values are the parsed defaults of values.yaml; never nil in an assembled chart.
+	// Values are the parsed defaults of values.yaml; never nil in an loaded chart.
 	Values map[string]any
 	// Schema is values.schema.json, nil where there is none.
 	Schema []byte
+	// SchemaYAML is values.schema.yaml, nil where there is none. It stands in
+	// Files too, where Helm's users find it.
+	SchemaYAML []byte
 	// Files are all files that are none of the above: README, LICENSE, crds/,
 	// ext/ and whatever else the author put in.
 	Files []*File
 	// Raw are all files of this chart as they were read, without its subcharts'.
 	Raw []*File
+
+	// FromLibrary tells that the chart stands in its parent's library/ folder:
+	// it is a library whatever its type says.
+	FromLibrary bool
 
 	parent       *Chart
 	dependencies []*Chart
@@ -95,9 +102,10 @@ func (c *Chart) AppVersion() string {
 	return c.Metadata.AppVersion
 }
 
-// IsLibrary tells whether the chart calls itself a library (type: library).
+// IsLibrary tells whether the chart is a library: it calls itself one (type:
+// library), or stands in library/.
 func (c *Chart) IsLibrary() bool {
-	return c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary)
+	return c.FromLibrary || c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary)
 }
 
 // IsRoot tells whether no other chart holds this one.
@@ -127,12 +135,17 @@ func (c *Chart) SetDependencies(charts ...*Chart) {
 }
 
 // FullPath is the chart's place in its tree as templates' names begin with it:
-// "parent/charts/child" for a subchart, the plain name for a root.
+// "parent/charts/child" for a subchart, "parent/library/child" for one of
+// library/, the plain name for a root.
 func (c *Chart) FullPath() string {
 	if c.parent == nil {
 		return c.Name()
 	}
-	return c.parent.FullPath() + "/charts/" + c.Name()
+	dir := DirCharts
+	if c.FromLibrary {
+		dir = DirLibrary
+	}
+	return c.parent.FullPath() + "/" + dir + "/" + c.Name()
 }
 
 // ChartPath is the chart's place as values see it: "parent.child".

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// readFolder reads the files of a chart's folder in the order of a walk, each
+// folder's entries by name.
+func readFolder(dir string, limits Limits) ([]*chart.File, []string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &walk{root: real, limits: limits}
+	if w.ignore, err = readIgnore(real); err != nil {
+		return nil, nil, err
+	}
+	if err := w.dir(real, "", []string{real}); err != nil {
+		return nil, w.warnings, err
+	}
+	files, err := w.read()
+	return files, w.warnings, err
+}
+
+func readIgnore(root string) (IgnoreRules, error) {
+	name := filepath.Join(root, chart.FileIgnore)
+	real, err := filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ParseIgnore(nil)
+	}
+	if err != nil {
+		return IgnoreRules{}, err
+	}
+	if !within(root, real) {
+		return IgnoreRules{}, leavesChart(chart.FileIgnore, real)
+	}
+	data, err := readBounded(real, 1<<20, chart.FileIgnore)
+	if err != nil {
+		return IgnoreRules{}, fmt.Errorf("read %s: %w", chart.FileIgnore, err)
+	}
+	return ParseIgnore(data)
+}
+
+// walk finds what belongs to a chart's folder.
+type walk struct {
+	root     string // absolute, without links
+	ignore   IgnoreRules
+	limits   Limits
+	found    []source
+	visited  int64
+	warnings []string
+}
+
+// source is a file that was found and not yet read.
+type source struct{ path, name string }
+
+// dir visits a folder. real is where it lies, without links; name its path in
+// the chart, "" for the top; above holds the real paths of the folders that are
+// being visited, so that a link to one of them is seen to be a loop.
+func (w *walk) dir(real, name string, above []string) error {
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if w.visited++; w.visited > w.limits.Entries {
+			return &LimitError{What: "the folder", Limit: w.limits.Entries, Unit: "files"}
+		}
+		if err := w.entry(real, path.Join(name, e.Name()), e, above); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
+	real, mode := filepath.Join(dir, e.Name()), e.Type()
+	if mode&fs.ModeSymlink != 0 {
+		if w.ignore.Ignored(name, false) {
+			return nil
+		}
+		target, info, err := w.resolve(real, name)
+		if err != nil || w.ignore.Ignored(name, info.IsDir()) {
+			return err
+		}
+		w.warnings = append(w.warnings, fmt.Sprintf("found symbolic link in path. Contents of linked file included and used: %s -> %s", name, filepath.ToSlash(target)))
+		real, mode = target, info.Mode().Type()
+	} else if w.ignore.Ignored(name, mode.IsDir()) {
+		return nil
+	}
+	switch {
+	case mode.IsDir():
+		for _, a := range above {
+			if within(real, a) {
+				return &EntryError{Entry: name, Problem: "is a symbolic link to a folder that holds it"}
+			}
+		}
+		return w.dir(real, name, append(above[:len(above):len(above)], real))
+	case mode.IsRegular():
+		w.found = append(w.found, source{path: real, name: name})
+		return nil
+	}
+	return &EntryError{Entry: name, Problem: "is neither a file nor a folder"}
+}
+
+// resolve follows a link, which must stay inside the chart.
+func (w *walk) resolve(real, name string) (string, fs.FileInfo, error) {
+	switch path.Base(name) {
+	case chart.FileLock, chart.FileRequirementsLock:
+		return "", nil, &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a file of its own"}
+	}
+	target, err := filepath.EvalSymlinks(real)
+	if err != nil {
+		return "", nil, fmt.Errorf("follow the symbolic link %s: %w", name, err)
+	}
+	if !within(w.root, target) {
+		return "", nil, leavesChart(name, target)
+	}
+	info, err := os.Lstat(target)
+	if err != nil {
+		return "", nil, fmt.Errorf("follow the symbolic link %s: %w", name, err)
+	}
+	return target, info, nil
+}
+
+func leavesChart(name, target string) error {
+	return &EntryError{Entry: name, Problem: fmt.Sprintf("is a symbolic link that leaves the chart (to %s); copy what it points to into the chart, or list the link in %s", target, chart.FileIgnore)}
+}
+
+// within tells whether file is dir or lies below it; both are absolute.
+func within(dir, file string) bool {
+	rest, ok := strings.CutPrefix(file, dir)
+	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(dir[len(dir)-1]))
+}
+
+// read reads everything that was found.
+func (w *walk) read() ([]*chart.File, error) {
+	files := make([]*chart.File, len(w.found))
+	errs := make([]error, len(w.found))
+	total := &budget{total: w.limits.Total}
+	var failed atomic.Bool
+	newPool().each(len(w.found), func(i int) {
+		if failed.Load() {
+			return
+		}
+		s := w.found[i]
+		data, err := readBounded(s.path, w.limits.File, s.name)
+		if err == nil {
+			err = total.take(int64(len(data)))
+		}
+		if err != nil {
+			errs[i] = err
+			failed.Store(true)
+			return
+		}
+		files[i] = &chart.File{Name: s.name, Data: trimBOM(data)}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// readBounded reads a regular file of at most limit bytes.
+func readBounded(file string, limit int64, name string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &EntryError{Entry: name, Problem: "is not a regular file"}
+	}
+	if info.Size() > limit {
+		return nil, &LimitError{What: name, Limit: limit, Unit: "bytes"}
+	}
+	data := make([]byte, info.Size())
+	n, err := io.ReadFull(f, data)
+	if err != nil && err != io.ErrUnexpectedEOF { // shorter than a moment ago: what is there counts
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data[:n], nil
+}
+
+// explainMissing adds to the lack of a Chart.yaml that .helmignore is the reason.
+func explainMissing(dir string, files []*chart.File, err error) error {
+	var sub *SubchartError
+	if !errors.Is(err, ErrNoMetadata) || errors.As(err, &sub) {
+		return err
+	}
+	if _, statErr := os.Lstat(filepath.Join(dir, chart.FileMetadata)); statErr != nil {
+		return err
+	}
+	rules, ignoreErr := readIgnore(dir)
+	if ignoreErr != nil {
+		return err
+	}
+	if r := rules.match(chart.FileMetadata, false); r != nil {
+		return fmt.Errorf("%w: %s:%d (%s) leaves it out", err, chart.FileIgnore, r.line, r.text)
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// pool spreads work over the processors. Work may spread its own work over the
+// same pool: who finds no free processor does everything itself, so nothing
+// ever waits for a processor.
+type pool struct {
+	free chan struct{}
+}
+
+func newPool() *pool {
+	return &pool{free: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0))}
+}
+
+// each calls do for 0 to n-1, in no order, and returns when all calls have.
+func (p *pool) each(n int, do func(i int)) {
+	var next atomic.Int64
+	loop := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			do(int(i))
+		}
+	}
+	var wg sync.WaitGroup
+helpers:
+	for range n - 1 {
+		select {
+		case p.free <- struct{}{}:
+			wg.Go(func() {
+				defer func() { <-p.free }()
+				loop()
+			})
+		default:
+			break helpers
+		}
+	}
+	loop()
+	wg.Wait()
+}

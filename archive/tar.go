@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// tarOverhead is how much of an archive's unpacked stream may be something
+// else than files' contents: headers and padding.
+const tarOverhead = 64 << 20
+
+// budget counts bytes against a limit that several readers share.
+type budget struct {
+	total int64
+	used  atomic.Int64
+}
+
+// take books n bytes, or fails.
+func (b *budget) take(n int64) error {
+	if n < 0 || b.used.Add(n) > b.total {
+		return &LimitError{What: "the chart unpacked", Limit: b.total, Unit: "bytes"}
+	}
+	return nil
+}
+
+func readArchive(r io.Reader, limits Limits, b *budget) ([]*chart.File, error) {
+	var files []*chart.File
+	at := map[string]int{}
+	err := unpack(r, limits, b, func(name string, size int64, body io.Reader) error {
+		data := make([]byte, size)
+		if _, err := io.ReadFull(body, data); err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		f := &chart.File{Name: name, Data: trimBOM(data)}
+		if i, again := at[name]; again {
+			files[i] = f // of two entries with one name the last counts, as when tar extracts them
+			return nil
+		}
+		at[name] = len(files)
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("the archive holds no files")
+	}
+	return files, nil
+}
+
+// unpack calls each for every file of an archive, its name without the top
+// folder. Everything that is checked is checked before a file's bytes are read.
+func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size int64, body io.Reader) error) error {
+	buffered := bufio.NewReader(r)
+	if magic, err := buffered.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		if err != nil && err != io.EOF {
+			return err
+		}
+		return ErrNotArchive
+	}
+	zr, err := gzip.NewReader(buffered)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotArchive, err)
+	}
+	defer zr.Close()
+	tr := tar.NewReader(&cappedReader{r: zr, left: limits.Total + tarOverhead, limit: limits.Total})
+	for entries := int64(0); ; entries++ {
+		h, err := tr.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the archive: %w", err)
+		}
+		if entries >= limits.Entries {
+			return &LimitError{What: "the archive", Limit: limits.Entries, Unit: "files"}
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		name, err := entryName(h)
+		if err != nil {
+			return err
+		}
+		if h.Typeflag == tar.TypeDir {
+			continue
+		}
+		if h.Size > limits.File {
+			return &LimitError{What: name, Limit: limits.File, Unit: "bytes"}
+		}
+		if err := b.take(h.Size); err != nil {
+			return err
+		}
+		if err := each(name, h.Size, tr); err != nil {
+			return err
+		}
+	}
+}
+
+// entryName checks an entry's kind and name and returns the name without the
+// top folder, whatever that is called.
+func entryName(h *tar.Header) (string, error) {
+	bad := func(problem string) (string, error) {
+		return "", &EntryError{Entry: h.Name, Problem: problem}
+	}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeDir, tar.TypeRegA, tar.TypeGNUSparse: //nolint:staticcheck // old archives have TypeRegA
+	case tar.TypeSymlink, tar.TypeLink:
+		return bad("is a link, which an archive of a chart may not hold")
+	default:
+		return bad("is neither a file nor a folder")
+	}
+	if problem := nameProblem(h.Name); problem != "" {
+		return bad(problem)
+	}
+	if h.Typeflag == tar.TypeDir {
+		return "", nil
+	}
+	_, rest, ok := strings.Cut(h.Name, "/")
+	rest = path.Clean(rest)
+	if !ok || rest == "." || strings.HasPrefix(rest, "/") {
+		return bad("does not stand in the chart's folder")
+	}
+	return rest, nil
+}
+
+// nameProblem says why a name from an archive may lead out of the folder that
+// it is unpacked into, on any platform; "" where it cannot.
+func nameProblem(name string) string {
+	if strings.ContainsRune(name, '\\') {
+		return "has a backslash in its name"
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		// A drive's name would become the start of the path on Windows.
+		if len(part) > 1 && part[1] == ':' {
+			return "is an absolute path"
+		}
+	}
+	return pathProblem(name)
+}
+
+// pathProblem says why a chart can have no file of that name, "" where it can.
+func pathProblem(name string) string {
+	switch {
+	case name == "":
+		return "has no name"
+	case strings.ContainsRune(name, 0):
+		return "has a zero byte in its name"
+	case strings.HasPrefix(name, "/"):
+		return "is an absolute path"
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return "leads out of the chart (..)"
+		}
+	}
+	return ""
+}
+
+// cappedReader ends a stream that unpacks beyond any chart.
+type cappedReader struct {
+	r           io.Reader
+	left, limit int64
+}
+
+func (c *cappedReader) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, &LimitError{What: "the chart unpacked", Limit: c.limit, Unit: "bytes"}
+	}
+	if int64(len(p)) > c.left {
+		p = p[:c.left]
+	}
+	n, err := c.r.Read(p)
+	c.left -= int64(n)
+	return n, err
+}

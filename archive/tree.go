@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// LoadFiles builds a chart from its files; see the function of that name. The
+// warnings are sentences for the user.
+func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
+	l.Limits = l.Limits.withDefaults()
+	t := &tree{limits: l.Limits, nested: &budget{total: l.Limits.Total}, pool: newPool()}
+	for _, f := range files {
+		if problem := pathProblem(f.Name); problem != "" {
+			return nil, nil, &EntryError{Entry: f.Name, Problem: problem}
+		}
+	}
+	c, err := t.build(files, "", 0)
+	sort.Strings(t.warnings)
+	return c, t.warnings, err
+}
+
+// tree is the work on one chart and everything below it.
+type tree struct {
+	limits Limits
+	nested *budget // for the archives found in charts/, all together
+	pool   *pool
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+func (t *tree) warn(at, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if at != "" {
+		text = at + ": " + text
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.warnings = append(t.warnings, text)
+}
+
+// build makes a chart of files, whose names begin at its top. at is its place
+// below the root, "" for the root itself.
+func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, error) {
+	if depth > t.limits.Depth {
+		return nil, &LimitError{What: "the chart", Limit: int64(t.limits.Depth), Unit: "levels of subcharts"}
+	}
+	parts := split(files)
+	c := &chart.Chart{Raw: parts.own}
+	if err := t.metadata(c, at); err != nil {
+		return nil, err
+	}
+	for _, f := range parts.own {
+		place(c, f)
+	}
+	subs, err := t.subcharts(c, parts)
+	if err != nil {
+		return nil, err
+	}
+	charts := make([]*chart.Chart, len(subs))
+	errs := make([]error, len(subs)+1)
+	t.pool.each(len(subs)+1, func(i int) {
+		if i == len(subs) {
+			c.Values, errs[i] = defaults(c)
+			return
+		}
+		charts[i], errs[i] = t.subchart(subs[i], at, depth)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	c.SetDependencies(charts...)
+	return c, nil
+}
+
+// metadata reads Chart.yaml, then requirements.yaml, then the lock file.
+func (t *tree) metadata(c *chart.Chart, at string) error {
+	text := c.File(chart.FileMetadata)
+	if text == nil {
+		return ErrNoMetadata
+	}
+	m, err := chart.ParseMetadata(chart.FileMetadata, text.Data)
+	if err != nil {
+		return err
+	}
+	c.Metadata = m
+	depsFile := text
+	if f := c.File(chart.FileRequirements); f != nil {
+		r, err := chart.ParseRequirements(f.Name, f.Data)
+		if err != nil {
+			return err
+		}
+		if r.Dependencies != nil {
+			m.Dependencies, depsFile = r.Dependencies, f
+		}
+		if r.Libraries != nil {
+			m.Libraries = r.Libraries
+		}
+		if m.APIVersion != chart.APIVersionV1 {
+			t.warn(at, "dependencies are handled in %s since apiVersion v2; move them there from %s", chart.FileMetadata, f.Name)
+		}
+	}
+	if err := m.Validate(); err != nil {
+		return locate(err, text, depsFile)
+	}
+	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {
+		f := c.File(name)
+		if f == nil {
+			continue
+		}
+		if c.Lock, err = chart.ParseLock(name, f.Data); err != nil {
+			return err
+		}
+		if name == chart.FileRequirementsLock && m.APIVersion != chart.APIVersionV1 {
+			t.warn(at, "dependencies are locked in %s since apiVersion v2; move the lock there from %s", chart.FileLock, name)
+		}
+	}
+	return nil
+}
+
+// locate finds the lines of broken rules, which are in requirements.yaml where
+// the dependencies came from there.
+func locate(err error, metadata, deps *chart.File) error {
+	if deps != metadata {
+		err = relocate(err, deps)
+	}
+	return chart.Locate(metadata.Name, metadata.Data, err)
+}
+
+// place puts a file of the chart itself where it belongs.
+func place(c *chart.Chart, f *chart.File) {
+	switch f.Name {
+	case chart.FileMetadata, chart.FileLock, chart.FileValues:
+		return
+	case chart.FileSchema:
+		c.Schema = f.Data
+		return
+	case chart.FileRequirements, chart.FileRequirementsLock:
+		// Charts of apiVersion v1 find them among their files, later ones do not.
+		if c.Metadata.APIVersion != chart.APIVersionV1 {
+			return
+		}
+	case chart.FileSchemaYAML:
+		c.SchemaYAML = f.Data
+	}
+	if strings.HasPrefix(f.Name, chart.DirTemplates+"/") {
+		c.Templates = append(c.Templates, f)
+		return
+	}
+	c.Files = append(c.Files, f)
+}
+
+func defaults(c *chart.Chart) (map[string]any, error) {
+	f := c.File(chart.FileValues)
+	if f == nil {
+		return map[string]any{}, nil
+	}
+	vals, err := values.Parse(f.Name, f.Data)
+	if vals == nil && err == nil {
+		vals = map[string]any{}
+	}
+	return vals, err
+}
+
+// parts are the files of a chart's folder by whom they belong to.
+type parts struct {
+	own     []*chart.File
+	charts  map[string]*group // below charts/, by file or folder
+	library map[string]*group // below library/
+}
+
+// group is what stands under one name in charts/: a folder's files, named from
+// that folder, or an archive.
+type group struct {
+	dir, name string // "charts", "db" or "db-1.2.3.tgz"
+	files     []*chart.File
+	archive   *chart.File // set instead of files where name is a file
+}
+
+func (g *group) path() string { return g.dir + "/" + g.name }
+
+func split(files []*chart.File) parts {
+	p := parts{charts: map[string]*group{}, library: map[string]*group{}}
+	for _, f := range files {
+		switch {
+		case strings.HasPrefix(f.Name, chart.DirCharts+"/"):
+			collect(p.charts, chart.DirCharts, f)
+		case strings.HasPrefix(f.Name, chart.DirLibrary+"/"):
+			collect(p.library, chart.DirLibrary, f)
+		default:
+			p.own = append(p.own, f)
+		}
+	}
+	return p
+}
+
+func collect(groups map[string]*group, dir string, f *chart.File) {
+	name, rest, isFolder := strings.Cut(f.Name[len(dir)+1:], "/")
+	g := groups[name]
+	if g == nil {
+		g = &group{dir: dir, name: name}
+		groups[name] = g
+	}
+	if isFolder {
+		g.files = append(g.files, &chart.File{Name: rest, Data: f.Data})
+	} else {
+		g.archive = f
+	}
+}
+
+// subcharts picks the groups that are charts, sorted. Those of library/ that
+// are none are files of the chart: the folder's name has a meaning only for
+// charts that use it so, and others may have files there.
+func (t *tree) subcharts(c *chart.Chart, p parts) ([]*group, error) {
+	var out []*group
+	for name, g := range p.charts {
+		if name == "" || name[0] == '_' || name[0] == '.' || g.archive != nil && path.Ext(name) == ".prov" {
+			continue
+		}
+		out = append(out, g)
+	}
+	for name, g := range p.library {
+		if isLibrary(c, name, g) {
+			out = append(out, g)
+			continue
+		}
+		keep := g.files
+		if g.archive != nil {
+			keep = append(keep, g.archive)
+		}
+		for _, f := range keep {
+			if g.archive != f {
+				f = &chart.File{Name: g.path() + "/" + f.Name, Data: f.Data}
+			}
+			c.Raw = append(c.Raw, f)
+			c.Files = append(c.Files, f)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].path() < out[j].path() })
+	if len(p.library) > 0 {
+		sort.SliceStable(c.Files, func(i, j int) bool { return c.Files[i].Name < c.Files[j].Name })
+		sort.SliceStable(c.Raw, func(i, j int) bool { return c.Raw[i].Name < c.Raw[j].Name })
+	}
+	return out, nil
+}
+
+func isLibrary(c *chart.Chart, name string, g *group) bool {
+	if name == "" || name[0] == '_' || name[0] == '.' {
+		return false
+	}
+	if g.archive != nil {
+		return path.Ext(name) == ".tgz" && len(c.Metadata.Libraries) > 0
+	}
+	for _, f := range g.files {
+		if f.Name == chart.FileMetadata {
+			return true
+		}
+	}
+	return false
+}
+
+// subchart reads one chart of charts/ or library/.
+func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
+	files, err := g.files, error(nil)
+	if g.archive != nil {
+		if path.Ext(g.name) != ".tgz" {
+			err = fmt.Errorf("is neither a chart's folder nor a .tgz archive; move it out of %s/, or let its name begin with _ to have it ignored", g.dir)
+		} else {
+			files, err = readArchive(bytes.NewReader(g.archive.Data), t.limits, t.nested)
+		}
+	}
+	var c *chart.Chart
+	if err == nil {
+		c, err = t.build(files, path.Join(at, g.path()), depth+1)
+	}
+	if err != nil {
+		return nil, &SubchartError{Path: g.path(), Err: err}
+	}
+	c.FromLibrary = g.dir == chart.DirLibrary
+	return c, nil
+}
+
+// relocate names the file that the dependencies stand in for every error about
+// them.
+func relocate(err error, deps *chart.File) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	list := joined.Unwrap()
+	for i, e := range list {
+		var bad *chart.InvalidError
+		if errors.As(e, &bad) && strings.HasPrefix(bad.Field, "dependencies[") {
+			list[i] = chart.Locate(deps.Name, deps.Data, bad)
+		}
+	}
+	return errors.Join(list...)
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// InvalidError tells that a file of a chart's metadata breaks a rule. Field is
+// the path of the offending field ("dependencies[1].alias"), "" where the whole
+// file is meant; Line is 1-based, 0 where it is not known; Problem is the rest
+// of the sentence.
+type InvalidError struct {
+	File    string
+	Line    int
+	Field   string
+	Problem string
+}
+
+func (e *InvalidError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Field != "" {
+		b.WriteString(e.Field + ": ")
+	}
+	b.WriteString(e.Problem)
+	return b.String()
+}
+
+// Validate checks the rules that every chart must keep to be loaded. The error
+// joins an [*InvalidError] for every broken rule; [Locate] adds their lines.
+func (m *Metadata) Validate() error {
+	var errs []error
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, &InvalidError{File: FileMetadata, Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
+	switch m.APIVersion {
+	case "":
+		bad("apiVersion", "is required (v2 for a new chart)")
+	case APIVersionV1, APIVersionV2:
+	default:
+		bad("apiVersion", "is %q, must be v1 or v2", m.APIVersion)
+	}
+	if err := ValidateName(m.Name); err != nil {
+		bad("name", "%s", err)
+	}
+	if m.Version == "" {
+		bad("version", "is required")
+	} else if err := ValidateVersion(m.Version); err != nil {
+		bad("version", "%s", err)
+	}
+	switch m.Type {
+	case "", TypeApplication, TypeLibrary:
+	default:
+		bad("type", "is %q, must be application or library", m.Type)
+	}
+	for i, mt := range m.Maintainers {
+		if mt == nil {
+			bad(fmt.Sprintf("maintainers[%d]", i), "is empty, must have a name")
+		}
+	}
+	validateDependencies("dependencies", m.Dependencies, bad)
+	validateDependencies("libraries", m.Libraries, bad)
+	return errors.Join(errs...)
+}
+
+func validateDependencies(field string, deps []*Dependency, bad func(field, format string, args ...any)) {
+	seen := make(map[string]int, len(deps))
+	for i, d := range deps {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if d == nil {
+			bad(at, "is empty, must have a name and a version")
+			continue
+		}
+		if !validAlias(d.Alias) {
+			bad(at+".alias", "is %q, may hold only letters, digits, '-' and '_'", d.Alias)
+		}
+		key := d.Name
+		if d.Alias != "" {
+			key = d.Alias
+		}
+		if first, dup := seen[key]; dup {
+			bad(at, "uses the name %q again (first in %s[%d]); give one of them an alias", key, field, first)
+		} else {
+			seen[key] = i
+		}
+		for j, iv := range d.ImportValues {
+			if !validImport(iv) {
+				bad(fmt.Sprintf("%s.import-values[%d]", at, j), "must be a string, or a map with child and parent")
+			}
+		}
+	}
+}
+
+// validAlias tells whether an alias, where there is one, can stand in a path
+// and in values.
+func validAlias(alias string) bool {
+	return strings.IndexFunc(alias, func(r rune) bool {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+			return false
+		}
+		return true
+	}) < 0
+}
+
+func validImport(iv any) bool {
+	switch v := iv.(type) {
+	case string:
+		return true
+	case map[string]any:
+		_, child := v["child"].(string)
+		_, parent := v["parent"].(string)
+		return child && parent
+	}
+	return false
+}
+
+// ValidateName checks a chart's name: not empty, and one path element, so that
+// it can never lead out of a folder.
+func ValidateName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("is required")
+	case name == "." || name == ".." || name != path.Base(name) || strings.ContainsAny(name, `/\`):
+		return fmt.Errorf("is %q, must be a plain name without slashes or dots alone", name)
+	case strings.IndexFunc(name, unicode.IsControl) >= 0:
+		return fmt.Errorf("is %q, must not hold control characters", name)
+	}
+	return nil
+}
+
+// ValidateVersion checks a chart's version: a semantic version, of which Helm
+// lets the last parts be missing ("1", "v1.2"), and one path element.
+func ValidateVersion(version string) error {
+	if _, err := semver.NewVersion(version); err != nil {
+		return fmt.Errorf("is %q, must be a semantic version such as 1.2.3", version)
+	}
+	return nil
+}
