@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# make        explains the targets
+# Everything a target needs beyond Go, git, make and gcc comes through the Go
+# module proxy.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VERSION ?=
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean || echo dirty)
+BUILD := github.com/moonhelm/moonhelm/internal/build
+LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
+
+.PHONY: help build demo test check unit race cluster cluster-tests compat bench clean
+
+help: ## explain the targets
+	@echo "Moonhelm: make TARGET"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1|\2/' | column -t -s '|'
+
+build: ## build bin/helm
+	@mkdir -p bin
+	go build -trimpath -ldflags "$(LDFLAGS)" -o bin/helm ./cmd/helm
+
+cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the first time)
+	@test/cluster/build.sh
+
+demo: build ## install an example chart into a real API server and remove it again
+	@examples/demo.sh
+
+test: check unit race cluster-tests compat ## run everything: what CI runs
+
+check: ## formatting, vet, staticcheck
+	@echo "== formatting, vet, staticcheck"
+	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not gofmt'ed (run gofmt -w on them):"; echo "$$bad"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+
+unit: build ## unit tests and command tests, without a cluster
+	@echo "== unit and command tests"
+	go test ./...
+
+race: ## the packages that run things concurrently, under the race detector
+	@echo "== race detector"
+	go test -race ./event ./store ./kube ./render ./archive ./internal/ui
+
+cluster-tests: build cluster ## tests on the local control plane
+	@echo "== tests on the control plane"
+	test/with-cluster.sh go test -count=1 -p 1 ./kube ./store/... ./internal/cli/...
+	cd test/cluster && go vet ./... && go test -count=1 ./...
+
+compat: build cluster ## side by side with Helm's binary; the corpus where it is there
+	@echo "== compatibility"
+	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 ./...
+
+bench: build ## measure against Helm's binary (see bench/README.md)
+	cd bench && go run . $(BENCH)
+
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Shows what helm does: installs examples/hello into a Kubernetes API server,
+# looks at it from all sides, and removes it. Uses the cluster that KUBECONFIG
+# names; where none is named, brings up the local control plane of test/cluster
+# and takes it down again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+helm=bin/helm
+release=hello-demo
+
+if [ -n "${KUBECONFIG:-}" ]; then
+	echo "Using the cluster of KUBECONFIG=$KUBECONFIG."
+elif [ -e "$HOME/.kube/config" ]; then
+	export KUBECONFIG=$HOME/.kube/config
+	echo "Using the cluster of ~/.kube/config."
+elif [ -n "${MOONHELM_TEST_KUBECONFIG:-}" ]; then
+	export KUBECONFIG=$MOONHELM_TEST_KUBECONFIG
+	echo "The control plane is up: etcd, kube-apiserver, controllers, scheduler, on 127.0.0.1."
+else
+	echo "No cluster is named (KUBECONFIG), so here is one of our own, on this machine only."
+	test/cluster/build.sh
+	exec test/with-cluster.sh "$0"
+fi
+
+trap '"$helm" uninstall "$release" --namespace moonhelm-demo --ignore-not-found >/dev/null 2>&1 || :' EXIT
+run() {
+	printf '\n\033[1m$ helm %s\033[0m\n' "$*"
+	"$helm" "$@"
+}
+
+run lint examples/hello
+run install "$release" examples/hello --namespace moonhelm-demo --create-namespace --set replicas=3 --wait --timeout 3m
+run list --namespace moonhelm-demo
+run status "$release" --namespace moonhelm-demo
+run get values "$release" --namespace moonhelm-demo
+run history "$release" --namespace moonhelm-demo
+run uninstall "$release" --namespace moonhelm-demo --wait
+run list --namespace moonhelm-demo
+
+cat <<'END'
+
+That was: lint checked the chart in examples/hello, install rendered its
+templates with replicas=3, created the objects in order and waited until three
+pods were ready; list, status, get and history read the release's record (a
+Secret beside the objects); uninstall removed all of it. Only the namespace
+moonhelm-demo is left.
+
+To try next:
+  bin/helm create web                    make a chart of your own
+  bin/helm template web ./web            see what it renders to
+  bin/helm install --help                all that install can do
+  bin/cluster up --detach --name play    a control plane that stays, for playing
+                                         (its kubeconfig: bin/cluster kubeconfig --name play)
+END
