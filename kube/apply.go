@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Check refuses objects that exist and are not owner's: with a
+// [*ConflictError] that lists them all, unless take says to adopt them. Kinds
+// that the cluster does not serve are a [*NoKindError]. Nothing is written.
+func (c *Client) Check(ctx context.Context, objects []*manifest.Object, owner Owner, take bool) error {
+	targets, err := c.targets(ctx, objects, owner.Namespace)
+	if err != nil || take {
+		return err
+	}
+	live, err := c.live(ctx, targets)
+	if err != nil {
+		return err
+	}
+	conflict := &ConflictError{Owner: owner}
+	for _, t := range targets {
+		if m := live[t]; m != nil {
+			if why := m.foreign(owner); why != "" {
+				conflict.Conflicts = append(conflict.Conflicts, Conflict{Object: t.String(), Reason: why})
+			}
+		}
+	}
+	if len(conflict.Conflicts) > 0 {
+		return conflict
+	}
+	return nil
+}
+
+// Apply creates objects in the order given, neighbours of one kind at once, all
+// marked as owner's. An object that exists is changed to what the manifest
+// says; what the manifest does not mention stays. When objects of one kind
+// fail, the kinds after it are not begun; the error joins an [*ObjectError] for
+// each that failed.
+func (c *Client) Apply(ctx context.Context, objects []*manifest.Object, owner Owner) error {
+	targets, err := c.targets(ctx, objects, owner.Namespace)
+	if err != nil {
+		return err
+	}
+	return eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
+		return c.put(ctx, t, owner)
+	})
+}
+
+// eachTurn calls fn for the targets in order, for neighbours of one kind at
+// once. All of a turn are tried before a failed one ends it.
+func eachTurn(ctx context.Context, targets []*target, fn func(context.Context, *target) error) error {
+	for start := 0; start < len(targets); {
+		end := start + 1
+		for end < len(targets) && targets[end].kind == targets[start].kind {
+			end++
+		}
+		if err := together(ctx, targets[start:end], fn); err != nil {
+			return err
+		}
+		start = end
+	}
+	return nil
+}
+
+// together calls fn for all targets at once, within bounds, and joins the
+// errors in the order of the targets.
+func together(ctx context.Context, targets []*target, fn func(context.Context, *target) error) error {
+	errs := make([]error, len(targets))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(parallel, len(targets)) {
+		wg.Go(func() {
+			for i := range next {
+				errs[i] = fn(ctx, targets[i])
+			}
+		})
+	}
+	for i := range targets {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Client) put(ctx context.Context, t *target, owner Owner) error {
+	body, err := t.body(owner)
+	if err != nil {
+		return err
+	}
+	err = c.create(ctx, t, body)
+	if apierrors.IsAlreadyExists(err) {
+		err = c.patch(ctx, t, body)
+		if err == nil {
+			c.progress.Send(progress.Event{Kind: progress.Step, Object: t.short(), Text: "adopted " + t.short()})
+		}
+		return t.fail("update", err)
+	}
+	if err == nil {
+		c.progress.Send(progress.Event{Kind: progress.Created, Object: t.short()})
+	}
+	return t.fail("create", err)
+}
+
+// writing is the query of every write.
+func (c *Client) writing() url.Values {
+	query := url.Values{"fieldManager": {manager}, "fieldValidation": {"Strict"}}
+	if c.dryRun {
+		query.Set("dryRun", "All")
+	}
+	return query
+}
+
+// briefly asks the server to leave out of its answer what nobody reads.
+func briefly(contentType string) http.Header {
+	return http.Header{"Content-Type": {contentType}, "Accept": {acceptMeta}}
+}
+
+func (c *Client) create(ctx context.Context, t *target, body []byte) error {
+	_, err := c.Call(ctx, http.MethodPost, t.res.path(t.namespace, ""), c.writing(), briefly("application/json"), body)
+	return err
+}
+
+// patch merges body into an object that exists: strategically where the server
+// knows how, which it does for the kinds it was built with.
+func (c *Client) patch(ctx context.Context, t *target, body []byte) error {
+	_, err := c.Call(ctx, http.MethodPatch, t.path(), c.writing(), briefly("application/strategic-merge-patch+json"), body)
+	if apierrors.IsUnsupportedMediaType(err) {
+		_, err = c.Call(ctx, http.MethodPatch, t.path(), c.writing(), briefly("application/merge-patch+json"), body)
+	}
+	return err
+}

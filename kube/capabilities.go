@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/moonhelm/moonhelm/render"
+)
+
+// Capabilities tell templates what the cluster is: its version, every
+// "group/version" and every "group/version/Kind" that it serves at this moment.
+func (c *Client) Capabilities(ctx context.Context) (*render.Capabilities, error) {
+	var version render.KubeVersion
+	var served *kinds
+	group, gctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { version, err = c.Version(gctx); return err })
+	group.Go(func() (err error) { served, err = c.current(gctx); return err })
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	caps := render.DefaultCapabilities()
+	caps.KubeVersion = version
+	caps.APIVersions = served.versions()
+	return caps, nil
+}
+
+func (k *kinds) versions() []string {
+	var out []string
+	for _, list := range [][]groupVersion{k.CoreVersions, k.GroupVersions} {
+		for _, gv := range list {
+			name := gv.String()
+			out = append(out, name)
+			for i, r := range gv.Resources {
+				if i == 0 || gv.Resources[i-1].Kind != r.Kind {
+					out = append(out, name+"/"+r.Kind)
+				}
+			}
+			for _, kind := range gv.Also {
+				out = append(out, name+"/"+kind)
+			}
+		}
+	}
+	return out
+}
+
+// Version is the server's.
+func (c *Client) Version(ctx context.Context) (render.KubeVersion, error) {
+	body, err := c.Call(ctx, http.MethodGet, "/version", nil, nil, nil)
+	if err != nil {
+		return render.KubeVersion{}, err
+	}
+	var info struct{ Major, Minor, GitVersion string }
+	if err := json.Unmarshal(body, &info); err != nil {
+		return render.KubeVersion{}, fmt.Errorf("read the server's version: %w", err)
+	}
+	v, err := render.ParseKubeVersion(info.GitVersion)
+	if err != nil {
+		return v, err
+	}
+	// What the server says of itself stands, a provider's "36+" included.
+	v.Version, v.Major, v.Minor = info.GitVersion, info.Major, info.Minor
+	return v, nil
+}
+
+// Lookup reads one object, or a list of them where name is empty, as templates
+// see them. An object that is not there is an empty map; a kind that is not
+// there is a [*NoKindError].
+func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
+	key := kindKey{apiVersion, kind}
+	found, err := c.resolve(ctx, []kindKey{key})
+	if err != nil {
+		return nil, err
+	}
+	r := found[key]
+	if r == nil {
+		return nil, &NoKindError{Missing: []string{kind + " in " + apiVersion}, Objects: []string{"lookup"}}
+	}
+	if r.Namespaced && namespace == "" && name != "" {
+		return map[string]any{}, nil // no namespace has it, so it is not there
+	}
+	body, err := c.Call(ctx, http.MethodGet, r.path(namespace, name), nil, nil, nil)
+	if apierrors.IsNotFound(err) {
+		return map[string]any{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look up %s: %w", label(kind, namespace, name), err)
+	}
+	var out map[string]any
+	if err := k8sjson.Unmarshal(body, &out); err != nil {
+		return nil, fmt.Errorf("look up %s: %w", label(kind, namespace, name), err)
+	}
+	if name == "" {
+		fillItems(out, apiVersion, kind)
+	}
+	return out, nil
+}
+
+// fillItems says on each item of a list what it is; the server leaves that out.
+func fillItems(list map[string]any, apiVersion, kind string) {
+	items, _ := list["items"].([]any)
+	for _, item := range items {
+		if m, ok := item.(map[string]any); ok && m["kind"] == nil {
+			m["apiVersion"], m["kind"] = apiVersion, kind
+		}
+	}
+}
+
+// label names an object as messages do: "ConfigMap/web in namespace prod".
+func label(kind, namespace, name string) string {
+	s := kind
+	if name != "" {
+		s += "/" + name
+	}
+	if namespace != "" {
+		s += " in namespace " + namespace
+	}
+	return s
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Cascade says what becomes of the objects that deleted objects own.
+type Cascade string
+
+// The ways to cascade; "" is Background.
+const (
+	Background Cascade = "background"
+	Foreground Cascade = "foreground"
+	Orphan     Cascade = "orphan"
+)
+
+func (c Cascade) policy() string {
+	switch c {
+	case Foreground:
+		return "Foreground"
+	case Orphan:
+		return "Orphan"
+	}
+	return "Background"
+}
+
+// Delete removes objects in the order given, neighbours of one kind at once.
+// Objects that are gone, or whose kind is, are fine. Objects that carry another
+// release's marks are left alone and reported as kept. One that cannot be
+// deleted does not save the others; the error joins an [*ObjectError] for each.
+func (c *Client) Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error {
+	targets, err := c.existing(ctx, objects, owner.Namespace)
+	if err != nil {
+		return err
+	}
+	live, err := c.live(ctx, targets)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var errs []error
+	err = eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
+		m := live[t]
+		switch {
+		case m == nil:
+			return nil
+		case m.others(owner):
+			c.progress.Send(progress.Event{Kind: progress.Kept, Object: t.short(), Text: m.foreign(owner)})
+			return nil
+		}
+		if err := c.remove(ctx, t, m.UID, cascade); err != nil {
+			mu.Lock()
+			errs = append(errs, err)
+			mu.Unlock()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+// existing are the targets whose kinds the cluster serves: an object of a kind
+// that is gone is gone with it.
+func (c *Client) existing(ctx context.Context, objects []*manifest.Object, namespace string) ([]*target, error) {
+	targets, err := c.targets(ctx, objects, namespace)
+	var gone *NoKindError
+	if !errors.As(err, &gone) {
+		return targets, err
+	}
+	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(gone.Missing, ", no ") +
+		" any more, and so none of " + strings.Join(gone.Objects, ", ")})
+	return targets, nil
+}
+
+// remove deletes the very object that was looked at (uid), or the one that is
+// there where uid is empty.
+func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Cascade) error {
+	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": cascade.policy()}
+	if uid != "" {
+		options["preconditions"] = map[string]string{"uid": uid}
+	}
+	if c.dryRun {
+		options["dryRun"] = []string{"All"}
+	}
+	body, err := json.Marshal(options)
+	if err != nil {
+		return t.fail("delete", err)
+	}
+	_, err = c.Call(ctx, http.MethodDelete, t.path(), nil, briefly("application/json"), body)
+	switch {
+	case err == nil:
+		c.progress.Send(progress.Event{Kind: progress.Deleted, Object: t.short()})
+	case apierrors.IsNotFound(err):
+	case apierrors.IsConflict(err) && uid != "":
+		c.progress.Send(progress.Event{Kind: progress.Kept, Object: t.short(), Text: "somebody replaced it meanwhile"})
+	default:
+		return t.fail("delete", err)
+	}
+	return nil
+}
+
+// WaitGone returns when none of the objects exists any more, or a [*WaitError]
+// when ctx ends before.
+func (c *Client) WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error {
+	if c.dryRun {
+		return nil
+	}
+	targets, err := c.existing(ctx, objects, namespace)
+	if err != nil {
+		return err
+	}
+	return c.gone(ctx, targets)
+}
+
+func (c *Client) gone(ctx context.Context, targets []*target) error {
+	told := false
+	for delay := 25 * time.Millisecond; ; delay = min(delay*2, time.Second) {
+		live, err := c.live(ctx, targets)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err == nil {
+			targets = keep(targets, func(t *target) bool { return live[t] != nil })
+		}
+		if len(targets) == 0 {
+			return nil
+		}
+		if !told {
+			told = true
+			for _, t := range targets {
+				c.progress.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: "to be gone"})
+			}
+		}
+		if err := pause(ctx, delay); err != nil {
+			return &WaitError{Pending: pendingGone(targets, live), Err: err}
+		}
+	}
+}
+
+func keep(targets []*target, wanted func(*target) bool) []*target {
+	var out []*target
+	for _, t := range targets {
+		if wanted(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func pendingGone(targets []*target, live map[*target]*meta) []string {
+	var out []string
+	for _, t := range targets {
+		s := t.String() + " to be gone"
+		if m := live[t]; m != nil && m.Deletion == "" {
+			s += " (nobody deletes it)"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// one is the query that selects a single object in a list or watch.
+func one(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }

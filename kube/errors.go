@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ObjectError tells what went wrong with one object.
+type ObjectError struct {
+	// Object is the kind, the name and, where it has one, the namespace.
+	Object string
+	// Source is the template that the object comes from, "" where not known.
+	Source string
+	// Verb is what was tried: "create", "update", "delete", "read", "watch".
+	Verb string
+	Err  error
+}
+
+func (e *ObjectError) Error() string {
+	from := ""
+	if e.Source != "" {
+		from = " (" + e.Source + ")"
+	}
+	return fmt.Sprintf("%s %s%s: %s", e.Verb, e.Object, from, e.Err)
+}
+
+func (e *ObjectError) Unwrap() error { return e.Err }
+
+// ForbiddenError tells which right is missing.
+type ForbiddenError struct {
+	Verb      string // as in a Role: "create", "list", ...
+	Resource  string // "deployments.apps"
+	Namespace string // "" where it is a matter of the whole cluster
+	Err       error  // the server's answer
+}
+
+func (e *ForbiddenError) Error() string {
+	where := "in the whole cluster"
+	if e.Namespace != "" {
+		where = fmt.Sprintf("in namespace %q", e.Namespace)
+	}
+	return fmt.Sprintf("the right to %s %s %s is missing (%s)", e.Verb, e.Resource, where, e.Err)
+}
+
+func (e *ForbiddenError) Unwrap() error { return e.Err }
+
+// UnreachableError tells that a cluster does not answer.
+type UnreachableError struct {
+	Server string
+	Err    error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("Kubernetes cluster unreachable: no answer from %s: %s; check that it runs, "+
+		"and that --kubeconfig and --kube-context (or KUBECONFIG) name the cluster you mean", e.Server, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// UnauthorizedError tells that a cluster does not know who is asking.
+type UnauthorizedError struct {
+	Server string
+	Err    error
+}
+
+func (e *UnauthorizedError) Error() string {
+	return fmt.Sprintf("the cluster at %s does not accept your credentials: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
+}
+
+func (e *UnauthorizedError) Unwrap() error { return e.Err }
+
+// Conflict is one object that exists and is not the release's.
+type Conflict struct {
+	Object string
+	// Reason says what its marks say.
+	Reason string
+}
+
+// ConflictError lists the objects that exist and do not belong to the release.
+type ConflictError struct {
+	Owner     Owner
+	Conflicts []Conflict
+}
+
+func (e *ConflictError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d objects exist already and do not belong to release %q", len(e.Conflicts), e.Owner.Release)
+	if len(e.Conflicts) == 1 {
+		b.Reset()
+		fmt.Fprintf(&b, "an object exists already and does not belong to release %q", e.Owner.Release)
+	}
+	for _, c := range e.Conflicts {
+		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
+	}
+	b.WriteString("\nremove or rename them, or adopt them with --take-ownership")
+	return b.String()
+}
+
+// NoKindError lists kinds that the cluster does not serve.
+type NoKindError struct {
+	// Missing are the kinds, as "Kind in group/version", each once.
+	Missing []string
+	// Objects are the objects that need them.
+	Objects []string
+}
+
+func (e *NoKindError) Error() string {
+	return fmt.Sprintf("the cluster has no %s, needed by %s; install the custom resource definitions first, or check the apiVersion",
+		strings.Join(e.Missing, ", no "), strings.Join(e.Objects, ", "))
+}
+
+// WaitError tells what was still awaited when waiting ended.
+type WaitError struct {
+	// Pending are the objects, each with what it is missing.
+	Pending []string
+	Err     error // why waiting ended: context.DeadlineExceeded, ...
+}
+
+func (e *WaitError) Error() string {
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.DeadlineExceeded) {
+		why = "timed out"
+	}
+	return fmt.Sprintf("%s waiting for %s", why, strings.Join(e.Pending, "; "))
+}
+
+func (e *WaitError) Unwrap() error { return e.Err }
+
+// statusError makes an error of an answer and closes it.
+func statusError(method, path string, resp *http.Response) error {
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	gr, namespace, name := splitPath(path)
+	var err error
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess {
+		err = &apierrors.StatusError{ErrStatus: status}
+	} else {
+		err = apierrors.NewGenericServerResponse(resp.StatusCode, strings.ToLower(method), gr, name, strings.TrimSpace(string(body)), 0, true)
+	}
+	switch resp.StatusCode {
+	case http.StatusForbidden:
+		// Quotas, policies and namespaces that are going forbid as well; only
+		// the authorizer's refusal is about rights.
+		if strings.Contains(err.Error(), "cannot") {
+			return &ForbiddenError{Verb: verbOf(method, name), Resource: gr.String(), Namespace: namespace, Err: err}
+		}
+	case http.StatusUnauthorized:
+		server := resp.Request.URL
+		return &UnauthorizedError{Server: server.Scheme + "://" + server.Host, Err: err}
+	}
+	return err
+}
+
+func verbOf(method, name string) string {
+	switch method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodGet:
+		if name == "" {
+			return "list"
+		}
+	}
+	return strings.ToLower(method)
+}
+
+// splitPath finds in an API path which resource it is about.
+func splitPath(path string) (gr schema.GroupResource, namespace, name string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(parts) >= 3 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) >= 4 && parts[0] == "apis":
+		gr.Group, parts = parts[1], parts[3:]
+	default:
+		gr.Resource = path
+		return gr, "", ""
+	}
+	if parts[0] == "namespaces" && len(parts) >= 3 {
+		namespace, parts = parts[1], parts[2:]
+	}
+	gr.Resource = parts[0]
+	if len(parts) > 1 {
+		name = parts[1]
+	}
+	if len(parts) > 2 {
+		gr.Resource += "/" + parts[2]
+	}
+	return gr, namespace, name
+}
+
+// networkError tells a cancelled request from a server that does not answer.
+func (c *Client) networkError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	server := "the cluster"
+	if conn, cerr := c.connect(); cerr == nil {
+		server = conn.base.Redacted()
+	}
+	// net/http's own text repeats the address and the method.
+	var wrapped interface{ Unwrap() error }
+	if errors.As(err, &wrapped) {
+		if inner := wrapped.Unwrap(); inner != nil {
+			err = inner
+		}
+	}
+	return &UnreachableError{Server: server, Err: err}
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// How much of a failure is shown.
+const (
+	logLines    = 20
+	eventLines  = 5
+	explainTime = 5 * time.Second
+)
+
+// explain gathers what the cluster knows about a failure: the pods that failed,
+// the end of their logs, the warnings among the events. What cannot be read is
+// left out: the failure itself is the news.
+func (c *Client) explain(ctx context.Context, targets []*target, failed *FailedError) []string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	for _, t := range targets {
+		if t.String() != failed.Object {
+			continue
+		}
+		var out []string
+		switch t.kind {
+		case "Pod":
+			out = c.explainPods(ctx, t.namespace, one(t.name))
+		case "Job":
+			out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {"batch.kubernetes.io/job-name=" + t.name}})
+		}
+		return append(out, c.warningsOf(ctx, t)...)
+	}
+	return nil
+}
+
+type podList struct {
+	Items []struct {
+		Metadata meta `json:"metadata"`
+		Status   struct {
+			InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
+			ContainerStatuses     []containerStatus `json:"containerStatuses"`
+		} `json:"status"`
+	} `json:"items"`
+}
+
+type containerStatus struct {
+	Name  string `json:"name"`
+	State struct {
+		Waiting    *containerState `json:"waiting"`
+		Terminated *containerState `json:"terminated"`
+	} `json:"state"`
+}
+
+type containerState struct {
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+	ExitCode int    `json:"exitCode"`
+}
+
+func (c *Client) explainPods(ctx context.Context, namespace string, query url.Values) []string {
+	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/pods", query, nil, nil)
+	var pods podList
+	if err != nil || json.Unmarshal(body, &pods) != nil {
+		return nil
+	}
+	var out []string
+	for i := len(pods.Items) - 1; i >= 0; i-- {
+		pod := pods.Items[i]
+		for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+			switch end, wait := s.State.Terminated, s.State.Waiting; {
+			case end != nil && end.ExitCode != 0:
+				out = append(out, strings.TrimSpace(fmt.Sprintf("container %s of pod %s ended with exit code %d %s %s", s.Name, pod.Metadata.Name, end.ExitCode, end.Reason, end.Message)))
+				out = append(out, c.logEnd(ctx, namespace, pod.Metadata.Name, s.Name)...)
+			case wait != nil && wait.Message != "":
+				out = append(out, fmt.Sprintf("container %s of pod %s waits: %s: %s", s.Name, pod.Metadata.Name, wait.Reason, wait.Message))
+			}
+		}
+		if len(out) > 0 {
+			break // one failed pod tells what the others would
+		}
+	}
+	return out
+}
+
+func (c *Client) logEnd(ctx context.Context, namespace, pod, container string) []string {
+	query := url.Values{"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "limitBytes": {"16384"}}
+	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/pods/"+pod+"/log", query, http.Header{"Accept": {"text/plain, */*"}}, nil)
+	if err != nil || len(body) == 0 {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(string(body), "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = "| " + l
+	}
+	return lines
+}
+
+// warningsOf are the newest warnings among an object's events.
+func (c *Client) warningsOf(ctx context.Context, t *target) []string {
+	if t.namespace == "" {
+		return nil
+	}
+	query := url.Values{"fieldSelector": {"type=Warning,involvedObject.kind=" + t.kind + ",involvedObject.name=" + t.name}}
+	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+t.namespace+"/events", query, nil, nil)
+	var events struct {
+		Items []struct{ Reason, Message string } `json:"items"`
+	}
+	if err != nil || json.Unmarshal(body, &events) != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range events.Items {
+		out = append(out, e.Reason+": "+e.Message)
+	}
+	if len(out) > eventLines {
+		out = out[len(out)-eventLines:]
+	}
+	return out
+}
