@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // prefix begins the annotations by which a pod says what becomes of it. They
@@ -20,12 +19,12 @@ const prefix = "moonhelm.test/"
 // podStatus returns, as JSON, the status of the pod after the named step. It is
 // a function of the stages' templates, hence the untyped pod.
 func podStatus(step string, object any, hostIP, podIP string) (string, error) {
-	fields, ok := object.(map[string]any)
-	if !ok {
-		return "", fmt.Errorf("a pod is not an object but %T", object)
+	data, err := json.Marshal(object)
+	if err != nil {
+		return "", fmt.Errorf("read the pod: %w", err)
 	}
 	pod := &corev1.Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, pod); err != nil {
+	if err := json.Unmarshal(data, pod); err != nil {
 		return "", fmt.Errorf("read the pod: %w", err)
 	}
 	p := player{Pod: pod, now: metav1.Now()}
@@ -45,7 +44,7 @@ func podStatus(step string, object any, hostIP, podIP string) (string, error) {
 	default:
 		return "", fmt.Errorf("no step %q", step)
 	}
-	data, err := json.Marshal(p.Status)
+	data, err = json.Marshal(p.Status)
 	return string(data), err
 }
 
