@@ -55,13 +55,14 @@ func (s *Store) Update(ctx context.Context, r *release.Release) error {
 	return s.driver.Update(ctx, rec)
 }
 
-// Revision returns one revision of a release, the newest, whatever its status,
-// where revision is 0.
-func (s *Store) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
-	if revision == 0 {
-		return s.newest(ctx, Query{Name: name})
-	}
+// Get returns one revision of a release.
+func (s *Store) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
 	return s.read(ctx, Key{s.namespace, name, revision})
+}
+
+// Last returns the newest revision of a release, whatever its status.
+func (s *Store) Last(ctx context.Context, name string) (*release.Release, error) {
+	return s.newest(ctx, Query{Name: name})
 }
 
 // Deployed returns the newest revision whose status is deployed.
@@ -110,22 +111,12 @@ func (s *Store) History(ctx context.Context, name string, newest int) ([]release
 	return s.summaries(ctx, records)
 }
 
-// Revisions returns the numbers of a release's revisions, oldest first, without
-// reading a record; at least one, or [ErrNotFound].
-func (s *Store) Revisions(ctx context.Context, name string) ([]int, error) {
+// Revisions returns the keys and statuses of a release's revisions, oldest
+// first, without reading a record; none for a release that is not there.
+func (s *Store) Revisions(ctx context.Context, name string) ([]Record, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return nil, &NotFoundError{Key{Namespace: s.namespace, Name: name}}
-	}
-	out := make([]int, len(records))
-	for i, r := range records {
-		out[i] = r.Revision
-	}
-	slices.Sort(out)
-	return out, nil
+	slices.SortFunc(records, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
+	return records, err
 }
 
 // Filter says what [Store.List] returns. The zero value lists the newest

@@ -161,10 +161,9 @@ func (s suite) missing(t *testing.T, open Open) {
 		}
 	}
 	st := store.New(d, s.a)
-	_, last := st.Revision(ctx, "ghost", 0)
+	_, last := st.Last(ctx, "ghost")
 	_, history := st.History(ctx, "ghost", 0)
-	_, revisions := st.Revisions(ctx, "ghost")
-	for verb, err := range map[string]error{"Revision": last, "History": history, "Revisions": revisions} {
+	for verb, err := range map[string]error{"Last": last, "History": history} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
 		}
@@ -245,14 +244,14 @@ func (s suite) newest(t *testing.T, open Open) {
 	}
 	// Ten comes after nine, not after one.
 	must(t, st.Create(ctx, Release(s.a, "web", 10, release.PendingUpgrade)))
-	last, err := st.Revision(ctx, "web", 0)
+	last, err := st.Last(ctx, "web")
 	must(t, err)
 	deployed, err := st.Deployed(ctx, "web")
 	must(t, err)
 	if last.Revision != 10 || deployed.Revision != 2 || deployed.Labels["n"] != "2" {
 		t.Errorf("newest %d, deployed %d with labels %v", last.Revision, deployed.Revision, deployed.Labels)
 	}
-	if revisions, err := st.Revisions(ctx, "web"); err != nil || !slices.Equal(revisions, []int{1, 2, 3, 10}) {
+	if revisions, err := numbers(ctx, st, "web"); err != nil || !slices.Equal(revisions, []int{1, 2, 3, 10}) {
 		t.Errorf("revisions %v, %v", revisions, err)
 	}
 	history, err := st.History(ctx, "web", 2)
@@ -266,9 +265,18 @@ func (s suite) newest(t *testing.T, open Open) {
 		t.Errorf("still deployed: %v", err)
 	}
 	must(t, st.Delete(ctx, "web", 10))
-	if last, err := st.Revision(ctx, "web", 0); err != nil || last.Revision != 3 {
+	if last, err := st.Last(ctx, "web"); err != nil || last.Revision != 3 {
 		t.Errorf("newest after Delete: %+v, %v", last, err)
 	}
+}
+
+func numbers(ctx context.Context, st *store.Store, name string) ([]int, error) {
+	records, err := st.Revisions(ctx, name)
+	var out []int
+	for _, r := range records {
+		out = append(out, r.Revision)
+	}
+	return out, err
 }
 
 func (s suite) releases(t *testing.T, open Open) {
@@ -335,7 +343,7 @@ func (s suite) many(t *testing.T, open Open) {
 		})
 	}
 	wg.Wait()
-	revisions, err := store.New(d, s.a).Revisions(ctx, "web")
+	revisions, err := numbers(ctx, store.New(d, s.a), "web")
 	must(t, err)
 	if len(revisions) != n || revisions[0] != 1 || revisions[n-1] != n {
 		t.Errorf("%d revisions, wanted %d", len(revisions), n)
