@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package scaffold makes new charts.
+//
+// In come a name and, if the user has one, a starter chart; out come the files
+// of a chart that lints clean and installs. The files, helpers and values keys
+// are those that users of Helm expect of "helm create", the texts are our own.
+// The package runs no events and prints nothing.
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+//go:embed all:files
+var embedded embed.FS
+
+// placeholder stands for the chart's name in starters and in our own files.
+const placeholder = "<CHARTNAME>"
+
+// maxName is the longest name of a chart that can be created.
+const maxName = 250
+
+// NameError tells that a new chart cannot have that name.
+type NameError struct{ Name, Problem string }
+
+func (e *NameError) Error() string { return fmt.Sprintf("chart name %q %s", e.Name, e.Problem) }
+
+// ValidateName checks the name of a new chart, which is stricter than what
+// existing charts may be called: 1 to 250 letters, digits, dots, dashes and
+// underscores, and not dots alone. The error is a [*NameError].
+func ValidateName(name string) error {
+	switch {
+	case name == "":
+		return &NameError{name, "is empty"}
+	case len(name) > maxName:
+		return &NameError{name, fmt.Sprintf("is longer than %d characters", maxName)}
+	case strings.Trim(name, ".") == "":
+		return &NameError{name, "is made of dots alone"}
+	}
+	for _, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._-", r):
+		default:
+			return &NameError{name, "may hold only letters, digits, '.', '_' and '-'"}
+		}
+	}
+	return nil
+}
+
+// Create makes the chart name in dir, which must exist, and returns its path.
+// starter is the folder or archive of a chart to start from, "" for our own. An
+// existing folder is written into: files of the same name are overwritten, each
+// with a warning, others stay.
+func Create(dir, name, starter string) (target string, warnings []string, err error) {
+	files, warnings, err := Files(name, starter)
+	if err != nil {
+		return "", warnings, fmt.Errorf("create chart: %w", err)
+	}
+	target = filepath.Join(dir, name)
+	more, err := Write(target, files)
+	warnings = append(warnings, more...)
+	if err != nil {
+		return "", warnings, fmt.Errorf("create chart %s: %w", name, err)
+	}
+	return target, warnings, nil
+}
+
+// Files are the files of a new chart, named from its top folder. starter is as
+// for [Create].
+func Files(name, starter string) (files []*chart.File, warnings []string, err error) {
+	if err := ValidateName(name); err != nil {
+		return nil, nil, err
+	}
+	if starter != "" {
+		return fromStarter(name, starter)
+	}
+	err = fs.WalkDir(embedded, "files", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := embedded.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		p = strings.TrimPrefix(p, "files/")
+		// It would apply to this repository under its own name.
+		p = strings.Replace(p, "dot.", ".", 1)
+		files = append(files, &chart.File{Name: p, Data: named(p, data, name)})
+		return nil
+	})
+	return files, nil, err
+}
+
+// named puts the chart's name into a text.
+func named(file string, text []byte, name string) []byte {
+	out := bytes.ReplaceAll(text, []byte(placeholder), []byte(name))
+	if file != chart.FileMetadata {
+		return out
+	}
+	if m, err := chart.ParseMetadata(file, out); err == nil && m.Name == name {
+		return out
+	}
+	// A name that YAML takes for something else: "on", "1e3".
+	return bytes.Replace(out, []byte("\nname: "+name), fmt.Appendf(nil, "\nname: %q", name), 1)
+}
+
+// fromStarter are the starter's files with a Chart.yaml of their own and the
+// name filled in. Its dependencies stay, as their charts do.
+func fromStarter(name, starter string) ([]*chart.File, []string, error) {
+	files, warnings, err := archive.Loader{}.Files(starter)
+	if err != nil {
+		return nil, warnings, fmt.Errorf("read starter: %w", err)
+	}
+	c, err := archive.LoadFiles(files)
+	if err != nil {
+		return nil, warnings, fmt.Errorf("read starter %s: %w", starter, err)
+	}
+	out := make([]*chart.File, 0, len(files))
+	for _, f := range files {
+		if f.Name == chart.FileMetadata || f.Name == chart.FileRequirements {
+			continue
+		}
+		subchart := strings.HasPrefix(f.Name, chart.DirCharts+"/") || strings.HasPrefix(f.Name, chart.DirLibrary+"/")
+		if !subchart && utf8.Valid(f.Data) {
+			f = &chart.File{Name: f.Name, Data: named(f.Name, f.Data, name)}
+		}
+		out = append(out, f)
+	}
+	metadata, err := starterMetadata(name, c.Metadata)
+	return append(out, &chart.File{Name: chart.FileMetadata, Data: metadata}), warnings, err
+}
+
+func starterMetadata(name string, of *chart.Metadata) ([]byte, error) {
+	return yaml.Marshal(&chart.Metadata{
+		APIVersion: chart.APIVersionV2, Name: name, Description: name + ", packaged for Kubernetes",
+		Type: chart.TypeApplication, Version: "0.1.0", AppVersion: "0.1.0",
+		Dependencies: of.Dependencies, Libraries: of.Libraries,
+	})
+}
+
+// Write writes a chart's files into the folder target, which is made where it
+// is missing, but not its parent. Nothing is written outside it, links that
+// stand in it notwithstanding. The warnings name the files that were there.
+func Write(target string, files []*chart.File) (warnings []string, err error) {
+	info, err := os.Stat(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.Mkdir(target, 0o755); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s exists and is not a folder", target)
+	}
+	root, err := os.OpenRoot(target)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for _, f := range files {
+		if _, err := root.Lstat(filepath.FromSlash(f.Name)); err == nil {
+			warnings = append(warnings, fmt.Sprintf("File %q already exists. Overwriting.", filepath.Join(target, filepath.FromSlash(f.Name))))
+		}
+		if err := root.MkdirAll(filepath.FromSlash(path.Dir(f.Name)), 0o755); err != nil {
+			return warnings, err
+		}
+		if err := root.WriteFile(filepath.FromSlash(f.Name), f.Data, 0o644); err != nil {
+			return warnings, err
+		}
+	}
+	return warnings, root.MkdirAll(chart.DirCharts, 0o755)
+}
