@@ -10,7 +10,8 @@ type span struct{ start, end int }
 // Split cuts a YAML stream into its documents, as Helm does: a separator is
 // "---" at the start of a line, whatever follows it on that line, and takes
 // the white space behind it with it. Documents of white space alone are left
-// out. The stream's own leading and trailing white space does not count.
+// out, and leading white space of the stream does not count. A document keeps
+// the white space at its end.
 func Split(text string) []string {
 	spans := split(text)
 	docs := make([]string, len(spans))
@@ -21,7 +22,7 @@ func Split(text string) []string {
 }
 
 func split(text string) []span {
-	end := len(strings.TrimRight(text, whiteSpace))
+	end := len(text)
 	start := skipWhite(text, 0, end)
 	var out []span
 	add := func(from, to int) {

@@ -3,86 +3,129 @@
 package render
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"strings"
-	"text/template"
+	"runtime"
+	"sync"
 )
 
+// engine holds what all templates of one operation share: their parse trees
+// and the functions that they may call.
 type engine struct {
-	in       *Input
-	set      *template.Template
-	depth    map[string]int
-	warnings []string
+	in     *Input
+	strict bool
+	// known are the names that the parser accepts as functions.
+	known map[string]any
+	funcs map[string]*function
+	set   *templateSet
+	// ownsValues tells that the values are a copy that templates may change.
+	ownsValues bool
+	// writes tells that some template calls a function that changes a map.
+	writes bool
+
+	mu  sync.Mutex
+	tpl map[string]*parsed
 }
 
-func newEngine(in *Input, jobs []job) (*engine, error) {
-	e := &engine{in: in, depth: map[string]int{}}
-	missing := "missingkey=zero"
-	if in.Strict {
-		missing = "missingkey=error"
+func newEngine(in *Input) *engine {
+	e := &engine{in: in, strict: in.Strict, tpl: map[string]*parsed{}}
+	e.funcs = functions(in)
+	e.known = make(map[string]any, len(e.funcs))
+	for name := range e.funcs {
+		e.known[name] = true
 	}
-	e.set = template.New("moonhelm").Option(missing).Funcs(e.funcs())
-	e.bind(e.set)
+	return e
+}
+
+// parse parses all files, each text once, and fills the set. The files are in
+// the order of jobs; later definitions replace earlier ones.
+func (e *engine) parse(jobs []job) error {
+	texts := map[string]*parsed{}
+	var order []string
 	for _, j := range jobs {
-		if _, err := e.set.New(j.name).Parse(j.text); err != nil {
-			return nil, &Error{Message: err.Error(), err: err}
+		if texts[j.text] == nil {
+			texts[j.text] = &parsed{}
+			order = append(order, j.text)
 		}
 	}
-	return e, nil
-}
-
-func (e *engine) bind(set *template.Template) {
-	set.Funcs(template.FuncMap{
-		"include": func(name string, data any) (string, error) {
-			if e.depth[name] > 1000 {
-				return "", fmt.Errorf("include %q goes round in a circle", name)
-			}
-			e.depth[name]++
-			defer func() { e.depth[name]-- }()
-			var b strings.Builder
-			err := set.ExecuteTemplate(&b, name, data)
-			return b.String(), err
-		},
-		"tpl": func(text string, data any) (string, error) {
-			t, err := set.Clone()
-			if err != nil {
-				return "", err
-			}
-			e.bind(t)
-			t, err = t.New("tpl").Parse(text)
-			if err != nil {
-				return "", err
-			}
-			var b strings.Builder
-			err = t.Execute(&b, data)
-			return strings.ReplaceAll(b.String(), "<no value>", ""), err
-		},
+	inParallel(len(order), func(i int) {
+		*texts[order[i]] = *parseText(order[i], e.known)
 	})
-}
-
-func (e *engine) run(j *job) error {
-	if j.partial() {
-		return nil
-	}
-	var b strings.Builder
-	if err := e.set.ExecuteTemplate(&b, j.name, j.scope.template(j.name)); err != nil {
-		r := &Error{Message: err.Error(), err: err}
-		var asked *raised
-		if errors.As(err, &asked) {
-			r.Message = asked.message
+	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
+	for _, j := range jobs {
+		src := &source{file: j.name, chart: j.scope.chart.FullPath(), text: j.text}
+		p := texts[j.text]
+		if p.err != nil {
+			return parseError(src, p.err, e.known)
 		}
-		return r
+		e.writes = e.writes || p.writes
+		for _, name := range sortedKeys(p.trees) {
+			d := &definition{name: name, root: p.trees[name].Root, src: src}
+			if name == mainName {
+				d.name = j.name
+			}
+			e.set.add(d)
+		}
 	}
-	j.output = strings.ReplaceAll(b.String(), "<no value>", "")
 	return nil
 }
 
-// Error tells what went wrong in a template.
-type Error struct {
-	Message string
-	err     error
+// inParallel calls fn for 0 to n-1, on all processors where it pays.
+func inParallel(n int, fn func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n/8)
+	if workers < 2 {
+		for i := range n {
+			fn(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				fn(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
-func (e *Error) Error() string { return e.Message }
-func (e *Error) Unwrap() error { return e.err }
+func (e *engine) parseTpl(text string) *parsed {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.tpl[text]
+	if p == nil {
+		p = parseText(text, e.known)
+		e.tpl[text] = p
+	}
+	return p
+}
+
+// needsCopy is the panic of a template that is about to write to values which
+// others share; the operation starts again with a copy.
+type needsCopy struct{}
+
+func (e *engine) executor(ctx context.Context) *executor {
+	return &executor{engine: e, ctx: ctx, same: map[*definition]int{}}
+}
+
+// run renders one file.
+func (x *executor) run(j *job) (err error) {
+	def := x.set.find(j.name)
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Error:
+			err = r
+		case cancelled:
+			err = r.err
+		case needsCopy:
+			err = errNeedsCopy
+		default:
+			err = &Error{Chart: def.src.chart, File: def.src.file, Cause: fmt.Sprintf("rendering broke down: %v", r)}
+		}
+	}()
+	x.written = 0
+	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
+	return nil
+}

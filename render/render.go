@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/values"
 )
 
 // Release is what templates see as .Release.
@@ -33,9 +34,8 @@ type Release struct {
 type Input struct {
 	// Chart is the root of a resolved tree (see values.Resolve).
 	Chart *chart.Chart
-	// Values are the root's final values. They are as they were when Render
-	// returns, though templates may write to them while it runs: so nobody else
-	// may use them meanwhile.
+	// Values are the root's final values, with those of its subcharts below
+	// their names. They are not changed: templates that write get a copy.
 	Values  map[string]any
 	Release Release
 	// Capabilities of the cluster; nil stands for DefaultCapabilities.
@@ -80,21 +80,40 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Capabilities == nil {
 		in.Capabilities = DefaultCapabilities()
 	}
-	root := newScope(in.Chart, rootValues(&in), &in, releaseData(in.Release))
-	jobs := collect(root)
-	e, err := newEngine(&in, jobs)
-	if err != nil {
+	vals := rootValues(&in)
+	jobs := collect(newScope(in.Chart, vals, &in, releaseData(in.Release)))
+	e := newEngine(&in)
+	if err := e.parse(jobs); err != nil {
 		return nil, err
 	}
+	if !e.writes {
+		warnings, err := e.runAll(ctx, jobs)
+		if err != errNeedsCopy {
+			return output(in.Chart, jobs, warnings, err)
+		}
+	}
+	// Templates may write to the values: they get a copy of their own.
+	e.ownsValues = true
+	jobs = collect(newScope(in.Chart, values.Copy(vals), &in, releaseData(in.Release)))
+	warnings, err := e.runAll(ctx, jobs)
+	return output(in.Chart, jobs, warnings, err)
+}
+
+// runAll runs all jobs, one after the other.
+func (e *engine) runAll(ctx context.Context, jobs []job) (warnings []string, err error) {
+	x := e.executor(ctx)
 	for i := range jobs {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := e.run(&jobs[i]); err != nil {
+		if jobs[i].partial() {
+			continue
+		}
+		if err := x.run(&jobs[i]); err != nil {
 			return nil, err
 		}
 	}
-	return output(in.Chart, jobs, e.warnings), nil
+	return x.warnings, nil
 }
 
 // job is one template file of the tree.
@@ -142,7 +161,10 @@ func collect(root *scope) []job {
 	return jobs
 }
 
-func output(root *chart.Chart, jobs []job, warnings []string) *Output {
+func output(root *chart.Chart, jobs []job, warnings []string, err error) (*Output, error) {
+	if err != nil {
+		return nil, err
+	}
 	out := &Output{Warnings: warnings}
 	for _, j := range jobs {
 		switch {
@@ -164,5 +186,5 @@ func output(root *chart.Chart, jobs []job, warnings []string) *Output {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	return out
+	return out, nil
 }
