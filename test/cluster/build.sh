@@ -34,6 +34,6 @@ minor=${version#*.}
 # shellcheck disable=SC2086
 go build ${BUILD_FLAGS:-} -o "$out.new" -ldflags "-s -w \
 	-X $pkg.gitVersion=v$version -X $pkg.gitMajor=${version%%.*} -X $pkg.gitMinor=${minor%%.*} \
-	-X $pkg.gitTreeState=clean" .
+	-X $pkg.gitCommit= -X $pkg.gitTreeState=clean" .
 mv "$out.new" "$out"
 echo "built bin/cluster in $(($(date +%s) - start)) s"

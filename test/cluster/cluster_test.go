@@ -319,6 +319,18 @@ func TestCluster(t *testing.T) {
 			return err == nil && len(s.Status.LoadBalancer.Ingress) == 1, fmt.Sprint(s, err)
 		})
 	})
+	t.Run("a custom resource can be defined and used", func(t *testing.T) { customResource(t, r.admin) })
+	t.Run("following a log ends with the pod", func(t *testing.T) {
+		createPod(t, r.admin, "talks", podTemplate(corev1.RestartPolicyNever, "exit-after=1s"))
+		becomes(t, r.admin, "talks", "runs", func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+		log, err := r.admin.CoreV1().Pods("default").GetLogs("talks", &corev1.PodLogOptions{Follow: true}).DoRaw(t.Context())
+		if err != nil || !strings.Contains(string(log), "container main started") {
+			t.Errorf("its log is %q, %v", log, err)
+		}
+		if pod := getPod(t, r.admin, "talks"); pod.Status.Phase != corev1.PodSucceeded {
+			t.Errorf("the log ended before the pod: %s", summary(pod))
+		}
+	})
 	t.Run("a namespace goes away with what is in it", func(t *testing.T) { namespaceGoes(t, r.admin) })
 	t.Run("the restricted user may do what is bound", func(t *testing.T) { restrictions(t, r) })
 
@@ -380,6 +392,26 @@ func statefulSet(t *testing.T, c kubernetes.Interface) {
 			t.Fatal(err)
 		}
 		return set.Status.ReadyReplicas == 2, fmt.Sprintf("%+v", set.Status)
+	})
+}
+
+func customResource(t *testing.T, c kubernetes.Interface) {
+	const definition = `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": {"name": "crontabs.example.com"},
+		"spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "CronTab", "plural": "crontabs"},
+			"versions": [{"name": "v1", "served": true, "storage": true,
+				"schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`
+	const object = `{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "mine"}}`
+	post := func(path, body string) error {
+		return c.Discovery().RESTClient().Post().AbsPath(path).
+			SetHeader("Content-Type", "application/json").Body([]byte(body)).Do(t.Context()).Error()
+	}
+	if err := post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "an object of the new kind is created", func() (bool, string) {
+		err := post("/apis/example.com/v1/namespaces/default/crontabs", object)
+		return err == nil, fmt.Sprint(err)
 	})
 }
 

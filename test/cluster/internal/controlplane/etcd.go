@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 )
 
 // etcdSocket is where etcd answers. It is relative because a unix socket's path
@@ -29,6 +30,9 @@ func startEtcd(ctx context.Context) (*embed.Etcd, error) {
 	cfg.TickMs, cfg.ElectionMs = 10, 100
 	cfg.EnableGRPCGateway = false
 	cfg.Metrics = "basic"
+
+	// The log's files are made in full beforehand, two at a time.
+	wal.SegmentSizeBytes = 8 << 20
 
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {

@@ -41,6 +41,12 @@ func startInfrastructure(ctx context.Context, c kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
+	_, err = factory.Core().V1().PersistentVolumes().Informer().AddEventHandler(always(func(o any) {
+		reclaim(ctx, c, o.(*corev1.PersistentVolume))
+	}))
+	if err != nil {
+		return err
+	}
 	var last atomic.Uint32
 	_, err = factory.Core().V1().Services().Informer().AddEventHandler(always(func(o any) {
 		expose(ctx, c, o.(*corev1.Service), &last)
@@ -73,13 +79,20 @@ func provide(ctx context.Context, c kubernetes.Interface, claim *corev1.Persiste
 			AccessModes:                   claim.Spec.AccessModes,
 			VolumeMode:                    claim.Spec.VolumeMode,
 			StorageClassName:              storageClass,
-			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
 				HostPath: &corev1.HostPathVolumeSource{Path: "/nowhere/" + string(claim.UID)}},
 			ClaimRef: &corev1.ObjectReference{Kind: "PersistentVolumeClaim", APIVersion: "v1",
 				Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID},
 		},
 	}, metav1.CreateOptions{})
+}
+
+// reclaim deletes a volume that no claim uses any more.
+func reclaim(ctx context.Context, c kubernetes.Interface, v *corev1.PersistentVolume) {
+	if v.Status.Phase == corev1.VolumeReleased && v.Spec.StorageClassName == storageClass && v.DeletionTimestamp == nil {
+		_ = c.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{})
+	}
 }
 
 // expose gives a load balancer its address.

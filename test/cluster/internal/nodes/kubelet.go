@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) e
 	}()
 	go func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			fmt.Println("kubelet ended:", err)
+			fmt.Fprintln(os.Stderr, "kubelet ended:", err)
 		}
 	}()
 	return nil

@@ -63,7 +63,6 @@ func (p player) start(hostIP, podIP string) {
 	s.HostIP, s.PodIP = hostIP, podIP
 	s.HostIPs = []corev1.HostIP{{IP: hostIP}}
 	s.PodIPs = []corev1.PodIP{{IP: podIP}}
-	s.QOSClass = p.qos()
 	s.Phase = corev1.PodPending
 	s.ContainerStatuses = p.each(p.Spec.Containers, waiting("PodInitializing"))
 	s.InitContainerStatuses = p.each(p.Spec.InitContainers, waiting("PodInitializing"))
@@ -268,13 +267,6 @@ func (p player) sidecar(name string) bool {
 		}
 	}
 	return false
-}
-
-func (p player) qos() corev1.PodQOSClass {
-	if p.Status.QOSClass != "" {
-		return p.Status.QOSClass
-	}
-	return corev1.PodQOSBestEffort
 }
 
 func (p player) code(name string) int32 { return number(p.note(name)) }

@@ -32,16 +32,26 @@ def restarts: [mains[].restartCount] | max // 0;
 def crashes: note("exit-code") != null and (note("exit-times") == null or restarts < (note("exit-times") | tonumber));
 def ends: note("run-forever") != "true" and (crashes or .spec.restartPolicy != "Always");
 def held: note("never-ready") == "true";
+def pends: note("waiting") != null;
+def fresh: phase == "Pending" and (begun | not);
 `
 
 func podStages() []*internalversion.Stage {
-	const alive = "(leaving | not) and "
+	const (
+		alive      = "(leaving | not) and "
+		startDelay = `note("start-after") // "0s"`
+	)
+	begin := patch(`{{ PodStatus "start" . (NodeIPWith .spec.nodeName) (PodIPWith .spec.nodeName (or .spec.hostNetwork false) (or .metadata.uid "") (or .metadata.name "") (or .metadata.namespace "")) }}`)
 	return []*internalversion.Stage{
 		stage("Pod", "delete", `leaving and ((.metadata.finalizers // []) | length) == 0`,
 			`note("terminate-after") // "0s"`, internalversion.StageStep{Delete: true}),
-		stage("Pod", "start", alive+`phase == "Pending" and (begun | not)`,
-			`note("start-after") // "0s"`, patch(
-				`{{ PodStatus "start" . (NodeIPWith .spec.nodeName) (PodIPWith .spec.nodeName (or .spec.hostNetwork false) (or .metadata.uid "") (or .metadata.name "") (or .metadata.namespace "")) }}`)),
+		stage("Pod", "start", alive+`fresh and (held or pends | not)`, startDelay,
+			event("Normal", "Started", "Started container"), begin),
+		stage("Pod", "start-unready", alive+`fresh and held and (pends | not)`, startDelay,
+			event("Normal", "Started", "Started container"),
+			event("Warning", "Unhealthy", "Readiness probe failed: the pod is never ready"), begin),
+		stage("Pod", "start-waiting", alive+`fresh and pends`, startDelay,
+			event("Warning", "Failed", "Error: the container cannot be started"), begin),
 		stage("Pod", "init", alive+`phase == "Pending" and begun and (initialized | not) and (waits(inits) | not)`,
 			`note("init-after") // "0s"`, step("init")),
 		stage("Pod", "restart-init", alive+`phase == "Pending" and begun and (initialized | not) and waits(inits)`,
