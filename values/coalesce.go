@@ -5,13 +5,17 @@ package values
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// coalescer computes the final values of a tree and collects its warnings.
+// coalescer lays values over the defaults of a tree of charts.
 type coalescer struct {
+	// keep lets nulls stand, those of the defaults too, because what comes out
+	// are defaults again that something else is laid over.
+	keep     bool
 	warnings []string
 }
 
@@ -20,10 +24,30 @@ func (co *coalescer) warn(format string, args ...any) {
 }
 
 // scope computes what chart c sees, given the values that come from above.
-// over is read only; the result is a new map.
+// over is read only; the result is a new map that shares tables with over and
+// with the charts' defaults.
 func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (map[string]any, error) {
-	out := make(map[string]any, len(over)+len(c.Values))
-	co.overlay(out, over, c.Values, path)
+	out := make(map[string]any, len(over)+len(c.Values)+1)
+	subs := make(map[string]bool, len(c.Dependencies()))
+	for _, d := range c.Dependencies() {
+		subs[d.Name()] = true
+	}
+	for k, v := range over {
+		def, ok := c.Values[k]
+		switch {
+		case !ok:
+			out[k] = v
+		case v != nil:
+			out[k] = co.value(v, def, join(path, k), co.keep || subs[k])
+		case co.keep:
+			out[k] = nil
+		}
+	}
+	for k, v := range c.Values {
+		if _, ok := over[k]; !ok && (v != nil || co.keep) {
+			out[k] = co.fallback(v, co.keep)
+		}
+	}
 	for _, d := range c.Dependencies() {
 		name := d.Name()
 		var own map[string]any
@@ -44,44 +68,87 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (ma
 	return out, nil
 }
 
-// overlay writes into out, which is empty, the merge of over on defaults.
-func (co *coalescer) overlay(out, over, defaults map[string]any, path string) {
-	for k, v := range over {
-		def, ok := defaults[k]
-		if v == nil {
-			if !ok {
-				out[k] = nil
-			}
-			continue
-		}
-		if !ok {
-			out[k] = v
-			continue
-		}
-		out[k] = co.value(v, def, join(path, k))
-	}
-	for k, v := range defaults {
-		if _, ok := over[k]; !ok {
-			out[k] = v
-		}
-	}
-}
-
-// value is what a key holds that both over and the defaults have.
-func (co *coalescer) value(over, def any, path string) any {
+// value is what a key holds that both over and the defaults have. keep tells
+// that nulls of over are still needed further down.
+func (co *coalescer) value(over, def any, path string, keep bool) any {
 	ot, otable := over.(map[string]any)
 	dt, dtable := def.(map[string]any)
 	switch {
 	case otable && dtable:
-		merged := make(map[string]any, len(ot)+len(dt))
-		co.overlay(merged, ot, dt, path)
-		return merged
+		return co.tables(ot, dt, path, keep)
 	case dtable:
 		co.warn("cannot overwrite table with non table for %s (%v)", path, def)
 	case otable && def != nil:
 		co.warn("skipped value for %s: Not a table.", path)
 	}
 	return over
+}
+
+// tables merges over on the defaults into a new table.
+func (co *coalescer) tables(over, defaults map[string]any, path string, keep bool) map[string]any {
+	if same(over, defaults) {
+		return over
+	}
+	out := make(map[string]any, len(over)+len(defaults))
+	for k, v := range over {
+		def := defaults[k]
+		switch {
+		case def == nil:
+			out[k] = v
+		case v != nil:
+			out[k] = co.value(v, def, join(path, k), keep)
+		case keep:
+			out[k] = nil
+		}
+	}
+	for k, v := range defaults {
+		if _, ok := over[k]; !ok && (v != nil || keep) {
+			out[k] = co.fallback(v, keep)
+		}
+	}
+	return out
+}
+
+// same tells whether two maps are one, as they are where a subchart's defaults
+// went through the defaults of its parent.
+func same(a, b map[string]any) bool {
+	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+// fallback is a default that nothing is laid over.
+func (co *coalescer) fallback(def any, keep bool) any {
+	if keep {
+		return def
+	}
+	return withoutNulls(def)
+}
+
+// withoutNulls takes the nulls out of a table of defaults. It copies only
+// where there are any; those in lists are values and stay.
+func withoutNulls(v any) any {
+	table, ok := v.(map[string]any)
+	if !ok || !holdsNull(table) {
+		return v
+	}
+	out := make(map[string]any, len(table))
+	for k, e := range table {
+		if e != nil {
+			out[k] = withoutNulls(e)
+		}
+	}
+	return out
+}
+
+func holdsNull(table map[string]any) bool {
+	for _, e := range table {
+		if e == nil {
+			return true
+		}
+		if t, ok := e.(map[string]any); ok && holdsNull(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // withGlobal returns the values own of a subchart with its parent's globals
@@ -106,9 +173,7 @@ func (co *coalescer) withGlobal(own, parent map[string]any, path string) map[str
 		}
 		out[Global] = global
 	case len(global) > 0:
-		merged := make(map[string]any, len(global)+len(mine))
-		co.overlay(merged, global, mine, path+"."+Global)
-		out[Global] = merged
+		out[Global] = co.tables(global, mine, path+"."+Global, true)
 	}
 	return out
 }

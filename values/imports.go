@@ -4,84 +4,101 @@ package values
 
 import (
 	"fmt"
+	"strings"
 )
 
 // importer copies values of subcharts into the defaults of the charts that
-// import them.
+// list them.
 type importer struct {
-	warnings []string
-}
-
-// imports tells whether any chart of the tree imports values.
-func (n *node) imports() bool {
-	found := false
-	n.walk(func(n *node) {
-		if n.entry != nil && len(n.entry.ImportValues) > 0 {
-			found = true
-		}
-	})
-	return found
+	// parentWins lets a chart's own defaults win over what it imports, as Helm
+	// has it, and not as it is documented.
+	parentWins bool
+	warnings   []string
 }
 
 // run works from the leaves to the root, so that what a subchart imported can
-// be imported again. vals are the values that n's chart sees.
-func (im *importer) run(n *node, vals map[string]any, path string) {
+// be imported again. In a chart that lists dependencies it replaces the
+// defaults by those that its templates would see without any user: its own,
+// its subcharts' below their names, and what it imports from there.
+func (im *importer) run(n *node, path string) error {
 	for _, k := range n.kids {
-		own, _ := vals[k.chart.Name()].(map[string]any)
-		im.run(k, own, join(path, k.chart.Name()))
+		if err := im.run(k, path+"."+k.chart.Name()); err != nil {
+			return err
+		}
 	}
-	defaults := n.chart.Values
+	if len(entriesOf(n.chart)) == 0 {
+		return nil
+	}
+	co := &coalescer{keep: true}
+	vals, err := co.scope(n.chart, nil, path)
+	if err != nil {
+		return err
+	}
+	imported := map[string]any{}
 	for _, k := range n.kids {
 		if k.entry == nil {
 			continue
 		}
 		own, _ := vals[k.chart.Name()].(map[string]any)
 		for _, iv := range k.entry.ImportValues {
-			got, to, err := lookupImport(iv, own)
+			from, to, err := importPaths(iv)
 			if err != nil {
-				im.warnings = append(im.warnings, fmt.Sprintf("import-values of %s from %s: %s", path, k.chart.Name(), err))
+				return fmt.Errorf("import-values of %s for %s: %w", path, k.chart.Name(), err)
+			}
+			table, err := tableAt(own, from)
+			if err != nil {
+				im.warnings = append(im.warnings, fmt.Sprintf("nothing imported from %s into %s: %s", k.chart.Name(), path, err))
 				continue
 			}
-			defaults = Merge(defaults, nest(to, got))
+			imported = Merge(nest(to, withoutNulls(table).(map[string]any)), imported)
 		}
 	}
-	n.chart.Values = defaults
+	switch {
+	case len(imported) == 0:
+	case im.parentWins:
+		vals = co.tables(vals, imported, path, true)
+	default:
+		vals = co.tables(imported, vals, path, true)
+	}
+	n.chart.Values = vals
+	return nil
 }
 
-// lookupImport finds the table that an entry of import-values names, and the
-// path that it goes to.
-func lookupImport(iv any, child map[string]any) (table map[string]any, to string, err error) {
-	var from string
+// importPaths reads an entry of import-values: where the table stands in the
+// child and where it goes in the parent.
+func importPaths(iv any) (from, to string, err error) {
 	switch iv := iv.(type) {
 	case string:
-		from, to = "exports."+iv, "."
+		return "exports." + iv, ".", nil
 	case map[string]any:
-		c, okc := iv["child"].(string)
-		p, okp := iv["parent"].(string)
-		if !okc || !okp {
-			return nil, "", fmt.Errorf("%v must hold child and parent, both text", iv)
+		from, okc := iv["child"].(string)
+		to, okp := iv["parent"].(string)
+		if okc && okp {
+			return from, to, nil
 		}
-		from, to = c, p
-	default:
-		return nil, "", fmt.Errorf("%v is %s, must be text or a map of child and parent", iv, kind(iv))
 	}
-	v, err := Path(child, from)
+	return "", "", fmt.Errorf("%v must be text, or a map with the texts child and parent", iv)
+}
+
+// tableAt finds the table at a path.
+func tableAt(vals map[string]any, path string) (map[string]any, error) {
+	v, err := Path(vals, path)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	table, ok := v.(map[string]any)
 	if !ok {
-		return nil, "", fmt.Errorf("%s is %s, must be a table", from, kind(v))
+		return nil, fmt.Errorf("%s is %s, must be a table", path, kind(v))
 	}
-	return table, to, nil
+	return table, nil
 }
 
-// nest puts a table below a path; "." and "" are the top.
+// nest puts a table below a path; "." is the top.
 func nest(path string, table map[string]any) map[string]any {
-	if path == "." || path == "" {
+	if path == "." {
 		return table
 	}
-	steps := splitPath(path)
+	steps := strings.Split(path, ".")
 	for i := len(steps) - 1; i >= 0; i-- {
 		table = map[string]any{steps[i]: table}
 	}

@@ -4,8 +4,9 @@ package values
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
 )
 
 // conditional tells whether any chart of the tree can be switched off.
@@ -21,27 +22,57 @@ func (n *node) conditional() bool {
 
 // pruner takes the charts out of a tree that conditions and tags switch off.
 type pruner struct {
-	tags     map[string]any // the root's table of tags
 	warnings []string
 }
 
-// prune looks at the charts below n; vals are the values that n's chart sees.
-func (p *pruner) prune(n *node, vals map[string]any, path string) {
-	n.kids = slices.DeleteFunc(n.kids, func(k *node) bool { return !p.enabled(k, vals, path) })
-	for _, k := range n.kids {
-		own, _ := vals[k.chart.Name()].(map[string]any)
-		p.prune(k, own, join(path, k.chart.Name()))
+// prune looks at the charts below n. vals are the values that n's chart sees,
+// tags those that the charts above it have set.
+func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
+	if !n.listed {
+		return
 	}
+	if own, ok := n.chart.Values["tags"].(map[string]any); ok {
+		tags = Merge(own, tags)
+	}
+	var kids []*node
+	off := map[*chart.Dependency]bool{}
+	for _, k := range n.kids {
+		if k.entry != nil && !p.enabled(k, vals, tags, path) {
+			off[k.entry] = true
+			continue
+		}
+		kids = append(kids, k)
+		own, _ := vals[k.chart.Name()].(map[string]any)
+		p.prune(k, own, tags, join(path, k.chart.Name()))
+	}
+	n.kids = kids
+	n.relist(off)
 }
 
-// enabled decides over one chart: the first path of its condition that holds a
-// boolean, else its tags, of which one that is true is enough, else yes.
-func (p *pruner) enabled(n *node, vals map[string]any, path string) bool {
-	if n.entry == nil {
-		return true
+// relist makes the chart's list of dependencies say what became of them:
+// those that are switched off are gone, the others enabled and named as values
+// know them.
+func (n *node) relist(off map[*chart.Dependency]bool) {
+	md := *n.chart.Metadata
+	md.Dependencies = nil
+	for _, e := range entriesOf(n.chart) {
+		if off[e] {
+			continue
+		}
+		d := *e
+		d.Enabled = true
+		if d.Alias != "" {
+			d.Name = d.Alias
+		}
+		md.Dependencies = append(md.Dependencies, &d)
 	}
-	on := p.tagged(n)
-	for _, cond := range strings.Split(strings.TrimSpace(n.entry.Condition), ",") {
+	n.chart.Metadata = &md
+}
+
+// enabled decides over one chart: by the first path of its condition that
+// holds a value, else by its tags, of which one that is true is enough.
+func (p *pruner) enabled(k *node, vals, tags map[string]any, path string) bool {
+	for _, cond := range strings.Split(strings.TrimSpace(k.entry.Condition), ",") {
 		if cond == "" {
 			continue
 		}
@@ -49,25 +80,27 @@ func (p *pruner) enabled(n *node, vals map[string]any, path string) bool {
 		if err != nil {
 			continue
 		}
-		if b, ok := v.(bool); ok {
-			return b
+		switch v := v.(type) {
+		case bool:
+			return v
+		case map[string]any, nil:
+		default:
+			p.warn("the condition %s of the subchart %s holds %s, must hold true or false", join(path, cond), k.chart.Name(), kind(v))
 		}
-		p.warnings = append(p.warnings, fmt.Sprintf("the condition %s of the subchart %s holds %s, must hold true or false", join(path, cond), n.chart.Name(), kind(v)))
 	}
-	return on
+	on, off := false, false
+	for _, tag := range k.entry.Tags {
+		switch v := tags[tag].(type) {
+		case bool:
+			on, off = on || v, off || !v
+		case nil:
+		default:
+			p.warn("the tag %s of the subchart %s holds %s, must hold true or false", tag, k.chart.Name(), kind(v))
+		}
+	}
+	return on || !off
 }
 
-func (p *pruner) tagged(n *node) bool {
-	var some, all = false, true
-	for _, tag := range n.entry.Tags {
-		b, ok := p.tags[tag].(bool)
-		if !ok {
-			if v, there := p.tags[tag]; there {
-				p.warnings = append(p.warnings, fmt.Sprintf("the tag %s of the subchart %s holds %s, must hold true or false", tag, n.chart.Name(), kind(v)))
-			}
-			continue
-		}
-		some, all = some || b, all && b
-	}
-	return some || all
+func (p *pruner) warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }

@@ -3,6 +3,8 @@
 package values
 
 import (
+	"slices"
+
 	"github.com/moonhelm/moonhelm/chart"
 )
 
@@ -23,31 +25,30 @@ type Resolved struct {
 // Resolve computes which subcharts of c take part and what each of them sees,
 // given the user's values. Neither c nor user is changed.
 func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
-	tree := grow(c, nil)
-	var warnings []string
+	return resolve(c, user, &importer{})
+}
+
+func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
+	tree := grow(c, nil, true)
+	tree.link()
+	pr := &pruner{}
+	var vals map[string]any
 	if tree.conditional() {
-		vals, err := (&coalescer{}).scope(tree.link(), user, c.Name())
-		if err != nil {
+		var err error
+		if vals, err = (&coalescer{}).scope(tree.chart, user, c.Name()); err != nil {
 			return nil, err
 		}
-		tags, _ := vals["tags"].(map[string]any)
-		pr := &pruner{tags: tags}
-		pr.prune(tree, vals, "")
-		warnings = append(warnings, pr.warnings...)
 	}
-	if tree.imports() {
-		vals, err := (&coalescer{}).scope(tree.link(), user, c.Name())
-		if err != nil {
-			return nil, err
-		}
-		im := &importer{}
-		im.run(tree, vals, c.Name())
-		warnings = append(warnings, im.warnings...)
+	tags, _ := vals["tags"].(map[string]any)
+	pr.prune(tree, vals, tags, "")
+	tree.link()
+	if err := im.run(tree, c.Name()); err != nil {
+		return nil, err
 	}
 	co := &coalescer{}
-	vals, err := co.scope(tree.link(), user, c.Name())
+	vals, err := co.scope(tree.chart, user, c.Name())
 	if err != nil {
 		return nil, err
 	}
-	return &Resolved{Chart: tree.chart, Values: vals, Warnings: append(warnings, co.warnings...)}, nil
+	return &Resolved{Chart: tree.chart, Values: vals, Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings)}, nil
 }

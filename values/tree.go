@@ -3,7 +3,7 @@
 package values
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -11,63 +11,96 @@ import (
 )
 
 // node is a chart of the tree under work: a shallow copy of a loaded chart,
-// with the dependency entry that brought it in.
+// with the dependency entry that it goes by.
 type node struct {
 	chart *chart.Chart
-	entry *chart.Dependency // nil where charts/ holds a chart that nobody lists
-	kids  []*node
+	entry *chart.Dependency // nil where nobody lists the chart
+	// listed tells that the chart's list of dependencies decides over the
+	// charts below it. Below a chart that lists nothing all charts are taken as
+	// they stand in charts/, whatever they list themselves.
+	listed bool
+	kids   []*node
 }
 
-// grow copies the tree of c: one node for every dependency entry and every
-// unlisted chart, each under the name that values know it by.
-func grow(c *chart.Chart, entry *chart.Dependency) *node {
+// grow copies the tree of c: first the charts that nobody lists, in their own
+// order, then one for each entry of the list, in its order and under its alias.
+func grow(c *chart.Chart, entry *chart.Dependency, listed bool) *node {
 	n := &node{chart: c.Shallow(), entry: entry}
-	if entry != nil && entry.Alias != "" && n.chart.Metadata != nil {
-		md := *n.chart.Metadata
-		md.Name = entry.Alias
-		n.chart.Metadata = &md
-	}
-	var entries []*chart.Dependency
-	if c.Metadata != nil {
-		entries = c.Metadata.Dependencies
-	}
-	byName := make(map[string][]*chart.Chart, len(c.Dependencies()))
-	for _, d := range c.Dependencies() {
-		byName[d.Name()] = append(byName[d.Name()], d)
-	}
-	listed := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		if e != nil {
-			listed[e.Name] = true
-		}
+	entries := entriesOf(c)
+	n.listed = listed && len(entries) > 0
+	byName := make(map[string]*chart.Dependency, len(entries))
+	for _, e := range slices.Backward(entries) {
+		byName[e.Name] = e
 	}
 	for _, d := range c.Dependencies() {
-		if !listed[d.Name()] {
-			n.kids = append(n.kids, grow(d, nil))
+		if e := byName[d.Name()]; e == nil || !n.listed {
+			n.kids = append(n.kids, grow(d, e, n.listed))
 		}
 	}
-	for _, e := range entries {
-		if e == nil {
+	if !n.listed {
+		return n
+	}
+	found := match(entries, c.Dependencies())
+	for i, e := range entries {
+		if found[i].chart == nil {
 			continue
 		}
-		for _, d := range byName[e.Name] {
-			if satisfies(d.Version(), e.Version) {
-				n.kids = append(n.kids, grow(d, e))
-				break
-			}
+		k := grow(found[i].chart, e, true)
+		if e.Alias != "" && found[i].exact {
+			md := *k.chart.Metadata
+			md.Name = e.Alias
+			k.chart.Metadata = &md
 		}
+		n.kids = append(n.kids, k)
 	}
 	return n
 }
 
-// link makes the nodes' charts a tree of charts.
-func (n *node) link() *chart.Chart {
-	charts := make([]*chart.Chart, len(n.kids))
-	for i, k := range n.kids {
-		charts[i] = k.link()
+// finding is the chart that an entry means. It is exact where the version is
+// the one that the entry asks for.
+type finding struct {
+	chart *chart.Chart
+	exact bool
+}
+
+// match finds each entry's chart: one of its name whose version satisfies it,
+// else one of its name that no other entry has got.
+func match(entries []*chart.Dependency, charts []*chart.Chart) []finding {
+	byName := make(map[string][]*chart.Chart, len(charts))
+	for _, d := range charts {
+		byName[d.Name()] = append(byName[d.Name()], d)
 	}
-	n.chart.SetDependencies(charts...)
-	return n.chart
+	out := make([]finding, len(entries))
+	taken := make(map[*chart.Chart]bool, len(charts))
+	for i, e := range entries {
+		for _, d := range byName[e.Name] {
+			if satisfies(d.Version(), e.Version) {
+				out[i] = finding{d, true}
+				taken[d] = true
+				break
+			}
+		}
+	}
+	for i, e := range entries {
+		for _, d := range byName[e.Name] {
+			if out[i].chart == nil && !taken[d] {
+				out[i] = finding{d, false}
+				taken[d] = true
+			}
+		}
+	}
+	return out
+}
+
+// entriesOf are the dependencies that c lists.
+func entriesOf(c *chart.Chart) []*chart.Dependency {
+	if c.Metadata == nil {
+		return nil
+	}
+	if !slices.Contains(c.Metadata.Dependencies, nil) {
+		return c.Metadata.Dependencies
+	}
+	return slices.DeleteFunc(slices.Clone(c.Metadata.Dependencies), func(e *chart.Dependency) bool { return e == nil })
 }
 
 // satisfies tells whether a version is within a range. A version that is no
@@ -84,23 +117,14 @@ func satisfies(version, want string) bool {
 	return err == nil && constraint.Check(v)
 }
 
-// Missing are the names that c lists as dependencies but has no chart for, in
-// the order of the list.
-func Missing(c *chart.Chart) []string {
-	if c.Metadata == nil {
-		return nil
+// link makes the nodes' charts a tree of charts.
+func (n *node) link() {
+	charts := make([]*chart.Chart, len(n.kids))
+	for i, k := range n.kids {
+		k.link()
+		charts[i] = k.chart
 	}
-	have := make(map[string]bool, len(c.Dependencies()))
-	for _, d := range c.Dependencies() {
-		have[d.Name()] = true
-	}
-	var out []string
-	for _, e := range c.Metadata.Dependencies {
-		if e != nil && !have[e.Name] {
-			out = append(out, e.Name)
-		}
-	}
-	return out
+	n.chart.SetDependencies(charts...)
 }
 
 // walk calls fn for n and all nodes below it, parents first.
@@ -111,4 +135,19 @@ func (n *node) walk(fn func(*node)) {
 	}
 }
 
-func splitPath(path string) []string { return strings.Split(path, ".") }
+// Missing are the names that c lists as dependencies but has no chart for in
+// charts/, in the order of the list. Conditions do not matter: what is switched
+// off today may be switched on by the next upgrade.
+func Missing(c *chart.Chart) []string {
+	have := make(map[string]bool, len(c.Dependencies()))
+	for _, d := range c.Dependencies() {
+		have[d.Name()] = true
+	}
+	var out []string
+	for _, e := range entriesOf(c) {
+		if !have[e.Name] {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
