@@ -58,6 +58,9 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
+	if e.Unit == "bytes" && e.Limit%(1<<20) == 0 {
+		return fmt.Sprintf("%s has more than %d MiB", e.What, e.Limit>>20)
+	}
 	return fmt.Sprintf("%s has more than %d %s", e.What, e.Limit, e.Unit)
 }
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+func TestTree(t *testing.T) {
+	named := func(name string, files ...string) *chart.Chart {
+		c := &chart.Chart{Metadata: &chart.Metadata{Name: name}}
+		for _, f := range files {
+			c.Files = append(c.Files, &chart.File{Name: f})
+		}
+		return c
+	}
+	root, sub, lib, leaf := named("root", "crds/b.yaml", "crds/a.yml", "crds/README.md", "x"), named("sub"), named("lib"), named("leaf", "crds/c.json")
+	lib.FromLibrary = true
+	sub.SetDependencies(leaf)
+	root.SetDependencies(sub, lib)
+
+	if got := leaf.FullPath(); got != "root/charts/sub/charts/leaf" {
+		t.Error(got)
+	}
+	if got := lib.FullPath(); got != "root/library/lib" {
+		t.Error(got)
+	}
+	if got := leaf.ChartPath(); got != "root.sub.leaf" {
+		t.Error(got)
+	}
+	if leaf.Root() != root || leaf.IsRoot() || !root.IsRoot() || !lib.IsLibrary() || sub.IsLibrary() {
+		t.Error("the tree is not what was built")
+	}
+	var crds []string
+	for _, c := range root.CRDs() {
+		crds = append(crds, c.Source)
+	}
+	if want := []string{"root/crds/a.yml", "root/crds/b.yaml", "root/charts/sub/charts/leaf/crds/c.json"}; !slices.Equal(crds, want) {
+		t.Errorf("CRDs %v, want %v", crds, want)
+	}
+	if c := sub.Shallow(); c.Parent() != nil || len(c.Dependencies()) != 0 || leaf.Parent() != sub {
+		t.Error("a shallow copy has a place in the tree, or took one away")
+	}
+}
