@@ -63,7 +63,7 @@ func (c *Client) Rows(ctx context.Context, objects []*manifest.Object, namespace
 			if rows[i], err = c.row(gctx, t); err != nil || rows[i].Live == nil {
 				return err
 			}
-			pods[i], err = c.podsOf(gctx, t, rows[i].Live)
+			pods[i], err = c.podsOf(gctx, t)
 			return err
 		})
 	}
@@ -112,8 +112,8 @@ func (c *Client) row(ctx context.Context, t *target) (Row, error) {
 }
 
 // podsOf lists the pods that a workload selects.
-func (c *Client) podsOf(ctx context.Context, t *target, live map[string]any) ([]Row, error) {
-	selector := podSelector(t.kind, live)
+func (c *Client) podsOf(ctx context.Context, t *target) ([]Row, error) {
+	selector := podSelector(t.kind, t.object)
 	if selector == "" {
 		return nil, nil
 	}
@@ -136,10 +136,11 @@ func (c *Client) podsOf(ctx context.Context, t *target, live map[string]any) ([]
 	return out, nil
 }
 
-// podSelector is the label selector of the pods that a workload makes, "" for
-// kinds that make none.
-func podSelector(kind string, live map[string]any) string {
-	spec, _ := live["spec"].(map[string]any)
+// podSelector is the label selector of the pods that a workload makes, as its
+// manifest says it, "" for kinds that make none. A Job's manifest has none, so
+// its pods are not shown, as Helm does not show them.
+func podSelector(kind string, object map[string]any) string {
+	spec, _ := object["spec"].(map[string]any)
 	selector, _ := spec["selector"].(map[string]any)
 	labels, _ := selector["matchLabels"].(map[string]any)
 	switch kind {

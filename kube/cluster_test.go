@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// kubeconfigVar names an admin's kubeconfig of a cluster that tests may fill.
+const kubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
+
+func restConfig(t testing.TB) *rest.Config {
+	t.Helper()
+	path := os.Getenv(kubeconfigVar)
+	if path == "" {
+		t.Skip("needs a cluster: set " + kubeconfigVar + " to an admin's kubeconfig (see test/cluster)")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// recorder keeps what a client reports.
+type recorder struct {
+	mu     sync.Mutex
+	events []progress.Event
+}
+
+func (r *recorder) record(e progress.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+// of returns the objects, sorted, of the events of one kind.
+func (r *recorder) of(kind progress.Kind) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, e := range r.events {
+		if e.Kind == kind {
+			out = append(out, e.Object)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " ")
+}
+
+func (r *recorder) reset() { r.mu.Lock(); defer r.mu.Unlock(); r.events = nil }
+
+func client(t testing.TB) (*Client, *recorder) {
+	t.Helper()
+	config := restConfig(t)
+	rec := &recorder{}
+	return New(Options{REST: func() (*rest.Config, error) { return config, nil }, Progress: rec.record}), rec
+}
+
+// namespace makes one that is deleted with the test.
+func namespace(t testing.TB, c *Client) string {
+	t.Helper()
+	name := fmt.Sprintf("kube-%06x", rand.Uint32()&0xffffff)
+	if err := c.CreateNamespace(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = c.Call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil, nil)
+	})
+	return name
+}
+
+func parse(t testing.TB, text string) []*manifest.Object {
+	t.Helper()
+	objs, err := manifest.Parse("chart/templates/a.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  a: b\n---\n"
+
+func configMaps(t testing.TB, names ...string) []*manifest.Object {
+	t.Helper()
+	var b strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&b, configMap, n)
+	}
+	return parse(t, b.String())
+}
+
+func get(t testing.TB, c *Client, apiVersion, kind, namespace, name string) map[string]any {
+	t.Helper()
+	m, err := c.Lookup(t.Context(), apiVersion, kind, namespace, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestApplyMarksCreatesAndDeletes(t *testing.T) {
+	c, rec := client(t)
+	ns := namespace(t, c)
+	owner := Owner{"web", ns}
+	objects := parse(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one, labels: {a: b}, annotations: {x: "y"}}
+data: {a: "1"}
+---
+# only a comment
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Secret
+  metadata: {name: two}
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: Role
+  metadata: {name: "sys:three"}
+`)
+	if err := c.Check(t.Context(), objects, owner, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(t.Context(), objects, owner); err != nil {
+		t.Fatal(err)
+	}
+	if got := rec.of(progress.Created); got != "ConfigMap/one Role/sys:three Secret/two" {
+		t.Errorf("created %q", got)
+	}
+	meta := get(t, c, "v1", "ConfigMap", ns, "one")["metadata"].(map[string]any)
+	labels, annotations := meta["labels"].(map[string]any), meta["annotations"].(map[string]any)
+	if labels["a"] != "b" || labels[labelManagedBy] != "Helm" || annotations["x"] != "y" || annotations[annotationRelease] != "web" || annotations[annotationNamespace] != ns {
+		t.Errorf("marks: %v, %v", labels, annotations)
+	}
+	if m, _ := objects[0].Map(); m["metadata"].(map[string]any)["namespace"] != nil {
+		t.Error("the manifest was changed")
+	}
+
+	// What is ours is brought up to date.
+	objects = append(objects, configMaps(t, "late")...)
+	again := parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {a: \"2\"}")
+	if err := c.Check(t.Context(), again, owner, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(t.Context(), again, owner); err != nil {
+		t.Fatal(err)
+	}
+	if data := get(t, c, "v1", "ConfigMap", ns, "one")["data"].(map[string]any); data["a"] != "2" {
+		t.Errorf("not updated: %v", data)
+	}
+
+	rec.reset()
+	if err := c.Delete(t.Context(), objects, owner, Background); err != nil {
+		t.Fatal(err)
+	}
+	if got := rec.of(progress.Deleted); got != "ConfigMap/one Role/sys:three Secret/two" {
+		t.Errorf("deleted %q", got)
+	}
+	if err := c.WaitGone(t.Context(), objects, ns); err != nil {
+		t.Fatal(err)
+	}
+	if m := get(t, c, "v1", "ConfigMap", ns, "one"); len(m) != 0 {
+		t.Errorf("still there: %v", m)
+	}
+}
+
+func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
+	c, rec := client(t)
+	ns := namespace(t, c)
+	mine, theirs := Owner{"mine", ns}, Owner{"theirs", ns}
+	if err := c.Apply(t.Context(), configMaps(t, "a", "b"), theirs); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range configMaps(t, "plain") {
+		if err := c.CreateHook(t.Context(), o, ns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objects := configMaps(t, "a", "b", "plain", "new", "new2")
+	err := c.Check(t.Context(), objects, mine, false)
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 3 {
+		t.Fatalf("Check: %v", err)
+	}
+	for _, want := range []string{"ConfigMap/a in namespace " + ns, `belongs to release "theirs"`, "plain", "not made by Helm", "--take-ownership"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in: %v", want, err)
+		}
+	}
+	if m := get(t, c, "v1", "ConfigMap", ns, "new"); len(m) != 0 {
+		t.Error("Check has written")
+	}
+
+	// Uninstalling leaves others' objects alone, but takes what lost its marks.
+	rec.reset()
+	if err := c.Delete(t.Context(), objects, mine, Background); err != nil {
+		t.Fatal(err)
+	}
+	if kept, deleted := rec.of(progress.Kept), rec.of(progress.Deleted); kept != "ConfigMap/a ConfigMap/b" || deleted != "ConfigMap/plain" {
+		t.Errorf("kept %q, deleted %q", kept, deleted)
+	}
+
+	if err := c.Check(t.Context(), objects, mine, true); err != nil {
+		t.Fatalf("Check with take: %v", err)
+	}
+	if err := c.Apply(t.Context(), objects, mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(t.Context(), objects, mine, false); err != nil {
+		t.Errorf("after taking them: %v", err)
+	}
+}
+
+func TestAFailingKindEndsAnApply(t *testing.T) {
+	c, rec := client(t)
+	ns := namespace(t, c)
+	err := c.Apply(t.Context(), parse(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: good}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bad}
+dataa: {}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: Bad_Name}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: never}
+`), Owner{"web", ns})
+	var object *ObjectError
+	if !errors.As(err, &object) || object.Verb != "create" || object.Source != "chart/templates/a.yaml" {
+		t.Fatalf("Apply: %v", err)
+	}
+	for _, want := range []string{"ConfigMap/bad in namespace " + ns, `unknown field "dataa"`, "Bad_Name"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in: %v", want, err)
+		}
+	}
+	if got := rec.of(progress.Created); got != "ConfigMap/good" {
+		t.Errorf("created %q", got)
+	}
+	if m := get(t, c, "v1", "Secret", ns, "never"); len(m) != 0 {
+		t.Error("the kind after the failed one was begun")
+	}
+}
+
+func TestKindsThatAreNotServedAreOneError(t *testing.T) {
+	c, rec := client(t)
+	ns := namespace(t, c)
+	objects := append(configMaps(t, "a"), parse(t, "apiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: x}\n---\nkind: Pod\nmetadata: {name: y}\n---\napiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: z}")...)
+	err := c.Check(t.Context(), objects, Owner{"web", ns}, false)
+	var missing *NoKindError
+	if !errors.As(err, &missing) || len(missing.Missing) != 2 || len(missing.Objects) != 3 {
+		t.Fatalf("Check: %v", err)
+	}
+	// An uninstall does not mind: what has no kind is not there.
+	if err := c.Delete(t.Context(), objects, Owner{"web", ns}, Background); err != nil {
+		t.Errorf("Delete: %v", err)
+	}
+	if rec.of(progress.Warning); len(rec.events) == 0 {
+		t.Error("no warning")
+	}
+	if _, err := c.Lookup(t.Context(), "nope.io/v1", "Nope", "", ""); !errors.As(err, &missing) {
+		t.Errorf("Lookup: %v", err)
+	}
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	dry, owner := c.DryRun(), Owner{"web", ns}
+	if err := dry.CreateNamespace(t.Context(), ns+"-x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := dry.Apply(t.Context(), configMaps(t, "a"), owner); err != nil {
+		t.Fatal(err)
+	}
+	if err := dry.WaitReady(t.Context(), configMaps(t, "a"), ns, true); err != nil {
+		t.Fatal(err)
+	}
+	if m := get(t, c, "v1", "ConfigMap", ns, "a"); len(m) != 0 {
+		t.Error("Apply has written")
+	}
+	if err := c.Apply(t.Context(), configMaps(t, "a"), owner); err != nil {
+		t.Fatal(err)
+	}
+	if err := dry.Delete(t.Context(), configMaps(t, "a"), owner, Foreground); err != nil {
+		t.Fatal(err)
+	}
+	if m := get(t, c, "v1", "ConfigMap", ns, "a"); len(m) == 0 || m["metadata"].(map[string]any)["deletionTimestamp"] != nil {
+		t.Error("Delete has written")
+	}
+	if m := get(t, c, "v1", "Namespace", "", ns+"-x"); len(m) != 0 {
+		t.Error("CreateNamespace has written")
+	}
+	bad := parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a b}")
+	if err := dry.Apply(t.Context(), bad, owner); err == nil {
+		t.Error("the server's checks were not made")
+	}
+}
+
+func TestLookup(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	if err := c.Apply(t.Context(), configMaps(t, "a", "b"), Owner{"web", ns}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		kind, namespace, name string
+		want                  string
+	}{
+		{"ConfigMap", ns, "a", "ConfigMap a"},
+		{"ConfigMap", ns, "ghost", ""},
+		{"ConfigMap", "", "a", ""},
+		{"Namespace", "ignored", ns, "Namespace " + ns},
+		{"ConfigMap", ns + "-ghost", "", "ConfigMapList "},
+	} {
+		m := get(t, c, "v1", test.kind, test.namespace, test.name)
+		got := ""
+		if len(m) > 0 {
+			meta, _ := m["metadata"].(map[string]any)
+			name, _ := meta["name"].(string)
+			got = m["kind"].(string) + " " + name
+		}
+		if m == nil || got != test.want {
+			t.Errorf("%v: got %q", test, got)
+		}
+	}
+	items := get(t, c, "v1", "ConfigMap", ns, "")["items"].([]any)
+	names := ""
+	for _, i := range items {
+		m := i.(map[string]any)
+		if m["kind"] != "ConfigMap" || m["apiVersion"] != "v1" {
+			t.Errorf("an item does not say what it is: %v", m)
+		}
+		names += m["metadata"].(map[string]any)["name"].(string) + " "
+	}
+	if !strings.Contains(names, "a b ") {
+		t.Errorf("listed %q", names)
+	}
+}
+
+const crd = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]ss.moon.example.com}
+spec:
+  group: moon.example.com
+  scope: Namespaced
+  names: {plural: %[1]ss, singular: %[1]s, kind: %[2]s}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {n: {type: integer}}}}}}}
+`
+
+func TestCRDsAreInstalledAndServed(t *testing.T) {
+	config := restConfig(t)
+	cache := t.TempDir()
+	c := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
+	ns := namespace(t, c)
+	kind := fmt.Sprintf("Crater%x", rand.Uint32())
+	defs := parse(t, fmt.Sprintf(crd, strings.ToLower(kind), kind))
+	caps, err := c.Capabilities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if caps.APIVersions.Has("moon.example.com/v1/"+kind) || !caps.APIVersions.Has("apps/v1/Deployment") || !caps.APIVersions.Has("v1") || !caps.APIVersions.Has("apps/v1/Scale") {
+		t.Errorf("before: %v", caps.APIVersions)
+	}
+	if !strings.HasPrefix(caps.KubeVersion.Version, "v1.") || caps.KubeVersion.Minor == "" {
+		t.Errorf("version %+v", caps.KubeVersion)
+	}
+	missing, err := c.MissingCRDs(t.Context(), defs)
+	if err != nil || len(missing) != 1 {
+		t.Fatalf("missing %v, %v", missing, err)
+	}
+	// A second client has read the cache before the kind existed.
+	late := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
+	get(t, late, "v1", "Namespace", "", "default")
+
+	if err := c.InstallCRDs(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Delete(context.Background(), defs, Owner{}, Background)
+	})
+	if caps, err := c.Capabilities(t.Context()); err != nil || !caps.APIVersions.Has("moon.example.com/v1/"+kind) {
+		t.Errorf("after: %v", err)
+	}
+	if missing, err := c.MissingCRDs(t.Context(), defs); err != nil || len(missing) != 0 {
+		t.Errorf("still missing: %v, %v", missing, err)
+	}
+	object := parse(t, "apiVersion: moon.example.com/v1\nkind: "+kind+"\nmetadata: {name: x}\nspec: {n: 1}")
+	for _, cl := range []*Client{c, late} { // the second time it is patched
+		if err := cl.Apply(t.Context(), object, Owner{"web", ns}); err != nil {
+			t.Error(err)
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(cache, "*"))
+	if len(files) != 1 {
+		t.Errorf("cache holds %v", files)
+	}
+}
+
+func TestABrokenCacheIsNoReasonToFail(t *testing.T) {
+	config := restConfig(t)
+	cache := t.TempDir()
+	c := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
+	file := c.cacheFile()
+	for _, text := range []string{"", "{", `{"server":"elsewhere"}`} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
+		get(t, c, "v1", "Namespace", "", "default")
+	}
+}
+
+func TestWaitReadyFollowsARollout(t *testing.T) {
+	c, rec := client(t)
+	ns := namespace(t, c)
+	objects := parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}]}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cm}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: job}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}
+`)
+	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := c.WaitReady(ctx, objects, ns, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := rec.of(progress.Ready); got != "ConfigMap/cm Deployment/web Job/job" {
+		t.Errorf("ready %q", got)
+	}
+	rows, err := c.Rows(ctx, objects, ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprintf("%s %v %d", r.Kind, r.Related, len(r.Cells)))
+		if r.Live == nil || len(r.Cells) != len(r.Columns) || r.Cells[0] != r.Name {
+			t.Errorf("row %+v", r)
+		}
+	}
+	if want := "Deployment false 5,ConfigMap false 3,Job false 5,Pod true 5,Pod true 5"; strings.Join(got, ",") != want {
+		t.Errorf("rows %v", got)
+	}
+}
+
+func TestWaitingEndsWithWhatIsMissing(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	objects := parse(t, `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: claim}
+spec: {storageClassName: nowhere, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`)
+	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	begun := time.Now()
+	err := c.WaitReady(ctx, objects, ns, false)
+	var wait *WaitError
+	if !errors.As(err, &wait) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "PersistentVolumeClaim/claim") {
+		t.Errorf("WaitReady: %v", err)
+	}
+	if d := time.Since(begun); d > 5*time.Second {
+		t.Errorf("took %s", d)
+	}
+	err = c.WaitGone(ctx, objects, ns)
+	if !errors.As(err, &wait) {
+		t.Errorf("WaitGone: %v", err)
+	}
+}
+
+func TestHooksFinish(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, o := range parse(t, `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: job}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: pod}
+spec: {restartPolicy: Never, containers: [{name: a, image: b}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cm}
+`) {
+		for range 2 { // as by an upgrade that runs it again
+			if err := c.DeleteHook(ctx, o, ns); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.CreateHook(ctx, o, ns); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Finish(ctx, o, ns); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestAFailedHookTellsWhatItsPodSaid(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, o := range parse(t, `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: job}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {annotations: {moonhelm.test/exit-code: "3"}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: b}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, annotations: {moonhelm.test/exit-code: "3"}}
+spec: {restartPolicy: Never, containers: [{name: main, image: b}]}
+`) {
+		if err := c.CreateHook(ctx, o, ns); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Finish(ctx, o, ns)
+		var failed *FailedError
+		if !errors.As(err, &failed) || !strings.Contains(failed.Object, o.Name) || failed.Reason == "" {
+			t.Fatalf("Finish: %v", err)
+		}
+		if text := err.Error(); !strings.Contains(text, "exit code 3") || !strings.Contains(text, "container main") || !strings.Contains(text, "| ") {
+			t.Errorf("the pod's words are missing: %s", text)
+		}
+	}
+}
+
+// as returns a client that may do what the rules of a Role say, in one namespace.
+func as(t *testing.T, c *Client, ns, rules string) *Client {
+	t.Helper()
+	user := "moon-" + ns
+	objects := parse(t, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: r}
+rules: %s
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: r}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
+`, rules, user))
+	if err := c.Apply(t.Context(), objects, Owner{"rbac", ns}); err != nil {
+		t.Fatal(err)
+	}
+	config := rest.CopyConfig(restConfig(t))
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	return New(Options{REST: func() (*rest.Config, error) { return config, nil }})
+}
+
+func TestAMissingRightIsNamed(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	poor := as(t, c, ns, `[{apiGroups: [""], resources: [configmaps], verbs: [get]}]`)
+	objects := configMaps(t, "a", "b", "c", "d", "e")
+	if err := poor.Check(t.Context(), objects, Owner{"web", ns}, false); err != nil {
+		t.Errorf("Check must do with the right to get: %v", err)
+	}
+	err := poor.Apply(t.Context(), objects, Owner{"web", ns})
+	var forbidden *ForbiddenError
+	if !errors.As(err, &forbidden) || forbidden.Verb != "create" || forbidden.Resource != "configmaps" || forbidden.Namespace != ns || !apierrors.IsForbidden(err) {
+		t.Errorf("Apply: %v", err)
+	}
+	if err := poor.CreateNamespace(t.Context(), ns); err == nil {
+		t.Error("a namespace that cannot be seen was taken for there")
+	}
+	// Waiting without the right to list or watch reads singly.
+	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := poor.WaitReady(ctx, objects, ns, false); err != nil {
+		t.Errorf("WaitReady: %v", err)
+	}
+}
+
+func TestDeletedNamespacesForbidWithoutBeingRights(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	quota := parse(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {count/secrets: \"0\"}}")
+	if err := c.Apply(t.Context(), quota, Owner{"web", ns}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // the quota controller counts first
+	err := c.Apply(t.Context(), parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}"), Owner{"web", ns})
+	var forbidden *ForbiddenError
+	if err == nil || errors.As(err, &forbidden) || !strings.Contains(err.Error(), "quota") {
+		t.Errorf("Apply over quota: %v", err)
+	}
+}
