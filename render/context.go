@@ -138,16 +138,7 @@ func chartData(c *chart.Chart) map[string]any {
 	if m == nil {
 		m = &chart.Metadata{}
 	}
-	deps := make([]any, 0, len(m.Dependencies))
-	for _, d := range m.Dependencies {
-		if d != nil {
-			deps = append(deps, map[string]any{
-				"Name": d.Name, "Version": d.Version, "Repository": d.Repository,
-				"Condition": d.Condition, "Tags": anySlice(d.Tags), "Enabled": d.Enabled,
-				"ImportValues": append([]any{}, d.ImportValues...), "Alias": d.Alias,
-			})
-		}
-	}
+	deps := dependencyData(c, m.Dependencies)
 	maintainers := make([]any, 0, len(m.Maintainers))
 	for _, mt := range m.Maintainers {
 		if mt != nil {
@@ -161,6 +152,41 @@ func chartData(c *chart.Chart) map[string]any {
 		"AppVersion": m.AppVersion, "Deprecated": m.Deprecated, "Annotations": m.Annotations,
 		"KubeVersion": m.KubeVersion, "Dependencies": deps, "Type": m.Type, "IsRoot": c.IsRoot(),
 	}
+}
+
+// dependencyData are the dependencies that take part, as Helm has them once
+// the tree is resolved: enabled, under their alias, all imports in their long form.
+func dependencyData(c *chart.Chart, deps []*chart.Dependency) []any {
+	have := make(map[string]bool, len(c.Dependencies()))
+	for _, d := range c.Dependencies() {
+		have[d.Name()] = true
+	}
+	out := make([]any, 0, len(deps))
+	for _, d := range deps {
+		if d == nil {
+			continue
+		}
+		name := d.Name
+		if d.Alias != "" {
+			name = d.Alias
+		}
+		if !have[name] {
+			continue
+		}
+		imports := make([]any, len(d.ImportValues))
+		for i, v := range d.ImportValues {
+			imports[i] = v
+			if key, ok := v.(string); ok {
+				imports[i] = map[string]any{"child": "exports." + key, "parent": "."}
+			}
+		}
+		out = append(out, map[string]any{
+			"Name": name, "Version": d.Version, "Repository": d.Repository,
+			"Condition": d.Condition, "Tags": anySlice(d.Tags), "Enabled": true,
+			"ImportValues": imports, "Alias": d.Alias,
+		})
+	}
+	return out
 }
 
 func anySlice(from []string) []any {
