@@ -62,29 +62,27 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// Create makes the chart name in dir, which must exist, and returns its path.
-// starter is the folder or archive of a chart to start from, "" for our own. An
-// existing folder is written into: files of the same name are overwritten, each
-// with a warning, others stay.
-func Create(dir, name, starter string) (target string, warnings []string, err error) {
-	files, warnings, err := Files(name, starter)
+// Create makes the chart name in the folder dir, which must exist. starter is
+// the folder or archive of a chart to start from, "" for our own. An existing
+// chart is written into: files of the same names are overwritten and their
+// paths returned, others stay.
+func Create(dir, name, starter string) (overwritten []string, err error) {
+	files, err := Files(name, starter)
 	if err != nil {
-		return "", warnings, fmt.Errorf("create chart: %w", err)
+		return nil, fmt.Errorf("create chart: %w", err)
 	}
-	target = filepath.Join(dir, name)
-	more, err := Write(target, files)
-	warnings = append(warnings, more...)
+	overwritten, err = Write(filepath.Join(dir, name), files)
 	if err != nil {
-		return "", warnings, fmt.Errorf("create chart %s: %w", name, err)
+		return overwritten, fmt.Errorf("create chart %s: %w", name, err)
 	}
-	return target, warnings, nil
+	return overwritten, nil
 }
 
 // Files are the files of a new chart, named from its top folder. starter is as
 // for [Create].
-func Files(name, starter string) (files []*chart.File, warnings []string, err error) {
+func Files(name, starter string) (files []*chart.File, err error) {
 	if err := ValidateName(name); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if starter != "" {
 		return fromStarter(name, starter)
@@ -103,7 +101,7 @@ func Files(name, starter string) (files []*chart.File, warnings []string, err er
 		files = append(files, &chart.File{Name: p, Data: named(p, data, name)})
 		return nil
 	})
-	return files, nil, err
+	return files, err
 }
 
 // named puts the chart's name into a text.
@@ -121,14 +119,14 @@ func named(file string, text []byte, name string) []byte {
 
 // fromStarter are the starter's files with a Chart.yaml of their own and the
 // name filled in. Its dependencies stay, as their charts do.
-func fromStarter(name, starter string) ([]*chart.File, []string, error) {
-	files, warnings, err := archive.Loader{}.Files(starter)
+func fromStarter(name, starter string) ([]*chart.File, error) {
+	files, _, err := archive.Loader{}.Files(starter)
 	if err != nil {
-		return nil, warnings, fmt.Errorf("read starter: %w", err)
+		return nil, fmt.Errorf("read starter: %w", err)
 	}
 	c, err := archive.LoadFiles(files)
 	if err != nil {
-		return nil, warnings, fmt.Errorf("read starter %s: %w", starter, err)
+		return nil, fmt.Errorf("read starter %s: %w", starter, err)
 	}
 	out := make([]*chart.File, 0, len(files))
 	for _, f := range files {
@@ -142,7 +140,7 @@ func fromStarter(name, starter string) ([]*chart.File, []string, error) {
 		out = append(out, f)
 	}
 	metadata, err := starterMetadata(name, c.Metadata)
-	return append(out, &chart.File{Name: chart.FileMetadata, Data: metadata}), warnings, err
+	return append(out, &chart.File{Name: chart.FileMetadata, Data: metadata}), err
 }
 
 func starterMetadata(name string, of *chart.Metadata) ([]byte, error) {
@@ -155,8 +153,9 @@ func starterMetadata(name string, of *chart.Metadata) ([]byte, error) {
 
 // Write writes a chart's files into the folder target, which is made where it
 // is missing, but not its parent. Nothing is written outside it, links that
-// stand in it notwithstanding. The warnings name the files that were there.
-func Write(target string, files []*chart.File) (warnings []string, err error) {
+// stand in it notwithstanding. It returns the paths of the files that it
+// overwrote.
+func Write(target string, files []*chart.File) (overwritten []string, err error) {
 	info, err := os.Stat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -175,14 +174,14 @@ func Write(target string, files []*chart.File) (warnings []string, err error) {
 	defer root.Close()
 	for _, f := range files {
 		if _, err := root.Lstat(filepath.FromSlash(f.Name)); err == nil {
-			warnings = append(warnings, fmt.Sprintf("File %q already exists. Overwriting.", filepath.Join(target, filepath.FromSlash(f.Name))))
+			overwritten = append(overwritten, filepath.Join(target, filepath.FromSlash(f.Name)))
 		}
 		if err := root.MkdirAll(filepath.FromSlash(path.Dir(f.Name)), 0o755); err != nil {
-			return warnings, err
+			return overwritten, err
 		}
 		if err := root.WriteFile(filepath.FromSlash(f.Name), f.Data, 0o644); err != nil {
-			return warnings, err
+			return overwritten, err
 		}
 	}
-	return warnings, root.MkdirAll(chart.DirCharts, 0o755)
+	return overwritten, root.MkdirAll(chart.DirCharts, 0o755)
 }

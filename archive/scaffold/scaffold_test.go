@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scaffold_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/archive/scaffold"
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// TestCreate: what comes out loads, and has what users of "helm create" look
+// for.
+func TestCreate(t *testing.T) {
+	dir := t.TempDir()
+	overwritten, err := scaffold.Create(dir, "web", "")
+	if err != nil || len(overwritten) > 0 {
+		t.Fatal(overwritten, err)
+	}
+	c, err := archive.Load(filepath.Join(dir, "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name() != "web" || c.Version() != "0.1.0" || c.AppVersion() != "1.16.0" || c.Metadata.APIVersion != "v2" {
+		t.Errorf("metadata %+v", c.Metadata)
+	}
+	var names []string
+	for _, f := range c.Raw {
+		names = append(names, f.Name)
+		if bytes.Contains(f.Data, []byte("CHARTNAME")) {
+			t.Errorf("%s: the placeholder is still there", f.Name)
+		}
+	}
+	want := []string{
+		".helmignore", "Chart.yaml", "templates/NOTES.txt", "templates/_helpers.tpl", "templates/deployment.yaml", "templates/hpa.yaml",
+		"templates/httproute.yaml", "templates/ingress.yaml", "templates/service.yaml", "templates/serviceaccount.yaml",
+		"templates/tests/test-connection.yaml", "values.yaml",
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("files %v", names)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "web", "charts")); err != nil || !info.IsDir() {
+		t.Errorf("charts/: %v", err)
+	}
+	for _, key := range []string{
+		"replicaCount", "image", "imagePullSecrets", "nameOverride", "fullnameOverride", "serviceAccount", "podAnnotations", "podLabels",
+		"podSecurityContext", "securityContext", "service", "ingress", "httpRoute", "resources", "livenessProbe", "readinessProbe",
+		"autoscaling", "volumes", "volumeMounts", "nodeSelector", "tolerations", "affinity",
+	} {
+		if _, ok := c.Values[key]; !ok {
+			t.Errorf("values.yaml has no %s", key)
+		}
+	}
+	helpers := string(c.File("templates/_helpers.tpl").Data)
+	for _, h := range []string{"name", "fullname", "chart", "labels", "selectorLabels", "serviceAccountName"} {
+		if !strings.Contains(helpers, `define "web.`+h+`"`) {
+			t.Errorf("no helper web.%s", h)
+		}
+	}
+}
+
+// TestNamesThatYAMLWouldReadOtherwise: the chart must bear the name that was
+// typed.
+func TestNamesThatYAMLWouldReadOtherwise(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"on", "1", "1e3", "0x1", "null", "y", "a.b", "A_b", "-x"} {
+		if _, err := scaffold.Create(dir, name, ""); err != nil {
+			t.Error(err)
+			continue
+		}
+		if c, err := archive.Load(filepath.Join(dir, name)); err != nil || c.Name() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestBadNames(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "inner")
+	if err := os.Mkdir(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", ".", "..", "...", "../x", "a/b", `a\b`, "a b", "é", "a\x00", strings.Repeat("a", 251)} {
+		var bad *scaffold.NameError
+		if _, err := scaffold.Create(inner, name, ""); !errors.As(err, &bad) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, d := range []string{dir, inner} {
+		if entries, _ := os.ReadDir(d); len(entries) > 1 || d == inner && len(entries) > 0 {
+			t.Errorf("something was written into %s: %v", d, entries)
+		}
+	}
+}
+
+// TestExistingChart: files are overwritten and named, others stay.
+func TestExistingChart(t *testing.T) {
+	dir := t.TempDir()
+	web := filepath.Join(dir, "web")
+	write(t, web, map[string]string{"values.yaml": "old", "mine.txt": "mine"})
+	overwritten, err := scaffold.Create(dir, "web", "")
+	if err != nil || !slices.Equal(overwritten, []string{filepath.Join(web, "values.yaml")}) {
+		t.Errorf("%v, %v", overwritten, err)
+	}
+	if data, _ := os.ReadFile(filepath.Join(web, "mine.txt")); string(data) != "mine" {
+		t.Error("another file was touched")
+	}
+	if data, _ := os.ReadFile(filepath.Join(web, "values.yaml")); string(data) == "old" {
+		t.Error("values.yaml was not written")
+	}
+}
+
+// TestNothingIsWrittenThroughLinks: a folder that was prepared to lead
+// elsewhere must not.
+func TestNothingIsWrittenThroughLinks(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "web"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "web", "templates")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scaffold.Create(dir, "web", ""); err == nil {
+		t.Error("wrote through a link")
+	}
+	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+		t.Errorf("outside: %v", entries)
+	}
+}
+
+func TestPlaceIsTaken(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"web": "a file"})
+	if _, err := scaffold.Create(dir, "web", ""); err == nil {
+		t.Error("wrote into a file")
+	}
+	if _, err := scaffold.Create(filepath.Join(dir, "missing"), "web", ""); err == nil {
+		t.Error("made a parent folder")
+	}
+}
+
+// TestStarter: the starter's files with the name filled in, a Chart.yaml of
+// their own, dependencies kept.
+func TestStarter(t *testing.T) {
+	dir := t.TempDir()
+	starter := filepath.Join(dir, "starter")
+	write(t, starter, map[string]string{
+		"Chart.yaml":            "apiVersion: v2\nname: starter\nversion: 9.9.9\ndependencies: [{name: db, version: 1.0.0, repository: ''}]\n",
+		"values.yaml":           "name: <CHARTNAME> # <CHARTNAME>\n",
+		"README.md":             "<CHARTNAME>\n",
+		"logo.png":              "\xff\xfe<CHARTNAME>",
+		"templates/x.yaml":      "{{ include \"<CHARTNAME>.x\" . }}",
+		"charts/db/Chart.yaml":  "apiVersion: v2\nname: db\nversion: 1.0.0\n",
+		"charts/db/values.yaml": "x: <CHARTNAME>\n",
+	})
+	if _, err := scaffold.Create(dir, "web", starter); err != nil {
+		t.Fatal(err)
+	}
+	c, err := archive.Load(filepath.Join(dir, "web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name() != "web" || c.Version() != "0.1.0" || len(c.Metadata.Dependencies) != 1 || len(c.Dependencies()) != 1 {
+		t.Errorf("metadata %+v", c.Metadata)
+	}
+	for name, want := range map[string]string{
+		"values.yaml": "name: web # web\n", "README.md": "web\n", "logo.png": "\xff\xfe<CHARTNAME>", "templates/x.yaml": "{{ include \"web.x\" . }}",
+	} {
+		if f := c.File(name); f == nil || string(f.Data) != want {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	if f := c.Dependencies()[0].File("values.yaml"); string(f.Data) != "x: <CHARTNAME>\n" {
+		t.Error("a subchart was changed")
+	}
+	if _, err := scaffold.Create(dir, "web2", filepath.Join(dir, "nowhere")); err == nil {
+		t.Error("a starter that is not there")
+	}
+	if err := os.WriteFile(filepath.Join(starter, "values.yaml"), []byte("a: ["), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scaffold.Create(dir, "web3", starter); err == nil {
+		t.Error("a broken starter")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "web3")); err == nil {
+		t.Error("something was written for a broken starter")
+	}
+}
+
+// TestFilesRoundTrip: what an event handler gets is what is written.
+func TestFilesRoundTrip(t *testing.T) {
+	files, err := scaffold.Files("web", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := archive.LoadFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := archive.Flatten(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(files, byName)
+	if !slices.EqualFunc(files, again, func(a, b *chart.File) bool { return a.Name == b.Name && bytes.Equal(a.Data, b.Data) }) {
+		t.Error("the files changed on their way through a chart")
+	}
+}
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		p := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
