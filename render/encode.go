@@ -17,14 +17,6 @@ import (
 // call. Those without "must" never fail: they give "" or put the error's text
 // into what they return, and charts look for it there.
 
-func encodeYAML(v any) (string, error) {
-	data, err := sigsyaml.Marshal(v)
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(string(data), "\n"), nil
-}
-
 func toYAML(v any) string {
 	s, err := encodeYAML(v)
 	if err != nil {
