@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// annotation is one of metadata.annotations that is meant for Helm.
+type annotation struct {
+	key, value string
+	line       int // in its document
+}
+
+// annotations are an object's own.
+func annotations(n *yaml.Node) []annotation {
+	var out []annotation
+	m := child(child(n, "metadata"), "annotations")
+	if m == nil || m.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		key, value := m.Content[i], resolve(m.Content[i+1])
+		if strings.HasPrefix(key.Value, annotationPrefix) && value.Kind == yaml.ScalarNode {
+			out = append(out, annotation{key.Value, value.Value, key.Line})
+		}
+	}
+	return out
+}
+
+// itemAnnotations are those of a List's items.
+func itemAnnotations(n *yaml.Node) []annotation {
+	var out []annotation
+	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
+		for _, item := range items.Content {
+			out = append(out, annotations(resolve(item))...)
+		}
+	}
+	return out
+}
+
+// child is the value of a map's key, nil where there is none.
+func child(n *yaml.Node, name string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Value == name {
+			return resolve(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func isInteger(text string) bool {
+	_, err := strconv.Atoi(text)
+	return err == nil
+}
+
+// hookEvents are the events that annotations may name; "test-success" is what
+// Helm 2 called "test".
+func hookEvents() []string {
+	return words(release.PreInstall, release.PostInstall, release.PreDelete, release.PostDelete,
+		release.PreUpgrade, release.PostUpgrade, release.PreRollback, release.PostRollback, release.Test, "test-success")
+}
+
+func deletePolicies() []string {
+	return words(release.BeforeHookCreation, release.HookSucceeded, release.HookFailed)
+}
+
+func outputLogPolicies() []string {
+	return words(release.LogOnSucceeded, release.LogOnFailed)
+}
+
+func words[T ~string](list ...T) []string {
+	out := make([]string, len(list))
+	for i, w := range list {
+		out[i] = string(w)
+	}
+	return out
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// issue is a finding about a field, before its line is known.
+type issue struct {
+	severity Severity
+	field    string
+	message  string
+}
+
+// metadata checks Chart.yaml and returns it, nil where it cannot be read.
+func (l *linter) metadata() *chart.Metadata {
+	const name = chart.FileMetadata
+	f := l.files[name]
+	if f == nil {
+		if strings.Contains(l.firstBelow(name), "/") {
+			l.add(Error, name, 0, "is a folder, must be a file")
+		} else {
+			l.add(Error, name, 0, "file does not exist")
+		}
+		return nil
+	}
+	m, err := chart.ParseMetadata(name, f.Data)
+	if err != nil {
+		l.invalid(err, "unable to parse YAML: ")
+		return nil
+	}
+	l.unknownFields(f)
+	var raw map[string]any
+	_ = yaml.Unmarshal(f.Data, &raw) // it was read a moment ago
+	issues := rawIssues(raw)
+	for _, bad := range invalids(m.Validate()) {
+		issues = append(issues, issue{Error, bad.Field, sentence(bad)})
+	}
+	issues = append(issues, versionIssues(m)...)
+	issues = append(issues, personIssues(m)...)
+	issues = append(issues, linkIssues(m)...)
+	issues = append(issues, kubeIssues(m, l.in.Kube)...)
+	issues = append(issues, dependencyIssues(m.Dependencies)...)
+	l.locate(f, issues)
+	return m
+}
+
+// firstBelow is the name of some file below a folder, "" where there is none.
+func (l *linter) firstBelow(dir string) string {
+	if files := l.below(dir); len(files) > 0 {
+		return files[0].Name
+	}
+	return ""
+}
+
+// rawIssues are those that reading hides: the wrong kinds of scalars are taken
+// as text, and a missing apiVersion as v1.
+func rawIssues(raw map[string]any) []issue {
+	var out []issue
+	if v := field(raw, "apiVersion"); v == nil || v == "" {
+		out = append(out, issue{Error, "apiVersion", `apiVersion is required; the value must be either "v1" or "v2"`})
+	}
+	for _, name := range []string{"version", "appVersion"} {
+		v, ok := raw[name]
+		if _, isString := v.(string); !ok || isString {
+			continue
+		}
+		if v == nil {
+			out = append(out, issue{Error, name, name + " should be of type string but it is empty; give it a value or remove it"})
+			continue
+		}
+		out = append(out, issue{Error, name, fmt.Sprintf("%s should be of type string but it's of type %s; put it in quotes", name, kindOf(v))})
+	}
+	return out
+}
+
+// field looks a key up as the reader of Chart.yaml does, whatever its case.
+func field(raw map[string]any, name string) any {
+	if v, ok := raw[name]; ok {
+		return v
+	}
+	for k, v := range raw {
+		if strings.EqualFold(k, name) {
+			return v
+		}
+	}
+	return nil
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case bool:
+		return "boolean"
+	case float64, int64:
+		return "number"
+	case map[string]any:
+		return "map"
+	case []any:
+		return "list"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func versionIssues(m *chart.Metadata) []issue {
+	var out []issue
+	// What is no version at all is an error already.
+	if _, err := semver.StrictNewVersion(m.Version); err != nil && chart.ValidateVersion(m.Version) == nil {
+		out = append(out, issue{Warning, "version", fmt.Sprintf("version '%s' is not a valid SemVerV2", m.Version)})
+	}
+	if m.APIVersion != chart.APIVersionV2 {
+		if m.Type != "" {
+			out = append(out, issue{Error, "type", fmt.Sprintf("chart type is not valid in apiVersion '%s'. It is valid in apiVersion 'v2'", m.APIVersion)})
+		}
+		if m.Dependencies != nil {
+			out = append(out, issue{Error, "dependencies", fmt.Sprintf("dependencies are not valid in the Chart file with apiVersion '%s'. They are valid in apiVersion 'v2'", m.APIVersion)})
+		}
+	}
+	return out
+}
+
+func personIssues(m *chart.Metadata) []issue {
+	var out []issue
+	for i, p := range m.Maintainers {
+		at := fmt.Sprintf("maintainers[%d]", i)
+		if p == nil {
+			continue // an error of its own
+		}
+		if p.Name == "" {
+			out = append(out, issue{Error, at, "each maintainer requires a name"})
+		}
+		if p.Email != "" && !validEmail(p.Email) {
+			out = append(out, issue{Error, at + ".email", fmt.Sprintf("invalid email '%s' for maintainer '%s'", p.Email, p.Name)})
+		}
+		if p.URL != "" && !validURL(p.URL) {
+			out = append(out, issue{Error, at + ".url", fmt.Sprintf("invalid url '%s' for maintainer '%s'", p.URL, p.Name)})
+		}
+	}
+	return out
+}
+
+func linkIssues(m *chart.Metadata) []issue {
+	var out []issue
+	for i, s := range m.Sources {
+		if !validURL(s) {
+			out = append(out, issue{Error, fmt.Sprintf("sources[%d]", i), fmt.Sprintf("invalid source URL '%s'", s)})
+		}
+	}
+	switch {
+	case m.Icon == "":
+		out = append(out, issue{Info, "icon", "icon is recommended"})
+	case !validURL(m.Icon):
+		out = append(out, issue{Error, "icon", fmt.Sprintf("invalid icon URL '%s'", m.Icon)})
+	}
+	return out
+}
+
+// validURL tells whether text is an absolute URL, of whatever scheme.
+func validURL(text string) bool {
+	u, err := url.ParseRequestURI(text)
+	return err == nil && u.Scheme != ""
+}
+
+// kubeIssues are hints: Helm finds out at install only.
+func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
+	if m.KubeVersion == "" {
+		return nil
+	}
+	c, err := semver.NewConstraint(m.KubeVersion)
+	if err != nil {
+		return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is no version range; the chart cannot be installed", m.KubeVersion)}}
+	}
+	for patch := range uint64(50) {
+		if c.Check(semver.New(uint64(kube.Major), uint64(kube.Minor), patch, "", "")) {
+			return nil
+		}
+	}
+	return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' excludes Kubernetes %d.%d, which the chart is checked for", m.KubeVersion, kube.Major, kube.Minor)}}
+}
+
+// dependencyIssues are hints: Helm finds out when it resolves dependencies.
+func dependencyIssues(deps []*chart.Dependency) []issue {
+	var out []issue
+	for i, d := range deps {
+		if d == nil || d.Version == "" {
+			continue
+		}
+		if _, err := semver.NewConstraint(d.Version); err != nil {
+			out = append(out, issue{Info, fmt.Sprintf("dependencies[%d].version", i),
+				fmt.Sprintf("dependency %q: '%s' is no version and no version range", d.Name, d.Version)})
+		}
+	}
+	return out
+}
+
+// requirements checks requirements.yaml and the lock files, and m's list where
+// requirements.yaml replaces it.
+func (l *linter) requirements(m *chart.Metadata) {
+	if f := l.files[chart.FileRequirements]; f != nil {
+		r, err := chart.ParseRequirements(f.Name, f.Data)
+		switch {
+		case err != nil:
+			l.invalid(err, "unable to parse YAML: ")
+		case m != nil:
+			if m.APIVersion == chart.APIVersionV2 {
+				l.add(Info, f.Name, 0, "dependencies are handled in %s since apiVersion v2; move them there", chart.FileMetadata)
+			}
+			l.locate(f, requirementIssues(r))
+		}
+	}
+	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {
+		if f := l.files[name]; f != nil {
+			if _, err := chart.ParseLock(name, f.Data); err != nil {
+				l.invalid(err, "unable to parse YAML: ")
+			}
+		}
+	}
+}
+
+func requirementIssues(r *chart.Requirements) []issue {
+	// A chart without flaws of its own, so that only the list is judged.
+	m := &chart.Metadata{APIVersion: chart.APIVersionV2, Name: "x", Version: "1.0.0", Dependencies: r.Dependencies, Libraries: r.Libraries}
+	out := dependencyIssues(r.Dependencies)
+	for _, bad := range invalids(m.Validate()) {
+		out = append(out, issue{Error, bad.Field, sentence(bad)})
+	}
+	return out
+}
+
+// locate turns issues into findings, with the lines of their fields.
+func (l *linter) locate(f *chart.File, issues []issue) {
+	if len(issues) == 0 {
+		return
+	}
+	errs := make([]error, len(issues))
+	for i, is := range issues {
+		errs[i] = &chart.InvalidError{File: f.Name, Field: is.field}
+	}
+	for i, bad := range invalids(chart.Locate(f.Name, f.Data, errors.Join(errs...))) {
+		l.add(issues[i].severity, f.Name, bad.Line, "%s", issues[i].message)
+	}
+}
+
+// invalid adds an error that reading one of a chart's files gave.
+func (l *linter) invalid(err error, prefix string) {
+	for _, bad := range invalids(err) {
+		l.add(Error, bad.File, bad.Line, "%s%s", prefix, sentence(bad))
+	}
+}
+
+func sentence(bad *chart.InvalidError) string {
+	if bad.Field == "" {
+		return bad.Problem
+	}
+	return bad.Field + " " + bad.Problem
+}
+
+// invalids are the errors that err joins.
+func invalids(err error) []*chart.InvalidError {
+	if err == nil {
+		return nil
+	}
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	var out []*chart.InvalidError
+	for _, e := range list {
+		var bad *chart.InvalidError
+		if !errors.As(e, &bad) {
+			bad = &chart.InvalidError{Problem: e.Error()}
+		}
+		out = append(out, bad)
+	}
+	return out
+}

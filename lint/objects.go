@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Rendered is what one template of a chart rendered.
+type Rendered struct {
+	// Name is the template's path from the chart's top: "templates/pod.yaml".
+	Name string
+	// Source is the template's own text: findings are placed there.
+	Source string
+	// Content is what it rendered.
+	Content string
+}
+
+// Objects checks what a chart's own templates rendered. Templates that are no
+// YAML by their name, such as notes, are not looked into.
+func Objects(files []Rendered, kube KubeVersion) []Finding {
+	var out []Finding
+	for i := range files {
+		switch path.Ext(files[i].Name) {
+		case ".yaml", ".yml":
+			o := objects{file: &files[i], kube: kube}
+			o.check()
+			out = append(out, o.findings...)
+		}
+	}
+	return out
+}
+
+// objects collects findings about one rendered file.
+type objects struct {
+	file     *Rendered
+	kube     KubeVersion
+	findings []Finding
+}
+
+// add places a finding that is about a line of the rendered text.
+func (o *objects) add(s Severity, line int, format string, args ...any) {
+	o.findings = append(o.findings, Finding{s, o.file.Name, sourceLine(o.file.Source, o.file.Content, line), fmt.Sprintf(format, args...)})
+}
+
+func (o *objects) check() {
+	if strings.TrimSpace(o.file.Content) == "" {
+		return
+	}
+	o.indent()
+	docs := documents(o.file.Content)
+	selector := hasSelector(o.file.Content)
+	for i := range docs {
+		d := &docs[i]
+		h, err := d.head()
+		if err != nil {
+			o.syntax(d.first+err.line-1, err.text)
+			continue
+		}
+		if h == nil {
+			continue
+		}
+		o.name(d, h)
+		o.deprecated(d, h)
+		o.selector(d, h, selector)
+		o.listItems(d, h)
+		o.annotations(d)
+	}
+}
+
+// syntax shows the line of the output too: it is what the parser saw.
+func (o *objects) syntax(line int, problem string) {
+	shown := ""
+	if lines := strings.Split(o.file.Content, "\n"); line > 0 && line <= len(lines) && strings.TrimSpace(lines[line-1]) != "" {
+		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(lines[line-1])))
+	}
+	o.add(Error, line, "unable to parse YAML: %s%s", problem, shown)
+}
+
+func cut(text string) string {
+	const most = 80
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// indent looks at the first line that is not blank: indented, it makes a
+// document whose further lines may belong to nothing.
+func (o *objects) indent() {
+	for i, line := range strings.Split(o.file.Content, "\n") {
+		line = strings.TrimRight(line, " \t\r")
+		if line == "" {
+			continue
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems", cut(line))
+		}
+		return
+	}
+}
+
+func (o *objects) name(d *document, h *head) {
+	if problem := nameProblem(h.Kind, h.Metadata.Name); problem != "" {
+		o.add(Warning, d.lineOf("metadata", "name"), "object name does not conform to Kubernetes naming requirements: %q: %s", h.Metadata.Name, problem)
+	}
+}
+
+// hasSelector looks for the words anywhere, as Helm does.
+func hasSelector(text string) bool {
+	return strings.Contains(text, "matchLabels") || strings.Contains(text, "matchExpressions")
+}
+
+func (o *objects) selector(d *document, h *head, inFile bool) {
+	switch h.Kind {
+	case "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet":
+	default:
+		return
+	}
+	severity := Error
+	if inFile {
+		severity = Info // Helm takes the selector of another object for this one's
+	}
+	if !hasSelector(d.text) {
+		o.add(severity, d.lineOf("spec", "selector"), "a %s must contain matchLabels or matchExpressions, and %q does not", h.Kind, h.Metadata.Name)
+	}
+}
+
+const annotationPrefix = "helm.sh/"
+
+// listItems finds annotations for Helm inside a List, which Helm never sees.
+func (o *objects) listItems(d *document, h *head) {
+	if h.Kind != "List" {
+		return
+	}
+	for _, a := range itemAnnotations(d.node()) {
+		severity := Info
+		if a.key == annotationPrefix+"resource-policy" {
+			severity = Error
+		}
+		o.add(severity, d.first+a.line-1, "annotation '%s' within List objects are ignored", a.key)
+	}
+}
+
+// gone are hook events of Helm 2, and what to use today.
+func goneEvent(word string) string {
+	switch word {
+	case "crd-install":
+		return "; put CRDs into crds/"
+	case "test-failure":
+		return "; a test that must fail negates its command"
+	}
+	return ""
+}
+
+// annotations checks the annotations that make an object a hook, or keep it.
+func (o *objects) annotations(d *document) {
+	for _, a := range annotations(d.node()) {
+		line := d.first + a.line - 1
+		words := strings.Split(strings.ToLower(a.value), ",")
+		switch strings.TrimPrefix(a.key, annotationPrefix) {
+		case "hook":
+			o.unknown(Warning, line, "hook event", words, hookEvents(), "the object will not be installed at all")
+		case "hook-delete-policy":
+			o.unknown(Warning, line, "hook delete policy", words, deletePolicies(), "it has no effect")
+		case "hook-output-log-policy":
+			o.unknown(Info, line, "hook output log policy", words, outputLogPolicies(), "it has no effect")
+		case "resource-policy":
+			o.unknown(Info, line, "resource policy", words, []string{"keep"}, "it has no effect")
+		case "hook-weight":
+			if !isInteger(a.value) {
+				o.add(Info, line, "hook weight %q is no integer and counts as 0", a.value)
+			}
+		}
+	}
+}
+
+func (o *objects) unknown(s Severity, line int, what string, words, known []string, effect string) {
+	for _, w := range words {
+		if w = strings.TrimSpace(w); !slices.Contains(known, w) {
+			more := ""
+			if what == "hook event" {
+				more = goneEvent(w)
+			}
+			o.add(s, line, "unknown %s %q, %s (known: %s)%s", what, w, effect, strings.Join(known, ", "), more)
+		}
+	}
+}
