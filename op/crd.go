@@ -51,3 +51,22 @@ func served(crds []*manifest.Object) []string {
 	}
 	return out
 }
+
+// without leaves out the objects of kinds that crds define: they cannot exist
+// before crds do.
+func without(objects, crds []*manifest.Object) []*manifest.Object {
+	if len(crds) == 0 {
+		return objects
+	}
+	defined := map[string]bool{}
+	for _, v := range served(crds) {
+		defined[v] = true
+	}
+	var out []*manifest.Object
+	for _, o := range objects {
+		if !defined[o.APIVersion+"/"+o.Kind] {
+			out = append(out, o)
+		}
+	}
+	return out
+}

@@ -195,7 +195,7 @@ func (in Install) plan(ctx context.Context, req InstallRequest) (*installed, err
 	}
 	if in.Cluster != nil {
 		owner := Owner{Release: req.Name, Namespace: req.Namespace}
-		if err := in.Cluster.Check(ctx, p.rendered.Objects, owner, req.TakeOwnership); err != nil {
+		if err := in.Cluster.Check(ctx, without(p.rendered.Objects, p.newCRDs), owner, req.TakeOwnership); err != nil {
 			return nil, err
 		}
 	}

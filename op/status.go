@@ -26,7 +26,7 @@ type Status struct {
 
 // LiveObject is an object of a release as it is now.
 type LiveObject struct {
-	Object *manifest.Object
+	APIVersion, Kind, Name string
 	// Live is nil where the object is not in the cluster.
 	Live map[string]any
 	// Columns and Cells are how the API server prints the object in a table.
@@ -39,11 +39,11 @@ type LiveObject struct {
 // Section is the heading under which lists show the object: "v1/Deployment",
 // "v1/Pod(related)".
 func (o LiveObject) Section() string {
-	version := o.Object.APIVersion
+	version := o.APIVersion
 	if i := strings.LastIndexByte(version, '/'); i >= 0 {
 		version = version[i+1:]
 	}
-	section := version + "/" + o.Object.Kind
+	section := version + "/" + o.Kind
 	if o.Related {
 		section += "(related)"
 	}

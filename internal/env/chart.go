@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/progress"
 )
 
 // Chart loads the chart that ref points at: a folder or an archive.
@@ -22,7 +23,12 @@ func (e *Env) Chart(ref string) (*chart.Chart, error) {
 		}
 		return nil, fmt.Errorf("open chart: %w", err)
 	}
-	return archive.Load(ref)
+	c, warnings, err := archive.Loader{}.Load(ref)
+	report := e.Report()
+	for _, w := range warnings {
+		report.Send(progress.Event{Kind: progress.Warning, Text: w})
+	}
+	return c, err
 }
 
 // ChartNotFoundError tells that a reference points at no chart.

@@ -1,3 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package env
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Cluster is the cluster in force, as packages op and hook call it.
+type Cluster struct {
+	*kube.Client
+	client *kube.Client
+}
+
+// Cluster returns the cluster that the settings name. Nothing is connected
+// before the first request; a kubeconfig that cannot be used is an error now.
+func (e *Env) Cluster() (*Cluster, error) {
+	if e.kube.cluster != nil {
+		return e.kube.cluster, nil
+	}
+	config, err := e.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	e.kube.cluster = newCluster(kube.New(kube.Options{
+		REST:      constant(config),
+		CacheDir:  filepath.Join(e.Settings.CacheHome, "discovery"),
+		Progress:  e.Report(),
+		UserAgent: config.UserAgent,
+	}))
+	return e.kube.cluster, nil
+}
+
+func newCluster(c *kube.Client) *Cluster { return &Cluster{Client: c, client: c} }
+
+// DryRun is the same cluster with writes that are checked but not kept.
+func (c *Cluster) DryRun() *Cluster { return newCluster(c.client.DryRun()) }
+
+// Check implements op.Applier.
+func (c *Cluster) Check(ctx context.Context, objects []*manifest.Object, owner op.Owner, take bool) error {
+	return c.client.Check(ctx, objects, kube.Owner(owner), take)
+}
+
+// Apply implements op.Applier.
+func (c *Cluster) Apply(ctx context.Context, objects []*manifest.Object, owner op.Owner) error {
+	return c.client.Apply(ctx, objects, kube.Owner(owner))
+}
+
+// Delete implements op.Deleter.
+func (c *Cluster) Delete(ctx context.Context, objects []*manifest.Object, owner op.Owner, cascade op.Cascade) error {
+	return c.client.Delete(ctx, objects, kube.Owner(owner), kube.Cascade(cascade))
+}
+
+// Bus is the event bus of one operation. Annotation hooks run on the given
+// cluster; nil runs none.
+func (e *Env) Bus(cluster *Cluster, timeout time.Duration) *event.Bus {
+	bus := &event.Bus{}
+	if cluster != nil {
+		hook.Responder{Cluster: cluster, Progress: e.Report(), Timeout: timeout, Now: e.Now}.Register(bus)
+	}
+	return bus
+}
+
+// Live implements op.LiveReader.
+func (c *Cluster) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]op.LiveObject, error) {
+	rows, err := c.client.Rows(ctx, objects, namespace)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]op.LiveObject, len(rows))
+	for i, r := range rows {
+		out[i] = op.LiveObject(r)
+	}
+	return out, nil
+}

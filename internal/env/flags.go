@@ -30,8 +30,7 @@ func (n *NameFlags) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&n.Template, "name-template", "", "template that gives the name, such as 'web-{{randAlphaNum 5 | lower}}'")
 }
 
-// Resolve reads [NAME] CHART. `helm template` may be called with a chart alone;
-// then the name is [DefaultTemplateName].
+// Resolve reads [NAME] CHART. Name stays empty where nothing gives it.
 func (n *NameFlags) Resolve(args []string, now time.Time) error {
 	switch {
 	case n.Template != "" && n.Generate:

@@ -5,20 +5,20 @@ package env
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// requestTimeout bounds connecting and single requests where no operation's
-// own deadline is shorter.
-const requestTimeout = 60 * time.Second
-
 // lazyKube is the kubeconfig, read when somebody first asks.
 type lazyKube struct {
-	loaded clientcmd.ClientConfig
+	loaded  clientcmd.ClientConfig
+	cluster *Cluster
+}
+
+func constant(c *rest.Config) func() (*rest.Config, error) {
+	return func() (*rest.Config, error) { return c, nil }
 }
 
 // kubeconfig is the user's configuration with the global flags laid over it.

@@ -51,7 +51,7 @@ func resources(objects []op.LiveObject) string {
 	var missing []string
 	for _, o := range objects {
 		if o.Live == nil {
-			missing = append(missing, o.Object.Kind+"/"+o.Object.Name)
+			missing = append(missing, o.Kind+"/"+o.Name)
 			continue
 		}
 		section := o.Section()

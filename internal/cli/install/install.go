@@ -138,7 +138,7 @@ func install(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) 
 	if err != nil {
 		return err
 	}
-	verb := op.Install{Cluster: cluster, Releases: records, Events: e.Bus(nil), Progress: e.Report(), Now: e.Now}
+	verb := op.Install{Cluster: cluster, Releases: records, Events: e.Bus(nil, 0), Progress: e.Report(), Now: e.Now}
 	if !o.NoHooks {
 		verb.Events = e.Bus(cluster, o.Timeout)
 	}
@@ -155,7 +155,7 @@ func install(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) 
 // undo removes what a failed install left, when the user asked for all or nothing.
 func undo(ctx context.Context, e *env.Env, cluster *env.Cluster, records op.Recorder, o Options, req op.InstallRequest, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	verb := op.Uninstall{Cluster: cluster, Releases: records, Events: e.Bus(nil), Progress: e.Report(), Now: e.Now}
+	verb := op.Uninstall{Cluster: cluster, Releases: records, Events: e.Bus(nil, 0), Progress: e.Report(), Now: e.Now}
 	if !o.NoHooks {
 		verb.Events = e.Bus(cluster, o.Timeout)
 	}
@@ -166,7 +166,7 @@ func undo(ctx context.Context, e *env.Env, cluster *env.Cluster, records op.Reco
 }
 
 func dryRun(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) error {
-	verb := op.Install{Events: e.Bus(nil), Progress: e.Report(), Now: e.Now}
+	verb := op.Install{Events: e.Bus(nil, 0), Progress: e.Report(), Now: e.Now}
 	var cluster *env.Cluster
 	if o.DryRun == env.DryRunServer {
 		var err error

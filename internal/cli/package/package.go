@@ -47,7 +47,7 @@ sets the time that the archive's entries carry.
 }
 
 func run(ctx context.Context, e *env.Env, o Options) error {
-	writer, err := e.ArchiveWriter(o.Destination)
+	writer, err := e.Archives(o.Destination)
 	if err != nil {
 		return err
 	}

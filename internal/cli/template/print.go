@@ -83,7 +83,7 @@ func print(w io.Writer, docs []document) error {
 }
 
 func (d document) write(b *bytes.Buffer) {
-	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", d.source, strings.Trim(d.text, "\n"))
+	fmt.Fprintf(b, "---\n# Source: %s\n%s\n", d.source, d.text)
 }
 
 // writeFiles writes every document to the file of its source below

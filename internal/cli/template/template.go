@@ -57,6 +57,9 @@ installed and no cluster is needed: values that a cluster would tell
 				return err
 			}
 			o.Chart = o.ChartRef
+			if o.Name == "" {
+				o.Name = defaultName
+			}
 			return run(cmd.Context(), e, o)
 		},
 	}
@@ -81,6 +84,9 @@ installed and no cluster is needed: values that a cluster would tell
 	return cmd
 }
 
+// defaultName is what a release is called that nobody named.
+const defaultName = "release-name"
+
 func run(ctx context.Context, e *env.Env, o Options) error {
 	vals, err := o.ValueFlags.Build(ctx, e)
 	if err != nil {
@@ -90,7 +96,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Template{Events: e.Bus(nil), Progress: e.Report()}
+	verb := op.Template{Events: e.Bus(nil, 0), Progress: e.Report()}
 	var cluster *env.Cluster
 	if o.Validate || o.DryRun == env.DryRunServer {
 		if cluster, err = e.Cluster(); err != nil {

@@ -78,7 +78,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now, Events: e.Bus(nil)}
+	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now, Events: e.Bus(nil, 0)}
 	if !o.NoHooks {
 		verb.Events = e.Bus(cluster, o.Timeout)
 	}

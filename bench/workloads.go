@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// workloads makes the charts to measure with, below dir.
+func workloads(dir, helm string) ([]workload, error) {
+	list := []workload{{name: "version", args: []string{"version"}}}
+	if chart := largest(); chart != "" {
+		list = append(list, workload{
+			name: "template " + filepath.Base(chart) + " (the corpus's largest)",
+			args: []string{"template", "rel", chart, "--namespace", "ns", "--kube-version", "1.36.0"},
+		})
+	}
+	for _, n := range []int{50, 200, 1000} {
+		chart := filepath.Join(dir, fmt.Sprintf("umbrella%d", n))
+		if err := umbrella(chart, helm, n); err != nil {
+			return nil, err
+		}
+		list = append(list, workload{name: fmt.Sprintf("template umbrella of %d services", n), args: []string{"template", "rel", chart}})
+	}
+	shared := filepath.Join(dir, "shared64")
+	if err := sharedLibrary(shared, 64); err != nil {
+		return nil, err
+	}
+	list = append(list, workload{name: "template 64 charts sharing a library, tpl everywhere", args: []string{"template", "rel", shared}})
+	objects := filepath.Join(dir, "objects800")
+	if err := manyObjects(objects, 800); err != nil {
+		return nil, err
+	}
+	in := []string{"--namespace", "bench", "--timeout", "5m"}
+	install := append([]string{"install", "bench", objects, "--create-namespace"}, in...)
+	uninstall := append([]string{"uninstall", "bench"}, in...)
+	return append(list,
+		workload{name: "install 800 objects", args: install, after: uninstall, needsCluster: true},
+		workload{name: "uninstall 800 objects", before: install, args: uninstall, needsCluster: true},
+	), nil
+}
+
+// umbrella is a chart over n services, each what `helm create` scaffolds with a
+// few hundred lines of values of its own, as large monorepos have them.
+func umbrella(dir, helm string, n int) error {
+	base := filepath.Join(filepath.Dir(dir), "svcxyz")
+	if _, err := os.Stat(base); err != nil {
+		if err := quiet(helm, filepath.Dir(dir), []string{"create", base}); err != nil {
+			return err
+		}
+	}
+	var settings strings.Builder
+	settings.WriteString("settings:\n")
+	for j := range 60 {
+		fmt.Fprintf(&settings, "  section%d:\n    enabled: true\n    name: \"s%d\"\n    list: [a, b, c]\n    nested: {x: %d, y: \"%d\", z: {q: 1}}\n", j, j, j, j)
+	}
+	var chart, vals strings.Builder
+	chart.WriteString("apiVersion: v2\nname: umbrella\nversion: 0.1.0\ndependencies:\n")
+	vals.WriteString("global: {env: prod}\n")
+	for i := range n {
+		name := fmt.Sprintf("svc%04d", i)
+		to := filepath.Join(dir, "charts", name)
+		if err := clone(base, to, "svcxyz", name); err != nil {
+			return err
+		}
+		old, err := os.ReadFile(filepath.Join(to, "values.yaml"))
+		if err != nil {
+			return err
+		}
+		cm := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"%s.fullname\" . }}-settings\ndata:\n  settings.yaml: |\n{{ toYaml .Values.settings | indent 4 }}\n", name)
+		if err := write(map[string]string{
+			filepath.Join(to, "values.yaml"):       string(old) + settings.String(),
+			filepath.Join(to, "templates/cm.yaml"): cm,
+		}); err != nil {
+			return err
+		}
+		fmt.Fprintf(&chart, "- {name: %s, version: 0.1.0, condition: %s.enabled, repository: \"\"}\n", name, name)
+		fmt.Fprintf(&vals, "%s:\n  enabled: true\n  replicaCount: %d\n", name, i%5+1)
+	}
+	return write(map[string]string{filepath.Join(dir, "Chart.yaml"): chart.String(), filepath.Join(dir, "values.yaml"): vals.String()})
+}
+
+// sharedLibrary is an umbrella of n charts, each with its own copy of one
+// library of 150 definitions, whose values are templates themselves.
+func sharedLibrary(dir string, n int) error {
+	var library strings.Builder
+	for i := range 150 {
+		fmt.Fprintf(&library, "{{- define \"lib.part%d\" -}}\npart%d: {{ tpl (.Values.text | default \"x\") . | quote }}\nname%d: {{ include \"lib.name\" . }}\n{{- end }}\n", i, i, i)
+	}
+	library.WriteString("{{- define \"lib.name\" -}}{{ tpl \"{{ .Release.Name }}-{{ .Chart.Name }}\" . | trunc 63 }}{{- end }}\n")
+	var body strings.Builder
+	for i := range 150 {
+		fmt.Fprintf(&body, "  {{- include \"lib.part%d\" . | nindent 2 }}\n", i)
+	}
+	files := map[string]string{filepath.Join(dir, "Chart.yaml"): "apiVersion: v2\nname: shared\nversion: 0.1.0\n"}
+	for i := range n {
+		name := fmt.Sprintf("app%02d", i)
+		at := func(parts ...string) string {
+			return filepath.Join(append([]string{dir, "charts", name}, parts...)...)
+		}
+		files[at("Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
+		files[at("values.yaml")] = "text: '{{ .Release.Name }} in {{ .Release.Namespace }} has {{ .Values.count }}'\ncount: 3\n"
+		files[at("templates", "cm.yaml")] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"lib.name\" . }}\ndata:\n" + body.String()
+		files[at("charts", "lib", "Chart.yaml")] = "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n"
+		files[at("charts", "lib", "templates", "_lib.tpl")] = library.String()
+	}
+	return write(files)
+}
+
+// manyObjects is a chart of n small objects of four kinds.
+func manyObjects(dir string, n int) error {
+	return write(map[string]string{
+		filepath.Join(dir, "Chart.yaml"): "apiVersion: v2\nname: objects\nversion: 0.1.0\n",
+		filepath.Join(dir, "templates", "all.yaml"): fmt.Sprintf(`{{- range $i := until %d }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+data: {key: "value {{ $i }}"}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+stringData: {key: "value {{ $i }}"}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+{{- end }}
+`, n/4),
+	})
+}
+
+// largest is the corpus's largest chart by the size of Helm's answer, "" where
+// the corpus is not there.
+func largest() string {
+	files, err := filepath.Glob("../../shared/corpus/expected/*.yaml")
+	if err != nil {
+		return ""
+	}
+	var best string
+	var size int64
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.Size() > size {
+			best, size = f, info.Size()
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return filepath.Join("../../shared/corpus/charts", strings.TrimSuffix(filepath.Base(best), ".yaml"))
+}
+
+func clone(from, to, old, new string) error {
+	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return write(map[string]string{filepath.Join(to, below): strings.ReplaceAll(string(text), old, new)})
+	})
+}
+
+func write(files map[string]string) error {
+	for path, text := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+var update = flag.Bool("update", false, "accept what the commands print now")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"helm": func() { os.Exit(Main(os.Args[1:], term.Standard())) },
+	})
+}
+
+// TestScripts runs whole commands without a cluster.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup:               setup,
+	})
+}
+
+// TestClusterScripts runs whole commands against a real API server. Each script
+// has a namespace of its own, $NS.
+func TestClusterScripts(t *testing.T) {
+	admin := os.Getenv("MOONHELM_TEST_KUBECONFIG")
+	if admin == "" {
+		t.Skip("no cluster: make cluster-tests brings one up (MOONHELM_TEST_KUBECONFIG)")
+	}
+	var count atomic.Int64
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "cluster"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("KUBECONFIG", admin)
+			env.Setenv("RESTRICTED", os.Getenv("MOONHELM_TEST_RESTRICTED_KUBECONFIG"))
+			ns := fmt.Sprintf("cli-%d-%d", os.Getpid(), count.Add(1))
+			env.Setenv("NS", ns)
+			env.Setenv("HELM_NAMESPACE", ns)
+			return setup(env)
+		},
+	})
+}
+
+// setup gives a script a home of its own and the example charts.
+func setup(env *testscript.Env) error {
+	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+	env.Setenv("TZ", "UTC")
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
+	if strings.TrimSpace(env.Getenv("KUBECONFIG")) == "" {
+		env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "no-kubeconfig"))
+	}
+	return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755)
+}

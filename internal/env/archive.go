@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Archives writes charts into a folder, as package op calls it.
+type Archives struct {
+	dir     string
+	modTime time.Time
+}
+
+// Archives returns a writer into dir. The time that entries carry is
+// SOURCE_DATE_EPOCH's, where that is set.
+func (e *Env) Archives(dir string) (Archives, error) {
+	modTime, err := archive.ModTime(e.Getenv)
+	return Archives{dir: dir, modTime: modTime}, err
+}
+
+// Archive implements op.Archiver.
+func (a Archives) Archive(_ context.Context, c *chart.Chart, version, appVersion string) (string, error) {
+	path, err := archive.Save(c, a.dir, archive.Options{ModTime: a.modTime, Version: version, AppVersion: appVersion})
+	if err != nil {
+		return "", fmt.Errorf("write the archive: %w", err)
+	}
+	return path, nil
+}

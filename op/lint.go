@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strconv"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/lint"
+	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// Lint checks a chart, however broken.
+type Lint struct {
+	Events *event.Bus // nil runs no handlers
+}
+
+// LintRequest says what to check, and what the chart is checked with.
+type LintRequest struct {
+	// Files are the chart's files, named from its top folder, subcharts'
+	// included; nil where not even they can be read.
+	Files []*chart.File
+	// Folders names top folders of which Files has nothing.
+	Folders []string
+	// Chart is what Files load to, nil where they do not load.
+	Chart *chart.Chart
+	// LoadErr says why Chart, or Files, is nil. LoadPath is the part of the
+	// chart that it is about ("charts/db"), "" for the chart itself.
+	LoadErr  error
+	LoadPath string
+	// Warnings are those of loading.
+	Warnings []string
+
+	Values      map[string]any
+	Namespace   string
+	KubeVersion string
+	SkipSchema  bool
+}
+
+// lintRelease is the name of the release that lint renders, as Helm's.
+const lintRelease = "test-release"
+
+// Run returns what is to say about the chart, sorted. What is wrong with the
+// chart is a finding and no error.
+func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) {
+	caps, err := capabilities(ctx, nil, req.KubeVersion, nil)
+	if err != nil {
+		return nil, err
+	}
+	w := &linting{events: l.Events, req: req, caps: caps, kube: kubeOf(caps)}
+	if req.Files != nil || req.LoadErr == nil {
+		w.findings = lint.Chart(lint.Input{Files: req.Files, Folders: req.Folders, Chart: req.Chart, Kube: w.kube})
+	}
+	for _, text := range req.Warnings {
+		w.add(lint.Info, "", 0, text)
+	}
+	if req.LoadErr != nil {
+		w.loadError()
+	}
+	if req.Chart != nil {
+		if err := w.chart(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return lint.Sort(w.findings), nil
+}
+
+func kubeOf(caps *render.Capabilities) lint.KubeVersion {
+	// Both are numbers: the version was parsed.
+	major, _ := strconv.Atoi(caps.KubeVersion.Major)
+	minor, _ := strconv.Atoi(caps.KubeVersion.Minor)
+	return lint.KubeVersion{Major: major, Minor: minor}
+}
+
+// linting is the work on one chart.
+type linting struct {
+	events   *event.Bus
+	req      LintRequest
+	caps     *render.Capabilities
+	kube     lint.KubeVersion
+	findings []lint.Finding
+}
+
+func (w *linting) add(s lint.Severity, path string, line int, message string) {
+	w.findings = append(w.findings, lint.Finding{Severity: s, Path: path, Line: line, Message: message})
+}
+
+// failed tells whether an error about a file has been found.
+func (w *linting) failed(path string) bool {
+	for _, f := range w.findings {
+		if f.Path == path && f.Severity == lint.Error {
+			return true
+		}
+	}
+	return false
+}
+
+// loadError adds why the chart does not load, unless the checks of the same
+// file have told so already.
+func (w *linting) loadError() {
+	known := len(w.findings)
+	for _, err := range leaves(w.req.LoadErr) {
+		at, line, text := w.req.LoadPath, 0, err.Error()
+		var invalid *chart.InvalidError
+		var parse *values.ParseError
+		switch {
+		case errors.As(err, &invalid):
+			at, line, text = path.Join(at, invalid.File), invalid.Line, invalid.Problem
+			if invalid.Field != "" {
+				text = invalid.Field + " " + text
+			}
+		case errors.As(err, &parse):
+			at, line, text = path.Join(at, parse.Name), parse.Line, parse.Problem
+		}
+		told := lint.Worst(w.findings[:known]) == lint.Error && (&linting{findings: w.findings[:known]}).failed(at)
+		if !told {
+			w.add(lint.Error, at, line, text)
+		}
+	}
+}
+
+// leaves are the errors that err joins.
+func leaves(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, leaves(e)...)
+	}
+	return out
+}
+
+// chart checks a chart that loads: its values, and what it renders.
+func (w *linting) chart(ctx context.Context) error {
+	res, err := values.Resolve(w.req.Chart, w.req.Values)
+	if err != nil {
+		w.add(lint.Error, chart.FileValues, 0, err.Error())
+		return nil
+	}
+	for _, text := range res.Warnings {
+		w.add(lint.Info, chart.FileValues, 0, text)
+	}
+	pre := &event.PreRender{Chart: res.Chart, Values: res.Values}
+	if err := w.events.Emit(ctx, pre); err != nil {
+		return w.handlerError(ctx, err)
+	}
+	if !w.req.SkipSchema {
+		w.schema(pre)
+	}
+	return w.render(ctx, pre)
+}
+
+// handlerError is a finding, unless the whole operation was stopped.
+func (w *linting) handlerError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	w.add(lint.Error, "", 0, err.Error())
+	return nil
+}

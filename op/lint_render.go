@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/lint"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/render"
+)
+
+// maxTemplateErrors bounds how often a chart is rendered again to find what
+// else fails.
+const maxTemplateErrors = 25
+
+// render renders the chart and checks the objects of its own templates. A
+// template that fails is put aside, and the rest rendered again.
+func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
+	var out *render.Output
+	aside := asides{root: pre.Chart, how: map[string]way{}}
+	for range maxTemplateErrors {
+		var err error
+		out, err = render.Render(ctx, render.Input{
+			Chart:        aside.chart(),
+			Values:       pre.Values,
+			Release:      render.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
+			Capabilities: w.caps,
+			Lint:         true,
+		})
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var failed *render.Error
+		if !errors.As(err, &failed) {
+			w.add(lint.Error, chart.DirTemplates+"/", 0, err.Error())
+			return nil
+		}
+		syntax := len(failed.Calls) == 0
+		if aside.unreadable && !syntax {
+			return nil // what fails now may fail for want of what could not be read
+		}
+		w.templateError(pre.Chart, failed)
+		if !aside.put(failed, syntax) {
+			return nil
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	w.warnings(pre.Chart, out.Warnings)
+	w.findings = append(w.findings, lint.Objects(ownFiles(pre.Chart, out.Files), w.kube)...)
+	return w.postRender(ctx, pre.Chart, out.Files)
+}
+
+// way is how a failing template is put aside.
+type way int
+
+const (
+	_ way = iota
+	silenced
+	emptied
+)
+
+// asides are the templates that are left out of the next rendering.
+type asides struct {
+	root *chart.Chart
+	how  map[string]way // by the path from the root chart
+	// unreadable tells that a template that is no template was left out, and
+	// with it what it may define.
+	unreadable bool
+}
+
+// put leaves the failing template out: one that fails to run is kept as a
+// partial, for others may use what it defines. It reports whether that helps.
+func (a *asides) put(failed *render.Error, syntax bool) bool {
+	name, how := failed.File, emptied
+	if syntax {
+		a.unreadable = true
+	} else {
+		name, how = failed.Calls[0].File, silenced
+	}
+	if a.how[name] != 0 || strings.HasPrefix(path.Base(name), "_") && !syntax {
+		return false
+	}
+	a.how[name] = how
+	return true
+}
+
+func (a *asides) chart() *chart.Chart {
+	if len(a.how) == 0 {
+		return a.root
+	}
+	return a.without(a.root)
+}
+
+func (a *asides) without(c *chart.Chart) *chart.Chart {
+	out := c.Shallow()
+	out.Templates = make([]*chart.File, len(c.Templates))
+	for i, t := range c.Templates {
+		switch a.how[path.Join(c.FullPath(), t.Name)] {
+		case silenced:
+			dir, base := path.Split(t.Name)
+			t = &chart.File{Name: dir + "_" + base, Data: t.Data}
+		case emptied:
+			t = &chart.File{Name: t.Name}
+		}
+		out.Templates[i] = t
+	}
+	subs := make([]*chart.Chart, len(c.Dependencies()))
+	for i, sub := range c.Dependencies() {
+		subs[i] = a.without(sub)
+	}
+	out.SetDependencies(subs...)
+	return out
+}
+
+// templateError places an error where it happened; who called stands in the
+// message.
+func (w *linting) templateError(root *chart.Chart, failed *render.Error) {
+	text := failed.Error()
+	if rest, ok := strings.CutPrefix(text, failed.Place()+": "); ok {
+		text = rest
+	}
+	file := below(root, failed.File)
+	if file == "" {
+		file = chart.DirTemplates + "/"
+	}
+	w.add(lint.Error, file, failed.Line, text)
+}
+
+// below is a template's path from the root chart's top folder.
+func below(root *chart.Chart, name string) string {
+	return strings.TrimPrefix(name, root.FullPath()+"/")
+}
+
+// warnings are what templates would have failed with: "PLACE: TEXT".
+func (w *linting) warnings(root *chart.Chart, texts []string) {
+	for _, text := range texts {
+		file, line := chart.DirTemplates+"/", 0
+		if place, rest, ok := strings.Cut(text, ": "); ok {
+			name, numbers, _ := strings.Cut(place, ":")
+			num, _, _ := strings.Cut(numbers, ":")
+			if n, err := strconv.Atoi(num); err == nil {
+				file, line, text = below(root, name), n, rest
+			}
+		}
+		w.add(lint.Info, file, line, text)
+	}
+}
+
+// ownFiles are what the root chart's own templates rendered.
+func ownFiles(root *chart.Chart, files []render.File) []lint.Rendered {
+	sources := make(map[string]string, len(root.Templates))
+	for _, t := range root.Templates {
+		sources[path.Join(root.FullPath(), t.Name)] = string(t.Data)
+	}
+	var own []lint.Rendered
+	for _, f := range files {
+		if source, ok := sources[f.Name]; ok {
+			own = append(own, lint.Rendered{Name: below(root, f.Name), Source: source, Content: f.Content})
+		}
+	}
+	return own
+}
+
+// postRender lets handlers see the objects, as install would. Files that hold
+// no objects have been complained about already.
+func (w *linting) postRender(ctx context.Context, c *chart.Chart, files []render.File) error {
+	if w.events == nil {
+		return nil
+	}
+	var objects []*manifest.Object
+	for _, f := range files {
+		objs, err := manifest.Parse(f.Name, f.Content)
+		if err != nil {
+			return nil
+		}
+		objects = append(objects, objs...)
+	}
+	if err := w.events.Emit(ctx, &event.PostRender{Chart: c, Objects: objects}); err != nil {
+		return w.handlerError(ctx, err)
+	}
+	return nil
+}
