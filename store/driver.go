@@ -30,6 +30,9 @@ type Record struct {
 	Summary *release.Summary
 	// Data is the encoded release; nil in what [Driver.List] returns.
 	Data []byte
+	// Version is the driver's own name for this state of the record, in what
+	// [Driver.List] returns; it may be empty.
+	Version string
 }
 
 // Query says which records a driver lists. The zero value lists all.
@@ -44,12 +47,14 @@ type Query struct {
 // Create fails with [ErrExists] where the key is taken, and of several
 // concurrent creations of one key exactly one succeeds. Update, Read and Delete
 // fail with [ErrNotFound] where it is free. List returns the records of the
-// driver's namespace without their Data, in any order. Drivers are safe for
+// driver's namespace without their Data, in any order. Read returns the newest
+// state, or, where it gets the Version of a listed record, that state or a newer
+// one, which may be had for less. Drivers are safe for
 // concurrent use. The suite in storetest is the contract.
 type Driver interface {
 	Create(ctx context.Context, r Record) error
 	Update(ctx context.Context, r Record) error
-	Read(ctx context.Context, k Key) (Record, error)
+	Read(ctx context.Context, k Key, version string) (Record, error)
 	List(ctx context.Context, q Query) ([]Record, error)
 	Delete(ctx context.Context, k Key) error
 }

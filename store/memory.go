@@ -58,7 +58,7 @@ func (m Memory) Update(ctx context.Context, r Record) error {
 }
 
 // Read implements [Driver].
-func (m Memory) Read(ctx context.Context, k Key) (Record, error) {
+func (m Memory) Read(ctx context.Context, k Key, _ string) (Record, error) {
 	if err := ctx.Err(); err != nil {
 		return Record{}, err
 	}

@@ -61,7 +61,7 @@ func (m *objectMeta) record() (Record, bool) {
 	r := Record{
 		Key:    Key{Namespace: m.Namespace, Name: name, Revision: revision},
 		Status: release.Status(m.Labels[labelStatus]),
-		Labels: userLabels(m.Labels),
+		Labels: userLabels(m.Labels), Version: m.Version,
 	}
 	if err != nil || name == "" || m.Name != objectName(r.Key) {
 		return r, false

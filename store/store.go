@@ -57,7 +57,7 @@ func (s *Store) Update(ctx context.Context, r *release.Release) error {
 
 // Get returns one revision of a release.
 func (s *Store) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
-	return s.read(ctx, Key{s.namespace, name, revision})
+	return s.read(ctx, Key{s.namespace, name, revision}, "")
 }
 
 // Last returns the newest revision of a release, whatever its status.
@@ -80,7 +80,7 @@ func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
 			return nil, &NotFoundError{Key{Namespace: s.namespace, Name: q.Name}}
 		}
 		last := slices.MaxFunc(records, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
-		r, err := s.read(ctx, last.Key)
+		r, err := s.read(ctx, last.Key, last.Version)
 		if errors.Is(err, ErrNotFound) && tries < 3 {
 			continue // deleted between the two requests
 		}
@@ -195,7 +195,7 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 			continue
 		}
 		group.Go(func() error {
-			sum, err := s.summary(ctx, r.Key)
+			sum, err := s.summary(ctx, r)
 			if errors.Is(err, ErrNotFound) {
 				return nil
 			}
@@ -209,8 +209,9 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 	return slices.DeleteFunc(out, func(s release.Summary) bool { return s.Name == "" }), nil
 }
 
-func (s *Store) summary(ctx context.Context, k Key) (release.Summary, error) {
-	rec, err := s.driver.Read(ctx, k)
+func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, error) {
+	k := listed.Key
+	rec, err := s.driver.Read(ctx, k, listed.Version)
 	if err != nil {
 		return release.Summary{}, err
 	}
@@ -222,8 +223,8 @@ func (s *Store) summary(ctx context.Context, k Key) (release.Summary, error) {
 	return sum, nil
 }
 
-func (s *Store) read(ctx context.Context, k Key) (*release.Release, error) {
-	rec, err := s.driver.Read(ctx, k)
+func (s *Store) read(ctx context.Context, k Key, version string) (*release.Release, error) {
+	rec, err := s.driver.Read(ctx, k, version)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 	r.Labels = map[string]string{"team": "blue"}
 	want := Record(t, r, true)
 	must(t, d.Create(ctx, want))
-	got, err := d.Read(ctx, want.Key)
+	got, err := d.Read(ctx, want.Key, "")
 	must(t, err)
 	if got.Key != want.Key || got.Status != want.Status || got.Labels["team"] != "blue" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
 		t.Errorf("read back %+v", got)
@@ -109,6 +109,9 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 	must(t, err)
 	if len(list) != 1 || list[0].Data != nil || list[0].Key != want.Key || list[0].Labels["team"] != "blue" {
 		t.Fatalf("listed %+v", list)
+	}
+	if again, err := d.Read(ctx, want.Key, list[0].Version); err != nil || !bytes.Equal(again.Data, want.Data) {
+		t.Errorf("read what was listed: %v", err)
 	}
 	if sum := list[0].Summary; sum == nil || sum.Chart != "nginx" || !sum.Updated.Equal(r.Info.LastDeployed) || sum.Description != r.Info.Description || sum.AppVersion != "4.5" {
 		t.Errorf("listed summary %+v", sum)
@@ -123,7 +126,7 @@ func (s suite) createTwice(t *testing.T, open Open) {
 	if err := d.Create(ctx, second); !errors.Is(err, store.ErrExists) {
 		t.Errorf("second Create: %v", err)
 	}
-	if got, err := d.Read(ctx, first.Key); err != nil || got.Status != release.Deployed {
+	if got, err := d.Read(ctx, first.Key, ""); err != nil || got.Status != release.Deployed {
 		t.Errorf("the first is gone: %+v, %v", got, err)
 	}
 }
@@ -154,7 +157,7 @@ func (s suite) createRace(t *testing.T, open Open) {
 func (s suite) missing(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
-	_, err := d.Read(ctx, rec.Key)
+	_, err := d.Read(ctx, rec.Key, "")
 	for verb, err := range map[string]error{"Read": err, "Update": d.Update(ctx, rec), "Delete": d.Delete(ctx, rec.Key)} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
@@ -178,7 +181,7 @@ func (s suite) update(t *testing.T, open Open) {
 	r.Info.Status, r.Info.Description, r.Labels = release.Deployed, "Install complete", map[string]string{"new": "y"}
 	want := Record(t, r, true)
 	must(t, d.Update(ctx, want))
-	got, err := d.Read(ctx, want.Key)
+	got, err := d.Read(ctx, want.Key, "")
 	must(t, err)
 	if got.Status != release.Deployed || got.Labels["new"] != "y" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
 		t.Errorf("read back %+v", got)
