@@ -2,6 +2,306 @@
 
 package manifest
 
-// quickDecode decodes the plain subset of YAML that templates write nearly
-// always; ok is false where raw holds anything else, valid or not.
-func quickDecode(raw string, headOnly bool) (v any, ok bool) { return nil, false }
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Quick decodes the plain subset of YAML that charts write nearly always:
+// block maps and lists, scalars on one line, literal blocks, flow collections
+// on one line. ok is false where text holds anything else, valid or not: then
+// the real parser must be asked. Where ok is true, the real parser would give
+// the same.
+//
+// Whole numbers are int64; with floats they are float64, as JSON decoders give
+// them.
+func Quick(text string, floats bool) (v any, ok bool) {
+	return quickDocument(text, floats, nil)
+}
+
+// quickDecode is Quick for one document. With headOnly only what [Object]
+// needs is built, but everything is checked.
+func quickDecode(raw string, headOnly bool) (v any, ok bool) {
+	if headOnly {
+		return quickDocument(raw, false, isHead)
+	}
+	return quickDocument(raw, false, nil)
+}
+
+func isHead(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
+
+func quickDocument(text string, floats bool, wanted func(key string) bool) (any, bool) {
+	if !quickText(text) {
+		return nil, false
+	}
+	q := quick{text: text, floats: floats}
+	q.next()
+	if q.end {
+		return nil, !q.bad
+	}
+	var v any
+	if wanted != nil && !q.atItem() {
+		v = q.mapping(q.indent, true, wanted)
+	} else {
+		v = q.block(q.indent, true)
+	}
+	if q.bad || !q.end {
+		return nil, false
+	}
+	return v, true
+}
+
+// quickText tells that text holds only characters that YAML takes as they are.
+func quickText(text string) bool {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\n' || c == '\t' || c >= ' ' && c <= '~':
+		case c < utf8.RuneSelf:
+			return false
+		default:
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if r == utf8.RuneError || r < 0xa0 || r == 0xfeff || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff {
+				return false
+			}
+			i += n - 1
+		}
+	}
+	return true
+}
+
+// maxQuickDepth bounds the recursion; deeper documents go the long way.
+const maxQuickDepth = 60
+
+// quick reads text line by line. It stands at the first character of a line's
+// content, whose column is indent; bad tells that it met what it does not know.
+type quick struct {
+	text   string
+	at     int
+	indent int
+	end    bool
+	bad    bool
+	floats bool
+	depth  int
+}
+
+func (q *quick) fail() any {
+	q.bad = true
+	return nil
+}
+
+// next goes to the next line with content, from the end of a line.
+func (q *quick) next() {
+	for {
+		start := q.at
+		for q.at < len(q.text) && q.text[q.at] == ' ' {
+			q.at++
+		}
+		if q.at == len(q.text) {
+			q.end, q.indent = true, -1
+			return
+		}
+		switch q.text[q.at] {
+		case '\n':
+			q.at++
+		case '#':
+			q.at = lineEnd(q.text, q.at)
+			if q.at < len(q.text) {
+				q.at++
+			}
+		case '\t':
+			q.bad, q.end, q.indent = true, true, -1
+			return
+		default:
+			q.indent = q.at - start
+			if q.indent == 0 && q.marker() {
+				q.bad, q.end, q.indent = true, true, -1
+			}
+			return
+		}
+	}
+}
+
+// marker tells whether a document marker or a directive stands here.
+func (q *quick) marker() bool {
+	rest := q.text[q.at:]
+	return strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "...") || rest[0] == '%'
+}
+
+func lineEnd(text string, at int) int {
+	if nl := strings.IndexByte(text[at:], '\n'); nl >= 0 {
+		return at + nl
+	}
+	return len(text)
+}
+
+// endLine takes the rest of a line, which may be a comment, and goes on to the
+// next line.
+func (q *quick) endLine() {
+	from := q.at
+	for q.at < len(q.text) && q.text[q.at] == ' ' {
+		q.at++
+	}
+	if q.at < len(q.text) && q.text[q.at] == '#' && q.at > from {
+		q.at = lineEnd(q.text, q.at)
+	}
+	if q.at < len(q.text) {
+		if q.text[q.at] != '\n' {
+			q.bad = true
+			return
+		}
+		q.at++
+	}
+	q.next()
+}
+
+// atItem tells whether a list's item begins here.
+func (q *quick) atItem() bool {
+	return q.text[q.at] == '-' && (q.at+1 == len(q.text) || q.text[q.at+1] == ' ' || q.text[q.at+1] == '\n')
+}
+
+// block reads the map or list that begins here.
+func (q *quick) block(indent int, build bool) any {
+	if q.depth++; q.depth > maxQuickDepth {
+		return q.fail()
+	}
+	defer func() { q.depth-- }()
+	if q.atItem() {
+		return q.list(indent, build)
+	}
+	return q.mapping(indent, build, nil)
+}
+
+func (q *quick) mapping(indent int, build bool, wanted func(string) bool) any {
+	var m map[string]any
+	if build {
+		m = make(map[string]any, 4)
+	}
+	for !q.bad && q.indent == indent && !q.end {
+		key, ok := q.key()
+		if !ok {
+			return q.fail()
+		}
+		keep := build && (wanted == nil || wanted(key))
+		v := q.value(indent, keep, true)
+		if keep {
+			m[key] = v
+		}
+	}
+	if q.indent > indent {
+		return q.fail()
+	}
+	return m
+}
+
+func (q *quick) list(indent int, build bool) any {
+	list := []any{}
+	for !q.bad && q.indent == indent && !q.end && q.atItem() {
+		q.at++
+		start := q.at
+		for q.at < len(q.text) && q.text[q.at] == ' ' {
+			q.at++
+		}
+		inner := indent + 1 + q.at - start
+		var v any
+		switch {
+		case q.at < len(q.text) && q.text[q.at] != '\n' && (q.atItem() || q.keyAhead()):
+			q.indent = inner
+			v = q.block(inner, build)
+		default:
+			v = q.value(indent, build, false)
+		}
+		if build {
+			list = append(list, v)
+		}
+	}
+	if q.indent > indent {
+		return q.fail()
+	}
+	return list
+}
+
+// value reads what follows a key's colon or an item's dash; indent is that of
+// the collection. A list may stand right below its key.
+func (q *quick) value(indent int, build, ofKey bool) any {
+	for q.at < len(q.text) && q.text[q.at] == ' ' {
+		q.at++
+	}
+	if q.at == len(q.text) || q.text[q.at] == '\n' || q.text[q.at] == '#' && q.text[q.at-1] == ' ' {
+		q.endLine()
+		switch {
+		case q.bad || q.end:
+			return nil
+		case q.indent > indent, ofKey && q.indent == indent && q.atItem():
+			return q.block(q.indent, build)
+		}
+		return nil
+	}
+	var v any
+	switch c := q.text[q.at]; c {
+	case '|':
+		return q.literal(indent, build)
+	case '"', '\'':
+		s, ok := q.quoted()
+		if !ok {
+			return q.fail()
+		}
+		v = s
+	case '[', '{':
+		v = q.flow(build)
+	default:
+		s, ok := q.plain()
+		if !ok {
+			return q.fail()
+		}
+		if build {
+			v = q.resolve(s)
+		}
+	}
+	q.endLine()
+	if q.indent > indent { // the scalar goes on in the next line, or so it seems
+		return q.fail()
+	}
+	return v
+}
+
+// plain reads a scalar without quotes up to the end of the line or a comment.
+func (q *quick) plain() (string, bool) {
+	end := lineEnd(q.text, q.at)
+	line := q.text[q.at:end]
+	if !plainBegins(line) {
+		return "", false
+	}
+	for i := range len(line) {
+		switch line[i] {
+		case ':':
+			if i+1 == len(line) || line[i+1] == ' ' {
+				return "", false
+			}
+		case '\t':
+			return "", false
+		case '#':
+			if line[i-1] == ' ' {
+				q.at += i - 1
+				return strings.TrimRight(line[:i], " "), true
+			}
+		}
+	}
+	q.at = end
+	return strings.TrimRight(line, " "), true
+}
+
+func plainBegins(s string) bool {
+	c := s[0]
+	switch {
+	case isWordByte(c), c >= utf8.RuneSelf:
+		return true
+	case c == '-':
+		return len(s) > 1 && (isWordByte(s[1]) || s[1] == '-')
+	}
+	return strings.IndexByte("/.$(+~=<^;\\", c) >= 0
+}
+
+func isWordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}

@@ -11,6 +11,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // The functions of this file are the encoders and decoders that templates
@@ -39,6 +41,14 @@ func toYAMLPretty(v any) string {
 }
 
 func fromYAML(text string) map[string]any {
+	if v, ok := manifest.Quick(text, true); ok {
+		switch v := v.(type) {
+		case nil:
+			return map[string]any{}
+		case map[string]any:
+			return v
+		}
+	}
 	m := map[string]any{}
 	if err := sigsyaml.Unmarshal([]byte(text), &m); err != nil {
 		m["Error"] = err.Error()
@@ -47,6 +57,14 @@ func fromYAML(text string) map[string]any {
 }
 
 func fromYAMLArray(text string) []any {
+	if v, ok := manifest.Quick(text, true); ok {
+		switch v := v.(type) {
+		case nil:
+			return []any{}
+		case []any:
+			return v
+		}
+	}
 	a := []any{}
 	if err := sigsyaml.Unmarshal([]byte(text), &a); err != nil {
 		a = []any{err.Error()}

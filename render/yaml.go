@@ -211,6 +211,10 @@ func (w *yamlWriter) key(k string) bool {
 		w.str(k)
 		return true
 	}
+	if quotedText(k) {
+		w.quote(k)
+		return true
+	}
 	return w.oddText(k, true)
 }
 
@@ -229,7 +233,9 @@ func (w *yamlWriter) text(s string, n int) bool {
 	if len(s) > yamlWidth {
 		return false
 	}
-	if !w.oddText(s, false) {
+	if quotedText(s) {
+		w.quote(s)
+	} else if !w.oddText(s, false) {
 		return false
 	}
 	if w.column() > yamlWidth && strings.IndexByte(s, ' ') >= 0 {
@@ -357,10 +363,32 @@ func plainStart(s string) bool {
 	case c == '/' || c == '_' || c == '$' || c == '(':
 		return true
 	case c >= '0' && c <= '9':
-		// A letter that no number and no date has.
-		return strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY")
+		// A letter that no number and no date has, or a version with two dots.
+		return strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY") ||
+			strings.Count(s, ".") > 1 && strings.Trim(s, "0123456789.") == ""
+	case c == '-':
+		flag := strings.TrimPrefix(s[1:], "-")
+		return flag != "" && (flag[0] >= 'a' && flag[0] <= 'z' || flag[0] >= 'A' && flag[0] <= 'Z')
 	}
 	return false
+}
+
+// quotedText tells that s is certainly written in double quotes, and holds
+// nothing that needs an escape there.
+func quotedText(s string) bool {
+	return len(s) < 18 && (strings.Trim(s, "0123456789") == "" || meaningful(s) && properWord(s))
+}
+
+// properWord tells whether a word that may stand for true is written as such
+// words are: yes, Yes or YES, but not yEs.
+func properWord(s string) bool {
+	return s == strings.ToLower(s) || s == strings.ToUpper(s) || s[1:] == strings.ToLower(s[1:])
+}
+
+func (w *yamlWriter) quote(s string) {
+	w.str(`"`)
+	w.str(s)
+	w.str(`"`)
 }
 
 func meaningful(s string) bool {

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// keyAhead tells whether the line from here on is a map's key, perhaps with a
+// value behind it.
+func (q *quick) keyAhead() bool {
+	try := quick{text: q.text, at: q.at}
+	_, ok := try.key()
+	return ok
+}
+
+// key reads a key and its colon.
+func (q *quick) key() (string, bool) {
+	const most = 200 // a longer one is no simple key, some day
+	c := q.text[q.at]
+	if c == '"' || c == '\'' {
+		s, ok := q.quoted()
+		if !ok || len(s) > most || !q.colon(q.at) {
+			return "", false
+		}
+		q.at++
+		return s, true
+	}
+	if !isWordByte(c) && c != '/' && c != '.' && c != '$' {
+		return "", false
+	}
+	for i := q.at; i < len(q.text) && i-q.at < most; i++ {
+		switch c := q.text[i]; {
+		case c == ':':
+			if !q.colon(i) {
+				continue
+			}
+			s := strings.TrimRight(q.text[q.at:i], " ")
+			q.at = i + 1
+			return s, plainKey(s)
+		case isWordByte(c), strings.IndexByte("-./$()+@~ ", c) >= 0:
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func (q *quick) colon(at int) bool {
+	return at < len(q.text) && q.text[at] == ':' &&
+		(at+1 == len(q.text) || q.text[at+1] == ' ' || q.text[at+1] == '\n')
+}
+
+// plainKey tells that s means itself as a key, and is no number or bool.
+func plainKey(s string) bool {
+	if _, known := word(s); known {
+		return false
+	}
+	c := s[0]
+	return isLetter(c) || c == '_' || c == '/' || c == '$' || textNumber(s)
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// textNumber tells that s begins with a digit and is no number, nor a date,
+// since it holds a letter that neither of them has, or two dots.
+func textNumber(s string) bool {
+	return s[0] >= '0' && s[0] <= '9' && (strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY") ||
+		strings.Count(s, ".") > 1 && strings.Trim(s, "0123456789.") == "")
+}
+
+// quoted reads a scalar in quotes that ends in its line and uses no escapes
+// but the usual ones.
+func (q *quick) quoted() (string, bool) {
+	end := lineEnd(q.text, q.at)
+	line := q.text[q.at+1 : end]
+	if q.text[q.at] == '\'' {
+		return q.singleQuoted(line)
+	}
+	stop := strings.IndexAny(line, "\"\\\t")
+	if stop < 0 || line[stop] == '\t' {
+		return "", false
+	}
+	if line[stop] == '"' {
+		q.at += stop + 2
+		return line[:stop], true
+	}
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; c {
+		case '"':
+			q.at += i + 2
+			return b.String(), true
+		case '\t':
+			return "", false
+		case '\\':
+			i++
+			if i == len(line) {
+				return "", false
+			}
+			switch line[i] {
+			case '"', '\\':
+				b.WriteByte(line[i])
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			default:
+				return "", false
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+func (q *quick) singleQuoted(line string) (string, bool) {
+	if strings.IndexByte(line, '\t') >= 0 {
+		return "", false
+	}
+	for i := 0; i < len(line); i++ {
+		if line[i] != '\'' {
+			continue
+		}
+		if i+1 < len(line) && line[i+1] == '\'' {
+			i++
+			continue
+		}
+		q.at += i + 2
+		return strings.ReplaceAll(line[:i], "''", "'"), true
+	}
+	return "", false
+}
+
+// word is the meaning of a word that stands for something else than itself.
+func word(s string) (v any, known bool) {
+	if len(s) > 5 {
+		return nil, false
+	}
+	switch s {
+	case "", "~", "null", "Null", "NULL":
+		return nil, true
+	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE":
+		return true, true
+	case "n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE":
+		return false, true
+	}
+	return nil, false
+}
+
+// resolve gives the value that a scalar without quotes stands for.
+func (q *quick) resolve(s string) any {
+	if v, known := word(s); known {
+		return v
+	}
+	c := s[0]
+	if isLetter(c) || c == '/' || c == '_' || c == '$' || c == '(' || textNumber(s) {
+		return s
+	}
+	if n, ok := decimal(s); ok {
+		if q.floats {
+			return float64(n)
+		}
+		return n
+	}
+	var item []any // an item of a list, since s alone could be a document's marker
+	if err := yaml.Unmarshal([]byte("- "+s), &item); err != nil || len(item) != 1 {
+		return q.fail()
+	}
+	switch n := item[0].(type) {
+	case string, bool, nil:
+		return n
+	case int:
+		if q.floats {
+			return float64(n)
+		}
+		return int64(n)
+	case float64:
+		return n
+	}
+	return q.fail()
+}
+
+// decimal is a whole number without sign tricks, leading zeros or underscores.
+func decimal(s string) (int64, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || len(digits) > 18 || digits[0] == '0' && len(s) > 1 {
+		return 0, false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// literal reads a block scalar whose header is "|", "|-" or "|+".
+func (q *quick) literal(indent int, build bool) any {
+	q.at++
+	chomp := byte(0)
+	if q.at < len(q.text) && (q.text[q.at] == '-' || q.text[q.at] == '+') {
+		chomp = q.text[q.at]
+		q.at++
+	}
+	end := lineEnd(q.text, q.at)
+	if header := q.text[q.at:end]; strings.TrimSpace(header) != "" && !strings.HasPrefix(strings.TrimLeft(header, " "), "#") || strings.HasPrefix(header, "#") || strings.Contains(header, "\t") {
+		return q.fail()
+	}
+	q.at = min(end+1, len(q.text))
+	inner, ok := q.literalIndent(indent)
+	if !ok {
+		return q.fail()
+	}
+	var b strings.Builder
+	last := 0 // the length of the text up to its last line with content
+	for q.at < len(q.text) {
+		end := lineEnd(q.text, q.at)
+		line := q.text[q.at:end]
+		blank := strings.Trim(line, " ") == ""
+		if !blank && (len(line) < inner || strings.Trim(line[:inner], " ") != "") {
+			if strings.ContainsRune(line[:min(inner, len(line))], '\t') {
+				return q.fail()
+			}
+			break
+		}
+		if build {
+			if len(line) > inner {
+				b.WriteString(line[inner:])
+				last = b.Len()
+			}
+			if end < len(q.text) {
+				b.WriteByte('\n')
+			}
+		}
+		q.at = min(end+1, len(q.text))
+	}
+	q.next()
+	if q.indent > indent {
+		return q.fail()
+	}
+	if !build {
+		return nil
+	}
+	return chomped(b.String(), last, chomp)
+}
+
+func chomped(text string, last int, chomp byte) string {
+	switch {
+	case chomp == '-':
+		return text[:last]
+	case chomp == 0 && last < len(text):
+		if last == 0 {
+			return ""
+		}
+		return text[:last+1]
+	}
+	return text
+}
+
+// literalIndent is the indentation of a block: that of its first line with
+// content. It does not know what to do where blank lines before that are longer.
+func (q *quick) literalIndent(indent int) (int, bool) {
+	longest := 0
+	for at := q.at; at < len(q.text); {
+		end := lineEnd(q.text, at)
+		line := q.text[at:end]
+		spaces := len(line) - len(strings.TrimLeft(line, " "))
+		if spaces < len(line) {
+			if line[spaces] == '\t' || longest > spaces {
+				return 0, false
+			}
+			return max(spaces, indent+1), longest <= max(spaces, indent+1)
+		}
+		longest = max(longest, spaces)
+		at = end + 1
+	}
+	return max(indent+1, 1), longest <= max(indent+1, 1)
+}
+
+// flow reads a collection in brackets that ends in its line.
+func (q *quick) flow(build bool) any {
+	if q.depth++; q.depth > maxQuickDepth {
+		return q.fail()
+	}
+	defer func() { q.depth-- }()
+	open := q.text[q.at]
+	q.at++
+	list, m := []any{}, map[string]any{}
+	closing := byte(']')
+	if open == '{' {
+		closing = '}'
+	}
+	for first := true; ; first = false {
+		q.spaces()
+		if first && q.is(closing) {
+			break
+		}
+		if open == '{' {
+			key, ok := q.flowKey()
+			if !ok {
+				return q.fail()
+			}
+			m[key] = q.flowValue(build)
+		} else {
+			list = append(list, q.flowValue(build))
+		}
+		if q.bad {
+			return nil
+		}
+		q.spaces()
+		if q.is(closing) {
+			break
+		}
+		if !q.is(',') {
+			return q.fail()
+		}
+		q.at++
+	}
+	q.at++
+	if open == '{' {
+		return m
+	}
+	return list
+}
+
+func (q *quick) spaces() {
+	for q.at < len(q.text) && q.text[q.at] == ' ' {
+		q.at++
+	}
+}
+
+func (q *quick) is(c byte) bool { return q.at < len(q.text) && q.text[q.at] == c }
+
+func (q *quick) flowKey() (string, bool) {
+	if q.at == len(q.text) {
+		return "", false
+	}
+	var s string
+	if c := q.text[q.at]; c == '"' || c == '\'' {
+		var ok bool
+		if s, ok = q.quoted(); !ok {
+			return "", false
+		}
+	} else if s = q.flowWord(); s == "" || !plainKey(s) {
+		return "", false
+	}
+	if !q.is(':') || q.at+1 == len(q.text) || q.text[q.at+1] != ' ' {
+		return "", false
+	}
+	q.at++
+	return s, true
+}
+
+func (q *quick) flowValue(build bool) any {
+	q.spaces()
+	if q.at == len(q.text) {
+		return q.fail()
+	}
+	switch q.text[q.at] {
+	case '[', '{':
+		return q.flow(build)
+	case '"', '\'':
+		s, ok := q.quoted()
+		if !ok {
+			return q.fail()
+		}
+		return s
+	}
+	s := q.flowWord()
+	if s == "" || q.is(':') {
+		return q.fail()
+	}
+	return q.resolve(s)
+}
+
+// flowWord reads letters, digits and the few marks that mean nothing anywhere.
+func (q *quick) flowWord() string {
+	from := q.at
+	for q.at < len(q.text) {
+		c := q.text[q.at]
+		if !isWordByte(c) && strings.IndexByte("./-", c) < 0 || q.at == from && c == '-' && !q.digitAt(q.at+1) {
+			break
+		}
+		q.at++
+	}
+	return q.text[from:q.at]
+}
+
+func (q *quick) digitAt(at int) bool {
+	return at < len(q.text) && q.text[at] >= '0' && q.text[at] <= '9'
+}
