@@ -515,6 +515,38 @@ spec: {storageClassName: nowhere, accessModes: [ReadWriteOnce], resources: {requ
 	}
 }
 
+func TestAWaitThatTimesOutTellsWhatThePodsSay(t *testing.T) {
+	c, _ := client(t)
+	ns := namespace(t, c)
+	objects := parse(t, `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}, annotations: {moonhelm.test/exit-code: "7", moonhelm.test/logs: "no database at db:5432"}}
+    spec: {containers: [{name: main, image: b}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+`)
+	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	err := c.WaitReady(ctx, objects, ns, false)
+	var wait *WaitError
+	if !errors.As(err, &wait) || len(wait.Pending) != 1 || !strings.Contains(wait.Pending[0], "Deployment/web") {
+		t.Fatalf("WaitReady: %v", err)
+	}
+	if text := err.Error(); !strings.Contains(text, "no database at db:5432") || !strings.Contains(text, "container main") {
+		t.Errorf("the pods' words are missing: %s", text)
+	}
+}
+
 func TestHooksFinish(t *testing.T) {
 	c, _ := client(t)
 	ns := namespace(t, c)

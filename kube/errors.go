@@ -124,6 +124,8 @@ func (e *NoKindError) Error() string {
 type WaitError struct {
 	// Pending are the objects, each with what it is missing.
 	Pending []string
+	// Details are lines that explain it: what the pods say.
+	Details []string
 	Err     error // why waiting ended: context.DeadlineExceeded, ...
 }
 
@@ -132,7 +134,11 @@ func (e *WaitError) Error() string {
 	if errors.Is(e.Err, context.DeadlineExceeded) {
 		why = "timed out"
 	}
-	return fmt.Sprintf("%s waiting for %s", why, strings.Join(e.Pending, "; "))
+	s := fmt.Sprintf("%s waiting for %s", why, strings.Join(e.Pending, "; "))
+	for _, d := range e.Details {
+		s += "\n  " + d
+	}
+	return s
 }
 
 func (e *WaitError) Unwrap() error { return e.Err }

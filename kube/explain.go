@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,19 +28,46 @@ func (c *Client) explain(ctx context.Context, targets []*target, failed *FailedE
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
 	defer cancel()
 	for _, t := range targets {
-		if t.String() != failed.Object {
-			continue
+		if t.String() == failed.Object {
+			return c.explainOne(ctx, t)
 		}
-		var out []string
-		switch t.kind {
-		case "Pod":
-			out = c.explainPods(ctx, t.namespace, one(t.name))
-		case "Job":
-			out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {"batch.kubernetes.io/job-name=" + t.name}})
-		}
-		return append(out, c.warningsOf(ctx, t)...)
 	}
 	return nil
+}
+
+// explainPending explains the first few objects that a wait is still for.
+func (c *Client) explainPending(ctx context.Context, targets []*target, w *waiting) []string {
+	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return nil // the user ended it and wants to be gone
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	defer cancel()
+	var out []string
+	for explained, i := 0, 0; i < len(targets) && explained < few; i++ {
+		w.mu.Lock()
+		_, pending := w.pending[targets[i]]
+		w.mu.Unlock()
+		if pending {
+			explained++
+			out = append(out, c.explainOne(ctx, targets[i])...)
+		}
+	}
+	return out
+}
+
+func (c *Client) explainOne(ctx context.Context, t *target) []string {
+	var out []string
+	switch t.kind {
+	case "Pod":
+		out = c.explainPods(ctx, t.namespace, one(t.name))
+	case "Job":
+		out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {"batch.kubernetes.io/job-name=" + t.name}})
+	default:
+		if selector := podSelector(t.kind, t.object); selector != "" {
+			out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {selector}})
+		}
+	}
+	return append(out, c.warningsOf(ctx, t)...)
 }
 
 type podList struct {
@@ -80,8 +108,9 @@ func (c *Client) explainPods(ctx context.Context, namespace string, query url.Va
 			case end != nil && end.ExitCode != 0:
 				out = append(out, strings.TrimSpace(fmt.Sprintf("container %s of pod %s ended with exit code %d %s %s", s.Name, pod.Metadata.Name, end.ExitCode, end.Reason, end.Message)))
 				out = append(out, c.logEnd(ctx, namespace, pod.Metadata.Name, s.Name)...)
-			case wait != nil && wait.Message != "":
-				out = append(out, fmt.Sprintf("container %s of pod %s waits: %s: %s", s.Name, pod.Metadata.Name, wait.Reason, wait.Message))
+			case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
+				out = append(out, strings.TrimSpace(fmt.Sprintf("container %s of pod %s waits: %s %s", s.Name, pod.Metadata.Name, wait.Reason, wait.Message)))
+				out = append(out, c.logEnd(ctx, namespace, pod.Metadata.Name, s.Name)...)
 			}
 		}
 		if len(out) > 0 {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"golang.org/x/sync/errgroup"
@@ -47,10 +49,42 @@ func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, name
 	if err != nil {
 		return err
 	}
-	w := &waiting{pending: map[*target]string{}, report: c.progress, ready: func(t *target, o map[string]any) (bool, string, error) {
+	w := &waiting{pending: map[*target]string{}, report: c.progress, existence: true, ready: func(t *target, o map[string]any) (bool, string, error) {
 		return readiness(t, o, jobs)
 	}}
 	return c.wait(ctx, targets, w)
+}
+
+// passive tells whether an object of the target's kind is ready as soon as it
+// exists. To know that of a ConfigMap, nobody needs its contents.
+func passive(t *target) bool {
+	switch t.kind {
+	case "ConfigMap", "Secret", "ServiceAccount", "LimitRange":
+		return t.res.apiVersion == "v1"
+	case "NetworkPolicy":
+		return t.res.apiVersion == "networking.k8s.io/v1"
+	case "PriorityClass", "StorageClass", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+		group, _, _ := strings.Cut(t.res.apiVersion, "/")
+		return strings.HasSuffix(group, ".k8s.io")
+	}
+	return false
+}
+
+// appear returns when all targets exist.
+func (c *Client) appear(ctx context.Context, targets []*target, w *waiting) error {
+	for delay := 50 * time.Millisecond; len(targets) > 0; delay = min(2*delay, time.Second) {
+		live, err := c.live(ctx, targets)
+		if err != nil {
+			return err
+		}
+		targets = keep(targets, func(t *target) bool { return live[t] == nil || !w.settle(t) })
+		if len(targets) > 0 {
+			if err := pause(ctx, delay); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // readiness is kstatus's word on one object, except for jobs and pods that
@@ -76,6 +110,8 @@ func readiness(t *target, o map[string]any, jobs bool) (bool, string, error) {
 type waiting struct {
 	ready  func(*target, map[string]any) (ok bool, missing string, err error)
 	report progress.Func
+	// existence is enough for passive kinds.
+	existence bool
 
 	mu      sync.Mutex
 	pending map[*target]string
@@ -87,12 +123,16 @@ func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error 
 		w.pending[t] = "does not exist yet"
 	}
 	group, gctx := errgroup.WithContext(ctx)
-	for place, members := range byPlace(targets) {
+	still := keep(targets, func(t *target) bool { return !w.existence || !passive(t) })
+	for place, members := range byPlace(still) {
 		group.Go(func() error { return c.observe(gctx, place, members, w.watcher(members)) })
+	}
+	if w.existence {
+		group.Go(func() error { return c.appear(gctx, keep(targets, passive), w) })
 	}
 	err := group.Wait()
 	if ctx.Err() != nil {
-		return w.ended(context.Cause(ctx))
+		return w.ended(context.Cause(ctx), c.explainPending(ctx, targets, w))
 	}
 	var failed *FailedError
 	if errors.As(err, &failed) && len(failed.Details) == 0 {
@@ -117,27 +157,36 @@ func (w *waiting) watcher(members []*target) func(string, map[string]any) (bool,
 		if err != nil {
 			return true, err
 		}
+		if ok {
+			w.settle(t)
+			delete(left, name)
+			return len(left) == 0, nil
+		}
 		w.mu.Lock()
 		told := w.pending[t] == missing
-		if w.pending[t] = missing; ok {
-			delete(w.pending, t)
-		}
+		w.pending[t] = missing
 		w.mu.Unlock()
-		switch {
-		case ok:
-			delete(left, name)
-			w.report.Send(progress.Event{Kind: progress.Ready, Object: t.short()})
-		case !told:
+		if !told {
 			w.report.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: missing})
 		}
-		return len(left) == 0, nil
+		return false, nil
 	}
 }
 
-func (w *waiting) ended(why error) error {
+// settle notes that t is ready.
+func (w *waiting) settle(t *target) bool {
+	w.mu.Lock()
+	delete(w.pending, t)
+	w.mu.Unlock()
+	w.report.Send(progress.Event{Kind: progress.Ready, Object: t.short()})
+	return true
+}
+
+// ended is the error of a wait that ran out of time.
+func (w *waiting) ended(why error, details []string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := &WaitError{Err: why}
+	e := &WaitError{Err: why, Details: details}
 	for t, missing := range w.pending {
 		if missing == "" {
 			missing = "not ready"

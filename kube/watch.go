@@ -152,12 +152,6 @@ func (c *Client) observe(ctx context.Context, place placeKey, members []*target,
 	if len(members) == 1 {
 		query = one(members[0].name)
 	}
-	// Who waits must hear of an object that is not there yet, too.
-	for _, t := range members {
-		if done, err := fn(t.name, nil); done || err != nil {
-			return err
-		}
-	}
 	err := c.follow(ctx, place, query, func(name string, object map[string]any) (bool, error) {
 		if !wanted[name] {
 			return false, nil
