@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schema holds the final values of a chart and of all charts below it
+// against their JSON Schemas (drafts 4 to 2020-12; 2020-12 where a schema does
+// not say).
+//
+// In come a resolved chart tree and its values; out comes nil, or every
+// violation with its place. References resolve inside the chart that makes them
+// and nowhere else: the package opens no file and makes no request.
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Violation is one place at which values break a schema.
+type Violation struct {
+	// Chart is the name of the chart whose schema it is.
+	Chart string
+	// Path is the place in that chart's values, as --set would write it:
+	// "image.tag", "ports[0]"; "" is all of them.
+	Path string
+	// Problem completes the sentence: "got number, want string".
+	Problem string
+}
+
+func (v Violation) String() string {
+	if v.Path == "" {
+		return v.Problem
+	}
+	return v.Path + ": " + v.Problem
+}
+
+// Error lists every violation, by chart in the order of the tree (parents
+// first), then by path.
+type Error struct {
+	Violations []Violation
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("values don't meet the specifications of the schema(s) in the following chart(s):")
+	last := ""
+	for i, v := range e.Violations {
+		if i == 0 || v.Chart != last {
+			fmt.Fprintf(&b, "\n%s:", v.Chart)
+			last = v.Chart
+		}
+		fmt.Fprintf(&b, "\n- %s", v)
+	}
+	return b.String()
+}
+
+// SchemaError tells that a schema itself cannot be used: it is malformed, goes
+// on without end, or refers to something outside of its chart.
+type SchemaError struct {
+	Chart string
+	Err   error
+}
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("schema of chart %s (%s): %s", e.Chart, chart.FileSchema, e.Err)
+}
+
+func (e *SchemaError) Unwrap() error { return e.Err }
+
+// Validate holds vals, the values of c, against c's schema, and the values of
+// each chart below c, which stand under its name, against its own. The error is
+// an [*Error] with all violations, or a [*SchemaError]. Charts without a schema
+// cost nothing.
+func Validate(c *chart.Chart, vals map[string]any) error {
+	v := validator{compiled: map[string]*jsonschema.Schema{}}
+	if err := v.tree(c, vals); err != nil {
+		return err
+	}
+	if len(v.found) > 0 {
+		return &Error{Violations: v.found}
+	}
+	return nil
+}
+
+type validator struct {
+	// compiled schemas by their text: copies of one chart are compiled once.
+	compiled map[string]*jsonschema.Schema
+	found    []Violation
+}
+
+func (v *validator) tree(c *chart.Chart, vals map[string]any) error {
+	if len(bytes.TrimSpace(c.Schema)) > 0 {
+		if err := v.one(c, vals); err != nil {
+			return &SchemaError{Chart: c.Name(), Err: err}
+		}
+	}
+	for _, d := range c.Dependencies() {
+		scope, _ := vals[d.Name()].(map[string]any)
+		if scope == nil {
+			scope = map[string]any{}
+		}
+		if err := v.tree(d, scope); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *validator) one(c *chart.Chart, vals map[string]any) error {
+	key := string(c.Schema)
+	sch := v.compiled[key]
+	if sch == nil {
+		var err error
+		if sch, err = compile(c); err != nil {
+			return err
+		}
+		if !refersToFiles(c.Schema) { // the same text may mean another chart's files
+			v.compiled[key] = sch
+		}
+	}
+	if vals == nil {
+		vals = map[string]any{}
+	}
+	err := bounded(func() error { return sch.Validate(vals) })
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	found := violations(c.Name(), invalid)
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Path < found[j].Path })
+	v.found = append(v.found, found...)
+	return nil
+}
