@@ -232,15 +232,23 @@ func (q *quick) value(indent int, build, ofKey bool) any {
 		switch {
 		case q.bad || q.end:
 			return nil
+		case q.indent > indent && !q.atItem() && !q.keyAhead():
+			return q.scalar(indent, build)
 		case q.indent > indent, ofKey && q.indent == indent && q.atItem():
 			return q.block(q.indent, build)
 		}
 		return nil
 	}
+	return q.scalar(indent, build)
+}
+
+// scalar reads a scalar or a collection in brackets that begins here; indent is
+// that of the collection around it.
+func (q *quick) scalar(indent int, build bool) any {
 	var v any
 	switch c := q.text[q.at]; c {
-	case '|':
-		return q.literal(indent, build)
+	case '|', '>':
+		return q.blockScalar(indent, c == '>', build)
 	case '"', '\'':
 		s, ok := q.quoted()
 		if !ok {
@@ -250,13 +258,7 @@ func (q *quick) value(indent int, build, ofKey bool) any {
 	case '[', '{':
 		v = q.flow(build)
 	default:
-		s, ok := q.plain()
-		if !ok {
-			return q.fail()
-		}
-		if build {
-			v = q.resolve(s)
-		}
+		return q.plainLines(indent, build)
 	}
 	q.endLine()
 	if q.indent > indent { // the scalar goes on in the next line, or so it seems
@@ -265,13 +267,60 @@ func (q *quick) value(indent int, build, ofKey bool) any {
 	return v
 }
 
+// plainLines reads a scalar without quotes, which may go on in further lines.
+func (q *quick) plainLines(indent int, build bool) any {
+	s, ok := q.plain()
+	if !ok {
+		return q.fail()
+	}
+	commented := q.at < len(q.text) && q.text[q.at] != '\n'
+	from := q.at
+	q.endLine()
+	if q.indent <= indent {
+		if build && !q.bad {
+			return q.resolve(s)
+		}
+		return nil
+	}
+	lines := []string{s}
+	for !q.bad && q.indent > indent {
+		blank := strings.Count(q.text[from:q.at], "\n") - 1
+		if commented || strings.IndexByte(q.text[from:q.at], '#') >= 0 || strings.IndexByte("-?:&*!|>%@`", q.text[q.at]) >= 0 {
+			return q.fail()
+		}
+		line, ok := q.plainRest()
+		if !ok {
+			return q.fail()
+		}
+		commented = q.at < len(q.text) && q.text[q.at] != '\n'
+		from = q.at
+		if build {
+			if blank == 0 {
+				lines = append(lines, " ", line)
+			} else {
+				lines = append(lines, strings.Repeat("\n", blank), line)
+			}
+		}
+		q.endLine()
+	}
+	if !build || q.bad {
+		return nil
+	}
+	return q.resolve(strings.Join(lines, ""))
+}
+
 // plain reads a scalar without quotes up to the end of the line or a comment.
 func (q *quick) plain() (string, bool) {
-	end := lineEnd(q.text, q.at)
-	line := q.text[q.at:end]
-	if !plainBegins(line) {
+	if !plainBegins(q.text[q.at:lineEnd(q.text, q.at)]) {
 		return "", false
 	}
+	return q.plainRest()
+}
+
+// plainRest reads on to the end of the line or a comment.
+func (q *quick) plainRest() (string, bool) {
+	end := lineEnd(q.text, q.at)
+	line := q.text[q.at:end]
 	for i := range len(line) {
 		switch line[i] {
 		case ':':
@@ -281,7 +330,7 @@ func (q *quick) plain() (string, bool) {
 		case '\t':
 			return "", false
 		case '#':
-			if line[i-1] == ' ' {
+			if i > 0 && line[i-1] == ' ' {
 				q.at += i - 1
 				return strings.TrimRight(line[:i], " "), true
 			}

@@ -36,6 +36,8 @@ func seeds() []string {
 		"1: a\ntrue: b\ny: c\n1.5: d\n\"1\": e\n'x y': f\nx y: g\na/b.c-d: h\n/x: 1\n.x: 2\n$x: 3\na:b: 4\n\"a\" : 5\na : 6\n",
 		"a: 1\na: 2\n", "a: {x: 1, x: 2}\n", "a: @b\n", "a: `b\n", "a: %b\n", "a: ,b\n", "a: ?b\n", "a: -b\nc: --d\ne: -\nf: - g\n", "a: =\n", "a: <b>\n", "a: (b)\n", "a: *b\n", "a: a'b\nb: a\"b\n", "a: a]b}\n",
 		"metadata:\n  name: x\n  annotations:\n    a: \"1\"\n    b: 2\nkind: ConfigMap\napiVersion: v1\ndata:\n  k: |\n    {\n      \"x\": 1\n    }\n", "a: [ 1 , 2 ]\nb: { x: 1 , y: z }\nc: [-1, - 1]\n", "a: [a b]\n", "a: ''\nb: \"\"\n'': 1\n", "a:\n\n  # c\n\n  b: 1\n # d\nc: 2\n", "a:\n# c\n- 1\n", "a: |\n  x\n # c\nb: 1\n", "a: |\n x\n#c\n  y\n", "a: | # c\n  x\n", "a: |#c\n  x\n", "a: |  \n  x\n", "a: x   \nb: 'y'   \n",
+		"a:\n  {}\nb:\n  [1]\nc:\n  text\nd:\n  'x'\ne: 1\n", "a:\n  text\n  more\nb: 1\n", "a:\n - {}\n -\n   {}\n", "- a\n  b\n- c\n", "a: x\n  y\n\n\n  z\nb: 1\n", "a: x # c\n  y\n", "a: x\n  # c\n  y\n", "a: x\n  y: z\n", "a: x\n  - y\n", "a: x\n  y # c\nb: 1\n", "a: x\n  1\n  'q' [] {}\n", "a: x\n\n # c\nb: 1\n",
+		"a: >\n  x\n  y\n\n  z\n    more\n  w\n\n\n", "a: >-\n  x\n\n    y\n\n  z\nb: >+\n  q\n\n", "a: >\n\n\n  x\n", "a: >\n  x", "a: |\n  x\n     \n  y\n", "a: >\n  x\n     \n  y\n", "a: >\n    x\n  y\n", "a: |\n\n\n  x\n", "a: >2\n   x\n", "a: |-\n  x\n   \n", "a: |+\n   \n  \nb: 1\n",
 		"a:\n- b\n c: 1\n", "- a\n b\n", "- a: 1\n b: 2\n", "- a: 1\n   b: 2\n", "a:\n  - b: 1\n    c:\n    - d\n    e: 2\n", "a: |\n  x\n b\n", "a: |\n  x\n   \n  y\n  \n", "a: |-\n  x   \n   \n", "a: |\n  x\n    ", strings.Repeat("a:\n ", 100), "- - - a\n    - b\n  - c\n", "- a: b: c\n", "- 'a': 1\n- \"b\": 2\n- \"c\"\n", "a: 'b': c\n",
 	}
 }

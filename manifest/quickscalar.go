@@ -200,8 +200,10 @@ func decimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// literal reads a block scalar whose header is "|", "|-" or "|+".
-func (q *quick) literal(indent int, build bool) any {
+// blockScalar reads a block whose header is "|" or ">", perhaps with "-" or
+// "+". In a folded block, a line feed between two lines that begin with text
+// is a space.
+func (q *quick) blockScalar(indent int, folded, build bool) any {
 	q.at++
 	chomp := byte(0)
 	if q.at < len(q.text) && (q.text[q.at] == '-' || q.text[q.at] == '+') {
@@ -209,7 +211,7 @@ func (q *quick) literal(indent int, build bool) any {
 		q.at++
 	}
 	end := lineEnd(q.text, q.at)
-	if header := q.text[q.at:end]; strings.TrimSpace(header) != "" && !strings.HasPrefix(strings.TrimLeft(header, " "), "#") || strings.HasPrefix(header, "#") || strings.Contains(header, "\t") {
+	if !plainHeader(q.text[q.at:end]) {
 		return q.fail()
 	}
 	q.at = min(end+1, len(q.text))
@@ -217,25 +219,22 @@ func (q *quick) literal(indent int, build bool) any {
 	if !ok {
 		return q.fail()
 	}
-	var b strings.Builder
-	last := 0 // the length of the text up to its last line with content
+	b := blockText{folded: folded}
 	for q.at < len(q.text) {
 		end := lineEnd(q.text, q.at)
 		line := q.text[q.at:end]
-		blank := strings.Trim(line, " ") == ""
+		blank := len(line) <= inner && strings.Trim(line, " ") == ""
 		if !blank && (len(line) < inner || strings.Trim(line[:inner], " ") != "") {
-			if strings.ContainsRune(line[:min(inner, len(line))], '\t') {
+			if strings.Contains(line[:min(inner, len(line))], "\t") {
 				return q.fail()
 			}
 			break
 		}
 		if build {
-			if len(line) > inner {
-				b.WriteString(line[inner:])
-				last = b.Len()
-			}
-			if end < len(q.text) {
-				b.WriteByte('\n')
+			if blank {
+				b.blank(end < len(q.text))
+			} else {
+				b.line(line[inner:], end < len(q.text))
 			}
 		}
 		q.at = min(end+1, len(q.text))
@@ -247,20 +246,61 @@ func (q *quick) literal(indent int, build bool) any {
 	if !build {
 		return nil
 	}
-	return chomped(b.String(), last, chomp)
+	return b.finish(chomp)
 }
 
-func chomped(text string, last int, chomp byte) string {
-	switch {
-	case chomp == '-':
-		return text[:last]
-	case chomp == 0 && last < len(text):
-		if last == 0 {
-			return ""
-		}
-		return text[:last+1]
+func plainHeader(s string) bool {
+	t := strings.TrimLeft(s, " ")
+	return !strings.Contains(s, "\t") && (t == "" || t[0] == '#' && len(t) < len(s))
+}
+
+// blockText puts a block's lines together.
+type blockText struct {
+	strings.Builder
+	folded bool
+	// feed is the line feed behind the last line, breaks are those of the blank
+	// lines after it.
+	feed     bool
+	breaks   int
+	indented bool
+}
+
+func (b *blockText) blank(feed bool) {
+	if feed {
+		b.breaks++
 	}
-	return text
+}
+
+func (b *blockText) line(s string, feed bool) {
+	indented := s[0] == ' ' || s[0] == '\t'
+	switch {
+	case !b.feed:
+	case b.folded && !b.indented && !indented:
+		if b.breaks == 0 {
+			b.WriteByte(' ')
+		}
+	default:
+		b.WriteByte('\n')
+	}
+	b.writeBreaks()
+	b.WriteString(s)
+	b.feed, b.indented = feed, indented
+}
+
+func (b *blockText) writeBreaks() {
+	for ; b.breaks > 0; b.breaks-- {
+		b.WriteByte('\n')
+	}
+}
+
+func (b *blockText) finish(chomp byte) string {
+	if chomp != '-' && b.feed {
+		b.WriteByte('\n')
+	}
+	if chomp == '+' {
+		b.writeBreaks()
+	}
+	return b.String()
 }
 
 // literalIndent is the indentation of a block: that of its first line with
