@@ -28,7 +28,7 @@ type Limits struct {
 	Total int64
 	// File is how many bytes one file may have. 5 MiB.
 	File int64
-	// Entries is how many files and folders may be visited. 250,000.
+	// Entries is how many files and folders may be visited. 100,000.
 	Entries int64
 	// Depth is how deep subcharts may stand inside subcharts. 64.
 	Depth int
@@ -42,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 		l.File = 5 << 20
 	}
 	if l.Entries <= 0 {
-		l.Entries = 250_000
+		l.Entries = 100_000
 	}
 	if l.Depth <= 0 {
 		l.Depth = 64
