@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lint is the command that checks charts.
+package lint
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/lint"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/render"
+)
+
+// Options are the flags of `helm lint`.
+type Options struct {
+	env.ValueFlags
+
+	Paths         []string
+	Strict        bool
+	WithSubcharts bool
+	Quiet         bool
+	KubeVersion   string
+	SkipSchema    bool
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "lint PATH...",
+		Short: "check charts for mistakes",
+		Long: `Checks charts, folders or archives: their metadata, values, templates,
+dependencies and CRDs, and the objects that they render. Nothing is installed.
+
+An [ERROR] keeps a chart from being installed; a [WARNING] breaks with
+convention, and fails under --strict; an [INFO] could be better.
+
+  helm lint ./mychart
+  helm lint ./mychart --strict --with-subcharts -f production.yaml
+  helm lint ./mychart --kube-version 1.30`,
+		Args: env.Args(1, -1, "a chart: the path of a folder or an archive"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Paths = args
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.ValueFlags.Bind(fs)
+	fs.BoolVar(&o.Strict, "strict", false, "fail on warnings too")
+	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each by itself")
+	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
+	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for, and to look for deprecated APIs in")
+	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	if o.KubeVersion != "" {
+		if _, err := render.ParseKubeVersion(o.KubeVersion); err != nil {
+			return fmt.Errorf("--kube-version: %w", err)
+		}
+	}
+	vals, err := o.ValueFlags.Build(ctx, e)
+	if err != nil {
+		return err
+	}
+	paths, err := o.paths(e)
+	if err != nil {
+		return err
+	}
+	p := printer{out: e.Out, style: e.Style(e.Out), quiet: o.Quiet}
+	verb := op.Lint{Events: e.Bus(nil, 0)}
+	fails := lint.Error
+	if o.Strict {
+		fails = lint.Warning
+	}
+	failed := 0
+	for _, path := range paths {
+		req, err := e.LintRequest(path)
+		if err != nil {
+			failed++
+			p.unreadable(path, err)
+			continue
+		}
+		req.Values, req.Namespace = vals, e.Namespace()
+		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema
+		findings, err := verb.Run(ctx, req)
+		if err != nil {
+			return err
+		}
+		if lint.Worst(findings) >= fails {
+			failed++
+		}
+		p.chart(path, findings)
+	}
+	summary := fmt.Sprintf("%d chart(s) linted, %d chart(s) failed", len(paths), failed)
+	if failed > 0 {
+		return &failedError{summary}
+	}
+	if !o.Quiet || p.shown {
+		fmt.Fprintln(e.Out, summary)
+	}
+	return p.err
+}
+
+// paths are the charts to check: those that were named, then those inside.
+func (o Options) paths(e *env.Env) ([]string, error) {
+	if !o.WithSubcharts {
+		return o.Paths, nil
+	}
+	paths := o.Paths[:len(o.Paths):len(o.Paths)]
+	for _, p := range o.Paths {
+		subs, err := e.Subcharts(p)
+		if err != nil {
+			return nil, fmt.Errorf("look for the charts below %s: %w", p, err)
+		}
+		paths = append(paths, subs...)
+	}
+	return paths, nil
+}
+
+// printer writes findings as Helm's users know them.
+type printer struct {
+	out   io.Writer
+	style term.Style
+	quiet bool
+	shown bool  // something has been printed
+	err   error // the first that writing gave
+}
+
+func (p *printer) chart(path string, findings []lint.Finding) {
+	if p.quiet {
+		kept := findings[:0:0]
+		for _, f := range findings {
+			if f.Severity >= lint.Warning {
+				kept = append(kept, f)
+			}
+		}
+		if findings = kept; len(findings) == 0 {
+			return
+		}
+	}
+	p.line("==> Linting " + term.SafeLine(path))
+	for _, f := range findings {
+		p.line(p.severity(f.Severity) + " " + term.Safe(f.Text()))
+	}
+	p.line("")
+}
+
+func (p *printer) unreadable(path string, err error) {
+	p.line("==> Linting " + term.SafeLine(path))
+	p.line(p.style.Red("Error") + " unable to check the chart: " + term.Safe(err.Error()))
+	p.line("")
+}
+
+func (p *printer) severity(s lint.Severity) string {
+	text := "[" + s.String() + "]"
+	switch s {
+	case lint.Error:
+		return p.style.Red(text)
+	case lint.Warning:
+		return p.style.Yellow(text)
+	}
+	return p.style.Cyan(text)
+}
+
+func (p *printer) line(text string) {
+	p.shown = true
+	if _, err := fmt.Fprintln(p.out, text); err != nil && p.err == nil {
+		p.err = err
+	}
+}
+
+// failedError tells how many charts did not pass.
+type failedError struct{ summary string }
+
+func (e *failedError) Error() string { return e.summary }
