@@ -77,9 +77,9 @@ func (co *coalescer) value(over, def any, path string, keep bool) any {
 	case otable && dtable:
 		return co.tables(ot, dt, path, keep)
 	case dtable:
-		co.warn("cannot overwrite table with non table for %s (%v)", path, def)
+		co.warn("cannot overwrite table with non table for %s: %s takes the place of the chart's table", path, kind(over))
 	case otable && def != nil:
-		co.warn("skipped value for %s: Not a table.", path)
+		co.warn("destination for %s is a table: it takes the place of the chart's default, which is %s", path, kind(def))
 	}
 	return over
 }
@@ -152,28 +152,48 @@ func holdsNull(table map[string]any) bool {
 }
 
 // withGlobal returns the values own of a subchart with its parent's globals
-// laid over its own.
+// laid over its own. A global that is no table is left to itself.
 func (co *coalescer) withGlobal(own, parent map[string]any, path string) map[string]any {
 	global, ok := parent[Global].(map[string]any)
-	if !ok {
-		if parent[Global] != nil {
-			co.warn("skipping globals because destination %s is not a table.", path)
-		}
-		global = nil
+	if _, there := parent[Global]; there && !ok {
+		co.warn("the global of the chart above %s is %s, must be a table", path, kind(parent[Global]))
+		return own
 	}
-	mine, _ := own[Global].(map[string]any)
-	out := maps.Clone(own)
-	if out == nil {
-		out = map[string]any{}
+	mine, ok := own[Global].(map[string]any)
+	if _, there := own[Global]; there && !ok {
+		co.warn("%s.global is %s, must be a table", path, kind(own[Global]))
+		return own
 	}
+	out := make(map[string]any, len(own)+1)
+	maps.Copy(out, own)
 	switch {
-	case len(mine) == 0:
-		if global == nil {
-			global = map[string]any{}
-		}
+	case len(mine) == 0 && global != nil:
 		out[Global] = global
+	case len(mine) == 0:
+		out[Global] = map[string]any{}
 	case len(global) > 0:
-		out[Global] = co.tables(global, mine, path+"."+Global, true)
+		out[Global] = co.globals(global, mine, path+"."+Global)
+	}
+	return out
+}
+
+// globals lays a parent's globals over those that are meant for one of its
+// subcharts. Where a table and something else meet at the top, the subchart's
+// stays.
+func (co *coalescer) globals(global, mine map[string]any, path string) map[string]any {
+	out := maps.Clone(mine)
+	for k, v := range global {
+		own, there := mine[k]
+		gt, gtable := v.(map[string]any)
+		ot, otable := own.(map[string]any)
+		switch {
+		case gtable && otable:
+			out[k] = co.tables(gt, ot, join(path, k), true)
+		case there && gtable != otable:
+			co.warn("%s is %s, but %s in the chart above; it stays so", join(path, k), kind(own), kind(v))
+		default:
+			out[k] = v
+		}
 	}
 	return out
 }

@@ -50,15 +50,14 @@ func (im *importer) run(n *node, path string) error {
 				im.warnings = append(im.warnings, fmt.Sprintf("nothing imported from %s into %s: %s", k.chart.Name(), path, err))
 				continue
 			}
-			imported = Merge(nest(to, withoutNulls(table).(map[string]any)), imported)
+			imported = Merge(nest(to, table), imported)
 		}
 	}
-	switch {
-	case len(imported) == 0:
-	case im.parentWins:
+	if len(imported) > 0 {
 		vals = co.tables(vals, imported, path, true)
-	default:
-		vals = co.tables(imported, vals, path, true)
+		if !im.parentWins {
+			vals = co.tables(withoutNulls(imported).(map[string]any), vals, path, true)
+		}
 	}
 	n.chart.Values = vals
 	return nil
