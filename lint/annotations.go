@@ -57,6 +57,29 @@ func child(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
+// duplicates are the keys that a map has already.
+func duplicates(n *yaml.Node, depth int) []annotation {
+	if n == nil || depth > 1000 {
+		return nil
+	}
+	var out []annotation
+	if n.Kind == yaml.MappingNode {
+		seen := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if k := n.Content[i]; k.Kind == yaml.ScalarNode {
+				if seen[k.Value] {
+					out = append(out, annotation{key: k.Value, line: k.Line})
+				}
+				seen[k.Value] = true
+			}
+		}
+	}
+	for _, c := range n.Content {
+		out = append(out, duplicates(c, depth+1)...)
+	}
+	return out
+}
+
 func resolve(n *yaml.Node) *yaml.Node {
 	if n != nil && n.Kind == yaml.AliasNode {
 		return n.Alias

@@ -48,6 +48,9 @@ func (l *linter) crd(f *chart.File) {
 		if h.Kind != "CustomResourceDefinition" {
 			l.add(Error, f.Name, d.lineOf("kind"), "object kind is not 'CustomResourceDefinition'")
 		}
+		if a := oldAPIOf(h, l.in.Kube); a != nil {
+			l.add(a.severity(), f.Name, d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
+		}
 		if strings.Contains(d.text, "{{") {
 			l.directives(f, d)
 		}

@@ -91,18 +91,27 @@ var oldAPIs = [...]oldAPI{
 // deprecated warns of an API that the Kubernetes version at hand deprecates, or
 // no longer has.
 func (o *objects) deprecated(d *document, h *head) {
+	if a := oldAPIOf(h, o.kube); a != nil {
+		o.add(a.severity(), d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
+	}
+}
+
+// oldAPIOf is the entry for an object's API, nil where the API is in order.
+func oldAPIOf(h *head, kube KubeVersion) *oldAPI {
 	for i := range oldAPIs {
 		a := &oldAPIs[i]
-		if a.apiVersion != h.APIVersion || o.kube.Major == 1 && o.kube.Minor < a.deprecated || !a.holds(h.Kind) {
-			continue
+		if a.apiVersion == h.APIVersion && (kube.Major != 1 || kube.Minor >= a.deprecated) && a.holds(h.Kind) {
+			return a
 		}
-		severity := Warning
-		if !a.warned {
-			severity = Info
-		}
-		o.add(severity, d.lineOf("apiVersion"), "%s", a.sentence(h.Kind))
-		return
 	}
+	return nil
+}
+
+func (a *oldAPI) severity() Severity {
+	if a.warned {
+		return Warning
+	}
+	return Info
 }
 
 func (a *oldAPI) holds(kind string) bool {

@@ -141,7 +141,7 @@ func wrongKind(text string) (field, want string, ok bool) {
 		return "", "", false
 	}
 	got, rest, _ := strings.Cut(rest, " into Go ")
-	names := map[string]string{"array": "a list", "object": "a map"}
+	names := map[string]string{"array": "a list", "object": "a map", "string": "text", "number": "a number", "bool": "true or false"}
 	if n := names[got]; n != "" {
 		got = n
 	}

@@ -40,8 +40,10 @@ func (l *linter) metadata() *chart.Metadata {
 	}
 	l.unknownFields(f)
 	var raw map[string]any
-	_ = yaml.Unmarshal(f.Data, &raw) // it was read a moment ago
-	issues := rawIssues(raw)
+	var issues []issue
+	if yaml.Unmarshal(f.Data, &raw) == nil { // not where it has what JSON lacks, such as .inf
+		issues = rawIssues(raw)
+	}
 	for _, bad := range invalids(m.Validate()) {
 		issues = append(issues, issue{Error, bad.Field, sentence(bad)})
 	}
@@ -210,9 +212,6 @@ func (l *linter) requirements(m *chart.Metadata) {
 		case err != nil:
 			l.invalid(err, "unable to parse YAML: ")
 		case m != nil:
-			if m.APIVersion == chart.APIVersionV2 {
-				l.add(Info, f.Name, 0, "dependencies are handled in %s since apiVersion v2; move them there", chart.FileMetadata)
-			}
 			l.locate(f, requirementIssues(r))
 		}
 	}

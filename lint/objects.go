@@ -63,6 +63,7 @@ func (o *objects) check() {
 		if h == nil {
 			continue
 		}
+		o.twice(d)
 		o.name(d, h)
 		o.deprecated(d, h)
 		o.selector(d, h, selector)
@@ -74,10 +75,23 @@ func (o *objects) check() {
 // syntax shows the line of the output too: it is what the parser saw.
 func (o *objects) syntax(line int, problem string) {
 	shown := ""
+	line = o.notBlank(line)
 	if lines := strings.Split(o.file.Content, "\n"); line > 0 && line <= len(lines) && strings.TrimSpace(lines[line-1]) != "" {
 		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(lines[line-1])))
 	}
 	o.add(Error, line, "unable to parse YAML: %s%s", problem, shown)
+}
+
+// notBlank goes on to the next line that has something on it: the parser counts
+// from the end of what it understood.
+func (o *objects) notBlank(line int) int {
+	lines := strings.Split(o.file.Content, "\n")
+	for n := max(line, 1); n <= len(lines); n++ {
+		if strings.TrimSpace(lines[n-1]) != "" {
+			return n
+		}
+	}
+	return line
 }
 
 func cut(text string) string {
@@ -100,6 +114,14 @@ func (o *objects) indent() {
 			o.add(Warning, i+1, "document starts with an illegal indent: %q, which may cause parsing problems", cut(line))
 		}
 		return
+	}
+}
+
+// twice finds keys that stand twice in one map: the last one counts, which is
+// seldom what was meant.
+func (o *objects) twice(d *document) {
+	for _, k := range duplicates(d.node(), 0) {
+		o.add(Info, d.first+k.line-1, "key %q is set twice in the same map; the last one counts", k.key)
 	}
 }
 
@@ -145,7 +167,7 @@ func (o *objects) listItems(d *document, h *head) {
 	}
 }
 
-// gone are hook events of Helm 2, and what to use today.
+// goneEvent tells what to use instead of a hook event of Helm 2.
 func goneEvent(word string) string {
 	switch word {
 	case "crd-install":

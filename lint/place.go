@@ -17,8 +17,9 @@ func sourceLine(source, content string, line int) int {
 		return 0
 	}
 	patterns := patternsOf(source)
-	if at := aligned(patterns, out, line-1); at > 0 {
-		return at
+	beside := align(patterns, out)
+	if beside != nil && beside[line-1] > 0 {
+		return beside[line-1]
 	}
 	// Not in its turn: a loop renders one line several times.
 	best, found := 0, 0
@@ -30,11 +31,44 @@ func sourceLine(source, content string, line int) int {
 			found = 0
 		}
 	}
+	if found == 0 && beside != nil {
+		return between(patterns, beside, line-1)
+	}
 	return found
 }
 
-// pattern is one line of a template: its texts, with actions between them.
-type pattern []string
+// between finds the one line with an action that stands where the lines around
+// at come from: an action may render any number of lines.
+func between(patterns []pattern, beside []int, at int) int {
+	from, to := 0, len(patterns)
+	for i := at - 1; i >= 0 && from == 0; i-- {
+		from = beside[i]
+	}
+	for i := at + 1; i < len(beside); i++ {
+		if beside[i] > 0 {
+			to = beside[i] - 1
+			break
+		}
+	}
+	found := 0
+	for i := from; i < to; i++ {
+		if !patterns[i].prints {
+			continue
+		}
+		if found > 0 {
+			return 0
+		}
+		found = i + 1
+	}
+	return found
+}
+
+// pattern is one line of a template.
+type pattern struct {
+	texts []string // with actions between them
+	// prints tells that an action of the line may render something.
+	prints bool
+}
 
 // patternsOf cuts a template into lines. What stands inside of actions and
 // comments that go over several lines renders nothing of its own.
@@ -44,7 +78,7 @@ func patternsOf(source string) []pattern {
 	for line := range strings.SplitSeq(source, "\n") {
 		var p pattern
 		if inside {
-			p = append(p, "")
+			p.texts = append(p.texts, "")
 		}
 		for rest := line; ; {
 			if inside {
@@ -56,46 +90,64 @@ func patternsOf(source string) []pattern {
 				continue
 			}
 			text, after, opened := strings.Cut(rest, "{{")
-			p = append(p, text)
+			p.texts = append(p.texts, text)
 			if !opened {
 				break
 			}
+			p.prints = p.prints || prints(after)
 			rest, inside = after, true
 		}
 		if inside {
-			p = append(p, "")
+			p.texts = append(p.texts, "")
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
+// prints tells whether an action, given what follows its "{{", may render
+// something itself.
+func prints(action string) bool {
+	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")
+	first, _, _ := strings.Cut(action, "}}")
+	word, _, _ := strings.Cut(strings.TrimRight(first, " -"), " ")
+	switch word {
+	case "if", "else", "end", "range", "with", "define", "block", "break", "continue":
+		return false
+	}
+	if strings.HasPrefix(action, "/*") {
+		return false
+	}
+	name, rest, _ := strings.Cut(first, "=")
+	return !strings.HasPrefix(name, "$") || rest == "" || strings.Contains(strings.TrimRight(name, ": "), " ")
+}
+
 // match tells how much of a rendered line the pattern explains: 0 is no match,
 // or one that says nothing.
 func (p pattern) match(line string) int {
 	line = strings.TrimRight(line, " \t\r")
-	if len(p) == 1 {
-		if strings.TrimRight(p[0], " \t\r") != line {
+	if len(p.texts) == 1 {
+		if strings.TrimRight(p.texts[0], " \t\r") != line {
 			return 0
 		}
 		return 2 * len(strings.TrimSpace(line)) // better than one with a hole in it
 	}
-	weight := 0
-	for i, text := range p {
-		if i == len(p)-1 {
+	weight, last := 0, len(p.texts)-1
+	for i, text := range p.texts {
+		if i == last {
 			text = strings.TrimRight(text, " \t\r")
 		}
 		at := strings.Index(line, text)
 		switch {
 		case i == 0 && at != 0:
 			return 0
-		case i == len(p)-1 && !strings.HasSuffix(line, text):
+		case i == last && !strings.HasSuffix(line, text):
 			return 0
 		case at < 0:
 			return 0
 		}
 		line = line[at+len(text):]
-		if i == len(p)-1 {
+		if i == last {
 			line = ""
 		}
 		weight += len(strings.TrimSpace(text))
@@ -106,12 +158,13 @@ func (p pattern) match(line string) int {
 // maxCells bounds the work of laying two texts side by side.
 const maxCells = 4_000_000
 
-// aligned lays patterns beside lines so that together they explain the most,
-// and returns the pattern that lines[want] stands beside, from 1; 0 for none.
-func aligned(patterns []pattern, lines []string, want int) int {
+// align lays patterns beside lines so that together they explain the most. It
+// returns for each line the pattern that it stands beside, from 1; 0 for none,
+// and nil where that would be too much work.
+func align(patterns []pattern, lines []string) []int {
 	rows, cols := len(patterns)+1, len(lines)+1
 	if rows*cols > maxCells {
-		return 0
+		return nil
 	}
 	// best[i*cols+j] is what the first i patterns explain of the first j lines.
 	best := make([]int32, rows*cols)
@@ -124,18 +177,17 @@ func aligned(patterns []pattern, lines []string, want int) int {
 			best[i*cols+j] = v
 		}
 	}
-	for i, j := rows-1, cols-1; i > 0 && j > want; {
+	beside := make([]int, len(lines))
+	for i, j := rows-1, cols-1; i > 0 && j > 0; {
 		switch v := best[i*cols+j]; {
 		case v == best[(i-1)*cols+j]:
 			i--
 		case v == best[i*cols+j-1]:
 			j--
 		default:
-			if j-1 == want {
-				return i
-			}
+			beside[j-1] = i
 			i, j = i-1, j-1
 		}
 	}
-	return 0
+	return beside
 }

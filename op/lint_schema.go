@@ -3,7 +3,9 @@
 package op
 
 import (
+	"bytes"
 	"errors"
+	"path"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
@@ -16,33 +18,40 @@ import (
 // values, so that the file is right by itself, and the values that templates
 // see.
 func (w *linting) schema(pre *event.PreRender) {
-	file := w.req.Chart.File(chart.FileValues)
-	seen := map[schema.Violation]bool{}
-	if file != nil {
-		alone := w.req.Chart.Shallow()
-		w.violations(seen, file, schema.Validate(alone, values.Merge(w.req.Chart.Values, w.req.Values)))
+	c := w.req.Chart
+	if f := c.File(chart.FileSchema); f != nil && len(bytes.TrimSpace(f.Data)) == 0 {
+		w.add(lint.Error, chart.FileSchema, 0, "the file is empty; write {} for a schema that allows everything, or remove it")
+		return
 	}
-	w.violations(seen, file, schema.Validate(pre.Chart, pre.Values))
+	var text []byte
+	seen := map[schema.Violation]bool{}
+	if f := c.File(chart.FileValues); f != nil {
+		text = f.Data
+		w.violations(seen, text, schema.Validate(c.Shallow(), values.Merge(c.Values, w.req.Values)))
+	}
+	w.violations(seen, text, schema.Validate(pre.Chart, pre.Values))
 }
 
-func (w *linting) violations(seen map[schema.Violation]bool, file *chart.File, err error) {
-	if err == nil {
-		return
-	}
+// violations adds what a validation says and seen does not hold yet. text is
+// values.yaml.
+func (w *linting) violations(seen map[schema.Violation]bool, text []byte, err error) {
+	var broken *schema.SchemaError
 	var bad *schema.Error
-	if !errors.As(err, &bad) {
+	root := w.req.Chart.Name()
+	switch {
+	case err == nil:
+	case errors.As(err, &bad):
+		for _, v := range bad.Violations {
+			if !seen[v] {
+				seen[v] = true
+				w.findings = append(w.findings, lint.Violation(text, root, v.Chart, v.Path, v.Problem))
+			}
+		}
+	case errors.As(err, &broken) && broken.Chart != root:
+		w.add(lint.Error, path.Join(chart.DirCharts, broken.Chart, chart.FileSchema), 0, broken.Err.Error())
+	case broken != nil:
+		w.add(lint.Error, chart.FileSchema, 0, broken.Err.Error())
+	default:
 		w.add(lint.Error, chart.FileSchema, 0, err.Error())
-		return
-	}
-	for _, v := range bad.Violations {
-		if seen[v] {
-			continue
-		}
-		seen[v] = true
-		var data []byte
-		if file != nil {
-			data = file.Data
-		}
-		w.findings = append(w.findings, lint.Violation(data, w.req.Chart.Name(), v.Chart, v.Path, v.Problem))
 	}
 }
