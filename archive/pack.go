@@ -3,7 +3,6 @@
 package archive
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
@@ -198,7 +197,7 @@ func metadataText(c *chart.Chart, opts Options) ([]byte, error) {
 	}
 	text, err := yaml.Marshal(want)
 	if err == nil && !says(text, want, false) {
-		err = errors.New("Chart.yaml would not read back as it was written")
+		err = fmt.Errorf("%s would not read back as it was written", chart.FileMetadata)
 	}
 	return text, err
 }

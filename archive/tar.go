@@ -117,7 +117,7 @@ func entryName(h *tar.Header) (string, error) {
 		return "", &EntryError{Entry: h.Name, Problem: problem}
 	}
 	switch h.Typeflag {
-	case tar.TypeReg, tar.TypeDir, tar.TypeRegA, tar.TypeGNUSparse: //nolint:staticcheck // old archives have TypeRegA
+	case tar.TypeReg, tar.TypeDir, tar.TypeGNUSparse:
 	case tar.TypeSymlink, tar.TypeLink:
 		return bad("is a link, which an archive of a chart may not hold")
 	default:
