@@ -52,7 +52,8 @@ func exchange(t *testing.T, maker, reader string) {
 		}
 	})
 	t.Run("status", func(t *testing.T) {
-		wantIn(t, "status", must(t, reader, home, in("status", "web")...), "STATUS: deployed", "REVISION: 1", "made by the other", "Hello from the moon")
+		wantIn(t, "status", must(t, reader, home, in("status", "web")...), "STATUS: deployed", "REVISION: 1", "Hello from the moon")
+		wantIn(t, "history", must(t, reader, home, in("history", "web")...), "made by the other")
 	})
 	t.Run("the same record", func(t *testing.T) {
 		for _, args := range [][]string{{"get", "manifest", "web"}, {"get", "hooks", "web"}, {"get", "notes", "web"}, {"get", "values", "web", "-o", "json"}, {"history", "web", "-o", "json"}, {"list", "-o", "json"}, {"get", "values", "web", "--all", "-o", "yaml"}} {
@@ -63,7 +64,7 @@ func exchange(t *testing.T, maker, reader string) {
 		}
 	})
 	t.Run("its own name is taken", func(t *testing.T) {
-		if r := run(t, reader, home, in("install", "web", chart)...); r.err == nil || !strings.Contains(r.stderr, "cannot reuse a name that is still in use") {
+		if r := run(t, reader, home, in("install", "web", chart)...); r.err == nil || !strings.Contains(r.stderr, "a name that is still in use") {
 			t.Errorf("a second install: %v, %s", r.err, r.stderr)
 		}
 	})
