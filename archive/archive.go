@@ -85,7 +85,8 @@ func (e *SubchartError) Unwrap() error { return e.Err }
 
 var (
 	// ErrNoMetadata tells that there is no Chart.yaml where a chart must have one.
-	ErrNoMetadata = errors.New(chart.FileMetadata + " is missing")
+	//lint:ignore ST1005 the file is called so
+	ErrNoMetadata = errors.New("Chart.yaml is missing")
 	// ErrNotArchive tells that something is no gzip-compressed tar archive.
 	ErrNotArchive = errors.New("is no chart archive (a gzip-compressed tar file was expected)")
 )
