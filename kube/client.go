@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -137,6 +138,9 @@ const maxRetries = 10
 
 // send returns a successful response, whose body the caller closes.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
+	if !plainPath(path) {
+		return nil, fmt.Errorf("refuse to %s %q: a name in it is empty, or leads to another place", strings.ToLower(method), path)
+	}
 	conn, err := c.connect()
 	if err != nil {
 		return nil, err
@@ -195,6 +199,20 @@ func joinPath(base, path string) string {
 		base = base[:len(base)-1]
 	}
 	return base + path
+}
+
+// plainPath tells whether every part of a path is a name. A path that leads
+// elsewhere is a bug or an attack, and deleting is among what it could do.
+func plainPath(path string) bool {
+	rest, ok := strings.CutPrefix(path, "/")
+	for ok {
+		var part string
+		part, rest, ok = strings.Cut(rest, "/")
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return strings.HasPrefix(path, "/")
 }
 
 // retryAfter tells whether the server asks to come back, and when.

@@ -273,7 +273,7 @@ metadata: {name: never}
 func TestKindsThatAreNotServedAreOneError(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
-	objects := append(configMaps(t, "a"), parse(t, "apiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: x}\n---\nkind: Pod\nmetadata: {name: y}\n---\napiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: z}")...)
+	objects := append(configMaps(t, "a"), parse(t, "apiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: x}\n---\nkind: Pod\nmetadata: {name: p}\n---\napiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: z}")...)
 	err := c.Check(t.Context(), objects, Owner{"web", ns}, false)
 	var missing *NoKindError
 	if !errors.As(err, &missing) || len(missing.Missing) != 2 || len(missing.Objects) != 3 {

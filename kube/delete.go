@@ -91,6 +91,9 @@ func (c *Client) existing(ctx context.Context, objects []*manifest.Object, names
 // remove deletes the very object that was looked at (uid), or the one that is
 // there where uid is empty.
 func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Cascade) error {
+	if t.name == "" {
+		return nil // a generated name: nobody knows which it was
+	}
 	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": cascade.policy()}
 	if uid != "" {
 		options["preconditions"] = map[string]string{"uid": uid}

@@ -86,6 +86,10 @@ type containerStatus struct {
 		Waiting    *containerState `json:"waiting"`
 		Terminated *containerState `json:"terminated"`
 	} `json:"state"`
+	// LastState is how the run before this one ended.
+	LastState struct {
+		Terminated *containerState `json:"terminated"`
+	} `json:"lastState"`
 }
 
 type containerState struct {
@@ -104,14 +108,7 @@ func (c *Client) explainPods(ctx context.Context, namespace string, query url.Va
 	for i := len(pods.Items) - 1; i >= 0; i-- {
 		pod := pods.Items[i]
 		for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-			switch end, wait := s.State.Terminated, s.State.Waiting; {
-			case end != nil && end.ExitCode != 0:
-				out = append(out, strings.TrimSpace(fmt.Sprintf("container %s of pod %s ended with exit code %d %s %s", s.Name, pod.Metadata.Name, end.ExitCode, end.Reason, end.Message)))
-				out = append(out, c.logEnd(ctx, namespace, pod.Metadata.Name, s.Name)...)
-			case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
-				out = append(out, strings.TrimSpace(fmt.Sprintf("container %s of pod %s waits: %s %s", s.Name, pod.Metadata.Name, wait.Reason, wait.Message)))
-				out = append(out, c.logEnd(ctx, namespace, pod.Metadata.Name, s.Name)...)
-			}
+			out = append(out, c.explainContainer(ctx, namespace, pod.Metadata.Name, s)...)
 		}
 		if len(out) > 0 {
 			break // one failed pod tells what the others would
@@ -120,8 +117,28 @@ func (c *Client) explainPods(ctx context.Context, namespace string, query url.Va
 	return out
 }
 
-func (c *Client) logEnd(ctx context.Context, namespace, pod, container string) []string {
-	query := url.Values{"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "limitBytes": {"16384"}}
+func (c *Client) explainContainer(ctx context.Context, namespace, pod string, s containerStatus) []string {
+	end, wait, before := s.State.Terminated, s.State.Waiting, s.LastState.Terminated
+	var line string
+	switch {
+	case end != nil && end.ExitCode != 0:
+		line = fmt.Sprintf("container %s of pod %s ended with exit code %d %s %s", s.Name, pod, end.ExitCode, end.Reason, end.Message)
+		before = nil
+	case before != nil && before.ExitCode != 0:
+		line = fmt.Sprintf("container %s of pod %s was restarted after exit code %d %s %s", s.Name, pod, before.ExitCode, before.Reason, before.Message)
+	case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
+		line = fmt.Sprintf("container %s of pod %s waits: %s %s", s.Name, pod, wait.Reason, wait.Message)
+		return []string{strings.TrimSpace(line)} // it has never run: there is no log
+	default:
+		return nil
+	}
+	return append([]string{strings.TrimSpace(line)}, c.logEnd(ctx, namespace, pod, s.Name, before != nil)...)
+}
+
+// logEnd is the end of a container's log, of its run before this one where
+// previous says so.
+func (c *Client) logEnd(ctx context.Context, namespace, pod, container string, previous bool) []string {
+	query := url.Values{"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "limitBytes": {"16384"}, "previous": {strconv.FormatBool(previous)}}
 	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/pods/"+pod+"/log", query, http.Header{"Accept": {"text/plain, */*"}}, nil)
 	if err != nil || len(body) == 0 {
 		return nil

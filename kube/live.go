@@ -46,7 +46,7 @@ func byPlace(targets []*target) map[placeKey][]*target {
 
 // live reads the metadata of those targets that exist.
 func (c *Client) live(ctx context.Context, targets []*target) (map[*target]*meta, error) {
-	groups := byPlace(targets)
+	groups := byPlace(keep(targets, func(t *target) bool { return t.name != "" }))
 	type answer struct {
 		group []*target
 		metas map[string]*meta
@@ -177,7 +177,7 @@ func (m *meta) foreign(owner Owner) string {
 	switch {
 	case m.Labels[labelManagedBy] == managedBy && release == owner.Release && namespace == owner.Namespace:
 		return ""
-	case release != "" && (release != owner.Release || namespace != owner.Namespace):
+	case m.others(owner) && release != "":
 		return fmt.Sprintf("it belongs to release %q in namespace %q", release, namespace)
 	case release == "" && m.Labels[labelManagedBy] == "":
 		return "it was not made by Helm"

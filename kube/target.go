@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,6 +70,9 @@ func (c *Client) targets(ctx context.Context, objects []*manifest.Object, namesp
 		}
 		for _, item := range flatten(m) {
 			t, key := newTarget(o.Source, item)
+			if err := t.checkName(); err != nil {
+				return nil, err
+			}
 			out = append(out, t)
 			if !seen[key] {
 				seen[key] = true
@@ -129,6 +133,27 @@ func newTarget(source string, m map[string]any) (*target, kindKey) {
 	t.namespace, _ = meta["namespace"].(string)
 	apiVersion, _ := m["apiVersion"].(string)
 	return t, kindKey{apiVersion, t.kind}
+}
+
+// checkName refuses names that would lead to another place in the API: a name
+// that is missing makes the path of all objects of the kind. An object with a
+// generateName has no name before it is created, and is in no list of what
+// exists.
+func (t *target) checkName() error {
+	meta, _ := t.object["metadata"].(map[string]any)
+	generated, _ := meta["generateName"].(string)
+	if v, ok := meta["name"]; ok && t.name == "" {
+		return t.fail("place", fmt.Errorf("metadata.name must be a text in quotes, it is %v", v))
+	}
+	if t.name == "" && generated == "" && t.kind != "" {
+		return t.fail("place", errors.New("metadata.name is missing"))
+	}
+	for field, s := range map[string]string{"name": t.name, "namespace": t.namespace} {
+		if s == "." || s == ".." || strings.ContainsAny(s, "/%") {
+			return t.fail("place", fmt.Errorf("metadata.%s is %q, which is no name: it leads to another place", field, s))
+		}
+	}
+	return nil
 }
 
 // flatten returns the items of a list, or the object itself.

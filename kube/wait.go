@@ -119,6 +119,7 @@ type waiting struct {
 
 // wait follows all places that targets live in until each of them is ready.
 func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error {
+	targets = keep(targets, func(t *target) bool { return t.name != "" })
 	for _, t := range targets {
 		w.pending[t] = "does not exist yet"
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,6 +65,14 @@ func ConfigMaps(api API, namespace string) *Cluster {
 	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", now: time.Now}
 }
 
+// checkKey refuses a name that would lead to another place in the API.
+func checkKey(k Key) error {
+	if k.Name == "" || strings.ContainsAny(k.Name+k.Namespace, "/%") || k.Namespace == "." || k.Namespace == ".." {
+		return fmt.Errorf("release %q in namespace %q: such a name cannot be", k.Name, k.Namespace)
+	}
+	return nil
+}
+
 // objectName is the name of a record's Secret.
 func objectName(k Key) string {
 	return "sh.helm.release.v1." + k.Name + ".v" + strconv.Itoa(k.Revision)
@@ -98,6 +107,9 @@ type objectMeta struct {
 }
 
 func (c *Cluster) body(r Record, stamp string) ([]byte, error) {
+	if err := checkKey(r.Key); err != nil {
+		return nil, err
+	}
 	if len(r.Data) > limit {
 		return nil, &TooLargeError{Key: r.Key, Size: len(r.Data), Limit: limit}
 	}
@@ -152,6 +164,9 @@ func (c *Cluster) Update(ctx context.Context, r Record) error {
 
 // Read implements [Driver].
 func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, error) {
+	if err := checkKey(k); err != nil {
+		return Record{}, err
+	}
 	header := http.Header{
 		"Accept": {"application/vnd.kubernetes.protobuf, application/json"},
 		// The record is compressed; to have the server compress it again costs
@@ -176,6 +191,9 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 
 // Delete implements [Driver].
 func (c *Cluster) Delete(ctx context.Context, k Key) error {
+	if err := checkKey(k); err != nil {
+		return err
+	}
 	_, err := c.call(ctx, http.MethodDelete, c.path(k.Namespace, objectName(k)), nil, nil)
 	return c.found("delete the record of release", k, err)
 }
@@ -184,6 +202,9 @@ func (c *Cluster) Delete(ctx context.Context, k Key) error {
 func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 	selector := labelOwner + "=" + owner
 	if q.Name != "" {
+		if strings.ContainsAny(q.Name, ",=!() ") {
+			return nil, nil // no label has such a value
+		}
 		selector += "," + labelName + "=" + q.Name
 	}
 	if q.Status != "" {
