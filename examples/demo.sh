@@ -25,8 +25,10 @@ else
 fi
 
 trap '"$helm" uninstall "$release" --namespace moonhelm-demo --ignore-not-found >/dev/null 2>&1 || :' EXIT
+bold= plain=
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 run() {
-	printf '\n\033[1m$ helm %s\033[0m\n' "$*"
+	printf '\n%s$ helm %s%s\n' "$bold" "$*" "$plain"
 	"$helm" "$@"
 }
 

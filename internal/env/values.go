@@ -53,7 +53,7 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read values: %w", err)
 	}
 	defer f.Close()
 	return readBounded(path, f)
