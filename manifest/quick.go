@@ -83,6 +83,7 @@ type quick struct {
 	bad    bool
 	floats bool
 	depth  int
+	odd    bool // the last key is a number or boolean made text
 }
 
 func (q *quick) fail() any {
@@ -177,9 +178,12 @@ func (q *quick) mapping(indent int, build bool, wanted func(string) bool) any {
 	if build {
 		m = make(map[string]any, 4)
 	}
+	odd := false
 	for !q.bad && q.indent == indent && !q.end {
+		q.odd = false
 		key, ok := q.key()
-		if !ok {
+		odd = odd || q.odd
+		if !ok || odd && has(m, key) {
 			return q.fail()
 		}
 		keep := build && (wanted == nil || wanted(key))

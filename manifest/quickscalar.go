@@ -38,9 +38,9 @@ func (q *quick) key() (string, bool) {
 			if !q.colon(i) {
 				continue
 			}
-			s := strings.TrimRight(q.text[q.at:i], " ")
+			s, ok := q.plainKey(strings.TrimRight(q.text[q.at:i], " "))
 			q.at = i + 1
-			return s, plainKey(s)
+			return s, ok
 		case isWordByte(c), strings.IndexByte("-./$()+@~ ", c) >= 0:
 		default:
 			return "", false
@@ -54,13 +54,21 @@ func (q *quick) colon(at int) bool {
 		(at+1 == len(q.text) || q.text[at+1] == ' ' || q.text[at+1] == '\n')
 }
 
-// plainKey tells that s means itself as a key, and is no number or bool.
-func plainKey(s string) bool {
-	if _, known := word(s); known {
-		return false
+// plainKey gives the text that s, without quotes, is as a key: s itself, which
+// a whole number is too, or "true" and "false" for the words that mean them. It
+// marks the latter as odd, since another key of the map may be the same text.
+func (q *quick) plainKey(s string) (string, bool) {
+	if v, known := word(s); known {
+		b, isBool := v.(bool)
+		q.odd = true
+		return strconv.FormatBool(b), isBool
+	}
+	if _, number := decimal(s); number {
+		q.odd = true
+		return s, true
 	}
 	c := s[0]
-	return isLetter(c) || c == '_' || c == '/' || c == '$' || textNumber(s)
+	return s, isLetter(c) || c == '_' || c == '/' || c == '$' || textNumber(s)
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
@@ -336,14 +344,17 @@ func (q *quick) flow(build bool) any {
 	if open == '{' {
 		closing = '}'
 	}
+	odd := false
 	for first := true; ; first = false {
+		q.odd = false
 		q.spaces()
 		if first && q.is(closing) {
 			break
 		}
 		if open == '{' {
 			key, ok := q.flowKey()
-			if !ok {
+			odd = odd || q.odd
+			if !ok || odd && has(m, key) {
 				return q.fail()
 			}
 			m[key] = q.flowValue(build)
@@ -369,6 +380,11 @@ func (q *quick) flow(build bool) any {
 	return list
 }
 
+func has(m map[string]any, key string) bool {
+	_, there := m[key]
+	return there
+}
+
 func (q *quick) spaces() {
 	for q.at < len(q.text) && q.text[q.at] == ' ' {
 		q.at++
@@ -387,8 +403,14 @@ func (q *quick) flowKey() (string, bool) {
 		if s, ok = q.quoted(); !ok {
 			return "", false
 		}
-	} else if s = q.flowWord(); s == "" || !plainKey(s) {
-		return "", false
+	} else {
+		if s = q.flowWord(); s == "" {
+			return "", false
+		}
+		var ok bool
+		if s, ok = q.plainKey(s); !ok {
+			return "", false
+		}
 	}
 	if !q.is(':') || q.at+1 == len(q.text) || q.text[q.at+1] != ' ' {
 		return "", false

@@ -15,7 +15,11 @@ import (
 type coalescer struct {
 	// keep lets nulls stand, those of the defaults too, because what comes out
 	// are defaults again that something else is laid over.
-	keep     bool
+	keep bool
+	// nulls are the charts whose defaults hold a null somewhere. They are few,
+	// and where there are none, no default is looked through for them.
+	nulls    map[*chart.Chart]bool
+	dirty    bool // the chart at hand is one of nulls
 	warnings []string
 }
 
@@ -27,6 +31,7 @@ func (co *coalescer) warn(format string, args ...any) {
 // over is read only; the result is a new map that shares tables with over and
 // with the charts' defaults.
 func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (map[string]any, error) {
+	co.dirty = co.nulls[c]
 	out := make(map[string]any, len(over)+len(c.Values)+1)
 	subs := make(map[string]bool, len(c.Dependencies()))
 	for _, d := range c.Dependencies() {
@@ -117,17 +122,17 @@ func same(a, b map[string]any) bool {
 
 // fallback is a default that nothing is laid over.
 func (co *coalescer) fallback(def any, keep bool) any {
-	if keep {
+	if keep || !co.dirty {
 		return def
 	}
 	return withoutNulls(def)
 }
 
-// withoutNulls takes the nulls out of a table of defaults. It copies only
-// where there are any; those in lists are values and stay.
+// withoutNulls takes the nulls out of a table of defaults. Those in lists are
+// values and stay.
 func withoutNulls(v any) any {
 	table, ok := v.(map[string]any)
-	if !ok || !holdsNull(table) {
+	if !ok {
 		return v
 	}
 	out := make(map[string]any, len(table))
@@ -141,11 +146,13 @@ func withoutNulls(v any) any {
 
 func holdsNull(table map[string]any) bool {
 	for _, e := range table {
-		if e == nil {
+		switch e := e.(type) {
+		case nil:
 			return true
-		}
-		if t, ok := e.(map[string]any); ok && holdsNull(t) {
-			return true
+		case map[string]any:
+			if holdsNull(e) {
+				return true
+			}
 		}
 	}
 	return false

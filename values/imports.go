@@ -5,6 +5,8 @@ package values
 import (
 	"fmt"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
 )
 
 // importer copies values of subcharts into the defaults of the charts that
@@ -13,6 +15,7 @@ type importer struct {
 	// parentWins lets a chart's own defaults win over what it imports, as Helm
 	// has it, and not as it is documented.
 	parentWins bool
+	nulls      map[*chart.Chart]bool
 	warnings   []string
 }
 
@@ -60,6 +63,11 @@ func (im *importer) run(n *node, path string) error {
 		}
 	}
 	n.chart.Values = vals
+	for _, k := range n.kids { // whose values are ours now
+		if im.nulls[k.chart] {
+			im.nulls[n.chart] = true
+		}
+	}
 	return nil
 }
 

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
+
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // ParseError tells that a values file is not what values can be read from.
@@ -46,10 +48,6 @@ const maxDepth = 1000
 // name stands for the file in errors, which are of type [*ParseError]. The
 // result shares nothing with data.
 func Parse(name string, data []byte) (map[string]any, error) {
-	return parse(name, data)
-}
-
-func parse(name string, data []byte) (map[string]any, error) {
 	out := map[string]any{}
 	rest, line := data, 0
 	for first := true; first || len(rest) > 0; first = false {
@@ -93,6 +91,14 @@ func cut(data []byte) (doc []byte, lines int, rest []byte) {
 // document reads one YAML document that begins behind so many lines of its
 // file.
 func document(name string, data []byte, line int) (map[string]any, error) {
+	if v, ok := manifest.Quick(string(data), true); ok {
+		return top(name, v, line)
+	}
+	return slowDocument(name, data, line)
+}
+
+// slowDocument reads a document with the real YAML parser.
+func slowDocument(name string, data []byte, line int) (map[string]any, error) {
 	var doc any
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		var table map[string]any
@@ -105,14 +111,18 @@ func document(name string, data []byte, line int) (map[string]any, error) {
 	if err != nil {
 		return nil, &ParseError{Name: name, Problem: err.Error()}
 	}
+	return top(name, v, line)
+}
+
+// top is a document that is a table, as it must be, or empty.
+func top(name string, v any, line int) (map[string]any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		return v, nil
 	case nil:
 		return map[string]any{}, nil
-	default:
-		return nil, &ParseError{Name: name, Line: line + 1, Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
 	}
+	return nil, &ParseError{Name: name, Line: line + 1, Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
 }
 
 // syntaxError turns the YAML reader's error into ours. The reader counts lines

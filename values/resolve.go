@@ -31,21 +31,23 @@ func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
 	tree := grow(c, nil, true)
 	tree.link()
+	nulls := tree.nulls()
 	pr := &pruner{}
 	var vals map[string]any
 	if tree.conditional() {
 		var err error
-		if vals, err = (&coalescer{}).scope(tree.chart, user, c.Name()); err != nil {
+		if vals, err = (&coalescer{nulls: nulls}).scope(tree.chart, user, c.Name()); err != nil {
 			return nil, err
 		}
 	}
 	tags, _ := vals["tags"].(map[string]any)
 	pr.prune(tree, vals, tags, "")
 	tree.link()
+	im.nulls = nulls
 	if err := im.run(tree, c.Name()); err != nil {
 		return nil, err
 	}
-	co := &coalescer{}
+	co := &coalescer{nulls: nulls}
 	vals, err := co.scope(tree.chart, user, c.Name())
 	if err != nil {
 		return nil, err

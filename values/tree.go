@@ -135,6 +135,17 @@ func (n *node) walk(fn func(*node)) {
 	}
 }
 
+// nulls are the charts of the tree whose defaults hold a null.
+func (n *node) nulls() map[*chart.Chart]bool {
+	out := map[*chart.Chart]bool{}
+	n.walk(func(n *node) {
+		if holdsNull(n.chart.Values) {
+			out[n.chart] = true
+		}
+	})
+	return out
+}
+
 // Missing are the names that c lists as dependencies but has no chart for in
 // charts/, in the order of the list. Conditions do not matter: what is switched
 // off today may be switched on by the next upgrade.
