@@ -35,6 +35,10 @@ func TestValidate(t *testing.T) {
 			map[string]any{"port": float64(0), "name": true, "image": map[string]any{"tag": float64(2)}, "hosts": []any{"a", float64(1)}},
 			[]string{"hosts[1]: got number, want string", "image.tag: got number, want string", "name: got boolean, want string", "port: minimum: got 0, want 1"},
 		},
+		"numbers are not grouped": {
+			map[string]any{"port": float64(-70000)},
+			[]string{"port: minimum: got -70000, want 1"},
+		},
 		"none of several forms": {
 			map[string]any{"port": float64(1), "size": "big"},
 			[]string{"size: 'oneOf' failed, none matched (got string, want integer; or 'big' does not match pattern '^[0-9]+Gi$')"},

@@ -3,6 +3,8 @@
 package schema
 
 import (
+	"fmt"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -26,7 +28,7 @@ func violations(chart string, e *jsonschema.ValidationError) []Violation {
 			return
 		}
 		if len(e.Causes) == 0 {
-			out = append(out, Violation{chart, location(e.InstanceLocation), e.ErrorKind.LocalizedString(printer)})
+			out = append(out, Violation{chart, location(e.InstanceLocation), problem(e.ErrorKind, printer)})
 			return
 		}
 		for _, c := range e.Causes {
@@ -70,4 +72,43 @@ func location(tokens []string) string {
 		b.WriteString(strings.ReplaceAll(t, ".", `\.`))
 	}
 	return b.String()
+}
+
+// problem is what the library says, but with numbers as people type them: its
+// own printing groups digits.
+func problem(k jsonschema.ErrorKind, printer *message.Printer) string {
+	bound := func(word string, got, want any) string { return fmt.Sprintf("%s: got %v, want %v", word, got, want) }
+	switch k := k.(type) {
+	case *kind.Maximum:
+		return bound("maximum", number(k.Got), number(k.Want))
+	case *kind.Minimum:
+		return bound("minimum", number(k.Got), number(k.Want))
+	case *kind.ExclusiveMaximum:
+		return bound("exclusiveMaximum", number(k.Got), number(k.Want))
+	case *kind.ExclusiveMinimum:
+		return bound("exclusiveMinimum", number(k.Got), number(k.Want))
+	case *kind.MultipleOf:
+		return bound("multipleOf", number(k.Got), number(k.Want))
+	case *kind.MaxLength:
+		return bound("maxLength", k.Got, k.Want)
+	case *kind.MinLength:
+		return bound("minLength", k.Got, k.Want)
+	case *kind.MaxItems:
+		return bound("maxItems", k.Got, k.Want)
+	case *kind.MinItems:
+		return bound("minItems", k.Got, k.Want)
+	case *kind.MaxProperties:
+		return bound("maxProperties", k.Got, k.Want)
+	case *kind.MinProperties:
+		return bound("minProperties", k.Got, k.Want)
+	}
+	return k.LocalizedString(printer)
+}
+
+func number(r *big.Rat) string {
+	if r.IsInt() {
+		return r.Num().String()
+	}
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'g', -1, 64)
 }
