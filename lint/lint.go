@@ -164,6 +164,10 @@ type linter struct {
 }
 
 func (l *linter) add(s Severity, path string, line int, format string, args ...any) {
+	if f := l.files[path]; f != nil {
+		// YAML readers notice some mistakes behind the last line only.
+		line = min(line, lineAt(string(f.Data), len(f.Data)))
+	}
 	l.findings = append(l.findings, Finding{s, path, line, fmt.Sprintf(format, args...)})
 }
 
