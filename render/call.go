@@ -23,6 +23,8 @@ type function struct {
 	// lazy functions are and and or, which look at one argument after the other.
 	lazy bool
 	or   bool
+	// weighs tells that it walks through its arguments: they must be finite.
+	weighs bool
 }
 
 // param is the type of one parameter; the variadic one's is its element.
@@ -122,13 +124,27 @@ func (f *frame) callFunction(dot any, fn *function, n parse.Node, args []parse.N
 		argv = append(argv, f.check(last.value, fn.param(len(args))))
 	}
 	f.node = n
+	if fn.weighs {
+		for _, v := range argv {
+			if size(v) > 0 {
+				if err := checkSize(v); err != nil {
+					f.failCall(fn.name, err)
+				}
+			}
+		}
+	}
 	if fn.native != nil {
-		return fn.native(f, argv)
+		return f.bounded(fn, fn.native(f, argv))
 	}
 	v, err := f.invoke(fn, argv)
 	if err != nil {
 		f.failCall(fn.name, err)
 	}
+	return f.bounded(fn, v)
+}
+
+// bounded fails where fn made a text that is too long.
+func (f *frame) bounded(fn *function, v any) any {
 	if s, ok := v.(string); ok && len(s) > maxText {
 		f.failf("%s makes a text of more than %d MiB", fn.name, maxText>>20)
 	}
@@ -259,7 +275,7 @@ func (f *frame) check(v any, p param) any {
 	}
 	if v == nil {
 		if !canBeNil(p.typ) {
-			f.failf("invalid value; expected %s", p.typ)
+			f.failNil(p.typ)
 		}
 		return zero(p)
 	}

@@ -81,6 +81,11 @@ func toJSON(v any) string {
 }
 
 func mustToJSON(v any) (string, error) {
+	if size(v) > 0 {
+		if err := checkSize(v); err != nil {
+			return "", err
+		}
+	}
 	data, err := json.Marshal(v)
 	return string(data), err
 }

@@ -49,6 +49,8 @@ type frame struct {
 	depth  int
 	// node is where the template is just now, for errors.
 	node parse.Node
+	// dot is what "." is just now, for errors too.
+	dot  any
 	vars []variable
 	out  *buffer
 }
@@ -111,11 +113,15 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 	if l == nil {
 		return goOn
 	}
+	outer := f.dot
+	f.dot = dot
 	for _, n := range l.Nodes {
 		if c := f.walk(dot, n); c != goOn {
+			f.dot = outer
 			return c
 		}
 	}
+	f.dot = outer
 	return goOn
 }
 

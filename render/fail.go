@@ -5,6 +5,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -32,8 +33,71 @@ func (f *frame) failCall(name string, err error) {
 		e.Message = asked.message
 	} else {
 		e.Cause = fmt.Sprintf("%s: error calling %s: %s", e.Expr, name, err)
+		f.explain(e, err)
 	}
 	panic(e)
+}
+
+// explain adds what may have caused a function's error: an argument that is
+// not set, or two that cannot be compared.
+func (f *frame) explain(e *Error, err error) {
+	cmd, ok := f.node.(*parse.CommandNode)
+	if !ok {
+		return
+	}
+	if strings.Contains(err.Error(), "incompatible types for comparison") {
+		e.Hint = "convert one of them: with toString, int or float64"
+	}
+	for _, a := range cmd.Args[1:] {
+		if m := f.missingPath(a); m != nil {
+			e.Missing = m
+			e.Cause += fmt.Sprintf("; %s is not set", m.Path)
+			return
+		}
+	}
+}
+
+// failNil fails because nothing was given where a value of a type is needed.
+func (f *frame) failNil(t reflect.Type) {
+	e := f.newError()
+	e.Cause = fmt.Sprintf("%s: invalid value; expected %s, this is null", e.Expr, t)
+	if m := f.missingPath(f.node); m != nil {
+		e.Missing = m
+		e.Cause = fmt.Sprintf("%s: invalid value; expected %s, %s is not set", e.Expr, t, m.Path)
+	}
+	panic(e)
+}
+
+// missingPath tells which part of a path is not there, nil where all is.
+func (f *frame) missingPath(n parse.Node) *Missing {
+	var v any
+	var idents []string
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		v, idents = f.dot, n.Ident
+	case *parse.VariableNode:
+		for _, x := range f.vars {
+			if x.name == n.Ident[0] {
+				v = x.value
+			}
+		}
+		idents = n.Ident[1:]
+	}
+	for i, name := range idents {
+		m, ok := asMap(v)
+		if !ok {
+			return nil
+		}
+		if v, ok = m[name]; !ok {
+			missing := near(m, name)
+			missing.Path, missing.In = pathText(n, idents, i), pathText(n, idents, i-1)
+			if missing.In == "" {
+				missing.In = "."
+			}
+			return missing
+		}
+	}
+	return nil
 }
 
 // newError describes the place of the node that is being evaluated.
@@ -245,6 +309,12 @@ func parseError(src *source, err error, known map[string]any) *Error {
 		if n, convErr := strconv.Atoi(num); convErr == nil {
 			e.Line, e.Cause = n, what
 		}
+	}
+	switch {
+	case strings.Contains(e.Cause, "bad character U+002D"):
+		e.Hint = `a key with "-" is reached by index: {{ index .Values "my-key" }}`
+	case strings.Contains(e.Cause, "unexpected EOF"):
+		e.Hint = "an if, with, range, define or block has no {{ end }}"
 	}
 	if e.Line > 0 {
 		e.Excerpt = fmt.Sprintf("  %d | %s", e.Line, src.line(e.Line))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/Masterminds/sprig/v3"
 )
@@ -55,6 +54,14 @@ func functions(in *Input) map[string]*function {
 		"typeIs":        typeIs,
 		"typeIsLike":    typeIsLike,
 	})
+	for _, name := range []string{
+		"quote", "squote", "toString", "toStrings", "cat", "join", "print", "printf", "println", "html", "js",
+		"toPrettyJson", "toRawJson", "mustToPrettyJson", "mustToRawJson", "toToml", "mustToToml", "toYamlPretty",
+		"deepCopy", "mustDeepCopy", "deepEqual", "eq", "ne",
+		"merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite",
+	} {
+		m[name].weighs = true
+	}
 	native := func(name string, fn func(f *frame, args []any) any, signature any) {
 		d := newFunction(name, reflect.ValueOf(signature))
 		d.native = fn
@@ -113,79 +120,4 @@ func lookupHostFunc(in *Input) any {
 		}
 		return in.LookupHost(host)
 	}
-}
-
-// maxItems bounds the lists that functions make from nothing but a number.
-const maxItems = 10_000_000
-
-// boundedFuncs are sprig's functions whose result may be of any size, with a
-// limit on it.
-func boundedFuncs() map[string]any {
-	all := sprig.GenericFuncMap()
-	repeat := all["repeat"].(func(int, string) string)
-	until := all["until"].(func(int) []int)
-	untilStep := all["untilStep"].(func(int, int, int) []int)
-	indent := all["indent"].(func(int, string) string)
-	seq := all["seq"].(func(...int) string)
-	bounded := func(name string) any {
-		random := all[name].(func(int) string)
-		return func(n int) (string, error) {
-			if n > maxItems {
-				return "", tooLarge(n)
-			}
-			return random(n), nil
-		}
-	}
-	indented := func(n int, text string) (string, error) {
-		if n > maxText || n*(strings.Count(text, "\n")+1) > maxText {
-			return "", tooLarge(n)
-		}
-		return indent(n, text), nil
-	}
-	return map[string]any{
-		"repeat": func(n int, text string) (string, error) {
-			if n > 0 && len(text) > maxText/n {
-				return "", tooLarge(n)
-			}
-			return repeat(n, text), nil
-		},
-		"until": func(n int) ([]int, error) {
-			if n > maxItems || n < -maxItems {
-				return nil, tooLarge(n)
-			}
-			return until(n), nil
-		},
-		"untilStep": func(from, to, step int) ([]int, error) {
-			if step != 0 && abs(to-from)/abs(step) > maxItems {
-				return nil, tooLarge(abs(to - from))
-			}
-			return untilStep(from, to, step), nil
-		},
-		"seq": func(params ...int) (string, error) {
-			for _, n := range params {
-				if abs(n) > maxItems {
-					return "", tooLarge(n)
-				}
-			}
-			return seq(params...), nil
-		},
-		"indent": indented,
-		"nindent": func(n int, text string) (string, error) {
-			text, err := indented(n, text)
-			return "\n" + text, err
-		},
-		"randAlpha":    bounded("randAlpha"),
-		"randAlphaNum": bounded("randAlphaNum"),
-		"randAscii":    bounded("randAscii"),
-		"randNumeric":  bounded("randNumeric"),
-	}
-}
-
-func tooLarge(n int) error { return fmt.Errorf("%d is more than templates may ask for", n) }
-
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
 }

@@ -21,7 +21,7 @@ func near(m map[string]any, key string) *Missing {
 
 // guess is the name most like the wanted one, "" where none is like it.
 func guess(names []string, want string) string {
-	best, least := "", max(2, len(want)/3)+1
+	best, least := "", min(max(2, len(want)/3), len(want)/2)+1
 	for _, n := range names {
 		if n == want {
 			continue

@@ -42,6 +42,9 @@ func (f *frame) print(v any) {
 	case bool:
 		b.data = strconv.AppendBool(b.data, v)
 	default:
+		if size(v) > 0 && checkSize(v) != nil {
+			f.failf("%v", errTooBig)
+		}
 		p, ok := printable(v)
 		if !ok {
 			f.failf("can't print %s of type %s", f.node, typeName(reflect.TypeOf(v)))

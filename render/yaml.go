@@ -24,6 +24,9 @@ func encodeYAML(v any) (string, error) {
 	if w.node(v, 0) {
 		return strings.TrimSuffix(string(w.out.data), "\n"), nil
 	}
+	if err := checkSize(v); err != nil {
+		return "", err
+	}
 	data, err := sigsyaml.Marshal(v)
 	if err != nil {
 		return "", err
@@ -129,6 +132,9 @@ func yamlFloat(f float64) (string, bool) {
 }
 
 func writeMap[V any](w *yamlWriter, m map[string]V, n int) bool {
+	if n > 2*maxNesting || len(w.out.data) > maxText {
+		return false
+	}
 	if len(m) == 0 {
 		return w.word("{}")
 	}
@@ -188,6 +194,9 @@ func size(v any) int {
 }
 
 func writeList[V any](w *yamlWriter, list []V, n int) bool {
+	if n > 2*maxNesting || len(w.out.data) > maxText {
+		return false
+	}
 	if len(list) == 0 {
 		return w.word("[]")
 	}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// maxItems bounds the lists that functions make from nothing but a number.
+const maxItems = 10_000_000
+
+// boundedFuncs are sprig's functions whose result may be of any size, with a
+// limit on it.
+func boundedFuncs() map[string]any {
+	all := sprig.GenericFuncMap()
+	repeat := all["repeat"].(func(int, string) string)
+	until := all["until"].(func(int) []int)
+	untilStep := all["untilStep"].(func(int, int, int) []int)
+	indent := all["indent"].(func(int, string) string)
+	seq := all["seq"].(func(...int) string)
+	bounded := func(name string) any {
+		random := all[name].(func(int) string)
+		return func(n int) (string, error) {
+			if n > maxItems {
+				return "", tooLarge(n)
+			}
+			return random(n), nil
+		}
+	}
+	indented := func(n int, text string) (string, error) {
+		if n > maxText || n*(strings.Count(text, "\n")+1) > maxText {
+			return "", tooLarge(n)
+		}
+		return indent(n, text), nil
+	}
+	return map[string]any{
+		"repeat": func(n int, text string) (string, error) {
+			if n > 0 && len(text) > maxText/n {
+				return "", tooLarge(n)
+			}
+			return repeat(n, text), nil
+		},
+		"until": func(n int) ([]int, error) {
+			if n > maxItems || n < -maxItems {
+				return nil, tooLarge(n)
+			}
+			return until(n), nil
+		},
+		"untilStep": func(from, to, step int) ([]int, error) {
+			if step != 0 && abs(to-from)/abs(step) > maxItems {
+				return nil, tooLarge(abs(to - from))
+			}
+			return untilStep(from, to, step), nil
+		},
+		"seq": func(params ...int) (string, error) {
+			for _, n := range params {
+				if abs(n) > maxItems {
+					return "", tooLarge(n)
+				}
+			}
+			return seq(params...), nil
+		},
+		"indent": indented,
+		"nindent": func(n int, text string) (string, error) {
+			text, err := indented(n, text)
+			return "\n" + text, err
+		},
+		"randAlpha":    bounded("randAlpha"),
+		"randAlphaNum": bounded("randAlphaNum"),
+		"randAscii":    bounded("randAscii"),
+		"randNumeric":  bounded("randNumeric"),
+	}
+}
+
+func tooLarge(n int) error { return fmt.Errorf("%d is more than templates may ask for", n) }
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+var errTooBig = errors.New("the value is too large to be written")
+
+const (
+	// maxNodes bounds what is written at a time. Values of few bytes can stand
+	// for billions of nodes, where a list holds another one twice.
+	maxNodes = 20_000_000
+	// maxNesting is how deep values may be nested to be written. Those that
+	// hold themselves, as set can make them, are deeper.
+	maxNesting = 900
+)
+
+// checkSize fails for values that cannot be written in bounded time.
+func checkSize(v any) error {
+	left := maxNodes
+	if !measure(v, maxNesting, &left) {
+		return errTooBig
+	}
+	return nil
+}
+
+// measure tells whether v has at most depth levels and left nodes.
+func measure(v any, depth int, left *int) bool {
+	if *left--; depth < 0 || *left < 0 {
+		return false
+	}
+	if m, ok := asMap(v); ok {
+		for _, e := range m {
+			if !measure(e, depth-1, left) {
+				return false
+			}
+		}
+		return true
+	}
+	if list, ok := v.([]any); ok {
+		for _, e := range list {
+			if !measure(e, depth-1, left) {
+				return false
+			}
+		}
+	}
+	return true
+}
