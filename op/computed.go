@@ -3,6 +3,7 @@
 package op
 
 import (
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/values"
 )
@@ -19,7 +20,10 @@ func ComputedValues(rel *release.Release) (map[string]any, error) {
 		return rel.Config, nil
 	}
 	bare := c.Shallow()
-	meta := *c.Metadata
+	meta := chart.Metadata{} // a record may lack its chart's
+	if c.Metadata != nil {
+		meta = *c.Metadata
+	}
 	meta.Dependencies = nil
 	bare.Metadata = &meta
 	res, err := values.Resolve(bare, rel.Config)

@@ -14,6 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/values"
 )
 
 // Applier writes objects into a cluster. Objects without a namespace of their
@@ -96,6 +97,7 @@ const cleanupTimeout = 30 * time.Second
 
 // installed is where an install stands once it is planned.
 type installed struct {
+	resolved *values.Resolved
 	release  *release.Release
 	rendered *Rendered
 	newCRDs  []*manifest.Object
@@ -137,12 +139,6 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 		}
 		return nil, fmt.Errorf("record release %s: %w", req.Name, err)
 	}
-	if old := p.replaced; old != nil {
-		old.Info.Status = release.Superseded
-		if err := in.Releases.Update(ctx, old); err != nil {
-			return nil, fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
-		}
-	}
 	if err := in.execute(ctx, req, p); err != nil {
 		in.record(ctx, rel, release.Failed, fmt.Sprintf("Release %q failed: %s", rel.Name, err))
 		return rel, err
@@ -152,6 +148,9 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 		description = "Install complete"
 	}
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
+	// All is done: an interrupt that comes now must not leave it pending.
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
 	if err := in.Releases.Update(ctx, rel); err != nil {
 		return rel, fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
@@ -162,14 +161,15 @@ func (in Install) plan(ctx context.Context, req InstallRequest) (*installed, err
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	if req.Chart.IsLibrary() {
-		return nil, &LibraryError{Chart: req.Chart.Name()}
+	resolved, err := resolve(req.Chart, req.Values, in.Progress)
+	if err != nil {
+		return nil, err
 	}
 	replaced, err := in.replaced(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	p := &installed{replaced: replaced}
+	p := &installed{resolved: resolved, replaced: replaced}
 	revision := 1
 	if replaced != nil {
 		revision = replaced.Revision + 1
@@ -179,7 +179,7 @@ func (in Install) plan(ctx context.Context, req InstallRequest) (*installed, err
 		return nil, err
 	}
 	if in.Cluster != nil && !req.SkipCRDs {
-		crds, err := parseCRDs(req.Chart)
+		crds, err := parseCRDs(resolved.Chart)
 		if err != nil {
 			return nil, err
 		}
@@ -206,9 +206,7 @@ func (in Install) plan(ctx context.Context, req InstallRequest) (*installed, err
 func (in Install) render(ctx context.Context, req InstallRequest, p *installed, caps *render.Capabilities, revision int) error {
 	rendered, err := rendering{
 		events:       in.Events,
-		progress:     in.Progress,
-		chart:        req.Chart,
-		values:       req.Values,
+		resolved:     p.resolved,
 		release:      render.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: revision, IsInstall: true},
 		capabilities: caps,
 		lookup:       lookupIn(ctx, in.describer()),
@@ -240,8 +238,13 @@ func (in Install) installCRDs(ctx context.Context, req InstallRequest, p *instal
 	if err != nil {
 		return nil, err
 	}
-	again := &installed{replaced: p.replaced}
+	again := &installed{resolved: p.resolved, replaced: p.replaced}
 	if err := in.render(ctx, req, again, caps, p.release.Revision); err != nil {
+		return nil, err
+	}
+	// Templates may have given other objects, now that lookup finds more.
+	owner := Owner{Release: req.Name, Namespace: req.Namespace}
+	if err := in.Cluster.Check(ctx, again.rendered.Objects, owner, req.TakeOwnership); err != nil {
 		return nil, err
 	}
 	return again, nil
@@ -249,6 +252,12 @@ func (in Install) installCRDs(ctx context.Context, req InstallRequest, p *instal
 
 func (in Install) execute(ctx context.Context, req InstallRequest, p *installed) error {
 	rel := p.release
+	if old := p.replaced; old != nil {
+		old.Info.Status, old.Info.Description = release.Superseded, "Superseded by new release"
+		if err := in.Releases.Update(ctx, old); err != nil {
+			return fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
+		}
+	}
 	if err := in.Events.Emit(ctx, &event.PreInstall{Release: rel}); err != nil {
 		return err
 	}
@@ -307,12 +316,18 @@ func (in Install) newRelease(req InstallRequest, revision int, r *Rendered) *rel
 // record writes the last word on a release even where the operation was
 // cancelled: a record that stays pending would be a lie.
 func (in Install) record(ctx context.Context, rel *release.Release, status release.Status, description string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	rel.Info.Status, rel.Info.Description = status, description
 	if err := in.Releases.Update(ctx, rel); err != nil {
 		in.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as %s: %s", rel.Name, status, err)})
 	}
+}
+
+// lastWord is the context in which a record is written once everything else
+// has happened: ctx without its cancellation, for a bounded time.
+func lastWord(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
 
 func (in Install) describer() Describer {

@@ -29,7 +29,7 @@ type Rendered struct {
 	Values map[string]any
 	// Objects are in install order, hooks not among them.
 	Objects []*manifest.Object
-	// Hooks stand in the order of their templates.
+	// Hooks stand in install order of their kinds.
 	Hooks []*release.Hook
 	Notes string
 }
@@ -37,11 +37,9 @@ type Rendered struct {
 // rendering is one way through merge values → pre-render → validate → render →
 // post-render, the same for every verb that renders.
 type rendering struct {
-	events   *event.Bus
-	progress progress.Func
+	events *event.Bus
 
-	chart        *chart.Chart
-	values       map[string]any
+	resolved     *values.Resolved
 	release      render.Release
 	capabilities *render.Capabilities
 	lookup       func(apiVersion, kind, namespace, name string) (map[string]any, error)
@@ -50,20 +48,27 @@ type rendering struct {
 	subNotes     bool
 }
 
-func (r rendering) run(ctx context.Context) (*Rendered, error) {
-	if r.chart.IsLibrary() {
-		return nil, &LibraryError{Chart: r.chart.Name()}
+// resolve lays the user's values over the chart's and switches dependencies on
+// and off: a new tree, and its final values.
+func resolve(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
+	if c.IsLibrary() {
+		return nil, &LibraryError{Chart: c.Name()}
 	}
-	if missing := values.Missing(r.chart); len(missing) > 0 {
-		return nil, &MissingDependenciesError{Chart: r.chart.Name(), Missing: missing}
+	if missing := values.Missing(c); len(missing) > 0 {
+		return nil, &MissingDependenciesError{Chart: c.Name(), Missing: missing}
 	}
-	res, err := values.Resolve(r.chart, r.values)
+	res, err := values.Resolve(c, user)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range res.Warnings {
-		r.progress.Send(progress.Event{Kind: progress.Warning, Text: w})
+		report.Send(progress.Event{Kind: progress.Warning, Text: w})
 	}
+	return res, nil
+}
+
+func (r rendering) run(ctx context.Context) (*Rendered, error) {
+	res := r.resolved
 	pre := &event.PreRender{Chart: res.Chart, Values: res.Values}
 	if err := r.events.Emit(ctx, pre); err != nil {
 		return nil, err

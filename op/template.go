@@ -38,15 +38,22 @@ type TemplateRequest struct {
 
 // Run renders req.Chart.
 func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
+	if req.Name != "" {
+		if err := CheckName(req.Name); err != nil {
+			return nil, err
+		}
+	}
 	caps, err := capabilities(ctx, t.Cluster, req.KubeVersion, req.APIVersions)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := resolve(req.Chart, req.Values, t.Progress)
 	if err != nil {
 		return nil, err
 	}
 	return rendering{
 		events:       t.Events,
-		progress:     t.Progress,
-		chart:        req.Chart,
-		values:       req.Values,
+		resolved:     resolved,
 		release:      render.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
 		capabilities: caps,
 		lookup:       lookupIn(ctx, t.Cluster),
@@ -64,10 +71,12 @@ const releaseService = "Helm"
 func capabilities(ctx context.Context, cluster Describer, kubeVersion string, apiVersions []string) (*render.Capabilities, error) {
 	caps := render.DefaultCapabilities()
 	if cluster != nil {
-		var err error
-		if caps, err = cluster.Capabilities(ctx); err != nil {
+		theirs, err := cluster.Capabilities(ctx)
+		if err != nil {
 			return nil, err
 		}
+		own := *theirs // what is added below is ours alone
+		caps = &own
 	}
 	if kubeVersion != "" {
 		v, err := render.ParseKubeVersion(kubeVersion)

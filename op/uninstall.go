@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
@@ -64,6 +65,9 @@ type Uninstalled struct {
 
 // Plan tells what Run would do and writes nothing.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
+	if err := CheckName(req.Name); err != nil {
+		return nil, err
+	}
 	rel, err := u.Releases.Revision(ctx, req.Name, 0)
 	if err != nil {
 		return nil, err
@@ -77,9 +81,11 @@ func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled
 	}
 	out := &Uninstalled{Release: rel}
 	for _, o := range objects {
-		if keeps(o) {
+		switch {
+		case o.Empty: // comments only: nobody created it
+		case keeps(o):
 			out.Kept = append(out.Kept, o)
-		} else {
+		default:
 			out.Deleted = append(out.Deleted, o)
 		}
 	}
@@ -112,6 +118,10 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		u.fail(ctx, rel, err)
 		return plan, err
 	}
+	// The objects are gone: an interrupt that comes now must not leave a record
+	// that says otherwise.
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
 	if !req.KeepHistory {
 		return plan, u.purge(ctx, rel.Name)
 	}
@@ -151,7 +161,7 @@ func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Unin
 }
 
 func (u Uninstall) fail(ctx context.Context, rel *release.Release, cause error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	rel.Info.Status = release.Failed
 	rel.Info.Description = "Uninstallation failed: " + cause.Error()
@@ -188,7 +198,9 @@ func (u Uninstall) now() time.Time {
 // keepPolicy is the annotation that makes uninstall leave an object alone.
 const keepPolicy = "helm.sh/resource-policy"
 
-func keeps(o *manifest.Object) bool { return o.Annotations[keepPolicy] == "keep" }
+func keeps(o *manifest.Object) bool {
+	return strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
+}
 
 // AlreadyUninstalledError tells that nothing is left of a release but history.
 type AlreadyUninstalledError struct{ Name string }

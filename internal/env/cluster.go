@@ -59,6 +59,15 @@ func (c *Cluster) Delete(ctx context.Context, objects []*manifest.Object, owner 
 	return c.client.Delete(ctx, objects, kube.Owner(owner), kube.Cascade(cascade))
 }
 
+// CreateHook implements hook.Runner. What a custom resource definition defines
+// can be used once this returns.
+func (c *Cluster) CreateHook(ctx context.Context, o *manifest.Object, namespace string) error {
+	if o.Kind == "CustomResourceDefinition" {
+		return c.client.InstallCRDs(ctx, []*manifest.Object{o})
+	}
+	return c.client.CreateHook(ctx, o, namespace)
+}
+
 // Bus is the event bus of one operation. Annotation hooks run on the given
 // cluster; nil runs none.
 func (e *Env) Bus(cluster *Cluster, timeout time.Duration) *event.Bus {

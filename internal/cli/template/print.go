@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -26,10 +25,10 @@ type document struct {
 
 // documents lists what to print: CRDs where asked for, objects in install
 // order, then hooks.
-func documents(c *chart.Chart, out *op.Rendered, o Options) []document {
+func documents(out *op.Rendered, o Options) []document {
 	var docs []document
 	if o.IncludeCRDs {
-		for _, f := range c.CRDs() {
+		for _, f := range out.Chart.CRDs() {
 			docs = append(docs, document{source: f.Source, text: string(f.Data), crd: true})
 		}
 	}

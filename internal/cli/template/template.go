@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
 )
 
@@ -116,7 +117,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	docs := documents(c, out, o)
+	docs := documents(out, o)
 	if len(o.ShowOnly) > 0 {
 		if docs, err = showOnly(docs, o.ShowOnly); err != nil {
 			return err
@@ -130,7 +131,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.OutputDir != "" {
 		return writeFiles(e.Out, docs, o)
 	}
-	return print(e.Out, docs)
+	return print(term.SafeWriter(e.Out), docs)
 }
 
 // validate asks the API server whether it would take the objects.
