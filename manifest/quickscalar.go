@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -188,6 +189,9 @@ func (q *quick) resolve(s string) any {
 		}
 		return int64(n)
 	case float64:
+		if math.IsInf(n, 0) || math.IsNaN(n) { // not everybody takes these
+			return q.fail()
+		}
 		return n
 	}
 	return q.fail()
@@ -339,10 +343,10 @@ func (q *quick) flow(build bool) any {
 	defer func() { q.depth-- }()
 	open := q.text[q.at]
 	q.at++
-	list, m := []any{}, map[string]any{}
-	closing := byte(']')
+	list, closing := []any{}, byte(']')
+	var m map[string]any
 	if open == '{' {
-		closing = '}'
+		m, closing = map[string]any{}, '}'
 	}
 	odd := false
 	for first := true; ; first = false {
