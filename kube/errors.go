@@ -62,8 +62,7 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("Kubernetes cluster unreachable: no answer from %s: %s; check that it runs, "+
-		"and that --kubeconfig and --kube-context (or KUBECONFIG) name the cluster you mean", e.Server, e.Err)
+	return fmt.Sprintf("Kubernetes cluster unreachable: no answer from %s: %s", e.Server, e.Err)
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -103,7 +102,6 @@ func (e *ConflictError) Error() string {
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
 	}
-	b.WriteString("\nremove or rename them, or adopt them with --take-ownership")
 	return b.String()
 }
 

@@ -4,16 +4,18 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"sort"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/moonhelm/moonhelm/manifest"
 )
@@ -35,6 +37,9 @@ const acceptTable = "application/json;as=Table;g=meta.k8s.io;v=v1,application/js
 
 // table is the part of meta.k8s.io/v1 Table that is read.
 type table struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
 	Columns []struct {
 		Name     string `json:"name"`
 		Priority int    `json:"priority"`
@@ -56,13 +61,20 @@ func (c *Client) Rows(ctx context.Context, objects []*manifest.Object, namespace
 	}
 	rows := make([]Row, len(targets))
 	pods := make([][]Row, len(targets))
+	index := make(map[*target]int, len(targets))
+	for i, t := range targets {
+		index[t] = i
+		rows[i] = Row{APIVersion: t.res.apiVersion, Kind: t.kind, Name: t.name}
+	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
+	for place, members := range byPlace(targets) {
+		group.Go(func() error {
+			return c.rowsAt(gctx, place, members, func(t *target, r Row) { rows[index[t]] = r })
+		})
+	}
 	for i, t := range targets {
 		group.Go(func() (err error) {
-			if rows[i], err = c.row(gctx, t); err != nil || rows[i].Live == nil {
-				return err
-			}
 			pods[i], err = c.podsOf(gctx, t)
 			return err
 		})
@@ -95,20 +107,31 @@ func distinct(lists [][]Row) []Row {
 	return out
 }
 
-func (c *Client) row(ctx context.Context, t *target) (Row, error) {
-	r := Row{APIVersion: t.res.apiVersion, Kind: t.kind, Name: t.name}
-	tab, err := c.table(ctx, t.path(), url.Values{})
-	if apierrors.IsNotFound(err) {
-		return r, nil
+// rowsAt reads the members of one place that exist, with one list where they
+// are many and the right to list is there.
+func (c *Client) rowsAt(ctx context.Context, place placeKey, members []*target, found func(*target, Row)) error {
+	if len(members) > few {
+		byName := make(map[string]*target, len(members))
+		for _, t := range members {
+			byName[t.name] = t
+		}
+		err := c.table(ctx, place, "", nil, func(r Row) {
+			if t := byName[r.Name]; t != nil {
+				found(t, r)
+			}
+		})
+		var forbidden *ForbiddenError
+		if !errors.As(err, &forbidden) {
+			return err
+		}
 	}
-	if err != nil {
-		return r, t.fail("read", err)
+	for _, t := range members {
+		err := c.table(ctx, place, t.name, nil, func(r Row) { found(t, r) })
+		if err != nil && !apierrors.IsNotFound(err) {
+			return t.fail("read", err)
+		}
 	}
-	if len(tab.Rows) > 0 {
-		r.Live = tab.Rows[0].Object
-		r.Columns, r.Cells = tab.cells(0)
-	}
-	return r, nil
+	return nil
 }
 
 // podsOf lists the pods that a workload selects.
@@ -117,23 +140,17 @@ func (c *Client) podsOf(ctx context.Context, t *target) ([]Row, error) {
 	if selector == "" {
 		return nil, nil
 	}
-	pods := &resource{Kind: "Pod", Plural: "pods", Namespaced: true, apiVersion: "v1"}
-	tab, err := c.table(ctx, pods.path(t.namespace, ""), url.Values{"labelSelector": {selector}})
+	place := placeKey{&resource{Kind: "Pod", Plural: "pods", Namespaced: true, apiVersion: "v1"}, t.namespace}
+	var out []Row
+	err := c.table(ctx, place, "", url.Values{"labelSelector": {selector}}, func(r Row) {
+		r.Related = true
+		out = append(out, r)
+	})
 	var forbidden *ForbiddenError
 	if errors.As(err, &forbidden) {
 		return nil, nil // pods are an extra; the objects themselves were read
 	}
-	if err != nil {
-		return nil, t.fail("list the pods of", err)
-	}
-	out := make([]Row, len(tab.Rows))
-	for i, row := range tab.Rows {
-		meta, _ := row.Object["metadata"].(map[string]any)
-		name, _ := meta["name"].(string)
-		out[i] = Row{APIVersion: "v1", Kind: "Pod", Name: name, Live: row.Object, Related: true}
-		out[i].Columns, out[i].Cells = tab.cells(i)
-	}
-	return out, nil
+	return out, t.fail("list the pods of", err)
 }
 
 // podSelector is the label selector of the pods that a workload makes, as its
@@ -158,17 +175,39 @@ func podSelector(kind string, object map[string]any) string {
 	return strings.Join(parts, ",")
 }
 
-func (c *Client) table(ctx context.Context, path string, query url.Values) (*table, error) {
-	query.Set("includeObject", "Object")
-	body, err := c.Call(ctx, http.MethodGet, path, query, http.Header{"Accept": {acceptTable}}, nil)
-	if err != nil {
-		return nil, err
+// table calls fn for the object of that name, or for all objects of a place
+// where name is empty, as the server prints them.
+func (c *Client) table(ctx context.Context, place placeKey, name string, query url.Values, fn func(Row)) error {
+	q := url.Values{"includeObject": {"Object"}}
+	maps.Copy(q, query)
+	if name == "" {
+		q.Set("limit", strconv.Itoa(listPage))
 	}
-	var tab table
-	if err := json.Unmarshal(body, &tab); err != nil {
-		return nil, fmt.Errorf("read the server's table: %w", err)
+	for {
+		body, err := c.Call(ctx, http.MethodGet, place.res.path(place.namespace, name), q, http.Header{"Accept": {acceptTable}}, nil)
+		if err != nil {
+			return err
+		}
+		var tab table
+		if err := k8sjson.Unmarshal(body, &tab); err != nil {
+			return fmt.Errorf("read the server's table: %w", err)
+		}
+		for i := range tab.Rows {
+			fn(tab.row(place, i))
+		}
+		if tab.Metadata.Continue == "" {
+			return nil
+		}
+		q.Set("continue", tab.Metadata.Continue)
 	}
-	return &tab, nil
+}
+
+func (t *table) row(place placeKey, i int) Row {
+	r := Row{APIVersion: place.res.apiVersion, Kind: place.res.Kind, Live: t.Rows[i].Object}
+	meta, _ := r.Live["metadata"].(map[string]any)
+	r.Name, _ = meta["name"].(string)
+	r.Columns, r.Cells = t.cells(i)
+	return r
 }
 
 // cells are the columns that a narrow table shows, and what row i has in them.
