@@ -99,6 +99,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.Name == "" {
 		return fmt.Errorf("must either provide a name or specify --generate-name")
 	}
+	if err := env.CheckLabels(o.Labels); err != nil {
+		return err
+	}
 	if o.Atomic {
 		o.Strategy = "watcher"
 	}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/moonhelm/moonhelm/store"
+)
+
+// CheckLabels tells which of a user's labels could not stand on a release's
+// record: before anything is written, not when the record is.
+func CheckLabels(labels map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if store.SystemLabel(key) {
+			return fmt.Errorf("--labels: %q is one of the record's own labels (%s); choose another name", key, store.SystemLabels())
+		}
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			return fmt.Errorf("--labels: %q is no name of a label: %s", key, strings.Join(problems, "; "))
+		}
+		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
+			return fmt.Errorf("--labels: %q is no value for the label %s: %s", labels[key], key, strings.Join(problems, "; "))
+		}
+	}
+	return nil
+}
