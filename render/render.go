@@ -64,8 +64,8 @@ type Output struct {
 	// Files are all templates but partials and notes, sorted by name. Those
 	// that rendered nothing but white space are there too.
 	Files []File
-	// Notes are the NOTES.txt of the root chart and of its subcharts, the
-	// root's first.
+	// Notes are the NOTES.txt of the root chart and of its subcharts: the
+	// root's first, then those with the deepest paths.
 	Notes []File
 	// Warnings are what templates complained about while linting.
 	Warnings []string
@@ -177,14 +177,6 @@ func output(root *chart.Chart, jobs []job, warnings []string, err error) (*Outpu
 	}
 	slices.SortFunc(out.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	own := path.Join(root.FullPath(), chart.DirTemplates, chart.FileNotes)
-	slices.SortFunc(out.Notes, func(a, b File) int {
-		if (a.Name == own) != (b.Name == own) {
-			if a.Name == own {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortStableFunc(out.Notes, func(a, b File) int { return boolRank(b.Name == own) - boolRank(a.Name == own) })
 	return out, nil
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// judgeData is what the templates of these tests run with.
+func judgeData() map[string]any {
+	return map[string]any{
+		"Values": Values{"a": map[string]any{"b": "c", "n": nil}, "l": []any{1.0, "x", nil, map[string]any{"k": "v"}}, "s": "text", "t": true, "f": 1.5, "z": 0.0, "e": ""},
+		"m":      map[string]any{"b": 1, "a": 2, "c": nil}, "i": 3, "i64": int64(4), "u": uint8(5), "list": []string{"p", "q"}, "nil": nil,
+		"when": time.Unix(0, 0).UTC(), "ints": []int{3, 1}, "bools": map[bool]int{true: 1, false: 0}, "nums": map[int]string{2: "b", 1: "a"},
+		"caps": DefaultCapabilities(), "ptr": &HelmVersion{Version: "v"}, "nilptr": (*HelmVersion)(nil), "bytes": []byte("by"), "dur": time.Minute,
+		"str": map[string]string{"k": "v"},
+	}
+}
+
+// judge runs text with Go's own templates.
+func judge(text string) (out string, ok bool) {
+	funcs := template.FuncMap(sprig.GenericFuncMap())
+	funcs["typeOf"] = typeOf
+	t, err := template.New("x").Option("missingkey=zero").Funcs(funcs).Parse(text)
+	if err != nil {
+		return "", false
+	}
+	var b strings.Builder
+	err = t.Execute(&limited{b: &b}, judgeData())
+	return b.String(), err == nil
+}
+
+// limited ends a template that writes without end.
+type limited struct{ b *strings.Builder }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.b.Len() > 1<<20 {
+		return 0, errTooBig
+	}
+	return l.b.Write(p)
+}
+
+// ours runs text with the evaluator of this package.
+func ours(text string) (out string, err error) {
+	e := newEngine(&Input{})
+	p := parseText(text, e.known)
+	if p.err != nil {
+		return "", p.err
+	}
+	e.set = &templateSet{defs: map[string]*definition{}}
+	src := &source{file: "x", text: text}
+	for name, t := range p.trees {
+		if name == mainName {
+			name = "x"
+		}
+		e.set.add(&definition{name: name, root: t.Root, src: src})
+	}
+	x := e.executor(nil)
+	defer func() {
+		if r := recover(); r != nil {
+			err = r.(*Error)
+		}
+	}()
+	return x.execute(e.set.find("x"), e.set, nil, judgeData()), nil
+}
+
+func judged() []string {
+	return []string{
+		"", "text", "{{ . | len }}", "{{ .i }}{{ .i64 }}{{ .u }}{{ .Values.f }}{{ .Values.z }}{{ .nil }}{{ .none }}", "{{ .Values }}", "{{ .m }}{{ .list }}{{ .bytes }}{{ .when }}{{ .dur }}{{ .ints }}{{ .str }}",
+		"{{ .Values.a.b }}", "{{ .Values.a.n.x }}", "{{ .Values.q.x }}", "{{ (.Values.q).x }}", "{{ .nil.x }}", "{{ $x := .nil }}{{ $x.y }}", "{{ $x := .nil }}{{ $x.y.z }}",
+		"{{ range .Values.l }}[{{ . }}]{{ end }}", "{{ range .Values.l }}{{ .k }}{{ end }}", "{{ range $i, $e := .Values.l }}{{ $i }}={{ $e }},{{ end }}", "{{ range $i, $e := .Values.l }}{{ $e.k }}{{ end }}",
+		"{{ range $k, $v := .m }}{{ $k }}={{ $v }},{{ end }}", "{{ range .m }}{{ . }};{{ else }}none{{ end }}", "{{ range .nil }}x{{ else }}none{{ end }}", "{{ range .none }}x{{ else }}none{{ end }}",
+		"{{ range $v := .list }}{{ $v }}{{ if eq $v \"p\" }}{{ continue }}{{ end }}!{{ end }}", "{{ range .list }}{{ . }}{{ break }}{{ end }}", "{{ range $i, $v := .list }}{{ if $i }}{{ break }}{{ end }}{{ $v }}{{ else }}e{{ end }}",
+		"{{ range .i }}{{ . }}{{ end }}", "{{ range $i := .i }}{{ $i }}{{ end }}", "{{ range $i, $j := .i }}{{ $i }}{{ end }}", "{{ range .u }}{{ . }}{{ end }}", "{{ range .Values.f }}x{{ end }}", "{{ range .Values.s }}x{{ end }}", "{{ range .ints }}{{ . }}{{ end }}", "{{ range $k, $v := .bools }}{{ $k }}{{ $v }}{{ end }}", "{{ range $k, $v := .nums }}{{ $k }}{{ $v }}{{ end }}", "{{ range .str }}{{ . }}{{ end }}", "{{ range .bytes }}{{ . }},{{ end }}", "{{ range .ptr }}x{{ end }}", "{{ range .nilptr }}x{{ end }}", "{{ range 0 }}x{{ else }}zero{{ end }}",
+		"{{ $x := 1 }}{{ range .list }}{{ $x = . }}{{ end }}{{ $x }}", "{{ $x := 1 }}{{ if true }}{{ $x := 2 }}{{ $x }}{{ end }}{{ $x }}", "{{ $i := 0 }}{{ range $i = .ints }}{{ end }}{{ $i }}", "{{ $i := 0 }}{{ $j := 0 }}{{ range $i, $j = .ints }}{{ end }}{{ $i }}{{ $j }}", "{{ with $x := .Values.a }}{{ $x.b }}{{ .b }}{{ end }}", "{{ with .nil }}a{{ else with .i }}b{{ . }}{{ else }}c{{ end }}", "{{ if .nil }}a{{ else if .i }}b{{ else }}c{{ end }}", "{{ with .Values.e }}a{{ else }}b{{ . | len }}{{ end }}",
+		"{{ if .m }}1{{ end }}{{ if .list }}2{{ end }}{{ if .Values.z }}3{{ end }}{{ if .when }}4{{ end }}{{ if .nilptr }}5{{ end }}{{ if .ptr }}6{{ end }}{{ if .bytes }}7{{ end }}{{ if .dur }}8{{ end }}{{ if .u }}9{{ end }}",
+		"{{ and .nil 1 }}|{{ and 1 2 }}|{{ or .nil 0 }}|{{ or .nil 3 }}|{{ and 1 .Values.s }}|{{ 1 | and 2 }}|{{ .nil | or 0 }}|{{ not .nil }}|{{ and true (index .list 5) }}", "{{ or true (index .list 5) }}", "{{ and false (index .list 5) }}", "{{ and }}", "{{ or 1 }}", "{{ 1 | and }}", "{{ not }}",
+		"{{ eq 1 1 }}{{ eq 1 2 3 1 }}{{ eq .i 3 }}{{ eq .i64 4 }}{{ eq .u 5 }}{{ eq .Values.s \"text\" }}{{ eq .nil nil }}", "{{ eq .Values.f 1 }}", "{{ eq .nil 1 }}", "{{ eq .m .m }}", "{{ eq .list .list }}", "{{ eq .nil .m }}", "{{ eq .ptr .ptr }}{{ eq .when .when }}", "{{ eq 1 }}", "{{ eq true true }}{{ eq .u .i }}{{ eq 'a' 97 }}", "{{ ne 1 2 }}{{ ne .Values.s 1 }}", "{{ lt 1 2 }}{{ le 2 2 }}{{ gt 3 2 }}{{ ge 2 3 }}{{ lt \"a\" \"b\" }}{{ lt 1.5 .Values.f }}{{ lt .u 6 }}{{ lt .i .u }}", "{{ lt .nil 1 }}", "{{ lt true false }}", "{{ lt 1 1.5 }}", "{{ gt .Values.f 1 }}", "{{ ge .m .m }}", "{{ le .nil .nil }}", "{{ ne .nil nil }}",
+		"{{ len .m }}{{ len .list }}{{ len .Values.s }}{{ len .bytes }}", "{{ len .nil }}", "{{ len 3 }}", "{{ len .ptr }}", "{{ index .m \"b\" }}{{ index .list 1 }}{{ index .Values \"a\" \"b\" }}{{ index .bytes 0 }}{{ index .Values.s 0 }}{{ index .nums 1 }}{{ index .m \"zz\" }}{{ index .str \"zz\" }}", "{{ index .list -1 }}", "{{ index .list 2 }}", "{{ index .list \"a\" }}", "{{ index .list nil }}", "{{ index .m 1 }}", "{{ index .m nil }}", "{{ index .nil 1 }}", "{{ index .Values \"q\" \"x\" }}", "{{ index 3 1 }}", "{{ index .i64 }}", "{{ index .nums .u }}", "{{ index .nums \"a\" }}", "{{ index .ptr 1 }}",
+		"{{ .caps.KubeVersion }}|{{ .caps.KubeVersion.Version }}|{{ .caps.KubeVersion.GitVersion }}|{{ .caps.KubeVersion.String }}|{{ .caps.APIVersions.Has \"v1\" }}|{{ printf \"%v\" .caps.KubeVersion.Major }}", "{{ .caps.KubeVersion.bare }}", "{{ .caps.Nope }}", "{{ .caps.APIVersions.Has }}", "{{ .caps.APIVersions.Has 1 }}", "{{ \"v1\" | .caps.APIVersions.Has }}", "{{ .ptr.Version }}", "{{ .nilptr.Version }}", "{{ .when.Year }}{{ .when.Format \"2006\" }}{{ (.when.AddDate 1 2 3).Year }}", "{{ .when.Nope }}", "{{ .dur.Hours }}{{ .dur.String }}", "{{ .ptr }}", "{{ .nilptr }}", "{{ $k := .caps.KubeVersion }}{{ $k }}{{ $k.GitVersion }}", "{{ with .caps.KubeVersion }}{{ . }}{{ .Minor }}{{ end }}", "{{ quote .caps.KubeVersion }}",
+		"{{ .Values.AsMap.s }}{{ (.Values.Table \"a\").b }}{{ .Values.PathValue \"a.b\" }}", "{{ .Values.Table }}", "{{ .Values.Table 1 }}", "{{ .Values.s.x }}", "{{ .Values.l.x }}", "{{ .m.b.c }}", "{{ .m.b 1 }}", "{{ .i 1 }}", "{{ 1 | .i }}", "{{ 1 | .m.b }}", "{{ .str.k }}{{ .str.q }}", "{{ .str.k.x }}", "{{ .nums.x }}", "{{ .list.x }}",
+		"{{ print 1 2 \"a\" \"b\" nil .m }}{{ println .i }}{{ printf \"%d %s %v\" 1 \"a\" .nil }}", "{{ printf 1 }}", "{{ printf }}", "{{ print }}", "{{ html \"<a>\" }}{{ js \"'\" }}{{ urlquery \"a b\" }}", "{{ call .m }}", "{{ call .nil }}", "{{ call }}",
+		"{{ 1.5 }}{{ 1e3 }}{{ 0x1F }}{{ 'a' }}{{ 1_000 }}{{ 0b11 }}{{ 0o7 }}{{ -3 }}{{ +3 }}{{ 1i }}{{ true }}{{ \"\\n\" }}{{ `raw` }}", "{{ 99999999999999999999 }}", "{{ 18446744073709551615 }}", "{{ nil }}", "{{ nil | print }}", "{{ print nil }}", "{{ 1.0 }}{{ 1e300 }}{{ 100000000.0 }}{{ 1e21 }}",
+		"{{ upper \"a\" }}{{ \"a\" | upper | repeat 3 }}", "{{ upper .i }}", "{{ upper .nil }}", "{{ upper nil }}", "{{ upper }}", "{{ upper \"a\" \"b\" }}", "{{ trunc 1 .Values.s }}{{ trunc .i .Values.s }}", "{{ trunc .i64 .Values.s }}", "{{ trunc 1.5 .Values.s }}", "{{ trunc 'a' .Values.s }}", "{{ default 1 .nil }}{{ default 1 .i }}{{ .Values.e | default \"d\" }}", "{{ dict \"a\" 1 \"b\" .nil }}{{ list 1 nil .i }}", "{{ hasKey .m \"a\" }}{{ hasKey .Values \"a\" }}{{ get .m \"c\" }}", "{{ hasKey .str \"k\" }}", "{{ keys .m | sortAlpha }}", "{{ ternary 1 2 true }}{{ ternary 1 2 .Values.t }}{{ true | ternary \"y\" \"n\" }}", "{{ ternary 1 2 1 }}", "{{ empty .nil }}{{ empty .m }}{{ coalesce .nil 0 2 }}", "{{ until .i }}{{ until .i64 }}", "{{ join \",\" .list }}{{ join \",\" .Values.l }}", "{{ first .list }}{{ last .Values.l }}{{ rest .list }}", "{{ set .m \"q\" 1 | len }}{{ .m.q }}", "{{ pluck \"a\" .m .m }}", "{{ concat .list .Values.l }}", "{{ slice .list 1 }}", "{{ add 1 .i .i64 .u }}{{ sub 5 .i }}{{ mul .i 2 }}{{ div 7 2 }}{{ max 1 .i }}{{ int .Values.f }}{{ float64 .i }}", "{{ int \"x\" }}{{ int64 \"12\" }}{{ toString .i }}", "{{ kindOf .nil }}{{ kindOf .m }}{{ typeOf .Values }}{{ typeOf .nil }}{{ kindIs \"map\" .Values }}", "{{ semver \"1.2.3\" }}{{ (semver \"1.2.3\").Major }}", "{{ dateInZone \"2006\" .when \"UTC\" }}", "{{ dig \"a\" \"b\" \"d\" .Values.AsMap }}", "{{ fail \"x\" }}", "{{ regexMatch \"[\" \"x\" }}", "{{ mustRegexMatch \"[\" \"x\" }}", "{{ splitList \",\" \"a,b\" }}{{ (split \",\" \"a,b\")._1 }}", "{{ b64enc .bytes }}", "{{ b64enc \"x\" }}{{ sha256sum \"x\" | trunc 4 }}", "{{ cat .i .nil .list }}", "{{ quote .i .nil \"a\" }}", "{{ tuple 1 2 | len }}", "{{ seq 1 3 }}", "{{ append .Values.l 5 }}", "{{ has 1.0 .Values.l }}{{ without .Values.l \"x\" }}", "{{ fromJson \"{\\\"a\\\":[1]}\" }}", "{{ now.Nope }}", "{{ (now | date \"2006\") | len }}",
+		"{{ define \"t\" }}<{{ . }}{{ $ }}>{{ end }}{{ template \"t\" .i }}{{ template \"t\" }}{{ template \"t\" .nil }}", "{{ template \"none\" }}", "{{ define \"t\" }}{{ $x }}{{ end }}", "{{ $x := 1 }}{{ define \"t\" }}{{ . }}{{ end }}{{ template \"t\" $x }}", "{{ block \"b\" .i }}[{{ . }}]{{ end }}", "{{ define \"t\" }}{{ if . }}{{ template \"t\" (rest .) }}x{{ end }}{{ end }}{{ template \"t\" .list }}",
+		"{{/* c */}}a{{- /* c */ -}} b", "a {{- 1 -}} b", "{{ (1) }}{{ ((2)) }}{{ (print 1 2) | len }}", "{{ (1) 2 }}", "{{ 1 2 }}", "{{ \"a\" .i }}", "{{ 1 | 2 }}", "{{ . 1 }}", "{{ $ | len }}", "{{ $.i }}", "{{ $x := . }}{{ $x.Values.a.b }}", "{{ $x }}", "{{ $x = 1 }}", "{{ (.Values).s }}{{ (index .Values \"a\").b }}{{ (dict \"a\" (dict \"b\" 1)).a.b }}{{ (dict \"a\" nil).a.b }}", "{{ (nil).x }}", "{{ (1).x }}", "{{ \"a\".x }}", "{{ true.x }}", "{{ .Values.l | len | add 1 }}", "{{ .Values.f | printf \"%.2f\" }}", "{{ printf \"%s\" .Values.a.b | upper }}", "{{ $a := 1 }}{{ $b := 2 }}{{ add $a $b }}", "{{ break }}", "{{ end }}", "{{ else }}", "{{ if }}{{ end }}", "{{ range }}{{ end }}", "{{", "{{ \"", "{{ ) }}", "{{ ( }}", "{{ .Values.a-b }}", "{{ foo }}", "{{ .a | }}", "{{ | .a }}", "{{ , }}", "{{ a b }}", "{{ if true }}a{{ else }}b{{ else }}c{{ end }}",
+	}
+}
+
+// TestEvaluatorAgreesWithGo holds our evaluator against text/template.
+func TestEvaluatorAgreesWithGo(t *testing.T) {
+	for _, text := range judged() {
+		compareEvaluation(t, text)
+	}
+}
+
+func compareEvaluation(t *testing.T, text string) {
+	t.Helper()
+	want, ok := judge(text)
+	got, err := ours(text)
+	switch {
+	case ok && err != nil:
+		t.Errorf("%s\nwe fail: %v", text, err)
+	case !ok && err == nil:
+		t.Errorf("%s\nwe say %q, Go fails", text, got)
+	case ok && got != want:
+		t.Errorf("%s\n got %q\nwant %q", text, got, want)
+	}
+}
+
+func FuzzEvaluator(f *testing.F) {
+	for _, text := range judged() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, word := range []string{"rand", "now", "uuid", "ago", "gen", "shuffle", "env", "getHost", "crypt", "htpasswd", "derive", "range", "repeat", "until", "seq", "date", "unix", "indent", "template", "block"} {
+			if strings.Contains(text, word) {
+				return // endless, or another result every time
+			}
+		}
+		compareEvaluation(t, text)
+	})
+}
