@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/render"
 )
@@ -78,6 +77,3 @@ func (e *NotFoundError) Error() string {
 
 // Is makes the error an [ErrReleaseNotFound].
 func (e *NotFoundError) Is(target error) bool { return target == ErrReleaseNotFound }
-
-// objectName is how progress and errors name an object.
-func objectName(o *manifest.Object) string { return o.Kind + "/" + o.Name }

@@ -118,13 +118,13 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		u.fail(ctx, rel, err)
 		return plan, err
 	}
+	if !req.KeepHistory {
+		return plan, u.purge(ctx, rel.Name)
+	}
 	// The objects are gone: an interrupt that comes now must not leave a record
 	// that says otherwise.
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
-	if !req.KeepHistory {
-		return plan, u.purge(ctx, rel.Name)
-	}
 	rel.Info.Status = release.Uninstalled
 	rel.Info.Description = req.Description
 	if rel.Info.Description == "" {

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+var errBroken = errors.New("the cluster is broken")
+
+// webChart has a Service, a ConfigMap and a hook, in no particular order.
+func webChart(t testing.TB, more ...string) *chart.Chart {
+	return newChart(t, append([]string{
+		"templates/a.yaml", kind("Service", "web") + kind("Secret", "setup", "helm.sh/hook", "pre-install"),
+		"templates/b.yaml", kind("ConfigMap", "settings"),
+		"templates/NOTES.txt", "Welcome to {{ .Release.Name }}, revision {{ .Release.Revision }}.\n",
+	}, more...)...)
+}
+
+// story is one install into an empty cluster.
+type story struct {
+	*diary
+	cluster *cluster
+	records *records
+	install Install
+	request InstallRequest
+}
+
+func newStory(t testing.TB, c *chart.Chart, have ...*release.Release) *story {
+	d := &diary{fail: map[string]error{}}
+	s := &story{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
+	bus := &event.Bus{}
+	event.On(bus, "the diary", 1, func(ctx context.Context, e *event.PreInstall) error { return d.step(ctx, "event pre-install") })
+	event.On(bus, "the diary", 1, func(ctx context.Context, e *event.PostInstall) error { return d.step(ctx, "event post-install") })
+	s.install = Install{Cluster: s.cluster, Releases: s.records, Events: bus, Now: atNoon}
+	s.request = InstallRequest{Chart: c, Name: "web", Namespace: "ns"}
+	return s
+}
+
+func TestInstallChecksEverythingThenRecordsThenWrites(t *testing.T) {
+	s := newStory(t, webChart(t))
+	s.request.CreateNamespace, s.request.Wait, s.request.WaitJobs = true, true, true
+	s.request.Labels = map[string]string{"team": "shop"}
+	s.request.Values = map[string]any{"a": "b"}
+	rel, err := s.install.Run(t.Context(), s.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want(t,
+		"capabilities",
+		"missing []",
+		"check [ConfigMap/settings Service/web] for ns/web",
+		"namespace ns",
+		"create web.v1 pending-install",
+		"event pre-install",
+		"apply [ConfigMap/settings Service/web]",
+		"wait [ConfigMap/settings Service/web], jobs too",
+		"event post-install",
+		"update web.v1 deployed",
+	)
+	if got := s.records.state("web", 1); got != "deployed: Install complete" {
+		t.Error(got)
+	}
+	if rel.Info.Notes != "Welcome to web, revision 1.\n" || len(rel.Hooks) != 1 || strings.Contains(rel.Manifest, "setup") {
+		t.Errorf("notes %q, hooks %v, manifest %s", rel.Info.Notes, rel.Hooks, rel.Manifest)
+	}
+	if !rel.Info.FirstDeployed.Equal(noon) || !rel.Info.LastDeployed.Equal(noon) || rel.Labels["team"] != "shop" || rel.Config["a"] != "b" {
+		t.Errorf("%+v", rel)
+	}
+}
+
+// Each of these ends an install before anything was written anywhere.
+func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
+	library := webChart(t)
+	library.Metadata.Type = chart.TypeLibrary
+	newer := webChart(t)
+	newer.Metadata.KubeVersion = ">= 99"
+	lacking := webChart(t)
+	lacking.Metadata.Dependencies = []*chart.Dependency{{Name: "redis", Version: "1"}}
+	for _, test := range []struct {
+		name   string
+		chart  *chart.Chart
+		change func(*story)
+		want   string
+	}{
+		{"the name is no name", nil, func(s *story) { s.request.Name = "Web_1" }, `"Web_1" is invalid`},
+		{"there is no name", nil, func(s *story) { s.request.Name = "" }, "needs a name"},
+		{"the name is taken", nil, func(s *story) {
+			s.records.kept["web.v1"] = &release.Release{Name: "web", Revision: 1, Info: release.Info{Status: release.Deployed}}
+		}, "still in use"},
+		{"the chart is a library", library, nil, "not installable"},
+		{"a dependency is missing", lacking, nil, "redis"},
+		{"the cluster is too old", newer, nil, "requires kubeVersion"},
+		{"the cluster does not answer", nil, func(s *story) { s.fail["capabilities"] = errBroken }, "broken"},
+		{"a value has the wrong type", webChart(t, "values.schema.json", `{"properties":{"port":{"type":"integer"}}}`), func(s *story) {
+			s.request.Values = map[string]any{"port": "eighty"}
+		}, "port"},
+		{"a template fails", webChart(t, "templates/c.yaml", `{{ fail "no luck" }}`), nil, "no luck"},
+		{"a template renders no YAML", webChart(t, "templates/c.yaml", "a: b: c"), nil, "c.yaml"},
+		{"a CRD is no YAML", webChart(t, "crds/a.yaml", "a: b: c"), nil, "crds/a.yaml"},
+		{"CRDs cannot be read", nil, func(s *story) { s.fail["missing []"] = errBroken }, "broken"},
+		{"an object is somebody else's", nil, func(s *story) {
+			s.fail["check [ConfigMap/settings Service/web] for ns/web"] = errBroken
+		}, "broken"},
+		{"a handler refuses the values", nil, func(s *story) {
+			event.On(s.install.Events, "policy", 0, func(context.Context, *event.PreRender) error { return errBroken })
+		}, "broken"},
+		{"a handler refuses the objects", nil, func(s *story) {
+			event.On(s.install.Events, "policy", 0, func(context.Context, *event.PostRender) error { return errBroken })
+		}, "broken"},
+		{"a CRD is missing and a template fails", webChart(t, "crds/a.yaml", crontab, "templates/c.yaml", `{{ fail "no luck" }}`), func(s *story) {
+			s.cluster.missing["crontabs.example.com"] = true
+		}, "no luck"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.chart == nil {
+				test.chart = webChart(t)
+			}
+			s := newStory(t, test.chart)
+			s.request.CreateNamespace = true
+			if test.change != nil {
+				test.change(s)
+			}
+			rel, err := s.install.Run(t.Context(), s.request)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, wanted %q in it", err, test.want)
+			}
+			if rel != nil || len(s.writes()) > 0 {
+				t.Errorf("returned %v and did %q", rel, s.writes())
+			}
+		})
+	}
+}
+
+// Whatever fails after the record was created leaves it failed, with the reason.
+func TestFailedInstallLeavesItsRecordFailed(t *testing.T) {
+	for _, step := range []string{
+		"event pre-install",
+		"apply [ConfigMap/settings Service/web]",
+		"wait [ConfigMap/settings Service/web]",
+		"event post-install",
+	} {
+		t.Run(step, func(t *testing.T) {
+			s := newStory(t, webChart(t))
+			s.request.Wait = true
+			s.fail[step] = errBroken
+			rel, err := s.install.Run(t.Context(), s.request)
+			if !errors.Is(err, errBroken) || rel == nil || rel.Info.Status != release.Failed {
+				t.Fatalf("got %v, %v", rel, err)
+			}
+			got := s.records.state("web", 1)
+			if !strings.HasPrefix(got, `failed: Release "web" failed: `) || !strings.HasSuffix(got, errBroken.Error()) {
+				t.Error(got)
+			}
+		})
+		t.Run(step+" interrupted", func(t *testing.T) {
+			s := newStory(t, webChart(t))
+			s.request.Wait = true
+			ctx, cancel := context.WithCancel(t.Context())
+			s.at = func(now string) {
+				if now == step {
+					cancel()
+				}
+			}
+			if _, err := s.install.Run(ctx, s.request); !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			if got := s.records.state("web", 1); !strings.HasPrefix(got, "failed: ") || !strings.HasSuffix(got, "context canceled") {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// An interrupt after the last step comes too late to make it fail.
+func TestAnInterruptAtTheEndDoesNotLeaveAnInstallPending(t *testing.T) {
+	s := newStory(t, webChart(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	s.at = func(step string) {
+		if step == "update web.v1 deployed" {
+			cancel()
+		}
+	}
+	if _, err := s.install.Run(ctx, s.request); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.records.state("web", 1); got != "deployed: Install complete" {
+		t.Error(got)
+	}
+}
+
+func TestARecordThatCannotBeCreatedEndsTheInstall(t *testing.T) {
+	s := newStory(t, webChart(t))
+	s.fail["create web.v1 pending-install"] = errBroken
+	if _, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "record release web: ") {
+		t.Error(err)
+	}
+	if got := s.writes(); len(got) != 1 {
+		t.Errorf("went on with %q", got)
+	}
+}
+
+func gone(revision int, status release.Status) *release.Release {
+	return &release.Release{Name: "web", Namespace: "ns", Revision: revision, Info: release.Info{Status: status}}
+}
+
+func TestReplaceUsesTheNameOfADeadReleaseOnly(t *testing.T) {
+	for _, status := range release.Statuses() {
+		t.Run(string(status), func(t *testing.T) {
+			may := status == release.Uninstalled || status == release.Failed
+			for _, replace := range []bool{false, true} {
+				s := newStory(t, webChart(t), gone(3, status))
+				s.request.Replace = replace
+				_, err := s.install.Run(t.Context(), s.request)
+				if replace && may {
+					if err != nil || s.records.kept["web.v3"].Info.Status != release.Superseded || s.records.kept["web.v4"].Info.Status != release.Deployed {
+						t.Errorf("%v; v3 %s, v4 %s", err, s.records.state("web", 3), s.records.state("web", 4))
+					}
+					continue
+				}
+				var inUse *NameInUseError
+				if !errors.As(err, &inUse) || inUse.Status != status || len(s.writes()) > 0 {
+					t.Errorf("replace %t: %v, did %q", replace, err, s.writes())
+				}
+			}
+		})
+	}
+}
+
+func TestAReplacedReleaseThatCannotBeMarkedFailsTheInstall(t *testing.T) {
+	s := newStory(t, webChart(t), gone(1, release.Uninstalled))
+	s.request.Replace = true
+	s.fail["update web.v1 superseded"] = errBroken
+	rel, err := s.install.Run(t.Context(), s.request)
+	if !errors.Is(err, errBroken) || rel == nil {
+		t.Fatalf("got %v, %v", rel, err)
+	}
+	if got := s.records.state("web", 2); !strings.HasPrefix(got, "failed: ") {
+		t.Errorf("the new record is left %s", got)
+	}
+}
+
+func TestOfTwoInstallsAtOnceOneGetsTheName(t *testing.T) {
+	d := &diary{}
+	recs, chart := newRecords(d), webChart(t)
+	// Both look before either writes.
+	var looked sync.WaitGroup
+	looked.Add(2)
+	d.at = func(step string) {
+		if strings.HasPrefix(step, "create web.v1 ") {
+			looked.Done()
+			looked.Wait()
+		}
+	}
+	errs := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := Install{Cluster: newCluster(d), Releases: recs}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
+			errs <- err
+		}()
+	}
+	a, b := <-errs, <-errs
+	if a == nil {
+		a, b = b, a
+	}
+	var inUse *NameInUseError
+	if b != nil || !errors.As(a, &inUse) || !strings.Contains(a.Error(), "by somebody else") {
+		t.Errorf("got %v and %v", a, b)
+	}
+	applied := 0
+	for _, l := range d.lines {
+		if strings.HasPrefix(l, "apply ") {
+			applied++
+		}
+	}
+	if applied != 1 {
+		t.Errorf("applied %d times", applied)
+	}
+}
+
+const crontab = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: crontabs.example.com
+spec:
+  group: example.com
+  names: {kind: CronTab, plural: crontabs}
+  versions:
+  - {name: v1, served: true}
+  - {name: v0, served: false}
+`
+
+const tab = "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: tab}\n"
+
+func TestMissingCRDsAreInstalledFirstAndTheChartRenderedAgain(t *testing.T) {
+	// The second rendering finds what the first could not: one object more.
+	c := newChart(t, "crds/tab.yaml", crontab,
+		"templates/a.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v1/CronTab" }}`+tab+`{{ end }}`,
+		"templates/b.yaml", `{{ if (lookup "example.com/v1" "CronTab" "ns" "old").found }}`+kind("ConfigMap", "found")+`{{ end }}`)
+	s := newStory(t, c)
+	s.cluster.missing["crontabs.example.com"] = true
+	s.at = func(step string) {
+		if strings.HasPrefix(step, "crds ") {
+			s.cluster.objects = map[string]map[string]any{"CronTab/old": {"found": true}}
+		}
+	}
+	if _, err := s.install.Run(t.Context(), s.request); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t,
+		"capabilities",
+		"missing [CustomResourceDefinition/crontabs.example.com]",
+		"lookup CronTab/old",
+		"check [] for ns/web", // what cannot exist yet is not asked for
+		"crds [CustomResourceDefinition/crontabs.example.com]",
+		"capabilities",
+		"lookup CronTab/old",
+		"check [ConfigMap/found CronTab/tab] for ns/web",
+		"create web.v1 pending-install",
+		"event pre-install",
+		"apply [ConfigMap/found CronTab/tab]",
+		"event post-install",
+		"update web.v1 deployed",
+	)
+}
+
+func TestWhatTheSecondRenderingGivesIsCheckedToo(t *testing.T) {
+	c := newChart(t, "crds/tab.yaml", crontab,
+		"templates/b.yaml", `{{ if (lookup "v1" "ConfigMap" "ns" "x").found }}`+kind("ConfigMap", "foreign")+`{{ end }}`)
+	s := newStory(t, c)
+	s.cluster.missing["crontabs.example.com"] = true
+	s.at = func(step string) {
+		if strings.HasPrefix(step, "crds ") {
+			s.cluster.objects = map[string]map[string]any{"ConfigMap/x": {"found": true}}
+		}
+	}
+	s.fail["check [ConfigMap/foreign] for ns/web"] = errBroken
+	if _, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	if got := s.writes(); len(got) != 1 || !strings.HasPrefix(got[0], "crds ") {
+		t.Errorf("did %q", got)
+	}
+}
+
+func TestCRDsThatExistOrAreSkippedAreLeftAlone(t *testing.T) {
+	c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", kind("ConfigMap", "a"))
+	for _, skip := range []bool{false, true} {
+		s := newStory(t, c)
+		s.request.SkipCRDs = skip
+		s.cluster.missing["crontabs.example.com"] = skip
+		if _, err := s.install.Run(t.Context(), s.request); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(strings.Join(s.lines, "\n"), "\ncrds ") {
+			t.Errorf("skip %t: %q", skip, s.lines)
+		}
+	}
+}
+
+func TestPlanWritesNothing(t *testing.T) {
+	s := newStory(t, webChart(t, "crds/tab.yaml", crontab, "templates/c.yaml", tab))
+	s.cluster.missing["crontabs.example.com"] = true
+	s.request.CreateNamespace, s.request.Wait, s.request.TakeOwnership = true, true, true
+	rel, rendered, err := s.install.Plan(t.Context(), s.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, "capabilities", "missing [CustomResourceDefinition/crontabs.example.com]", "check [ConfigMap/settings Service/web] for ns/web, taking")
+	if rel.Info.Description != "Dry run complete" || rel.Revision != 1 || names(rendered.Objects) != "[ConfigMap/settings Service/web CronTab/tab]" {
+		t.Errorf("%+v, %s", rel.Info, names(rendered.Objects))
+	}
+	if len(s.cluster.caps.APIVersions) != len(newCluster(nil).caps.APIVersions) {
+		t.Error("the cluster's own capabilities were changed")
+	}
+}
+
+func TestPlanWorksWithoutACluster(t *testing.T) {
+	c := webChart(t, "templates/c.yaml", `{{ lookup "v1" "Secret" "" "" | toJson | printf "# %s" }}`)
+	rel, _, err := Install{}.Plan(t.Context(), InstallRequest{Chart: c, Name: "web", Namespace: "ns"})
+	if err != nil || rel.Info.Status != release.PendingInstall || rel.Info.LastDeployed.IsZero() {
+		t.Errorf("%v, %v", rel, err)
+	}
+}
+
+func TestHandlersMayChangeValuesAndObjects(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", "{{ if .Values.on }}"+kind("ConfigMap", "{{ .Values.name }}")+"{{ end }}"))
+	event.On(s.install.Events, "values", 0, func(_ context.Context, e *event.PreRender) error {
+		e.Values = map[string]any{"on": true, "name": "changed"}
+		return nil
+	})
+	event.On(s.install.Events, "objects", 0, func(_ context.Context, e *event.PostRender) error {
+		more, err := manifest.Parse("added", kind("Secret", "added"))
+		e.Objects = append(e.Objects, more...)
+		return err
+	})
+	if _, err := s.install.Run(t.Context(), s.request); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.writes()[2]; got != "apply [Secret/added ConfigMap/changed]" {
+		t.Error(got)
+	}
+}
+
+func TestADescriptionOfOneSOwn(t *testing.T) {
+	s := newStory(t, webChart(t))
+	s.request.Description = "for Anna"
+	if _, err := s.install.Run(t.Context(), s.request); err != nil || s.records.state("web", 1) != "deployed: for Anna" {
+		t.Error(err, s.records.state("web", 1))
+	}
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// removal is one uninstall of a release that stands in the records.
+type removal struct {
+	*diary
+	cluster   *cluster
+	records   *records
+	uninstall Uninstall
+	request   UninstallRequest
+}
+
+func newRemoval(have ...*release.Release) *removal {
+	d := &diary{fail: map[string]error{}}
+	r := &removal{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
+	bus := &event.Bus{}
+	event.On(bus, "the diary", 1, func(ctx context.Context, _ *event.PreDelete) error { return d.step(ctx, "event pre-delete") })
+	event.On(bus, "the diary", 1, func(ctx context.Context, _ *event.PostDelete) error { return d.step(ctx, "event post-delete") })
+	r.uninstall = Uninstall{Cluster: r.cluster, Releases: r.records, Events: bus, Now: atNoon}
+	r.request = UninstallRequest{Name: "web"}
+	return r
+}
+
+// deployed is a release of three objects, one of which is to be kept, and a
+// document that holds a comment only.
+func deployed(revision int) *release.Release {
+	rel := gone(revision, release.Deployed)
+	rel.Manifest = kind("ConfigMap", "settings") + kind("PersistentVolumeClaim", "data", keepPolicy, "keep") + kind("Service", "web") +
+		"---\n# Source: web/templates/off.yaml\n# switched off\n"
+	return rel
+}
+
+func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
+	r := newRemoval(gone(2, release.Superseded), gone(10, release.Superseded), deployed(11))
+	r.request.Wait, r.request.Cascade = true, CascadeForeground
+	out, err := r.uninstall.Run(t.Context(), r.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.want(t,
+		"update web.v11 uninstalling",
+		"event pre-delete",
+		"delete [Service/web ConfigMap/settings], foreground",
+		"gone [Service/web ConfigMap/settings]",
+		"event post-delete",
+		"forget web.v2",
+		"forget web.v10",
+		"forget web.v11",
+	)
+	if names(out.Kept) != "[PersistentVolumeClaim/data]" || names(out.Deleted) != "[Service/web ConfigMap/settings]" {
+		t.Errorf("kept %s, deleted %s", names(out.Kept), names(out.Deleted))
+	}
+	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, ErrReleaseNotFound) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestUninstallKeepsHistoryWhereAsked(t *testing.T) {
+	r := newRemoval(gone(1, release.Superseded), deployed(2))
+	r.request.KeepHistory = true
+	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
+		t.Fatal(err)
+	}
+	r.want(t,
+		"update web.v2 uninstalling",
+		"event pre-delete",
+		"delete [Service/web ConfigMap/settings], background",
+		"event post-delete",
+		"update web.v2 uninstalled",
+	)
+	if got := r.records.state("web", 2); got != "uninstalled: Uninstallation complete" || !r.records.kept["web.v2"].Info.Deleted.Equal(noon) {
+		t.Error(got, r.records.kept["web.v2"].Info.Deleted)
+	}
+
+	// Once more with history: nothing to do, and it says so.
+	r.lines = nil
+	var already *AlreadyUninstalledError
+	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.As(err, &already) || len(r.lines) > 0 {
+		t.Errorf("%v, did %q", err, r.lines)
+	}
+	// Without: the history goes, and no object is touched.
+	r.request.KeepHistory = false
+	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
+		t.Error(err)
+	}
+	r.want(t, "forget web.v1", "forget web.v2")
+}
+
+// As Helm 4.3.1 does: white space and case do not matter. To delete what an
+// author meant to keep cannot be undone.
+func TestThePolicyToKeepIsReadAsHelmReadsIt(t *testing.T) {
+	for value, kept := range map[string]bool{"keep": true, " Keep ": true, "KEEP": true, "": false, "keeper": false, "delete": false} {
+		rel := gone(1, release.Deployed)
+		rel.Manifest = kind("Secret", "s", keepPolicy, value)
+		r := newRemoval(rel)
+		out, err := r.uninstall.Plan(t.Context(), r.request)
+		if err != nil || len(out.Kept) == 1 != kept || len(out.Kept)+len(out.Deleted) != 1 {
+			t.Errorf("%q: kept %v, deleted %v, %v", value, out.Kept, out.Deleted, err)
+		}
+	}
+}
+
+func TestPlanOfAnUninstallWritesNothing(t *testing.T) {
+	r := newRemoval(deployed(1))
+	out, err := r.uninstall.Plan(t.Context(), r.request)
+	if err != nil || names(out.Deleted) != "[Service/web ConfigMap/settings]" {
+		t.Errorf("%v, %v", out, err)
+	}
+	r.want(t)
+	if r.records.state("web", 1) != "deployed: " {
+		t.Error(r.records.state("web", 1))
+	}
+}
+
+func TestUninstallRefusesWhatItCannotRead(t *testing.T) {
+	broken := gone(1, release.Deployed)
+	broken.Manifest = "a: b: c"
+	for name, test := range map[string]struct {
+		release string
+		want    string
+	}{
+		"a name that is none":            {"../web", "is invalid"},
+		"a release that is not there":    {"shop", "not found"},
+		"a manifest that cannot be read": {"web", "read the manifest of release web"},
+	} {
+		r := newRemoval(broken)
+		_, err := r.uninstall.Run(t.Context(), UninstallRequest{Name: test.release})
+		if err == nil || !strings.Contains(err.Error(), test.want) || len(r.lines) > 0 {
+			t.Errorf("%s: %v, did %q", name, err, r.lines)
+		}
+	}
+}
+
+// What fails half-way leaves a record to begin again from, also where the user
+// interrupted.
+func TestAnUninstallThatFailsHalfWayCanBeRunAgain(t *testing.T) {
+	for _, step := range []string{
+		"event pre-delete",
+		"delete [Service/web ConfigMap/settings], background",
+		"gone [Service/web ConfigMap/settings]",
+		"event post-delete",
+	} {
+		for _, interrupt := range []bool{false, true} {
+			r := newRemoval(gone(1, release.Superseded), deployed(2))
+			r.request.Wait = true
+			ctx, cancel := context.WithCancel(t.Context())
+			if interrupt {
+				r.at = func(now string) {
+					if now == step {
+						cancel()
+					}
+				}
+			} else {
+				r.fail[step] = errBroken
+			}
+			_, err := r.uninstall.Run(ctx, r.request)
+			cancel()
+			if !errors.Is(err, errBroken) && !errors.Is(err, context.Canceled) {
+				t.Fatalf("%s: %v", step, err)
+			}
+			if got := r.records.state("web", 2); !strings.HasPrefix(got, "failed: Uninstallation failed: ") {
+				t.Errorf("%s: %s", step, got)
+			}
+			if r.records.state("web", 1) == "no record" {
+				t.Errorf("%s: history is gone already", step)
+			}
+			r.at, r.fail = nil, nil
+			if _, err := r.uninstall.Run(t.Context(), r.request); err != nil || len(r.records.kept) != 0 {
+				t.Errorf("%s: again: %v, left %v", step, err, r.records.kept)
+			}
+		}
+	}
+}
+
+func TestAnInterruptAtTheEndDoesNotLeaveAReleaseUninstalling(t *testing.T) {
+	r := newRemoval(deployed(1))
+	r.request.KeepHistory, r.request.Description = true, "moved"
+	ctx, cancel := context.WithCancel(t.Context())
+	r.at = func(step string) {
+		if step == "update web.v1 uninstalled" {
+			cancel()
+		}
+	}
+	if _, err := r.uninstall.Run(ctx, r.request); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.records.state("web", 1); got != "uninstalled: moved" {
+		t.Error(got)
+	}
+}
+
+func TestAPurgeThatFailsKeepsTheNewestRecord(t *testing.T) {
+	r := newRemoval(gone(1, release.Superseded), gone(2, release.Superseded), deployed(3))
+	r.fail["forget web.v2"] = errBroken
+	_, err := r.uninstall.Run(t.Context(), r.request)
+	if !errors.Is(err, errBroken) || r.records.state("web", 3) == "no record" || r.records.state("web", 1) != "no record" {
+		t.Errorf("%v; %v", err, r.records.kept)
+	}
+	// Somebody else purging at the same time is no error.
+	r.fail["forget web.v2"] = &NotFoundError{Name: "web", Revision: 2}
+	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARecordThatCannotBeMarkedLeavesTheObjects(t *testing.T) {
+	r := newRemoval(deployed(1))
+	r.fail["update web.v1 uninstalling"] = errBroken
+	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	r.want(t, "update web.v1 uninstalling")
+}
