@@ -16,7 +16,8 @@ import (
 
 // Runner is what running hooks needs of a cluster.
 type Runner interface {
-	// CreateHook creates o in namespace, unless o names its own.
+	// CreateHook creates o in namespace, unless o names its own. A custom
+	// resource definition that exists is left as it is.
 	CreateHook(ctx context.Context, o *manifest.Object, namespace string) error
 	// DeleteHook deletes o and returns when it is gone; one that is not there is fine.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace string) error
@@ -80,21 +81,40 @@ func (r Responder) run(ctx context.Context, rel *release.Release, ev release.Hoo
 		}
 	}
 	Order(due)
-	for _, h := range due {
+	// Hooks that succeeded are removed only once all have run, or one has
+	// failed: a later one may need what an earlier one made.
+	for i, h := range due {
 		if err := r.one(ctx, rel, h, ev); err != nil {
+			// Each removal is bounded by itself; an interrupt must not leave them.
+			if _, derr := r.removeSucceeded(context.WithoutCancel(ctx), rel, due[:i]); derr != nil {
+				err = errors.Join(err, derr)
+			}
 			return &FailedError{Hook: h, Event: ev, Err: err}
 		}
 	}
-	// Hooks that succeeded are removed only once all have: a later one may
-	// need what an earlier one made.
-	for _, h := range due {
-		if h.Deletes(release.HookSucceeded) {
+	if h, err := r.removeSucceeded(ctx, rel, due); err != nil {
+		return &FailedError{Hook: h, Event: ev, Err: err}
+	}
+	return nil
+}
+
+// removeSucceeded removes those of hooks whose policy asks for it. It returns
+// the first that could not be removed.
+func (r Responder) removeSucceeded(ctx context.Context, rel *release.Release, hooks []*release.Hook) (*release.Hook, error) {
+	for _, h := range hooks {
+		if deletes(h, release.HookSucceeded) {
 			if err := r.remove(ctx, rel, h); err != nil {
-				return &FailedError{Hook: h, Event: ev, Err: err}
+				return h, err
 			}
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// deletes tells whether h has the delete policy p. Custom resource definitions
+// are never deleted by a policy: all objects of their kind would go with them.
+func deletes(h *release.Hook, p release.DeletePolicy) bool {
+	return h.Kind != "CustomResourceDefinition" && h.Deletes(p)
 }
 
 func (r Responder) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) error {
@@ -105,7 +125,7 @@ func (r Responder) one(ctx context.Context, rel *release.Release, h *release.Hoo
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
 	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
-	if h.Deletes(release.BeforeHookCreation) {
+	if deletes(h, release.BeforeHookCreation) {
 		if err := r.Cluster.DeleteHook(ctx, o, rel.Namespace); err != nil {
 			return fmt.Errorf("delete the one of an earlier run: %w", err)
 		}
@@ -121,7 +141,7 @@ func (r Responder) one(ctx context.Context, rel *release.Release, h *release.Hoo
 		return nil
 	}
 	h.LastRun.Phase = release.PhaseFailed
-	if h.Deletes(release.HookFailed) {
+	if deletes(h, release.HookFailed) {
 		// The hook's own failure is the news, but what could not be cleaned up must be told too.
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout())
 		defer cancel()

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+var errNo = errors.New("no")
+
+// stage is a cluster that notes what is asked of it.
+type stage struct {
+	lines []string
+	fail  map[string]error
+	hang  string // this step ends with its context
+}
+
+func (s *stage) do(ctx context.Context, verb string, o *manifest.Object, namespace string) error {
+	step := verb + " " + o.Name
+	s.lines = append(s.lines, step)
+	if _, ok := ctx.Deadline(); !ok {
+		return errors.New("a step without an end")
+	}
+	if namespace != "ns" {
+		return errors.New("wrong namespace " + namespace)
+	}
+	if s.hang == step {
+		<-ctx.Done()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.fail[step]
+}
+
+func (s *stage) CreateHook(ctx context.Context, o *manifest.Object, ns string) error {
+	return s.do(ctx, "create", o, ns)
+}
+func (s *stage) DeleteHook(ctx context.Context, o *manifest.Object, ns string) error {
+	return s.do(ctx, "delete", o, ns)
+}
+func (s *stage) Finish(ctx context.Context, o *manifest.Object, ns string) error {
+	return s.do(ctx, "finish", o, ns)
+}
+
+// at runs a release's hooks of one event, and returns what was done.
+func (s *stage) at(ctx context.Context, e event.Event, r Responder) error {
+	bus := &event.Bus{}
+	r.Cluster = s
+	r.Register(bus)
+	return bus.Emit(ctx, e)
+}
+
+func (s *stage) want(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(s.lines, want) {
+		t.Errorf("did\n  %s\nwanted\n  %s", strings.Join(s.lines, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// withHooks is a release whose hooks are described as "name weight policies",
+// all of them pre-install hooks, and Jobs unless the name begins with "crd".
+func withHooks(hooks ...string) *release.Release {
+	rel := &release.Release{Name: "web", Namespace: "ns"}
+	for _, text := range hooks {
+		name, policies, _ := strings.Cut(text, " ")
+		h := &release.Hook{Name: name, Kind: "Job", Path: "web/templates/" + name + ".yaml", Events: []release.HookEvent{release.PreInstall}}
+		if strings.HasPrefix(name, "crd") {
+			h.Kind = "CustomResourceDefinition"
+		}
+		h.Manifest = "apiVersion: v1\nkind: " + h.Kind + "\nmetadata: {name: " + name + "}\n"
+		for _, p := range strings.Fields(policies) {
+			h.DeletePolicies = append(h.DeletePolicies, release.DeletePolicy(p))
+		}
+		rel.Hooks = append(rel.Hooks, h)
+	}
+	return rel
+}
+
+func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
+	rel := withHooks("b", "a", "late", "early", "other")
+	rel.Hooks[2].Weight, rel.Hooks[3].Weight = 7, -1
+	rel.Hooks[4].Events = []release.HookEvent{release.PostInstall, release.Test}
+	s := &stage{}
+	if err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{}); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t,
+		"delete early", "create early", "finish early",
+		"delete a", "create a", "finish a",
+		"delete b", "create b", "finish b",
+		"delete late", "create late", "finish late")
+	if got := rel.Hooks[0].Name + rel.Hooks[1].Name; got != "ba" {
+		t.Errorf("the record's own order was changed: %s first", got)
+	}
+}
+
+func TestEveryEventRunsItsHooks(t *testing.T) {
+	for _, e := range []func(*release.Release) event.Event{
+		func(r *release.Release) event.Event { return &event.PreInstall{Release: r} },
+		func(r *release.Release) event.Event { return &event.PostInstall{Release: r} },
+		func(r *release.Release) event.Event { return &event.PreDelete{Release: r} },
+		func(r *release.Release) event.Event { return &event.PostDelete{Release: r} },
+	} {
+		rel := withHooks("mine hook-succeeded", "test hook-succeeded")
+		ev := e(rel)
+		rel.Hooks[0].Events = []release.HookEvent{release.HookEvent(ev.Name())}
+		rel.Hooks[1].Events = []release.HookEvent{release.Test}
+		s := &stage{}
+		if err := s.at(t.Context(), ev, Responder{}); err != nil {
+			t.Errorf("%s: %v", ev.Name(), err)
+		}
+		s.want(t, "create mine", "finish mine", "delete mine")
+	}
+}
+
+func TestDeletePolicies(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		hooks []string
+		fail  string
+		want  []string
+	}{
+		{"none is before-hook-creation", []string{"a"}, "", []string{"delete a", "create a", "finish a"}},
+		{"what succeeded goes when all have", []string{"a hook-succeeded", "b hook-succeeded"}, "",
+			[]string{"create a", "finish a", "create b", "finish b", "delete a", "delete b"}},
+		{"what failed stays for a look", []string{"a hook-succeeded"}, "finish a", []string{"create a", "finish a"}},
+		{"what failed goes where asked", []string{"a hook-failed"}, "finish a", []string{"create a", "finish a", "delete a"}},
+		{"what could not be created is removed as well", []string{"a hook-failed"}, "create a", []string{"create a", "delete a"}},
+		// Helm 4.3.1, observed: what succeeded before goes too, what had not run is not touched.
+		{"what succeeded before a failure goes", []string{"a hook-succeeded", "b hook-failed", "c hook-succeeded,hook-failed"}, "finish b",
+			[]string{"create a", "finish a", "create b", "finish b", "delete b", "delete a"}},
+		// Helm 3 and 4, observed: no policy deletes a definition, with all objects of its kind.
+		{"definitions stay", []string{"crd-a", "crd-b hook-succeeded", "crd-c before-hook-creation hook-failed"}, "create crd-c",
+			[]string{"create crd-a", "finish crd-a", "create crd-b", "finish crd-b", "create crd-c"}},
+		{"words that mean nothing do nothing", []string{"a someday"}, "", []string{"create a", "finish a"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &stage{fail: map[string]error{test.fail: errNo}}
+			err := s.at(t.Context(), &event.PreInstall{Release: withHooks(test.hooks...)}, Responder{})
+			if (err != nil) != (test.fail != "") {
+				t.Errorf("got %v", err)
+			}
+			s.want(t, test.want...)
+		})
+	}
+}
+
+func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
+	rel := withHooks("a", "b", "c")
+	s := &stage{fail: map[string]error{"finish b": errNo}}
+	err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{})
+	var failed *FailedError
+	var handler *event.HandlerError
+	if !errors.As(err, &failed) || !errors.As(err, &handler) || failed.Hook.Name != "b" || !errors.Is(err, errNo) {
+		t.Fatal(err)
+	}
+	if got, want := failed.Error(), "pre-install hook Job/b (web/templates/b.yaml): no"; got != want {
+		t.Errorf("got %q, wanted %q", got, want)
+	}
+	s.want(t, "delete a", "create a", "finish a", "delete b", "create b", "finish b")
+}
+
+func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
+	s := &stage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
+	err := s.at(t.Context(), &event.PreInstall{Release: withHooks("a hook-failed")}, Responder{})
+	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
+		t.Error(err)
+	}
+	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete it by its delete policy: no"} {
+		s := &stage{fail: map[string]error{"delete a": errNo}}
+		if err := s.at(t.Context(), &event.PreInstall{Release: withHooks("a " + policy)}, Responder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", policy, err)
+		}
+	}
+}
+
+func TestRunsAreRecorded(t *testing.T) {
+	rel := withHooks("a", "b", "c")
+	s := &stage{fail: map[string]error{"finish b": errNo}}
+	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var seen []string
+	_ = s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{
+		Now:      func() time.Time { clock = clock.Add(time.Second); return clock },
+		Progress: func(e progress.Event) { seen = append(seen, string(e.Kind)+" "+e.Object+" "+e.Text) },
+	})
+	for i, want := range []release.Phase{release.PhaseSucceeded, release.PhaseFailed, ""} {
+		run := rel.Hooks[i].LastRun
+		if run.Phase != want || want != "" && !run.CompletedAt.After(run.StartedAt) {
+			t.Errorf("%s: %+v", rel.Hooks[i].Name, run)
+		}
+	}
+	if want := []string{"hook Job/a pre-install", "hook Job/b pre-install"}; !slices.Equal(seen, want) {
+		t.Errorf("reported %q", seen)
+	}
+}
+
+// A hook that hangs is given up after its time, and cleaned up with a time of
+// its own.
+func TestHooksHaveATimeEach(t *testing.T) {
+	rel := withHooks("a hook-succeeded", "b hook-failed")
+	s := &stage{hang: "finish b"}
+	err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{Timeout: 20 * time.Millisecond})
+	if !errors.Is(err, context.DeadlineExceeded) || rel.Hooks[1].LastRun.Phase != release.PhaseFailed {
+		t.Errorf("%v, %+v", err, rel.Hooks[1].LastRun)
+	}
+	s.want(t, "create a", "finish a", "create b", "finish b", "delete b", "delete a")
+}
+
+func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &stage{hang: "finish a"}
+	time.AfterFunc(10*time.Millisecond, cancel)
+	err := s.at(ctx, &event.PreInstall{Release: withHooks("a hook-failed")}, Responder{})
+	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
+		t.Error(err)
+	}
+	s.want(t, "create a", "finish a", "delete a")
+}
+
+func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
+	for _, text := range []string{"", "a: b: c", "kind: A\nmetadata: {name: a}\n---\nkind: B\nmetadata: {name: b}\n"} {
+		rel := withHooks("a")
+		rel.Hooks[0].Manifest = text
+		s := &stage{}
+		if err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{}); err == nil || len(s.lines) > 0 {
+			t.Errorf("%q: %v, did %q", text, err, s.lines)
+		}
+	}
+}
