@@ -148,6 +148,9 @@ func Chart(in Input) []Finding {
 		l.files[f.Name] = f
 	}
 	m := l.metadata()
+	if l.files[chart.FileMetadata] == nil {
+		return l.findings // no chart, and nothing else worth saying about it
+	}
 	l.requirements(m)
 	l.values()
 	l.templates(m)

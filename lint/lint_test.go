@@ -65,10 +65,15 @@ func TestChart(t *testing.T) {
 			},
 		},
 		{
-			"an empty folder lacks everything",
-			nil,
+			"a folder without Chart.yaml is no chart, and nothing else is said of it",
+			files("values.yaml", "a: ["),
+			[]string{"[ERROR] Chart.yaml: file does not exist: this is no chart's folder"},
+		},
+		{
+			"what is recommended, and what is a convention",
+			files("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.2.3\n"),
 			[]string{
-				"[ERROR] Chart.yaml: file does not exist",
+				"[INFO] Chart.yaml: icon is recommended",
 				"[INFO] values.yaml: file does not exist",
 				"[WARNING] templates/: directory does not exist",
 			},

@@ -29,7 +29,7 @@ func (l *linter) metadata() *chart.Metadata {
 		if strings.Contains(l.firstBelow(name), "/") {
 			l.add(Error, name, 0, "is a folder, must be a file")
 		} else {
-			l.add(Error, name, 0, "file does not exist")
+			l.add(Error, name, 0, "file does not exist: this is no chart's folder")
 		}
 		return nil
 	}
