@@ -29,7 +29,8 @@ func IsURL(location string) bool {
 func Text(ctx context.Context, location string) ([]byte, error) {
 	u, err := url.Parse(location)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %q: not a URL", location)
+		// The text may hold a password, and nobody knows where.
+		return nil, fmt.Errorf("fetch: the %s URL given is malformed", location[:strings.IndexByte(location+":", ':')])
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("fetch %s: only http and https URLs can be fetched", u.Redacted())
