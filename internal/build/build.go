@@ -3,7 +3,10 @@
 // Package build tells what the linker was told about this binary.
 package build
 
-import "runtime"
+import (
+	"runtime"
+	"strings"
+)
 
 // Set by -ldflags "-X github.com/moonhelm/moonhelm/internal/build.version=...".
 // The number is the Helm release whose behaviour this is, because scripts and
@@ -33,9 +36,14 @@ func Current() Info {
 }
 
 // Short is the version with the first digits of the commit, where it is known.
+// It stays a semantic version, which has one plus at most.
 func (i Info) Short() string {
-	if len(i.GitCommit) >= 7 {
-		return i.Version + "+g" + i.GitCommit[:7]
+	if len(i.GitCommit) < 7 {
+		return i.Version
 	}
-	return i.Version
+	separator := "+"
+	if strings.Contains(i.Version, "+") {
+		separator = "."
+	}
+	return i.Version + separator + "g" + i.GitCommit[:7]
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package build
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+func TestShortNamesTheCommitWhereItIsKnown(t *testing.T) {
+	for _, test := range []struct {
+		info Info
+		want string
+	}{
+		{Info{Version: "v1.2.3"}, "v1.2.3"},
+		{Info{Version: "v1.2.3", GitCommit: "abc"}, "v1.2.3"},
+		{Info{Version: "v1.2.3", GitCommit: "0123456789"}, "v1.2.3+g0123456"},
+		{Info{Version: "v4.3.1+moonhelm.0.1.0", GitCommit: "0123456789"}, "v4.3.1+moonhelm.0.1.0.g0123456"},
+	} {
+		got := test.info.Short()
+		if got != test.want {
+			t.Errorf("got %s, wanted %s", got, test.want)
+		}
+		if _, err := semver.StrictNewVersion(got[1:]); err != nil {
+			t.Errorf("%s: %v", got, err)
+		}
+	}
+}
+
+// Scripts and plugins compare the version: it must read as Helm's.
+func TestTheVersionIsOneThatScriptsCanCompare(t *testing.T) {
+	info := Current()
+	v, err := semver.NewVersion(info.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := semver.MustParse("4.0.0"); v.LessThan(least) {
+		t.Errorf("%s is older than %s", v, least)
+	}
+	if info.GoVersion != runtime.Version() || info.KubeClientVersion == "" {
+		t.Errorf("%+v", info)
+	}
+}
