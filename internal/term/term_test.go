@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// CVE-2021-21303: what a stranger wrote must not steer the terminal.
+func TestSafe(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                       "",
+		"plain text":             "plain text",
+		"two\nlines\tand a tab":  "two\nlines\tand a tab",
+		"grün 猫 🚀":               "grün 猫 🚀",
+		"\x1b[31mred\x1b[0m":     `\x1b[31mred\x1b[0m`,
+		"\x1b]0;title\a":         `\x1b]0;title\x07`,
+		"over\rwritten":          `over\x0dwritten`,
+		"back\b\b":               `back\x08\x08`,
+		"nul\x00 del\x7f":        `nul\x00 del\x7f`,
+		"C1 \u009b31m":           `C1 \x9b31m`,
+		"\u202etxt.exe":          `\u202etxt.exe`,
+		"\u2066isolate\u2069":    `\u2066isolate\u2069`,
+		"bad \xff byte":          `bad \xff byte`,
+		"cut \xe7\x8c":           `cut \xe7\x8c`,
+		"a real \ufffd stays":    "a real \ufffd stays",
+		"bad \xff and \ufffd":    "bad \\xff and \ufffd",
+		"surrogate \xed\xa0\x80": `surrogate \xed\xa0\x80`,
+	} {
+		if got := Safe(text); got != want {
+			t.Errorf("%q: got %q, wanted %q", text, got, want)
+		}
+	}
+}
+
+func TestSafeLineStaysOnOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\nb": "a b", "a\r\nb": "a b", "a\tb": "a b", "a\rb": `a\x0db`, "a\vb": `a\x0bb`, "\u0085": `\x85`, "plain": "plain",
+	} {
+		if got := SafeLine(text); got != want {
+			t.Errorf("%q: got %q, wanted %q", text, got, want)
+		}
+	}
+}
+
+func FuzzSafe(f *testing.F) {
+	f.Add("\x1b[2J\u202e\xff")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Safe(text)
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x1b\r\x00\x07\x7f\u202e\u2066") {
+			t.Errorf("%q gave %q", text, got)
+		}
+		if again := Safe(got); again != got {
+			t.Errorf("%q: twice is not once: %q, %q", text, got, again)
+		}
+		if line := SafeLine(text); strings.ContainsAny(line, "\n\t") {
+			t.Errorf("%q: %q", text, line)
+		}
+	})
+}
+
+func TestFilesAreWrittenAsTheyAre(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if SafeWriter(f) != io.Writer(f) || IsTerminal(f) || Width(f) != 80 || Width(nil) != 80 {
+		t.Error("a file is taken for a terminal")
+	}
+	var b bytes.Buffer
+	n, err := safeWriter{&b}.Write([]byte("\x1b[1m"))
+	if n != 4 || err != nil || b.String() != `\x1b[1m` {
+		t.Errorf("a terminal's writer: %d, %v, %q", n, err, b.String())
+	}
+	if _, err := (safeWriter{broken{}}).Write([]byte("a")); err == nil {
+		t.Error("an error was swallowed")
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("broken") }
+
+func TestColourIsTheUsersChoiceThenTheEnvironments(t *testing.T) {
+	for _, test := range []struct {
+		name, color string
+		env         map[string]string
+		want        bool
+	}{
+		{"a pipe has none", "auto", nil, false},
+		{"a pipe has none by default", "", nil, false},
+		{"the flag turns it on", "always", nil, true},
+		{"the flag is stronger than NO_COLOR", "always", map[string]string{"NO_COLOR": "1"}, true},
+		{"the flag turns it off", "never", nil, false},
+		{"dumb terminals have none", "", map[string]string{"TERM": "dumb"}, false},
+	} {
+		s := Streams{Color: test.color, Getenv: func(k string) string { return test.env[k] }}
+		got := s.Style(&bytes.Buffer{}).Red("x") == "\x1b[31mx\x1b[0m"
+		if got != test.want || s.Colored(&bytes.Buffer{}) != test.want {
+			t.Errorf("%s: got %t", test.name, got)
+		}
+	}
+	for _, paint := range []func(Style, string) string{Style.Bold, Style.Dim, Style.Red, Style.Green, Style.Yellow, Style.Cyan} {
+		if got := paint(Style{}, "x"); got != "x" {
+			t.Errorf("the zero style gave %q", got)
+		}
+		if got := paint(Style{on: true}, "x"); !strings.HasPrefix(got, "\x1b[") || !strings.HasSuffix(got, "x\x1b[0m") {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	for in, want := range map[string]string{"yes\n": "yes", "  no  \r\nmore\n": "no", "no line end": "no line end", "\n": ""} {
+		var out bytes.Buffer
+		got, err := Streams{In: strings.NewReader(in), Err: &out}.Ask("Sure? ")
+		if err != nil || got != want || out.String() != "Sure? " {
+			t.Errorf("%q: %q, %v, asked %q", in, got, err, out.String())
+		}
+	}
+	for _, s := range []Streams{{}, {In: strings.NewReader("")}} {
+		if _, err := s.Ask("?"); !errors.Is(err, io.EOF) || s.Interactive() {
+			t.Errorf("nobody there, but %v", err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// all is one event of every kind.
+var all = []progress.Event{
+	{Kind: progress.Step, Text: "creating 2 objects"},
+	{Kind: progress.Created, Object: "Service/web"},
+	{Kind: progress.Deleted, Object: "Service/old"},
+	{Kind: progress.Kept, Object: "Secret/s", Text: "of another release"},
+	{Kind: progress.Waiting, Object: "Deployment/web", Text: "0 of 1 ready"},
+	{Kind: progress.Ready, Object: "Deployment/web"},
+	{Kind: progress.HookRun, Object: "Job/setup", Text: "pre-install"},
+	{Kind: progress.Warning, Text: "old chart"},
+	{Kind: progress.Download, Text: "chart", Done: 5, Total: 10},
+	{Kind: "a kind of next year", Text: "x"},
+}
+
+func TestAPipeHearsOfWarningsAndWhatWasKept(t *testing.T) {
+	var b bytes.Buffer
+	report := Report(&b, term.Style{}, false)
+	for _, e := range all {
+		report.Send(e)
+	}
+	if want := "kept Secret/s: of another release\nWarning: old chart\n"; b.String() != want {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestVerboseTellsEverything(t *testing.T) {
+	var b bytes.Buffer
+	report := Report(&b, term.Style{}, true)
+	for _, e := range all {
+		report.Send(e)
+	}
+	want := `creating 2 objects
+created Service/web
+deleted Service/old
+kept Secret/s: of another release
+waiting for Deployment/web: 0 of 1 ready
+ready Deployment/web
+hook Job/setup: pre-install
+Warning: old chart
+downloaded 5 of 10 bytes: chart
+`
+	if b.String() != want {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestATerminalHearsOfStepsButNotOfEveryObject(t *testing.T) {
+	var got []string
+	for _, e := range all {
+		if line := describe(e, term.Style{}, true, false); line != "" {
+			got = append(got, string(e.Kind))
+		}
+	}
+	if want := "step kept waiting hook warning"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, wanted %s", got, want)
+	}
+}
+
+func TestStrangersTextCannotSteerTheTerminal(t *testing.T) {
+	var b bytes.Buffer
+	Report(&b, term.Style{}, false).Send(progress.Event{Kind: progress.Warning, Object: "a\nb", Text: "\x1b[2J"})
+	if want := "Warning: a b: \\x1b[2J\n"; b.String() != want {
+		t.Errorf("got %q", b.String())
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	Report(nil, term.Style{}, true).Send(progress.Event{Kind: progress.Warning, Text: "x"})
+}
+
+func TestLinesOfSeveralGoroutinesStayWhole(t *testing.T) {
+	var b bytes.Buffer
+	report := Report(&b, term.Style{}, false)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() { report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprint("number ", i)}) })
+	}
+	wg.Wait()
+	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		if !strings.HasPrefix(line, "Warning: number ") {
+			t.Errorf("%q", line)
+		}
+	}
+}
