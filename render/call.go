@@ -173,15 +173,20 @@ func (f *frame) arg(dot any, p param, n parse.Node) any {
 	case *parse.DotNode:
 		return f.check(dot, p)
 	case *parse.FieldNode:
-		return f.check(f.path(dot, dot, n, n.Ident, nil, operand{}), p)
+		return f.check(strictly(f.path(dot, dot, n, n.Ident, nil, operand{}), dot), p)
 	case *parse.VariableNode:
-		return f.check(f.variablePath(dot, n, nil, operand{}), p)
+		v := f.variablePath(dot, n, nil, operand{})
+		if len(n.Ident) > 1 {
+			v = strictly(v, f.variable(n.Ident[0]))
+		}
+		return f.check(v, p)
 	case *parse.PipeNode:
 		return f.check(f.pipeline(dot, n), p)
 	case *parse.IdentifierNode:
 		return f.check(f.function(dot, n, n, nil, operand{}), p)
 	case *parse.ChainNode:
-		return f.check(f.chain(dot, n, nil, operand{}), p)
+		v := f.chainBase(dot, n)
+		return f.check(strictly(f.path(dot, v, n, n.Field, nil, operand{}), v), p)
 	case *parse.NilNode:
 		if !canBeNil(p.typ) {
 			f.failf("cannot assign nil to %s", p.typ)
@@ -246,8 +251,21 @@ func (f *frame) constant(p param, n parse.Node) any {
 	return nil
 }
 
+// strictly turns the nil that a path leads to into one that only parameters of
+// any type take, as Go's templates have it. A path into nothing leads to a nil
+// that a map or a list takes too.
+func strictly(v, from any) any {
+	if v == nil && from != nil {
+		return nilElement{}
+	}
+	return v
+}
+
 // check makes v fit a parameter, or fails.
 func (f *frame) check(v any, p param) any {
+	if _, ok := v.(nilElement); ok && p.typ.Kind() != reflect.Interface {
+		f.failNil(p.typ)
+	}
 	v = unboxed(v)
 	switch p.kind {
 	case anyKind:

@@ -103,12 +103,16 @@ func isHex(s string) bool {
 }
 
 func (f *frame) chain(dot any, n *parse.ChainNode, args []parse.Node, last operand) any {
+	return f.path(dot, f.chainBase(dot, n), n, n.Field, args, last)
+}
+
+// chainBase is what the fields of n are looked for in.
+func (f *frame) chainBase(dot any, n *parse.ChainNode) any {
 	f.node = n
 	if n.Node.Type() == parse.NodeNil {
 		f.failf("indirection through explicit nil in %s", n)
 	}
-	v := f.arg(dot, anyParam, n.Node)
-	return f.path(dot, v, n, n.Field, args, last)
+	return f.arg(dot, anyParam, n.Node)
 }
 
 func (f *frame) variablePath(dot any, n *parse.VariableNode, args []parse.Node, last operand) any {
