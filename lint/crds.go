@@ -36,7 +36,7 @@ func (l *linter) crd(f *chart.File) {
 			if strings.Contains(d.text, "{{") {
 				hint = " (files of crds/ are not templates; if this must be one, move it to templates/)"
 			}
-			l.add(Error, f.Name, d.first+err.line-1, "unable to parse YAML: %s%s", err.text, hint)
+			l.add(Error, f.Name, err.line, "unable to parse YAML: %s%s", err.text, hint)
 			continue
 		}
 		if h == nil {

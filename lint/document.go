@@ -35,10 +35,12 @@ type head struct {
 	} `json:"metadata"`
 }
 
-// textError is what is wrong with a document; line counts from its first line.
+// textError is what is wrong with a document.
 type textError struct {
-	line int
+	line int // in the stream; the document's first where exact is false
 	text string
+	// exact tells that the line is the one that is wrong.
+	exact bool
 }
 
 // documents cuts a stream at its separators: lines that begin with "---".
@@ -96,7 +98,7 @@ func jsonDocuments(text string) ([]document, bool) {
 // head reads the document; nil is one without content.
 func (d *document) head() (*head, *textError) {
 	if d.junk != "" {
-		return nil, &textError{line: 0, text: "only a comment may follow the document separator ---, this is: " + d.junk}
+		return nil, &textError{line: d.first - 1, text: "only a comment may follow the document separator ---, this is: " + d.junk, exact: true}
 	}
 	var h *head
 	if err := yaml.Unmarshal([]byte(d.text), &h); err != nil {
@@ -111,27 +113,26 @@ func (d *document) problem(err error) *textError {
 	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ", "json: "} {
 		text = strings.TrimPrefix(text, noise)
 	}
-	e := &textError{line: 1, text: text}
+	at := func(line int, text string) *textError { return &textError{d.first + line - 1, text, true} }
 	// The reader of nodes knows lines better.
 	var node yaml3.Node
 	if err := yaml3.Unmarshal([]byte(d.text), &node); err != nil {
 		if line, rest, ok := cutLine(strings.TrimPrefix(err.Error(), "yaml: ")); ok {
-			return &textError{line: line, text: rest}
+			return at(line, rest)
 		}
 	}
 	if line, rest, ok := cutLine(text); ok {
-		return &textError{line: line, text: rest}
+		return at(line, rest)
 	}
-	if name, what, ok := wrongKind(text); ok {
-		e.text = name + " must be " + what
-		if name == "a document" {
-			return e
-		}
-		if line := nodeLine(d.node(), strings.Split(name, ".")); line > 0 {
-			e.line = line
-		}
+	name, what, ok := wrongKind(text)
+	if !ok {
+		return &textError{d.lineOf(), text, false}
 	}
-	return e
+	text = name + " must be " + what
+	if line := nodeLine(d.node(), strings.Split(name, ".")); line > 0 {
+		return at(line, text)
+	}
+	return &textError{d.lineOf(), text, name == "a document"}
 }
 
 // wrongKind reads the JSON decoder's complaint about a field.

@@ -57,7 +57,7 @@ func (o *objects) check() {
 		d := &docs[i]
 		h, err := d.head()
 		if err != nil {
-			o.syntax(d.first+err.line-1, err.text)
+			o.syntax(err)
 			continue
 		}
 		if h == nil {
@@ -73,13 +73,12 @@ func (o *objects) check() {
 }
 
 // syntax shows the line of the output too: it is what the parser saw.
-func (o *objects) syntax(line int, problem string) {
-	shown := ""
-	line = o.notBlank(line)
-	if lines := strings.Split(o.file.Content, "\n"); line > 0 && line <= len(lines) && strings.TrimSpace(lines[line-1]) != "" {
+func (o *objects) syntax(err *textError) {
+	line, shown := o.notBlank(err.line), ""
+	if lines := strings.Split(o.file.Content, "\n"); err.exact && line > 0 && line <= len(lines) && strings.TrimSpace(lines[line-1]) != "" {
 		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(lines[line-1])))
 	}
-	o.add(Error, line, "unable to parse YAML: %s%s", problem, shown)
+	o.add(Error, line, "unable to parse YAML: %s%s", err.text, shown)
 }
 
 // notBlank goes on to the next line that has something on it: the parser counts
