@@ -7,24 +7,29 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-
-	"github.com/Masterminds/semver/v3"
+	"strings"
 )
 
 // KubeVersion is the cluster's version as templates see it.
 type KubeVersion struct {
-	// Version is the full version with its leading v: "v1.36.3".
+	// Version is the full version with its leading v: "v1.36.3-gke.100".
 	Version string
-	// bare is Version without what a distribution adds; it only stands here
-	// because templates print the struct.
+	// bare is Version without what a distribution adds.
 	bare string
 	// Major and Minor are decimal numbers.
 	Major string
 	Minor string
 }
 
-// String is the full version.
-func (v *KubeVersion) String() string { return v.Version }
+// String is the version without what a distribution adds to it: "v1.36.3".
+func (v *KubeVersion) String() string {
+	if v.bare == "" {
+		bare, _, _ := strings.Cut(v.Version, "+")
+		bare, _, _ = strings.Cut(bare, "-")
+		return bare
+	}
+	return v.bare
+}
 
 // GitVersion is the full version, under the name that old charts use.
 func (v *KubeVersion) GitVersion() string { return v.Version }
@@ -73,18 +78,23 @@ func DefaultCapabilities() *Capabilities {
 }
 
 // ParseKubeVersion reads a version such as "1.36", "v1.36.3" or
-// "1.36.3-gke.100".
+// "1.36.3-gke.100". It needs a major and a minor version at least.
 func ParseKubeVersion(text string) (KubeVersion, error) {
-	v, err := semver.NewVersion(text)
-	if err != nil {
-		return KubeVersion{}, fmt.Errorf("read Kubernetes version %q: %w", text, err)
+	full := strings.TrimPrefix(text, "v")
+	numbers, _, _ := strings.Cut(full, "+")
+	numbers, _, _ = strings.Cut(numbers, "-")
+	parts := strings.Split(numbers, ".")
+	if len(parts) < 2 {
+		return KubeVersion{}, fmt.Errorf("%q is no Kubernetes version; write major and minor, such as 1.36", text)
 	}
-	return KubeVersion{
-		Version: "v" + v.String(),
-		bare:    fmt.Sprintf("v%d.%d.%d", v.Major(), v.Minor(), v.Patch()),
-		Major:   strconv.FormatUint(v.Major(), 10),
-		Minor:   strconv.FormatUint(v.Minor(), 10),
-	}, nil
+	for i, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 32)
+		if err != nil {
+			return KubeVersion{}, fmt.Errorf("%q is no Kubernetes version: %q is no number", text, p)
+		}
+		parts[i] = strconv.FormatUint(n, 10)
+	}
+	return KubeVersion{Version: "v" + full, bare: "v" + strings.Join(parts, "."), Major: parts[0], Minor: parts[1]}, nil
 }
 
 func defaultAPIVersions() VersionSet {
