@@ -64,7 +64,7 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 	if v.Resources != "" {
 		fmt.Fprintf(&b, "RESOURCES:\n%s\n", v.Resources)
 	}
-	tests(&b, rel)
+	tests(&b, rel, safe)
 	if v.Manifest {
 		b.WriteString("HOOKS:\n")
 		for _, h := range rel.Hooks {
@@ -80,13 +80,13 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 }
 
 // tests tells how the release's test hooks ran last.
-func tests(b *strings.Builder, rel *release.Release) {
+func tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
 	for _, h := range rel.Hooks {
 		if !h.On(release.Test) || h.LastRun.StartedAt.IsZero() {
 			continue
 		}
-		fmt.Fprintf(b, "TEST SUITE:     %s\nLast Started:   %s\nLast Completed: %s\nPhase:          %s\n", h.Name,
-			Time(h.LastRun.StartedAt), Time(h.LastRun.CompletedAt), h.LastRun.Phase)
+		fmt.Fprintf(b, "TEST SUITE:     %s\nLast Started:   %s\nLast Completed: %s\nPhase:          %s\n", safe(h.Name),
+			Time(h.LastRun.StartedAt), Time(h.LastRun.CompletedAt), safe(string(h.LastRun.Phase)))
 	}
 }
 
