@@ -94,12 +94,24 @@ func inUseHints(e *op.NameInUseError) []string {
 	return []string{fmt.Sprintf("choose another name, or look at it with helm status %s", e.Name)}
 }
 
-// chain lists the types of the errors inside err, for bug reports.
+// chain lists the types of the errors inside err, for bug reports; those of an
+// error that joins several one after the other.
 func chain(err error) string {
 	var b strings.Builder
-	for depth := 0; err != nil; depth++ {
+	var add func(err error, depth int)
+	add = func(err error, depth int) {
+		if err == nil {
+			return
+		}
 		fmt.Fprintf(&b, "%s%T: %s\n", strings.Repeat("  ", depth), err, term.SafeLine(err.Error()))
-		err = errors.Unwrap(err)
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				add(e, depth+1)
+			}
+			return
+		}
+		add(errors.Unwrap(err), depth+1)
 	}
+	add(err, 0)
 	return b.String()
 }

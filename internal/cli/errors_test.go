@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Every error that somebody can do something about says what, also from inside
+// other errors.
+func TestHints(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want []string
+	}{
+		{&env.UsageError{Command: "helm status", Usage: "helm status NAME [flags]", Problem: "needs a name"},
+			[]string{"usage: helm status NAME [flags]", "helm status --help tells more"}},
+		{&unknownCommandError{Name: "instal", Near: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
+		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
+		{&op.NotFoundError{Name: "web", Revision: 3}, []string{"helm history web lists its revisions"}},
+		{&op.NotFoundError{Name: "web"}, []string{"helm list --all-namespaces"}},
+		{&op.NameInUseError{Name: "web", Status: release.Failed}, []string{"helm uninstall web removes", "--replace"}},
+		{&op.NameInUseError{Name: "web", Status: release.Uninstalled}, []string{"--replace"}},
+		{&op.NameInUseError{Name: "web", Status: release.Deployed}, []string{"choose another name"}},
+		{&op.NameInUseError{Name: "web"}, []string{"choose another name"}},
+		{&op.AlreadyUninstalledError{Name: "web"}, []string{"without --keep-history"}},
+		{&env.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
+		{&kube.UnreachableError{}, []string{"is the cluster running"}},
+		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
+		{&kube.ConflictError{}, []string{"--take-ownership"}},
+		{&env.ChartNotFoundError{Ref: "x"}, []string{"helm create"}},
+		{&op.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"charts/ folder"}},
+		{&op.KubeVersionError{}, []string{"--kube-version"}},
+		{context.Canceled, []string{"it was interrupted"}},
+		{errors.New("what nobody knows a remedy for"), nil},
+		{context.DeadlineExceeded, nil},
+	} {
+		for _, err := range []error{test.err, fmt.Errorf("install web: %w", test.err), errors.Join(errors.New("other"), test.err)} {
+			got := hints(err)
+			text := strings.Join(got, "\n")
+			if (len(got) == 0) != (len(test.want) == 0) {
+				t.Errorf("%T: got %q", test.err, got)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%T: got %q, wanted %q", test.err, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAnErrorIsASentenceAndAHint(t *testing.T) {
+	e := env.New(term.Streams{})
+	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &op.NotFoundError{Name: "web", Namespace: "ns"})
+	want := "Error: uninstall \\x1b[2Jweb: release \"web\" not found in namespace \"ns\"\n" +
+		"hint: helm list --all-namespaces shows what is installed; -n chooses the namespace\n"
+	if got := explain(err, e); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestDebugShowsTheWholeChain(t *testing.T) {
+	e := env.New(term.Streams{})
+	e.Settings.Debug = true
+	err := fmt.Errorf("uninstall: %w", errors.Join(
+		fmt.Errorf("web: %w", &op.NotFoundError{Name: "web"}),
+		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
+	got := explain(err, e)
+	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *op.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
+func TestRunReturnsAnExitCode(t *testing.T) {
+	for args, want := range map[string]struct {
+		code int
+		out  string
+		errs string
+	}{
+		"version --short": {0, "v", ""},
+		"fly":             {1, "", "Error: unknown command \"fly\" for \"helm\"\nhint: "},
+		"status":          {1, "", "hint: usage: helm status NAME"},
+		"list --nonsense": {1, "", "called with a wrong flag"},
+		"list --color x":  {1, "", "--color is \"x\""},
+		"":                {0, "The Kubernetes package manager", ""},
+	} {
+		var out, errs bytes.Buffer
+		code := Run(t.Context(), strings.Fields(args), env.New(term.Streams{Out: &out, Err: &errs}))
+		if code != want.code || (out.Len() > 0) != (want.out != "") || !strings.Contains(errs.String(), want.errs) || (errs.Len() > 0) != (want.errs != "") {
+			t.Errorf("helm %s: %d\n%s\n%s", args, code, out.String(), errs.String())
+		}
+	}
+	if code := Run(t.Context(), []string{"fly"}, env.New(term.Streams{})); code != 1 {
+		t.Errorf("without streams: %d", code)
+	}
+}
+
+// A script must find a list, and nothing but one, where there is no release.
+func TestAListOfNothingIsAnEmptyList(t *testing.T) {
+	for args, want := range map[string]string{
+		"list -o json":    "[]\n",
+		"list -o yaml":    "[]\n",
+		"list -q -o json": "[]\n",
+		"list -q":         "",
+		"list":            "NAME\tNAMESPACE\tREVISION\tUPDATED\tSTATUS\tCHART\tAPP VERSION\n",
+	} {
+		var out, errs bytes.Buffer
+		e := env.New(term.Streams{Out: &out, Err: &errs})
+		e.Settings.Driver, e.Settings.Namespace = "memory", "ns"
+		if code := Run(t.Context(), strings.Fields(args), e); code != 0 || out.String() != want {
+			t.Errorf("helm %s: %d, %q, %s", args, code, out.String(), errs.String())
+		}
+	}
+}
