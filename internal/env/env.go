@@ -7,6 +7,7 @@
 package env
 
 import (
+	"io"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -26,12 +27,18 @@ type Env struct {
 }
 
 // New returns an Env over the given streams, its settings read from the
-// streams' environment.
+// streams' environment. Output without a stream is discarded.
 func New(s term.Streams) *Env {
 	getenv := s.Getenv
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 		s.Getenv = getenv
+	}
+	if s.Out == nil {
+		s.Out = io.Discard
+	}
+	if s.Err == nil {
+		s.Err = io.Discard
 	}
 	return &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now}
 }

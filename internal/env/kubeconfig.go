@@ -5,6 +5,8 @@ package env
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -68,17 +70,13 @@ func (e *Env) RESTConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
-// Contexts lists the names of the kubeconfig's contexts, for completion.
+// Contexts lists the names of the kubeconfig's contexts, sorted, for completion.
 func (e *Env) Contexts() []string {
 	raw, err := e.kubeconfig().RawConfig()
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for name := range raw.Contexts {
-		names = append(names, name)
-	}
-	return names
+	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
 // KubeconfigError tells that no usable kubeconfig was found.

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// kubeconfig writes one with two contexts and chooses it.
+func kubeconfig(t *testing.T, server string) *Env {
+	t.Helper()
+	path := file(t, "config", fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: shop
+clusters: [{name: c, cluster: {server: %q}}]
+users: [{name: u, user: {token: t}}]
+contexts:
+- {name: shop, context: {cluster: c, user: u, namespace: shop-ns}}
+- {name: plain, context: {cluster: c, user: u}}
+`, server))
+	e := New(term.Streams{Err: &bytes.Buffer{}})
+	e.Settings.KubeConfig = path
+	e.Settings.CacheHome = t.TempDir()
+	return e
+}
+
+func TestTheNamespaceInForce(t *testing.T) {
+	for _, test := range []struct {
+		name, flag, context, want string
+	}{
+		{"the context's", "", "", "shop-ns"},
+		{"the flag's", "mine", "", "mine"},
+		{"of a context without one", "", "plain", "default"},
+		{"of a context that is not there", "", "nowhere", "default"},
+	} {
+		e := kubeconfig(t, "https://127.0.0.1:1")
+		e.Settings.Namespace, e.Settings.KubeContext = test.flag, test.context
+		if got := e.Namespace(); got != test.want {
+			t.Errorf("%s: got %s, wanted %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestFlagsAreLaidOverTheKubeconfig(t *testing.T) {
+	e := kubeconfig(t, "https://127.0.0.1:1")
+	s := &e.Settings
+	s.APIServer, s.Token, s.AsUser, s.AsGroups, s.SkipTLS, s.TLSName = "https://other:6443", "mine", "anna", []string{"g"}, true, "name"
+	cfg, err := e.RESTConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Host != "https://other:6443" || cfg.BearerToken != "mine" || cfg.Impersonate.UserName != "anna" || !slices.Equal(cfg.Impersonate.Groups, []string{"g"}) || !cfg.Insecure || cfg.ServerName != "name" {
+		t.Errorf("%s", cfg)
+	}
+}
+
+func TestAKubeconfigThatCannotBeUsedSaysWhy(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "nowhere"))
+	for _, test := range []struct {
+		name   string
+		change func(*Env)
+		want   string
+	}{
+		{"there is none", func(e *Env) { e.Settings.KubeConfig = "" }, "no cluster is configured"},
+		{"the file is not there", func(e *Env) { e.Settings.KubeConfig = "nowhere" }, "read kubeconfig nowhere"},
+		{"the context is not there", func(e *Env) { e.Settings.KubeContext = "nowhere" }, `context "nowhere" does not exist`},
+		{"the file is no kubeconfig", func(e *Env) { e.Settings.KubeConfig = file(t, "bad", "a: b: c") }, "read kubeconfig"},
+	} {
+		e := kubeconfig(t, "https://127.0.0.1:1")
+		test.change(e)
+		_, err := e.Cluster()
+		var config *KubeconfigError
+		if !errors.As(err, &config) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if _, err := e.Records("ns"); err == nil {
+			t.Errorf("%s: records all the same", test.name)
+		}
+	}
+}
+
+// Nothing is connected before the first request.
+func TestAClusterIsMadeOnceAndOnlyWhenAskedFor(t *testing.T) {
+	e := kubeconfig(t, "https://127.0.0.1:1")
+	a, err := e.Cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := e.Cluster(); a != b {
+		t.Error("two clusters")
+	}
+	if dry := a.DryRun(); dry == a || dry.client == a.client {
+		t.Error("a dry run on the real one")
+	}
+}
+
+func TestDrivers(t *testing.T) {
+	for driver, good := range map[string]bool{"": true, "secret": true, "secrets": true, "configmap": true, "configmaps": true, "memory": true, "disk": false} {
+		e := kubeconfig(t, "https://127.0.0.1:1")
+		e.Settings.Driver = driver
+		if _, err := e.Records("ns"); (err == nil) != good || !good && !strings.Contains(err.Error(), "HELM_DRIVER") {
+			t.Errorf("%q: %v", driver, err)
+		}
+	}
+}
+
+// op knows nothing of the store; what it asks and hears is in its own words.
+func TestRecordsSpeakTheLanguageOfOp(t *testing.T) {
+	e := New(term.Streams{})
+	e.Settings.Driver = "memory"
+	r, err := e.Records("ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for _, n := range []int{2, 10, 1} {
+		rel := release.New("web", "ns", n, nil)
+		rel.Info.Status = release.Superseded
+		if err := r.Create(ctx, rel); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Create(ctx, release.New("web", "ns", 2, nil)); !errors.Is(err, op.ErrRevisionExists) {
+		t.Error(err)
+	}
+	if got, err := r.Revisions(ctx, "web"); err != nil || !slices.Equal(got, []int{1, 2, 10}) {
+		t.Error(got, err)
+	}
+	for revision, want := range map[int]int{0: 10, 2: 2} {
+		if rel, err := r.Revision(ctx, "web", revision); err != nil || rel.Revision != want {
+			t.Errorf("revision %d: %v, %v", revision, rel, err)
+		}
+	}
+	if err := r.Update(ctx, release.New("web", "ns", 10, nil)); err != nil {
+		t.Error(err)
+	}
+	if found, err := r.List(ctx, op.ListFilter{}); err != nil || len(found) != 1 {
+		t.Error(found, err)
+	}
+	if found, err := r.History(ctx, "web", 2); err != nil || len(found) != 2 || found[1].Revision != 10 {
+		t.Error(found, err)
+	}
+	if err := r.Delete(ctx, "web", 10); err != nil {
+		t.Error(err)
+	}
+	_, missing := r.Revision(ctx, "web", 10)
+	_, none := r.Revision(ctx, "shop", 0)
+	_, revisions := r.Revisions(ctx, "shop")
+	_, history := r.History(ctx, "shop", 0)
+	for i, err := range []error{missing, none, revisions, history, r.Delete(ctx, "web", 10), r.Update(ctx, release.New("web", "ns", 10, nil))} {
+		var notFound *op.NotFoundError
+		if !errors.Is(err, op.ErrReleaseNotFound) || !errors.As(err, &notFound) || notFound.Namespace != "ns" {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
+	e := kubeconfig(t, "http://127.0.0.1:1")
+	if got, _ := e.CompleteContexts(nil, nil, "s"); !slices.Equal(got, []string{"shop"}) {
+		t.Error(got)
+	}
+	if got := e.Contexts(); !slices.Equal(got, []string{"plain", "shop"}) {
+		t.Errorf("contexts are not sorted: %v", got)
+	}
+	for name, fn := range map[string]cobra.CompletionFunc{"releases": e.CompleteReleases(1), "namespaces": e.CompleteNamespaces} {
+		if got, d := fn(nil, nil, ""); got != nil || d != cobra.ShellCompDirectiveNoFileComp {
+			t.Errorf("%s: %v, %d", name, got, d)
+		}
+	}
+	if got, _ := e.CompleteReleases(1)(nil, []string{"web"}, ""); got != nil {
+		t.Errorf("a second name is offered where one is taken: %v", got)
+	}
+}
+
+func TestACommandWithoutHooksHasABusWithoutHandlers(t *testing.T) {
+	rel := release.New("web", "ns", 1, nil)
+	rel.Hooks = []*release.Hook{{Name: "h", Events: []release.HookEvent{release.PreInstall}}}
+	e := kubeconfig(t, "http://127.0.0.1:1")
+	if err := e.Bus(nil, 0).Emit(t.Context(), &event.PreInstall{Release: rel}); err != nil {
+		t.Error(err)
+	}
+	cluster, err := e.Cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Bus(cluster, 0).Emit(t.Context(), &event.PreInstall{Release: rel}); err == nil {
+		t.Error("a hook without a manifest ran")
+	}
+}
+
+// A definition that exists is no failure of the hook that brings it.
+func TestAHookThatIsADefinitionLeavesOneThatExists(t *testing.T) {
+	var posts int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+		switch {
+		case r.Method == http.MethodPost && r.URL.Path == path:
+			posts++
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists","code":409}`)
+		case strings.HasPrefix(r.URL.Path, path):
+			const crd = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"tabs.x.io","resourceVersion":"1"},"status":{"conditions":[{"type":"Established","status":"True"}]}}`
+			if strings.HasSuffix(r.URL.Path, "/tabs.x.io") {
+				fmt.Fprint(w, crd)
+				return
+			}
+			fmt.Fprint(w, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinitionList","metadata":{"resourceVersion":"1"},"items":[`+crd+`]}`)
+		case r.URL.Path == "/apis":
+			fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[
+				{"metadata":{"name":"apiextensions.k8s.io"},"versions":[{"version":"v1","resources":[{"resource":"customresourcedefinitions","responseKind":{"group":"apiextensions.k8s.io","version":"v1","kind":"CustomResourceDefinition"},"scope":"Cluster","singularResource":"customresourcedefinition","verbs":["create","get","list","watch"]}]}]},
+				{"metadata":{"name":"x.io"},"versions":[{"version":"v1","resources":[{"resource":"tabs","responseKind":{"group":"x.io","version":"v1","kind":"Tab"},"scope":"Namespaced","singularResource":"tab","verbs":["create"]}]}]}]}`)
+		case r.URL.Path == "/api":
+			fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[]}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+		}
+	}))
+	defer server.Close()
+	cluster, err := kubeconfig(t, server.URL).Cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objs, err := manifest.Parse("h.yaml", `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tabs.x.io}
+spec: {group: x.io, names: {kind: Tab, plural: tabs}, versions: [{name: v1, served: true}]}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.CreateHook(t.Context(), objs[0], "ns"); err != nil || posts != 1 {
+		t.Errorf("%v, after %d requests", err, posts)
+	}
+}
+
+func TestCharts(t *testing.T) {
+	e := New(term.Streams{})
+	dir := filepath.Join(t.TempDir(), "web")
+	if err := os.MkdirAll(filepath.Join(dir, "templates"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Chart.yaml"), []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := e.Chart(dir)
+	if err != nil || c.Name() != "web" {
+		t.Fatal(err)
+	}
+	archives, err := e.Archives(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := archives.Archive(t.Context(), c, "2.0.0", "9")
+	if err != nil || filepath.Base(path) != "web-2.0.0.tgz" {
+		t.Fatal(path, err)
+	}
+	if c, err := e.Chart(path); err != nil || c.Version() != "2.0.0" || c.AppVersion() != "9" {
+		t.Error(c, err)
+	}
+	for ref, want := range map[string]string{"./nowhere": "there is no such folder or archive", "oci://host/web": "download it first"} {
+		var notFound *ChartNotFoundError
+		if _, err := e.Chart(ref); !errors.As(err, &notFound) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+}
+
+func TestHostsAreLookedUp(t *testing.T) {
+	e := New(term.Streams{})
+	if got := e.LookupHost("127.0.0.1"); got != "127.0.0.1" {
+		t.Error(got)
+	}
+	if got := e.LookupHost("nowhere.invalid"); got != "" && net.ParseIP(got) == nil {
+		t.Error(got)
+	}
+}
