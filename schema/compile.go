@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v2"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -23,6 +24,7 @@ const base = "chart:///"
 // writes comes near them.
 const (
 	maxDepth = 256
+	maxSteps = 500_000
 	maxTime  = 5 * time.Second
 )
 
@@ -33,20 +35,57 @@ var ErrOutside = errors.New("references may only point into the chart itself")
 var ErrTooDeep = fmt.Errorf("nests deeper than %d levels", maxDepth)
 
 // ErrTooSlow tells that a schema keeps the validator busy without end.
-var ErrTooSlow = fmt.Errorf("takes longer than %s to check: it branches or refers to itself too often", maxTime)
+var ErrTooSlow = errors.New("takes too long to check: it branches or refers to itself too often")
+
+// compiled is a schema that is ready for use, one use at a time.
+type compiled struct {
+	*jsonschema.Schema
+	steps *int
+}
+
+// validate holds values against the schema, within the bounds.
+func (c *compiled) validate(vals map[string]any) error {
+	*c.steps = 0
+	return bounded(func() error { return c.Validate(vals) })
+}
+
+// counter ends a validation that takes too many steps. The library knows no
+// cancellation, but it calls what a vocabulary adds to a schema, every time the
+// schema has been held against a value.
+type counter struct{ steps *int }
+
+// Validate implements jsonschema.SchemaExt.
+func (c counter) Validate(*jsonschema.ValidatorContext, any) {
+	if *c.steps++; *c.steps > maxSteps {
+		panic(ErrTooSlow)
+	}
+}
+
+func (c counter) vocabulary() *jsonschema.Vocabulary {
+	return &jsonschema.Vocabulary{
+		URL: base + "steps",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return c, nil
+		},
+	}
+}
 
 // compile reads the schema of c.
-func compile(c *chart.Chart) (sch *jsonschema.Schema, err error) {
-	doc, err := decode(c.Schema)
+func compile(c *chart.Chart) (*compiled, error) {
+	doc, err := decode(FileOf(c), textOf(c))
 	if err != nil {
 		return nil, err
 	}
+	count := counter{new(int)}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(files{c})
-	const self = base + chart.FileSchema
+	compiler.RegisterVocabulary(count.vocabulary())
+	compiler.AssertVocabs()
+	self := base + FileOf(c)
 	if err := compiler.AddResource(self, doc); err != nil {
 		return nil, err
 	}
+	var sch *jsonschema.Schema
 	err = bounded(func() (err error) {
 		sch, err = compiler.Compile(self)
 		return err
@@ -54,10 +93,14 @@ func compile(c *chart.Chart) (sch *jsonschema.Schema, err error) {
 	if err != nil {
 		return nil, readable(err)
 	}
-	return sch, nil
+	return &compiled{sch, count.steps}, nil
 }
 
-func decode(text []byte) (any, error) {
+// decode reads JSON, or YAML where the file's name says so.
+func decode(name string, text []byte) (any, error) {
+	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return decodeYAML(text)
+	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if tooDeep(text) {
 		return nil, ErrTooDeep
@@ -67,6 +110,39 @@ func decode(text []byte) (any, error) {
 		return nil, fmt.Errorf("is not valid JSON: %w", err)
 	}
 	return doc, nil
+}
+
+func decodeYAML(text []byte) (any, error) {
+	var doc any
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("is not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return plain(doc, 0)
+}
+
+// plain turns what a YAML reader gives into what a JSON reader would.
+func plain(v any, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, ErrTooDeep
+	}
+	var err error
+	switch v := v.(type) {
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if out[fmt.Sprint(k)], err = plain(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		for i, e := range v {
+			if v[i], err = plain(e, depth+1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
 }
 
 // tooDeep counts brackets before anything recursive touches the text.
@@ -111,7 +187,7 @@ func (f files) Load(url string) (any, error) {
 	if file == nil {
 		return nil, fmt.Errorf("%q: there is no such file in the chart", name)
 	}
-	return decode(file.Data)
+	return decode(name, file.Data)
 }
 
 // refersToFiles tells whether a schema may refer to other files of its chart.
@@ -133,13 +209,17 @@ func refersToFiles(text []byte) bool {
 }
 
 // bounded runs fn for at most maxTime and turns a panic into an error. A run
-// that does not end is left behind: the library knows no cancellation, and the
-// process does not outlive the error for long.
+// that does not end, and does not step either, is left behind: the process does
+// not outlive the error for long.
 func bounded(fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
-			if p := recover(); p != nil {
+			switch p := recover(); p {
+			case nil:
+			case ErrTooSlow:
+				done <- ErrTooSlow
+			default:
 				done <- fmt.Errorf("cannot be used: %v", p)
 			}
 		}()
@@ -172,5 +252,5 @@ func readable(err error) error {
 			return fmt.Errorf("is no valid JSON Schema: %s", strings.Join(parts, "; "))
 		}
 	}
-	return fmt.Errorf("cannot be used: %s", strings.ReplaceAll(err.Error(), base, ""))
+	return fmt.Errorf("cannot be used: %s", strings.TrimPrefix(strings.ReplaceAll(err.Error(), base, ""), "cannot be used: "))
 }

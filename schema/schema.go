@@ -63,11 +63,12 @@ func (e *Error) Error() string {
 // on without end, or refers to something outside of its chart.
 type SchemaError struct {
 	Chart string
+	File  string // see [FileOf]
 	Err   error
 }
 
 func (e *SchemaError) Error() string {
-	return fmt.Sprintf("schema of chart %s (%s): %s", e.Chart, chart.FileSchema, e.Err)
+	return fmt.Sprintf("schema of chart %s (%s): %s", e.Chart, e.File, e.Err)
 }
 
 func (e *SchemaError) Unwrap() error { return e.Err }
@@ -77,7 +78,7 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // an [*Error] with all violations, or a [*SchemaError]. Charts without a schema
 // cost nothing.
 func Validate(c *chart.Chart, vals map[string]any) error {
-	v := validator{compiled: map[string]*jsonschema.Schema{}}
+	v := validator{compiled: map[string]*compiled{}}
 	if err := v.tree(c, vals); err != nil {
 		return err
 	}
@@ -87,16 +88,35 @@ func Validate(c *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
+// FileOf names the file that holds the schema of c: values.schema.json, else
+// values.schema.yaml, which is the same in YAML; "" where it has neither.
+func FileOf(c *chart.Chart) string {
+	switch {
+	case len(bytes.TrimSpace(c.Schema)) > 0:
+		return chart.FileSchema
+	case len(bytes.TrimSpace(c.SchemaYAML)) > 0:
+		return chart.FileSchemaYAML
+	}
+	return ""
+}
+
+func textOf(c *chart.Chart) []byte {
+	if FileOf(c) == chart.FileSchemaYAML {
+		return c.SchemaYAML
+	}
+	return c.Schema
+}
+
 type validator struct {
 	// compiled schemas by their text: copies of one chart are compiled once.
-	compiled map[string]*jsonschema.Schema
+	compiled map[string]*compiled
 	found    []Violation
 }
 
 func (v *validator) tree(c *chart.Chart, vals map[string]any) error {
-	if len(bytes.TrimSpace(c.Schema)) > 0 {
+	if file := FileOf(c); file != "" {
 		if err := v.one(c, vals); err != nil {
-			return &SchemaError{Chart: c.Name(), Err: err}
+			return &SchemaError{Chart: c.Name(), File: file, Err: err}
 		}
 	}
 	for _, d := range c.Dependencies() {
@@ -112,21 +132,22 @@ func (v *validator) tree(c *chart.Chart, vals map[string]any) error {
 }
 
 func (v *validator) one(c *chart.Chart, vals map[string]any) error {
-	key := string(c.Schema)
+	text := textOf(c)
+	key := FileOf(c) + "\x00" + string(text)
 	sch := v.compiled[key]
 	if sch == nil {
 		var err error
 		if sch, err = compile(c); err != nil {
 			return err
 		}
-		if !refersToFiles(c.Schema) { // the same text may mean another chart's files
+		if !refersToFiles(text) { // the same text may mean another chart's files
 			v.compiled[key] = sch
 		}
 	}
 	if vals == nil {
 		vals = map[string]any{}
 	}
-	err := bounded(func() error { return sch.Validate(vals) })
+	err := sch.validate(vals)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err

@@ -4,6 +4,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,62 @@ func TestReferencesStayInTheChart(t *testing.T) {
 	// An $id of the author's choice moves relative references with it.
 	if err := Validate(newChart("web", `{"$id":"https://example.com/a.json","$ref":"b.json"}`), nil); !errors.Is(err, ErrOutside) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Later drafts take formats for a remark, as Helm does.
+func TestFormatsCountUpToDraft7(t *testing.T) {
+	const rest = `"properties":{"a":{"format":"email"}}}`
+	for draft, fine := range map[string]bool{
+		"": true, "https://json-schema.org/draft/2020-12/schema": true, "https://json-schema.org/draft/2019-09/schema": true,
+		"http://json-schema.org/draft-07/schema#": false, "http://json-schema.org/draft-04/schema#": false,
+	} {
+		text := `{"$schema":"` + draft + `",` + rest
+		if draft == "" {
+			text = "{" + rest
+		}
+		if err := Validate(newChart("web", text), map[string]any{"a": "x"}); (err == nil) != fine {
+			t.Errorf("%q: %v", draft, err)
+		}
+	}
+}
+
+func TestASchemaInYAML(t *testing.T) {
+	c := newChart("web", "", &chart.File{Name: "port.yaml", Data: []byte("type: integer\nmaximum: 9\n")})
+	c.SchemaYAML = []byte("title: Values\ntype: object\nproperties:\n  port: {$ref: port.yaml}\n  80: {type: string}\n")
+	if err := Validate(c, map[string]any{"port": float64(3), "80": "x"}); err != nil {
+		t.Error(err)
+	}
+	err := Validate(c, map[string]any{"port": float64(10), "80": true})
+	const want = `values don't meet the specifications of the schema(s) in the following chart(s):
+web:
+- [80]: got boolean, want string
+- port: maximum: got 10, want 9`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+	c.SchemaYAML = []byte("a: [")
+	if err := Validate(c, nil); err == nil || !strings.HasPrefix(err.Error(), "schema of chart web (values.schema.yaml): is not valid YAML") {
+		t.Errorf("got %v", err)
+	}
+	c.Schema = []byte("{}")
+	if err := Validate(c, nil); err != nil {
+		t.Errorf("values.schema.json goes first: %v", err)
+	}
+}
+
+// Where every branch fails, the errors would fill the memory.
+func TestBranchesThatFailEnd(t *testing.T) {
+	for _, branch := range []string{"allOf", "anyOf", "oneOf"} {
+		text := `{"$defs":{"x0":{"required":["nope"]}`
+		for i := 1; i < 40; i++ {
+			text += fmt.Sprintf(`,"x%d":{"%s":[{"$ref":"#/$defs/x%d"},{"$ref":"#/$defs/x%d"}]}`, i, branch, i-1, i-1)
+		}
+		text += `},"$ref":"#/$defs/x39"}`
+		err := Validate(newChart("web", text), map[string]any{})
+		if !errors.Is(err, ErrTooSlow) {
+			t.Errorf("%s: got %v", branch, err)
+		}
 	}
 }
 
