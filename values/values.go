@@ -6,6 +6,46 @@
 // plain maps, and for a tree the pruned, aliased tree that they belong to. The
 // package reads no files (callers hand in a reader), validates no schema and
 // renders nothing.
+//
+// # The user's values
+//
+// [Options.Build] reads the files and lays each over those before it, then
+// applies the --set flags kind by kind. Nulls stay in: they delete later.
+//
+// # The tree
+//
+// [Resolve] works in four steps on shallow copies of the charts:
+//
+//  1. Grow. Below a chart that lists dependencies stand the charts of charts/
+//     that the list does not name, then one for every entry, under its alias:
+//     the first of its name whose version satisfies it, else one of its name
+//     that no other entry has got. A chart that lists nothing is taken as it
+//     stands, with all that is below it.
+//  2. Prune. A listed chart is switched off by the first path of its condition
+//     that holds a boolean in the values that the listing chart sees, else by
+//     its tags: one that is true keeps it, one that is false removes it. Tags
+//     are looked for in the root's values, then in the defaults of the charts
+//     on the way down.
+//  3. Import. From the leaves up, a chart that lists dependencies gets new
+//     defaults: its own, its subcharts' below their names, and what
+//     import-values takes from there. Imported values win over the chart's own
+//     defaults, as it is documented, the first of several imports over later
+//     ones, and the user over all of them. What the user sets below a subchart
+//     is not imported.
+//  4. Coalesce. From the root down, what comes from above is laid over a
+//     chart's defaults: tables are merged, all else from above wins. What then
+//     stands below a subchart's name, with the chart's globals laid over its
+//     own, comes from above for the subchart. So globals go down and never up,
+//     and no chart sees what stands beside it.
+//
+// A null from above deletes the default that it meets. Where it meets none it
+// stays, as null; below a subchart's name it goes on down until it meets one.
+// Nulls in a chart's own defaults are left out where nothing is laid over them.
+// Lists are values: nothing looks into them.
+//
+// Nothing is changed that came in. Maps are made only where two tables meet and
+// for each chart's top; everything else is shared, so the work is that of one
+// look at every default. Who wants to write takes a [Copy].
 package values
 
 import (
