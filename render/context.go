@@ -77,9 +77,21 @@ func (e *missingValueError) Error() string { return `"` + e.name + `" is not a v
 
 // scope is what the templates of one chart are rendered with.
 type scope struct {
-	chart *chart.Chart
-	dot   Values
-	subs  []*scope
+	chart  *chart.Chart
+	dot    Values
+	subs   []*scope
+	parent *scope
+}
+
+// top is the chart right below the root that holds s, nil for the root itself.
+func (s *scope) top() *scope {
+	if s.parent == nil {
+		return nil
+	}
+	for s.parent.parent != nil {
+		s = s.parent
+	}
+	return s
 }
 
 // newScope builds the data of c and of the charts below it. Templates of one
@@ -95,6 +107,7 @@ func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string
 		}
 		child := newScope(sub, own, in, release)
 		subcharts[sub.Name()] = child.dot
+		child.parent = s
 		s.subs = append(s.subs, child)
 	}
 	s.dot = Values{
@@ -175,9 +188,13 @@ func dependencyData(c *chart.Chart, deps []*chart.Dependency) []any {
 		}
 		imports := make([]any, len(d.ImportValues))
 		for i, v := range d.ImportValues {
-			imports[i] = v
-			if key, ok := v.(string); ok {
-				imports[i] = map[string]any{"child": "exports." + key, "parent": "."}
+			switch v := v.(type) {
+			case string:
+				imports[i] = map[string]any{"child": "exports." + v, "parent": "."}
+			case map[string]any:
+				imports[i] = values.Copy(v)
+			default:
+				imports[i] = v
 			}
 		}
 		out = append(out, map[string]any{

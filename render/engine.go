@@ -126,6 +126,7 @@ func (x *executor) run(j *job) (err error) {
 		}
 	}()
 	x.written = 0
+	defer func() { j.warnings, x.warnings = x.warnings, nil }()
 	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
 	return nil
 }

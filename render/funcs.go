@@ -6,13 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/moonhelm/moonhelm/values"
 )
 
 var (
 	errEmptyPath = errors.New("YAML path cannot be empty")
 	errNeedsCopy = errors.New("the values need a copy")
+	// errInterfered tells that a chart wrote to what others may have read.
+	errInterfered = errors.New("a template wrote to what all charts share")
 )
 
 // raised is an error that a template asked for, with fail or required. Its
@@ -101,23 +106,26 @@ func (f *frame) warn(format string, args ...any) {
 }
 
 func lookupFunc(in *Input) any {
+	var one sync.Mutex // charts may be rendered at the same time
 	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 		if in.Lookup == nil {
 			return map[string]any{}, nil
 		}
+		one.Lock()
+		defer one.Unlock()
 		found, err := in.Lookup(apiVersion, kind, namespace, name)
-		if found == nil && err == nil {
-			found = map[string]any{}
-		}
-		return found, err
+		return values.Copy(found), err
 	}
 }
 
 func lookupHostFunc(in *Input) any {
+	var one sync.Mutex
 	return func(host string) string {
 		if in.LookupHost == nil {
 			return ""
 		}
+		one.Lock()
+		defer one.Unlock()
 		return in.LookupHost(host)
 	}
 }

@@ -80,40 +80,26 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Capabilities == nil {
 		in.Capabilities = DefaultCapabilities()
 	}
-	vals := rootValues(&in)
-	jobs := collect(newScope(in.Chart, vals, &in, releaseData(in.Release)))
 	e := newEngine(&in)
+	jobs := e.jobs(false)
 	if err := e.parse(jobs); err != nil {
 		return nil, err
 	}
-	if !e.writes {
-		warnings, err := e.runAll(ctx, jobs)
-		if err != errNeedsCopy {
-			return output(in.Chart, jobs, warnings, err)
-		}
+	if err := e.runJobs(ctx, jobs); err != nil {
+		return nil, err
 	}
-	// Templates may write to the values: they get a copy of their own.
-	e.ownsValues = true
-	jobs = collect(newScope(in.Chart, values.Copy(vals), &in, releaseData(in.Release)))
-	warnings, err := e.runAll(ctx, jobs)
-	return output(in.Chart, jobs, warnings, err)
+	return output(in.Chart, jobs), nil
 }
 
-// runAll runs all jobs, one after the other.
-func (e *engine) runAll(ctx context.Context, jobs []job) (warnings []string, err error) {
-	x := e.executor(ctx)
-	for i := range jobs {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if jobs[i].partial() {
-			continue
-		}
-		if err := x.run(&jobs[i]); err != nil {
-			return nil, err
-		}
+// jobs are the templates of the tree with fresh data. Where templates may
+// write to their values these are a copy.
+func (e *engine) jobs(own bool) []job {
+	e.ownsValues = own
+	vals := rootValues(e.in)
+	if own {
+		vals = values.Copy(vals)
 	}
-	return x.warnings, nil
+	return collect(newScope(e.in.Chart, vals, e.in, releaseData(e.in.Release)))
 }
 
 // job is one template file of the tree.
@@ -123,6 +109,8 @@ type job struct {
 	text   string
 	scope  *scope
 	output string
+	// warnings are what the template said while it was linted.
+	warnings []string
 }
 
 // partial tells whether the file only defines templates for others.
@@ -152,20 +140,25 @@ func collect(root *scope) []job {
 		}
 	}
 	walk(root)
-	slices.SortStableFunc(jobs, func(a, b job) int {
-		if a.depth != b.depth {
-			return b.depth - a.depth
-		}
-		return strings.Compare(b.name, a.name)
-	})
+	slices.SortStableFunc(jobs, func(a, b job) int { return inTurn(&a, &b) })
 	return jobs
 }
 
-func output(root *chart.Chart, jobs []job, warnings []string, err error) (*Output, error) {
-	if err != nil {
-		return nil, err
+// inTurn compares the places of two jobs in the order of running.
+func inTurn(a, b *job) int {
+	if a.depth != b.depth {
+		return b.depth - a.depth
 	}
-	out := &Output{Warnings: warnings}
+	return strings.Compare(b.name, a.name)
+}
+
+func before(a, b *job) bool { return inTurn(a, b) < 0 }
+
+func output(root *chart.Chart, jobs []job) *Output {
+	out := &Output{}
+	for _, j := range jobs {
+		out.Warnings = append(out.Warnings, j.warnings...)
+	}
 	for _, j := range jobs {
 		switch {
 		case j.partial():
@@ -178,5 +171,5 @@ func output(root *chart.Chart, jobs []job, warnings []string, err error) (*Outpu
 	slices.SortFunc(out.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	own := path.Join(root.FullPath(), chart.DirTemplates, chart.FileNotes)
 	slices.SortStableFunc(out.Notes, func(a, b File) int { return boolRank(b.Name == own) - boolRank(a.Name == own) })
-	return out, nil
+	return out
 }
