@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -87,14 +88,13 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	root.SetIn(e.In)
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "was called with a wrong flag: " + err.Error()}
-	})
+	root.SetFlagErrorFunc(flagError)
 	e.Settings.Bind(root.PersistentFlags())
 	// These fail only for flags that are not there.
 	_ = root.RegisterFlagCompletionFunc("namespace", e.CompleteNamespaces)
 	_ = root.RegisterFlagCompletionFunc("kube-context", e.CompleteContexts)
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
+	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(
 		completion.New(e), create.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
 		packaging.New(e), show.New(e), status.New(e), template.New(e), uninstall.New(e), version.New(e),
@@ -102,7 +102,40 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	return root
 }
 
+// helpCommand is `helm help`, which tells of a command that is not there instead
+// of showing the help of all.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "explain a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if cmd == root && len(rest) > 0 {
+				return unknownCommand(root, rest[0])
+			}
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), toComplete) {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
 func unknownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = 2
 	return &unknownCommandError{Name: name, Near: cmd.SuggestionsFor(name)}
 }
 

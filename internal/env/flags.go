@@ -5,6 +5,8 @@ package env
 import (
 	"fmt"
 	"net"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,17 +70,43 @@ func NameAndChart(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Args accepts between min and max arguments (max < 0: any number), and says
-// what is missing in the words given.
+// Args accepts between min and max arguments (max < 0: any number, 0: none), and
+// says what is missing in the words given.
 func Args(min, max int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < min:
 			return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs " + what}
-		case max >= 0 && len(args) > max:
+		case max == 0:
+			if len(args) > 0 {
+				return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("takes no arguments, %q is too much", args)}
+			}
+		case max > 0 && len(args) > max:
 			return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("needs %s, %q is too much", what, args[max:])}
 		}
 		return nil
+	}
+}
+
+// Group accepts no argument: an argument of a group of commands is the name of a
+// command that it does not have.
+func Group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var has []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			has = append(has, c.Name())
+		}
+	}
+	problem := fmt.Sprintf("has no command %q", args[0])
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		problem += fmt.Sprintf(", did you mean %q?", near[0])
+	}
+	return &UsageError{
+		Command: cmd.CommandPath(), Usage: fmt.Sprintf("%s %s", cmd.CommandPath(), strings.Join(has, "|")), Problem: problem,
 	}
 }
 
@@ -177,11 +205,54 @@ func (e *Env) LookupHost(host string) string {
 	return addrs[0]
 }
 
+// serverSide is the value of --server-side.
+type serverSide string
+
+func (s *serverSide) String() string { return string(*s) }
+func (s *serverSide) Type() string   { return "bool" }
+func (s *serverSide) Set(v string) error {
+	if _, err := strconv.ParseBool(v); err != nil && v != "auto" {
+		return fmt.Errorf("must be true, false or auto")
+	}
+	*s = serverSide(v)
+	return nil
+}
+
+// ApplyFlags are Helm's ways to write objects. Scripts pass them; none of them
+// changes what is done here, and their help says so.
+type ApplyFlags struct {
+	serverSide     serverSide
+	forceReplace   bool
+	forceConflicts bool
+	noValidation   bool
+}
+
+// Bind registers the flags.
+func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
+	a.serverSide = "auto"
+	fs.Var(&a.serverSide, "server-side", "accepted for compatibility (true, false, auto): objects are written by create and patch, never by server-side apply")
+	fs.Lookup("server-side").NoOptDefVal = "true"
+	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "accepted for compatibility: only server-side apply has conflicts of fields")
+	fs.BoolVar(&a.forceReplace, "force-replace", false, "accepted for compatibility: an install replaces no objects")
+	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
+	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
+	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "accepted for compatibility: the API server itself refuses fields that it does not know")
+}
+
+// Check tells which flags do not go together.
+func (a *ApplyFlags) Check() error {
+	if a.forceReplace && a.forceConflicts {
+		return fmt.Errorf("--force-replace and --force-conflicts cannot be used together")
+	}
+	return nil
+}
+
 // IgnoredInstallFlags are flags of install that have no meaning where nothing
 // is installed; scripts pass one set of flags to both.
 type IgnoredInstallFlags struct {
-	bools [8]bool
-	texts [2]string
+	bools [7]bool
+	text  string
+	apply ApplyFlags
 	wait  WaitFlags
 	label map[string]string
 }
@@ -189,13 +260,12 @@ type IgnoredInstallFlags struct {
 // Bind registers the flags, hidden from help.
 func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for n, name := range []string{"create-namespace", "replace", "skip-crds", "take-ownership", "atomic", "rollback-on-failure", "disable-openapi-validation", "force"} {
+	for n, name := range []string{"create-namespace", "replace", "skip-crds", "take-ownership", "atomic", "rollback-on-failure", "hide-notes"} {
 		own.BoolVar(&i.bools[n], name, false, "accepted and without effect here")
 	}
-	own.StringVar(&i.texts[0], "description", "", "accepted and without effect here")
-	own.StringVar(&i.texts[1], "server-side", "", "accepted and without effect here")
-	own.Lookup("server-side").NoOptDefVal = "true"
+	own.StringVar(&i.text, "description", "", "accepted and without effect here")
 	own.StringToStringVarP(&i.label, "labels", "l", nil, "accepted and without effect here")
+	i.apply.Bind(own)
 	i.wait.Bind(own, true)
 	own.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
 	fs.AddFlagSet(own)

@@ -24,7 +24,7 @@ releases, namespaces and contexts.
   zsh         helm completion zsh > "${fpath[1]}/_helm"
   fish        helm completion fish | source
   powershell  helm completion powershell | Out-String | Invoke-Expression`,
-		Args: env.Args(0, 0, "a shell: bash, zsh, fish or powershell"),
+		Args: env.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, shell := range []struct {
@@ -50,7 +50,7 @@ releases, namespaces and contexts.
 		leaf := &cobra.Command{
 			Use:               shell.name,
 			Short:             "print the script for " + shell.name,
-			Args:              env.Args(0, 0, "no arguments"),
+			Args:              env.Args(0, 0, ""),
 			ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				if err := shell.write(cmd.Root(), e.Out, !plain); err != nil {

@@ -40,7 +40,7 @@ func New(e *env.Env) *cobra.Command {
 		Short: "print parts of a release's record",
 		Long: `Prints what was recorded when a release was installed: its values, its
 manifest, its hooks, its notes, its metadata, or all of it.`,
-		Args: env.Args(0, 0, "a subcommand: all, hooks, manifest, metadata, notes or values"),
+		Args: env.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(

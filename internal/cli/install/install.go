@@ -21,6 +21,7 @@ type Options struct {
 	env.ValueFlags
 	env.NameFlags
 	env.WaitFlags
+	env.ApplyFlags
 	Output output.Format
 
 	Description     string
@@ -71,6 +72,7 @@ release stays, marked failed: helm uninstall removes what was created.`,
 	o.ValueFlags.Bind(fs)
 	o.NameFlags.Bind(fs)
 	o.WaitFlags.Bind(fs, true)
+	o.ApplyFlags.Bind(fs)
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.StringVar(&o.Description, "description", "", "what the release's history says of this revision")
@@ -98,6 +100,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	if o.Name == "" {
 		return fmt.Errorf("must either provide a name or specify --generate-name")
+	}
+	if err := o.ApplyFlags.Check(); err != nil {
+		return err
 	}
 	if err := env.CheckLabels(o.Labels); err != nil {
 		return err

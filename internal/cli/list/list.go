@@ -66,7 +66,7 @@ func New(e *env.Env) *cobra.Command {
   helm list
   helm list --all-namespaces --failed
   helm list --filter '^web' -o json`,
-		Args:              env.Args(0, 0, "no arguments"),
+		Args:              env.Args(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), e, o)

@@ -29,7 +29,7 @@ func New(e *env.Env) *cobra.Command {
 		Short:   "print parts of a chart",
 		Long: `Prints what a chart says of itself: its definition, its values, its README, its
 CRDs, or all of them.`,
-		Args: env.Args(0, 0, "a subcommand: all, chart, crds, readme or values"),
+		Args: env.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var path string

@@ -33,7 +33,7 @@ func New(e *env.Env) *cobra.Command {
 and KubeClientVersion:
 
   helm version --template '{{.Version}}'`,
-		Args:              cobra.NoArgs,
+		Args:              env.Args(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(e.Out, o)
