@@ -13,11 +13,11 @@ import (
 // Safe returns text with every control character but newline and tab, and
 // every invalid byte, written out visibly ("\x1b"), so that what a stranger
 // wrote cannot steer the terminal (CVE-2021-21303). Bidirectional overrides
-// count as control characters.
+// count as control characters; a carriage return that ends a line does not.
 func Safe(text string) string {
 	clean := true
-	for _, r := range text {
-		if unsafeRune(r) {
+	for i, r := range text {
+		if unsafeRune(r) && !endsLine(text[i:]) {
 			clean = false
 			break
 		}
@@ -31,6 +31,8 @@ func Safe(text string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case endsLine(text[i:]):
+			b.WriteByte('\r')
 		case unsafeRune(r) && r < 0x100:
 			fmt.Fprintf(&b, `\x%02x`, r)
 		case unsafeRune(r):
@@ -48,6 +50,8 @@ func Safe(text string) string {
 func SafeLine(text string) string {
 	return Safe(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
 }
+
+func endsLine(text string) bool { return strings.HasPrefix(text, "\r\n") }
 
 func unsafeRune(r rune) bool {
 	if r == '\n' || r == '\t' {
