@@ -50,7 +50,9 @@ func printMetadata(e *env.Env, o Options, rel *release.Release) error {
 func (m metadata) table(w io.Writer) error {
 	var deps []string
 	for _, d := range m.Dependencies {
-		deps = append(deps, d.Name)
+		if d != nil { // a record is what somebody wrote
+			deps = append(deps, d.Name)
+		}
 	}
 	method := "client-side apply"
 	if m.ApplyMethod == release.ApplyServerSide {
