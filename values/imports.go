@@ -63,11 +63,9 @@ func (im *importer) run(n *node, path string) error {
 		}
 	}
 	n.chart.Values = vals
-	for _, k := range n.kids { // whose values are ours now
-		if im.nulls[k.chart] {
-			im.nulls[n.chart] = true
-		}
-	}
+	n.walk(func(below *node) { // whose defaults are n's now
+		im.nulls[n.chart] = im.nulls[n.chart] || im.nulls[below.chart]
+	})
 	return nil
 }
 
