@@ -95,7 +95,7 @@ func TestRunReturnsAnExitCode(t *testing.T) {
 		"version --short": {0, "v", ""},
 		"fly":             {1, "", "Error: unknown command \"fly\" for \"helm\"\nhint: "},
 		"status":          {1, "", "hint: usage: helm status NAME"},
-		"list --nonsense": {1, "", "called with a wrong flag"},
+		"list --nonsense": {1, "", "called with an unknown flag: --nonsense"},
 		"list --color x":  {1, "", "--color is \"x\""},
 		"":                {0, "The Kubernetes package manager", ""},
 	} {
