@@ -23,11 +23,21 @@ func installOrder() []string {
 	}
 }
 
-func ranks() map[string]int {
+// uninstallOrder is the order that Helm deletes in, seen with uninstall --debug:
+// the reverse, but Services go before what they lead to.
+func uninstallOrder() []string {
 	order := installOrder()
+	slices.Reverse(order)
+	from, to := slices.Index(order, "Service"), slices.Index(order, "CronJob")
+	order = slices.Delete(order, from, from+1)
+	return slices.Insert(order, to, "Service")
+}
+
+// ranks are negative, so that an unknown kind's 0 is last.
+func ranks(order []string) map[string]int {
 	m := make(map[string]int, len(order))
 	for i, k := range order {
-		m[k] = i - len(order) // negative, so that an unknown kind's 0 is last
+		m[k] = i - len(order)
 	}
 	return m
 }
@@ -35,7 +45,7 @@ func ranks() map[string]int {
 // CompareKinds orders two kinds as they are installed: negative where a comes
 // first. Kinds that Helm does not know come last, by name.
 func CompareKinds(a, b string) int {
-	return compareKinds(ranks(), a, b)
+	return compareKinds(ranks(installOrder()), a, b)
 }
 
 func compareKinds(rank map[string]int, a, b string) int {
@@ -50,14 +60,15 @@ func compareKinds(rank map[string]int, a, b string) int {
 // keep the order that they came in, which is the order of their templates'
 // names.
 func SortInstall(objs []*Object) {
-	rank := ranks()
+	rank := ranks(installOrder())
 	slices.SortStableFunc(objs, func(a, b *Object) int { return compareKinds(rank, a.Kind, b.Kind) })
 }
 
-// SortUninstall sorts objs by kind as they are deleted: what was installed
-// last goes first, so custom resources go before what defines and serves them.
-// Objects of one kind keep their order.
+// SortUninstall sorts objs by kind as they are deleted, and by name within a
+// kind. Kinds that Helm does not know come last, by name.
 func SortUninstall(objs []*Object) {
-	rank := ranks()
-	slices.SortStableFunc(objs, func(a, b *Object) int { return compareKinds(rank, b.Kind, a.Kind) })
+	rank := ranks(uninstallOrder())
+	slices.SortStableFunc(objs, func(a, b *Object) int {
+		return cmp.Or(compareKinds(rank, a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 }

@@ -54,8 +54,20 @@ func located(err error, source, text string, first int) error {
 	if errors.As(err, &p) && p.line > 0 {
 		e.Line = first + p.line - 1
 		e.Excerpt = excerpt(text, e.Line)
+		if indentedByTab(text, e.Line) {
+			e.Problem += " (YAML is indented by spaces, there is a tab)"
+		}
 	}
 	return e
+}
+
+func indentedByTab(text string, n int) bool {
+	lines := strings.Split(text, "\n")
+	if n > len(lines) {
+		return false
+	}
+	rest := strings.TrimLeft(lines[n-1], " ")
+	return strings.HasPrefix(rest, "\t")
 }
 
 // excerpt shows line and two lines before and after it.
