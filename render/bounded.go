@@ -5,13 +5,14 @@ package render
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/Masterminds/sprig/v3"
 )
 
 // maxItems bounds the lists that functions make from nothing but a number.
-const maxItems = 10_000_000
+const maxItems = 1_000_000
 
 // boundedFuncs are sprig's functions whose result may be of any size, with a
 // limit on it.
@@ -51,14 +52,14 @@ func boundedFuncs() map[string]any {
 			return until(n), nil
 		},
 		"untilStep": func(from, to, step int) ([]int, error) {
-			if step != 0 && abs(to-from)/abs(step) > maxItems {
-				return nil, tooLarge(abs(to - from))
+			if items := math.Abs((float64(to) - float64(from)) / float64(step)); step != 0 && items > maxItems || max(math.Abs(float64(to)), math.Abs(float64(step))) > 1<<61 {
+				return nil, tooLarge(int(min(items, 1<<60)))
 			}
 			return untilStep(from, to, step), nil
 		},
 		"seq": func(params ...int) (string, error) {
 			for _, n := range params {
-				if abs(n) > maxItems {
+				if n > maxItems || n < -maxItems {
 					return "", tooLarge(n)
 				}
 			}
@@ -78,19 +79,12 @@ func boundedFuncs() map[string]any {
 
 func tooLarge(n int) error { return fmt.Errorf("%d is more than templates may ask for", n) }
 
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
-}
-
 var errTooBig = errors.New("the value is too large to be written")
 
 const (
 	// maxNodes bounds what is written at a time. Values of few bytes can stand
 	// for billions of nodes, where a list holds another one twice.
-	maxNodes = 20_000_000
+	maxNodes = 1_000_000
 	// maxNesting is how deep values may be nested to be written. Those that
 	// hold themselves, as set can make them, are deeper.
 	maxNesting = 900
@@ -98,32 +92,8 @@ const (
 
 // checkSize fails for values that cannot be written in bounded time.
 func checkSize(v any) error {
-	left := maxNodes
-	if !measure(v, maxNesting, &left) {
+	if w := newWeight(); !w.add(v, maxNesting) {
 		return errTooBig
 	}
 	return nil
-}
-
-// measure tells whether v has at most depth levels and left nodes.
-func measure(v any, depth int, left *int) bool {
-	if *left--; depth < 0 || *left < 0 {
-		return false
-	}
-	if m, ok := asMap(v); ok {
-		for _, e := range m {
-			if !measure(e, depth-1, left) {
-				return false
-			}
-		}
-		return true
-	}
-	if list, ok := v.([]any); ok {
-		for _, e := range list {
-			if !measure(e, depth-1, left) {
-				return false
-			}
-		}
-	}
-	return true
 }

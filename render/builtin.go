@@ -55,7 +55,12 @@ func builtins() map[string]*function {
 	add("html", 0, true, func(_ *frame, a []any) (any, error) { return template.HTMLEscaper(a...), nil })
 	add("js", 0, true, func(_ *frame, a []any) (any, error) { return template.JSEscaper(a...), nil })
 	add("urlquery", 0, true, func(_ *frame, a []any) (any, error) { return template.URLQueryEscaper(a...), nil })
-	add("printf", 1, true, func(_ *frame, a []any) (any, error) { return fmt.Sprintf(a[0].(string), a[1:]...), nil })
+	add("printf", 1, true, func(_ *frame, a []any) (any, error) {
+		if err := printfSize(a[0].(string), a[1:]); err != nil {
+			return nil, err
+		}
+		return fmt.Sprintf(a[0].(string), a[1:]...), nil
+	})
 	m["printf"].params[0] = newParam(reflect.TypeFor[string]())
 	return m
 }

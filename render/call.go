@@ -24,7 +24,13 @@ type function struct {
 	lazy bool
 	or   bool
 	// weighs tells that it walks through its arguments: they must be finite.
-	weighs bool
+	// Others look at the surface only; of those, some copy a list.
+	weighs, surface, copies bool
+	// pattern tells that the first argument is a regular expression, parses that
+	// it makes values of text, quadratic that its time grows so.
+	pattern, parses, quadratic bool
+	// cost is what a call takes, in steps, and makes the bytes for each argument.
+	cost, makes int
 }
 
 // param is the type of one parameter; the variadic one's is its element.
@@ -124,15 +130,7 @@ func (f *frame) callFunction(dot any, fn *function, n parse.Node, args []parse.N
 		argv = append(argv, f.check(last.value, fn.param(len(args))))
 	}
 	f.node = n
-	if fn.weighs {
-		for _, v := range argv {
-			if size(v) > 0 {
-				if err := checkSize(v); err != nil {
-					f.failCall(fn.name, err)
-				}
-			}
-		}
-	}
+	f.charge(fn, argv)
 	if fn.native != nil {
 		return f.bounded(fn, fn.native(f, argv))
 	}
@@ -141,14 +139,6 @@ func (f *frame) callFunction(dot any, fn *function, n parse.Node, args []parse.N
 		f.failCall(fn.name, err)
 	}
 	return f.bounded(fn, v)
-}
-
-// bounded fails where fn made a text that is too long.
-func (f *frame) bounded(fn *function, v any) any {
-	if s, ok := v.(string); ok && len(s) > maxText {
-		f.failf("%s makes a text of more than %d MiB", fn.name, maxText>>20)
-	}
-	return v
 }
 
 // lazily is and and or: the first argument that decides is the answer.

@@ -81,10 +81,8 @@ func toJSON(v any) string {
 }
 
 func mustToJSON(v any) (string, error) {
-	if size(v) > 0 {
-		if err := checkSize(v); err != nil {
-			return "", err
-		}
+	if err := checkSize(v); err != nil {
+		return "", err
 	}
 	data, err := json.Marshal(v)
 	return string(data), err
@@ -130,6 +128,10 @@ func mustToTOML(v any) (string, error) {
 
 func fromTOML(text string) map[string]any {
 	m := map[string]any{}
+	if err := shallowTOML(text); err != nil {
+		m["Error"] = err.Error()
+		return m
+	}
 	if err := toml.Unmarshal([]byte(text), &m); err != nil {
 		m["Error"] = err.Error()
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // engine holds what all templates of one operation share: their parse trees
@@ -22,6 +23,9 @@ type engine struct {
 	ownsValues bool
 	// writes tells that some template calls a function that changes a map.
 	writes bool
+
+	// code is how much code was parsed.
+	code atomic.Int64
 
 	mu  sync.Mutex
 	tpl map[string]*parsed
@@ -49,7 +53,7 @@ func (e *engine) parse(jobs []job) error {
 		}
 	}
 	inParallel(len(order), func(i int) {
-		*texts[order[i]] = *parseText(order[i], e.known)
+		*texts[order[i]] = *e.parseText(order[i])
 	})
 	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
 	for _, j := range jobs {
@@ -90,12 +94,20 @@ func inParallel(n int, fn func(i int)) {
 	wg.Wait()
 }
 
+// parseText parses what may be parsed.
+func (e *engine) parseText(text string) *parsed {
+	if err := admit(text, &e.code); err != nil {
+		return &parsed{err: err}
+	}
+	return parseText(text, e.known)
+}
+
 func (e *engine) parseTpl(text string) *parsed {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.tpl[text]
 	if p == nil {
-		p = parseText(text, e.known)
+		p = e.parseText(text)
 		e.tpl[text] = p
 	}
 	return p
@@ -125,7 +137,8 @@ func (x *executor) run(j *job) (err error) {
 			err = &Error{Chart: def.src.chart, File: def.src.file, Cause: fmt.Sprintf("rendering broke down: %v", r)}
 		}
 	}()
-	x.written = 0
+	x.written, x.nest, x.tplDepth = 0, 0, 0
+	clear(x.same)
 	defer func() { j.warnings, x.warnings = x.warnings, nil }()
 	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
 	return nil

@@ -20,6 +20,7 @@ func (f *frame) pipeline(dot any, p *parse.PipeNode) any {
 		return nil
 	}
 	var last operand
+	f.enter()
 	for _, cmd := range p.Cmds {
 		v := f.command(dot, cmd, last)
 		if _, ok := v.(nilElement); ok {
@@ -27,6 +28,7 @@ func (f *frame) pipeline(dot any, p *parse.PipeNode) any {
 		}
 		last = operand{v, true}
 	}
+	f.leave()
 	for _, d := range p.Decl {
 		if p.IsAssign {
 			f.assign(d.Ident[0], last.value)

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func ours(text string) (out string, err error) {
 		}
 		e.set.add(&definition{name: name, root: t.Root, src: src})
 	}
-	x := e.executor(nil)
+	x := e.executor(context.Background())
 	defer func() {
 		if r := recover(); r != nil {
 			err = r.(*Error)

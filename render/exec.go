@@ -24,9 +24,9 @@ const (
 	// maxTpl bounds calls of tpl below each other.
 	maxTpl = 1000
 	// maxOutput bounds what one template file may write, includes and all.
-	maxOutput = 100 << 20
-	// maxText bounds any single text that a function makes.
-	maxText = 256 << 20
+	maxOutput = 64 << 20
+	// maxText bounds any single text that a function makes, and what it is given.
+	maxText = 32 << 20
 )
 
 // executor runs templates one after the other. It is used by one goroutine.
@@ -36,6 +36,8 @@ type executor struct {
 	same     map[*definition]int
 	tplDepth int
 	steps    int
+	made     int
+	nest     int
 	written  int
 	warnings []string
 }
@@ -98,10 +100,7 @@ func (x *executor) execute(def *definition, set *templateSet, caller *frame, dot
 
 // step is called in loops, so that none of them outlives the context.
 func (f *frame) step() {
-	f.steps++
-	if f.steps&1023 == 0 && f.ctx.Err() != nil {
-		panic(cancelled{f.ctx.Err()})
-	}
+	f.work(1)
 	if len(f.out.data) > maxOutput {
 		f.failf("the template writes more than %d MiB", maxOutput>>20)
 	}
@@ -115,14 +114,16 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 	}
 	outer := f.dot
 	f.dot = dot
+	f.enter()
+	c := goOn
 	for _, n := range l.Nodes {
-		if c := f.walk(dot, n); c != goOn {
-			f.dot = outer
-			return c
+		if c = f.walk(dot, n); c != goOn {
+			break
 		}
 	}
+	f.leave()
 	f.dot = outer
-	return goOn
+	return c
 }
 
 func (f *frame) walk(dot any, n parse.Node) control {

@@ -103,11 +103,15 @@ func (f *frame) missingPath(n parse.Node) *Missing {
 // newError describes the place of the node that is being evaluated.
 func (f *frame) newError() *Error {
 	e := &Error{Chart: f.def.src.chart}
+	known := map[parse.Node]Call{} // a circle comes by the same nodes again and again
 	for g := f; g != nil; g = g.caller {
-		at := g.def.src.place(g.def.src.start(g.node))
-		e.Calls = append(e.Calls, Call{
-			Template: g.def.name, File: g.def.src.file, Line: at.line, Column: at.column, Expr: nodeText(g.node),
-		})
+		c, ok := known[g.node]
+		if !ok {
+			at := g.def.src.place(g.def.src.start(g.node))
+			c = Call{Template: g.def.name, File: g.def.src.file, Line: at.line, Column: at.column, Expr: nodeText(g.node)}
+			known[g.node] = c
+		}
+		e.Calls = append(e.Calls, c)
 	}
 	last := e.Calls[0]
 	e.Expr = last.Expr

@@ -40,6 +40,7 @@ func functions(in *Input) map[string]*function {
 	delete(m, "expandenv")
 	plain(durationFuncs())
 	plain(boundedFuncs())
+	plain(amplifiers())
 	plain(map[string]any{
 		"toYaml":        toYAML,
 		"mustToYaml":    mustToYAML,
@@ -59,14 +60,6 @@ func functions(in *Input) map[string]*function {
 		"typeIs":        typeIs,
 		"typeIsLike":    typeIsLike,
 	})
-	for _, name := range []string{
-		"quote", "squote", "toString", "toStrings", "cat", "join", "print", "printf", "println", "html", "js",
-		"toPrettyJson", "toRawJson", "mustToPrettyJson", "mustToRawJson", "toToml", "mustToToml", "toYamlPretty",
-		"deepCopy", "mustDeepCopy", "deepEqual", "eq", "ne",
-		"merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite",
-	} {
-		m[name].weighs = true
-	}
 	native := func(name string, fn func(f *frame, args []any) any, signature any) {
 		d := newFunction(name, reflect.ValueOf(signature))
 		d.native = fn
@@ -76,6 +69,7 @@ func functions(in *Input) map[string]*function {
 	native("tpl", func(f *frame, a []any) any { return f.tpl(a[0].(string), a[1]) }, func(string, any) string { return "" })
 	native("required", func(f *frame, a []any) any { return f.required(a[0].(string), a[1]) }, func(string, any) any { return nil })
 	native("fail", func(f *frame, a []any) any { return f.fail(a[0].(string)) }, func(string) string { return "" })
+	bill(m)
 	return m
 }
 

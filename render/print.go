@@ -42,7 +42,7 @@ func (f *frame) print(v any) {
 	case bool:
 		b.data = strconv.AppendBool(b.data, v)
 	default:
-		if size(v) > 0 && checkSize(v) != nil {
+		if checkSize(v) != nil {
 			f.failf("%v", errTooBig)
 		}
 		p, ok := printable(v)

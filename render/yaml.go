@@ -132,7 +132,7 @@ func yamlFloat(f float64) (string, bool) {
 }
 
 func writeMap[V any](w *yamlWriter, m map[string]V, n int) bool {
-	if n > 2*maxNesting || len(w.out.data) > maxText {
+	if n > 2*maxNesting {
 		return false
 	}
 	if len(m) == 0 {
@@ -144,6 +144,9 @@ func writeMap[V any](w *yamlWriter, m map[string]V, n int) bool {
 	}
 	slices.SortFunc(keys, compareNatural)
 	for i, k := range keys {
+		if len(w.out.data) > maxText {
+			return false
+		}
 		if i > 0 {
 			w.indent(n)
 		}
@@ -194,13 +197,16 @@ func size(v any) int {
 }
 
 func writeList[V any](w *yamlWriter, list []V, n int) bool {
-	if n > 2*maxNesting || len(w.out.data) > maxText {
+	if n > 2*maxNesting {
 		return false
 	}
 	if len(list) == 0 {
 		return w.word("[]")
 	}
 	for i, e := range list {
+		if len(w.out.data) > maxText {
+			return false
+		}
 		if i > 0 {
 			w.indent(n)
 		}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+)
+
+// A chart is a program that somebody else wrote. This file bounds what running
+// it may cost, far above what charts are seen to need: everything ends, in
+// bounded memory, and no stack overflows, which no program survives.
+
+const (
+	// maxSteps bounds the time of one rendering: turns of loops, calls, and
+	// what goes through them.
+	maxSteps = 20_000_000
+	// maxMade bounds the bytes that functions may make in one rendering, since
+	// templates can hold on to all of them.
+	maxMade = 512 << 20
+	// maxNest bounds how deep blocks, pipelines and calls run inside each other.
+	maxNest = 100_000
+	// maxBlocks is how deep if, with, range and their like may be nested in one
+	// text: the parser calls itself for each.
+	maxBlocks = 1000
+	// maxCode bounds the bytes inside {{ and }} of all templates together. The
+	// parser turns each into about a hundred.
+	maxCode = 8 << 20
+)
+
+// work counts n steps. Nothing outlives the context.
+func (f *frame) work(n int) {
+	before := f.steps
+	f.steps += min(max(n, 1), maxSteps)
+	if before>>10 == f.steps>>10 {
+		return
+	}
+	if f.ctx.Err() != nil {
+		panic(cancelled{f.ctx.Err()})
+	}
+	if f.steps > maxSteps {
+		f.failf("the templates do not come to an end: they have made more than %d million steps", maxSteps/1_000_000)
+	}
+}
+
+// make counts n bytes that were made.
+func (f *frame) make(n int) {
+	if f.made += min(max(n, 0), maxMade); f.made > maxMade {
+		f.failf("the templates make more than %d MiB of text and lists", maxMade>>20)
+	}
+}
+
+// enter counts a level of nesting, which leave takes back.
+func (f *frame) enter() {
+	if f.nest++; f.nest > maxNest {
+		f.failf("templates run more than %d levels deep", maxNest)
+	}
+}
+
+func (f *frame) leave() { f.nest-- }
+
+// charge counts what a call costs before it is made.
+func (f *frame) charge(fn *function, argv []any) {
+	n := 1 + fn.cost
+	w := newWeight()
+	for i, v := range argv {
+		switch v := v.(type) {
+		case nil, bool, int, int64, float64:
+		case string:
+			n += len(v) >> 6
+			if fn.weighs && !w.add(v, maxNesting) {
+				f.failCall(fn.name, errTooBig)
+			}
+			if fn.parses {
+				f.make(8 * len(v))
+			}
+			if i > 0 && fn.pattern {
+				n += matchCost(argv[0], len(v))
+			}
+		default:
+			if fn.weighs && !w.add(v, maxNesting) {
+				f.failCall(fn.name, errTooBig)
+			}
+		}
+	}
+	n += maxNodes - w.nodes + (maxText-w.bytes)>>6
+	if fn.quadratic && len(argv) == 1 {
+		if items := size(argv[0]); items > 0 {
+			n += items * min(items, maxSteps) / 4
+		}
+	}
+	f.work(n)
+	if fn.makes > 0 {
+		f.make(fn.makes * (1 + len(argv)))
+	}
+}
+
+// matchCost is what holding a text against a pattern may cost: each byte is held
+// against every part of the pattern, and a{1000} is a thousand parts.
+func matchCost(pattern any, text int) int {
+	p, _ := pattern.(string)
+	parts := len(p)
+	if strings.IndexByte(p, '{') >= 0 {
+		parts *= 20
+	}
+	return text * min(parts, 1<<20) >> 4
+}
+
+// bounded counts what fn made, and fails where that is too long.
+func (f *frame) bounded(fn *function, v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > maxText {
+			f.failf("%s makes a text of more than %d MiB", fn.name, maxText>>20)
+		}
+		f.make(len(v))
+	case []any:
+		if !fn.surface || fn.copies {
+			f.make(16 * len(v))
+		}
+	case []string:
+		f.make(16 * len(v))
+	case []int:
+		f.make(8 * len(v))
+	case map[string]string:
+		f.make(64 * len(v))
+	}
+	return v
+}
+
+// weight is what is left of the nodes and bytes that a function may be given.
+type weight struct{ nodes, bytes int }
+
+func newWeight() weight { return weight{nodes: maxNodes, bytes: maxText} }
+
+// add takes v away, and tells whether something was left. Values that hold
+// themselves end it too.
+func (w *weight) add(v any, depth int) bool {
+	if w.nodes--; depth < 0 || w.nodes < 0 || w.bytes < 0 {
+		return false
+	}
+	switch v := v.(type) {
+	case nil, bool, int, int64, float64:
+		return true
+	case string:
+		w.bytes -= len(v)
+		return w.bytes >= 0
+	case map[string]any:
+		return w.table(v, depth)
+	case Values:
+		return w.table(v, depth)
+	case []any:
+		for _, e := range v {
+			if !w.add(e, depth-1) {
+				return false
+			}
+		}
+		return true
+	case files:
+		return true // as large as the chart, at most
+	}
+	return w.other(reflect.ValueOf(v), depth)
+}
+
+func (w *weight) table(m map[string]any, depth int) bool {
+	for k, e := range m {
+		if w.bytes -= len(k); !w.add(e, depth-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// other weighs lists and maps of other types, which may hold anything as well.
+func (w *weight) other(r reflect.Value, depth int) bool {
+	r = deref(r)
+	switch r.Kind() {
+	case reflect.String:
+		w.bytes -= r.Len()
+		return w.bytes >= 0
+	case reflect.Slice, reflect.Array:
+		if k := r.Type().Elem().Kind(); k <= reflect.Complex128 {
+			w.bytes -= r.Len()
+			return w.bytes >= 0
+		}
+		for i := range r.Len() {
+			if !w.add(r.Index(i).Interface(), depth-1) {
+				return false
+			}
+		}
+	case reflect.Map:
+		for it := r.MapRange(); it.Next(); {
+			if !w.add(it.Key().Interface(), depth-1) || !w.add(it.Value().Interface(), depth-1) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bill says what calling the functions costs. All that look into values weigh
+// them first, but those that look at the surface only.
+func bill(m map[string]*function) {
+	for _, name := range []string{
+		"default", "empty", "coalesce", "list", "tuple", "dict", "get", "set", "unset", "hasKey", "pick", "omit", "pluck",
+		"keys", "values", "first", "mustFirst", "last", "mustLast", "rest", "mustRest", "initial", "mustInitial",
+		"append", "mustAppend", "push", "mustPush", "prepend", "mustPrepend", "concat", "reverse", "mustReverse",
+		"compact", "mustCompact", "chunk", "mustChunk", "index", "len", "not", "and", "or", "ternary", "all", "any", "dig",
+		"typeOf", "typeIs", "typeIsLike", "kindOf", "kindIs", "include", "tpl", "required", "fail", "call",
+		"toYaml", "mustToYaml", "toJson", "mustToJson",
+	} {
+		if fn := m[name]; fn != nil {
+			fn.surface = true
+		}
+	}
+	for _, fn := range m {
+		fn.weighs = !fn.surface
+	}
+	for name, made := range map[string]int{"dict": 200, "list": 16, "tuple": 16, "set": 50, "pick": 50, "omit": 50, "pluck": 16} {
+		m[name].makes = made
+	}
+	for _, name := range []string{
+		"rest", "initial", "append", "push", "prepend", "concat", "reverse", "compact", "keys", "values", "pluck",
+		"mustRest", "mustInitial", "mustAppend", "mustPush", "mustPrepend", "mustReverse", "mustCompact",
+	} {
+		if fn := m[name]; fn != nil {
+			fn.copies = true
+		}
+	}
+	for name, fn := range m {
+		fn.parses = strings.HasPrefix(name, "from") || strings.HasPrefix(name, "mustFrom")
+		fn.pattern = strings.HasPrefix(strings.ToLower(strings.TrimPrefix(name, "must")), "regex")
+	}
+	for _, name := range []string{"uniq", "mustUniq"} {
+		m[name].quadratic = true
+	}
+	// What takes long on purpose, by the time that it takes.
+	for name, cost := range map[string]int{
+		"genPrivateKey": 500_000, "genCA": 200_000, "genCAWithKey": 10_000,
+		"genSelfSignedCert": 200_000, "genSelfSignedCertWithKey": 10_000,
+		"genSignedCert": 200_000, "genSignedCertWithKey": 10_000,
+		"derivePassword": 200_000, "bcrypt": 100_000, "htpasswd": 100_000,
+	} {
+		if fn := m[name]; fn != nil {
+			fn.cost = cost
+		}
+	}
+}
+
+// survey looks at a template text before it is parsed: how much of it is code,
+// and how deep its blocks nest. An else if nests inside its if.
+func survey(text string) (code, depth int) {
+	var open []int
+	now := 0
+	for {
+		at := strings.Index(text, "{{")
+		if at < 0 {
+			return code, depth
+		}
+		text = text[at+2:]
+		body := strings.TrimLeft(strings.TrimPrefix(text, "-"), " \t\r\n")
+		if strings.HasPrefix(body, "/*") {
+			end := strings.Index(body, "*/")
+			if end < 0 {
+				return code, depth
+			}
+			text = body[end:]
+			continue
+		}
+		end := actionEnd(text)
+		code += end
+		word, rest := firstWord(body)
+		switch word {
+		case "if", "with", "range", "block", "define":
+			open = append(open, 1)
+			now++
+		case "else":
+			if next, _ := firstWord(strings.TrimLeft(rest, " \t\r\n")); len(open) > 0 && (next == "if" || next == "with") {
+				open[len(open)-1]++
+				now++
+			}
+		case "end":
+			if len(open) > 0 {
+				now -= open[len(open)-1]
+				open = open[:len(open)-1]
+			}
+		}
+		depth = max(depth, now)
+		text = text[end:]
+	}
+}
+
+// actionEnd is where the }} of an action stands, quoted ones left out.
+func actionEnd(text string) int {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '}':
+			if strings.HasPrefix(text[i:], "}}") {
+				return i
+			}
+		case '"', '\'', '`':
+			for i++; i < len(text) && text[i] != c; i++ {
+				if text[i] == '\\' && c != '`' {
+					i++
+				}
+			}
+		}
+	}
+	return len(text)
+}
+
+func firstWord(text string) (word, rest string) {
+	n := 0
+	for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= 'A' && text[n] <= 'Z' || text[n] == '_' || text[n] >= '0' && text[n] <= '9') {
+		n++
+	}
+	return text[:n], text[n:]
+}
+
+// admit tells why a text may not be parsed. code counts what was admitted.
+func admit(text string, code *atomic.Int64) error {
+	n, depth := survey(text)
+	if depth > maxBlocks {
+		return fmt.Errorf("if, with, range and define are nested more than %d deep", maxBlocks)
+	}
+	if code.Add(int64(n)) > maxCode {
+		return fmt.Errorf("the chart's templates have more than %d MiB of code", maxCode>>20)
+	}
+	return nil
+}
