@@ -219,13 +219,13 @@ func TestHooksHaveATimeEach(t *testing.T) {
 
 func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &stage{hang: "finish a"}
+	s := &stage{hang: "finish b"}
 	time.AfterFunc(10*time.Millisecond, cancel)
-	err := s.at(ctx, &event.PreInstall{Release: withHooks("a hook-failed")}, Responder{})
+	err := s.at(ctx, &event.PreInstall{Release: withHooks("a hook-succeeded", "b hook-failed")}, Responder{})
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
 		t.Error(err)
 	}
-	s.want(t, "create a", "finish a", "delete a")
+	s.want(t, "create a", "finish a", "create b", "finish b", "delete b", "delete a")
 }
 
 func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
