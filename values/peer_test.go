@@ -226,6 +226,13 @@ var documents = []string{
 	"true: a\nyes: b\nno: c\non: d\n", "1.0: a\n1e3: b\n0x10: c\n010: d\n-1: e\n1.5: f\n0.1: g\n100000000000000000000: h\n1e21: i\n3.14159265358979: j\n9223372036854775808: k\n", "a.b: 1\n", "\"\": x\n", "'a b': c\n", "a b: c\n", "\"a\\nb\": c\n", "[a]: 1\n", "- a: 1\n  b: 2\n", "a:\n- b: 1\n  c: 2\n- - x\n  - y\n-\n- {}\n- []\n", "a:\n  - b\n c: 1\n", "a:\n   b: 1\n  c: 2\n", "a: \"<>&\u2028\"\n", "a: -0.0\nb: -0\nc: 0.0\n", "a: 1.0\nb: 1.10\nc: 100000000000000000000000.0\nd: 1e21\n", "a: =\n", "a: <<\n", "- &a x\n", "a: - \n", "a: -\n", "a: --- b\n", "a: b ---\n", "a:\n---\nb: 1\n", "a: 'x' y\n", "a: \"x\" # c\n", "a: [x] y\n", "a: !!str 'x'\n", "? |\n  block key\n: - one\n  - two\n",
 }
 
+// ours are documents that we read and Helm does not (directives, content behind
+// dashes, escapes that only JSON knows), or reads now so and now otherwise.
+var ours = map[string]bool{
+	"%YAML 1.1\n---\na: 1\n": true, "--- {a: 1}\n": true, "1: a\n\"1\": b\n": true,
+	"{\"a\": {\"b\": [1, 2.5, null, true, \"x\\u00e9\\/\"]}}": true, "{\"a\":\"\\ud83d\\ude00\"}": true,
+}
+
 // TestPeerParse compares how documents are read, as chart defaults and as files
 // of the user.
 func TestPeerParse(t *testing.T) {
@@ -233,6 +240,9 @@ func TestPeerParse(t *testing.T) {
 	dir := dumpChart(t)
 	file := filepath.Join(t.TempDir(), "f.yaml")
 	for _, doc := range documents {
+		if ours[doc] {
+			continue
+		}
 		write(t, file, doc)
 		ours, err := Parse("f.yaml", []byte(doc))
 		theirs, perr := peerDump(bin, dir, "-f", file)
