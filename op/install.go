@@ -195,7 +195,7 @@ func (in Install) plan(ctx context.Context, req InstallRequest) (*installed, err
 	}
 	if in.Cluster != nil {
 		owner := Owner{Release: req.Name, Namespace: req.Namespace}
-		if err := in.Cluster.Check(ctx, without(p.rendered.Objects, p.newCRDs), owner, req.TakeOwnership); err != nil {
+		if err := in.Cluster.Check(ctx, p.rendered.Known(), owner, req.TakeOwnership); err != nil {
 			return nil, err
 		}
 	}
@@ -217,6 +217,7 @@ func (in Install) render(ctx context.Context, req InstallRequest, p *installed, 
 	if err != nil {
 		return err
 	}
+	rendered.newCRDs = p.newCRDs
 	p.rendered = rendered
 	p.release = in.newRelease(req, revision, rendered)
 	return nil

@@ -32,7 +32,14 @@ type Rendered struct {
 	// Hooks stand in install order of their kinds.
 	Hooks []*release.Hook
 	Notes string
+
+	// newCRDs are the definitions that the cluster lacks and install brings.
+	newCRDs []*manifest.Object
 }
+
+// Known are the objects whose kinds the cluster serves now: all but those of
+// kinds that the chart's own CRDs are yet to define.
+func (r *Rendered) Known() []*manifest.Object { return without(r.Objects, r.newCRDs) }
 
 // rendering is one way through merge values → pre-render → validate → render →
 // post-render, the same for every verb that renders.

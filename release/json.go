@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -67,7 +68,9 @@ func (r *Release) read(data []byte) error {
 		case "manifest":
 			return json.Unmarshal(value, &r.Manifest)
 		case "hooks":
-			return json.Unmarshal(value, &r.Hooks)
+			err := json.Unmarshal(value, &r.Hooks)
+			r.Hooks = slices.DeleteFunc(r.Hooks, func(h *Hook) bool { return h == nil })
+			return err
 		case "version":
 			return json.Unmarshal(value, &r.Revision)
 		case "namespace":

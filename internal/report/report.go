@@ -112,14 +112,14 @@ func HideSecrets(rel *release.Release) error {
 		return fmt.Errorf("hide Secrets: %w", err)
 	}
 	for _, o := range objs {
-		if o.Kind == "Secret" {
+		if secret(o) {
 			o.Raw = hidden
 		}
 	}
 	rel.Manifest = manifest.Format(objs)
 	hooks := make([]*release.Hook, len(rel.Hooks))
 	for i, h := range rel.Hooks {
-		if h.Kind == "Secret" {
+		if h.Kind == "Secret" || h.Kind == "SecretList" || h.Kind == "List" {
 			shown := *h
 			shown.Manifest = hidden
 			h = &shown
@@ -128,6 +128,24 @@ func HideSecrets(rel *release.Release) error {
 	}
 	rel.Hooks = hooks
 	return nil
+}
+
+// secret tells whether an object is a Secret or a list that holds one.
+func secret(o *manifest.Object) bool {
+	if o.Kind == "Secret" || o.Kind == "SecretList" {
+		return true
+	}
+	m, err := o.Map()
+	if err != nil {
+		return false
+	}
+	items, _ := m["items"].([]any)
+	for _, item := range items {
+		if obj, _ := item.(map[string]any); obj["kind"] == "Secret" {
+			return true
+		}
+	}
+	return false
 }
 
 // ChartName is how lists name a chart: name and version in one word.

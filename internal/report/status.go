@@ -32,15 +32,34 @@ func WriteStatus(s term.Streams, f output.Format, st *op.ReleaseStatus) error {
 	}
 	delete(value, "chart")
 	if info, ok := value["info"].(map[string]any); ok {
-		byKind := map[string][]any{}
-		for _, o := range st.Objects {
-			if o.Live != nil {
-				byKind[o.Section()] = append(byKind[o.Section()], o.Live)
-			}
-		}
-		info["resources"] = byKind
+		info["resources"] = byKind(st.Objects)
 	}
 	return f.Write(s.Out, value, func(io.Writer) error { return nil })
+}
+
+// byKind holds the objects as JSON and YAML show them: under "v1/Deployment" a
+// list of objects; under "v1/Pod(related)", as Helm has it, a list of one
+// PodList.
+func byKind(objects []op.LiveObject) map[string][]any {
+	out := map[string][]any{}
+	related := map[string]map[string]any{}
+	for _, o := range objects {
+		section := o.Section()
+		switch {
+		case o.Live == nil:
+		case !o.Related:
+			out[section] = append(out[section], o.Live)
+		case related[section] == nil:
+			related[section] = map[string]any{
+				"apiVersion": o.APIVersion, "kind": o.Kind + "List", "metadata": map[string]any{}, "items": []any{o.Live},
+			}
+			out[section] = []any{related[section]}
+		default:
+			list := related[section]
+			list["items"] = append(list["items"].([]any), o.Live) // made above
+		}
+	}
+	return out
 }
 
 // resources prints objects in one small table per kind, in the order in which

@@ -192,7 +192,7 @@ func dryRun(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) e
 	}
 	if cluster != nil && !req.CreateNamespace {
 		owner := op.Owner{Release: req.Name, Namespace: req.Namespace}
-		if err := cluster.DryRun().Apply(ctx, rendered.Objects, owner); err != nil {
+		if err := cluster.DryRun().Apply(ctx, rendered.Known(), owner); err != nil {
 			return fmt.Errorf("the cluster would refuse this: %w", err)
 		}
 	}
