@@ -5,7 +5,10 @@ package history
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,14 +18,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/op"
-	"github.com/moonhelm/moonhelm/release"
 )
 
 // Options are the flags of `helm history`.
 type Options struct {
-	Output output.Format
-	Name   string
-	Max    int
+	Output    output.Format
+	Name      string
+	Max       int
+	Rollbacks bool
 }
 
 // New makes the command.
@@ -47,6 +50,7 @@ of each.
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
 	output.Complete(cmd)
+	fs.BoolVar(&o.Rollbacks, "show-rollback-revision", false, "show which revision a rollback went back to")
 	fs.IntVar(&o.Max, "max", 256, "show at most that many of the newest revisions, 0 for all")
 	return cmd
 }
@@ -58,6 +62,7 @@ type element struct {
 	Status      string    `json:"status"`
 	Chart       string    `json:"chart"`
 	AppVersion  string    `json:"app_version"`
+	Rollback    int       `json:"rollback_revision,omitempty"`
 	Description string    `json:"description"`
 }
 
@@ -70,22 +75,62 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	return print(e.Out, o.Output, found)
-}
-
-func print(w io.Writer, f output.Format, found []release.Summary) error {
 	elements := make([]element, len(found))
 	for i, s := range found {
 		elements[i] = element{
 			Revision: s.Revision, Updated: s.Updated, Status: string(s.Status),
 			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Description: s.Description,
 		}
+		if o.Rollbacks {
+			if elements[i].Rollback, err = rollback(ctx, records, o.Name, s.Revision); err != nil {
+				return err
+			}
+		}
 	}
-	return f.Write(w, elements, func(w io.Writer) error {
+	return print(e.Out, o, elements)
+}
+
+// rollback is the revision that a rollback made this one from, 0 for none. It
+// stands in whole records only, which lists do without.
+func rollback(ctx context.Context, records op.Records, name string, revision int) (int, error) {
+	rel, err := records.Revision(ctx, name, revision)
+	if err != nil {
+		return 0, err
+	}
+	rel.SetChart(nil)
+	var record struct {
+		Info struct {
+			Rollback int `json:"rollback_revision"`
+		} `json:"info"`
+	}
+	text, err := json.Marshal(rel)
+	if err == nil {
+		err = json.Unmarshal(text, &record)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read revision %d of release %s: %w", revision, name, err)
+	}
+	return record.Info.Rollback, nil
+}
+
+func print(w io.Writer, o Options, elements []element) error {
+	return o.Output.Write(w, elements, func(w io.Writer) error {
+		header := []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}
+		if o.Rollbacks {
+			header = slices.Insert(header, 5, "ROLLBACK")
+		}
 		rows := make([][]string, len(elements))
 		for i, s := range elements {
 			rows[i] = []string{strconv.Itoa(s.Revision), s.Updated.Local().Format(time.ANSIC), s.Status, s.Chart, s.AppVersion, s.Description}
+			if !o.Rollbacks {
+				continue
+			}
+			from := ""
+			if s.Rollback > 0 {
+				from = strconv.Itoa(s.Rollback)
+			}
+			rows[i] = slices.Insert(rows[i], 5, from)
 		}
-		return output.Rows(w, []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}, rows)
+		return output.Rows(w, header, rows)
 	})
 }
