@@ -4,9 +4,12 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -66,6 +69,8 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("helm uninstall %s, without --keep-history, removes its history too", gone.Name)}
 	case errors.As(err, &noConfig):
 		return []string{"point KUBECONFIG or --kubeconfig at your cluster's file, or choose a context with --kube-context"}
+	case isUntrusted(err):
+		return []string{"the kubeconfig's certificate-authority does not vouch for this server: --kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"}
 	case errors.As(err, &noServer):
 		return []string{"is the cluster running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
 	case errors.As(err, &forbidden):
@@ -78,10 +83,29 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("put them into the chart's charts/ folder, as folders or archives, or drop them from %s", "Chart.yaml")}
 	case errors.As(err, &noKubeVers):
 		return []string{"helm template --kube-version renders for another version"}
+	case isNoNamespace(err):
+		return []string{"helm install --create-namespace makes the namespace too; -n chooses another"}
 	case errors.Is(err, context.Canceled):
 		return []string{"it was interrupted; helm status tells how far it came"}
 	}
 	return nil
+}
+
+// isUntrusted tells whether the server's certificate was not accepted.
+func isUntrusted(err error) bool {
+	var untrusted *tls.CertificateVerificationError
+	return errors.As(err, &untrusted)
+}
+
+// isNoNamespace tells whether the API server said that the namespace that
+// something was to be written into is not there.
+func isNoNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !apierrors.IsNotFound(err) {
+		return false
+	}
+	d := status.Status().Details
+	return d != nil && d.Kind == "namespaces"
 }
 
 func inUseHints(e *op.NameInUseError) []string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -62,7 +63,7 @@ func (e *Env) Namespace() string {
 func (e *Env) RESTConfig() (*rest.Config, error) {
 	cfg, err := e.kubeconfig().ClientConfig()
 	if err != nil {
-		return nil, &KubeconfigError{Path: e.Settings.KubeConfig, Err: err}
+		return nil, &KubeconfigError{Path: e.Settings.KubeConfig, Places: e.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
 	}
 	cfg.UserAgent = "Helm/moonhelm"
 	// The API server's own flow control decides; see DESIGN.md.
@@ -81,13 +82,18 @@ func (e *Env) Contexts() []string {
 
 // KubeconfigError tells that no usable kubeconfig was found.
 type KubeconfigError struct {
-	Path string // "" for the default places
-	Err  error
+	Path   string   // "" for the default places
+	Places []string // where it was looked for
+	Err    error
 }
 
 func (e *KubeconfigError) Error() string {
 	if clientcmd.IsEmptyConfig(e.Err) || errors.Is(e.Err, clientcmd.ErrEmptyCluster) {
-		return "no cluster is configured: there is no kubeconfig file, or it names no current context"
+		looked := ""
+		if len(e.Places) > 0 {
+			looked = " (looked at " + strings.Join(e.Places, ", ") + ")"
+		}
+		return "no cluster is configured: there is no kubeconfig file, or it names no current context" + looked
 	}
 	if e.Path != "" {
 		return fmt.Sprintf("read kubeconfig %s: %s", e.Path, e.Err)
