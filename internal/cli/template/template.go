@@ -58,7 +58,8 @@ installed and no cluster is needed: values that a cluster would tell
 				return err
 			}
 			o.Chart = o.ChartRef
-			if o.Name == "" {
+			// --generate-name changes nothing here: output must not differ from run to run.
+			if o.Name == "" || o.Generate {
 				o.Name = defaultName
 			}
 			return run(cmd.Context(), e, o)
