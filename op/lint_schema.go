@@ -48,9 +48,9 @@ func (w *linting) violations(seen map[schema.Violation]bool, text []byte, err er
 			}
 		}
 	case errors.As(err, &broken) && broken.Chart != root:
-		w.add(lint.Error, path.Join(chart.DirCharts, broken.Chart, chart.FileSchema), 0, broken.Err.Error())
+		w.add(lint.Error, path.Join(chart.DirCharts, broken.Chart, broken.File), 0, broken.Err.Error())
 	case broken != nil:
-		w.add(lint.Error, chart.FileSchema, 0, broken.Err.Error())
+		w.add(lint.Error, broken.File, 0, broken.Err.Error())
 	default:
 		w.add(lint.Error, chart.FileSchema, 0, err.Error())
 	}
