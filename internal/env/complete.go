@@ -4,6 +4,8 @@ package env
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +48,42 @@ func (e *Env) CompleteReleases(max int) cobra.CompletionFunc {
 			}
 		}
 		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// CompleteRevisions completes a release's revisions, newest first; the release
+// is the command's first argument.
+func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, err := op.History{Releases: records}.Run(ctx, args[0], 0)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var revisions []string
+	for _, s := range slices.Backward(found) {
+		revisions = append(revisions, fmt.Sprintf("%d\t%s, %s", s.Revision, s.Status, s.Description))
+	}
+	return revisions, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// CompleteChoices completes the values of those flags of cmd that take one of a
+// few words.
+func CompleteChoices(cmd *cobra.Command) {
+	for flag, words := range map[string][]string{
+		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"},
+	} {
+		if cmd.Flags().Lookup(flag) != nil {
+			// This fails only for flags that are not there.
+			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+		}
 	}
 }
 

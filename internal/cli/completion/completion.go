@@ -31,7 +31,12 @@ releases, namespaces and contexts.
 		name  string
 		write func(root *cobra.Command, w io.Writer, descriptions bool) error
 	}{
-		{"bash", func(r *cobra.Command, w io.Writer, d bool) error { return r.GenBashCompletionV2(w, d) }},
+		{"bash", func(r *cobra.Command, w io.Writer, d bool) error {
+			if _, err := io.WriteString(w, bashWords); err != nil {
+				return err
+			}
+			return r.GenBashCompletionV2(w, d)
+		}},
 		{"zsh", func(r *cobra.Command, w io.Writer, d bool) error {
 			if d {
 				return r.GenZshCompletion(w)

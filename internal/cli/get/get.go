@@ -84,6 +84,7 @@ func leaf(e *env.Env, name, short, example string, p printer, flags func(*cobra.
 		},
 	}
 	cmd.Flags().IntVar(&o.Revision, "revision", 0, "print this revision instead of the newest")
+	_ = cmd.RegisterFlagCompletionFunc("revision", e.CompleteRevisions) // the flag exists: it was registered one line above
 	if flags != nil {
 		flags(cmd, &o)
 	}

@@ -91,6 +91,7 @@ release stays, marked failed: helm uninstall removes what was created.`,
 	fs.BoolVar(&o.Atomic, "rollback-on-failure", false, "uninstall again if the install fails (implies --wait)")
 	fs.BoolVar(&o.Atomic, "atomic", false, "Helm 3's name for --rollback-on-failure")
 	_ = fs.MarkHidden("atomic") // the flag exists: it was registered one line above
+	env.CompleteChoices(cmd)
 	return cmd
 }
 

@@ -83,6 +83,7 @@ installed and no cluster is needed: values that a cluster would tell
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
 	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "let templates look up host names")
+	env.CompleteChoices(cmd)
 	return cmd
 }
 

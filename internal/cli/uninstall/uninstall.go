@@ -61,6 +61,7 @@ crds/ and objects that carry another release's marks.
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
 	fs.StringVar(&o.Description, "description", "", "what the kept history says")
 	_ = cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
+	env.CompleteChoices(cmd)
 	return cmd
 }
 
