@@ -153,9 +153,24 @@ func (s *Settings) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&s.ContentCache, "content-cache", s.ContentCache, "path to the folder of cached content, such as charts")
 	fs.BoolVar(&s.Debug, "debug", s.Debug, "explain more, and show the whole chain of an error")
 	fs.IntVarP(&s.Verbosity, "v", "v", 0, "log level of the Kubernetes client, 0 to 10 (6 shows requests)")
+	bindOldLogFlags(fs)
 	fs.StringVar(&s.Color, "color", s.Color, "use colour in output: never, auto or always")
 	fs.StringVar(&s.Color, "colour", s.Color, "use colour in output: never, auto or always")
 	_ = fs.MarkHidden("colour") // the flag exists: it was registered one line above
+}
+
+// bindOldLogFlags registers the other flags of the Kubernetes client's log that
+// Helm takes unseen. What the log prints goes to standard error whatever they say.
+func bindOldLogFlags(fs *pflag.FlagSet) {
+	old := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, name := range []string{"add-dir-header", "alsologtostderr", "logtostderr", "one-output", "skip-headers", "skip-log-headers"} {
+		old.Bool(name, false, "accepted for compatibility")
+	}
+	for _, name := range []string{"log-backtrace-at", "log-dir", "log-file", "log-file-max-size", "stderrthreshold", "vmodule"} {
+		old.String(name, "", "accepted for compatibility")
+	}
+	old.VisitAll(func(f *pflag.Flag) { f.Hidden = true })
+	fs.AddFlagSet(old)
 }
 
 // Check tells what is wrong with the settings as given.
