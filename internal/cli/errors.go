@@ -49,6 +49,7 @@ func hints(err error) []string {
 		noServer   *kube.UnreachableError
 		noKubeVers *op.KubeVersionError
 		gone       *op.AlreadyUninstalledError
+		waited     *kube.WaitError
 	)
 	switch {
 	case errors.As(err, &usage):
@@ -89,6 +90,8 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("put them into the chart's charts/ folder, as folders or archives, or drop them from %s", "Chart.yaml")}
 	case errors.As(err, &noKubeVers):
 		return []string{"helm template --kube-version renders for another version"}
+	case errors.As(err, &waited) && errors.Is(waited.Err, context.DeadlineExceeded):
+		return []string{"--timeout gives it more time; helm status tells how it is now"}
 	case isNoNamespace(err):
 		return []string{"helm install --create-namespace makes the namespace too; -n chooses another"}
 	case errors.Is(err, context.Canceled):
@@ -120,6 +123,9 @@ func inUseHints(e *op.NameInUseError) []string {
 		return []string{
 			fmt.Sprintf("helm uninstall %s removes what is left of it; --replace uses its name again", e.Name),
 		}
+	}
+	if e.Status.Pending() {
+		return []string{fmt.Sprintf("another helm is at work on it, or was ended in the middle: then helm uninstall %s removes what it left", e.Name)}
 	}
 	return []string{fmt.Sprintf("choose another name, or look at it with helm status %s", e.Name)}
 }
