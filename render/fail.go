@@ -147,12 +147,20 @@ func nodeText(n parse.Node) string {
 	return text
 }
 
+// maxExcerpt is how much of a line is shown, in characters.
+const maxExcerpt = 400
+
 // excerpt shows the line of pos with a mark below expr.
 func (s *source) excerpt(pos int, expr string) string {
 	at := s.place(pos)
 	line := s.line(at.line)
 	before := []rune(line)
 	before = before[:min(at.column-1, len(before))]
+	if len(line) > maxExcerpt { // a minified file: what stands around the place
+		line = string([]rune(line)[max(len(before)-maxExcerpt/4, 0):])
+		before = before[max(len(before)-maxExcerpt/4, 0):]
+		line = string([]rune(line)[:min(maxExcerpt, len([]rune(line)))])
+	}
 	for i, r := range before {
 		if r != '\t' {
 			before[i] = ' '
@@ -160,7 +168,7 @@ func (s *source) excerpt(pos int, expr string) string {
 	}
 	length := 1
 	if rest := s.text[min(pos, len(s.text)):]; expr != "" && strings.HasPrefix(rest, expr) {
-		length = len([]rune(expr))
+		length = min(len([]rune(expr)), max(len([]rune(line))-len(before), 1))
 	}
 	num := strconv.Itoa(at.line)
 	return fmt.Sprintf("  %s | %s\n  %*s | %s%s", num, line, len(num), "", string(before), strings.Repeat("^", length))
@@ -321,7 +329,7 @@ func parseError(src *source, err error, known map[string]any) *Error {
 		e.Hint = "an if, with, range, define or block has no {{ end }}"
 	}
 	if e.Line > 0 {
-		e.Excerpt = fmt.Sprintf("  %d | %s", e.Line, src.line(e.Line))
+		e.Excerpt = fmt.Sprintf("  %d | %.*s", e.Line, maxExcerpt, src.line(e.Line))
 	}
 	if _, name, ok := strings.Cut(e.Cause, "function \""); ok {
 		name, _, _ = strings.Cut(name, "\"")

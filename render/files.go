@@ -5,6 +5,7 @@ package render
 import (
 	"encoding/base64"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/gobwas/glob"
@@ -23,6 +24,58 @@ func newFiles(from []*chart.File) files {
 	return fs
 }
 
+// maxPattern bounds the patterns of Glob: taking one apart is slow and recursive.
+const maxPattern = 1000
+
+// maxStars is how many stars the library may be given, which tries all ways to
+// share a name out among them. More are left to a regular expression.
+const maxStars = 4
+
+// globRegexp is the regular expression that matches what pattern does.
+func globRegexp(pattern string) string {
+	var b strings.Builder
+	b.WriteString("(?s)^")
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '*':
+			if strings.HasPrefix(pattern[i:], "**") {
+				b.WriteString(".*")
+				i++
+			} else {
+				b.WriteString("[^/]*")
+			}
+		case '?':
+			b.WriteString("[^/]")
+		case '{':
+			b.WriteString("(?:")
+		case '}':
+			b.WriteByte(')')
+		case ',':
+			b.WriteByte('|')
+		case '[':
+			b.WriteByte('[')
+			if strings.HasPrefix(pattern[i+1:], "!") {
+				b.WriteByte('^')
+				i++
+			}
+		case ']', '-':
+			b.WriteByte(c)
+		case '\\':
+			if i++; i < len(pattern) {
+				b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			}
+		default:
+			if c < 0x80 {
+				b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			} else {
+				b.WriteByte(c)
+			}
+		}
+	}
+	b.WriteByte('$')
+	return b.String()
+}
+
 // GetBytes is the file's content, empty where there is no such file.
 func (fs files) GetBytes(name string) []byte {
 	if data, ok := fs[name]; ok {
@@ -37,10 +90,20 @@ func (fs files) Get(name string) string { return string(fs.GetBytes(name)) }
 // Glob are the files whose path matches pattern; "*" stays within one folder,
 // "**" does not. A pattern that is none matches every file, as in Helm.
 func (fs files) Glob(pattern string) files {
-	g, err := glob.Compile(pattern, '/')
+	if len(pattern) > maxPattern {
+		panic(tooLarge(len(pattern)))
+	}
+	match := func(string) bool { return true }
+	if strings.Count(strings.ReplaceAll(pattern, "**", "*"), "*") > maxStars {
+		if re, err := regexp.Compile(globRegexp(pattern)); err == nil {
+			match = re.MatchString
+		}
+	} else if g, err := glob.Compile(pattern, '/'); err == nil {
+		match = g.Match
+	}
 	out := files{}
 	for name, data := range fs {
-		if err != nil || g.Match(name) {
+		if match(name) {
 			out[name] = data
 		}
 	}
