@@ -118,9 +118,17 @@ func (c *Client) put(ctx context.Context, t *target, owner Owner) error {
 	return t.fail("create", err)
 }
 
+// validation is what the server does about fields that it does not know.
+func (c *Client) validation() string {
+	if c.lenient {
+		return "Warn"
+	}
+	return "Strict"
+}
+
 // writing is the query of every write.
 func (c *Client) writing() url.Values {
-	query := url.Values{"fieldManager": {manager}, "fieldValidation": {"Strict"}}
+	query := url.Values{"fieldManager": {manager}, "fieldValidation": {c.validation()}}
 	if c.dryRun {
 		query.Set("dryRun", "All")
 	}

@@ -53,6 +53,7 @@ type Client struct {
 	*shared
 	progress progress.Func
 	dryRun   bool
+	lenient  bool
 }
 
 // shared is what a client and its dry-run twin have in common.
@@ -81,6 +82,14 @@ func New(o Options) *Client {
 func (c *Client) DryRun() *Client {
 	d := *c
 	d.dryRun = true
+	return &d
+}
+
+// Lenient returns a client on the same connection for which fields that the
+// server does not know are warnings, reported as progress, and no errors.
+func (c *Client) Lenient() *Client {
+	d := *c
+	d.lenient = true
 	return &d
 }
 

@@ -128,7 +128,7 @@ type WaitError struct {
 }
 
 func (e *WaitError) Error() string {
-	why := e.Err.Error()
+	why := e.Err.Error() + " while"
 	if errors.Is(e.Err, context.DeadlineExceeded) {
 		why = "timed out"
 	}

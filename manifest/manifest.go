@@ -47,7 +47,14 @@ type Object struct {
 // It is decoded on first use; the map is shared by all callers and must not be
 // changed. It is nil for an empty document.
 func (o *Object) Map() (map[string]any, error) {
-	o.once.Do(func() { o.data, o.err = decodeMap(o.Source, o.Raw) })
+	o.once.Do(func() {
+		raw := o.Raw
+		if !strings.HasSuffix(raw, "\n") {
+			// As Format ends it: a block scalar at the end has its last line's end.
+			raw += "\n"
+		}
+		o.data, o.err = decodeMap(o.Source, raw)
+	})
 	return o.data, o.err
 }
 

@@ -44,6 +44,10 @@ func newCluster(c *kube.Client) *Cluster { return &Cluster{Client: c, client: c}
 // DryRun is the same cluster with writes that are checked but not kept.
 func (c *Cluster) DryRun() *Cluster { return newCluster(c.client.DryRun()) }
 
+// Lenient is the same cluster, for which fields that the server does not know
+// are warnings.
+func (c *Cluster) Lenient() *Cluster { return newCluster(c.client.Lenient()) }
+
 // Check implements op.Applier.
 func (c *Cluster) Check(ctx context.Context, objects []*manifest.Object, owner op.Owner, take bool) error {
 	return c.client.Check(ctx, objects, kube.Owner(owner), take)

@@ -230,13 +230,23 @@ type ApplyFlags struct {
 // Bind registers the flags.
 func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 	a.serverSide = "auto"
-	fs.Var(&a.serverSide, "server-side", "accepted for compatibility (true, false, auto): objects are written by create and patch, never by server-side apply")
+	fs.Var(&a.serverSide, "server-side", "true, false or auto: objects are created and patched either way; false only warns of fields that the API server does not know")
 	fs.Lookup("server-side").NoOptDefVal = "true"
 	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "accepted for compatibility: only server-side apply has conflicts of fields")
 	fs.BoolVar(&a.forceReplace, "force-replace", false, "accepted for compatibility: an install replaces no objects")
 	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
 	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
-	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "accepted for compatibility: the API server itself refuses fields that it does not know")
+	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "warn of fields that the API server does not know, instead of refusing them")
+}
+
+// For is the cluster as the flags want it: without validation, and where
+// server-side apply is switched off by name, fields that the server does not
+// know are warnings, as Helm has it.
+func (a *ApplyFlags) For(c *Cluster) *Cluster {
+	if a.noValidation || a.serverSide == "false" {
+		return c.Lenient()
+	}
+	return c
 }
 
 // Check tells which flags do not go together.

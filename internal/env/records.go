@@ -35,7 +35,7 @@ func (e *Env) driver(namespace string) (store.Driver, error) {
 		return store.NewMemory(namespace), nil
 	case "", "secret", "secrets", "configmap", "configmaps":
 	default:
-		return nil, fmt.Errorf("HELM_DRIVER is %q, must be secret, configmap or memory", name)
+		return nil, fmt.Errorf("HELM_DRIVER is %q, must be secret, configmap or memory (sql is to come)", name)
 	}
 	cluster, err := e.Cluster()
 	if err != nil {

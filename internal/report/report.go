@@ -7,6 +7,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,10 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 
 // tests tells how the release's test hooks ran last.
 func tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
+	if !slices.ContainsFunc(rel.Hooks, func(h *release.Hook) bool { return h.On(release.Test) }) {
+		b.WriteString("TEST SUITE: None\n")
+		return
+	}
 	for _, h := range rel.Hooks {
 		if !h.On(release.Test) || h.LastRun.StartedAt.IsZero() {
 			continue

@@ -143,6 +143,7 @@ func install(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) 
 	if err != nil {
 		return err
 	}
+	cluster = o.ApplyFlags.For(cluster)
 	records, err := e.Records(req.Namespace)
 	if err != nil {
 		return err
@@ -182,6 +183,7 @@ func dryRun(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) e
 		if cluster, err = e.Cluster(); err != nil {
 			return err
 		}
+		cluster = o.ApplyFlags.For(cluster)
 		verb.Cluster = cluster
 		if verb.Releases, err = e.Records(req.Namespace); err != nil {
 			return err

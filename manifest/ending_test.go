@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import "testing"
+
+// What is applied must be what the record says: Format ends every document's
+// last line, which a block scalar at the end can see.
+func TestABlockScalarAtTheEndHasItsLastLine(t *testing.T) {
+	objs, err := Parse("web/templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    hello")
+	if err != nil || len(objs) != 1 {
+		t.Fatalf("%v, %v", objs, err)
+	}
+	m, err := objs[0].Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := m["data"].(map[string]any)["x"]; x != "hello\n" {
+		t.Errorf("x is %q", x)
+	}
+}
