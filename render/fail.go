@@ -30,9 +30,9 @@ func (f *frame) failCall(name string, err error) {
 	e.err = err
 	var asked *raised
 	if errors.As(err, &asked) {
-		e.Message = asked.message
+		e.Message = clip(asked.message, maxMessage)
 	} else {
-		e.Cause = fmt.Sprintf("%s: error calling %s: %s", e.Expr, name, err)
+		e.Cause = fmt.Sprintf("%s: error calling %s: %s", e.Expr, name, clip(err.Error(), maxMessage))
 		f.explain(e, err)
 	}
 	panic(e)
@@ -145,6 +145,16 @@ func nodeText(n parse.Node) string {
 		text = string(r[:most]) + "…"
 	}
 	return text
+}
+
+// maxMessage is how long the words of an author, or of a function, may be.
+const maxMessage = 32 << 10
+
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // maxExcerpt is how much of a line is shown, in characters.
