@@ -29,6 +29,8 @@ type engine struct {
 
 	mu  sync.Mutex
 	tpl map[string]*parsed
+	// nodes are those of the texts in tpl.
+	nodes arena
 }
 
 func newEngine(in *Input) *engine {
@@ -52,8 +54,11 @@ func (e *engine) parse(jobs []job) error {
 			order = append(order, j.text)
 		}
 	}
-	inParallel(len(order), func(i int) {
-		*texts[order[i]] = *e.parseText(order[i])
+	inParallel(len(order), len(order)/8, func(next func() (int, bool)) {
+		var nodes arena
+		for i, ok := next(); ok; i, ok = next() {
+			*texts[order[i]] = *e.parseText(order[i], &nodes)
+		}
 	})
 	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
 	for _, j := range jobs {
@@ -64,7 +69,7 @@ func (e *engine) parse(jobs []job) error {
 		}
 		e.writes = e.writes || p.writes
 		for _, name := range sortedKeys(p.trees) {
-			d := &definition{name: name, root: p.trees[name].Root, src: src}
+			d := &definition{name: name, root: p.trees[name], src: src}
 			if name == mainName {
 				d.name = j.name
 			}
@@ -74,32 +79,32 @@ func (e *engine) parse(jobs []job) error {
 	return nil
 }
 
-// inParallel calls fn for 0 to n-1, on all processors where it pays.
-func inParallel(n int, fn func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n/8)
+// inParallel runs work on all processors, but most of them; next gives each of
+// 0 to n-1 to one of them.
+func inParallel(n, most int, work func(next func() (int, bool))) {
+	var taken atomic.Int64
+	next := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	workers := min(runtime.GOMAXPROCS(0), most)
 	if workers < 2 {
-		for i := range n {
-			fn(i)
-		}
+		work(next)
 		return
 	}
 	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < n; i += workers {
-				fn(i)
-			}
-		})
+	for range workers {
+		wg.Go(func() { work(next) })
 	}
 	wg.Wait()
 }
 
 // parseText parses what may be parsed.
-func (e *engine) parseText(text string) *parsed {
+func (e *engine) parseText(text string, nodes *arena) *parsed {
 	if err := admit(text, &e.code); err != nil {
 		return &parsed{err: err}
 	}
-	return parseText(text, e.known)
+	return parseText(text, e.known, nodes)
 }
 
 func (e *engine) parseTpl(text string) *parsed {
@@ -107,7 +112,7 @@ func (e *engine) parseTpl(text string) *parsed {
 	defer e.mu.Unlock()
 	p := e.tpl[text]
 	if p == nil {
-		p = e.parseText(text)
+		p = e.parseText(text, &e.nodes)
 		e.tpl[text] = p
 	}
 	return p

@@ -50,7 +50,7 @@ func (l *limited) Write(p []byte) (int, error) {
 // ours runs text with the evaluator of this package.
 func ours(text string) (out string, err error) {
 	e := newEngine(&Input{})
-	p := parseText(text, e.known)
+	p := parseText(text, e.known, &e.nodes)
 	if p.err != nil {
 		return "", p.err
 	}
@@ -60,7 +60,7 @@ func ours(text string) (out string, err error) {
 		if name == mainName {
 			name = "x"
 		}
-		e.set.add(&definition{name: name, root: t.Root, src: src})
+		e.set.add(&definition{name: name, root: t, src: src})
 	}
 	x := e.executor(context.Background())
 	defer func() {

@@ -182,6 +182,7 @@ func (f *frame) template(dot any, n *parse.TemplateNode) {
 	}
 	data := f.pipeline(dot, n.Pipe)
 	f.node = n
+	f.work(10)
 	g := &frame{executor: f.executor, def: def, set: f.set, caller: f, depth: f.depth + 1, out: f.out, node: def.root}
 	if g.depth > maxDepth {
 		f.failf("templates call each other more than %d deep", maxDepth)
@@ -227,13 +228,13 @@ func (f *frame) tpl(text string, data any) string {
 	if len(p.trees) > 1 {
 		set = &templateSet{under: f.set, defs: make(map[string]*definition, len(p.trees))}
 		for _, name := range sortedKeys(p.trees) {
-			d := &definition{name: name, root: p.trees[name].Root, src: src}
+			d := &definition{name: name, root: p.trees[name], src: src}
 			if under := f.set.find(name); name != mainName && !(under != nil && d.empty() && !under.empty()) {
 				set.add(d)
 			}
 		}
 	}
-	main := &definition{name: "tpl", root: p.trees[mainName].Root, src: src}
+	main := &definition{name: "tpl", root: p.trees[mainName], src: src}
 	out := f.execute(main, set, f, data)
 	f.tplDepth--
 	return withoutNoValue(out)

@@ -6,8 +6,6 @@ import (
 	"context"
 	"maps"
 	"runtime"
-	"sync"
-	"sync/atomic"
 )
 
 // runJobs runs all jobs so that their texts, and the first error, are those of
@@ -110,20 +108,11 @@ func apart(jobs []job) (groups []*group, last []*job, ok bool) {
 // together runs the groups, as many at a time as there are processors.
 func (e *engine) together(ctx context.Context, groups []*group) error {
 	shared := groups[0].jobs[0].scope.dot["Release"].(map[string]any)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(groups)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(groups) {
-					return
-				}
-				groups[i].run(ctx, e, maps.Clone(shared))
-			}
-		})
-	}
-	wg.Wait()
+	inParallel(len(groups), len(groups), func(next func() (int, bool)) {
+		for i, ok := next(); ok; i, ok = next() {
+			groups[i].run(ctx, e, maps.Clone(shared))
+		}
+	})
 	var first *group
 	for _, g := range groups {
 		switch {

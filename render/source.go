@@ -62,9 +62,9 @@ func (s *templateSet) names() []string {
 	return out
 }
 
-// parsed is one text's parse trees by name; its own body stands under mainName.
+// parsed are one text's bodies by name; its own stands under mainName.
 type parsed struct {
-	trees map[string]*parse.Tree
+	trees map[string]*parse.ListNode
 	err   error
 	// writes tells that the text calls a function that changes a map.
 	writes bool
@@ -73,22 +73,33 @@ type parsed struct {
 // mainName is no name that a template could be defined under by accident.
 const mainName = "\x00"
 
-func parseText(text string, known map[string]any) *parsed {
-	p := &parsed{trees: map[string]*parse.Tree{}}
-	t := parse.New(mainName)
-	_, p.err = t.Parse(text, "", "", p.trees, known)
-	if p.err != nil {
-		return p
-	}
-	if p.trees[mainName] == nil { // nothing but definitions
-		p.trees[mainName] = t
+func parseText(text string, known map[string]any, a *arena) *parsed {
+	p := &parsed{}
+	var ok bool
+	if p.trees, ok = quickParse(text, known, a); !ok {
+		if p.trees, p.err = slowParse(text, known); p.err != nil {
+			return p
+		}
 	}
 	if mayWrite(text) {
-		for _, t := range p.trees {
-			p.writes = p.writes || writes(t.Root)
+		for _, body := range p.trees {
+			p.writes = p.writes || writes(body)
 		}
 	}
 	return p
+}
+
+// slowParse is Go's own parser.
+func slowParse(text string, known map[string]any) (map[string]*parse.ListNode, error) {
+	set := map[string]*parse.Tree{}
+	if _, err := parse.New(mainName).Parse(text, "", "", set, known); err != nil {
+		return nil, err
+	}
+	trees := make(map[string]*parse.ListNode, len(set))
+	for name, t := range set {
+		trees[name] = t.Root
+	}
+	return trees, nil
 }
 
 // mayWrite is a quick look before the long one of writes.
