@@ -63,7 +63,7 @@ func (f *frame) leave() { f.nest-- }
 
 // charge counts what a call costs before it is made.
 func (f *frame) charge(fn *function, argv []any) {
-	n := 1 + fn.cost
+	n := 1 + fn.cost + f.depth>>3 // deep stacks are slow to collect behind
 	w := newWeight()
 	for i, v := range argv {
 		switch v := v.(type) {
@@ -242,7 +242,7 @@ func bill(m map[string]*function) {
 		"genPrivateKey": 1_000_000, "genCA": 200_000, "genCAWithKey": 10_000,
 		"genSelfSignedCert": 200_000, "genSelfSignedCertWithKey": 10_000,
 		"genSignedCert": 200_000, "genSignedCertWithKey": 10_000,
-		"derivePassword": 200_000, "bcrypt": 100_000, "htpasswd": 100_000,
+		"derivePassword": 500_000, "bcrypt": 100_000, "htpasswd": 100_000,
 	} {
 		if fn := m[name]; fn != nil {
 			fn.cost = cost

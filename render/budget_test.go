@@ -39,6 +39,7 @@ func TestEveryFunctionIsBounded(t *testing.T) {
 		`{{ define "a" }}` + strings.Repeat("{{ if 1 }}", 900) + `{{ include "a" . }}` + strings.Repeat("{{ end }}", 900) + `{{ end }}{{ include "a" . }}`,
 		`{{ define "a" }}{{ ` + strings.Repeat("(", 900) + `include "a" .` + strings.Repeat(")", 900) + ` }}{{ end }}{{ include "a" . }}`,
 		`{{ required "x" (fromToml (print "a = " (repeat 30000000 "["))).a }}`, `{{ required "x" (fromToml (print "a" (repeat 1000000 ".a") " = 1")).a }}`,
+		`{{ define "a" }}{{ if gt (int .) 0 }}{{ include "a" (sub . 1) }}{{ include "a" (sub . 1) }}{{ end }}{{ end }}{{ include "a" 900 }}`,
 		`{{ .Files.Glob (repeat 100000 "{a,b}") }}`,
 	}
 	for _, call := range []string{
