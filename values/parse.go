@@ -36,6 +36,9 @@ func (e *ParseError) Error() string {
 // far from the end of its stack.
 const maxDepth = 1000
 
+// maxDocuments bounds how many documents one file may hold.
+const maxDocuments = 10_000
+
 // Parse reads the values of one YAML or JSON file: maps are map[string]any,
 // lists []any, scalars string, bool, float64 (every number) or nil, as
 // templates know them from Helm. YAML is read by the rules of version 1.1 that
@@ -50,7 +53,10 @@ const maxDepth = 1000
 func Parse(name string, data []byte) (map[string]any, error) {
 	out := map[string]any{}
 	rest, line := data, 0
-	for first := true; first || len(rest) > 0; first = false {
+	for n, first := 0, true; first || len(rest) > 0; n, first = n+1, false {
+		if n == maxDocuments {
+			return nil, &ParseError{Name: name, Line: line, Problem: fmt.Sprintf("it has more than %d documents", maxDocuments)}
+		}
 		doc, lines, next := cut(rest)
 		layer, err := document(name, doc, line)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -44,6 +45,27 @@ func (e *Env) kubeconfig() clientcmd.ClientConfig {
 	}
 	e.kube.loaded = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, over)
 	return e.kube.loaded
+}
+
+// maxKubeconfig is the largest kubeconfig file that is read, in bytes.
+const maxKubeconfig = 16 << 20
+
+// checkKubeconfig refuses files that the client's library would read without
+// end. Pipes pass: shells make them of <(...).
+func (e *Env) checkKubeconfig() error {
+	for _, path := range e.kubeconfig().ConfigAccess().GetLoadingPrecedence() {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil: // the library tells, once somebody needs the file
+		case info.IsDir():
+			return &KubeconfigError{Path: path, Err: errors.New("it is a folder")}
+		case info.Mode()&os.ModeDevice != 0 && path != os.DevNull:
+			return &KubeconfigError{Path: path, Err: errors.New("it is a device, not a file")}
+		case info.Size() > maxKubeconfig:
+			return &KubeconfigError{Path: path, Err: fmt.Errorf("it is larger than %d MiB", maxKubeconfig>>20)}
+		}
+	}
+	return nil
 }
 
 // Namespace is the one in force: -n or HELM_NAMESPACE, else the kubeconfig
