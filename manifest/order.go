@@ -64,6 +64,19 @@ func SortInstall(objs []*Object) {
 	slices.SortStableFunc(objs, func(a, b *Object) int { return compareKinds(rank, a.Kind, b.Kind) })
 }
 
+// ApplyOrder is objs as they are written to a cluster: by kind as SortInstall
+// has them, then by name, so that the order does not hang on how a chart cuts
+// its files. The manifest text, which readers compare with the templates, keeps
+// theirs. objs stays as it is.
+func ApplyOrder(objs []*Object) []*Object {
+	out := slices.Clone(objs)
+	rank := ranks()
+	slices.SortStableFunc(out, func(a, b *Object) int {
+		return cmp.Or(compareKinds(rank, a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
 // SortUninstall sorts objs by kind as they are deleted, and by name within a
 // kind. Kinds that Helm does not know come last, by name.
 func SortUninstall(objs []*Object) {

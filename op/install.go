@@ -264,7 +264,7 @@ func (in Install) execute(ctx context.Context, req InstallRequest, p *installed)
 	}
 	owner := Owner{Release: req.Name, Namespace: req.Namespace}
 	in.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("creating %d objects", len(p.rendered.Objects))})
-	if err := in.Cluster.Apply(ctx, p.rendered.Objects, owner); err != nil {
+	if err := in.Cluster.Apply(ctx, manifest.ApplyOrder(p.rendered.Objects), owner); err != nil {
 		return err
 	}
 	if req.Wait {
