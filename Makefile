@@ -17,7 +17,7 @@ LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1|\2/' | column -t -s '|'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r target what; do printf '  %-14s %s\n' "$$target" "$$what"; done
 
 build: ## build bin/helm
 	@mkdir -p bin
