@@ -70,7 +70,7 @@ func SortInstall(objs []*Object) {
 // theirs. objs stays as it is.
 func ApplyOrder(objs []*Object) []*Object {
 	out := slices.Clone(objs)
-	rank := ranks()
+	rank := ranks(installOrder())
 	slices.SortStableFunc(out, func(a, b *Object) int {
 		return cmp.Or(compareKinds(rank, a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
@@ -78,10 +78,18 @@ func ApplyOrder(objs []*Object) []*Object {
 }
 
 // SortUninstall sorts objs by kind as they are deleted, and by name within a
-// kind. Kinds that Helm does not know come last, by name.
+// kind. Kinds that Helm does not know go first, by name: they were installed
+// last, and their objects may need a controller of the same release to finish
+// them. (Helm deletes them last.)
 func SortUninstall(objs []*Object) {
 	rank := ranks(uninstallOrder())
+	unknown := func(o *Object) int {
+		if rank[o.Kind] == 0 {
+			return 0
+		}
+		return 1
+	}
 	slices.SortStableFunc(objs, func(a, b *Object) int {
-		return cmp.Or(compareKinds(rank, a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(unknown(a), unknown(b)), compareKinds(rank, a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
