@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestRecords runs the store's own comparisons, of each driver's records with
+// what Helm reads and writes, which skip where nobody names Helm's binaries.
+func TestRecords(t *testing.T) {
+	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
+		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
+	}
+	cmd := exec.Command("go", "test", "-count=1", "-run", "Helm", "./store")
+	cmd.Dir = root(t)
+	cmd.Env = append(os.Environ(), "MOONHELM_TEST_HELM3="+peer(t, helm3), "MOONHELM_TEST_HELM4="+peer(t, helm4))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
