@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -50,6 +51,9 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 		return readBounded("standard input", e.In)
 	case fetch.IsURL(path):
 		return fetch.Text(ctx, path)
+	}
+	if scheme, _, ok := strings.Cut(path, "://"); ok {
+		return nil, fmt.Errorf("read values from %s: %s URLs are not supported; only http and https are fetched", path, scheme)
 	}
 	f, err := os.Open(path)
 	if err != nil {
