@@ -147,7 +147,7 @@ func (c *Cluster) Create(ctx context.Context, r Record) error {
 	case apierrors.IsAlreadyExists(err):
 		return &ExistsError{r.Key}
 	case err != nil:
-		return fmt.Errorf("record release %s: %w", r.Key, err)
+		return fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
 	return nil
 }
