@@ -121,6 +121,9 @@ func named(file string, text []byte, name string) []byte {
 // name filled in. Its dependencies stay, as their charts do.
 func fromStarter(name, starter string) ([]*chart.File, error) {
 	files, _, err := archive.Loader{}.Files(starter)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no starter %s: a starter is a chart's folder, named by its path or put below $HELM_DATA_HOME/starters: %w", starter, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read starter: %w", err)
 	}

@@ -5,6 +5,7 @@ package scaffold_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -225,5 +226,14 @@ func write(t *testing.T, dir string, files map[string]string) {
 		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestStarterThatIsNotThereIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	starter := filepath.Join(dir, "nope")
+	_, err := scaffold.Create(dir, "web", starter)
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no starter "+starter) {
+		t.Errorf("the error is %v", err)
 	}
 }
