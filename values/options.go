@@ -2,7 +2,10 @@
 
 package values
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Options are the values that a user gave on the command line, each list in
 // the order of its flags.
@@ -29,7 +32,7 @@ func (o Options) Build(read func(path string) ([]byte, error)) (map[string]any, 
 	for _, name := range o.Files {
 		data, err := read(name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read values: %w", err)
 		}
 		layer, err := Parse(name, data)
 		if err != nil {

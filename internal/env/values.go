@@ -4,6 +4,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,18 +47,18 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 	switch {
 	case path == "-":
 		if e.In == nil {
-			return nil, fmt.Errorf("read values from standard input: there is none")
+			return nil, errors.New("standard input: there is none")
 		}
 		return readBounded("standard input", e.In)
 	case fetch.IsURL(path):
 		return fetch.Text(ctx, path)
 	}
 	if scheme, _, ok := strings.Cut(path, "://"); ok {
-		return nil, fmt.Errorf("read values from %s: %s URLs are not supported; only http and https are fetched", path, scheme)
+		return nil, fmt.Errorf("%s: %s URLs are not supported; only http and https are fetched", path, scheme)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("read values: %w", err)
+		return nil, err
 	}
 	defer f.Close()
 	return readBounded(path, f)

@@ -22,6 +22,7 @@ type Options struct {
 	env.NameFlags
 	env.WaitFlags
 	env.ApplyFlags
+	env.ChartFlags
 	Output output.Format
 
 	Description     string
@@ -73,6 +74,7 @@ release stays, marked failed: helm uninstall removes what was created.`,
 	o.NameFlags.Bind(fs)
 	o.WaitFlags.Bind(fs, true)
 	o.ApplyFlags.Bind(fs)
+	o.ChartFlags.Bind(fs, true)
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.StringVar(&o.Description, "description", "", "what the release's history says of this revision")

@@ -19,6 +19,7 @@ type Options struct {
 	Version     string
 	AppVersion  string
 	Destination string
+	chartFlags  env.ChartFlags
 }
 
 // New makes the command.
@@ -43,6 +44,7 @@ sets the time that the archive's entries carry.
 	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
+	o.chartFlags.Bind(fs, false)
 	return cmd
 }
 

@@ -48,7 +48,8 @@ CRDs, or all of them.`,
 }
 
 func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (string, error)) *cobra.Command {
-	return &cobra.Command{
+	var flags env.ChartFlags
+	cmd := &cobra.Command{
 		Use:     name + " CHART",
 		Short:   short,
 		Example: "  " + example,
@@ -66,6 +67,8 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 			return err
 		},
 	}
+	flags.Bind(cmd.Flags(), true)
+	return cmd
 }
 
 func showAll(c *chart.Chart) (string, error) {

@@ -21,6 +21,7 @@ type document struct {
 	source string
 	text   string
 	crd    bool
+	hook   bool
 }
 
 // documents lists what to print: CRDs where asked for, objects in install
@@ -42,7 +43,7 @@ func documents(out *op.Rendered, o Options) []document {
 		if o.SkipTests && h.On(release.Test) {
 			continue
 		}
-		docs = append(docs, document{source: h.Path, text: h.Manifest})
+		docs = append(docs, document{source: h.Path, text: h.Manifest, hook: true})
 	}
 	return docs
 }
@@ -74,10 +75,19 @@ func showOnly(docs []document, names []string) ([]document, error) {
 
 func print(w io.Writer, docs []document) error {
 	var b bytes.Buffer
+	objects := 0 // where what belongs to objects ends
 	for _, d := range docs {
 		d.write(&b)
+		if !d.hook {
+			objects = b.Len()
+		}
 	}
-	_, err := w.Write(b.Bytes())
+	// Helm prints objects without white space at their end, hooks as they are.
+	trimmed := bytes.TrimSpace(b.Bytes()[:objects])
+	if _, err := w.Write(append(trimmed[:len(trimmed):len(trimmed)], '\n')); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes()[objects:])
 	return err
 }
 

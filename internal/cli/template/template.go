@@ -36,6 +36,7 @@ type Options struct {
 	SubNotes     bool
 	EnableDNS    bool
 	skippedFlags env.IgnoredInstallFlags
+	chartFlags   env.ChartFlags
 }
 
 // New makes the command.
@@ -69,6 +70,7 @@ installed and no cluster is needed: values that a cluster would tell
 	o.ValueFlags.Bind(fs)
 	o.NameFlags.Bind(fs)
 	o.skippedFlags.Bind(fs)
+	o.chartFlags.Bind(fs, true)
 	fs.StringArrayVarP(&o.ShowOnly, "show-only", "s", nil, "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
 	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this folder instead of standard output")
 	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a folder named after the release")
