@@ -15,8 +15,10 @@ import (
 
 const (
 	// maxSteps bounds the time of one rendering: turns of loops, calls, and
-	// what goes through them.
-	maxSteps = 20_000_000
+	// what goes through them. Each template file brings stepsPerFile more, so
+	// that large trees are not taken for endless ones.
+	maxSteps     = 20_000_000
+	stepsPerFile = 20_000
 	// maxMade bounds the bytes that functions may make in one rendering, since
 	// templates can hold on to all of them.
 	maxMade = 512 << 20
@@ -30,24 +32,44 @@ const (
 	maxCode = 8 << 20
 )
 
+// spent is what all executors of a rendering have used together. They tell it
+// in portions, because they share it.
+type spent struct {
+	steps atomic.Int64
+	made  atomic.Int64
+}
+
+// reset is for a rendering that starts over.
+func (s *spent) reset() {
+	s.steps.Store(0)
+	s.made.Store(0)
+}
+
 // work counts n steps. Nothing outlives the context.
 func (f *frame) work(n int) {
-	before := f.steps
-	f.steps += min(max(n, 1), maxSteps)
-	if before>>10 == f.steps>>10 {
+	f.steps += min(max(n, 1), 1<<40)
+	before := f.toldSteps
+	if f.steps-before < 1<<10 {
 		return
 	}
+	f.toldSteps = f.steps
 	if f.ctx.Err() != nil {
 		panic(cancelled{f.ctx.Err()})
 	}
-	if f.steps > maxSteps {
-		f.failf("the templates do not come to an end: they have made more than %d million steps", maxSteps/1_000_000)
+	if limit := f.stepLimit; f.spent.steps.Add(int64(f.steps-before)) > limit {
+		f.failf("the templates do not come to an end: they have made more than %d million steps", limit/1_000_000)
 	}
 }
 
 // make counts n bytes that were made.
 func (f *frame) make(n int) {
-	if f.made += min(max(n, 0), maxMade); f.made > maxMade {
+	f.made += min(max(n, 0), 2*maxMade)
+	before := f.toldMade
+	if f.made-before < 1<<20 {
+		return
+	}
+	f.toldMade = f.made
+	if f.spent.made.Add(int64(f.made-before)) > maxMade {
 		f.failf("the templates make more than %d MiB of text and lists", maxMade>>20)
 	}
 }

@@ -24,6 +24,8 @@ type engine struct {
 	// writes tells that some template calls a function that changes a map.
 	writes bool
 
+	spent     spent
+	stepLimit int64
 	// code is how much code was parsed.
 	code atomic.Int64
 

@@ -38,8 +38,10 @@ type executor struct {
 	steps    int
 	made     int
 	nest     int
-	written  int
-	warnings []string
+	// toldSteps and toldMade are what the engine knows of them.
+	toldSteps, toldMade int
+	written             int
+	warnings            []string
 }
 
 // frame is one template while it runs.

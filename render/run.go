@@ -14,6 +14,7 @@ func (e *engine) runJobs(ctx context.Context, jobs []job) error {
 	if e.writes {
 		copyInto(jobs, e.jobs(true))
 	}
+	e.stepLimit = maxSteps + int64(len(jobs))*stepsPerFile
 	err := e.runOnce(ctx, jobs)
 	if err != errNeedsCopy && err != errInterfered {
 		return err
@@ -21,6 +22,7 @@ func (e *engine) runJobs(ctx context.Context, jobs []job) error {
 	// A text that only tpl saw writes to the values, or a template wrote to what
 	// all charts share: again, with a copy, and one after the other.
 	copyInto(jobs, e.jobs(true))
+	e.spent.reset()
 	return e.inOrder(ctx, all(jobs))
 }
 
