@@ -48,7 +48,8 @@ func New(e *env.Env) *cobra.Command {
 		Long: `Renders the templates of a chart as install would, and prints them. Nothing is
 installed and no cluster is needed: values that a cluster would tell
 (.Capabilities, lookup) are the defaults, unless --validate or
---dry-run=server asks the real one.
+--dry-run=server asks the real one; --validate also asks it whether it would take
+the objects.
 
   helm template web ./mychart -f production.yaml
   helm template web ./mychart --show-only templates/deployment.yaml
@@ -127,7 +128,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 			return err
 		}
 	}
-	if cluster != nil && !o.IsUpgrade {
+	if o.Validate && !o.IsUpgrade {
 		if err := validate(ctx, cluster, out, e.Namespace(), o.Name); err != nil {
 			return err
 		}
