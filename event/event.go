@@ -5,129 +5,108 @@
 //
 // Events are synchronous and ordered. A handler may change what its event's
 // type offers, or stop the operation by returning an error. Who emits does not
-// know who answers.
+// know who answers: chart scripts, annotation hooks, the core's own checks and
+// Go programs that embed Moonhelm all register alike.
 package event
 
 import (
-	"context"
-	"fmt"
-	"sort"
-	"sync"
-
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Event is one moment of an operation's life. Name is the word that scripts,
-// annotations and the command line use for it ("pre-install").
-type Event interface{ Name() string }
+// Event is one moment of an operation's life.
+type Event interface {
+	// Name is the word that scripts, annotations and the command line use for
+	// it ("pre-install").
+	Name() string
+	// At is what the event shows. It is never nil; handlers change it in place.
+	At() *Scene
+	// May are the parts of At whose change takes effect. A change to anything
+	// else is lost, or refused where it can be seen.
+	May() Part
+}
 
-// PreRender is emitted before templates are rendered. Handlers may replace
-// Values and Chart.
-type PreRender struct {
-	Chart  *chart.Chart
+// Scene is what an event shows. Its parts may be missing, as the event's type
+// says: an uninstall has no chart, and nothing has objects before it was
+// rendered.
+type Scene struct {
+	// Operation is the same for all events of one operation; nil stands for
+	// one of which nothing is known.
+	Operation *Operation
+	// Chart is the root of the tree that takes part: disabled dependencies are
+	// gone, aliases applied. The tree is the operation's own: a handler may
+	// replace the slices of its charts (Templates, Files), but must not write
+	// into the files, which are shared with the loaded chart.
+	Chart *chart.Chart
+	// Values are the root's final values, with those of its subcharts below
+	// their names. Handlers registered with [On] own them, all the way down.
 	Values map[string]any
-}
-
-// PostRender is emitted once objects exist. Handlers may change Objects.
-type PostRender struct {
-	Chart   *chart.Chart
+	// Objects are in install order, hooks among them. An object is replaced,
+	// never changed.
 	Objects []*manifest.Object
-}
-
-// PreInstall is emitted before anything is written to the cluster.
-type PreInstall struct {
+	// Release is the record, nil before there is one.
 	Release *release.Release
 }
 
-// PostInstall is emitted when everything has been applied (and is ready, where
-// that was asked for).
-type PostInstall struct {
-	Release *release.Release
+// At implements [Event] for all types that embed a Scene.
+func (s *Scene) At() *Scene { return s }
+
+// Operation tells what is being done. Handlers do not change it.
+type Operation struct {
+	// Command is the verb: "install".
+	Command string
+	// DryRun tells that nothing will be written.
+	DryRun bool
+
+	// The release, as templates see it in .Release.
+	Name      string
+	Namespace string
+	Revision  int
+	Service   string
+	IsInstall bool
+	IsUpgrade bool
+
+	// What the cluster can do, as templates see it in .Capabilities.
+	HelmVersion string
+	KubeVersion string
+	APIVersions []string
+
+	// Lookup reads from the cluster what templates' lookup would: an object,
+	// or a list where name is empty; nothing is an empty map. nil answers
+	// everything with nothing.
+	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
 }
 
-// PreDelete is emitted before an uninstall deletes anything.
-type PreDelete struct {
-	Release *release.Release
-}
+// Part is a part of a [Scene] that handlers may change; parts are joined
+// with |.
+type Part uint8
 
-// PostDelete is emitted after an uninstall has deleted a release's objects.
-type PostDelete struct {
-	Release *release.Release
-}
+// The parts.
+const (
+	Values Part = 1 << iota
+	Templates
+	Files
+	Objects
+	Dependencies
+	// Versions are version and appVersion of the root chart's metadata.
+	Versions
+)
 
-// Name implements [Event].
-func (*PreRender) Name() string   { return "pre-render" }
-func (*PostRender) Name() string  { return "post-render" }
-func (*PreInstall) Name() string  { return "pre-install" }
-func (*PostInstall) Name() string { return "post-install" }
-func (*PreDelete) Name() string   { return "pre-delete" }
-func (*PostDelete) Name() string  { return "post-delete" }
+// Has tells whether all of q is in p.
+func (p Part) Has(q Part) bool { return p&q == q }
 
-// DefaultPriority is where a handler stands that asks for no place of its own.
-const DefaultPriority = 0.5
+// Functions are the functions that scripts give to templates: by chart (its
+// FullPath), then by name. They may be called from several goroutines.
+type Functions map[string]map[string]func(args ...any) (any, error)
 
-type handler struct {
-	owner    string
-	priority float64
-	fn       func(context.Context, Event) error
-}
-
-// Bus carries events to handlers: lower priority first, and among equals in
-// order of registration. The zero value is ready; a nil *Bus has no handlers.
-// Registering and emitting may happen concurrently.
-type Bus struct {
-	mu       sync.RWMutex
-	handlers map[string][]handler
-}
-
-// On registers fn for events of type E. owner is how errors name the handler
-// ("annotation hooks"); priority runs from 0 to 1.
-func On[E Event](b *Bus, owner string, priority float64, fn func(context.Context, E) error) {
-	var zero E
-	name := zero.Name()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.handlers == nil {
-		b.handlers = map[string][]handler{}
+// Add gives the templates of the chart at that path a function.
+func (f *Functions) Add(chartPath, name string, fn func(args ...any) (any, error)) {
+	if *f == nil {
+		*f = Functions{}
 	}
-	hs := append(b.handlers[name], handler{owner: owner, priority: priority, fn: func(ctx context.Context, e Event) error {
-		return fn(ctx, e.(E))
-	}})
-	sort.SliceStable(hs, func(i, j int) bool { return hs[i].priority < hs[j].priority })
-	b.handlers[name] = hs
-}
-
-// Emit calls the handlers of e in order and stops at the first error, which
-// comes back as a [*HandlerError].
-func (b *Bus) Emit(ctx context.Context, e Event) error {
-	if b == nil {
-		return nil
+	if (*f)[chartPath] == nil {
+		(*f)[chartPath] = map[string]func(args ...any) (any, error){}
 	}
-	b.mu.RLock()
-	hs := append([]handler(nil), b.handlers[e.Name()]...)
-	b.mu.RUnlock()
-	for _, h := range hs {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := h.fn(ctx, e); err != nil {
-			return &HandlerError{Event: e.Name(), Owner: h.owner, Err: err}
-		}
-	}
-	return nil
+	(*f)[chartPath][name] = fn
 }
-
-// HandlerError tells which handler stopped an operation.
-type HandlerError struct {
-	Event string
-	Owner string
-	Err   error
-}
-
-func (e *HandlerError) Error() string {
-	return fmt.Sprintf("%s handler of %s: %s", e.Event, e.Owner, e.Err)
-}
-
-func (e *HandlerError) Unwrap() error { return e.Err }

@@ -36,25 +36,24 @@ type Responder struct {
 	Now     func() time.Time // nil is time.Now
 }
 
-// responderPriority is after every script of the same moment.
-const responderPriority = 1
-
 const defaultTimeout = 5 * time.Minute
 
 // Register puts r on the bus for every event that annotations can name.
 func (r Responder) Register(b *event.Bus) {
-	const owner = "annotation hooks"
-	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PreInstall) error {
-		return r.run(ctx, e.Release, release.PreInstall)
-	})
-	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PostInstall) error {
-		return r.run(ctx, e.Release, release.PostInstall)
-	})
-	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PreDelete) error {
-		return r.run(ctx, e.Release, release.PreDelete)
-	})
-	event.On(b, owner, responderPriority, func(ctx context.Context, e *event.PostDelete) error {
-		return r.run(ctx, e.Release, release.PostDelete)
+	answer[*event.PreInstall](r, b, release.PreInstall)
+	answer[*event.PostInstall](r, b, release.PostInstall)
+	answer[*event.PreDelete](r, b, release.PreDelete)
+	answer[*event.PostDelete](r, b, release.PostDelete)
+}
+
+// answer runs the hooks that name at when an event of type E is emitted.
+func answer[E event.Event](r Responder, b *event.Bus, at release.HookEvent) {
+	event.Respond(b, event.AnnotationHooks, func(ctx context.Context, e E) error {
+		scene := e.At()
+		if scene.Operation != nil && scene.Operation.DryRun {
+			return nil
+		}
+		return r.run(ctx, scene.Release, at)
 	})
 }
 

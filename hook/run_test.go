@@ -92,7 +92,7 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 	rel.Hooks[2].Weight, rel.Hooks[3].Weight = 7, -1
 	rel.Hooks[4].Events = []release.HookEvent{release.PostInstall, release.Test}
 	s := &stage{}
-	if err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t,
@@ -107,10 +107,10 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 
 func TestEveryEventRunsItsHooks(t *testing.T) {
 	for _, e := range []func(*release.Release) event.Event{
-		func(r *release.Release) event.Event { return &event.PreInstall{Release: r} },
-		func(r *release.Release) event.Event { return &event.PostInstall{Release: r} },
-		func(r *release.Release) event.Event { return &event.PreDelete{Release: r} },
-		func(r *release.Release) event.Event { return &event.PostDelete{Release: r} },
+		func(r *release.Release) event.Event { return &event.PreInstall{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostInstall{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreDelete{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostDelete{Scene: event.Scene{Release: r}} },
 	} {
 		rel := withHooks("mine hook-succeeded", "test hook-succeeded")
 		ev := e(rel)
@@ -147,7 +147,7 @@ func TestDeletePolicies(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := &stage{fail: map[string]error{test.fail: errNo}}
-			err := s.at(t.Context(), &event.PreInstall{Release: withHooks(test.hooks...)}, Responder{})
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, Responder{})
 			if (err != nil) != (test.fail != "") {
 				t.Errorf("got %v", err)
 			}
@@ -159,7 +159,7 @@ func TestDeletePolicies(t *testing.T) {
 func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	rel := withHooks("a", "b", "c")
 	s := &stage{fail: map[string]error{"finish b": errNo}}
-	err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{})
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{})
 	var failed *FailedError
 	var handler *event.HandlerError
 	if !errors.As(err, &failed) || !errors.As(err, &handler) || failed.Hook.Name != "b" || !errors.Is(err, errNo) {
@@ -173,13 +173,13 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 
 func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 	s := &stage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
-	err := s.at(t.Context(), &event.PreInstall{Release: withHooks("a hook-failed")}, Responder{})
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-failed")}}, Responder{})
 	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
 		t.Error(err)
 	}
 	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete it by its delete policy: no"} {
 		s := &stage{fail: map[string]error{"delete a": errNo}}
-		if err := s.at(t.Context(), &event.PreInstall{Release: withHooks("a " + policy)}, Responder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, Responder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestRunsAreRecorded(t *testing.T) {
 	s := &stage{fail: map[string]error{"finish b": errNo}}
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var seen []string
-	_ = s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{
+	_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{
 		Now:      func() time.Time { clock = clock.Add(time.Second); return clock },
 		Progress: func(e progress.Event) { seen = append(seen, string(e.Kind)+" "+e.Object+" "+e.Text) },
 	})
@@ -210,7 +210,7 @@ func TestRunsAreRecorded(t *testing.T) {
 func TestHooksHaveATimeEach(t *testing.T) {
 	rel := withHooks("a hook-succeeded", "b hook-failed")
 	s := &stage{hang: "finish b"}
-	err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{Timeout: 20 * time.Millisecond})
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{Timeout: 20 * time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) || rel.Hooks[1].LastRun.Phase != release.PhaseFailed {
 		t.Errorf("%v, %+v", err, rel.Hooks[1].LastRun)
 	}
@@ -221,7 +221,7 @@ func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &stage{hang: "finish b"}
 	time.AfterFunc(10*time.Millisecond, cancel)
-	err := s.at(ctx, &event.PreInstall{Release: withHooks("a hook-succeeded", "b hook-failed")}, Responder{})
+	err := s.at(ctx, &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-succeeded", "b hook-failed")}}, Responder{})
 	if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
 		t.Error(err)
 	}
@@ -233,7 +233,7 @@ func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
 		rel := withHooks("a")
 		rel.Hooks[0].Manifest = text
 		s := &stage{}
-		if err := s.at(t.Context(), &event.PreInstall{Release: rel}, Responder{}); err == nil || len(s.lines) > 0 {
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err == nil || len(s.lines) > 0 {
 			t.Errorf("%q: %v, did %q", text, err, s.lines)
 		}
 	}

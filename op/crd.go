@@ -70,3 +70,27 @@ func without(objects, crds []*manifest.Object) []*manifest.Object {
 	}
 	return out
 }
+
+// lookupBefore answers for kinds that crds are about to define: they are there,
+// and there is nothing of them yet. Everything else is left to lookup.
+func lookupBefore(crds []*manifest.Object, lookup lookupFunc) lookupFunc {
+	if len(crds) == 0 || lookup == nil {
+		return lookup
+	}
+	defined := map[string]bool{}
+	for _, v := range served(crds) {
+		defined[v] = true
+	}
+	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+		switch {
+		case !defined[apiVersion+"/"+kind]:
+			return lookup(apiVersion, kind, namespace, name)
+		case name != "":
+			return map[string]any{}, nil
+		}
+		return map[string]any{
+			"apiVersion": apiVersion, "kind": kind + "List",
+			"metadata": map[string]any{"resourceVersion": ""}, "items": []any{},
+		}, nil
+	}
+}

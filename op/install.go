@@ -14,7 +14,6 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/render"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Applier writes objects into a cluster. Objects without a namespace of their
@@ -95,55 +94,52 @@ const defaultTimeout = 5 * time.Minute
 // operation itself has been cancelled.
 const cleanupTimeout = 30 * time.Second
 
-// installed is where an install stands once it is planned.
-type installed struct {
-	resolved *values.Resolved
-	release  *release.Release
+// installing is the work on one release.
+type installing struct {
+	Install
+	req      InstallRequest
 	rendered *Rendered
+	release  *release.Release
 	newCRDs  []*manifest.Object
 	// replaced is the release whose name is used again, nil for none.
 	replaced *release.Release
+	// recorded tells that the cluster knows of the release.
+	recorded bool
 }
 
 // Plan does all of an install that writes nothing: name, CRDs, rendering,
-// validation, ownership. The release it returns is what Run would record.
+// validation, ownership, and what scripts do before an install. The release it
+// returns is what Run would record.
 func (in Install) Plan(ctx context.Context, req InstallRequest) (*release.Release, *Rendered, error) {
-	p, err := in.plan(ctx, req)
-	if err != nil {
+	w := &installing{Install: in, req: req}
+	if err := w.plan(ctx, true); err != nil {
 		return nil, nil, err
 	}
-	p.release.Info.Description = "Dry run complete"
-	return p.release, p.rendered, nil
+	bus := in.Events.Fork()
+	event.Respond(bus, event.ObjectValidation, w.validate)
+	if err := bus.Emit(ctx, w.before()); err != nil {
+		return nil, nil, err
+	}
+	w.release.Info.Description = "Dry run complete"
+	return w.release, w.rendered, nil
 }
 
 // Run installs req.Chart. If Run fails once the release is recorded, the
 // record stays, marked failed, so that uninstall can find what was left behind;
 // it is returned together with the error.
 func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release, error) {
-	p, err := in.plan(ctx, req)
-	if err != nil {
+	w := &installing{Install: in, req: req}
+	if err := w.plan(ctx, false); err != nil {
 		return nil, err
 	}
-	if req.CreateNamespace {
-		if err := in.Cluster.CreateNamespace(ctx, req.Namespace); err != nil {
+	if err := w.run(ctx); err != nil {
+		if !w.recorded {
 			return nil, err
 		}
+		in.record(ctx, w.release, release.Failed, fmt.Sprintf("Release %q failed: %s", w.release.Name, err))
+		return w.release, err
 	}
-	if p, err = in.installCRDs(ctx, req, p); err != nil {
-		return nil, err
-	}
-	rel := p.release
-	if err := in.Releases.Create(ctx, rel); err != nil {
-		if errors.Is(err, ErrRevisionExists) {
-			return nil, &NameInUseError{Name: req.Name}
-		}
-		return nil, fmt.Errorf("record release %s: %w", req.Name, err)
-	}
-	if err := in.execute(ctx, req, p); err != nil {
-		in.record(ctx, rel, release.Failed, fmt.Sprintf("Release %q failed: %s", rel.Name, err))
-		return rel, err
-	}
-	description := req.Description
+	rel, description := w.release, req.Description
 	if description == "" {
 		description = "Install complete"
 	}
@@ -157,124 +153,144 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 	return rel, nil
 }
 
-func (in Install) plan(ctx context.Context, req InstallRequest) (*installed, error) {
-	if err := CheckName(req.Name); err != nil {
-		return nil, err
+func (w *installing) plan(ctx context.Context, dryRun bool) error {
+	if err := CheckName(w.req.Name); err != nil {
+		return err
 	}
-	resolved, err := resolve(req.Chart, req.Values, in.Progress)
+	resolved, err := resolve(w.req.Chart, w.req.Values, w.Progress)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	replaced, err := in.replaced(ctx, req)
-	if err != nil {
-		return nil, err
+	if w.replaced, err = w.Install.replaced(ctx, w.req); err != nil {
+		return err
 	}
-	p := &installed{resolved: resolved, replaced: replaced}
 	revision := 1
-	if replaced != nil {
-		revision = replaced.Revision + 1
+	if w.replaced != nil {
+		revision = w.replaced.Revision + 1
 	}
-	caps, err := capabilities(ctx, in.describer(), "", nil)
+	caps, err := capabilities(ctx, w.describer(), "", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if in.Cluster != nil && !req.SkipCRDs {
+	lookup := lookupIn(ctx, w.describer())
+	if w.Cluster != nil && !w.req.SkipCRDs {
 		crds, err := parseCRDs(resolved.Chart)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if p.newCRDs, err = in.Cluster.MissingCRDs(ctx, crds); err != nil {
-			return nil, err
+		if w.newCRDs, err = w.Cluster.MissingCRDs(ctx, crds); err != nil {
+			return err
 		}
 		// Templates must see the kinds that are about to exist, and nothing
 		// may be written before all is known to fit.
-		caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], served(p.newCRDs)...)
+		caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], served(w.newCRDs)...)
+		lookup = lookupBefore(w.newCRDs, lookup)
 	}
-	if err := in.render(ctx, req, p, caps, revision); err != nil {
-		return nil, err
-	}
-	if in.Cluster != nil {
-		owner := Owner{Release: req.Name, Namespace: req.Namespace}
-		if err := in.Cluster.Check(ctx, p.rendered.Known(), owner, req.TakeOwnership); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-// render fills p with what the chart comes to under the given capabilities.
-func (in Install) render(ctx context.Context, req InstallRequest, p *installed, caps *render.Capabilities, revision int) error {
-	rendered, err := rendering{
-		events:       in.Events,
-		resolved:     p.resolved,
-		release:      render.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: revision, IsInstall: true},
+	w.rendered, err = rendering{
+		events:       w.Events,
+		command:      "install",
+		dryRun:       dryRun,
+		resolved:     resolved,
+		release:      render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: revision, IsInstall: true},
 		capabilities: caps,
-		lookup:       lookupIn(ctx, in.describer()),
-		lookupHost:   req.LookupHost,
-		skipSchema:   req.SkipSchema,
-		subNotes:     req.SubchartNotes,
+		lookup:       lookup,
+		lookupHost:   w.req.LookupHost,
+		skipSchema:   w.req.SkipSchema,
+		subNotes:     w.req.SubchartNotes,
 	}.run(ctx)
 	if err != nil {
 		return err
 	}
-	rendered.newCRDs = p.newCRDs
-	p.rendered = rendered
-	p.release = in.newRelease(req, revision, rendered)
-	return nil
+	w.rendered.newCRDs = w.newCRDs
+	w.release = w.newRelease(w.req, revision, w.rendered)
+	return w.release.SetScripts(w.rendered.Chart)
 }
 
-// installCRDs creates what is missing and renders again, now that the cluster
-// serves the new kinds and can answer lookups of them.
-func (in Install) installCRDs(ctx context.Context, req InstallRequest, p *installed) (*installed, error) {
-	if len(p.newCRDs) == 0 {
-		return p, nil
-	}
-	in.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("installing %d custom resource definitions", len(p.newCRDs))})
-	wctx, cancel := context.WithTimeout(ctx, orDefault(req.Timeout))
-	defer cancel()
-	if err := in.Cluster.InstallCRDs(wctx, p.newCRDs); err != nil {
-		return nil, err
-	}
-	caps, err := capabilities(ctx, in.Cluster, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	again := &installed{resolved: p.resolved, replaced: p.replaced}
-	if err := in.render(ctx, req, again, caps, p.release.Revision); err != nil {
-		return nil, err
-	}
-	// Templates may have given other objects, now that lookup finds more.
-	owner := Owner{Release: req.Name, Namespace: req.Namespace}
-	if err := in.Cluster.Check(ctx, again.rendered.Objects, owner, req.TakeOwnership); err != nil {
-		return nil, err
-	}
-	return again, nil
+// before is the event that ends the planning: scripts may change objects for
+// the last time, then the responders take over.
+func (w *installing) before() *event.PreInstall {
+	e := &event.PreInstall{Scene: w.rendered.scene}
+	e.Release = w.release
+	return e
 }
 
-func (in Install) execute(ctx context.Context, req InstallRequest, p *installed) error {
-	rel := p.release
-	if old := p.replaced; old != nil {
-		old.Info.Status, old.Info.Description = release.Superseded, "Superseded by new release"
-		if err := in.Releases.Update(ctx, old); err != nil {
-			return fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
-		}
-	}
-	if err := in.Events.Emit(ctx, &event.PreInstall{Release: rel}); err != nil {
+// validate makes the objects that scripts have left those of the release, and
+// refuses those that are somebody else's. Nothing has been written.
+func (w *installing) validate(ctx context.Context, e *event.PreInstall) error {
+	if err := w.rendered.sort(e.Objects); err != nil {
 		return err
 	}
-	owner := Owner{Release: req.Name, Namespace: req.Namespace}
-	in.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("creating %d objects", len(p.rendered.Objects))})
-	if err := in.Cluster.Apply(ctx, manifest.ApplyOrder(p.rendered.Objects), owner); err != nil {
-		return err
+	w.release.Manifest = manifest.Format(w.rendered.Objects)
+	w.release.Hooks = w.rendered.Hooks
+	if w.Cluster == nil {
+		return nil
 	}
-	if req.Wait {
-		wctx, cancel := context.WithTimeout(ctx, orDefault(req.Timeout))
-		defer cancel()
-		if err := in.Cluster.WaitReady(wctx, p.rendered.Objects, req.Namespace, req.WaitJobs); err != nil {
+	return w.Cluster.Check(ctx, w.rendered.Known(), w.owner(), w.req.TakeOwnership)
+}
+
+func (w *installing) owner() Owner {
+	return Owner{Release: w.req.Name, Namespace: w.req.Namespace}
+}
+
+// prepare creates what the objects need to stand on: the namespace and CRDs.
+func (w *installing) prepare(ctx context.Context, _ *event.PreInstall) error {
+	if w.req.CreateNamespace {
+		if err := w.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
 			return err
 		}
 	}
-	return in.Events.Emit(ctx, &event.PostInstall{Release: rel})
+	if len(w.newCRDs) == 0 {
+		return nil
+	}
+	w.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("installing %d custom resource definitions", len(w.newCRDs))})
+	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
+	defer cancel()
+	return w.Cluster.InstallCRDs(ctx, w.newCRDs)
+}
+
+// create writes the record. Creating it is what takes the name.
+func (w *installing) create(ctx context.Context, _ *event.PreInstall) error {
+	if err := w.Releases.Create(ctx, w.release); err != nil {
+		if errors.Is(err, ErrRevisionExists) {
+			return &NameInUseError{Name: w.req.Name}
+		}
+		return fmt.Errorf("record release %s: %w", w.req.Name, err)
+	}
+	w.recorded = true
+	old := w.replaced
+	if old == nil {
+		return nil
+	}
+	old.Info.Status, old.Info.Description = release.Superseded, "Superseded by new release"
+	if err := w.Releases.Update(ctx, old); err != nil {
+		return fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
+	}
+	return nil
+}
+
+func (w *installing) run(ctx context.Context) error {
+	bus := w.Events.Fork()
+	event.Respond(bus, event.ObjectValidation, w.validate)
+	event.Respond(bus, event.CRDs, w.prepare)
+	event.Respond(bus, event.Record, w.create)
+	if err := bus.Emit(ctx, w.before()); err != nil {
+		return err
+	}
+	objects := w.rendered.Objects
+	w.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("creating %d objects", len(objects))})
+	if err := w.Cluster.Apply(ctx, manifest.ApplyOrder(objects), w.owner()); err != nil {
+		return err
+	}
+	if w.req.Wait {
+		wctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
+		defer cancel()
+		if err := w.Cluster.WaitReady(wctx, objects, w.req.Namespace, w.req.WaitJobs); err != nil {
+			return err
+		}
+	}
+	after := &event.PostInstall{Scene: w.rendered.scene}
+	after.Release = w.release
+	return w.Events.Emit(ctx, after)
 }
 
 // replaced finds the release of that name, which must be one that may be
@@ -300,8 +316,6 @@ func (in Install) newRelease(req InstallRequest, revision int, r *Rendered) *rel
 	now := in.now()
 	rel := release.New(req.Name, req.Namespace, revision, req.Chart)
 	rel.Config = req.Values
-	rel.Manifest = manifest.Format(r.Objects)
-	rel.Hooks = r.Hooks
 	rel.Labels = req.Labels
 	rel.ApplyMethod = release.ApplyClientSide
 	rel.Info = release.Info{

@@ -39,8 +39,14 @@ func newStory(t testing.TB, c *chart.Chart, have ...*release.Release) *story {
 	d := &diary{fail: map[string]error{}}
 	s := &story{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
 	bus := &event.Bus{}
-	event.On(bus, "the diary", 1, func(ctx context.Context, e *event.PreInstall) error { return d.step(ctx, "event pre-install") })
-	event.On(bus, "the diary", 1, func(ctx context.Context, e *event.PostInstall) error { return d.step(ctx, "event post-install") })
+	// Where annotation hooks stand.
+	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, e *event.PreInstall) error {
+		if e.Operation.DryRun {
+			return nil
+		}
+		return d.step(ctx, "event pre-install")
+	})
+	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, e *event.PostInstall) error { return d.step(ctx, "event post-install") })
 	s.install = Install{Cluster: s.cluster, Releases: s.records, Events: bus, Now: atNoon}
 	s.request = InstallRequest{Chart: c, Name: "web", Namespace: "ns"}
 	return s
@@ -301,54 +307,68 @@ spec:
 
 const tab = "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: tab}\n"
 
-func TestMissingCRDsAreInstalledFirstAndTheChartRenderedAgain(t *testing.T) {
-	// The second rendering finds what the first could not: one object more.
+func TestMissingCRDsCountAsThereAndAreInstalledFirst(t *testing.T) {
 	c := newChart(t, "crds/tab.yaml", crontab,
 		"templates/a.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v1/CronTab" }}`+tab+`{{ end }}`,
-		"templates/b.yaml", `{{ if (lookup "example.com/v1" "CronTab" "ns" "old").found }}`+kind("ConfigMap", "found")+`{{ end }}`)
+		"templates/b.yaml", `{{ if not (lookup "example.com/v1" "CronTab" "ns" "old") }}`+kind("ConfigMap", "none")+`{{ end }}`,
+		"templates/c.yaml", `{{ if eq (lookup "example.com/v1" "CronTab" "ns" "").kind "CronTabList" }}`+kind("ConfigMap", "list")+`{{ end }}`,
+		"templates/d.yaml", `{{ if (lookup "v1" "Secret" "ns" "old").found }}`+kind("ConfigMap", "secret")+`{{ end }}`)
 	s := newStory(t, c)
 	s.cluster.missing["crontabs.example.com"] = true
-	s.at = func(step string) {
-		if strings.HasPrefix(step, "crds ") {
-			s.cluster.objects = map[string]map[string]any{"CronTab/old": {"found": true}}
-		}
-	}
+	s.cluster.objects = map[string]map[string]any{"Secret/old": {"found": true}}
 	if _, err := s.install.Run(t.Context(), s.request); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t,
 		"capabilities",
 		"missing [CustomResourceDefinition/crontabs.example.com]",
-		"lookup CronTab/old",
-		"check [] for ns/web", // what cannot exist yet is not asked for
+		"lookup Secret/old", // the cluster is not asked about kinds that it does not have yet
+		"check [ConfigMap/none ConfigMap/list ConfigMap/secret] for ns/web", // nor for objects of them
 		"crds [CustomResourceDefinition/crontabs.example.com]",
-		"capabilities",
-		"lookup CronTab/old",
-		"check [ConfigMap/found CronTab/tab] for ns/web",
 		"create web.v1 pending-install",
 		"event pre-install",
-		"apply [ConfigMap/found CronTab/tab]",
+		"apply [ConfigMap/list ConfigMap/none ConfigMap/secret CronTab/tab]",
 		"event post-install",
 		"update web.v1 deployed",
 	)
 }
 
-func TestWhatTheSecondRenderingGivesIsCheckedToo(t *testing.T) {
-	c := newChart(t, "crds/tab.yaml", crontab,
-		"templates/b.yaml", `{{ if (lookup "v1" "ConfigMap" "ns" "x").found }}`+kind("ConfigMap", "foreign")+`{{ end }}`)
-	s := newStory(t, c)
-	s.cluster.missing["crontabs.example.com"] = true
-	s.at = func(step string) {
-		if strings.HasPrefix(step, "crds ") {
-			s.cluster.objects = map[string]map[string]any{"ConfigMap/x": {"found": true}}
+// What a handler leaves at pre-install is checked, recorded and applied.
+func TestPreInstallMayStillChangeObjects(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", kind("ConfigMap", "a")))
+	event.On(s.install.Events, "test", 0.5, func(_ context.Context, e *event.PreInstall) error {
+		if e.Release.Info.Status != release.PendingInstall || len(e.Objects) != 1 || e.Operation.DryRun {
+			t.Errorf("%+v", e)
 		}
+		more, err := manifest.Parse("test", kind("Secret", "b")+kind("Job", "c", "helm.sh/hook", "pre-install"))
+		e.Objects = append(e.Objects, more...)
+		return err
+	})
+	rel, err := s.install.Run(t.Context(), s.request)
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.fail["check [ConfigMap/foreign] for ns/web"] = errBroken
-	if _, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) {
-		t.Error(err)
+	s.want(t,
+		"capabilities",
+		"missing []",
+		"check [Secret/b ConfigMap/a] for ns/web",
+		"create web.v1 pending-install",
+		"event pre-install",
+		"apply [Secret/b ConfigMap/a]",
+		"event post-install",
+		"update web.v1 deployed",
+	)
+	if len(rel.Hooks) != 1 || rel.Hooks[0].Name != "c" || !strings.Contains(rel.Manifest, "name: b") {
+		t.Errorf("%v\n%s", rel.Hooks, rel.Manifest)
 	}
-	if got := s.writes(); len(got) != 1 || !strings.HasPrefix(got[0], "crds ") {
-		t.Errorf("did %q", got)
+}
+
+func TestAHandlerThatRefusesToInstallDoesSoBeforeAnythingIsWritten(t *testing.T) {
+	s := newStory(t, webChart(t))
+	s.request.CreateNamespace = true
+	event.On(s.install.Events, "policy", 1, func(context.Context, *event.PreInstall) error { return errBroken })
+	if rel, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || rel != nil || len(s.writes()) > 0 {
+		t.Errorf("%v, %v, did %q", rel, err, s.writes())
 	}
 }
 

@@ -147,7 +147,12 @@ func (w *linting) chart(ctx context.Context) error {
 	for _, text := range res.Warnings {
 		w.add(lint.Info, chart.FileValues, 0, text)
 	}
-	pre := &event.PreRender{Chart: res.Chart, Values: res.Values}
+	rel := render.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
+	scene, err := load(ctx, w.events, operation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
+	if err != nil {
+		return w.handlerError(ctx, err)
+	}
+	pre := &event.PreRender{Scene: scene}
 	if err := w.events.Emit(ctx, pre); err != nil {
 		return w.handlerError(ctx, err)
 	}

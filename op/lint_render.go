@@ -59,7 +59,7 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 	}
 	w.warnings(pre.Chart, out.Warnings)
 	w.findings = append(w.findings, lint.Objects(ownFiles(pre.Chart, out.Files), w.kube)...)
-	return w.postRender(ctx, pre.Chart, out.Files)
+	return w.postRender(ctx, pre, out.Files)
 }
 
 // way is how a failing template is put aside.
@@ -173,21 +173,29 @@ func ownFiles(root *chart.Chart, files []render.File) []lint.Rendered {
 	return own
 }
 
-// postRender lets handlers see the objects, as install would. Files that hold
-// no objects have been complained about already.
-func (w *linting) postRender(ctx context.Context, c *chart.Chart, files []render.File) error {
+// postRender lets handlers see the objects, as install would, and add findings
+// of their own. Files that hold no objects have been complained about already.
+func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []render.File) error {
 	if w.events == nil {
 		return nil
 	}
-	var objects []*manifest.Object
-	for _, f := range files {
-		objs, err := manifest.Parse(f.Name, f.Content)
-		if err != nil {
-			return nil
-		}
-		objects = append(objects, objs...)
+	objects, err := parse(files)
+	if err != nil {
+		return nil
 	}
-	if err := w.events.Emit(ctx, &event.PostRender{Chart: c, Objects: objects}); err != nil {
+	objects = append(objects, pre.Objects...)
+	manifest.SortInstall(objects)
+	post := &event.PostRender{Scene: pre.Scene}
+	post.Objects = objects
+	if err := w.events.Emit(ctx, post); err != nil {
+		return w.handlerError(ctx, err)
+	}
+	last := &event.PreLint{
+		Scene: post.Scene,
+		Warn:  func(path, text string) { w.add(lint.Warning, path, 0, text) },
+		Fail:  func(path, text string) { w.add(lint.Error, path, 0, text) },
+	}
+	if err := w.events.Emit(ctx, last); err != nil {
 		return w.handlerError(ctx, err)
 	}
 	return nil

@@ -33,6 +33,8 @@ type Rendered struct {
 	Hooks []*release.Hook
 	Notes string
 
+	// scene is what the next event shows: Objects with the hooks among them.
+	scene event.Scene
 	// newCRDs are the definitions that the cluster lacks and install brings.
 	newCRDs []*manifest.Object
 }
@@ -41,15 +43,17 @@ type Rendered struct {
 // kinds that the chart's own CRDs are yet to define.
 func (r *Rendered) Known() []*manifest.Object { return without(r.Objects, r.newCRDs) }
 
-// rendering is one way through merge values → pre-render → validate → render →
+// rendering is one way through chart-loaded → pre-render → validate → render →
 // post-render, the same for every verb that renders.
 type rendering struct {
-	events *event.Bus
+	events  *event.Bus
+	command string
+	dryRun  bool
 
 	resolved     *values.Resolved
 	release      render.Release
 	capabilities *render.Capabilities
-	lookup       func(apiVersion, kind, namespace, name string) (map[string]any, error)
+	lookup       lookupFunc
 	lookupHost   func(host string) string
 	skipSchema   bool
 	subNotes     bool
@@ -75,26 +79,37 @@ func resolve(c *chart.Chart, user map[string]any, report progress.Func) (*values
 }
 
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
-	res := r.resolved
-	pre := &event.PreRender{Chart: res.Chart, Values: res.Values}
-	if err := r.events.Emit(ctx, pre); err != nil {
+	op := operation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
+	scene, err := load(ctx, r.events, op, r.resolved.Chart, r.resolved.Values)
+	if err != nil {
 		return nil, err
 	}
-	if err := checkKubeVersion(pre.Chart, r.capabilities); err != nil {
+	pre := &event.PreRender{Scene: scene}
+	if err := r.checks().Emit(ctx, pre); err != nil {
 		return nil, err
 	}
-	if !r.skipSchema {
-		if err := schema.Validate(pre.Chart, pre.Values); err != nil {
-			return nil, err
-		}
-	}
-	return r.execute(ctx, pre.Chart, pre.Values)
+	return r.execute(ctx, pre)
 }
 
-func (r rendering) execute(ctx context.Context, c *chart.Chart, vals map[string]any) (*Rendered, error) {
+// checks is the bus with what the core itself has to say about values.
+func (r rendering) checks() *event.Bus {
+	bus := r.events.Fork()
+	event.Respond(bus, event.KubeVersion, func(_ context.Context, e *event.PreRender) error {
+		return checkKubeVersion(e.Chart, r.capabilities)
+	})
+	if !r.skipSchema {
+		// Behind the scripts: they may supply values, and cannot evade the schema.
+		event.Respond(bus, event.SchemaValidation, func(_ context.Context, e *event.PreRender) error {
+			return schema.Validate(e.Chart, e.Values)
+		})
+	}
+	return bus
+}
+
+func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered, error) {
 	out, err := render.Render(ctx, render.Input{
-		Chart:        c,
-		Values:       vals,
+		Chart:        pre.Chart,
+		Values:       pre.Values,
 		Release:      r.release,
 		Capabilities: r.capabilities,
 		Lookup:       r.lookup,
@@ -103,24 +118,44 @@ func (r rendering) execute(ctx context.Context, c *chart.Chart, vals map[string]
 	if err != nil {
 		return nil, err
 	}
+	objects, err := parse(out.Files)
+	if err != nil {
+		return nil, err
+	}
+	// Sorting is stable: what handlers leave alone comes out in the order that
+	// it would have had without them.
+	objects = append(objects, pre.Objects...)
+	manifest.SortInstall(objects)
+	post := &event.PostRender{Scene: pre.Scene}
+	post.Objects = objects
+	if err := r.events.Emit(ctx, post); err != nil {
+		return nil, err
+	}
+	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
+	return rendered, rendered.sort(post.Objects)
+}
+
+func parse(files []render.File) ([]*manifest.Object, error) {
 	var objects []*manifest.Object
-	for _, f := range out.Files {
+	for _, f := range files {
 		objs, err := manifest.Parse(f.Name, f.Content)
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, objs...)
 	}
-	post := &event.PostRender{Chart: c, Objects: objects}
-	if err := r.events.Emit(ctx, post); err != nil {
-		return nil, err
-	}
-	hooks, rest, err := hook.Split(post.Objects)
+	return objects, nil
+}
+
+// sort takes hooks and objects apart and puts both in order.
+func (r *Rendered) sort(all []*manifest.Object) error {
+	hooks, rest, err := hook.Split(all)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	manifest.SortInstall(rest)
-	return &Rendered{Chart: c, Values: vals, Objects: rest, Hooks: hooks, Notes: notes(c, out.Notes, r.subNotes)}, nil
+	r.Objects, r.Hooks, r.scene.Objects = rest, hooks, all
+	return nil
 }
 
 // notes joins the root chart's NOTES.txt, and its subcharts' where asked.

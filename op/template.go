@@ -51,8 +51,10 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	return rendering{
+	rendered, err := rendering{
 		events:       t.Events,
+		command:      "template",
+		dryRun:       true,
 		resolved:     resolved,
 		release:      render.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
 		capabilities: caps,
@@ -61,6 +63,14 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		skipSchema:   req.SkipSchema,
 		subNotes:     req.SubchartNotes,
 	}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last := &event.PostTemplate{Scene: rendered.scene}
+	if err := t.Events.Emit(ctx, last); err != nil {
+		return nil, err
+	}
+	return rendered, rendered.sort(last.Objects)
 }
 
 // releaseService is what .Release.Service says.
@@ -89,7 +99,7 @@ func capabilities(ctx context.Context, cluster Describer, kubeVersion string, ap
 	return caps, nil
 }
 
-func lookupIn(ctx context.Context, cluster Describer) func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+func lookupIn(ctx context.Context, cluster Describer) lookupFunc {
 	if cluster == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/render"
 )
 
 // Cascade says what becomes of the objects that deleted objects own.
@@ -138,7 +139,11 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 
 func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Uninstalled) error {
 	rel := plan.Release
-	if err := u.Events.Emit(ctx, &event.PreDelete{Release: rel}); err != nil {
+	scene, err := u.scene(ctx, rel)
+	if err != nil {
+		return err
+	}
+	if err := u.Events.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
 		return err
 	}
 	cascade := req.Cascade
@@ -157,7 +162,24 @@ func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Unin
 			return err
 		}
 	}
-	return u.Events.Emit(ctx, &event.PostDelete{Release: rel})
+	return u.Events.Emit(ctx, &event.PostDelete{Scene: scene})
+}
+
+// scene is what the events of an uninstall show: the release, and no chart. The
+// scripts that answer are those of the chart in the record.
+func (u Uninstall) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
+	op := operation("uninstall", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, nil)
+	scripts, err := rel.Scripts()
+	if err != nil {
+		return event.Scene{}, err
+	}
+	if scripts != nil {
+		resolved := &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}
+		if err := u.Events.Emit(ctx, resolved); err != nil {
+			return event.Scene{}, err
+		}
+	}
+	return event.Scene{Operation: op, Release: rel}, nil
 }
 
 func (u Uninstall) fail(ctx context.Context, rel *release.Release, cause error) {

@@ -25,8 +25,8 @@ func newRemoval(have ...*release.Release) *removal {
 	d := &diary{fail: map[string]error{}}
 	r := &removal{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
 	bus := &event.Bus{}
-	event.On(bus, "the diary", 1, func(ctx context.Context, _ *event.PreDelete) error { return d.step(ctx, "event pre-delete") })
-	event.On(bus, "the diary", 1, func(ctx context.Context, _ *event.PostDelete) error { return d.step(ctx, "event post-delete") })
+	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, _ *event.PreDelete) error { return d.step(ctx, "event pre-delete") })
+	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, _ *event.PostDelete) error { return d.step(ctx, "event post-delete") })
 	r.uninstall = Uninstall{Cluster: r.cluster, Releases: r.records, Events: bus, Now: atNoon}
 	r.request = UninstallRequest{Name: "web"}
 	return r

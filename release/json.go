@@ -42,6 +42,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	o.text("namespace", r.Namespace)
 	o.text("apply_method", r.ApplyMethod)
+	if r.scripts != nil {
+		o.raw(keyScripts, r.scripts)
+	}
 	return o.close(r.extra)
 }
 
@@ -77,6 +80,9 @@ func (r *Release) read(data []byte) error {
 			return json.Unmarshal(value, &r.Namespace)
 		case "apply_method":
 			return json.Unmarshal(value, &r.ApplyMethod)
+		case keyScripts:
+			r.scripts = value
+			return nil
 		}
 		r.extra = append(r.extra, member{key, value})
 		return nil

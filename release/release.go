@@ -73,8 +73,9 @@ type Release struct {
 	// record's own and never inside the JSON.
 	Labels map[string]string
 
-	chart record
-	extra []member
+	chart   record
+	scripts json.RawMessage
+	extra   []member
 }
 
 // New returns a release of chart c, which may be nil.

@@ -195,14 +195,14 @@ func TestACommandWithoutHooksHasABusWithoutHandlers(t *testing.T) {
 	rel := release.New("web", "ns", 1, nil)
 	rel.Hooks = []*release.Hook{{Name: "h", Events: []release.HookEvent{release.PreInstall}}}
 	e := kubeconfig(t, "http://127.0.0.1:1")
-	if err := e.Bus(nil, 0).Emit(t.Context(), &event.PreInstall{Release: rel}); err != nil {
+	if err := e.Bus(nil, 0).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err != nil {
 		t.Error(err)
 	}
 	cluster, err := e.Cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Bus(cluster, 0).Emit(t.Context(), &event.PreInstall{Release: rel}); err == nil {
+	if err := e.Bus(cluster, 0).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err == nil {
 		t.Error("a hook without a manifest ran")
 	}
 }

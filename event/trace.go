@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// Step is one handler that has run, for who traces a bus.
+type Step struct {
+	Event string
+	Owner string
+	// Where is the place in its owner's source, "" where that is not known.
+	Where    string
+	Priority float64
+	// Responder tells that it is one of Moonhelm's own, which has no priority.
+	Responder bool
+	Took      time.Duration
+	Changes   []Change
+	Err       error
+}
+
+// Change is one thing that a handler changed.
+type Change struct {
+	// Path names it: "values.mysql.port", "objects.Deployment/web.spec.replicas".
+	Path string `json:"path"`
+	// From and To are what was there and what is, as text; "" is nothing.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// String is the change as people read it: "values.port: 3306 → 3307",
+// "objects: + ConfigMap/web-extra".
+func (c Change) String() string {
+	if group, name, ok := strings.Cut(c.Path, ": "); ok && (group == "objects" || group == "files") { // a whole one
+		switch {
+		case c.From == "":
+			return group + ": + " + name
+		case c.To == "":
+			return group + ": - " + name
+		}
+		return group + ": ~ " + name
+	}
+	switch {
+	case c.From == "":
+		return c.Path + ": + " + c.To
+	case c.To == "":
+		return c.Path + ": - " + c.From
+	}
+	return c.Path + ": " + c.From + " → " + c.To
+}
+
+// scene is what a snapshot of an event remembers.
+type scene struct {
+	values  map[string]any
+	charts  []chartFiles
+	objects []*manifest.Object
+}
+
+type chartFiles struct {
+	path             string
+	templates, files []*chart.File
+	dependencies     []*chart.Dependency
+	version          string
+	appVersion       string
+}
+
+func snapshot(e Event) scene {
+	s := e.At()
+	return scene{values: values.Copy(s.Values), charts: filesOf(s.Chart), objects: slices.Clone(s.Objects)}
+}
+
+func filesOf(c *chart.Chart) []chartFiles {
+	if c == nil {
+		return nil
+	}
+	var out []chartFiles
+	c.Walk(func(c *chart.Chart) {
+		f := chartFiles{
+			path: c.FullPath(), templates: slices.Clone(c.Templates), files: slices.Clone(c.Files),
+			version: c.Version(), appVersion: c.AppVersion(),
+		}
+		if c.Metadata != nil {
+			f.dependencies = slices.Clone(c.Metadata.Dependencies)
+		}
+		out = append(out, f)
+	})
+	return out
+}
+
+// changes are what differs between s and what e shows now.
+func (s scene) changes(e Event) []Change {
+	now := e.At()
+	d := &differ{}
+	d.value("values", anyMap(s.values), anyMap(now.Values))
+	d.charts(s.charts, filesOf(now.Chart))
+	d.objects(s.objects, now.Objects)
+	return d.out
+}
+
+// anyMap is m, or nothing at all where it is nil.
+func anyMap(m map[string]any) any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+type differ struct{ out []Change }
+
+func (d *differ) add(path, from, to string) { d.out = append(d.out, Change{path, from, to}) }
+
+// value compares two values at a path and adds what differs, as deep as it can
+// be told.
+func (d *differ) value(path string, a, b any) {
+	am, aTable := a.(map[string]any)
+	bm, bTable := b.(map[string]any)
+	if aTable && bTable {
+		keys := slices.Sorted(maps.Keys(am))
+		for k := range bm {
+			if _, ok := am[k]; !ok {
+				keys = append(keys, k)
+			}
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			x, was := am[k]
+			y, is := bm[k]
+			switch at := path + "." + k; {
+			case !was:
+				d.add(at, "", text(y))
+			case !is:
+				d.add(at, text(x), "")
+			default:
+				d.value(at, x, y)
+			}
+		}
+		return
+	}
+	al, aList := a.([]any)
+	bl, bList := b.([]any)
+	if aList && bList {
+		d.list(path, al, bl)
+		return
+	}
+	if !equal(a, b) {
+		d.add(path, text(a), text(b))
+	}
+}
+
+func (d *differ) list(path string, a, b []any) {
+	for i := range max(len(a), len(b)) {
+		switch at := path + "[" + strconv.Itoa(i) + "]"; {
+		case i >= len(a):
+			d.add(at, "", text(b[i]))
+		case i >= len(b):
+			d.add(at, text(a[i]), "")
+		default:
+			d.value(at, a[i], b[i])
+		}
+	}
+}
+
+// equal tells whether two scalars are the same, numbers by their value.
+func equal(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, y := text(a), text(b)
+	_, as := a.(string)
+	_, bs := b.(string)
+	return as == bs && x == y
+}
+
+// maxText is how much of a value a change shows, in bytes.
+const maxText = 120
+
+// text is a value as a change shows it.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return clip(strconv.Quote(s))
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return clip(fmt.Sprint(v))
+	}
+	return clip(strings.TrimSuffix(b.String(), "\n"))
+}
+
+func clip(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	cut := maxText
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+func (d *differ) charts(a, b []chartFiles) {
+	before := make(map[string]chartFiles, len(a))
+	for _, f := range a {
+		before[f.path] = f
+	}
+	for _, f := range b {
+		old := before[f.path]
+		d.files(f.path+"/", old.templates, f.templates)
+		d.files(f.path+"/", old.files, f.files)
+		if old.version != f.version {
+			d.add("chart.version", text(old.version), text(f.version))
+		}
+		if old.appVersion != f.appVersion {
+			d.add("chart.appVersion", text(old.appVersion), text(f.appVersion))
+		}
+		if x, y := text(old.dependencies), text(f.dependencies); x != y {
+			d.add(f.path+".dependencies", x, y)
+		}
+	}
+}
+
+func (d *differ) files(prefix string, a, b []*chart.File) {
+	old := make(map[string]*chart.File, len(a))
+	for _, f := range a {
+		old[f.Name] = f
+	}
+	for _, f := range b {
+		was, ok := old[f.Name]
+		delete(old, f.Name)
+		if !ok {
+			d.add("files: "+prefix+f.Name, "", size(f.Data))
+		} else if was != f && !bytes.Equal(was.Data, f.Data) {
+			d.add("files: "+prefix+f.Name, size(was.Data), size(f.Data))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		d.add("files: "+prefix+name, size(old[name].Data), "")
+	}
+}
+
+func size(data []byte) string { return fmt.Sprintf("%d bytes", len(data)) }
+
+// objects compares objects by kind, namespace and name.
+func (d *differ) objects(a, b []*manifest.Object) {
+	type id struct{ kind, namespace, name string }
+	old := make(map[id][]*manifest.Object, len(a))
+	idOf := func(o *manifest.Object) id { return id{o.Kind, o.Namespace, o.Name} }
+	for _, o := range a {
+		old[idOf(o)] = append(old[idOf(o)], o)
+	}
+	for _, o := range b {
+		was := old[idOf(o)]
+		if len(was) == 0 {
+			d.add("objects: "+o.String(), "", size([]byte(o.Raw)))
+			continue
+		}
+		old[idOf(o)] = was[1:]
+		if was[0] == o || was[0].Raw == o.Raw {
+			continue
+		}
+		x, errX := was[0].Map()
+		y, errY := o.Map()
+		if errX != nil || errY != nil {
+			d.add("objects: "+o.String(), size([]byte(was[0].Raw)), size([]byte(o.Raw)))
+			continue
+		}
+		d.value("objects."+o.String(), anyMap(x), anyMap(y))
+	}
+	for _, o := range a {
+		if rest := old[idOf(o)]; slices.Contains(rest, o) {
+			d.add("objects: "+o.String(), size([]byte(o.Raw)), "")
+		}
+	}
+}

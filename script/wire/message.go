@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+// Kind is what a message is. The comments give the fields of its Body; a field
+// that is not there has its type's zero value.
+type Kind byte
+
+// Requests of the host, each answered with [Done] or [Fail].
+const (
+	_ Kind = iota
+
+	// Start is the first request: load all charts' scripts, run init.
+	//
+	//	limits   map: cpu (milliseconds), memory (bytes), output (bytes)
+	//	seed     int, for math.random
+	//	events   list of the event names that exist
+	//	environ  list of "NAME=value", given where a chart has the permission os
+	//	charts   list, in the order in which they load (subcharts first, the top
+	//	         chart last), each a map:
+	//	           name      string, as values know it (the alias)
+	//	           path      string, from the root: "web/charts/mysql"
+	//	           parent    int, index in charts, -1 for the top chart
+	//	           library   bool
+	//	           handled   bool: takes part in init (false where a chart is
+	//	                     only here to be required)
+	//	           files     map, name below ext/lua ("chart.lua", "a/b.lua") → text
+	//	           requires  map, name or alias of a direct dependency or library
+	//	                     → index in charts
+	//	           grants    list of permissions: "network", "io", "os"
+	//
+	// Done: handlers (see below).
+	Start
+
+	// Call runs a handler.
+	//
+	//	handler  int, its id
+	//	event    string
+	//	chart    int, index of the chart whose handler it is
+	//	context  Ref to the chart's context, a map:
+	//	           chart, release, capabilities   maps, always read-only
+	//	           values                         map
+	//	           files, templates               lists of maps name, data
+	//	           dependencies, objects          lists of maps
+	//	           charts                         map: child's name → Ref of its context
+	//	           minimal, dryRun                bool
+	//	           results                        list of maps (tests)
+	//	         a field that has no meaning at this moment is missing
+	//	may      list of the context's fields that may change: "values",
+	//	         "templates", "files", "objects", "dependencies"; "version" and
+	//	         "appVersion" of chart
+	//	lint     bool: the context has lint.warn and lint.error
+	//
+	// Done: changes, handlers. Gone, bool, where the handler was taken off before
+	// its turn.
+	//
+	// changes is a list of maps, one for every map or list of the host that the
+	// script changed:
+	//
+	//	id    int, of its Ref
+	//	set   map key → value, for a map
+	//	drop  list of keys, for a map
+	//	list  list, the whole new content, for a list
+	//
+	// Values in changes may hold Refs of this request: what the script did not
+	// look into or did not change, and what it did change, whose changes stand
+	// under their own id.
+	Call
+
+	// Template runs a function that a script gave to templates.
+	//
+	//	chart  int
+	//	name   string
+	//	args   list of values
+	//
+	// Done: result.
+	Template
+
+	// Check compiles scripts and runs nothing.
+	//
+	//	charts  as in Start
+	//
+	// Done: problems, a list of maps chart (int), file, line, message; requires,
+	// a list of maps chart, file, line, name: the calls of require with a
+	// constant; events, likewise: those of events.on.
+	Check
+)
+
+// Answers of the engine.
+const (
+	// Done ends a request.
+	//
+	//	handlers   list of maps, where it is there: all handlers that are
+	//	           registered now, in the order of their registration:
+	//	             id, chart  int
+	//	             event      string
+	//	             priority   float
+	//	             where      string, "ext/lua/chart.lua:12"
+	//	functions  list of maps, beside handlers: chart, name
+	//	...        what the request's comment says
+	Done Kind = iota + 16
+
+	// Fail ends a request that went wrong.
+	//
+	//	message    string, without the place
+	//	chart      int, whose script, -1 where nobody knows
+	//	file       string, "ext/lua/chart.lua"
+	//	line       int
+	//	traceback  string
+	//	limit      string: "cpu", "memory", "output", "stack", where one was hit;
+	//	           then the engine is of no more use
+	Fail
+)
+
+// What the engine says in the middle of a request.
+const (
+	// Load asks for one level of what a Ref stands for.
+	//
+	//	id  int
+	//
+	// Answer: value, a map or list whose maps and lists may be Refs again.
+	Load Kind = iota + 32
+	// Lookup asks the cluster: apiVersion, kind, namespace, name. Answer: value.
+	Lookup
+	// HTTP makes a request for a chart with the permission network: chart (int),
+	// method, url, headers (map name → string), body, timeout (milliseconds, 0 is
+	// the host's own). Answer: status (int), headers (map name → string), body.
+	HTTP
+	// Host looks up a host name likewise: chart, name. Answer: addresses, a list.
+	Host
+	// Print shows text on standard error: chart, text. There is no answer.
+	Print
+	// Finding adds to what lint found: severity ("warning", "error"), path,
+	// text. There is no answer.
+	Finding
+	// Assign sets a field of the context's chart that may change: context (the
+	// id of the context's Ref), field ("version", "appVersion"), value. Answer:
+	// nothing.
+	Assign
+)
+
+// Answers of the host to the engine's questions.
+const (
+	// Answer holds what the question's comment says.
+	Answer Kind = iota + 48
+	// Refuse says why there is no answer: message.
+	Refuse
+
+	last = Refuse
+)
+
+// String is the kind's name.
+func (k Kind) String() string {
+	switch k {
+	case Start:
+		return "start"
+	case Call:
+		return "call"
+	case Template:
+		return "template"
+	case Check:
+		return "check"
+	case Done:
+		return "done"
+	case Fail:
+		return "fail"
+	case Load:
+		return "load"
+	case Lookup:
+		return "lookup"
+	case HTTP:
+		return "http"
+	case Host:
+		return "host"
+	case Print:
+		return "print"
+	case Finding:
+		return "finding"
+	case Assign:
+		return "assign"
+	case Answer:
+		return "answer"
+	case Refuse:
+		return "refuse"
+	}
+	return "unknown"
+}
