@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bridge
+
+import (
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// Error tells that a value cannot cross.
+type Error struct {
+	// Path leads to it as a script would write it, ".image.tags[2]"; "" is the
+	// value itself.
+	Path string
+	// Problem goes on behind "the value": "is a function, which is no data".
+	Problem string
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return "the value " + e.Problem
+	}
+	return "the value at " + e.Path + " " + e.Problem
+}
+
+// longest is where a path is not made longer: nobody reads on.
+const longest = 200
+
+// below puts a step in front of an error's path.
+func below(step string, err error) error {
+	e, ok := err.(*Error)
+	if !ok || len(e.Path) > longest {
+		return err
+	}
+	return &Error{Path: step + e.Path, Problem: e.Problem}
+}
+
+// step is a key in a path.
+func step(key string) string {
+	if len(key) > longest {
+		key = key[:longest]
+	}
+	plain := key != ""
+	for i, c := range []byte(key) {
+		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		plain = plain && (letter || i > 0 && c >= '0' && c <= '9')
+	}
+	if plain {
+		return "." + key
+	}
+	return fmt.Sprintf("[%q]", key)
+}
+
+func tooDeep() error {
+	return &Error{Problem: fmt.Sprintf("nests deeper than %d levels", wire.MaxDepth)}
+}

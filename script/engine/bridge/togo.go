@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bridge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// What a value is charged in Go.
+const (
+	goTableSize = 64
+	goItemSize  = 16
+	goFieldSize = 64
+)
+
+// ToGo makes v a Go value that shares nothing but text with it. Null becomes
+// nil, and so does Lua's nil. What is no data (functions, numbers that are not
+// finite, a table that holds itself or cannot be told to be a list or a map) is
+// an error of type [*Error] that names the place.
+func (b *Bridge) ToGo(v rt.Value) (any, error) {
+	w := walk{Bridge: b}
+	return w.value(v)
+}
+
+// ToWire is ToGo, but where [Bridge.ToRef] names a Ref for a table, that Ref
+// takes the place of the table's content.
+func (b *Bridge) ToWire(v rt.Value) (any, error) {
+	w := walk{Bridge: b, refs: b.ToRef != nil}
+	return w.value(v)
+}
+
+// Lend is ToGo for a caller who needs the value for a moment: release gives
+// back the memory that was charged for it. It is to be called once, also after
+// an error.
+func (b *Bridge) Lend(v rt.Value) (value any, release func(), err error) {
+	w := walk{Bridge: b}
+	value, err = w.value(v)
+	return value, func() { b.Runtime.ReleaseMem(w.charged) }, err
+}
+
+// walk is one way through a value.
+type walk struct {
+	*Bridge
+	refs    bool
+	charged uint64
+	inside  []*rt.Table // the tables around the one that is read
+}
+
+func (w *walk) value(v rt.Value) (any, error) {
+	switch v.Type() {
+	case rt.NilType:
+		return nil, nil
+	case rt.BoolType:
+		return v.AsBool(), nil
+	case rt.IntType:
+		return v.AsInt(), nil
+	case rt.FloatType:
+		f := v.AsFloat()
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, &Error{Problem: fmt.Sprintf("is %v, and data holds finite numbers only", f)}
+		}
+		return f, nil
+	case rt.StringType:
+		return v.AsString(), nil
+	case rt.TableType:
+		return w.content(v.AsTable())
+	case rt.UserDataType:
+		if w.IsNull(v) {
+			return nil, nil
+		}
+		if p, ok := v.AsUserData().Value().(Plain); ok {
+			w.Runtime.RequireCPU(1)
+			return p.Plain()
+		}
+	}
+	return nil, &Error{Problem: "is a " + v.CustomTypeName() + ", which is no data"}
+}
+
+// content reads a table.
+func (w *walk) content(t *rt.Table) (any, error) {
+	w.Runtime.RequireCPU(4)
+	if w.refs {
+		if ref, ok := w.ToRef(t); ok {
+			return ref, nil
+		}
+	}
+	if slices.Contains(w.inside, t) {
+		return nil, &Error{Problem: "is a table that holds itself"}
+	}
+	if len(w.inside) > wire.MaxDepth {
+		return nil, tooDeep()
+	}
+	if w.Load != nil {
+		if err := w.Load(t); err != nil {
+			return nil, err
+		}
+	}
+	w.inside = append(w.inside, t)
+	defer func() { w.inside = w.inside[:len(w.inside)-1] }()
+
+	k, err := w.count(t)
+	if err != nil {
+		return nil, err
+	}
+	list, known := w.IsList(t)
+	if !known {
+		if k.items > 0 && k.fields > 0 {
+			return nil, &Error{Problem: fmt.Sprintf("is a table with numbered items and named keys (such as %q); it can be a list or, by helm.map, a map", k.name)}
+		}
+		list = k.items > 0
+	}
+	if !list {
+		return w.fields(t, k.items+k.fields)
+	}
+	switch {
+	case k.fields > 0:
+		return nil, &Error{Problem: fmt.Sprintf("is a list, and has the key %q", k.name)}
+	case k.least < 1:
+		return nil, &Error{Problem: fmt.Sprintf("is a list, and has an item %d; the first is 1", k.least)}
+	case k.most != k.items:
+		return nil, &Error{Problem: fmt.Sprintf("is a list whose item %d is missing (helm.null keeps a place, helm.map makes keys of numbers)", missing(t))}
+	}
+	return w.items(t, k.items)
+}
+
+// keys is what a table's keys are like.
+type keys struct {
+	items, fields int64  // whole numbers, text
+	least, most   int64  // of the whole numbers, at least one where there are none
+	name          string // one of the text keys, the first by the alphabet
+}
+
+func (w *walk) count(t *rt.Table) (keys, error) {
+	k := keys{least: 1}
+	for key, _, _ := t.Next(rt.NilValue); !key.IsNil(); key, _, _ = t.Next(key) {
+		w.Runtime.RequireCPU(1)
+		switch key.Type() {
+		case rt.IntType:
+			n := key.AsInt()
+			k.items, k.least, k.most = k.items+1, min(k.least, n), max(k.most, n)
+		case rt.StringType:
+			if name := key.AsString(); k.fields == 0 || name < k.name {
+				k.name = name
+			}
+			k.fields++
+		default:
+			text, _ := key.ToString()
+			if key.Type() != rt.FloatType && key.Type() != rt.BoolType {
+				text = key.TypeName()
+			}
+			return k, &Error{Problem: fmt.Sprintf("is a table with the key %s; keys of data are text", text)}
+		}
+	}
+	return k, nil
+}
+
+// missing finds the first hole.
+func missing(t *rt.Table) int64 {
+	n := int64(1)
+	for !t.Get(rt.IntValue(n)).IsNil() {
+		n++
+	}
+	return n
+}
+
+func (w *walk) charge(mem uint64) {
+	w.Runtime.RequireMem(mem)
+	w.charged += mem
+}
+
+func (w *walk) items(t *rt.Table, n int64) (any, error) {
+	w.Runtime.RequireCPU(uint64(n))
+	w.charge(goTableSize + goItemSize*uint64(n))
+	out := make([]any, n)
+	for i := range n {
+		v, err := w.value(t.Get(rt.IntValue(i + 1)))
+		if err != nil {
+			return nil, below("["+strconv.FormatInt(i+1, 10)+"]", err)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+func (w *walk) fields(t *rt.Table, n int64) (any, error) {
+	w.Runtime.RequireCPU(2 * uint64(n))
+	w.charge(goTableSize + goFieldSize*uint64(n))
+	out := make(map[string]any, n)
+	for key, v, _ := t.Next(rt.NilValue); !key.IsNil(); key, v, _ = t.Next(key) {
+		name, ok := key.TryString()
+		if !ok {
+			name = strconv.FormatInt(key.AsInt(), 10)
+		}
+		if _, twice := out[name]; twice {
+			return nil, &Error{Problem: fmt.Sprintf("is a map that has the key %q as text and as a number", name)}
+		}
+		field, err := w.value(v)
+		if err != nil {
+			return nil, below(step(name), err)
+		}
+		out[name] = field
+	}
+	return out, nil
+}
