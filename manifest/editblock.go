@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import "strings"
+
+// editable tells whether something of a block map stays, so that it can be
+// changed key by key.
+func (x *editor) editable(p *part, old, goal map[string]any) bool {
+	if p.marked || len(goal) == 0 {
+		return false
+	}
+	for k := range goal {
+		if _, kept := old[k]; kept {
+			return true
+		}
+	}
+	return false
+}
+
+// table edits a block map that holds old.
+func (x *editor) table(p *part, old, goal map[string]any) {
+	x.depth++
+	defer func() { x.depth-- }()
+	last := make(map[string]int, len(p.entries)) // of two equal keys the last counts
+	for i, e := range p.entries {
+		last[e.key] = i
+	}
+	from := 0
+	if p.entries[0].start != x.lineBegin(p.entries[0].start) {
+		from = x.dropFirst(p, goal) // the first stands behind a dash
+	}
+	for i := from; i < len(p.entries); i++ {
+		e := p.entries[i]
+		v, stays := goal[e.key]
+		switch {
+		case !stays:
+			x.drop(p, i)
+		case last[e.key] == i && !x.same(old[e.key], v):
+			x.value(p, i, old[e.key], v)
+		}
+	}
+	added := map[string]any{}
+	for k, v := range goal {
+		if _, there := last[k]; !there {
+			added[k] = v
+		}
+	}
+	if len(added) == 0 {
+		return
+	}
+	e := x.encoder()
+	depth := 2
+	if p.column == 0 {
+		depth = 0
+	}
+	e.table(added, p.column, true, e.order(added, depth))
+	e.WriteByte('\n')
+	at := x.entryEnd(p, len(p.entries)-1)
+	x.replace(at, at, e.String())
+}
+
+// lineBegin is where the first character of at's line stands that is no space.
+func (x *editor) lineBegin(at int) int {
+	begin := lineStart(x.text, at)
+	for begin < at && x.text[begin] == ' ' {
+		begin++
+	}
+	return begin
+}
+
+// dropFirst takes the entries at the beginning that do not stay, where the
+// first of them stands behind a dash. It gives the number of those that it has
+// dealt with.
+func (x *editor) dropFirst(p *part, goal map[string]any) int {
+	n := 0
+	for n < len(p.entries) {
+		if _, stays := goal[p.entries[n].key]; stays {
+			break
+		}
+		n++
+	}
+	if n == 0 || n == len(p.entries) {
+		return 0
+	}
+	to := x.commentStart(p, n)
+	for x.text[to] == ' ' {
+		to++
+	}
+	x.replace(p.entries[0].start, to, "")
+	return n
+}
+
+// drop takes an entry and the comments that belong to it.
+func (x *editor) drop(p *part, i int) {
+	from, to := x.commentStart(p, i), x.entryEnd(p, i)
+	alone := i+1 < len(p.entries) && (from == 0 || strings.HasSuffix(x.text[:from], "\n\n"))
+	for alone && to < len(x.text) && x.text[to] == '\n' {
+		to++ // one empty line is enough
+	}
+	x.replace(from, to, "")
+}
+
+// commentStart is the beginning of the line of an entry, or of the comments
+// right above it.
+func (x *editor) commentStart(p *part, i int) int {
+	at, bound := lineStart(x.text, p.entries[i].start), 0
+	if i > 0 {
+		bound = x.entryEnd(p, i-1)
+	} else if x.lineBegin(p.entries[0].start) < p.entries[0].start {
+		return at // behind a dash
+	}
+	for at > bound {
+		above := lineStart(x.text, at-1)
+		line := x.text[above : at-1]
+		trimmed := strings.TrimLeft(line, " ")
+		if above < bound || !strings.HasPrefix(trimmed, "#") || len(line)-len(trimmed) != p.column {
+			break
+		}
+		at = above
+	}
+	return at
+}
+
+// entryEnd is the end of an entry's last line, with the comments below it that
+// stand deeper than it.
+func (x *editor) entryEnd(p *part, i int) int {
+	e := p.entries[i]
+	stop := min(lineEnd(x.text, e.value.end)+1, len(x.text))
+	for at := stop; at < len(x.text); {
+		end := lineEnd(x.text, at)
+		line := strings.TrimRight(x.text[at:end], "\r")
+		trimmed := strings.TrimLeft(line, " ")
+		at = min(end+1, len(x.text))
+		switch {
+		case trimmed == "":
+		case trimmed[0] == '#' && len(line)-len(trimmed) > p.column:
+			stop = at
+		default:
+			return stop
+		}
+	}
+	return stop
+}
+
+// value changes what the entry of a block map or list holds, from old to goal.
+func (x *editor) value(p *part, i int, old, goal any) {
+	v := p.entries[i].value
+	if !v.marked && (!x.whole || x.depth > 1) {
+		switch old := old.(type) {
+		case map[string]any:
+			if goal, ok := goal.(map[string]any); ok {
+				if v.shape == blockMap && x.editable(v, old, goal) {
+					x.table(v, old, goal)
+					return
+				}
+				if v.shape == flowMap && x.flowTable(v, old, goal) {
+					return
+				}
+			}
+		case []any:
+			if goal, ok := goal.([]any); ok {
+				if v.shape == blockList && x.list(v, old, goal) || v.shape == flowList && x.flowItems(v, old, goal) {
+					return
+				}
+			}
+		default:
+			if x.scalar(v, goal) {
+				return
+			}
+		}
+	}
+	x.anew(p, i, goal)
+}
+
+// scalar puts a scalar on one line in the place of another.
+func (x *editor) scalar(v *part, goal any) bool {
+	if v.shape != scalarShape || v.start == v.end || v.quote == '|' || v.quote == '>' ||
+		strings.Contains(x.text[v.start:v.end], "\n") {
+		return false
+	}
+	text := ""
+	switch goal := goal.(type) {
+	case map[string]any, []any:
+		return false
+	case string:
+		if blockHeader(goal, 2) != "" {
+			return false
+		}
+		text = likeText(goal, v.quote, false)
+	default:
+		text = x.encoder().line(goal, false)
+	}
+	x.replace(v.start, v.end, text)
+	return true
+}
+
+// anew writes the value of an entry anew. A comment that stands behind the
+// value, or the key, stays there.
+func (x *editor) anew(p *part, i int, goal any) {
+	e := p.entries[i]
+	w := x.encoder()
+	item := p.shape == blockList
+	w.value(goal, p.column, item)
+	text := w.String()
+	first, rest, block := strings.Cut(text, "\n")
+	after := e.after
+	inline := e.value.start < lineEnd(x.text, after)
+	to := x.entryEnd(p, i) - 1
+	if to > 0 && x.text[to-1] == '\r' {
+		to--
+	}
+	if !block && e.value.shape == scalarShape && e.value.quote != '|' && e.value.quote != '>' {
+		to = e.value.end // what follows it is comments
+	}
+	comment := x.lineComment(e)
+	switch {
+	case comment == "":
+		x.replace(after, to, text)
+	case block && item && first != "":
+		x.replace(after, to, text) // "- a: 1" has no place for it
+	case block:
+		x.replace(after, to, first+comment+"\n"+rest)
+	case inline && to == e.value.end:
+		x.replace(after, to, text)
+	default:
+		x.replace(after, to, first+comment)
+	}
+}
+
+// lineComment is the comment on the line of an entry's key, with the space in
+// front of it.
+func (x *editor) lineComment(e entry) string {
+	end := lineEnd(x.text, e.after)
+	at := e.after
+	if v := e.value; v.start < end && v.end <= end && v.quote != '|' && v.quote != '>' {
+		at = max(at, v.end)
+	} else if v.start < end {
+		return ""
+	}
+	rest := strings.TrimRight(x.text[at:end], " \r")
+	if trimmed := strings.TrimLeft(rest, " "); len(trimmed) < len(rest) && trimmed[0] == '#' {
+		return rest
+	}
+	return ""
+}

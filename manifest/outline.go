@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v2"
+	yamlv3 "go.yaml.in/yaml/v3"
+)
+
+// part is a value in a text, with its place.
+type part struct {
+	shape shape
+	// quote is what a scalar begins with: a quote, '|' or '>', '*' for an alias,
+	// 0 for none.
+	quote byte
+	// start and end are the place of its text; they are equal where a null has
+	// none. A block's end is that of its last line with content.
+	start, end int
+	// column is where a block collection's keys or dashes stand.
+	column  int
+	entries []entry
+	// marked tells that it has an anchor, a tag, or merges another map: it is
+	// changed as a whole only.
+	marked bool
+}
+
+type shape uint8
+
+const (
+	scalarShape shape = iota
+	blockMap
+	blockList
+	flowMap
+	flowList
+)
+
+// entry is one key, or dash, with its value.
+type entry struct {
+	key string
+	// quote is the key's.
+	quote byte
+	start int // of the key or dash
+	after int // behind the colon or dash
+	value *part
+}
+
+// errOutline tells that a text has a form that nobody here follows.
+var errOutline = errors.New("this YAML can only be written anew")
+
+// outline finds where everything stands in a text of one document. It gives nil
+// where there is nothing but comments. The parser knows where a value begins;
+// where it ends is found by reading on from there.
+func outline(text string) (top *part, style encoder, err error) {
+	style = encoder{step: 2}
+	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
+		return nil, style, errOutline
+	}
+	var doc yamlv3.Node
+	if err := yamlv3.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, style, err
+	}
+	if len(doc.Content) == 0 {
+		return nil, style, nil
+	}
+	o := &outliner{text: text, lines: []int{0}}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			o.lines = append(o.lines, i+1)
+		}
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case lost:
+			top, err = nil, errOutline
+		default:
+			panic(r)
+		}
+	}()
+	top = o.part(doc.Content[0], -1, false)
+	if o.step > 0 {
+		style.step = o.step
+	}
+	style.dashes = o.dashes
+	return top, style, nil
+}
+
+type outliner struct {
+	text  string
+	lines []int // where each begins
+	depth int
+	// step and dashes are the encoder's, from the first that were seen.
+	step, dashes int
+	seenDashes   bool
+}
+
+// lost is the panic of an outliner that does not find what must be there.
+type lost struct{}
+
+func (o *outliner) need(ok bool) {
+	if !ok {
+		panic(lost{})
+	}
+}
+
+func (o *outliner) is(at int, c byte) bool { return at < len(o.text) && o.text[at] == c }
+
+// offset is where a node begins.
+func (o *outliner) offset(n *yamlv3.Node) int {
+	o.need(n.Line >= 1 && n.Line <= len(o.lines))
+	at := o.lines[n.Line-1]
+	for range n.Column - 1 {
+		o.need(at < len(o.text))
+		_, size := utf8.DecodeRuneInString(o.text[at:])
+		at += size
+	}
+	o.need(at <= len(o.text))
+	return at
+}
+
+// blank goes over white space, line feeds and comments.
+func (o *outliner) blank(at int) int {
+	for at < len(o.text) {
+		switch c := o.text[at]; {
+		case c == ' ', c == '\n', c == '\r':
+			at++
+		case c == '#' && (at == 0 || strings.IndexByte(" \n", o.text[at-1]) >= 0):
+			at = lineEnd(o.text, at)
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+func (o *outliner) spaces(at int) int {
+	for o.is(at, ' ') {
+		at++
+	}
+	return at
+}
+
+// column is how many bytes stand before at on its line.
+func (o *outliner) column(at int) int { return at - lineStart(o.text, at) }
+
+func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
+
+func (o *outliner) part(n *yamlv3.Node, around int, flow bool) *part {
+	o.depth++
+	o.need(o.depth < maxDepth)
+	defer func() { o.depth-- }()
+	p := &part{start: o.offset(n)}
+	at := p.start
+	for o.is(at, '&') || o.is(at, '!') {
+		p.marked = true
+		for at < len(o.text) && strings.IndexByte(" \n\r,", o.text[at]) < 0 {
+			at++
+		}
+		at = o.blank(at)
+	}
+	o.need(at < len(o.text))
+	switch n.Kind {
+	case yamlv3.MappingNode, yamlv3.SequenceNode:
+		switch c := o.text[at]; {
+		case c == '{' && n.Kind == yamlv3.MappingNode && n.Style&yamlv3.FlowStyle != 0:
+			p.shape = flowMap
+			o.flow(p, n, at, '}')
+		case c == '[' && n.Kind == yamlv3.SequenceNode && n.Style&yamlv3.FlowStyle != 0:
+			p.shape = flowList
+			o.flow(p, n, at, ']')
+		default:
+			o.need(!flow && n.Style&yamlv3.FlowStyle == 0 && len(n.Content) > 0)
+			o.block(p, n, at, around)
+		}
+	case yamlv3.AliasNode:
+		o.need(o.text[at] == '*')
+		p.quote = '*'
+		for p.end = at; p.end < len(o.text) && strings.IndexByte(" \n\r,[]{}", o.text[p.end]) < 0; {
+			p.end++
+		}
+	case yamlv3.ScalarNode:
+		o.scalar(p, n, at, around)
+	default:
+		panic(lost{})
+	}
+	return p
+}
+
+func (o *outliner) block(p *part, n *yamlv3.Node, at, around int) {
+	if n.Kind == yamlv3.SequenceNode {
+		p.shape, p.column = blockList, o.column(at)
+		for i, c := range n.Content {
+			if i > 0 {
+				at = o.blank(p.end)
+			}
+			o.need(o.is(at, '-') && o.column(at) == p.column)
+			e := entry{start: at, after: at + 1}
+			e.value = o.value(c, e.after, p.column, false)
+			p.entries = append(p.entries, e)
+			p.end = e.value.end
+		}
+		return
+	}
+	p.shape, p.column = blockMap, o.column(at)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		e := o.key(p, n.Content[i], false)
+		o.need(o.column(e.start) == p.column && (i > 0 || e.start == at))
+		e.value = o.value(n.Content[i+1], e.after, p.column, false)
+		o.learn(p.column, e)
+		p.entries = append(p.entries, e)
+		p.end = e.value.end
+	}
+}
+
+// learn notes how far the text indents.
+func (o *outliner) learn(column int, e entry) {
+	switch v := e.value; {
+	case v.shape == blockMap && o.step == 0:
+		o.step = v.column - column
+	case v.shape == blockList && !o.seenDashes:
+		o.dashes, o.seenDashes = v.column-column, true
+	}
+}
+
+// key is an entry of p without its value.
+func (o *outliner) key(p *part, n *yamlv3.Node, flow bool) entry {
+	o.need(n.Kind == yamlv3.ScalarNode)
+	k := o.part(n, -1, flow)
+	at := k.end
+	if flow {
+		at = o.blank(at)
+	} else {
+		at = o.spaces(at)
+	}
+	o.need(!k.marked && k.quote != '|' && k.quote != '>' && o.is(at, ':'))
+	name := n.Value
+	if k.quote == 0 {
+		if name == "<<" {
+			p.marked = true
+		}
+		var ok bool
+		name, ok = plainKeyText(name)
+		o.need(ok)
+	}
+	return entry{key: name, quote: k.quote, start: k.start, after: at + 1}
+}
+
+// plainKeyText is the text that a key without quotes is.
+func plainKeyText(s string) (string, bool) {
+	if plainSafe(s, false) {
+		return s, true
+	}
+	var m map[any]any
+	if yaml.Unmarshal([]byte("{? "+s+" : }"), &m) != nil || len(m) != 1 {
+		return s, s == "<<"
+	}
+	for k := range m {
+		if text, err := keyText(k); err == nil {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// value is what stands behind a colon or dash.
+func (o *outliner) value(n *yamlv3.Node, after, column int, flow bool) *part {
+	const styled = yamlv3.DoubleQuotedStyle | yamlv3.SingleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
+	if n.Kind == yamlv3.ScalarNode && n.Value == "" && n.Style&styled == 0 {
+		o.need(n.Anchor == "" && n.Style&yamlv3.TaggedStyle == 0)
+		return &part{start: after, end: after}
+	}
+	v := o.part(n, column, flow)
+	o.need(v.start >= after)
+	return v
+}
+
+// flow reads a collection in brackets.
+func (o *outliner) flow(p *part, n *yamlv3.Node, at int, closing byte) {
+	at++
+	for i := 0; i < len(n.Content); i++ {
+		var e entry
+		if p.shape == flowMap {
+			e = o.key(p, n.Content[i], true)
+			o.need(e.start >= at)
+			i++
+			e.value = o.value(n.Content[i], e.after, 0, true)
+		} else {
+			e.value = o.part(n.Content[i], 0, true)
+			e.start, e.after = e.value.start, e.value.start
+		}
+		o.need(strings.Trim(o.text[at:o.blank(at)], " \n\r") == "" && o.blank(at) == e.start) // no comments
+		p.entries = append(p.entries, e)
+		if at = o.blank(e.value.end); o.is(at, ',') {
+			at++
+		}
+	}
+	at = o.blank(at)
+	o.need(o.is(at, closing))
+	p.end = at + 1
+}
+
+func (o *outliner) scalar(p *part, n *yamlv3.Node, at, around int) {
+	switch {
+	case n.Style&yamlv3.DoubleQuotedStyle != 0:
+		o.need(o.is(at, '"'))
+		p.quote = '"'
+		for p.end = at + 1; !o.is(p.end, '"'); p.end++ {
+			if o.is(p.end, '\\') {
+				p.end++
+			}
+			o.need(p.end < len(o.text))
+		}
+		p.end++
+	case n.Style&yamlv3.SingleQuotedStyle != 0:
+		o.need(o.is(at, '\''))
+		p.quote = '\''
+		for p.end = at + 1; !o.is(p.end, '\'') || o.is(p.end+1, '\''); p.end++ {
+			if o.is(p.end, '\'') {
+				p.end++
+			}
+			o.need(p.end < len(o.text))
+		}
+		p.end++
+	case n.Style&(yamlv3.LiteralStyle|yamlv3.FoldedStyle) != 0:
+		o.need(o.is(at, '|') || o.is(at, '>'))
+		p.quote = o.text[at]
+		o.blockScalar(p, at, around)
+	default:
+		p.end = at
+		for _, word := range strings.FieldsFunc(n.Value, func(r rune) bool { return r == ' ' || r == '\n' }) {
+			for p.end < len(o.text) && strings.IndexByte(" \n\r", o.text[p.end]) >= 0 {
+				p.end++
+			}
+			o.need(strings.HasPrefix(o.text[p.end:], word))
+			p.end += len(word)
+		}
+	}
+}
+
+// blockScalar finds the end of a literal or folded block; around is the column
+// of the collection that it stands in.
+func (o *outliner) blockScalar(p *part, at, around int) {
+	end := lineEnd(o.text, at)
+	header := o.text[at+1 : end]
+	if hash := strings.IndexByte(header, '#'); hash >= 0 {
+		header = header[:hash]
+	}
+	keep := strings.Contains(header, "+")
+	inner := 0
+	if i := strings.IndexAny(header, "123456789"); i >= 0 {
+		inner = max(around, 0) + int(header[i]-'0')
+	}
+	p.end = end
+	for at = end + 1; at < len(o.text); at = end + 1 {
+		end = lineEnd(o.text, at)
+		first := o.spaces(at)
+		switch {
+		case strings.Trim(o.text[at:end], " \r") == "" && (inner == 0 || first-at <= inner):
+			if keep {
+				p.end = end
+			}
+			continue
+		case inner == 0:
+			if inner = first - at; inner <= around {
+				return
+			}
+		case first-at < inner:
+			return
+		}
+		p.end = end
+	}
+}

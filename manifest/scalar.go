@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// plainSafe tells that s, without quotes, is read as the text s by everybody,
+// by the rules of YAML 1.1 as well as 1.2. flow tells that it stands in a
+// collection in brackets.
+func plainSafe(s string, flow bool) bool {
+	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || !printable(s, false) ||
+		strings.Contains(s, ": ") || strings.Contains(s, " #") ||
+		strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
+		return false
+	}
+	if flow && strings.ContainsAny(s, ",[]{}:?") {
+		return false
+	}
+	if _, known := word(s); known {
+		return false
+	}
+	switch c := s[0]; {
+	case strings.IndexByte(" -?:,[]{}#&*!|>'\"%@`=<~+", c) >= 0:
+		return c == '-' && len(s) > 1 && (isLetter(s[1]) || s[1] == '-') && !special(s)
+	case c >= '0' && c <= '9', c == '.':
+		return !special(s)
+	}
+	return true
+}
+
+// special tells that s, which begins like a number, may be one, or a date or a
+// time, to somebody.
+func special(s string) bool {
+	if strings.Trim(s, "0123456789+-.:_ tTzZ") == "" {
+		return strings.Count(s, ".") < 2 || strings.Trim(s, "0123456789.") != ""
+	}
+	if s[0] == '.' || strings.Trim(s, "0123456789abcdefABCDEFxXoO_.+-") == "" {
+		var item []any
+		if err := yaml.Unmarshal([]byte("- "+s), &item); err != nil || len(item) != 1 {
+			return true
+		}
+		_, text := item[0].(string)
+		return !text || s[0] == '.' && len(s) == 4 || s[0] == '0' && strings.ContainsAny(s[:min(3, len(s))], "xXoO")
+	}
+	return false
+}
+
+// printable tells that s may stand in YAML as it is; lines that line feeds and
+// tabs may, too.
+func printable(s string, lines bool) bool {
+	for i, r := range s {
+		switch {
+		case r == '\n' || r == '\t':
+			if !lines {
+				return false
+			}
+		case r < ' ' || r > '~' && r < 0xa0 || r == 0xfeff || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff:
+			return false
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
+			return false
+		}
+	}
+	return true
+}
+
+// quoteDouble is s in double quotes.
+func quoteDouble(s string) string {
+	var b strings.Builder
+	b.Grow(len(s) + 2)
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x7f:
+			b.WriteRune(r)
+		case r < 0xa0 || r == 0xfeff || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff || r <= 0xffff && !unicode.IsPrint(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case !unicode.IsPrint(r):
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// quoteSingle is s in single quotes; s is printable and of one line.
+func quoteSingle(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// lineText is s on one line, with quotes where it needs them.
+func lineText(s string, flow bool) string {
+	if plainSafe(s, flow) {
+		return s
+	}
+	return quoteDouble(s)
+}
+
+// likeText is s on one line in the quotes that another text had: none, single
+// or double ones.
+func likeText(s string, quote byte, flow bool) string {
+	switch {
+	case quote == '"':
+		return quoteDouble(s)
+	case quote == '\'' && printable(s, false):
+		return quoteSingle(s)
+	}
+	return lineText(s, flow)
+}
+
+// blockHeader is the header of s as a literal block that begins with step
+// spaces more than what is around it, "" where s is better kept on one line.
+func blockHeader(s string, step int) string {
+	body := strings.TrimSuffix(s, "\n")
+	if !strings.Contains(s, "\n") || strings.HasSuffix(body, "\n") || body == "" || !printable(s, true) {
+		return ""
+	}
+	header := "|"
+	for line := range strings.Lines(body) {
+		rest := strings.TrimLeft(line, " \t")
+		if len(rest) < len(line) {
+			header += strconv.Itoa(step)
+			break
+		}
+		if rest != "\n" {
+			break
+		}
+	}
+	last := body[strings.LastIndexByte(body, '\n')+1:]
+	if strings.Trim(last, " \t") == "" {
+		return "" // white space alone at the end, which editors take away
+	}
+	if body == s {
+		header += "-"
+	}
+	return header
+}
+
+// wholeText is n as digits.
+func wholeText(n int64) string { return strconv.FormatInt(n, 10) }
+
+// floatText is n in a form that is read as a float; bare leaves a whole number
+// its digits.
+func floatText(n float64, bare bool) string {
+	switch {
+	case math.IsNaN(n):
+		return ".nan"
+	case math.IsInf(n, 1):
+		return ".inf"
+	case math.IsInf(n, -1):
+		return "-.inf"
+	}
+	if a := math.Abs(n); a != 0 && (a < 1e-6 || a >= 1e18) {
+		s := strconv.FormatFloat(n, 'e', -1, 64)
+		if !strings.Contains(s, ".") {
+			s = strings.Replace(s, "e", ".0e", 1)
+		}
+		return s
+	}
+	s := strconv.FormatFloat(n, 'f', -1, 64)
+	if !bare && !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
