@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package sandbox
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// takePipes moves the protocol from descriptors 0 and 1 to others, which no
+// program that is started inherits, and puts null in their places.
+func takePipes(null *os.File) (in, out *os.File, err error) {
+	var fds [2]int
+	for i := range fds {
+		if fds[i], err = unix.FcntlInt(uintptr(i), unix.F_DUPFD_CLOEXEC, 3); err != nil {
+			return nil, nil, err
+		}
+		if err = replace(int(null.Fd()), i); err != nil {
+			return nil, nil, err
+		}
+	}
+	return os.NewFile(uintptr(fds[0]), "from helm"), os.NewFile(uintptr(fds[1]), "to helm"), nil
+}
+
+// forbidCores keeps what scripts know out of core dumps.
+func forbidCores() { _ = lower(unix.RLIMIT_CORE, 0, 0) }
+
+// lower sets a limit, no higher than it is.
+func lower(which int, soft, hard uint64) error {
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(which, &now); err != nil {
+		return err
+	}
+	limit := now
+	assign(&limit.Cur, soft)
+	assign(&limit.Max, hard)
+	limit.Max = min(limit.Max, now.Max)
+	limit.Cur = min(limit.Cur, limit.Max)
+	return syscall.Setrlimit(which, &limit)
+}
+
+// assign bridges the systems, which differ in the sign of limits.
+func assign[T int64 | uint64](to *T, v uint64) { *to = T(v) }
+
+// lowerCPU lets the system end what its own watchdog did not: a process whose
+// Go does not run any more.
+func lowerCPU(l wire.Limits) error {
+	limit := cpuLimit(l)
+	if limit == 0 {
+		return nil
+	}
+	seconds := uint64((limit+time.Second-1)/time.Second) + 1
+	return lower(unix.RLIMIT_CPU, seconds, seconds)
+}
+
+// endFamily ends this process and what it started, where it may.
+func endFamily() {
+	if pid := os.Getpid(); syscall.Getpgrp() == pid {
+		_ = syscall.Kill(0, syscall.SIGKILL)
+	}
+}
+
+// cpuUsed is the CPU time of this process.
+func cpuUsed() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// ExitError tells how the process ended when it did not end well.
+type ExitError struct {
+	// Limit is what it ran into: "cpu", "memory", "stack", or nothing that is
+	// known.
+	Limit string
+	// Killed tells that it was ended by [Process.Kill], or by the end of the
+	// context it was started with.
+	Killed bool
+	// Text is what it wrote to its standard error, as it wrote it, 64 KiB at
+	// most: a crash of Go, or nothing.
+	Text string
+	// Status is how the system describes the end: "exit status 2".
+	Status string
+}
+
+// Exceeded is the limit that was hit, for those who do not know this package.
+func (e *ExitError) Exceeded() string { return e.Limit }
+
+func (e *ExitError) Error() string {
+	switch e.Limit {
+	case limitCPU:
+		return "the scripts' process used up its CPU time"
+	case limitMemory:
+		return "the scripts' process used up its memory"
+	case limitStack:
+		return "the scripts' process used up its stack: something calls itself without end"
+	}
+	if e.Killed {
+		return "the scripts' process was ended"
+	}
+	if line := firstLine(e.Text); line != "" {
+		return fmt.Sprintf("the scripts' process died: %s: %q", e.Status, line)
+	}
+	return "the scripts' process died: " + e.Status
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line[:min(len(line), 200)]
+}
+
+// judge tells how a process ended. What the process wrote is evidence for the
+// words of the error only.
+func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) error {
+	if state == nil {
+		return &ExitError{Killed: killed, Text: text, Status: "nobody knows how"}
+	}
+	if !killed && state.Success() {
+		return nil
+	}
+	e := &ExitError{Text: text, Status: state.String()}
+	code := state.ExitCode()
+	switch {
+	case code == exitMemory:
+		e.Limit = limitMemory
+	case code == exitCPU:
+		e.Limit = limitCPU
+	case code == 2 && contains(text, "stack exceeds", "stack overflow"):
+		e.Limit = limitStack
+	case code == 2 && contains(text, "out of memory", "cannot allocate memory", "failed to create new OS thread", "limit on address space"):
+		e.Limit = limitMemory
+	case killed:
+		e.Killed = true
+	case code == -1 && l.CPU > 0 && state.UserTime()+state.SystemTime() >= l.CPU:
+		e.Limit = limitCPU // the system's last word on it is a kill
+	case code == -1 && l.Memory > 0 && peakMemory(state) >= l.Memory:
+		e.Limit = limitMemory // the machine ran out before the limit did
+	}
+	return e
+}
+
+func contains(text string, any ...string) bool {
+	for _, s := range any {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxComplaint bounds what is kept of the child's standard error: its
+// beginning, where Go says what went wrong.
+const maxComplaint = 64 << 10
+
+// complaint keeps what the child writes to its standard error.
+type complaint struct {
+	text   []byte
+	source chan *os.File
+	done   chan struct{}
+}
+
+func newComplaint() *complaint {
+	return &complaint{source: make(chan *os.File, 1), done: make(chan struct{})}
+}
+
+// listen reads f to its end and closes it. What is too much is read all the
+// same: the child must not hang in a write to nobody.
+func (c *complaint) listen(f *os.File) {
+	c.source <- f
+	c.text, _ = io.ReadAll(io.LimitReader(f, maxComplaint))
+	_, _ = io.Copy(io.Discard, f)
+	f.Close()
+	close(c.done)
+}
+
+// end returns what was written once the child is gone. Something that the child
+// started may still hold the other end; it gets a moment only.
+func (c *complaint) end(patience time.Duration) string {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		(<-c.source).Close()
+		<-c.done
+	}
+	return string(c.text)
+}
