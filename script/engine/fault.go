@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/arnodel/golua/lib/base"
+	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+const (
+	maxMessage = 16 << 10
+	maxFrames  = 50
+)
+
+// fault is what went wrong in a script, as [wire.Fail] says it.
+type fault struct {
+	text      string
+	chart     int
+	file      string
+	line      int
+	traceback string
+	limit     string
+}
+
+func (f *fault) Error() string { return f.text }
+
+func (f *fault) message() wire.Message {
+	return wire.Message{Kind: wire.Fail, Body: map[string]any{
+		"message": f.text, "chart": int64(f.chart), "file": f.file, "line": int64(f.line),
+		"traceback": f.traceback, "limit": f.limit,
+	}}
+}
+
+// frame is a call that an error came through.
+type frame struct {
+	source, name string
+	line         int
+}
+
+// trace is where the last error that nobody caught began.
+type trace struct {
+	frames []frame
+	more   int
+}
+
+// newTraceback makes the message handler: it notes where an error began and
+// leaves it as it is.
+func (e *engine) newTraceback() *rt.GoFunction {
+	return e.function("traceback", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		e.faults = trace{}
+		for at := c.Next(); at != nil; at = at.Parent() {
+			t.RequireCPU(1)
+			info := at.DebugInfo()
+			if info == nil || info.Source == "[Go]" && info.Name == "traceback" {
+				continue
+			}
+			if len(e.faults.frames) >= maxFrames {
+				if e.faults.more++; e.faults.more > 1_000_000 {
+					break
+				}
+				continue
+			}
+			e.faults.frames = append(e.faults.frames, frame{source: info.Source, name: info.Name, line: int(info.CurrentLine)})
+		}
+		var v rt.Value
+		if c.NArgs() > 0 {
+			v = c.Arg(0)
+		}
+		return c.PushingNext1(t.Runtime, v), nil
+	})
+}
+
+// explain makes a fault of an error that Lua returned. It runs under the
+// request's limits, as an error object may have a __tostring of its own.
+func (e *engine) explain(t *rt.Thread, err error, chart int) error {
+	var f *fault
+	if errors.As(err, &f) {
+		return f
+	}
+	f = &fault{chart: chart}
+	text, isText := e.errorText(t, rt.ErrorValue(err))
+	if rest, at, line, ok := e.splitPlace(text); ok && isText {
+		f.text, f.chart, f.file, f.line = rest, at.chart, at.file, line
+	} else {
+		f.text = text
+	}
+	for _, fr := range e.faults.frames {
+		at, known := e.sources[fr.source]
+		if known && f.file == "" {
+			f.chart, f.file, f.line = at.chart, at.file, max(fr.line, 0)
+		}
+	}
+	f.text, f.traceback = clip(f.text, maxMessage), e.faults.String()
+	return f
+}
+
+// errorText is what an error value says.
+func (e *engine) errorText(t *rt.Thread, v rt.Value) (text string, isText bool) {
+	if s, ok := v.TryString(); ok {
+		return s, true
+	}
+	if tab, ok := v.TryTable(); ok {
+		if s, err := base.ToString(t, v); err == nil && !strings.HasPrefix(s, "table: ") {
+			return s, false
+		}
+		if s, ok := tab.Get(rt.StringValue("message")).TryString(); ok {
+			return s, false
+		}
+	} else if v.IsNil() {
+		return "error called without a message", false
+	} else if s, ok := v.ToString(); ok {
+		return s, false
+	} else if v.Type() == rt.BoolType {
+		return s, false
+	}
+	return fmt.Sprintf("(the error is a %s value)", v.TypeName()), false
+}
+
+// splitPlace takes "source:12: " off a message, where the source is one of the
+// charts'.
+func (e *engine) splitPlace(text string) (rest string, at place, line int, ok bool) {
+	source, tail, found := cutPlace(text)
+	if !found {
+		return text, place{}, 0, false
+	}
+	at, ok = e.sources[source]
+	if !ok {
+		return text, place{}, 0, false
+	}
+	number, rest, _ := strings.Cut(tail, ":")
+	line, err := strconv.Atoi(number)
+	if err != nil {
+		return text, place{}, 0, false
+	}
+	return strings.TrimPrefix(rest, " "), at, line, true
+}
+
+// cutPlace cuts behind the first ".lua:".
+func cutPlace(text string) (source, tail string, ok bool) {
+	i := strings.Index(text, ".lua:")
+	if i < 0 {
+		return "", "", false
+	}
+	return text[:i+4], text[i+5:], true
+}
+
+func (t trace) String() string {
+	var b strings.Builder
+	for _, f := range t.frames {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		switch {
+		case f.source == "[Go]":
+			fmt.Fprintf(&b, "%s: in function '%s'", "[helm]", clip(f.name, 100))
+		case f.line > 0:
+			fmt.Fprintf(&b, "%s:%d: in %s", f.source, f.line, functionName(f.name))
+		default:
+			fmt.Fprintf(&b, "%s: in %s", f.source, functionName(f.name))
+		}
+	}
+	if t.more > 0 {
+		fmt.Fprintf(&b, "\n... and %d more", t.more)
+	}
+	return b.String()
+}
+
+func functionName(name string) string {
+	switch name {
+	case "<lua function>":
+		return "a function"
+	case "<main chunk>":
+		return "main chunk"
+	}
+	return "function '" + clip(name, 100) + "'"
+}

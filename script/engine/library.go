@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"math/rand/v2"
+
+	"github.com/arnodel/golua/lib/base"
+	"github.com/arnodel/golua/lib/mathlib"
+	"github.com/arnodel/golua/lib/stringlib"
+	"github.com/arnodel/golua/lib/tablelib"
+	"github.com/arnodel/golua/lib/utf8lib"
+	rt "github.com/arnodel/golua/runtime"
+)
+
+const compliant = rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe
+
+// goFunc is a function of ours that scripts call.
+type goFunc = func(*rt.Thread, *rt.GoCont) (rt.Cont, error)
+
+// function makes a value that scripts can call.
+func (e *engine) function(name string, args int, more bool, f goFunc) *rt.GoFunction {
+	g := rt.NewGoFunction(f, name, args, more)
+	g.SolemnlyDeclareCompliance(compliant)
+	return g
+}
+
+func (e *engine) value(name string, args int, more bool, f goFunc) rt.Value {
+	return rt.FunctionValue(e.function(name, args, more, f))
+}
+
+// library is Lua's own, made safe. Its tables are copied for each chart.
+type library struct {
+	base      map[string]rt.Value
+	tables    map[string]map[string]rt.Value // string, table, math, utf8
+	traceback *rt.GoFunction
+	random    *rand.Rand
+}
+
+// banned are the functions of golua's base that scripts do without: they load
+// code, reach for files, or steer the collector.
+var banned = map[string]bool{
+	"load": true, "dofile": true, "loadfile": true, "collectgarbage": true, "print": true, "warn": true, "_G": true,
+	"require": true,
+}
+
+func (e *engine) newLibrary(seed int64) *library {
+	l := &library{
+		base: map[string]rt.Value{}, tables: map[string]map[string]rt.Value{},
+		traceback: e.newTraceback(), random: rand.New(rand.NewPCG(uint64(seed), 0x6d6f6f6e)),
+	}
+	e.lib = l
+	base.Load(e.r)
+	each(e.r.GlobalEnv(), func(name string, v rt.Value) {
+		if !banned[name] {
+			l.base[name] = v
+		}
+	})
+	l.base["_VERSION"] = rt.StringValue("Lua 5.4")
+	for name, load := range map[string]func(*rt.Runtime) (rt.Value, func()){
+		"string": stringlib.LibLoader.Load, "table": tablelib.LibLoader.Load,
+		"math": mathlib.LibLoader.Load, "utf8": utf8lib.LibLoader.Load,
+	} {
+		functions := map[string]rt.Value{}
+		v, _ := load(e.r)
+		each(v.AsTable(), func(name string, v rt.Value) {
+			if g, ok := v.TryCallable(); ok {
+				v = e.metered(name, g, name == "char" || name == "pack")
+			}
+			functions[name] = v
+		})
+		l.tables[name] = functions
+	}
+	e.hardenBase(l)
+	e.hardenStrings(l)
+	e.hardenTables(l)
+	e.hardenMath(l)
+	e.lockScalars()
+	return l
+}
+
+// each goes through a table whose keys are text.
+func each(t *rt.Table, f func(string, rt.Value)) {
+	for k, v, _ := t.Next(rt.NilValue); !k.IsNil(); k, v, _ = t.Next(k) {
+		if name, ok := k.TryString(); ok {
+			f(name, v)
+		}
+	}
+}
+
+// longNumber is the longest text that is read as a number: golua takes time
+// for longer ones that nobody accounts for.
+const longNumber = 400
+
+// metered wraps a function of golua's: text it is given costs by its length,
+// which golua forgets here and there.
+func (e *engine) metered(name string, g rt.Callable, many bool) rt.Value {
+	return e.value(name, 0, true, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		var size int
+		for _, v := range c.Etc() {
+			if s, ok := v.TryString(); ok {
+				size += len(s)
+			}
+		}
+		if many {
+			size += 16 * len(c.Etc())
+		}
+		t.RequireCPU(uint64(size / 16))
+		next := g.Continuation(t, c.Next())
+		t.Push(next, c.Etc()...)
+		return next, nil
+	})
+}
+
+// lockScalars gives text, numbers and booleans metatables that scripts cannot
+// reach. Calling one of them returns it: the documents write ctx.chart.name().
+func (e *engine) lockScalars() {
+	itself := e.value("call", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		if err := c.Check1Arg(); err != nil {
+			return nil, err
+		}
+		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+	})
+	e.r.SetStringMeta(e.stringMeta(itself))
+	for _, v := range []rt.Value{rt.IntValue(0), rt.BoolValue(false)} {
+		m := rt.NewTable()
+		e.r.SetEnv(m, "__call", itself)
+		e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
+		e.r.SetRawMetatable(v, m)
+	}
+}

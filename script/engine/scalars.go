@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// stringMeta makes the metatable of text: methods are those of the string
+// library, then what the running chart added to its own copy; + joins what are
+// not both numbers.
+func (e *engine) stringMeta(call rt.Value) *rt.Table {
+	methods := rt.NewTable()
+	for name, f := range e.lib.tables["string"] {
+		e.r.SetEnv(methods, name, f)
+	}
+	own := rt.NewTable()
+	e.r.SetEnv(own, "__index", e.value("index", 2, false, e.ownMethod))
+	methods.SetMetatable(own)
+
+	m := rt.NewTable()
+	e.r.SetEnv(m, "__index", rt.TableValue(methods))
+	e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
+	e.r.SetEnv(m, "__call", call)
+	e.r.SetEnv(m, "__add", e.value("add", 2, false, add))
+	for name, f := range map[string]func(x, y rt.Value) (rt.Value, bool, error){
+		"sub": always(rt.Sub), "mul": always(rt.Mul), "div": always(rt.Div), "pow": always(rt.Pow), "idiv": rt.Idiv, "mod": rt.Mod,
+	} {
+		e.r.SetEnv(m, "__"+name, e.value(name, 2, false, arithmetic(name, f)))
+	}
+	e.r.SetEnv(m, "__unm", e.value("unm", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		if err := c.Check1Arg(); err != nil {
+			return nil, err
+		}
+		if n, ok := number(c.Arg(0)); ok {
+			v, _ := rt.Unm(n)
+			return c.PushingNext1(t.Runtime, v), nil
+		}
+		return nil, rt.UnaryArithmeticError("unm", c.Arg(0))
+	}))
+	return m
+}
+
+// ownMethod finds a method that the running chart added to its string table.
+func (e *engine) ownMethod(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	v := rt.NilValue
+	if info := c.Next().DebugInfo(); info != nil && c.NArgs() > 1 {
+		if at, ok := e.sources[info.Source]; ok {
+			if own, ok := e.charts[at.chart].env.Get(rt.StringValue("string")).TryTable(); ok {
+				v = own.Get(c.Arg(1))
+			}
+		}
+	}
+	return c.PushingNext1(t.Runtime, v), nil
+}
+
+// number reads a number, also from text that is not too long.
+func number(v rt.Value) (rt.Value, bool) {
+	if s, ok := v.TryString(); ok && len(s) > longNumber {
+		return v, false
+	}
+	n, kind := rt.ToNumberValue(v)
+	return n, kind != rt.NaN
+}
+
+func always(f func(x, y rt.Value) (rt.Value, bool)) func(x, y rt.Value) (rt.Value, bool, error) {
+	return func(x, y rt.Value) (rt.Value, bool, error) {
+		v, ok := f(x, y)
+		return v, ok, nil
+	}
+}
+
+// arithmetic is an operator on text that may be a number.
+func arithmetic(name string, f func(x, y rt.Value) (rt.Value, bool, error)) goFunc {
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		if c.NArgs() < 2 {
+			return nil, errors.New("two values needed")
+		}
+		x, okX := number(c.Arg(0))
+		y, okY := number(c.Arg(1))
+		if okX && okY {
+			v, _, err := f(x, y)
+			if err != nil {
+				return nil, err
+			}
+			return c.PushingNext1(t.Runtime, v), nil
+		}
+		if next, err, ok := otherOperator(t, c, "__"+name); ok {
+			return next, err
+		}
+		return nil, rt.BinaryArithmeticError(name, x, y)
+	}
+}
+
+// otherOperator leaves the operation to the second operand if it is no text and
+// has an operator of its own.
+func otherOperator(t *rt.Thread, c *rt.GoCont, method string) (rt.Cont, error, bool) {
+	x, y := c.Arg(0), c.Arg(1)
+	if y.Type() == rt.StringType || y.Type() == rt.NilType {
+		return nil, nil, false
+	}
+	err, ok := rt.Metacall(t, y, method, []rt.Value{x, y}, c.Next())
+	return c.Next(), err, ok
+}
+
+// add is + where text takes part.
+func add(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if c.NArgs() < 2 {
+		return nil, errors.New("two values needed")
+	}
+	x, okX := number(c.Arg(0))
+	y, okY := number(c.Arg(1))
+	if okX && okY {
+		v, _ := rt.Add(x, y)
+		return c.PushingNext1(t.Runtime, v), nil
+	}
+	a, aText := c.Arg(0).TryString()
+	b, bText := c.Arg(1).TryString()
+	if aText && bText {
+		makeText(t, len(a)+len(b))
+		return c.PushingNext1(t.Runtime, rt.StringValue(a+b)), nil
+	}
+	if next, err, ok := otherOperator(t, c, "__add"); ok {
+		return next, err
+	}
+	return nil, fmt.Errorf("attempt to add a %s value and a %s value (+ joins two strings; .. joins strings and numbers)",
+		c.Arg(0).CustomTypeName(), c.Arg(1).CustomTypeName())
+}

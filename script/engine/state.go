@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/engine/bridge"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// engine is one operation's scripts.
+type engine struct {
+	link    *link
+	confine func(wire.Message) error
+	exit    func(int)
+
+	limits wire.Limits
+	clock  clock
+	base   usage
+	output int64 // bytes printed
+
+	stopped atomic.Bool  // the watchdog has spoken
+	running atomic.Int64 // index of the chart whose script runs, -1 where nobody knows
+	failed  chan error
+	over    string // the limit that a script was stopped for
+	dead    *fault // why the engine is of no more use
+
+	r      *rt.Runtime
+	bridge *bridge.Bridge
+	lib    *library
+	charts []*chart
+	// sources leads from the names of chunks to where they stand.
+	sources  map[string]place
+	events   []string
+	environ  []string
+	handlers []*handler
+	nextID   int64
+	changed  bool // handlers or functions, since they were last reported
+
+	request *request
+	lazy    map[*rt.Table]*node
+	marks   marks
+	views   *rt.Table // the metatable of views
+	order   order
+	faults  trace
+}
+
+// place is where a script stands.
+type place struct {
+	chart int
+	file  string // "ext/lua/chart.lua"
+}
+
+// chart is one chart's scripts.
+type chart struct {
+	index, parent int
+	name, path    string
+	library       bool
+	handled       bool
+	files         map[string]string
+	requires      map[string]int
+	grants        []string
+	children      []*chart
+
+	env       *rt.Table
+	builtin   map[string]rt.Value // what the engine put into env
+	events    rt.Value            // its table of that name
+	loaded    map[string]*module
+	initiated bool
+	functions map[string]rt.Value
+	names     []string // of functions, in the order of their registration
+}
+
+// granted tells whether the chart has a permission.
+func (c *chart) granted(permission string) bool {
+	for _, g := range c.grants {
+		if g == permission {
+			return true
+		}
+	}
+	return false
+}
+
+// guarded runs work under all limits and makes a message of what comes of it.
+func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, error) {
+	if e.dead != nil {
+		return e.dead.message(), nil
+	}
+	if e.clock.left() <= 0 {
+		e.dead = &fault{text: limitError(limitCPU).Error(), chart: -1, limit: limitCPU}
+		return e.dead.message(), nil
+	}
+	e.clock.start()
+	done := make(chan struct{})
+	go e.watch(done)
+	body, err := e.recovered(work)
+	close(done)
+	e.clock.stop()
+	if err == nil {
+		return wire.Message{Kind: wire.Done, Body: body}, nil
+	}
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return wire.Message{}, lost.err
+	}
+	var f *fault
+	if !errors.As(err, &f) {
+		f = &fault{text: err.Error(), chart: -1}
+	}
+	return f.message(), nil
+}
+
+// recovered runs work and turns a panic into an error, after which the engine
+// is dead: nobody knows in what state it is.
+func (e *engine) recovered(work func() (map[string]any, error)) (body map[string]any, err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if lost, ok := p.(*lostError); ok {
+			err = lost
+			return
+		}
+		e.dead = &fault{text: fmt.Sprintf("the script engine failed: %s", clip(fmt.Sprint(p), 500)), chart: int(e.running.Load())}
+		if t, ok := p.(rt.ContextTerminationError); ok {
+			e.dead = e.killed(t)
+		}
+		body, err = nil, e.dead
+	}()
+	return work()
+}
+
+// lostError is the loss of the other end: there is nobody to answer.
+type lostError struct{ err error }
+
+func (l *lostError) Error() string { return l.err.Error() }
+
+// newRuntime makes the one runtime.
+func (e *engine) newRuntime(seed int64) {
+	e.r = rt.New(io.Discard)
+	e.r.SetWarner(nil)
+	e.bridge = bridge.New(e.r)
+	e.bridge.Load = e.load
+	e.bridge.FromRef = e.fromRef
+	e.bridge.ToRef = e.toRef
+	e.lazy = map[*rt.Table]*node{}
+	e.sources = map[string]place{}
+	e.makeMarks()
+	e.makeViews()
+	e.lib = e.newLibrary(seed)
+}
+
+// inLua runs work, which runs Lua, within golua's limits for one request, and
+// returns what went wrong as a *fault.
+func (e *engine) inLua(chart int, work func(t *rt.Thread) error) error {
+	e.running.Store(int64(chart))
+	e.faults = trace{}
+	t := e.r.MainThread()
+	_, err := t.CallContext(rt.RuntimeContextDef{
+		HardLimits:     e.contextLimits(),
+		RequiredFlags:  rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe,
+		MessageHandler: e.lib.traceback,
+	}, func() error {
+		if err := work(t); err != nil {
+			return e.explain(t, err, chart)
+		}
+		return nil
+	})
+	var ended rt.ContextTerminationError
+	if errors.As(err, &ended) {
+		e.dead = e.killed(ended)
+		return e.dead
+	}
+	return err
+}
+
+// killed is the fault of a script that golua or [engine.stop] ended.
+func (e *engine) killed(t rt.ContextTerminationError) *fault {
+	limit := e.over
+	switch message := t.Error(); {
+	case limit != "":
+	case len(message) > 6 && message[:6] == "memory":
+		limit = limitMemory
+	default:
+		limit = limitCPU
+	}
+	return &fault{text: limitError(limit).Error(), chart: int(e.running.Load()), limit: limit}
+}
+
+// ask puts a question to the host. The time it takes is not the script's.
+func (e *engine) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
+	if e.stopped.Load() {
+		e.stop(limitCPU)
+	}
+	e.clock.stop()
+	answer, err := e.link.ask(wire.Message{Kind: kind, Body: body})
+	e.clock.start()
+	var no refusal
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.As(err, &no), errors.Is(err, wire.ErrTooLarge), errors.Is(err, wire.ErrDepth):
+		return nil, err
+	}
+	panic(&lostError{err})
+}
+
+// tell sends what needs no answer.
+func (e *engine) tell(kind wire.Kind, body map[string]any) {
+	e.clock.stop()
+	err := e.link.send(wire.Message{Kind: kind, Body: body})
+	e.clock.start()
+	if err != nil {
+		panic(&lostError{err})
+	}
+}
+
+// spend takes n bytes of what scripts may print.
+func (e *engine) spend(n int) {
+	if e.output += int64(n); e.output > e.limits.Output {
+		e.stop(limitOutput)
+	}
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n] + "…"
+	}
+	return s
+}

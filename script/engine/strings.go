@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// hardenStrings replaces what golua's string library does wrong or does not
+// account for.
+func (e *engine) hardenStrings(l *library) {
+	s := l.tables["string"]
+	delete(s, "dump")
+	s["rep"] = e.value("rep", 3, false, repeat)
+	s["format"] = e.value("format", 1, true, e.format(s["format"]))
+	s["find"] = e.value("find", 4, false, find(s["find"]))
+	s["lower"] = e.value("lower", 1, false, mapASCII('A', 'Z'))
+	s["upper"] = e.value("upper", 1, false, mapASCII('a', 'z'))
+}
+
+// textArg is an argument that is text or a number.
+func textArg(c *rt.GoCont, n int) (string, error) {
+	if n < c.NArgs() {
+		if s, ok := c.Arg(n).ToString(); ok {
+			return s, nil
+		}
+	}
+	return "", fmt.Errorf("bad argument #%d (string expected)", n+1)
+}
+
+// makeText charges for text before it is made.
+func makeText(t *rt.Thread, n int) {
+	t.RequireBytes(n)
+	t.RequireCPU(uint64(n / 16))
+}
+
+// repeat is string.rep. A result that no budget could hold is charged as such.
+func repeat(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	s, err := textArg(c, 0)
+	if err != nil {
+		return nil, err
+	}
+	if c.NArgs() < 2 {
+		return nil, errors.New("bad argument #2 (number expected)")
+	}
+	n, err := c.IntArg(1)
+	if err != nil {
+		return nil, err
+	}
+	sep := ""
+	if c.NArgs() > 2 && !c.Arg(2).IsNil() {
+		if sep, err = textArg(c, 2); err != nil {
+			return nil, err
+		}
+	}
+	if n <= 0 || len(s)+len(sep) == 0 {
+		return c.PushingNext1(t.Runtime, rt.StringValue("")), nil
+	}
+	const most = 1 << 40
+	if n > most/int64(len(s)+len(sep)) {
+		t.RequireMem(most)
+		return nil, errors.New("resulting string too large")
+	}
+	makeText(t, int(n)*(len(s)+len(sep)))
+	out := strings.Repeat(s+sep, int(n))
+	return c.PushingNext1(t.Runtime, rt.StringValue(out[:len(out)-len(sep)])), nil
+}
+
+// mapASCII is string.upper or string.lower, which leave all that is not ASCII
+// as it is.
+func mapASCII(from, to byte) goFunc {
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		s, err := textArg(c, 0)
+		if err != nil {
+			return nil, err
+		}
+		makeText(t, len(s))
+		out := []byte(s)
+		for i, b := range out {
+			if from <= b && b <= to {
+				out[i] = b ^ 0x20
+			}
+		}
+		return c.PushingNext1(t.Runtime, rt.StringValue(string(out))), nil
+	}
+}
+
+// find is string.find; golua's returns wrong places for plain text that is
+// looked for from the middle on.
+func find(pattern rt.Value) goFunc {
+	p, _ := pattern.TryCallable()
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		s, err := textArg(c, 0)
+		if err != nil {
+			return nil, err
+		}
+		what, err := textArg(c, 1)
+		if err != nil {
+			return nil, err
+		}
+		plain := c.NArgs() > 3 && rt.Truth(c.Arg(3)) || !strings.ContainsAny(what, "^$*+?.([%-")
+		if !plain {
+			next := p.Continuation(t, c.Next())
+			t.Push(next, c.Args()...)
+			return next, nil
+		}
+		from := int64(1)
+		if c.NArgs() > 2 && !c.Arg(2).IsNil() {
+			if from, err = c.IntArg(2); err != nil {
+				return nil, err
+			}
+		}
+		if from < 0 {
+			from = max(int64(len(s))+from+1, 1)
+		}
+		from = max(from, 1)
+		t.RequireCPU(uint64(len(s)+len(what)) / 16)
+		at := -1
+		if from <= int64(len(s))+1 {
+			at = strings.Index(s[from-1:], what)
+		}
+		if at < 0 {
+			return c.PushingNext1(t.Runtime, rt.NilValue), nil
+		}
+		first := from + int64(at)
+		return c.PushingNext(t.Runtime, rt.IntValue(first), rt.IntValue(first+int64(len(what))-1)), nil
+	}
+}
+
+// format is string.format: golua's, once every directive and its argument have
+// been looked at.
+func (e *engine) format(format rt.Value) goFunc {
+	f, _ := format.TryCallable()
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		text, err := textArg(c, 0)
+		if err != nil {
+			return nil, err
+		}
+		t.RequireCPU(uint64(len(text)))
+		t.RequireBytes(len(text))
+		checked, err := checkFormat(text, c.Etc())
+		if err != nil {
+			return nil, err
+		}
+		next := f.Continuation(t, c.Next())
+		t.Push1(next, rt.StringValue(checked))
+		t.Push(next, c.Etc()...)
+		return next, nil
+	}
+}
+
+// checkFormat checks a format against its arguments and writes it the way that
+// golua understands.
+func checkFormat(format string, args []rt.Value) (string, error) {
+	var b strings.Builder
+	used := 0
+	for i := 0; i < len(format); i++ {
+		b.WriteByte(format[i])
+		if format[i] != '%' {
+			continue
+		}
+		start := i + 1
+		for i++; i < len(format) && strings.IndexByte("-+ #0123456789.", format[i]) >= 0; i++ {
+		}
+		if i == len(format) || i-start > 8 {
+			return "", fmt.Errorf("invalid conversion '%%%s' to 'format'", clip(format[start:], 10))
+		}
+		flags, verb := format[start:i], format[i]
+		if verb == '%' {
+			if flags != "" {
+				return "", errors.New("invalid conversion '%" + flags + "%' to 'format'")
+			}
+			b.WriteByte('%')
+			continue
+		}
+		if strings.IndexByte("aAcdeEfFgGiouxXqs", verb) < 0 {
+			return "", fmt.Errorf("invalid conversion '%%%s%c' to 'format'", flags, verb)
+		}
+		if used >= len(args) {
+			return "", fmt.Errorf("bad argument #%d to 'format' (no value)", used+2)
+		}
+		if s, ok := args[used].TryString(); ok && verb != 's' && verb != 'q' && len(s) > longNumber {
+			return "", fmt.Errorf("bad argument #%d to 'format' (number expected, got string)", used+2)
+		}
+		used++
+		b.WriteString(flags)
+		if (verb == 'g' || verb == 'G') && !strings.Contains(flags, ".") {
+			b.WriteString(".6") // as in C
+		}
+		b.WriteByte(verb)
+	}
+	return b.String(), nil
+}
