@@ -5,7 +5,8 @@
 // not say).
 //
 // In come a resolved chart tree and its values; out comes nil, or every
-// violation with its place. References resolve inside the chart that makes them
+// violation with its place; and a schema can be derived from a values.yaml, as
+// its text, see [Derive]. References resolve inside the chart that makes them
 // and nowhere else: the package opens no file and makes no request.
 package schema
 
@@ -88,14 +89,14 @@ func Validate(c *chart.Chart, vals map[string]any) error {
 	return nil
 }
 
-// FileOf names the file that holds the schema of c: values.schema.json, else
-// values.schema.yaml, which is the same in YAML; "" where it has neither.
+// FileOf names the file that holds the schema of c: values.schema.yaml, else
+// values.schema.json, which is the same in JSON; "" where it has neither.
 func FileOf(c *chart.Chart) string {
 	switch {
-	case len(bytes.TrimSpace(c.Schema)) > 0:
-		return chart.FileSchema
 	case len(bytes.TrimSpace(c.SchemaYAML)) > 0:
 		return chart.FileSchemaYAML
+	case len(bytes.TrimSpace(c.Schema)) > 0:
+		return chart.FileSchema
 	}
 	return ""
 }

@@ -136,13 +136,13 @@ web:
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
+	c.Schema = []byte(`{"required":["nope"]}`)
+	if err := Validate(c, map[string]any{}); err != nil {
+		t.Errorf("values.schema.yaml goes first: %v", err)
+	}
 	c.SchemaYAML = []byte("a: [")
 	if err := Validate(c, nil); err == nil || !strings.HasPrefix(err.Error(), "schema of chart web (values.schema.yaml): is not valid YAML") {
 		t.Errorf("got %v", err)
-	}
-	c.Schema = []byte("{}")
-	if err := Validate(c, nil); err != nil {
-		t.Errorf("values.schema.json goes first: %v", err)
 	}
 }
 

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// comment is what the comments of a values file say about one key.
+type comment struct {
+	description string
+	types       []string // in addition to the value's own
+	schema      *note    // nil where there is no annotation
+}
+
+// comments are those of a values file that stand away from the key that they
+// are about.
+type comments struct {
+	byPath map[string]comment // "## @param path ..." and "# path -- ..."
+	below  map[int][]line     // annotations under a value, by the line of its key
+	top    []line             // @schema.root
+	used   map[int]bool       // lines of annotations that a key has taken
+}
+
+// line is a line of a comment, without the indentation. Lines count from 1.
+type line struct {
+	number int
+	text   string
+}
+
+// words is the comment's text without its number signs.
+func (l line) words() string { return strings.TrimSpace(strings.TrimLeft(l.text, "#")) }
+
+// isMark tells whether the line is an annotation, or begins or ends one.
+func (l line) isMark(mark string) bool {
+	rest, ok := strings.CutPrefix(l.words(), mark)
+	return ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
+}
+
+// What authors write: bitnami's readme-generator ("## @param a.b [array] Text")
+// and helm-docs ("# a.b -- Text", "# -- (int) Text").
+var (
+	paramLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^@(?:param|extra|skip)\s+(\S+)\s*(?:\[([^\]]*)\])?\s*(.*)$`)
+	})
+	pathLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(\S+)\s+--(?:\s+(.*))?$`)
+	})
+	docsType = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\(([^()]+)\)\s*(.*)$`)
+	})
+	yamlLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:- .*|-|\{.*\}|\[.*\]|["']?[A-Za-z0-9_./-]+["']?:(?: .*)?)$`)
+	})
+	proseLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:note|notes|ref|see|warning|important|e\.g\.?|default|defaults|example|examples|deprecated|options|supported|required|optional|https?):`)
+	})
+	pragmaLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|spdx-license-identifier|copyright |prettier-ignore|renovate:|ct:)`)
+	})
+)
+
+// readComments collects what stands away from its key.
+func readComments(s *source) (comments, error) {
+	c := comments{byPath: map[string]comment{}, below: map[int][]line{}, used: map[int]bool{}}
+	for i := 0; i < len(s.lines); i++ {
+		if !isComment(s.lines[i]) {
+			continue
+		}
+		var group []line
+		for ; i < len(s.lines) && isComment(s.lines[i]); i++ {
+			group = append(group, line{i + 1, strings.TrimSpace(s.lines[i])})
+		}
+		c.paths(group)
+		if err := c.marks(s, group); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func isComment(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "#") }
+
+// paths reads the lines that name the key that they are about.
+func (c *comments) paths(group []line) {
+	for i, l := range group {
+		w := l.words()
+		if m := paramLine().FindStringSubmatch(w); m != nil {
+			if _, again := c.byPath[m[1]]; !again {
+				c.byPath[m[1]] = comment{description: strings.TrimSpace(m[3]), types: modifiers(m[2])}
+			}
+			continue
+		}
+		if m := pathLine().FindStringSubmatch(w); m != nil && m[1] != "@default" {
+			c.byPath[m[1]] = helmDocs(m[2], group[i+1:])
+		}
+	}
+}
+
+// modifiers reads what stands in brackets behind a @param.
+func modifiers(list string) []string {
+	var types []string
+	for m := range strings.SplitSeq(list, ",") {
+		switch m = strings.TrimSpace(m); m {
+		case "array", "object", "string":
+			types = append(types, m)
+		case "nullable":
+			types = append(types, "null")
+		}
+	}
+	return types
+}
+
+// helmDocs reads a description of helm-docs, which goes on over the lines below
+// it.
+func helmDocs(first string, rest []line) comment {
+	var c comment
+	if m := docsType().FindStringSubmatch(first); m != nil {
+		if k := docsKind(m[1]); k != "" {
+			c.types, first = []string{k}, m[2]
+		} else if !strings.Contains(m[1], " ") {
+			first = m[2]
+		}
+	}
+	parts, sep := []string{}, " "
+	if first != "" {
+		parts = append(parts, first)
+	}
+	for _, l := range rest {
+		w := l.words()
+		switch {
+		case w == "@raw":
+			sep = "\n"
+			continue
+		case strings.HasPrefix(w, "@"):
+			continue
+		case strings.HasPrefix(l.text, "##"), w == "--", strings.HasPrefix(w, "-- "), pathLine().MatchString(w):
+			c.description = strings.TrimSpace(strings.Join(parts, sep))
+			return c
+		}
+		if sep == "\n" {
+			w = strings.TrimPrefix(strings.TrimPrefix(l.text, "#"), " ")
+		}
+		if w != "" {
+			parts = append(parts, w)
+		}
+	}
+	c.description = strings.TrimSpace(strings.Join(parts, sep))
+	return c
+}
+
+// docsKind is the JSON type that helm-docs' name for one means, "" for one that
+// is only for readers.
+func docsKind(name string) string {
+	switch strings.ToLower(strings.TrimSpace(name)) {
+	case "int", "integer":
+		return "integer"
+	case "float", "number":
+		return "number"
+	case "bool", "boolean":
+		return "boolean"
+	case "string":
+		return "string"
+	case "list", "array":
+		return "array"
+	case "object", "dict", "map":
+		return "object"
+	}
+	return ""
+}
+
+// marks finds the annotations of a group that stand below their value or speak
+// of the whole file.
+func (c *comments) marks(s *source, group []line) error {
+	inRoot := false
+	for _, l := range group {
+		switch {
+		case l.isMark(annotationRoot) && s.comments[l.text]:
+			c.top = append(c.top, l)
+			c.used[l.number] = true
+			if l.words() == annotationRoot {
+				inRoot = !inRoot
+			}
+		case inRoot:
+			c.top = append(c.top, l)
+			c.used[l.number] = true
+		}
+	}
+	after := group[len(group)-1].number // the index of the line behind
+	if after < len(s.lines) && strings.TrimSpace(s.lines[after]) != "" && indent(s.lines[after]) >= indent(s.lines[group[0].number-1]) {
+		return nil
+	}
+	owner := s.keyAbove(group[0].number-1, indent(s.lines[group[0].number-1]))
+	for _, l := range group {
+		if owner > 0 && l.isMark(annotation) && l.words() != annotation && s.comments[l.text] {
+			c.below[owner] = append(c.below[owner], l)
+		}
+	}
+	return nil
+}
+
+// keyAbove is the line of the key of that indentation whose value ends right
+// above a line, 0 where there is none. index counts the lines above.
+func (s *source) keyAbove(index, column int) int {
+	for i := index - 1; i >= 0; i-- {
+		text := s.lines[i]
+		switch in := indent(text); {
+		case strings.TrimSpace(text) == "" && i == index-1:
+			return 0
+		case strings.TrimSpace(text) == "", isComment(text), in > column:
+		case in == column && !strings.HasPrefix(text[in:], "-"):
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+
+// above are the comment lines directly above a key that begins its line.
+func (s *source) above(key *yaml.Node) []line {
+	at := key.Line - 1
+	if at >= len(s.lines) || indent(s.lines[at]) != key.Column-1 {
+		return nil
+	}
+	first := at
+	for first > 0 && isComment(s.lines[first-1]) && indent(s.lines[first-1]) < key.Column {
+		first--
+	}
+	var out []line
+	for i := first; i < at; i++ {
+		out = append(out, line{i + 1, strings.TrimSpace(s.lines[i])})
+	}
+	return out
+}
+
+// at is what the comments say about a key.
+func (c *comments) at(s *source, e entry, path string) (comment, error) {
+	var out comment
+	if e.key != nil {
+		lines := s.above(e.key)
+		var marks []line
+		marks, lines = c.split(lines)
+		marks = append(marks, c.below[e.key.Line]...)
+		marks = append(marks, s.beside(e.key.Line)...)
+		for _, l := range marks {
+			c.used[l.number] = true
+		}
+		var err error
+		if out.schema, err = readNote(s.name, path, annotation, marks); err != nil {
+			return out, err
+		}
+		described := describe(lines)
+		out.description, out.types = described.description, described.types
+	}
+	if named, ok := c.byPath[path]; ok {
+		out.types = append(out.types, named.types...)
+		if named.description != "" {
+			out.description = named.description
+		}
+	}
+	return out, nil
+}
+
+// split takes the annotations out of a comment. Those of the whole file belong
+// to no key.
+func (c *comments) split(lines []line) (marks, rest []line) {
+	open := false
+	for _, l := range lines {
+		switch {
+		case l.isMark(annotationRoot), !open && c.used[l.number] && !l.isMark(annotation):
+		case l.isMark(annotation):
+			marks = append(marks, l)
+			if l.words() == annotation {
+				open = !open
+			}
+		case open:
+			marks = append(marks, l)
+		default:
+			rest = append(rest, l)
+		}
+	}
+	return marks, rest
+}
+
+// beside is an annotation behind a value, on its line.
+func (s *source) beside(number int) []line {
+	text := s.lines[number-1]
+	for from := 0; ; {
+		i := strings.Index(text[from:], "#")
+		if i < 0 {
+			return nil
+		}
+		from += i
+		l := line{number, strings.TrimSpace(text[from:])}
+		if from > 0 && l.isMark(annotation) && l.words() != annotation && s.comments[l.text] {
+			return []line{l}
+		}
+		from++
+	}
+}
+
+// describe reads a description from the lines above a key.
+func describe(lines []line) comment {
+	for i := len(lines) - 1; i >= 0; i-- {
+		w := lines[i].words()
+		if rest, ok := strings.CutPrefix(w, "--"); ok && (rest == "" || rest[0] == ' ') && !strings.HasPrefix(lines[i].text, "##") {
+			return helmDocs(strings.TrimSpace(rest), lines[i+1:])
+		}
+	}
+	var kept []string
+	for _, l := range lines {
+		w := strings.TrimRight(strings.TrimPrefix(strings.TrimLeft(l.text, "#"), " "), " \t")
+		tag := strings.TrimSpace(w)
+		if strings.HasPrefix(tag, "@") || pragmaLine().MatchString(tag) {
+			continue
+		}
+		if tag != "" && strings.Trim(tag, "-=*~#_+ ") == "" {
+			w = "" // a line that is drawn
+		}
+		if w == "" && (len(kept) == 0 || kept[len(kept)-1] == "") {
+			continue
+		}
+		kept = append(kept, strings.ReplaceAll(w, "\t", "  "))
+	}
+	if isExample(kept) {
+		return comment{}
+	}
+	return comment{description: strings.TrimSpace(strings.Join(kept, "\n"))}
+}
+
+// isExample tells whether a comment is YAML that somebody put out of use, most
+// often what the key above could hold.
+func isExample(lines []string) bool {
+	for _, l := range lines {
+		l = strings.TrimSpace(l)
+		if l != "" && (!yamlLine().MatchString(l) || proseLine().MatchString(l)) {
+			return false
+		}
+	}
+	return len(lines) > 0
+}

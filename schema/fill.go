@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"regexp"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fill adds to the schema have what only want says, and tells whether that was
+// anything. What have says stays, also by saying nothing: what it leaves to a
+// reference or to alternatives is left to them.
+func fill(have, want *yaml.Node, depth int) bool {
+	if have.Kind != yaml.MappingNode || want.Kind != yaml.MappingNode || member(have, "$ref") != nil || depth > maxDepth {
+		return false
+	}
+	hadType := member(have, "type")
+	changed := false
+	put := func(k string, v *yaml.Node) {
+		add(have, k, v)
+		changed = true
+	}
+	for i := 0; i+1 < len(want.Content); i += 2 {
+		key, v := want.Content[i].Value, want.Content[i+1]
+		cur := member(have, key)
+		switch key {
+		case "type":
+			if cur == nil && !chosen(have, v) {
+				put(key, v)
+			}
+		case "default":
+			if cur == nil && (hadType == nil || admits(hadType, member(want, "type"))) {
+				put(key, v)
+			}
+		case "items":
+			if cur != nil {
+				changed = fill(cur, v, depth+1) || changed
+			} else if describes(have, "array") {
+				put(key, v)
+			}
+		case "properties":
+			if describes(have, "object") || cur != nil {
+				changed = fillProperties(have, cur, v, depth) || changed
+			}
+		case "required":
+			changed = require(have, cur, v) || changed
+		default:
+			if cur == nil {
+				put(key, v)
+			}
+		}
+	}
+	return changed
+}
+
+// chosen tells whether a schema says otherwise what is allowed: by a list, or by
+// other schemas.
+func chosen(have, types *yaml.Node) bool {
+	for _, k := range []string{"anyOf", "oneOf", "allOf", "const"} {
+		if member(have, k) != nil {
+			return true
+		}
+	}
+	enum := member(have, "enum")
+	if enum == nil {
+		return false
+	}
+	for _, e := range enum.Content {
+		if !slices.Contains(kindsOf(types), kindOf(e)) {
+			return true
+		}
+	}
+	return false
+}
+
+// kindOf is the JSON type of a literal.
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "object"
+	case yaml.SequenceNode:
+		return "array"
+	}
+	switch n.ShortTag() {
+	case "!!int":
+		return "integer"
+	case "!!float":
+		return "number"
+	case "!!bool":
+		return "boolean"
+	case "!!null":
+		return "null"
+	}
+	return "string"
+}
+
+// admits tells whether a type allows one of others.
+func admits(types, others *yaml.Node) bool {
+	have := kindsOf(types)
+	for _, k := range kindsOf(others) {
+		if slices.Contains(have, k) || k == "integer" && slices.Contains(have, "number") {
+			return true
+		}
+	}
+	return false
+}
+
+// describes tells whether a schema may say more about values of a kind.
+func describes(have *yaml.Node, kind string) bool {
+	if t := member(have, "type"); t != nil {
+		return slices.Contains(kindsOf(t), kind)
+	}
+	return !chosen(have, text(kind))
+}
+
+// fillProperties fills the properties that are there and adds the others, each
+// behind the one that it stands behind in values.yaml. Those that a pattern or
+// a schema for all others speaks of are left to it.
+func fillProperties(have, cur, want *yaml.Node, depth int) bool {
+	closed := false
+	if others := member(have, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode && len(others.Content) > 0 {
+		closed = true
+	}
+	patterns := patternsOf(member(have, "patternProperties"))
+	changed := false
+	if cur == nil {
+		cur = mapping()
+	}
+	if cur.Kind != yaml.MappingNode {
+		return false
+	}
+	index := make(map[string]int, len(cur.Content)/2) // of equal keys the last counts
+	for i := 0; i+1 < len(cur.Content); i += 2 {
+		index[cur.Content[i].Value] = i
+	}
+	added, after := map[int][]*yaml.Node{}, 0 // by the place that they go before
+	for i := 0; i+1 < len(want.Content); i += 2 {
+		name, v := want.Content[i].Value, want.Content[i+1]
+		if at, there := index[name]; there {
+			changed = fill(cur.Content[at+1], v, depth+1) || changed
+			after = at + 2
+			continue
+		}
+		if closed || slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(name) }) {
+			continue
+		}
+		added[after] = append(added[after], text(name), v)
+	}
+	if len(added) == 0 {
+		return changed
+	}
+	var content []*yaml.Node
+	for i := 0; i <= len(cur.Content); i += 2 {
+		content = append(content, added[i]...)
+		if i < len(cur.Content) {
+			content = append(content, cur.Content[i], cur.Content[i+1])
+		}
+	}
+	cur.Content, cur.Style = content, 0
+	if member(have, "properties") == nil {
+		add(have, "properties", cur)
+	}
+	return true
+}
+
+func patternsOf(n *yaml.Node) []*regexp.Regexp {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	var out []*regexp.Regexp
+	for i := 0; i < len(n.Content); i += 2 {
+		if re, err := regexp.Compile(n.Content[i].Value); err == nil {
+			out = append(out, re)
+		}
+	}
+	return out
+}
+
+// require adds names to those that are required.
+func require(have, cur, want *yaml.Node) bool {
+	if cur == nil {
+		add(have, "required", want)
+		return true
+	}
+	if cur.Kind != yaml.SequenceNode {
+		return false
+	}
+	changed := false
+	for _, name := range want.Content {
+		if !slices.ContainsFunc(cur.Content, func(e *yaml.Node) bool { return e.Value == name.Value }) {
+			cur.Content = append(cur.Content, name)
+			changed = true
+		}
+	}
+	return changed
+}

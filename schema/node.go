@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	yaml2 "go.yaml.in/yaml/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
+
+// text is a string, written so that every reader takes it for one.
+func text(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case plainWord(s):
+	case strings.Contains(s, "\n") && isBlock(s):
+		n.Style = yaml.LiteralStyle
+	default:
+		if v, ok := read(s); !ok || v != any(s) {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	}
+	return n
+}
+
+// isBlock tells whether a text of several lines reads well, and safely, as a
+// literal block.
+func isBlock(s string) bool {
+	if strings.TrimSpace(s) == "" || s[0] == ' ' || s[0] == '\n' {
+		return false
+	}
+	for line := range strings.SplitSeq(s, "\n") {
+		if strings.HasSuffix(line, " ") {
+			return false
+		}
+		for _, r := range line {
+			if r != ' ' && !strconv.IsPrint(r) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// typeList is one type, or several.
+func typeList(kinds []string) *yaml.Node {
+	switch len(kinds) {
+	case 0:
+		return nil
+	case 1:
+		return text(kinds[0])
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, k := range kinds {
+		list.Content = append(list.Content, text(k))
+	}
+	return list
+}
+
+// kindsOf reads a type keyword.
+func kindsOf(n *yaml.Node) []string {
+	switch {
+	case n == nil:
+	case n.Kind == yaml.ScalarNode:
+		return []string{n.Value}
+	case n.Kind == yaml.SequenceNode:
+		var kinds []string
+		for _, e := range n.Content {
+			kinds = append(kinds, e.Value)
+		}
+		return kinds
+	}
+	return nil
+}
+
+// literal writes a value; nil if it has more than most parts, or some that a
+// schema cannot hold.
+func literal(v any, most int) *yaml.Node {
+	l := literals{left: most}
+	n := l.write(v, 0)
+	if l.failed || l.left < 0 {
+		return nil
+	}
+	return n
+}
+
+type literals struct {
+	left   int
+	failed bool
+}
+
+func (l *literals) write(v any, depth int) *yaml.Node {
+	scalar := func(tag, value string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
+	}
+	if l.left--; l.left < 0 || l.failed || depth > maxDerivedDepth {
+		l.failed = true
+		return scalar("!!null", "null")
+	}
+	switch v := v.(type) {
+	case nil:
+		return scalar("!!null", "null")
+	case bool:
+		return scalar("!!bool", strconv.FormatBool(v))
+	case int, int64, uint64:
+		return scalar("!!int", fmt.Sprint(v))
+	case float64:
+		return scalar("!!float", floatText(v))
+	case string:
+		l.failed = !utf8.ValidString(v)
+		return text(v)
+	case time.Time:
+		return text(v.Format(time.RFC3339Nano))
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, e := range v {
+			n.Content = append(n.Content, l.write(e, depth+1))
+		}
+		if len(v) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case map[any]any:
+		n := mapping()
+		for _, e := range (&source{}).entries(v, nil) {
+			l.failed = l.failed || !utf8.ValidString(e.name)
+			add(n, e.name, l.write(e.value, depth+1))
+		}
+		return n
+	}
+	l.failed = true
+	return scalar("!!null", "null")
+}
+
+// floatText is a number that stays one with a fraction to every reader.
+func floatText(v float64) string {
+	s := strconv.FormatFloat(v, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".eIN") {
+		s += ".0"
+	}
+	return s
+}
+
+func add(n *yaml.Node, key string, v *yaml.Node) {
+	n.Content = append(n.Content, text(key), v)
+}
+
+func prepend(n *yaml.Node, key string, v *yaml.Node) {
+	n.Content = append([]*yaml.Node{text(key), v}, n.Content...)
+}
+
+// lookup finds a key of a map; the last of equal ones counts.
+func lookup(n *yaml.Node, name string) (index int, v *yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return -1, nil
+	}
+	for i := len(n.Content) - 2; i >= 0; i -= 2 {
+		if n.Content[i].Value == name {
+			return i, n.Content[i+1]
+		}
+	}
+	return -1, nil
+}
+
+func member(n *yaml.Node, name string) *yaml.Node {
+	_, v := lookup(n, name)
+	return v
+}
+
+func set(n *yaml.Node, name string, v *yaml.Node) {
+	if i, old := lookup(n, name); old != nil {
+		n.Content[i+1] = v
+		return
+	}
+	add(n, name, v)
+}
+
+func remove(n *yaml.Node, name string) {
+	for i, old := lookup(n, name); old != nil; i, old = lookup(n, name) {
+		n.Content = slices.Delete(n.Content, i, i+2)
+	}
+}
+
+// target is what an alias stands for.
+func target(n *yaml.Node) *yaml.Node {
+	for range 100 {
+		if n.Kind != yaml.AliasNode || n.Alias == nil {
+			return n
+		}
+		n = n.Alias
+	}
+	return n
+}
+
+// block writes a tree the way people write YAML: as blocks, with short lists of
+// scalars on one line. Scalars are quoted where the reader of schemas needs it.
+func block(n *yaml.Node, depth int) {
+	if depth > 2*maxDepth {
+		return
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		if n.ShortTag() == "!!str" && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+			n.Style = text(n.Value).Style
+		}
+	case yaml.MappingNode:
+		n.Style = 0
+	case yaml.SequenceNode:
+		flow := true
+		for _, e := range n.Content {
+			flow = flow && e.Kind == yaml.ScalarNode && len(e.Value) < 40
+		}
+		if n.Style&yaml.FlowStyle != 0 && (!flow || len(n.Content) > 12) {
+			n.Style = 0
+		}
+	}
+	for _, c := range n.Content {
+		block(c, depth+1)
+	}
+}
+
+func encode(n *yaml.Node) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(n); err != nil {
+		return nil, err
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// JSON writes a schema that [Derive] made as JSON, for readers that know only
+// values.schema.json. The order of keys stays; JSON comes back as it is.
+func JSON(schema []byte) ([]byte, error) {
+	if json.Valid(schema) {
+		return schema, nil
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(schema, &doc); err != nil {
+		return nil, fmt.Errorf("write the schema as JSON: %w", err)
+	}
+	if len(doc.Content) == 0 {
+		return nil, fmt.Errorf("write the schema as JSON: there is none")
+	}
+	var b, out bytes.Buffer
+	if err := writeJSON(&b, doc.Content[0], 0); err != nil {
+		return nil, fmt.Errorf("write the schema as JSON: %w", err)
+	}
+	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
+		return nil, fmt.Errorf("write the schema as JSON: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+func writeJSON(b *bytes.Buffer, n *yaml.Node, depth int) error {
+	if depth > 2*maxDepth {
+		return ErrTooDeep
+	}
+	n = target(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeString(b, keyName(n.Content[i]))
+			b.WriteByte(':')
+			if err := writeJSON(b, n.Content[i+1], depth+1); err != nil {
+				return err
+			}
+		}
+		b.WriteByte('}')
+		return nil
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, e := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := writeJSON(b, e, depth+1); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+		return nil
+	}
+	return writeScalar(b, n)
+}
+
+func writeScalar(b *bytes.Buffer, n *yaml.Node) error {
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 || n.Tag == "!!str" && n.Style&yaml.TaggedStyle != 0 {
+		writeString(b, n.Value)
+		return nil
+	}
+	var v any
+	if err := yaml2.Unmarshal([]byte(n.Value), &v); err != nil {
+		writeString(b, n.Value)
+		return nil
+	}
+	switch v := v.(type) {
+	case string:
+		writeString(b, v)
+	case nil, bool, int, int64, uint64, float64:
+		out, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		b.Write(out)
+	default:
+		writeString(b, n.Value)
+	}
+	return nil
+}
+
+// writeString does not escape <, > and &, which patterns are full of.
+func writeString(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string and a buffer
+}
