@@ -102,10 +102,19 @@ func (c *Chart) AppVersion() string {
 	return c.Metadata.AppVersion
 }
 
-// IsLibrary tells whether the chart is a library: it calls itself one (type:
-// library), or stands in library/.
+// IsLibrary tells whether the chart is a library, of whose templates nothing
+// but definitions counts: it calls itself one (type: library), or stands in
+// library/ or anywhere below a chart that does.
 func (c *Chart) IsLibrary() bool {
-	return c.FromLibrary || c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary)
+	if c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary) {
+		return true
+	}
+	for at := c; at != nil; at = at.parent {
+		if at.FromLibrary {
+			return true
+		}
+	}
+	return false
 }
 
 // IsRoot tells whether no other chart holds this one.
@@ -125,6 +134,24 @@ func (c *Chart) Root() *Chart {
 // Dependencies are the charts directly below this one. The slice must not be
 // changed; see [Chart.SetDependencies].
 func (c *Chart) Dependencies() []*Chart { return c.dependencies }
+
+// Subcharts are the dependencies that are more than definitions: those of
+// charts/. Charts of library/ have no values and no objects, whatever their
+// type; a chart of type library in charts/ is a subchart like any other.
+func (c *Chart) Subcharts() []*Chart {
+	for i, d := range c.dependencies {
+		if d.FromLibrary {
+			out := append([]*Chart(nil), c.dependencies[:i]...)
+			for _, d := range c.dependencies[i+1:] {
+				if !d.FromLibrary {
+					out = append(out, d)
+				}
+			}
+			return out
+		}
+	}
+	return c.dependencies
+}
 
 // SetDependencies replaces the charts below c and makes c their parent.
 func (c *Chart) SetDependencies(charts ...*Chart) {
@@ -184,7 +211,8 @@ type CRD struct {
 }
 
 // CRDs are the files of crds/ of c and of all charts below it, c's own first,
-// each chart's by name.
+// each chart's by name. Those of charts in library/ do not count; those of a
+// chart of type library in charts/ do, as in Helm.
 func (c *Chart) CRDs() []CRD {
 	var out []CRD
 	for _, f := range c.Files {
@@ -193,7 +221,7 @@ func (c *Chart) CRDs() []CRD {
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	for _, d := range c.dependencies {
+	for _, d := range c.Subcharts() {
 		out = append(out, d.CRDs()...)
 	}
 	return out

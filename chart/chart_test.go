@@ -41,6 +41,22 @@ func TestTree(t *testing.T) {
 	if want := []string{"root/crds/a.yml", "root/crds/b.yaml", "root/charts/sub/charts/leaf/crds/c.json"}; !slices.Equal(crds, want) {
 		t.Errorf("CRDs %v, want %v", crds, want)
 	}
+	inLib := named("in-lib", "crds/d.yaml")
+	lib.Files = []*chart.File{{Name: "crds/lib.yaml"}}
+	lib.SetDependencies(inLib)
+	typed := named("typed", "crds/typed.yaml")
+	typed.Metadata.Type = chart.TypeLibrary
+	root.SetDependencies(sub, lib, typed)
+	if !inLib.IsLibrary() || !typed.IsLibrary() || root.IsLibrary() {
+		t.Error("what stands below library/ is a library, what stands beside it is none")
+	}
+	if got := root.Subcharts(); !slices.Equal(got, []*chart.Chart{sub, typed}) {
+		t.Error(got)
+	}
+	// Helm 4.3.1 installs the CRDs of library charts in charts/.
+	if got := len(root.CRDs()); got != len(crds)+1 {
+		t.Errorf("%d CRDs: those of charts/ count, those of library/ do not", got)
+	}
 	if c := sub.Shallow(); c.Parent() != nil || len(c.Dependencies()) != 0 || leaf.Parent() != sub {
 		t.Error("a shallow copy has a place in the tree, or took one away")
 	}
