@@ -25,27 +25,28 @@ type ExitError struct {
 	Text string
 	// Status is how the system describes the end: "exit status 2".
 	Status string
+
+	limits wire.Limits
 }
 
 // Exceeded is the limit that was hit, for those who do not know this package.
 func (e *ExitError) Exceeded() string { return e.Limit }
 
+// Error is a sentence about the scripts where a limit was hit, which is what
+// their user can do something about, and otherwise how the process ended.
 func (e *ExitError) Error() string {
 	switch e.Limit {
 	case limitCPU:
-		return "the scripts' process used up its CPU time"
+		return fmt.Sprintf("the scripts used more CPU time than %s, the limit for an operation", e.limits.CPU)
 	case limitMemory:
-		return "the scripts' process used up its memory"
+		return fmt.Sprintf("the scripts used more memory than %d MiB, the limit for an operation", e.limits.Memory>>20)
 	case limitStack:
-		return "the scripts' process used up its stack: something calls itself without end"
+		return "the scripts used up the stack: something calls itself without end"
 	}
-	if e.Killed {
-		return "the scripts' process was ended"
+	if line := firstLine(e.Text); line != "" && !e.Killed {
+		return fmt.Sprintf("%s: %q", e.Status, line)
 	}
-	if line := firstLine(e.Text); line != "" {
-		return fmt.Sprintf("the scripts' process died: %s: %q", e.Status, line)
-	}
-	return "the scripts' process died: " + e.Status
+	return e.Status
 }
 
 func firstLine(text string) string {
@@ -57,12 +58,12 @@ func firstLine(text string) string {
 // words of the error only.
 func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) error {
 	if state == nil {
-		return &ExitError{Killed: killed, Text: text, Status: "nobody knows how"}
+		return &ExitError{Killed: killed, Text: text, Status: "nobody knows how", limits: l}
 	}
 	if !killed && state.Success() {
 		return nil
 	}
-	e := &ExitError{Text: text, Status: state.String()}
+	e := &ExitError{Text: text, Status: state.String(), limits: l}
 	code := state.ExitCode()
 	switch {
 	case code == exitMemory:
@@ -71,7 +72,7 @@ func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) erro
 		e.Limit = limitCPU
 	case code == 2 && contains(text, "stack exceeds", "stack overflow"):
 		e.Limit = limitStack
-	case code == 2 && contains(text, "out of memory", "cannot allocate memory", "failed to create new OS thread", "limit on address space"):
+	case code == 2 && contains(text, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed", "limit on address space"):
 		e.Limit = limitMemory
 	case killed:
 		e.Killed = true

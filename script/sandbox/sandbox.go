@@ -65,6 +65,10 @@ const (
 // without end overflow Go's stack, which nothing in the process can catch.
 const maxStack = 64 << 20
 
-// runtimeMemory is what the process may use over the scripts' limit, for the
-// engine itself and for what the garbage collector has not swept.
-const runtimeMemory = 64 << 20
+// What the process may use over the scripts' limit on memory: by its own
+// account, and by the system's, where stacks of threads count in full that Go
+// does not know of (8 MiB each, with cgo).
+const (
+	ownMemory    = 32 << 20
+	systemMemory = 128 << 20
+)

@@ -44,7 +44,7 @@ func lowerMemory(w walls) error {
 	if err != nil {
 		return fmt.Errorf("learn how much memory is used: %w", err)
 	}
-	soft := used + uint64(w.limits.Memory) + runtimeMemory
+	soft := used + uint64(w.limits.Memory) + systemMemory
 	hard := soft
 	if w.free {
 		hard = math.MaxUint64 // a program that the script may start may raise its own

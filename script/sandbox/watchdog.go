@@ -34,7 +34,7 @@ func newWatchdog() *watchdog { return &watchdog{parent: os.Getppid()} }
 func (w *watchdog) start(l wire.Limits) {
 	w.base = memoryMapped()
 	if l.Memory > 0 {
-		w.memory = uint64(l.Memory) + runtimeMemory/2 // less than the system's limit
+		w.memory = uint64(l.Memory) + ownMemory
 	}
 	w.cpu = cpuLimit(l)
 	w.mu.Lock()
