@@ -4,7 +4,6 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	yaml2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -240,96 +238,4 @@ func encode(n *yaml.Node) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-// JSON writes a schema that [Derive] made as JSON, for readers that know only
-// values.schema.json. The order of keys stays; JSON comes back as it is.
-func JSON(schema []byte) ([]byte, error) {
-	if json.Valid(schema) {
-		return schema, nil
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(schema, &doc); err != nil {
-		return nil, fmt.Errorf("write the schema as JSON: %w", err)
-	}
-	if len(doc.Content) == 0 {
-		return nil, fmt.Errorf("write the schema as JSON: there is none")
-	}
-	var b, out bytes.Buffer
-	if err := writeJSON(&b, doc.Content[0], 0); err != nil {
-		return nil, fmt.Errorf("write the schema as JSON: %w", err)
-	}
-	if err := json.Indent(&out, b.Bytes(), "", "  "); err != nil {
-		return nil, fmt.Errorf("write the schema as JSON: %w", err)
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
-}
-
-func writeJSON(b *bytes.Buffer, n *yaml.Node, depth int) error {
-	if depth > 2*maxDepth {
-		return ErrTooDeep
-	}
-	n = target(n)
-	switch n.Kind {
-	case yaml.MappingNode:
-		b.WriteByte('{')
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeString(b, keyName(n.Content[i]))
-			b.WriteByte(':')
-			if err := writeJSON(b, n.Content[i+1], depth+1); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
-		return nil
-	case yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, e := range n.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writeJSON(b, e, depth+1); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-		return nil
-	}
-	return writeScalar(b, n)
-}
-
-func writeScalar(b *bytes.Buffer, n *yaml.Node) error {
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 || n.Tag == "!!str" && n.Style&yaml.TaggedStyle != 0 {
-		writeString(b, n.Value)
-		return nil
-	}
-	var v any
-	if err := yaml2.Unmarshal([]byte(n.Value), &v); err != nil {
-		writeString(b, n.Value)
-		return nil
-	}
-	switch v := v.(type) {
-	case string:
-		writeString(b, v)
-	case nil, bool, int, int64, uint64, float64:
-		out, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		b.Write(out)
-	default:
-		writeString(b, n.Value)
-	}
-	return nil
-}
-
-// writeString does not escape <, > and &, which patterns are full of.
-func writeString(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string and a buffer
 }

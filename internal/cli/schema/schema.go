@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schema is the command that derives a chart's JSON Schema from its
+// values.
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/schema"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// Options are the flags of `helm schema`.
+type Options struct {
+	Ref    string // the chart
+	Output string // "" and "-" are standard output
+	Check  bool
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "schema CHART",
+		Short: "derive a schema from a chart's values",
+		Long: `Derives a JSON Schema from a chart's values.yaml: types and defaults from the
+values, descriptions from the comments above them, and what "@schema" comments
+say that a value cannot:
+
+  # How many pods
+  # @schema minimum:1; maximum:10
+  replicas: 2
+
+A schema that the chart has already is kept and filled up: what is written there
+wins. The schema is printed, or written to the file that --output names, as YAML,
+or as JSON where the name ends in .json.
+
+  helm schema ./mychart
+  helm schema ./mychart --output ./mychart/values.schema.yaml
+  helm schema ./mychart --check`,
+		Args: env.Args(1, 1, "a chart: the path of a folder or an archive"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Ref = args[0]
+			return run(e, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&o.Output, "output", "o", "", "file to write the schema to, - for standard output")
+	fs.BoolVar(&o.Check, "check", false, "write nothing; fail and show the difference if the chart's schema, or --output's file, is out of date")
+	return cmd
+}
+
+func run(e *env.Env, o Options) error {
+	c, err := e.Chart(o.Ref)
+	if err != nil {
+		return err
+	}
+	if o.Output == "-" {
+		o.Output = ""
+	}
+	old, err := o.existing(c)
+	if err != nil {
+		return err
+	}
+	text, err := derive(c, old)
+	if err != nil {
+		return fmt.Errorf("derive the schema of %s: %w", c.Name(), err)
+	}
+	warnRefused(e, c, text)
+	switch {
+	case o.Check:
+		return check(e, o, old, text)
+	case o.Output == "":
+		_, err := fmt.Fprint(term.SafeWriter(e.Out), string(text))
+		return err
+	}
+	if err := write(o.Output, text); err != nil {
+		return err
+	}
+	warnTwo(e, o.Output)
+	_, err = fmt.Fprintf(e.Out, "Wrote %s\n", o.Output)
+	return err
+}
+
+// file is a schema as it is now. Data is nil where there is none.
+type file struct {
+	name string // as errors and differences show it
+	data []byte
+	from string // the name of the file that base comes from
+	base []byte // the schema that is merged; data, or the chart's
+}
+
+// existing is the schema that counts: that of --output's file, else the chart's.
+func (o Options) existing(c *chart.Chart) (file, error) {
+	f := file{name: schema.FileOf(c), data: c.SchemaYAML}
+	switch f.name {
+	case "":
+		f.name, f.data = chart.FileSchemaYAML, nil
+	case chart.FileSchema:
+		f.data = c.Schema
+	}
+	f.from, f.base = f.name, f.data
+	if f.name == chart.FileSchema && o.Output == "" && !o.Check { // to be printed
+		f.name, f.data = chart.FileSchemaYAML, nil
+	}
+	if o.Output == "" {
+		return f, nil
+	}
+	data, err := os.ReadFile(o.Output)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file{name: o.Output, from: f.from, base: f.base}, nil
+	case err != nil:
+		return file{}, fmt.Errorf("read the schema that is there: %w", err)
+	}
+	return file{name: o.Output, data: data, from: o.Output, base: data}, nil
+}
+
+func derive(c *chart.Chart, old file) ([]byte, error) {
+	var vals []byte
+	if f := c.File(chart.FileValues); f != nil {
+		vals = f.Data
+	}
+	text, err := schema.Options{ExistingName: old.from, Chart: c}.Derive(vals, old.base)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(old.name) == ".json" {
+		return schema.JSON(text)
+	}
+	return schema.YAML(text)
+}
+
+// check shows how the file differs from what it should be.
+func check(e *env.Env, o Options, old file, text []byte) error {
+	if bytes.Equal(old.data, text) {
+		return nil
+	}
+	shown := diff.Diff(old.name, old.data, old.name+" (derived)", text)
+	if old.data != nil {
+		_, shown, _ = bytes.Cut(shown, []byte("\n")) // "diff a b" says nothing that the next lines do not
+		if _, err := term.SafeWriter(e.Out).Write(shown); err != nil {
+			return err
+		}
+	}
+	return &StaleError{File: old.name, Missing: old.data == nil, Ref: o.Ref, Output: o.Output}
+}
+
+// StaleError tells that a schema is not what would be derived now.
+type StaleError struct {
+	File    string
+	Missing bool
+	Ref     string // the chart, as it was named
+	Output  string // the file, where one was named
+}
+
+func (e *StaleError) Error() string {
+	problem := "is out of date"
+	if e.Missing {
+		problem = "is missing"
+	}
+	out := e.Output
+	if out == "" {
+		out = filepath.Join(e.Ref, e.File)
+	}
+	return fmt.Sprintf("%s %s; helm schema %s --output %s writes it", e.File, problem, e.Ref, out)
+}
+
+// write replaces a file, unless it holds the text already.
+func write(name string, text []byte) error {
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		return fmt.Errorf("write the schema: %w", err)
+	}
+	return nil
+}
+
+// warnRefused tells when the chart's own values break the schema: annotations or
+// what is written by hand ask for more than the defaults give.
+func warnRefused(e *env.Env, c *chart.Chart, text []byte) {
+	res, err := values.Resolve(c, nil)
+	if err != nil {
+		return // who uses the chart is told
+	}
+	alone := res.Chart.Shallow()
+	alone.SchemaYAML, alone.Schema = text, nil
+	var bad *schema.Error
+	if errors.As(schema.Validate(alone, res.Values), &bad) {
+		for _, v := range bad.Violations {
+			warn(e, fmt.Sprintf("the schema refuses the chart's own values: %s", v))
+		}
+	}
+}
+
+// warnTwo tells when a chart has got two schemas.
+func warnTwo(e *env.Env, output string) {
+	other := map[string]string{chart.FileSchemaYAML: chart.FileSchema, chart.FileSchema: chart.FileSchemaYAML}[filepath.Base(output)]
+	if other == "" {
+		return
+	}
+	other = filepath.Join(filepath.Dir(output), other)
+	if _, err := os.Stat(other); err == nil {
+		warn(e, fmt.Sprintf("there is a %s too: keep one of them, %s counts where both are", other, chart.FileSchemaYAML))
+	}
+}
+
+func warn(e *env.Env, text string) {
+	e.Report().Send(progress.Event{Kind: progress.Warning, Text: strings.TrimSpace(text)})
+}
