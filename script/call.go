@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// call runs a handler and applies what it changed.
+func (s *session) call(ctx context.Context, h handler, e event.Event) error {
+	s.mu.Lock()
+	s.operation = e.At().Operation
+	s.mu.Unlock()
+	st := newStage(e, &s.ids)
+	c := s.find(e.At().Chart, h.chart)
+	top := c != nil && c.IsRoot()
+	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, handles: st.handles}
+	var versions versions
+	if e.May().Has(event.Versions) && e.At().Chart != nil {
+		r.assign = func(id int64, field string, value any) error {
+			return versions.assign(st, e.At().Chart, id, field, value)
+		}
+	}
+	lint := false
+	if e, ok := e.(*event.PreLint); ok {
+		lint = true
+		r.lint = &lintSink{warn: e.Warn, fail: e.Fail}
+	}
+	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: map[string]any{
+		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c),
+		"may": mayNames(e.May(), top), "lint": lint,
+	}})
+	if err != nil {
+		return err
+	}
+	if gone, _ := done.Body["gone"].(bool); gone {
+		return nil
+	}
+	ch := &changes{handles: st.handles, may: e.May(), left: maxCopies}
+	if err := ch.take(done.Body); err != nil {
+		var readOnly *readOnlyError
+		if errors.As(err, &readOnly) {
+			return s.placed(r.event, r.chart, r.where, err.Error())
+		}
+		return r.rubbishNow(err)
+	}
+	commit, err := st.settle(ch, e)
+	if err != nil {
+		return s.placed(r.event, r.chart, r.where, err.Error())
+	}
+	commit()
+	versions.commit(e.At().Chart)
+	return nil
+}
+
+// rubbishNow is [request.rubbish] for who is not talking.
+func (r *request) rubbishNow(err error) error {
+	r.session.talking.Lock()
+	defer r.session.talking.Unlock()
+	return r.rubbish(err)
+}
+
+// find is the chart of an event's tree that the loaded chart of that number is:
+// nil where the event shows no chart.
+func (s *session) find(root *chart.Chart, at int) *chart.Chart {
+	if root == nil {
+		return nil
+	}
+	m := s.tree.charts[at]
+	if m.parent < 0 || m.chart.Root() == root {
+		if m.parent < 0 {
+			return root
+		}
+		return m.chart
+	}
+	found := m.chart
+	root.Walk(func(c *chart.Chart) {
+		if c.FullPath() == m.path {
+			found = c
+		}
+	})
+	return found
+}
+
+// versions are what a script has set of its chart's metadata.
+type versions struct{ version, appVersion *string }
+
+func (v *versions) assign(st *stage, root *chart.Chart, id int64, field string, value any) error {
+	n := st.handles.byID[uint64(id)]
+	if n == nil || n.origin != any(root) || n.fields == nil {
+		return fmt.Errorf("chart.%s is read-only: it is the topmost chart that is packed", clip(field, 80))
+	}
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Errorf("chart.%s must be text", clip(field, 80))
+	}
+	switch field {
+	case "version":
+		if err := chart.ValidateVersion(text); err != nil {
+			return fmt.Errorf("chart.version %w", err)
+		}
+		v.version = &text
+	case "appVersion":
+		if err := oneLine(text); err != nil {
+			return fmt.Errorf("chart.appVersion %w", err)
+		}
+		v.appVersion = &text
+	default:
+		return fmt.Errorf("chart.%s is read-only", clip(field, 80))
+	}
+	return nil
+}
+
+func (v *versions) commit(c *chart.Chart) {
+	if c == nil || v.version == nil && v.appVersion == nil {
+		return
+	}
+	md := chart.Metadata{}
+	if c.Metadata != nil {
+		md = *c.Metadata
+	}
+	if v.version != nil {
+		md.Version = *v.version
+	}
+	if v.appVersion != nil {
+		md.AppVersion = *v.appVersion
+	}
+	c.Metadata = &md
+}
+
+// offerFunctions gives templates the functions that scripts have made for them.
+func (s *session) offerFunctions(ctx context.Context, e *event.PreRender) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.functions {
+		m := s.tree.charts[f.chart]
+		e.Functions.Add(m.path, f.name, func(args ...any) (any, error) { return s.apply(ctx, f, args) })
+	}
+}
+
+// apply runs a script's function for a template. Templates render in parallel;
+// scripts take turns.
+func (s *session) apply(ctx context.Context, f function, args []any) (any, error) {
+	plainArgs := make([]any, len(args))
+	for i, a := range args {
+		p, err := plain(a, false, 0)
+		if err != nil {
+			return nil, fmt.Errorf("argument %d: %w", i+1, err)
+		}
+		plainArgs[i] = p
+	}
+	r := &request{session: s, event: "template", chart: f.chart}
+	done, err := r.run(ctx, wire.Message{Kind: wire.Template, Body: map[string]any{
+		"chart": int64(f.chart), "name": f.name, "args": plainArgs,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	out, err := (&changes{handles: &handles{}}).place(&node{title: f.name}, nil, nil, done.Body["result"], 0)
+	if err != nil {
+		return nil, r.rubbishNow(err)
+	}
+	return out, nil
+}

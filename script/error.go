@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// Error tells what went wrong in a script.
+type Error struct {
+	// Event is the one that was answered, "" while scripts were loaded and
+	// initialised.
+	Event string
+	// Chart is the name of the chart whose script it is.
+	Chart string
+	// File and Line are the place in it ("ext/lua/chart.lua"); Line is 0 where it
+	// is not known, File "" likewise.
+	File string
+	Line int
+	// Message is what the script said, or what is wrong with it.
+	Message string
+	// Source is the line itself.
+	Source string
+	// Traceback are the calls that led there, where [Host.Debug] asks for them.
+	Traceback string
+	// Limit is what was exhausted: "cpu", "memory", "output", "stack", or "".
+	Limit string
+
+	// foreign is the chart whose script it is where that is not the one whose
+	// handler ran.
+	foreign bool
+	err     error
+}
+
+// Unwrap gives how the process ended, where that is what went wrong.
+func (e *Error) Unwrap() error { return e.err }
+
+// Place is where it happened: "ext/lua/chart.lua:12".
+func (e *Error) Place() string {
+	if e.File == "" || e.Line == 0 {
+		return e.File
+	}
+	return e.File + ":" + strconv.Itoa(e.Line)
+}
+
+// Error is the place and what is wrong, then the line itself. Whose handler it
+// was is told by [event.HandlerError].
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Event == "" {
+		b.WriteString("load scripts")
+		if e.Chart != "" {
+			b.WriteString(" of chart " + strconv.Quote(e.Chart))
+		}
+		b.WriteString(": ")
+	}
+	if place := e.Place(); place != "" {
+		b.WriteString(place)
+		if e.foreign && e.Event != "" {
+			b.WriteString(" of chart " + strconv.Quote(e.Chart))
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Message)
+	if e.Source != "" {
+		fmt.Fprintf(&b, "\n  %d | %s", e.Line, e.Source)
+	}
+	if e.Traceback != "" {
+		b.WriteString("\n  " + strings.ReplaceAll(strings.TrimRight(e.Traceback, "\n"), "\n", "\n  "))
+	}
+	return b.String()
+}
+
+// Bounds of what an error shows.
+const (
+	maxMessage = 32 << 10
+	maxSource  = 400
+)
+
+// failure is what the process said went wrong when it was asked something about
+// chart at of an event.
+func (s *session) failure(m wire.Message, event string, at int) *Error {
+	text := func(key string) string { t, _ := m.Body[key].(string); return t }
+	number := func(key string) int64 { n, _ := m.Body[key].(int64); return n }
+	e := &Error{
+		Event: event, Message: clip(text("message"), maxMessage),
+		File: clip(text("file"), maxSource), Limit: clip(text("limit"), maxSource),
+	}
+	if n := number("line"); n > 0 && n < 1<<31 {
+		e.Line = int(n)
+	}
+	if e.Message == "" {
+		e.Message = "it failed"
+	}
+	whose := at
+	if n, ok := m.Body["chart"].(int64); ok && n >= 0 && n < int64(len(s.tree.charts)) {
+		whose = int(n)
+	}
+	if whose >= 0 {
+		owner := s.tree.charts[whose]
+		e.Chart, e.foreign = owner.name, whose != at
+		e.Source = clip(owner.line(e.File, e.Line), maxSource)
+	}
+	if s.debug {
+		e.Traceback = clip(text("traceback"), maxMessage)
+	}
+	return e
+}
+
+// placed is an error about what chart at's handler, registered at where, has
+// left behind.
+func (s *session) placed(event string, at int, where, message string) *Error {
+	e := &Error{Event: event, Message: message}
+	if at >= 0 {
+		e.Chart = s.tree.charts[at].name
+	}
+	e.File, e.Line = splitPlace(where)
+	return e
+}
+
+// splitPlace takes "ext/lua/chart.lua:12" apart.
+func splitPlace(where string) (file string, line int) {
+	file, digits, ok := strings.Cut(where, ":")
+	if n, err := strconv.Atoi(digits); ok && err == nil {
+		return file, n
+	}
+	return where, 0
+}
+
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// culprit names the charts that have scripts: whose they are when nobody can
+// tell which of them it was.
+func (t *tree) culprit() int {
+	found := -1
+	for _, m := range t.charts {
+		if _, ok := m.files[strings.TrimPrefix(chart.FileScript, chart.DirScripts+"/")]; !ok {
+			continue
+		}
+		if found >= 0 {
+			return t.top().index
+		}
+		found = m.index
+	}
+	return found
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Names of permissions.
+const (
+	Network = "network"
+	IO      = "io"
+	OS      = "os"
+)
+
+// PermissionNames are all permissions that there are.
+func PermissionNames() []string { return []string{Network, IO, OS} }
+
+// describePermission says what a permission allows.
+func describePermission(name string) string {
+	switch name {
+	case Network:
+		return "Access the network"
+	case IO:
+		return "Access the local filesystem"
+	case OS:
+		return "Access the operating system"
+	}
+	return ""
+}
+
+// Ask is what one chart wants to be allowed.
+type Ask struct {
+	// Chart is its name.
+	Chart string
+	// Path is its place in the tree: "web/charts/mysql".
+	Path        string
+	Permissions []string
+}
+
+// String is the question about one chart, without an end of the last line.
+func (a Ask) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Chart %s is requesting the following additional permissions:", strconv.Quote(a.Chart))
+	for _, p := range a.Permissions {
+		fmt.Fprintf(&b, "\n- %s: %s", p, describePermission(p))
+	}
+	return b.String()
+}
+
+// maxPermissions bounds the size of ext/permissions.yaml.
+const maxPermissions = 64 << 10
+
+// Permissions are what the chart itself asks for in ext/permissions.yaml, in
+// that file's order: none where it has no such file. What the charts below it
+// ask for is theirs.
+func Permissions(c *chart.Chart) ([]string, error) {
+	for _, f := range c.Files {
+		if f.Name != filePermissions {
+			continue
+		}
+		names, err := parsePermissions(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %s%w", strconv.Quote(c.Name()), filePermissions, err)
+		}
+		return names, nil
+	}
+	return nil, nil
+}
+
+// parsePermissions reads the file. Its errors begin with ":" and the line, or
+// with ": ".
+func parsePermissions(data []byte) ([]string, error) {
+	if len(data) > maxPermissions {
+		return nil, fmt.Errorf(": is larger than %d KiB", maxPermissions>>10)
+	}
+	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	var doc, more yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf(": %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := dec.Decode(&more); err == nil {
+		return nil, errors.New(": holds more than one document")
+	}
+	if len(doc.Content) == 0 || isNull(doc.Content[0]) {
+		return nil, nil
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, wrong(root, "must be a map with the key lua, such as \"lua: [network]\"")
+	}
+	var list *yaml.Node
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.Value != "lua":
+			return nil, wrong(key, "%s is no key of this file; the only one is lua", strconv.Quote(key.Value))
+		case list != nil:
+			return nil, wrong(key, "lua stands here twice")
+		}
+		list = root.Content[i+1]
+	}
+	if list == nil || isNull(list) {
+		return nil, nil
+	}
+	return permissionList(list)
+}
+
+func permissionList(list *yaml.Node) ([]string, error) {
+	known := strings.Join(PermissionNames(), ", ")
+	if list.Kind != yaml.SequenceNode {
+		return nil, wrong(list, "lua must be a list of permissions; known are %s", known)
+	}
+	var names []string
+	for _, n := range list.Content {
+		switch {
+		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
+			return nil, wrong(n, "lua must hold names of permissions; known are %s", known)
+		case !slices.Contains(PermissionNames(), n.Value):
+			return nil, wrong(n, "%s is no permission; known are %s", strconv.Quote(n.Value), known)
+		case slices.Contains(names, n.Value):
+			return nil, wrong(n, "%s stands here twice", n.Value)
+		}
+		names = append(names, n.Value)
+	}
+	return names, nil
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+func wrong(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf(":%d: %s", n.Line, fmt.Sprintf(format, args...))
+}
+
+// CheckPermissionNames tells which of names, given by a user, is no permission.
+func CheckPermissionNames(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(PermissionNames(), n) {
+			return fmt.Errorf("%s is no permission; known are %s", strconv.Quote(n), strings.Join(PermissionNames(), ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/script/wire"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// stage is the scene of an event as one handler sees it, piece by piece.
+type stage struct {
+	scene   *event.Scene
+	results []event.TestResult
+	// kept tells that the chart is written as scripts leave it. Elsewhere a
+	// script cannot change the schema that values are held against.
+	kept    bool
+	handles *handles
+	ids     uint64
+
+	contexts map[*chart.Chart]*node
+	order    []*chart.Chart // of contexts, as they were made
+	scopes   map[*chart.Chart]*node
+	globals  map[uintptr]*node
+	lists    map[listKey]*node
+	objects  map[*manifest.Object]*node
+}
+
+// listKey names one of the lists of a chart's context.
+type listKey struct {
+	chart *chart.Chart
+	field string
+}
+
+func newStage(e event.Event, ids *uint64) *stage {
+	st := &stage{
+		scene:    e.At(),
+		handles:  &handles{ids: ids, byID: map[uint64]*node{}},
+		contexts: map[*chart.Chart]*node{},
+		scopes:   map[*chart.Chart]*node{},
+		globals:  map[uintptr]*node{},
+		lists:    map[listKey]*node{},
+		objects:  map[*manifest.Object]*node{},
+	}
+	switch e := e.(type) {
+	case *event.PostTest:
+		st.results = e.Results
+	case *event.FailedTest:
+		st.results = e.Results
+	case *event.PostCreate, *event.PrePackage:
+		st.kept = true
+	}
+	return st
+}
+
+// fieldParts are the fields of a context that can be replaced as a whole.
+func fieldParts() map[string]event.Part {
+	return map[string]event.Part{
+		"values": event.Values, "files": event.Files, "templates": event.Templates,
+		"dependencies": event.Dependencies, "objects": event.Objects,
+	}
+}
+
+// mayNames are the parts as scripts are told of them.
+func mayNames(may event.Part, top bool) []any {
+	out := []any{}
+	add := func(p event.Part, names ...any) {
+		if may.Has(p) {
+			out = append(out, names...)
+		}
+	}
+	add(event.Values, "values")
+	add(event.Templates, "templates")
+	add(event.Files, "files")
+	add(event.Objects, "objects")
+	add(event.Dependencies, "dependencies")
+	if top {
+		add(event.Versions, "version", "appVersion")
+	}
+	return out
+}
+
+// context is what a handler of chart c gets. c is nil where there is no chart.
+func (st *stage) context(c *chart.Chart) *node {
+	if n := st.contexts[c]; n != nil {
+		return n
+	}
+	n := &node{special: true, title: "ctx", fields: fieldParts(), exact: true, origin: c}
+	if c != nil && !c.IsRoot() {
+		n.title = "ctx of chart " + c.Name()
+	}
+	n.fetch = func() (any, error) { return st.contextFields(c), nil }
+	st.contexts[c] = n
+	st.order = append(st.order, c)
+	return n
+}
+
+func (st *stage) contextFields(c *chart.Chart) map[string]any {
+	op := st.scene.Operation
+	f := map[string]any{
+		"release":      releaseFields(st.scene),
+		"capabilities": capabilityFields(op),
+		"minimal":      c == nil,
+		"dryRun":       op != nil && op.DryRun,
+	}
+	if st.results != nil {
+		f["results"] = resultFields(st.results)
+	}
+	if c == nil {
+		return f
+	}
+	f["chart"] = chartFields(c)
+	f["values"] = st.scope(c)
+	for _, field := range []string{"files", "templates", "dependencies", "objects"} {
+		f[field] = st.list(c, field)
+	}
+	f["charts"] = &node{special: true, title: "ctx.charts", fetch: func() (any, error) {
+		below := map[string]any{}
+		for _, d := range c.Dependencies() {
+			if _, twice := below[d.Name()]; !twice {
+				below[d.Name()] = st.context(d)
+			}
+		}
+		return below, nil
+	}}
+	return f
+}
+
+// scope are the values that c sees: a part of those of the chart above it. A
+// library has none.
+func (st *stage) scope(c *chart.Chart) *node {
+	if n := st.scopes[c]; n != nil {
+		return n
+	}
+	n := &node{part: event.Values, title: "values", origin: c}
+	st.scopes[c] = n
+	switch {
+	case c.IsRoot():
+		n.value = table(st.scene.Values)
+	case below(c):
+		n.part, n.value = 0, map[string]any{}
+		return n
+	default:
+		up := st.scope(c.Parent())
+		own, _ := up.value.(map[string]any)[c.Name()].(map[string]any)
+		n.value, n.parent, n.path = table(own), up, &step{key: c.Name()}
+		up.kids = append(up.kids, n)
+	}
+	subs := map[string]*chart.Chart{}
+	for _, d := range c.Subcharts() {
+		subs[d.Name()] = d
+	}
+	n.kid = func(key string, v any) *node {
+		t, ok := v.(map[string]any)
+		switch {
+		case !ok:
+			return nil
+		case subs[key] != nil:
+			return st.scope(subs[key])
+		case key == values.Global:
+			return st.global(n, t)
+		}
+		return nil
+	}
+	return n
+}
+
+// below tells whether c stands in library/, or below a chart that does.
+func below(c *chart.Chart) bool {
+	for ; c != nil; c = c.Parent() {
+		if c.FromLibrary {
+			return true
+		}
+	}
+	return false
+}
+
+// table is m, which is a map also where it is nil.
+func table(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// global is the global table of a scope. Scopes that share one have one node.
+func (st *stage) global(scope *node, t map[string]any) *node {
+	at := reflect.ValueOf(t).Pointer()
+	n := st.globals[at]
+	if n == nil || at == 0 {
+		n = scope.hold(t, &step{key: values.Global})
+		st.globals[at] = n
+	}
+	return n
+}
+
+// list is one of the lists of a chart's context.
+func (st *stage) list(c *chart.Chart, field string) *node {
+	key := listKey{c, field}
+	if n := st.lists[key]; n != nil {
+		return n
+	}
+	n := &node{special: true, list: true, title: field, part: fieldParts()[field], holds: aFile}
+	var els []any
+	switch field {
+	case "files":
+		for _, f := range c.Files {
+			if !strings.HasPrefix(f.Name, chart.DirExt+"/") {
+				els = append(els, fileNode(n, f, len(els)))
+			}
+		}
+	case "templates":
+		for _, f := range c.Templates {
+			els = append(els, fileNode(n, f, len(els)))
+		}
+	case "dependencies":
+		n.holds = aDependency
+		if c.Metadata != nil {
+			for _, d := range c.Metadata.Dependencies {
+				if d != nil {
+					els = append(els, dependencyNode(n, d, len(els)))
+				}
+			}
+		}
+	case "objects":
+		n.holds = anObject
+		for _, o := range st.scene.Objects {
+			if owns(c, o) {
+				els = append(els, st.object(n, o, len(els)))
+			}
+		}
+	}
+	n.value = list(els)
+	st.lists[key] = n
+	return n
+}
+
+// owns tells whether an object is one of chart c or of those below it: all are
+// the top chart's. Documents that hold comments only are nobody's.
+func owns(c *chart.Chart, o *manifest.Object) bool {
+	return !o.Empty && (c.IsRoot() || strings.HasPrefix(o.Source, c.FullPath()+"/"))
+}
+
+func elementNode(l *node, k kind, index int, origin any, fetch func() (any, error)) *node {
+	return &node{kind: k, part: l.part, exact: true, origin: origin, fetch: fetch,
+		title: l.title + "[" + itoa(index+1) + "]"}
+}
+
+func fileNode(l *node, f *chart.File, index int) *node {
+	return elementNode(l, aFile, index, f, func() (any, error) {
+		return map[string]any{"name": f.Name, "data": string(f.Data)}, nil
+	})
+}
+
+func dependencyNode(l *node, d *chart.Dependency, index int) *node {
+	return elementNode(l, aDependency, index, d, func() (any, error) { return dependencyFields(d), nil })
+}
+
+// object is the node of an object, the same in the contexts of all charts that
+// see it.
+func (st *stage) object(l *node, o *manifest.Object, index int) *node {
+	n := st.objects[o]
+	if n == nil {
+		n = elementNode(l, anObject, index, o, func() (any, error) {
+			m, err := o.Map()
+			return table(m), err
+		})
+		st.objects[o] = n
+	}
+	return n
+}
+
+// offer gives the context of c a number.
+func (st *stage) offer(c *chart.Chart) wire.Ref { return st.handles.ref(st.context(c)) }

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// tree is a chart with all charts below it, in the order in which their
+// scripts load: what is below before what is above, the top chart last.
+type tree struct {
+	charts []*member
+	byNode map[*chart.Chart]*member
+}
+
+// member is one chart of a tree.
+type member struct {
+	index  int
+	chart  *chart.Chart
+	name   string
+	path   string
+	parent int // -1 for the top chart
+	grants []string
+	// files are its scripts by their names below ext/lua.
+	files    map[string]string
+	requires map[string]int
+}
+
+// plant takes in the tree of c. The error is that of a chart's permissions.
+func plant(c *chart.Chart) (*tree, error) {
+	t := &tree{byNode: map[*chart.Chart]*member{}}
+	t.add(c)
+	var err error
+	c.Walk(func(c *chart.Chart) { // the top chart first: what it has wrong is told first
+		if err == nil {
+			t.byNode[c].grants, err = Permissions(c)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range t.charts {
+		m.parent = -1
+		if p := m.chart.Parent(); t.byNode[p] != nil {
+			m.parent = t.byNode[p].index
+		}
+		m.requires = t.requirable(m.chart)
+	}
+	return t, nil
+}
+
+func (t *tree) add(c *chart.Chart) {
+	for _, d := range c.Dependencies() {
+		t.add(d)
+	}
+	m := &member{index: len(t.charts), chart: c, name: c.Name(), path: c.FullPath(), files: map[string]string{}}
+	for _, f := range c.Files {
+		if name, ok := strings.CutPrefix(f.Name, chart.DirScripts+"/"); ok && path.Ext(name) == ".lua" {
+			m.files[name] = string(f.Data)
+		}
+	}
+	t.charts = append(t.charts, m)
+	t.byNode[c] = m
+}
+
+// top is the topmost chart.
+func (t *tree) top() *member { return t.charts[len(t.charts)-1] }
+
+// asks are what the charts want to be allowed, the top chart first.
+func (t *tree) asks() []Ask {
+	var out []Ask
+	t.top().chart.Walk(func(c *chart.Chart) {
+		if m := t.byNode[c]; len(m.grants) > 0 {
+			out = append(out, Ask{Chart: m.name, Path: m.path, Permissions: m.grants})
+		}
+	})
+	return out
+}
+
+// requirable are the charts whose files c may require, by the names it knows
+// them under: the charts below it, by name or alias, and the libraries that it
+// lists, wherever in the tree they have ended up.
+func (t *tree) requirable(c *chart.Chart) map[string]int {
+	out := map[string]int{}
+	for _, d := range c.Dependencies() {
+		if _, taken := out[d.Name()]; !taken {
+			out[d.Name()] = t.byNode[d].index
+		}
+	}
+	if c.Metadata == nil {
+		return out
+	}
+	for _, e := range c.Metadata.Dependencies {
+		if e == nil || e.Alias == "" {
+			continue
+		}
+		if at, here := out[e.Alias]; here {
+			offer(out, e.Name, at)
+		} else if at, here := out[e.Name]; here {
+			offer(out, e.Alias, at) // a chart that goes by its own name all the same
+		}
+	}
+	for _, e := range c.Metadata.Libraries {
+		if e == nil {
+			continue
+		}
+		if at, ok := t.library(c, e); ok {
+			offer(out, e.Name, at)
+			if e.Alias != "" {
+				offer(out, e.Alias, at)
+			}
+		}
+	}
+	return out
+}
+
+func offer(names map[string]int, name string, at int) {
+	if _, taken := names[name]; !taken {
+		names[name] = at
+	}
+}
+
+// library finds the library of that entry: below c, below the charts above it,
+// or anywhere, where it was hoisted to.
+func (t *tree) library(c *chart.Chart, e *chart.Dependency) (int, bool) {
+	is := func(d *chart.Chart) bool {
+		return d.IsLibrary() && (d.Name() == e.Name || e.Alias != "" && d.Name() == e.Alias)
+	}
+	for at := c; at != nil; at = at.Parent() {
+		if i := slices.IndexFunc(at.Dependencies(), is); i >= 0 {
+			return t.byNode[at.Dependencies()[i]].index, true
+		}
+	}
+	if i := slices.IndexFunc(t.charts, func(m *member) bool { return is(m.chart) }); i >= 0 {
+		return i, true
+	}
+	return 0, false
+}
+
+// wire is what the process is told about the charts.
+func (t *tree) wire() []any {
+	out := make([]any, len(t.charts))
+	for i, m := range t.charts {
+		files := make(map[string]any, len(m.files))
+		for name, text := range m.files {
+			files[name] = text
+		}
+		requires := make(map[string]any, len(m.requires))
+		for name, at := range m.requires {
+			requires[name] = int64(at)
+		}
+		grants := make([]any, len(m.grants))
+		for i, g := range m.grants {
+			grants[i] = g
+		}
+		out[i] = map[string]any{
+			"name": m.name, "path": m.path, "parent": int64(m.parent), "library": m.chart.IsLibrary(),
+			"handled": true, "files": files, "requires": requires, "grants": grants,
+		}
+	}
+	return out
+}
+
+// line is one line of a chart's script, "" where there is none.
+func (m *member) line(file string, n int) string {
+	text, ok := m.files[strings.TrimPrefix(file, chart.DirScripts+"/")]
+	if !ok || n < 1 {
+		return ""
+	}
+	for ; n > 1; n-- {
+		_, rest, found := strings.Cut(text, "\n")
+		if !found {
+			return ""
+		}
+		text = rest
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSuffix(line, "\r")
+}
