@@ -292,7 +292,7 @@ func (o *outliner) flow(p *part, n *yamlv3.Node, at int, closing byte) {
 			e.value = o.part(n.Content[i], 0, true)
 			e.start, e.after = e.value.start, e.value.start
 		}
-		o.need(strings.Trim(o.text[at:o.blank(at)], " \n\r") == "" && o.blank(at) == e.start) // no comments
+		o.need(o.blank(at) == e.start)
 		p.entries = append(p.entries, e)
 		if at = o.blank(e.value.end); o.is(at, ',') {
 			at++

@@ -13,28 +13,29 @@ import (
 // the real parser must be asked. Where ok is true, the real parser would give
 // the same.
 //
-// Whole numbers are int64; with floats they are float64, as JSON decoders give
-// them.
-func Quick(text string, floats bool) (v any, ok bool) {
-	return quickDocument(text, floats, nil)
+// number says what becomes of a number: of a whole one, written without point
+// and exponent, or else of a float, which is finite. nil makes them int64 and
+// float64.
+func Quick(text string, number func(isWhole bool, whole int64, float float64) any) (v any, ok bool) {
+	return quickDocument(text, number, nil)
 }
 
 // quickDecode is Quick for one document. With headOnly only what [Object]
 // needs is built, but everything is checked.
 func quickDecode(raw string, headOnly bool) (v any, ok bool) {
 	if headOnly {
-		return quickDocument(raw, false, isHead)
+		return quickDocument(raw, nil, isHead)
 	}
-	return quickDocument(raw, false, nil)
+	return quickDocument(raw, nil, nil)
 }
 
 func isHead(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
 
-func quickDocument(text string, floats bool, wanted func(key string) bool) (any, bool) {
+func quickDocument(text string, number func(bool, int64, float64) any, wanted func(key string) bool) (any, bool) {
 	if !quickText(text) {
 		return nil, false
 	}
-	q := quick{text: text, floats: floats}
+	q := quick{text: text, number: number}
 	q.next()
 	if q.end {
 		return nil, !q.bad
@@ -81,7 +82,7 @@ type quick struct {
 	indent int
 	end    bool
 	bad    bool
-	floats bool
+	number func(isWhole bool, whole int64, float float64) any
 	depth  int
 	odd    bool // the last key is a number or boolean made text
 }

@@ -58,7 +58,7 @@ func TestQuickAgreesWithTheRealParser(t *testing.T) {
 // wrongly.
 func compareQuick(t *testing.T, text string) bool {
 	t.Helper()
-	got, ok := Quick(text, false)
+	got, ok := Quick(text, nil)
 	if !ok {
 		return false
 	}

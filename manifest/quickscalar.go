@@ -171,10 +171,7 @@ func (q *quick) resolve(s string) any {
 		return s
 	}
 	if n, ok := decimal(s); ok {
-		if q.floats {
-			return float64(n)
-		}
-		return n
+		return q.whole(n)
 	}
 	var item []any // an item of a list, since s alone could be a document's marker
 	if err := yaml.Unmarshal([]byte("- "+s), &item); err != nil || len(item) != 1 {
@@ -184,17 +181,24 @@ func (q *quick) resolve(s string) any {
 	case string, bool, nil:
 		return n
 	case int:
-		if q.floats {
-			return float64(n)
-		}
-		return int64(n)
+		return q.whole(int64(n))
 	case float64:
 		if math.IsInf(n, 0) || math.IsNaN(n) { // not everybody takes these
 			return q.fail()
 		}
+		if q.number != nil {
+			return q.number(false, 0, n)
+		}
 		return n
 	}
 	return q.fail()
+}
+
+func (q *quick) whole(n int64) any {
+	if q.number != nil {
+		return q.number(true, n, 0)
+	}
+	return n
 }
 
 // decimal is a whole number without sign tricks, leading zeros or underscores.

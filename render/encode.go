@@ -40,8 +40,16 @@ func toYAMLPretty(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// asFloat makes every number a float, as JSON decoders do.
+func asFloat(isWhole bool, whole int64, float float64) any {
+	if isWhole {
+		return float64(whole)
+	}
+	return float
+}
+
 func fromYAML(text string) map[string]any {
-	if v, ok := manifest.Quick(text, true); ok {
+	if v, ok := manifest.Quick(text, asFloat); ok {
 		switch v := v.(type) {
 		case nil:
 			return map[string]any{}
@@ -57,7 +65,7 @@ func fromYAML(text string) map[string]any {
 }
 
 func fromYAMLArray(text string) []any {
-	if v, ok := manifest.Quick(text, true); ok {
+	if v, ok := manifest.Quick(text, asFloat); ok {
 		switch v := v.(type) {
 		case nil:
 			return []any{}

@@ -80,6 +80,7 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Capabilities == nil {
 		in.Capabilities = DefaultCapabilities()
 	}
+	in.Values = values.Rounded(in.Values)
 	e := newEngine(&in)
 	jobs := e.jobs(false)
 	if err := e.parse(jobs); err != nil {

@@ -144,20 +144,6 @@ func withoutNulls(v any) any {
 	return out
 }
 
-func holdsNull(table map[string]any) bool {
-	for _, e := range table {
-		switch e := e.(type) {
-		case nil:
-			return true
-		case map[string]any:
-			if holdsNull(e) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // withGlobal returns the values own of a subchart with its parent's globals
 // laid over its own. A global that is no table is left to itself.
 func (co *coalescer) withGlobal(own, parent map[string]any, path string) map[string]any {

@@ -4,7 +4,6 @@ package values
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -41,7 +40,8 @@ const maxDocuments = 10_000
 
 // Parse reads the values of one YAML or JSON file: maps are map[string]any,
 // lists []any, scalars string, bool, float64 (every number) or nil, as
-// templates know them from Helm. YAML is read by the rules of version 1.1 that
+// templates know them from Helm; only where a float64 does not tell the whole
+// truth, a number is a [Long] or a [Real]. YAML is read by the rules of version 1.1 that
 // Helm charts are written for: yes, no, on and off are booleans, 0777 is octal,
 // dates are strings, of two equal keys the last wins. Keys that are numbers or
 // booleans become strings. Nothing but comments is an empty map.
@@ -97,7 +97,7 @@ func cut(data []byte) (doc []byte, lines int, rest []byte) {
 // document reads one YAML document that begins behind so many lines of its
 // file.
 func document(name string, data []byte, line int) (map[string]any, error) {
-	if v, ok := manifest.Quick(string(data), true); ok {
+	if v, ok := manifest.Quick(string(data), number); ok {
 		return top(name, v, line)
 	}
 	return slowDocument(name, data, line)
@@ -107,8 +107,7 @@ func document(name string, data []byte, line int) (map[string]any, error) {
 func slowDocument(name string, data []byte, line int) (map[string]any, error) {
 	var doc any
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		var table map[string]any
-		if json.Unmarshal(data, &table) == nil { // JSON knows escapes that YAML does not
+		if table, ok := jsonTable(data); ok { // JSON knows escapes that YAML does not
 			return table, nil
 		}
 		return nil, syntaxError(name, line, err)
@@ -199,16 +198,16 @@ func plain(v any, depth int) (any, error) {
 		}
 		return v, nil
 	case int:
-		return float64(v), nil
+		return wholeNumber(int64(v)), nil
 	case int64:
-		return float64(v), nil
+		return wholeNumber(v), nil
 	case uint64:
 		return float64(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, &pathError{problem: fmt.Sprintf("is %v, values can only hold finite numbers", v)}
 		}
-		return v, nil
+		return floatNumber(v), nil
 	case string:
 		if !utf8.ValidString(v) { // from a !!binary
 			return string([]rune(v)), nil
@@ -282,7 +281,7 @@ func kind(v any) string {
 		return "text"
 	case bool:
 		return "a boolean"
-	case int, int64, uint64, float64:
+	case int, int64, uint64, float64, Long, Real:
 		return "a number"
 	}
 	return fmt.Sprintf("a %T", v)

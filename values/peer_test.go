@@ -51,6 +51,10 @@ const dumpTemplate = `
 // dump writes a value as dumpTemplate does.
 func dump(v any) string {
 	switch v := v.(type) {
+	case Long:
+		return dump(float64(v))
+	case Real:
+		return dump(float64(v))
 	case nil:
 		return "nil"
 	case string:

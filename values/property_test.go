@@ -138,7 +138,8 @@ func TestNoNullOfAChartSurvivesAtTheRoot(t *testing.T) {
 		for _, d := range r.Chart.Dependencies() {
 			delete(own, d.Name())
 		}
-		if holdsNull(own) {
+		var found traits
+		if found.look(own); found.null {
 			t.Fatalf("seed %d: %s", seed, dump(own))
 		}
 	})

@@ -18,6 +18,9 @@ type Resolved struct {
 	// its name; see [Scope]. They share tables with the loaded charts and with
 	// the user's values: who changes them changes a [Copy].
 	Values map[string]any
+	// Exact tells that the values may hold a [Long] or a [Real]: they must be
+	// [Rounded] before anybody but a script sees them.
+	Exact bool
 	// Warnings are sentences about values that contradict each other.
 	Warnings []string
 }
@@ -31,7 +34,9 @@ func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
 	tree := grow(c, nil, true)
 	tree.link()
-	nulls := tree.nulls()
+	nulls, exact := tree.look()
+	users := traits{exact: exact}
+	users.look(user)
 	pr := &pruner{}
 	var vals map[string]any
 	if tree.conditional() {
@@ -52,5 +57,5 @@ func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Resolved{Chart: tree.chart, Values: vals, Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings)}, nil
+	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact, Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings)}, nil
 }

@@ -106,6 +106,9 @@ func (p *setParser) object(dst map[string]any) error {
 	if err := json.Unmarshal([]byte(p.in), &obj); err != nil {
 		return fmt.Errorf("is not JSON: %w", err)
 	}
+	if exact, ok := jsonTable([]byte(p.in)); ok {
+		obj = exact
+	}
 	mergeInto(dst, obj)
 	return nil
 }
@@ -291,6 +294,9 @@ func (p *setParser) jsonValue() (any, error) {
 			err = errors.New("it ends too early")
 		}
 		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	}
+	if exact, ok := jsonValue(json.NewDecoder(strings.NewReader(rest))); ok {
+		v = exact
 	}
 	p.pos += int(dec.InputOffset())
 	p.pos += len(p.in[p.pos:]) - len(strings.TrimLeft(p.in[p.pos:], " \t\r\n"))

@@ -135,15 +135,19 @@ func (n *node) walk(fn func(*node)) {
 	}
 }
 
-// nulls are the charts of the tree whose defaults hold a null.
-func (n *node) nulls() map[*chart.Chart]bool {
-	out := map[*chart.Chart]bool{}
+// look finds the charts of the tree whose defaults hold a null, and tells
+// whether any holds a number that must be rounded.
+func (n *node) look() (nulls map[*chart.Chart]bool, exact bool) {
+	nulls = map[*chart.Chart]bool{}
 	n.walk(func(n *node) {
-		if holdsNull(n.chart.Values) {
-			out[n.chart] = true
+		var t traits
+		t.look(n.chart.Values)
+		if t.null {
+			nulls[n.chart] = true
 		}
+		exact = exact || t.exact
 	})
-	return out
+	return nulls, exact
 }
 
 // Missing are the names that c lists as dependencies but has no chart for in
