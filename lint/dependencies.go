@@ -39,10 +39,10 @@ func (l *linter) dependencies() {
 	}
 	l.locate(file, issues)
 	var reported []string
-	for _, sub := range c.Dependencies() {
+	for _, sub := range c.Subcharts() {
 		name := sub.Name()
 		listed := slices.ContainsFunc(c.Metadata.Dependencies, func(d *chart.Dependency) bool { return d.Name == name })
-		if listed || sub.FromLibrary || slices.Contains(reported, name) {
+		if listed || slices.Contains(reported, name) {
 			continue
 		}
 		reported = append(reported, name)
@@ -50,10 +50,10 @@ func (l *linter) dependencies() {
 	}
 }
 
-// named are the charts directly below c of that name.
+// named are the charts of charts/ of that name.
 func named(c *chart.Chart, name string) []*chart.Chart {
 	var out []*chart.Chart
-	for _, sub := range c.Dependencies() {
+	for _, sub := range c.Subcharts() {
 		if sub.Name() == name {
 			out = append(out, sub)
 		}

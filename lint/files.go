@@ -32,7 +32,7 @@ func (l *linter) values() {
 		l.add(Info, name, 0, "file does not exist")
 	}
 	if l.files[chart.FileSchema] != nil && l.files[chart.FileSchemaYAML] != nil {
-		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too, keep one of them", chart.FileSchema)
+		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too, keep one of them; as long as both are there, %s counts", chart.FileSchema, chart.FileSchemaYAML)
 	}
 }
 
@@ -54,7 +54,7 @@ func (l *linter) templates(m *chart.Metadata) {
 		}
 		l.releaseTime(f)
 		if m != nil && strings.EqualFold(m.Type, chart.TypeLibrary) {
-			l.library(f)
+			l.library(f, "")
 		}
 	}
 }

@@ -3,25 +3,147 @@
 package lint
 
 import (
+	"errors"
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/Masterminds/semver/v3"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// library finds what a library chart's template holds beside definitions: it
-// is ignored, whatever its author hopes.
-func (l *linter) library(f *chart.File) {
-	if path.Base(f.Name) == chart.FileNotes {
-		l.add(Info, f.Name, 0, "a library chart is not installed: its notes are never shown")
+// libraries checks what stands in library/ and the list that it answers to.
+// Whether each library has a version that suits everybody is found by package
+// resolve: see [Libraries].
+func (l *linter) libraries() {
+	c := l.in.Chart
+	if c == nil || c.Metadata == nil {
 		return
 	}
+	var told []string
+	for _, lib := range c.Dependencies() {
+		if !lib.FromLibrary {
+			continue
+		}
+		name := lib.Name()
+		at := chart.DirLibrary + "/" + name
+		if !slices.ContainsFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == name }) && !slices.Contains(told, name) {
+			told = append(told, name)
+			l.add(Info, at, 0, "the library is not listed under libraries: in %s; any version of it will do", listFile(c).Name)
+		}
+		if lib.Metadata != nil && !strings.EqualFold(lib.Metadata.Type, chart.TypeLibrary) {
+			l.add(Warning, at+"/"+chart.FileMetadata, 0, "a normal chart is used as a library: only what its templates define has an effect; if it is meant to be a library only, give it type: library")
+		}
+		for _, f := range lib.Templates {
+			l.library(f, at+"/")
+		}
+	}
+}
+
+// libraryIssues are those of a list of libraries. What a dependency may say
+// beside its version has no meaning there.
+func libraryIssues(list []*chart.Dependency) []issue {
+	var out []issue
+	for i, e := range list {
+		if e == nil {
+			continue // an error of its own
+		}
+		at := fmt.Sprintf("libraries[%d]", i)
+		if e.Name == "" {
+			out = append(out, issue{Error, at, "each library requires a name"})
+		}
+		if _, err := semver.NewConstraint(e.Version); e.Version != "" && err != nil {
+			out = append(out, issue{Error, at + ".version", fmt.Sprintf("library %q: '%s' is no version and no version range", e.Name, e.Version)})
+		}
+		for _, field := range []struct {
+			name string
+			set  bool
+		}{{"condition", e.Condition != ""}, {"tags", len(e.Tags) > 0}, {"import-values", len(e.ImportValues) > 0}} {
+			if field.set {
+				out = append(out, issue{Info, at + "." + field.name, fmt.Sprintf("%s has no meaning for a library: it has no values, and is always used", field.name)})
+			}
+		}
+	}
+	return out
+}
+
+// Libraries are the findings for the error that resolving a chart's libraries
+// gave, one for each library that it is about, at the chart's own entry for it
+// where it has one. c is the chart as it was loaded. An error tells its library
+// by a method LibraryName() string.
+func Libraries(c *chart.Chart, err error) []Finding {
+	var out []Finding
+	for _, e := range joined(err) {
+		f := Finding{Severity: Error, Path: chart.FileMetadata, Message: e.Error()}
+		var about interface{ LibraryName() string }
+		if errors.As(e, &about) && c != nil && c.Metadata != nil {
+			file := listFile(c)
+			i := slices.IndexFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == about.LibraryName() })
+			if i >= 0 {
+				f.Path, f.Line = file.Name, lineOf(file, fmt.Sprintf("libraries[%d]", i))
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// joined are the errors that err joins, or err itself.
+func joined(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if list, ok := err.(interface{ Unwrap() []error }); ok {
+		return list.Unwrap()
+	}
+	return []error{err}
+}
+
+// listFile is the file in which c lists its libraries.
+func listFile(c *chart.Chart) *chart.File {
+	if f := c.File(chart.FileRequirements); f != nil {
+		if r, err := chart.ParseRequirements(f.Name, f.Data); err == nil && r.Libraries != nil {
+			return f
+		}
+	}
+	if f := c.File(chart.FileMetadata); f != nil {
+		return f
+	}
+	return &chart.File{Name: chart.FileMetadata}
+}
+
+// lineOf is the line of a field, 0 where it is not found.
+func lineOf(f *chart.File, field string) int {
+	var bad *chart.InvalidError
+	if errors.As(chart.Locate(f.Name, f.Data, &chart.InvalidError{Field: field}), &bad) {
+		return bad.Line
+	}
+	return 0
+}
+
+// library finds what a library chart's template holds beside definitions: it
+// is ignored, whatever its author hopes. top is the chart's folder.
+func (l *linter) library(f *chart.File, top string) {
+	at := top + f.Name
+	if path.Base(f.Name) == chart.FileNotes {
+		l.add(Info, at, 0, "a library chart is not installed: its notes are never shown")
+		return
+	}
+	if offset, found := outside(f); found {
+		l.add(Info, at, lineAt(string(f.Data), offset), "only {{define}} has an effect in a library chart, what stands outside is ignored")
+	}
+}
+
+// outside finds where a template has something beside definitions and comments.
+func outside(f *chart.File) (offset int, found bool) {
 	t := parse.New(f.Name)
 	t.Mode = parse.SkipFuncCheck
 	tree, err := t.Parse(string(f.Data), "", "", map[string]*parse.Tree{})
 	if err != nil || tree.Root == nil {
-		return // rendering tells, and tells it better
+		return 0, false // rendering tells, and tells it better
 	}
 	for _, n := range tree.Root.Nodes {
 		text := n.String()
@@ -32,7 +154,7 @@ func (l *linter) library(f *chart.File) {
 		if _, ok := n.(*parse.TextNode); ok {
 			at += len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 		}
-		l.add(Info, f.Name, lineAt(string(f.Data), min(at, len(f.Data))), "only {{define}} has an effect in a library chart, what stands outside is ignored")
-		return
+		return min(at, len(f.Data)), true
 	}
+	return 0, false
 }

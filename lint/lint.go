@@ -156,6 +156,7 @@ func Chart(in Input) []Finding {
 	l.templates(m)
 	l.crds()
 	l.dependencies()
+	l.libraries()
 	return l.findings
 }
 

@@ -52,6 +52,7 @@ func (l *linter) metadata() *chart.Metadata {
 	issues = append(issues, linkIssues(m)...)
 	issues = append(issues, kubeIssues(m, l.in.Kube)...)
 	issues = append(issues, dependencyIssues(m.Dependencies)...)
+	issues = append(issues, libraryIssues(m.Libraries)...)
 	l.locate(f, issues)
 	return m
 }
@@ -227,7 +228,7 @@ func (l *linter) requirements(m *chart.Metadata) {
 func requirementIssues(r *chart.Requirements) []issue {
 	// A chart without flaws of its own, so that only the list is judged.
 	m := &chart.Metadata{APIVersion: chart.APIVersionV2, Name: "x", Version: "1.0.0", Dependencies: r.Dependencies, Libraries: r.Libraries}
-	out := dependencyIssues(r.Dependencies)
+	out := append(dependencyIssues(r.Dependencies), libraryIssues(r.Libraries)...)
 	for _, bad := range invalids(m.Validate()) {
 		out = append(out, issue{Error, bad.Field, sentence(bad)})
 	}
