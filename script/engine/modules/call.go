@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// call is one call of a function: its arguments, its results, its bill.
+type call struct {
+	*module
+	t        *rt.Thread
+	cont     *rt.GoCont
+	name     string
+	self     int // arguments in front that scripts do not count
+	results  []rt.Value
+	borrowed uint64
+	lent     []func() // give back what values were lent
+}
+
+// Budget. What is spent and kept is gone; what is borrowed comes back when the
+// call ends. Each of them ends the script where the budget does not have it.
+
+func (c *call) spend(cpu uint64)  { c.t.RequireCPU(cpu) }
+func (c *call) keep(mem uint64)   { c.t.RequireMem(mem) }
+func (c *call) borrow(mem uint64) { c.t.RequireMem(mem); c.borrowed += mem }
+
+// end gives back what was borrowed.
+func (c *call) end() {
+	for _, release := range c.lent {
+		release()
+	}
+	c.t.ReleaseMem(c.borrowed)
+}
+
+// Results.
+
+func (c *call) give(vs ...rt.Value) { c.results = append(c.results, vs...) }
+
+// giveText gives a string that the call made.
+func (c *call) giveText(s string) {
+	c.keep(uint64(len(s)))
+	c.give(rt.StringValue(s))
+}
+
+// giveData gives what Go values become in Lua.
+func (c *call) giveData(v any) error {
+	lua, err := c.FromGo(v)
+	if err != nil {
+		return c.fail("%w", err)
+	}
+	c.give(lua)
+	return nil
+}
+
+// fail is an error of the function, as opposed to one of its arguments.
+func (c *call) fail(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	text := c.name + ": " + clip(err.Error())
+	return errors.New(text)
+}
+
+// clip shortens a text from outside so that an error stays readable.
+func clip(s string) string { return cut(s, 600) }
+
+// short shortens what an error quotes.
+func short(s string) string { return cut(s, 80) }
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// Arguments, counted from 0; scripts count them from 1.
+
+// arg is nil where there is none.
+func (c *call) arg(i int) rt.Value {
+	if i += c.self; i < c.cont.NArgs() {
+		return c.cont.Arg(i)
+	}
+	return rt.NilValue
+}
+
+// wrong is the error about argument i.
+func (c *call) wrong(i int, format string, args ...any) error {
+	if strings.Contains(c.name, ":") {
+		i-- // the object itself
+	}
+	return fmt.Errorf("bad argument #%d to '%s' (%s)", i+1, c.name, fmt.Sprintf(format, args...))
+}
+
+func (c *call) expected(i int, what string) error {
+	got := c.arg(i).CustomTypeName()
+	if c.arg(i).IsNil() {
+		got = "nothing"
+	}
+	return c.wrong(i, "%s expected, got %s", what, got)
+}
+
+func (c *call) text(i int) (string, error) {
+	s, ok := c.arg(i).TryString()
+	if !ok {
+		return "", c.expected(i, "text")
+	}
+	return s, nil
+}
+
+// maybeText is def where the argument is left out.
+func (c *call) maybeText(i int, def string) (string, error) {
+	if c.arg(i).IsNil() {
+		return def, nil
+	}
+	return c.text(i)
+}
+
+// integer takes a float without a fraction too, as Lua does.
+func (c *call) integer(i int) (int64, error) {
+	n, ok := rt.ToIntNoString(c.arg(i))
+	if !ok {
+		return 0, c.expected(i, "whole number")
+	}
+	return n, nil
+}
+
+func (c *call) maybeInteger(i int, def int64) (int64, error) {
+	if c.arg(i).IsNil() {
+		return def, nil
+	}
+	return c.integer(i)
+}
+
+func (c *call) table(i int) (*rt.Table, error) {
+	t, ok := c.arg(i).TryTable()
+	if !ok {
+		return nil, c.expected(i, "table")
+	}
+	return t, nil
+}
+
+// data is an argument of any kind as Go values, lent for the call.
+func (c *call) data(i int) (any, error) {
+	v, release, err := c.Lend(c.arg(i))
+	c.lent = append(c.lent, release)
+	if err != nil {
+		return nil, c.wrong(i, "%s", clip(err.Error()))
+	}
+	return v, nil
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// readBuffer is how much is read from a file at once.
+const readBuffer = 4096
+
+// files are the files that a chart's scripts have open.
+type files struct {
+	m             *module
+	methods, meta *rt.Table
+	open          map[*file]bool
+
+	stdin, stdout, stderr *file
+	input, output         *file // what io.read and io.write use
+}
+
+// file is what scripts know as a file. Writing is not buffered, so that nothing
+// is lost when the process ends; reading is.
+type file struct {
+	name   string
+	reader *bufio.Reader // nil: not for reading
+	writer io.Writer     // nil: not for writing
+	file   *os.File      // nil for standard streams and commands
+	close  func(*call) error
+	closed bool
+	std    bool
+	remove bool // once it is closed
+}
+
+var errClosed = errors.New("attempt to use a closed file")
+
+func (fs *files) init(m *module) {
+	fs.m = m
+	fs.methods, fs.meta = rt.NewTable(), rt.NewTable()
+	fs.open = map[*file]bool{}
+	fs.stdin = &file{name: "stdin", reader: bufio.NewReader(strings.NewReader("")), std: true}
+	fs.stdout = &file{name: "stdout", writer: &lines{m: m}, std: true}
+	fs.stderr = &file{name: "stderr", writer: &lines{m: m}, std: true}
+	fs.input, fs.output = fs.stdin, fs.stdout
+
+	text := m.goFunction(function{Function: Function{Name: "tostring"}, args: 1, do: func(c *call) error {
+		f, ok := fileOf(c.arg(0))
+		if !ok {
+			return c.expected(0, "file")
+		}
+		c.giveText(f.String())
+		return nil
+	}})
+	closing := m.goFunction(function{Function: Function{Name: "file:close"}, args: 1, do: func(c *call) error {
+		if f, ok := fileOf(c.arg(0)); ok && !f.closed && !f.std {
+			_ = fs.shut(c, f)
+		}
+		return nil
+	}})
+	for k, v := range map[string]rt.Value{
+		"__name": rt.StringValue("file"), "__index": rt.TableValue(fs.methods), "__metatable": rt.BoolValue(false),
+		"__tostring": text, "__close": closing,
+	} {
+		fs.meta.Set(rt.StringValue(k), v)
+	}
+}
+
+func (f *file) String() string {
+	if f.closed {
+		return "file (closed)"
+	}
+	return "file (" + f.name + ")"
+}
+
+func fileOf(v rt.Value) (*file, bool) {
+	u, ok := v.TryUserData()
+	if !ok {
+		return nil, false
+	}
+	f, ok := u.Value().(*file)
+	return f, ok
+}
+
+// value is what a script holds of f.
+func (fs *files) value(f *file) rt.Value {
+	return rt.UserDataValue(rt.NewUserData(f, fs.meta))
+}
+
+// add makes f known as open.
+func (fs *files) add(c *call, f *file) {
+	c.keep(512 + readBuffer)
+	fs.open[f] = true
+}
+
+// openFile opens a file in one of C's modes, "r+b".
+func (fs *files) openFile(c *call, name, mode string) (*file, error) {
+	flags, _ := openFlags(mode)
+	c.spend(1000)
+	f, err := os.OpenFile(name, flags, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	out := &file{name: name, file: f}
+	if flags&(os.O_RDWR|os.O_WRONLY) != os.O_WRONLY {
+		out.reader = bufio.NewReaderSize(f, readBuffer)
+	}
+	if flags&(os.O_RDWR|os.O_WRONLY) != 0 {
+		out.writer = f
+	}
+	fs.add(c, out)
+	return out, nil
+}
+
+func openFlags(mode string) (flags int, ok bool) {
+	switch strings.TrimSuffix(mode, "b") {
+	case "r":
+		return os.O_RDONLY, true
+	case "r+":
+		return os.O_RDWR, true
+	case "w":
+		return os.O_WRONLY | os.O_CREATE | os.O_TRUNC, true
+	case "w+":
+		return os.O_RDWR | os.O_CREATE | os.O_TRUNC, true
+	case "a":
+		return os.O_WRONLY | os.O_CREATE | os.O_APPEND, true
+	case "a+":
+		return os.O_RDWR | os.O_CREATE | os.O_APPEND, true
+	}
+	return 0, false
+}
+
+// shut closes f. Of a command it gives what os.execute gives.
+func (fs *files) shut(c *call, f *file) error {
+	f.closed = true
+	delete(fs.open, f)
+	if f.close != nil {
+		return f.close(c)
+	}
+	if err := f.end(); err != nil {
+		return c.giveError(err)
+	}
+	c.give(rt.BoolValue(true))
+	return nil
+}
+
+// end closes the file behind f.
+func (f *file) end() error {
+	if f.file == nil {
+		return nil
+	}
+	err := f.file.Close()
+	if f.remove {
+		err = errors.Join(err, os.Remove(f.file.Name()))
+	}
+	return err
+}
+
+// done is what Install returns.
+func (fs *files) done(end bool) {
+	for _, f := range []*file{fs.stdout, fs.stderr} {
+		_ = f.writer.(*lines).Flush()
+	}
+	if !end {
+		return
+	}
+	for f := range fs.open {
+		f.closed = true
+		if f.close != nil {
+			_ = f.close(nil)
+		}
+		_ = f.end()
+	}
+	clear(fs.open)
+}
+
+// giveError gives what Lua's file functions give when something goes wrong
+// outside: nil, a message and a number.
+func (c *call) giveError(err error) error {
+	number := int64(0)
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		number = int64(errno)
+	}
+	text := err.Error()
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		text = path.Path + ": " + path.Err.Error()
+	}
+	c.give(rt.NilValue, rt.StringValue(clip(text)), rt.IntValue(number))
+	return nil
+}
+
+// lines writes whole lines as print does, and holds back the last until it ends.
+type lines struct {
+	m    *module
+	held []byte
+}
+
+// maxHeld is how long a line may become before it is printed as it is.
+const maxHeld = 64 << 10
+
+func (l *lines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		n := min(len(line), maxHeld-len(l.held))
+		l.held = append(l.held, line[:n]...)
+		switch {
+		case n < len(line):
+			rest = rest[n:]
+		case ended:
+			rest = after
+		default:
+			return len(p), nil
+		}
+		if err := l.print(); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// Flush prints what is held back.
+func (l *lines) Flush() error {
+	if len(l.held) == 0 {
+		return nil
+	}
+	return l.print()
+}
+
+func (l *lines) print() error {
+	line := string(l.held)
+	l.held = l.held[:0]
+	if l.m.o.Print == nil {
+		return nil
+	}
+	return l.m.o.Print(line)
+}
+
+// startCommand makes a command that the shell runs. Its input is empty.
+func (m *module) startCommand(text string) *exec.Cmd {
+	name, args := shell(text)
+	cmd := exec.Command(name, args...)
+	cmd.Env = append([]string{}, m.o.Environ...) // never nil, which is the process's own
+	return cmd
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"errors"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+func (m *module) helmFunctions() []function {
+	return []function{
+		{
+			Function: Function{Name: "helm.null", Signature: "helm.null",
+				Text: "The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a table, and is true in a condition."},
+			value: func() rt.Value { return m.Null },
+		},
+		{
+			Function: Function{Name: "helm.list", Signature: "helm.list([table]) → table",
+				Text: "Marks a table as a list and returns it, so that it is written as a list even where it is empty."},
+			args: 1, do: func(c *call) error { return c.mark(true) },
+		},
+		{
+			Function: Function{Name: "helm.map", Signature: "helm.map([table]) → table",
+				Text: "Marks a table as a map and returns it. Its numbered keys are then text in what is written."},
+			args: 1, do: func(c *call) error { return c.mark(false) },
+		},
+		{
+			Function: Function{Name: "helm.fail", Signature: "helm.fail(message)",
+				Text: "Stops the operation with this message, unless pcall catches it."},
+			args: 1, do: func(c *call) error {
+				s, err := c.text(0)
+				if err != nil {
+					return err
+				}
+				return errors.New(s)
+			},
+		},
+	}
+}
+
+// mark is helm.list and helm.map.
+func (c *call) mark(list bool) error {
+	if c.arg(0).IsNil() && c.cont.NArgs() == 0 {
+		c.keep(64)
+		c.give(rt.TableValue(c.marked(rt.NewTable(), list)))
+		return nil
+	}
+	t, err := c.table(0)
+	if err != nil {
+		return err
+	}
+	is, known := c.IsList(t)
+	switch {
+	case known && is != list:
+		return c.wrong(0, "the table is a %s already; copy it into a new one", kindName(is))
+	case !known && t.Metatable() != nil:
+		return c.wrong(0, "the table has a metatable of its own")
+	case !known:
+		c.marked(t, list)
+	}
+	c.give(rt.TableValue(t))
+	return nil
+}
+
+func (c *call) marked(t *rt.Table, list bool) *rt.Table {
+	if list {
+		return c.List(t)
+	}
+	return c.Map(t)
+}
+
+func kindName(list bool) string {
+	if list {
+		return "list"
+	}
+	return "map"
+}

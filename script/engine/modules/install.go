@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"strings"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+const safe = rt.ComplyCpuSafe | rt.ComplyMemSafe | rt.ComplyIoSafe | rt.ComplyTimeSafe
+
+// goFunction makes f callable by scripts. Waiting for a file, a command or an
+// answer is not charged: the host's deadline ends that.
+func (m *module) goFunction(f function) rt.Value {
+	run := func(t *rt.Thread, cont *rt.GoCont) (rt.Cont, error) {
+		c := &call{module: m, t: t, cont: cont, name: f.Name}
+		err := f.do(c)
+		c.end()
+		if err != nil {
+			return nil, err
+		}
+		return cont.PushingNext(t.Runtime, c.results...), nil
+	}
+	g := rt.NewGoFunction(run, f.Name, f.args, f.etc)
+	rt.SolemnlyDeclareCompliance(safe, g)
+	return rt.FunctionValue(g)
+}
+
+// place puts f where its name says. "sha256" and "sha256.sum" share a table
+// that can be called; methods ("file:read") are for the files' metatable.
+func (m *module) place(env *rt.Table, f function) {
+	if _, method, ok := strings.Cut(f.Name, ":"); ok {
+		m.files.methods.Set(rt.StringValue(method), m.goFunction(f))
+		return
+	}
+	table, name, ok := strings.Cut(f.Name, ".")
+	in, made := env.Get(rt.StringValue(table)).TryTable()
+	if !made {
+		in = rt.NewTable()
+		m.Runtime.SetTable(env, rt.StringValue(table), rt.TableValue(in))
+	}
+	switch {
+	case f.value != nil:
+		m.Runtime.SetTable(in, rt.StringValue(name), f.value())
+	case ok:
+		m.Runtime.SetTable(in, rt.StringValue(name), m.goFunction(f))
+	default:
+		f.args++ // the table itself
+		inner := f.do
+		f.do = func(c *call) error { c.self = 1; return inner(c) }
+		meta := rt.NewTable()
+		meta.Set(rt.StringValue("__call"), m.goFunction(f))
+		meta.Set(rt.StringValue("__metatable"), rt.BoolValue(false))
+		in.SetMetatable(meta)
+	}
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+func (m *module) ioFunctions() []function {
+	fn := func(name, args, text string, n int, etc bool, do func(*call) error) function {
+		return function{
+			Function: Function{Name: "io." + name, Signature: "io." + name + args, Text: text, Permission: IO},
+			args:     n, etc: etc, do: do,
+		}
+	}
+	constant := func(name, text string, f **file) function {
+		return function{
+			Function: Function{Name: "io." + name, Signature: "io." + name, Text: text, Permission: IO},
+			value:    func() rt.Value { return m.files.value(*f) },
+		}
+	}
+	fs := &m.files
+	return []function{
+		fn("open", "(path[, mode]) → file", "Opens a file for reading (r, the default), writing (w), appending (a), or both (r+, w+, a+). What cannot be opened gives nil, a message and a number.", 2, false, (*call).ioOpen),
+		fn("close", "([file]) → true", "Closes a file, or the default output.", 1, false, func(c *call) error {
+			f := fs.output
+			if !c.arg(0).IsNil() {
+				var err error
+				if f, err = c.file(0); err != nil {
+					return err
+				}
+			}
+			return c.closeFile(f)
+		}),
+		fn("lines", "([path[, format...]]) → iterator", "Goes through the lines of a file, or of the default input, and closes the file at its end. Formats are those of file:read.", 1, true, (*call).ioLines),
+		fn("read", "([format...]) → value...", "Reads from the default input, which is empty unless io.input sets it.", 0, true, func(c *call) error { return c.read(fs.input, c.cont.Etc()) }),
+		fn("write", "(value...) → file", "Writes texts and numbers to the default output, which prints.", 0, true, func(c *call) error { return c.write(fs.output, c.cont.Etc()) }),
+		fn("input", "([file or path]) → file", "Sets the default input, and gives it.", 1, false, func(c *call) error { return c.standard(&fs.input, "r") }),
+		fn("output", "([file or path]) → file", "Sets the default output, and gives it.", 1, false, func(c *call) error { return c.standard(&fs.output, "w") }),
+		fn("type", "(value) → text", `"file", "closed file", or nil for what is no file.`, 1, false, func(c *call) error {
+			switch f, ok := fileOf(c.arg(0)); {
+			case !ok:
+				c.give(rt.NilValue)
+			case f.closed:
+				c.give(rt.StringValue("closed file"))
+			default:
+				c.give(rt.StringValue("file"))
+			}
+			return nil
+		}),
+		fn("tmpfile", "() → file", "Makes a file for reading and writing that is removed when it is closed.", 0, false, (*call).tmpfile),
+		fn("popen", "(command[, mode]) → file", "Runs a command of the shell and reads (r, the default) what it prints, or writes (w) what it reads. Closing the file gives what os.execute gives.", 2, false, (*call).popen),
+		constant("stdin", "The standard input: it is empty.", &fs.stdin),
+		constant("stdout", "The standard output: lines written to it are shown as print shows them.", &fs.stdout),
+		constant("stderr", "The same as io.stdout.", &fs.stderr),
+	}
+}
+
+func (m *module) fileMethods() []function {
+	fn := func(name, args, text string, n int, etc bool, do func(*call, *file) error) function {
+		return function{
+			Function: Function{Name: "file:" + name, Signature: "file:" + name + args, Text: text, Permission: IO},
+			args:     n + 1, etc: etc, do: func(c *call) error {
+				f, err := c.file(0)
+				if err != nil {
+					return err
+				}
+				return do(c, f)
+			},
+		}
+	}
+	return []function{
+		fn("close", "() → true", "Closes the file.", 0, false, (*call).closeFile),
+		fn("flush", "() → file", "Prints what was written to a standard stream without the end of its line. Other files keep nothing back.", 0, false, func(c *call, f *file) error {
+			if l, ok := f.writer.(*lines); ok {
+				if err := l.Flush(); err != nil {
+					return c.giveError(err)
+				}
+			}
+			c.give(c.arg(0))
+			return nil
+		}),
+		fn("lines", "([format...]) → iterator", "Goes through the lines of the file, or what the formats read, and leaves it open.", 0, true, func(c *call, f *file) error {
+			c.give(c.iterator(f, c.cont.Etc(), false))
+			return nil
+		}),
+		fn("read", "([format...]) → value...", `Reads by formats: "l" a line (the default), "L" a line with its end, "n" a number, "a" all that is left, or that many bytes. Nothing left gives nil.`, 0, true, func(c *call, f *file) error {
+			return c.read(f, c.cont.Etc())
+		}),
+		fn("seek", "([whence[, offset]]) → number", `Moves to an offset from the start ("set"), from here ("cur", the default) or from the end ("end"), and gives the place.`, 2, false, (*call).seek),
+		fn("setvbuf", "(mode[, size]) → true", "Does nothing: writing is not buffered.", 2, false, func(c *call, _ *file) error {
+			c.give(rt.BoolValue(true))
+			return nil
+		}),
+		fn("write", "(value...) → file", "Writes texts and numbers.", 0, true, func(c *call, f *file) error {
+			return c.write(f, c.cont.Etc())
+		}),
+	}
+}
+
+// file is an argument that is an open file.
+func (c *call) file(i int) (*file, error) {
+	f, ok := fileOf(c.arg(i))
+	switch {
+	case !ok:
+		return nil, c.expected(i, "file")
+	case f.closed:
+		return nil, c.fail("%w", errClosed)
+	}
+	return f, nil
+}
+
+func (c *call) ioOpen() error {
+	name, err := c.text(0)
+	if err != nil {
+		return err
+	}
+	mode, err := c.maybeText(1, "r")
+	if err != nil {
+		return err
+	}
+	if _, ok := openFlags(mode); !ok {
+		return c.wrong(1, "invalid mode")
+	}
+	f, err := c.files.openFile(c, name, mode)
+	if err != nil {
+		return c.giveError(err)
+	}
+	c.give(c.files.value(f))
+	return nil
+}
+
+func (c *call) closeFile(f *file) error {
+	if f.closed {
+		return c.fail("%w", errClosed)
+	}
+	if f.std {
+		return c.fail("%s cannot be closed", f.name)
+	}
+	return c.files.shut(c, f)
+}
+
+func (c *call) ioLines() error {
+	if c.arg(0).IsNil() {
+		c.give(c.iterator(c.files.input, c.cont.Etc(), false))
+		return nil
+	}
+	name, err := c.text(0)
+	if err != nil {
+		return err
+	}
+	f, err := c.files.openFile(c, name, "r")
+	if err != nil {
+		return c.fail("%w", err)
+	}
+	// The fourth value is closed when the loop ends early.
+	c.give(c.iterator(f, c.cont.Etc(), true), rt.NilValue, rt.NilValue, c.files.value(f))
+	return nil
+}
+
+// iterator is what a loop calls for the next line.
+func (c *call) iterator(f *file, formats []rt.Value, closes bool) rt.Value {
+	c.keep(256 + 16*uint64(len(formats)))
+	formats = append([]rt.Value(nil), formats...)
+	return c.goFunction(function{Function: Function{Name: "io.lines"}, do: func(c *call) error {
+		if f.closed {
+			return c.fail("%w", errClosed)
+		}
+		if err := c.read(f, formats); err != nil {
+			return err
+		}
+		if !c.results[0].IsNil() {
+			return nil
+		}
+		if len(c.results) > 1 && c.results[1].Type() == rt.StringType {
+			return c.fail("%s", c.results[1].AsString())
+		}
+		if closes {
+			c.results = nil
+			if err := c.files.shut(c, f); err != nil {
+				return err
+			}
+		}
+		c.results = []rt.Value{rt.NilValue}
+		return nil
+	}})
+}
+
+// standard is io.input and io.output.
+func (c *call) standard(std **file, mode string) error {
+	switch name, isName := c.arg(0).TryString(); {
+	case isName:
+		f, err := c.files.openFile(c, name, mode)
+		if err != nil {
+			return c.fail("%w", err)
+		}
+		*std = f
+	case !c.arg(0).IsNil():
+		f, err := c.file(0)
+		if err != nil {
+			return err
+		}
+		*std = f
+	}
+	c.give(c.files.value(*std))
+	return nil
+}
+
+func (c *call) tmpfile() error {
+	c.spend(1000)
+	f, err := os.CreateTemp("", "lua_")
+	if err != nil {
+		return c.giveError(err)
+	}
+	// Where an open file can be removed, nothing is left behind by a kill.
+	left := os.Remove(f.Name()) != nil
+	out := &file{name: f.Name(), file: f, writer: f, remove: left}
+	out.readFrom(f)
+	c.files.add(c, out)
+	c.give(c.files.value(out))
+	return nil
+}
+
+// write writes texts and numbers.
+func (c *call) write(f *file, values []rt.Value) error {
+	if f.closed {
+		return c.fail("%w", errClosed)
+	}
+	if f.writer == nil {
+		return c.giveError(errors.New(f.name + ": the file is not open for writing"))
+	}
+	if err := f.dropRead(); err != nil {
+		return c.giveError(err)
+	}
+	for i, v := range values {
+		if t := v.Type(); t != rt.StringType && t != rt.IntType && t != rt.FloatType {
+			return c.wrong(i+1-c.receiver(), "text or number expected, got %s", v.CustomTypeName())
+		}
+		s, _ := v.ToString()
+		c.spend(200 + uint64(len(s))/8)
+		c.borrow(uint64(len(s)))
+		if _, err := io.WriteString(f.writer, s); err != nil {
+			return c.giveError(err)
+		}
+	}
+	c.give(c.files.value(f))
+	return nil
+}
+
+// receiver is 1 for a function whose arguments have no object in front.
+func (c *call) receiver() int {
+	if len(c.name) > 3 && c.name[:3] == "io." {
+		return 1
+	}
+	return 0
+}
+
+func (c *call) seek(f *file) error {
+	whence, err := c.maybeText(1, "cur")
+	if err != nil {
+		return err
+	}
+	offset, err := c.maybeInteger(2, 0)
+	if err != nil {
+		return err
+	}
+	from, ok := map[string]int{"set": io.SeekStart, "cur": io.SeekCurrent, "end": io.SeekEnd}[whence]
+	if !ok {
+		return c.wrong(1, "set, cur or end expected")
+	}
+	c.spend(200)
+	if f.file == nil {
+		return c.giveError(errors.New(f.name + ": there is no place to seek"))
+	}
+	if err := f.dropRead(); err != nil {
+		return c.giveError(err)
+	}
+	at, err := f.file.Seek(offset, from)
+	if err != nil {
+		return c.giveError(err)
+	}
+	c.give(rt.IntValue(at))
+	return nil
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"time"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+const (
+	maxPattern  = 4096 // bytes of a pattern
+	maxPatterns = 64   // that are kept compiled
+	// tick is what one unit of the runtime's CPU budget stands for.
+	tick = 25 * time.Nanosecond
+)
+
+func (m *module) regexFunctions() []function {
+	return []function{
+		{
+			Function: Function{Name: "regex.match", Signature: "regex.match(pattern, text) → boolean",
+				Text: "Tells whether the pattern, in the syntax RE2, is found anywhere in the text."},
+			args: 2, do: func(c *call) error {
+				p, text, err := c.patternAndText()
+				if err != nil {
+					return err
+				}
+				return c.giveData(p.MatchString(text))
+			},
+		},
+		{
+			Function: Function{Name: "regex.find", Signature: "regex.find(pattern, text) → text, capture...",
+				Text: `The first match and what its groups captured ("" for one that took no part), or nil.`},
+			args: 2, do: func(c *call) error {
+				p, text, err := c.patternAndText()
+				if err != nil {
+					return err
+				}
+				at := p.FindStringSubmatchIndex(text)
+				if at == nil {
+					c.give(rt.NilValue)
+					return nil
+				}
+				c.give(c.captures(text, at)...)
+				return nil
+			},
+		},
+		{
+			Function: Function{Name: "regex.findAll", Signature: "regex.findAll(pattern, text) → list",
+				Text: "All matches that do not overlap, each a list of the match and what its groups captured."},
+			args: 2, do: (*call).findAll,
+		},
+		{
+			Function: Function{Name: "regex.replace", Signature: "regex.replace(pattern, text, replacement) → text",
+				Text: "Replaces all matches by a text, in which $1 or ${1} is what a group captured and $$ a dollar sign, or by what a function makes of the match and its captures; nil or false from it keeps the match."},
+			args: 3, do: (*call).replaceMatches,
+		},
+		{
+			Function: Function{Name: "regex.split", Signature: "regex.split(pattern, text[, n]) → list",
+				Text: "Cuts the text at the matches, into n pieces at most where n is given."},
+			args: 3, do: (*call).split,
+		},
+	}
+}
+
+// patternAndText reads the first two arguments and charges one look at the text.
+func (c *call) patternAndText() (pattern, string, error) {
+	source, err := c.text(0)
+	if err != nil {
+		return pattern{}, "", err
+	}
+	text, err := c.text(1)
+	if err != nil {
+		return pattern{}, "", err
+	}
+	p, err := c.compile(source)
+	if err != nil {
+		return pattern{}, "", err
+	}
+	c.spend(uint64(len(text)) * p.steps)
+	return p, text, nil
+}
+
+func (c *call) compile(source string) (pattern, error) {
+	if p, ok := c.patterns[source]; ok {
+		return p, nil
+	}
+	if len(source) > maxPattern {
+		return pattern{}, c.wrong(0, "a pattern of at most %d bytes expected, got %d", maxPattern, len(source))
+	}
+	c.spend(64 * uint64(len(source)))
+	c.borrow(128 * uint64(len(source)))
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return pattern{}, c.wrong(0, "%s", clip(err.Error()))
+	}
+	// Counted repetitions multiply: x{1000} is a thousand instructions.
+	steps, size := measure(tree)
+	c.spend(16 * size)
+	c.keep(200 * size)
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return pattern{}, c.wrong(0, "%s", clip(err.Error()))
+	}
+	if len(c.patterns) == maxPatterns {
+		clear(c.patterns)
+	}
+	p := pattern{Regexp: re, steps: 1 + steps/4}
+	c.patterns[source] = p
+	return p, nil
+}
+
+// measure counts the instructions that a look at one byte may take, and what
+// the pattern keeps in memory.
+func measure(re *syntax.Regexp) (steps, size uint64) {
+	steps, size = 1, 1+uint64(len(re.Rune))
+	if re.Op == syntax.OpLiteral {
+		steps = size
+	}
+	for _, sub := range re.Sub {
+		st, si := measure(sub)
+		steps, size = steps+st, size+si
+	}
+	if re.Op == syntax.OpRepeat {
+		times := uint64(max(re.Min, re.Max, 1))
+		steps, size = steps*times, size*times
+	}
+	return steps, size
+}
+
+// captures are the match at those places of text and its groups.
+func (c *call) captures(text string, at []int) []rt.Value {
+	c.borrow(32 * uint64(len(at)))
+	out := make([]rt.Value, len(at)/2)
+	for i := range out {
+		s := ""
+		if at[2*i] >= 0 {
+			s = text[at[2*i]:at[2*i+1]]
+		}
+		out[i] = rt.StringValue(s)
+	}
+	return out
+}
+
+// pace charges what finding all matches takes. A look for the next match may
+// read to the end of the text, and so all of them may take the square of its
+// length: they are counted one by one first, against the clock.
+func (c *call) pace(p pattern, text string) (matches uint64) {
+	last := time.Now()
+	c.borrow(uint64(len(text)))
+	p.ReplaceAllStringFunc(text, func(string) string {
+		now := time.Now()
+		// The same way is gone again, with captures and what is made of them.
+		c.spend(8 + 4*uint64(now.Sub(last)/tick))
+		last = now
+		matches++
+		return ""
+	})
+	c.spend(3 * uint64(time.Since(last)/tick))
+	return matches
+}
+
+// places finds all matches.
+func (c *call) places(p pattern, text string) [][]int {
+	n := c.pace(p, text)
+	c.borrow(n * (48 + 32*uint64(p.NumSubexp()+1)))
+	return p.FindAllStringSubmatchIndex(text, -1)
+}
+
+func (c *call) findAll() error {
+	p, text, err := c.patternAndText()
+	if err != nil {
+		return err
+	}
+	found := c.places(p, text)
+	c.borrow(24 * uint64(len(found)))
+	out := make([]any, len(found))
+	for i, at := range found {
+		captured := c.captures(text, at)
+		match := make([]any, len(captured))
+		for j, s := range captured {
+			match[j] = s
+		}
+		out[i] = match
+	}
+	return c.giveData(out)
+}
+
+func (c *call) replaceMatches() error {
+	p, text, err := c.patternAndText()
+	if err != nil {
+		return err
+	}
+	with := c.arg(2)
+	if template, ok := with.TryString(); ok {
+		c.replaceByText(p, text, template)
+		return nil
+	}
+	if _, ok := with.TryCallable(); !ok {
+		return c.expected(2, "text or function")
+	}
+	return c.replaceByFunction(p, text, with)
+}
+
+func (c *call) replaceByText(p pattern, text, template string) {
+	n := c.pace(p, text)
+	// Each $ takes at most its match, and all matches together the text.
+	most := uint64(len(text))*uint64(1+strings.Count(template, "$")) + n*uint64(len(template))
+	c.spend(most / 4)
+	c.borrow(2 * most)
+	c.giveText(p.ReplaceAllString(text, template))
+}
+
+func (c *call) replaceByFunction(p pattern, text string, with rt.Value) error {
+	w := writer{call: c}
+	end := 0
+	for _, at := range c.places(p, text) {
+		w.put(text[end:at[0]])
+		end = at[1]
+		v, err := rt.Call1(c.t, with, c.captures(text, at)...)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !rt.Truth(v):
+			w.put(text[at[0]:at[1]])
+		case v.Type() == rt.StringType, v.Type() == rt.IntType, v.Type() == rt.FloatType:
+			s, _ := v.ToString()
+			w.put(s)
+		default:
+			return c.fail("the function gave a %s; a replacement is text", v.CustomTypeName())
+		}
+	}
+	w.put(text[end:])
+	c.giveText(string(w.b))
+	return nil
+}
+
+func (c *call) split() error {
+	n, err := c.maybeInteger(2, -1)
+	if err != nil {
+		return err
+	}
+	if n == 0 || n < -1 {
+		return c.wrong(2, "at least 1 expected, got %d", n)
+	}
+	p, text, err := c.patternAndText()
+	if err != nil {
+		return err
+	}
+	c.borrow(64 * (1 + c.pace(p, text)))
+	pieces := p.Split(text, int(min(n, 1<<30)))
+	out := make([]any, len(pieces))
+	for i, s := range pieces {
+		out[i] = rt.StringValue(s)
+	}
+	return c.giveData(out)
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v2"
+
+	"github.com/moonhelm/moonhelm/script/engine/bridge"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// maxDocuments bounds how many documents one text may hold.
+const maxDocuments = 10_000
+
+func (m *module) yamlFunctions() []function {
+	return []function{
+		{
+			Function: Function{Name: "yaml.decode", Signature: "yaml.decode(text) → value",
+				Text: "Reads one YAML document by the rules by which values files are read (yes and on are true, 0777 is octal, of two equal keys the last counts). Integers stay integers and floats floats; no document is helm.null, several are an error."},
+			args: 1, do: func(c *call) error {
+				docs, err := c.readYAML()
+				if err != nil {
+					return err
+				}
+				switch len(docs) {
+				case 0:
+					return c.giveData(nil)
+				case 1:
+					return c.giveData(docs[0])
+				}
+				return c.fail("the text holds %d documents; yaml.decodeAll reads them", len(docs))
+			},
+		},
+		{
+			Function: Function{Name: "yaml.decodeAll", Signature: "yaml.decodeAll(text) → list",
+				Text: "Reads all YAML documents of a text. Those that hold nothing are left out."},
+			args: 1, do: func(c *call) error {
+				docs, err := c.readYAML()
+				if err != nil {
+					return err
+				}
+				return c.giveData(docs)
+			},
+		},
+		{
+			Function: Function{Name: "yaml.encode", Signature: "yaml.encode(value) → text",
+				Text: "Writes YAML, keys in sorted order, indented by two spaces. Text that would be read as something else is quoted; yaml.decode gives the same value back."},
+			args: 1, do: (*call).encodeYAML,
+		},
+	}
+}
+
+// readYAML reads the documents of the first argument that hold something.
+func (c *call) readYAML() ([]any, error) {
+	text, err := c.text(0)
+	if err != nil {
+		return nil, err
+	}
+	c.billYAML(text)
+	docs := []any{}
+	d := yaml.NewDecoder(strings.NewReader(text))
+	for n := 0; ; n++ {
+		if n == maxDocuments {
+			return nil, c.fail("the text holds more than %d documents", maxDocuments)
+		}
+		var doc any
+		err := d.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			if v, ok := c.asJSON(text); ok {
+				return []any{v}, nil
+			}
+			problem := strings.TrimPrefix(err.Error(), "yaml: ")
+			return nil, c.fail("%s", strings.TrimPrefix(problem, "unmarshal errors:\n  "))
+		}
+		if doc == nil {
+			continue
+		}
+		v, err := c.plain(doc, 0)
+		if err != nil {
+			return nil, c.fail("%w", err)
+		}
+		docs = append(docs, v)
+	}
+}
+
+// asJSON reads what is JSON and not quite YAML: JSON knows escapes that YAML
+// does not.
+func (c *call) asJSON(text string) (any, bool) {
+	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
+		return nil, false
+	}
+	v, err := c.readJSON(text)
+	return v, err == nil
+}
+
+// billYAML charges what reading text may take. The reader keeps every node of
+// a document, each of which costs many times its text, and copies a node for
+// each alias of it; what a hundred aliases of aliases make of a few lines is
+// bounded by the reader at some 400,000 copies.
+func (c *call) billYAML(text string) {
+	const (
+		nodeSize  = 256
+		maxCopies = 400_000
+	)
+	nodes := 1 + uint64(strings.Count(text, "\n")+strings.Count(text, ":")+strings.Count(text, ",")+
+		strings.Count(text, "[")+strings.Count(text, "{")+strings.Count(text, "- ")+strings.Count(text, "? "))
+	c.spend(2*uint64(len(text)) + 40*nodes)
+	c.borrow(3*uint64(len(text)) + nodeSize*nodes)
+	if aliases := strings.Count(text, "*"); aliases > 0 && strings.Contains(text, "&") {
+		copies := maxCopies
+		// k aliases in chains make at most 3^(k/3) of one node.
+		if most := float64(nodes) * math.Pow(3, float64(aliases)/3); most < maxCopies {
+			copies = int(most)
+		}
+		c.spend(40 * uint64(copies))
+		c.borrow(nodeSize / 2 * uint64(copies))
+	}
+}
+
+// plain turns what the YAML reader makes of a document into values.
+func (c *call) plain(v any, depth int) (any, error) {
+	if depth > wire.MaxDepth {
+		return nil, fmt.Errorf("the document nests deeper than %d levels", wire.MaxDepth)
+	}
+	switch v := v.(type) {
+	case map[any]any:
+		return c.plainMap(v, depth)
+	case []any:
+		c.spend(uint64(len(v)))
+		for i, e := range v {
+			p, err := c.plain(e, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = p
+		}
+		return v, nil
+	case int:
+		return int64(v), nil
+	case uint64:
+		return float64(v), nil // as Lua reads such a number
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("the document holds %v; data holds finite numbers only", v)
+		}
+	}
+	return v, nil
+}
+
+func (c *call) plainMap(v map[any]any, depth int) (any, error) {
+	c.spend(4 * uint64(len(v)))
+	c.borrow(64 + 64*uint64(len(v)))
+	out := make(map[string]any, len(v))
+	for k, e := range v {
+		key, isText := k.(string)
+		if !isText {
+			var ok bool
+			if key, ok = keyText(k); !ok {
+				return nil, fmt.Errorf("the document has the key %v; a key is text, a number or a boolean", k)
+			}
+			if _, twice := v[key]; twice {
+				continue // "1" and 1: the text counts, as in values
+			}
+		}
+		p, err := c.plain(e, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = p
+	}
+	return out, nil
+}
+
+// keyText is the text of a key that is none, as values have it.
+func keyText(k any) (string, bool) {
+	switch k := k.(type) {
+	case int:
+		return strconv.Itoa(k), true
+	case int64:
+		return strconv.FormatInt(k, 10), true
+	case float64:
+		switch {
+		case math.IsInf(k, 1):
+			return ".inf", true
+		case math.IsInf(k, -1):
+			return "-.inf", true
+		case math.IsNaN(k):
+			return ".nan", true
+		}
+		return strconv.FormatFloat(k, 'g', -1, 32), true
+	case bool:
+		return strconv.FormatBool(k), true
+	}
+	return "", false
+}
+
+func (c *call) encodeYAML() error {
+	if c.cont.NArgs() == 0 {
+		return c.expected(0, "value")
+	}
+	v, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	w := yamlWriter{writer{call: c}}
+	switch v := v.(type) {
+	case map[string]any:
+		err = w.table(v, 0, 0)
+	case []any:
+		err = w.list(v, 0, 0)
+	default:
+		if err = w.scalar(v, 0); err == nil {
+			w.put("\n")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.giveText(string(w.b))
+	return nil
+}
+
+// below writes a value behind "key:" or "-".
+func (w *yamlWriter) below(v any, indent int, inList bool) error {
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			break
+		}
+		if inList {
+			w.put(" ")
+			return w.table(v, indent+2, indent+2)
+		}
+		w.put("\n")
+		return w.table(v, indent+2, 0)
+	case []any:
+		if len(v) == 0 {
+			break
+		}
+		if inList {
+			w.put(" ")
+			return w.list(v, indent+2, indent+2)
+		}
+		w.put("\n")
+		return w.list(v, indent, 0)
+	}
+	w.put(" ")
+	if err := w.scalar(v, indent+2); err != nil {
+		return err
+	}
+	w.put("\n")
+	return nil
+}
+
+// yamlWriter writes block style, lists of a map no deeper than its keys, as
+// Helm's toYaml does.
+type yamlWriter struct{ writer }
+
+// table writes a map, its first line behind what stands on it up to column at.
+func (w *yamlWriter) table(v map[string]any, indent, at int) error {
+	if len(v) == 0 {
+		w.put("{}\n")
+		return nil
+	}
+	w.borrow(16 * uint64(len(v)))
+	for _, k := range sortedKeys(v) {
+		w.pad(indent - at)
+		at = 0
+		w.enter(bridge.Step(k))
+		if err := w.key(k, indent); err != nil {
+			return err
+		}
+		if err := w.below(v[k], indent, false); err != nil {
+			return err
+		}
+		w.leave()
+	}
+	return nil
+}
+
+func (w *yamlWriter) list(v []any, indent, at int) error {
+	if len(v) == 0 {
+		w.put("[]\n")
+		return nil
+	}
+	for i, e := range v {
+		w.pad(indent - at)
+		at = 0
+		w.enter(itemStep(i))
+		w.put("-")
+		if err := w.below(e, indent, true); err != nil {
+			return err
+		}
+		w.leave()
+	}
+	return nil
+}

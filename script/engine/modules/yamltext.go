@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// maxSimpleKey is how long a key may be to stand before its colon on one line.
+// The format allows 1024 characters.
+const maxSimpleKey = 500
+
+func (w *yamlWriter) key(k string, indent int) error {
+	w.spend(uint64(len(k)) / 4)
+	if !utf8.ValidString(k) {
+		return w.notText()
+	}
+	if len(k) > maxSimpleKey {
+		w.put("? ")
+		w.quote(k)
+		w.put("\n")
+		w.pad(indent)
+	} else if isPlain(k) {
+		w.put(k)
+	} else {
+		w.quote(k)
+	}
+	w.put(":")
+	return nil
+}
+
+// scalar writes what fits behind a key or a dash; further lines of a text are
+// indented.
+func (w *yamlWriter) scalar(v any, indent int) error {
+	switch v := v.(type) {
+	case nil:
+		w.put("null")
+	case bool:
+		w.put(strconv.FormatBool(v))
+	case int64:
+		w.put(strconv.FormatInt(v, 10))
+	case float64:
+		w.float(v)
+	case []any:
+		w.put("[]")
+	case map[string]any:
+		w.put("{}")
+	case string:
+		w.spend(uint64(len(v)) / 4)
+		switch {
+		case !utf8.ValidString(v):
+			return w.notText()
+		case isPlain(v):
+			w.put(v)
+		case isBlock(v):
+			w.block(v, max(indent, 2))
+		default:
+			w.quote(v)
+		}
+	}
+	return nil
+}
+
+// isPlain tells whether s can stand without quotes: it is read as text, as the
+// same text, by readers of YAML 1.1 and 1.2.
+func isPlain(s string) bool {
+	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || isWord(s) {
+		return false
+	}
+	first, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case first == '_', first == '/', first >= utf8.RuneSelf, first|0x20 >= 'a' && first|0x20 <= 'z':
+	case first >= '0' && first <= '9':
+		// A letter that stands in no number, date or time: 100m, 1.25-alpine.
+		if !strings.ContainsAny(s, "ghijklmpqrsuvwyGHIJKLMPQRSUVWY") {
+			return false
+		}
+	default:
+		return false
+	}
+	before := 'x'
+	for _, r := range s {
+		if before == ':' && r == ' ' || before == ' ' && r == '#' || !unicode.IsPrint(r) {
+			return false
+		}
+		before = r
+	}
+	return true
+}
+
+// isWord tells whether s is a word that readers take for something else.
+func isWord(s string) bool {
+	if len(s) > 5 {
+		return false
+	}
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf":
+		return true
+	}
+	return false
+}
+
+// isBlock tells whether s can be a literal block: several lines of which the
+// first shows the indentation.
+func isBlock(s string) bool {
+	if !strings.Contains(s, "\n") || s[0] == ' ' || s[0] == '\n' || s[0] == '\t' {
+		return false
+	}
+	for _, r := range s {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *yamlWriter) block(s string, indent int) {
+	body := strings.TrimRight(s, "\n")
+	switch len(s) - len(body) {
+	case 0:
+		w.put("|-")
+	case 1:
+		w.put("|")
+	default:
+		w.put("|+")
+	}
+	for line := range strings.SplitSeq(body, "\n") {
+		w.put("\n")
+		if line != "" {
+			w.pad(indent)
+			w.put(line)
+		}
+	}
+	// The caller ends the last line.
+	for range len(s) - len(body) - 1 {
+		w.put("\n")
+	}
+}
+
+// quote writes s between double quotes.
+func (w *yamlWriter) quote(s string) {
+	w.put(`"`)
+	from := 0
+	for i, r := range s {
+		var as string
+		switch {
+		case r == '"':
+			as = `\"`
+		case r == '\\':
+			as = `\\`
+		case r == '\n':
+			as = `\n`
+		case r == '\t':
+			as = `\t`
+		case unicode.IsPrint(r):
+			continue
+		case r < 0x100:
+			as = fmt.Sprintf(`\x%02x`, r)
+		case r < 0x10000:
+			as = fmt.Sprintf(`\u%04x`, r)
+		default:
+			as = fmt.Sprintf(`\U%08x`, r)
+		}
+		w.put(s[from:i])
+		w.put(as)
+		from = i + utf8.RuneLen(r)
+	}
+	w.put(s[from:])
+	w.put(`"`)
+}
