@@ -63,6 +63,7 @@ var acts = map[string]func(arg string, protocol io.Writer) (string, error){
 				b[i] = byte(i)
 			}
 			kept = append(kept, b)
+			runtime.KeepAlive(kept)
 		}
 	},
 	"double": func(string, io.Writer) (string, error) {
@@ -176,5 +177,8 @@ var acts = map[string]func(arg string, protocol io.Writer) (string, error){
 func deeper(n int) int {
 	var room [64]int
 	room[n%64] = n
+	if n < 0 {
+		return n
+	}
 	return deeper(n+1) + room[(n+1)%64]
 }

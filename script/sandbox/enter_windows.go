@@ -42,7 +42,7 @@ func wall(w walls) error {
 	basic := &info.BasicLimitInformation
 	if memory := w.limits.Memory; memory > 0 {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_PROCESS_MEMORY
-		info.ProcessMemoryLimit = uintptr(memory) + uintptr(memoryMapped()) + systemMemory
+		info.ProcessMemoryLimit = uintptr(memory) + uintptr(mapped(memorySamples())) + systemMemory
 	}
 	if cpu := cpuLimit(w.limits); cpu > 0 {
 		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_PROCESS_TIME

@@ -78,8 +78,10 @@ func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) erro
 		e.Killed = true
 	case code == -1 && l.CPU > 0 && state.UserTime()+state.SystemTime() >= l.CPU:
 		e.Limit = limitCPU // the system's last word on it is a kill
-	case code == -1 && l.Memory > 0 && peakMemory(state) >= l.Memory:
-		e.Limit = limitMemory // the machine ran out before the limit did
+	case (code == -1 || code == 2 && !strings.HasPrefix(text, "panic:")) && l.Memory > 0 && peakMemory(state) >= l.Memory:
+		// The machine ran out before the limit did, or Go's runtime stumbled over
+		// memory that it did not get.
+		e.Limit = limitMemory
 	}
 	return e
 }

@@ -22,10 +22,13 @@ func (family) await(p *os.Process) bool {
 	}
 }
 
-// peakMemory is the most memory that a process used, in bytes.
+// peakMemory is the most memory that a process used, in bytes, where that is
+// known: the number starts out with what its parent used as it started it.
 func peakMemory(state *os.ProcessState) int64 {
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		return int64(usage.Maxrss) << 10
+	var own syscall.Rusage
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok || syscall.Getrusage(syscall.RUSAGE_SELF, &own) != nil || usage.Maxrss <= own.Maxrss {
+		return 0
 	}
-	return 0
+	return int64(usage.Maxrss) << 10
 }

@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"runtime/metrics"
 	"sync"
@@ -23,18 +22,19 @@ type watchdog struct {
 	mu     sync.Mutex
 	ticker *time.Ticker // nil until start
 
-	memory, base uint64 // bytes; 0 is no limit
-	cpu          time.Duration
-	parent       int
+	memory  uint64 // bytes; 0 is no limit
+	samples []metrics.Sample
+	cpu     time.Duration
+	parent  int
 }
 
 func newWatchdog() *watchdog { return &watchdog{parent: os.Getppid()} }
 
 // start makes the watchdog keep to l.
 func (w *watchdog) start(l wire.Limits) {
-	w.base = memoryMapped()
-	if l.Memory > 0 {
-		w.memory = uint64(l.Memory) + ownMemory
+	w.samples = memorySamples()
+	if used := mapped(w.samples); l.Memory > 0 {
+		w.memory = used + uint64(l.Memory) + ownMemory
 	}
 	w.cpu = cpuLimit(l)
 	w.mu.Lock()
@@ -73,23 +73,28 @@ func (w *watchdog) resume() {
 	w.mu.Unlock()
 }
 
+// look allocates nothing: there may be nothing left.
 func (w *watchdog) look() {
 	switch {
 	case os.Getppid() != w.parent:
 		endFamily()
 		os.Exit(exitOrphan)
-	case w.memory > 0 && memoryMapped() > w.base+w.memory:
-		fmt.Fprintln(os.Stderr, "out of memory: the scripts' limit was reached")
+	case w.memory > 0 && mapped(w.samples) > w.memory:
+		_, _ = os.Stderr.WriteString("out of memory: the scripts' limit was reached\n")
 		os.Exit(exitMemory)
 	case w.cpu > 0 && cpuUsed() > w.cpu:
-		fmt.Fprintln(os.Stderr, "out of CPU time: the scripts' limit was reached")
+		_, _ = os.Stderr.WriteString("out of CPU time: the scripts' limit was reached\n")
 		os.Exit(exitCPU)
 	}
 }
 
-// memoryMapped is the memory that Go holds, in bytes.
-func memoryMapped() uint64 {
-	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+// memorySamples are what [mapped] reads.
+func memorySamples() []metrics.Sample {
+	return []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+}
+
+// mapped is the memory that Go holds, in bytes.
+func mapped(samples []metrics.Sample) uint64 {
 	metrics.Read(samples)
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }
