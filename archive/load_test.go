@@ -154,6 +154,8 @@ func TestRequirements(t *testing.T) {
 	}
 	_, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies:\n- name: a\n-\n"}))
 	wantError(t, err, "requirements.yaml:3: dependencies[1]: is empty")
+	_, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies: []\nlibraries:\n- name: a\n-\n"}))
+	wantError(t, err, "requirements.yaml:4: libraries[1]: is empty")
 	_, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "[1]"}))
 	wantError(t, err, "requirements.yaml:1: must be a map, is a list")
 }

@@ -282,3 +282,65 @@ func TestFlatten(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Libraries and scripts travel as they are, wherever in the tree they stand:
+// what is chosen among libraries is chosen anew by whoever renders the chart.
+func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
+	library := func(name, version string) string {
+		return "apiVersion: v2\nname: " + name + "\nversion: " + version + "\ntype: library\n"
+	}
+	files := fileList(
+		"Chart.yaml", metadata+"libraries:\n- name: common\n  version: ^2.0.0\n",
+		"ext/lua/a/b.lua", "-- b\n",
+		"ext/lua/chart.lua", "-- web\n",
+		"ext/permissions.yaml", "lua: [io]\n",
+		"library/common/Chart.yaml", library("common", "2.1.0"),
+		"library/common/ext/lua/chart.lua", "-- common\n",
+		"library/common/library/base/Chart.yaml", library("base", "1.0.0"),
+		"library/common/library/base/templates/_base.tpl", "{{ define \"base\" }}x{{ end }}",
+		"library/notes.txt", "no chart\n",
+		"templates/a.yaml", "a",
+		"charts/db/Chart.yaml", metadataOf("db"),
+		"charts/db/ext/lua/chart.lua", "-- db\n",
+		"charts/db/library/common/Chart.yaml", library("common", "1.0.0"),
+		"charts/db/library/common/values.yaml", "# kept\na: 1\n",
+	)
+	slices.SortFunc(files, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
+	c, err := archive.LoadFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err := archive.Flatten(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := archive.Save(c, t.TempDir(), archive.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, _, err := archive.Loader{}.Files(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, got := range map[string][]*chart.File{"flattened": flat, "saved": saved} {
+		slices.SortFunc(got, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
+		if !reflect.DeepEqual(got, files) {
+			t.Errorf("%s: got %q, want %q, or other texts", what, names(got), names(files))
+		}
+	}
+	roundTrip(t, c)
+
+	// Two versions in one folder, and one that came as an archive.
+	c, err = archive.LoadFiles(fileList(
+		"Chart.yaml", metadata+"libraries:\n- name: common\n",
+		"library/common-1.0.0.tgz", pack(t, entry{Name: "common/Chart.yaml", Text: library("common", "1.0.0")}),
+		"library/other/Chart.yaml", library("common", "2.0.0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err = archive.Flatten(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "two versions", names(flat), "Chart.yaml", "library/common-2.0.0/Chart.yaml", "library/common/Chart.yaml")
+}

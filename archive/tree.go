@@ -97,7 +97,7 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 		return err
 	}
 	c.Metadata = m
-	depsFile := text
+	depsFile, libsFile := text, text
 	if f := c.File(chart.FileRequirements); f != nil {
 		r, err := chart.ParseRequirements(f.Name, f.Data)
 		if err != nil {
@@ -107,14 +107,14 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 			m.Dependencies, depsFile = r.Dependencies, f
 		}
 		if r.Libraries != nil {
-			m.Libraries = r.Libraries
+			m.Libraries, libsFile = r.Libraries, f
 		}
 		if m.APIVersion != chart.APIVersionV1 {
 			t.warn(at, "dependencies are handled in %s since apiVersion v2; move them there from %s", chart.FileMetadata, f.Name)
 		}
 	}
 	if err := m.Validate(); err != nil {
-		return locate(err, text, depsFile)
+		return locate(err, text, depsFile, libsFile)
 	}
 	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {
 		f := c.File(name)
@@ -132,11 +132,10 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 }
 
 // locate finds the lines of broken rules, which are in requirements.yaml where
-// the dependencies came from there.
-func locate(err error, metadata, deps *chart.File) error {
-	if deps != metadata {
-		err = relocate(err, deps)
-	}
+// the dependencies, or the libraries, came from there.
+func locate(err error, metadata, deps, libs *chart.File) error {
+	err = relocate(err, "dependencies[", metadata, deps)
+	err = relocate(err, "libraries[", metadata, libs)
 	return chart.Locate(metadata.Name, metadata.Data, err)
 }
 
@@ -293,19 +292,18 @@ func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 	return c, nil
 }
 
-// relocate names the file that the dependencies stand in for every error about
-// them.
-func relocate(err error, deps *chart.File) error {
+// relocate names the file that a list stands in for every error about it.
+func relocate(err error, list string, metadata, in *chart.File) error {
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
+	if !ok || in == metadata {
 		return err
 	}
-	list := joined.Unwrap()
-	for i, e := range list {
+	errs := joined.Unwrap()
+	for i, e := range errs {
 		var bad *chart.InvalidError
-		if errors.As(e, &bad) && strings.HasPrefix(bad.Field, "dependencies[") {
-			list[i] = chart.Locate(deps.Name, deps.Data, bad)
+		if errors.As(e, &bad) && strings.HasPrefix(bad.Field, list) {
+			errs[i] = chart.Locate(in.Name, in.Data, bad)
 		}
 	}
-	return errors.Join(list...)
+	return errors.Join(errs...)
 }
