@@ -5,6 +5,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -129,9 +130,11 @@ func TestWhatIsUsedUpEndsTheProcess(t *testing.T) {
 			if _, err := p.do(tt.act, ""); err == nil {
 				t.Fatal("it did")
 			}
-			wantLimit(t, p.end(5*time.Second), tt.limit)
-			if took := time.Since(began); took > 2*time.Second {
-				t.Errorf("took %s", took)
+			// Not more: on a machine that is busy, CPU time takes long to use up.
+			end := p.end(20 * time.Second)
+			wantLimit(t, end, tt.limit)
+			if tt.limit == "cpu" {
+				wantText(t, fmt.Sprintf("%+v", *end.(*sandbox.ExitError)), "exit status 92") // by its own watchdog, which is quicker
 			}
 			if used := peak(); used > l.Memory+192<<20 {
 				t.Errorf("used %d MiB", used>>20)
