@@ -39,7 +39,7 @@ func chartFields(c *chart.Chart) map[string]any {
 		"apiVersion": m.APIVersion, "name": m.Name, "version": m.Version, "appVersion": m.AppVersion,
 		"description": m.Description, "keywords": texts(m.Keywords), "home": m.Home, "sources": texts(m.Sources),
 		"maintainers": maintainers, "icon": m.Icon, "type": m.Type, "deprecated": m.Deprecated,
-		"kubeVersion": m.KubeVersion, "kubernetesVersions": m.KubeVersion, "annotations": annotations,
+		"kubeVersion": m.KubeVersion, "annotations": annotations,
 	}
 }
 

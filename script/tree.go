@@ -43,6 +43,12 @@ func plant(c *chart.Chart) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.connect()
+	return t, nil
+}
+
+// connect finds the charts' parents and what they may require.
+func (t *tree) connect() {
 	for _, m := range t.charts {
 		m.parent = -1
 		if p := m.chart.Parent(); t.byNode[p] != nil {
@@ -50,7 +56,6 @@ func plant(c *chart.Chart) (*tree, error) {
 		}
 		m.requires = t.requirable(m.chart)
 	}
-	return t, nil
 }
 
 func (t *tree) add(c *chart.Chart) {
@@ -86,9 +91,12 @@ func (t *tree) asks() []Ask {
 // lists, wherever in the tree they have ended up.
 func (t *tree) requirable(c *chart.Chart) map[string]int {
 	out := map[string]int{}
+	for _, d := range c.Subcharts() {
+		offer(out, d.Name(), t.byNode[d].index)
+	}
 	for _, d := range c.Dependencies() {
-		if _, taken := out[d.Name()]; !taken {
-			out[d.Name()] = t.byNode[d].index
+		if d.FromLibrary && !t.elsewhere(c, d.Name()) {
+			offer(out, d.Name(), t.byNode[d].index)
 		}
 	}
 	if c.Metadata == nil {
@@ -122,6 +130,15 @@ func offer(names map[string]int, name string, at int) {
 	if _, taken := names[name]; !taken {
 		names[name] = at
 	}
+}
+
+// elsewhere tells whether a library below c was hoisted there for others: they
+// list it, and c does not.
+func (t *tree) elsewhere(c *chart.Chart, name string) bool {
+	lists := func(c *chart.Chart) bool {
+		return c.Metadata != nil && slices.ContainsFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == name })
+	}
+	return !lists(c) && slices.ContainsFunc(t.charts, func(m *member) bool { return m.chart != c && lists(m.chart) })
 }
 
 // library finds the library of that entry: below c, below the charts above it,
