@@ -157,7 +157,7 @@ func (w *installing) plan(ctx context.Context, dryRun bool) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
-	resolved, err := resolve(w.req.Chart, w.req.Values, w.Progress)
+	resolved, err := settle(w.req.Chart, w.req.Values, w.Progress)
 	if err != nil {
 		return err
 	}

@@ -12,12 +12,20 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/values"
 )
 
 // Lint checks a chart, however broken.
 type Lint struct {
-	Events *event.Bus // nil runs no handlers
+	Events  *event.Bus    // nil runs no handlers
+	Scripts ScriptChecker // nil does not look into scripts
+}
+
+// ScriptChecker reads the scripts of a tree of charts and runs none.
+type ScriptChecker interface {
+	// CheckScripts fills in.Problems, in.Events and in.Requires.
+	CheckScripts(ctx context.Context, in *lint.ScriptInput) error
 }
 
 // LintRequest says what to check, and what the chart is checked with.
@@ -52,7 +60,7 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &linting{events: l.Events, req: req, caps: caps, kube: kubeOf(caps)}
+	w := &linting{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
 	if req.Files != nil || req.LoadErr == nil {
 		w.findings = lint.Chart(lint.Input{Files: req.Files, Folders: req.Folders, Chart: req.Chart, Kube: w.kube})
 	}
@@ -80,6 +88,7 @@ func kubeOf(caps *render.Capabilities) lint.KubeVersion {
 // linting is the work on one chart.
 type linting struct {
 	events   *event.Bus
+	checker  ScriptChecker
 	req      LintRequest
 	caps     *render.Capabilities
 	kube     lint.KubeVersion
@@ -147,6 +156,13 @@ func (w *linting) chart(ctx context.Context) error {
 	for _, text := range res.Warnings {
 		w.add(lint.Info, chart.FileValues, 0, text)
 	}
+	if _, err := resolve.Libraries(res.Chart); err != nil {
+		w.findings = append(w.findings, lint.Libraries(w.req.Chart, err)...)
+		return nil
+	}
+	if err := w.scripts(ctx, res.Chart); err != nil {
+		return err
+	}
 	rel := render.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
 	scene, err := load(ctx, w.events, operation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
 	if err != nil {
@@ -160,6 +176,23 @@ func (w *linting) chart(ctx context.Context) error {
 		w.schema(pre)
 	}
 	return w.render(ctx, pre)
+}
+
+// scripts checks scripts without running them. Where one of them is wrong, none
+// is run afterwards.
+func (w *linting) scripts(ctx context.Context, c *chart.Chart) error {
+	in := lint.ScriptInput{Chart: c, Named: resolve.Named, Known: event.Names()}
+	if w.checker != nil && c.HasScripts() {
+		if err := w.checker.CheckScripts(ctx, &in); err != nil {
+			return w.handlerError(ctx, err)
+		}
+	}
+	found := lint.Scripts(in)
+	if lint.Worst(found) == lint.Error {
+		w.events = nil
+	}
+	w.findings = append(w.findings, found...)
+	return nil
 }
 
 // handlerError is a finding, unless the whole operation was stopped.

@@ -27,9 +27,9 @@ func (w *linting) schema(pre *event.PreRender) {
 	seen := map[schema.Violation]bool{}
 	if f := c.File(chart.FileValues); f != nil {
 		text = f.Data
-		w.violations(seen, text, schema.Validate(c.Shallow(), values.Merge(c.Values, w.req.Values)))
+		w.violations(seen, text, schema.Validate(c.Shallow(), values.Rounded(values.Merge(c.Values, w.req.Values))))
 	}
-	w.violations(seen, text, schema.Validate(pre.Chart, pre.Values))
+	w.violations(seen, text, schema.Validate(pre.Chart, values.Rounded(pre.Values)))
 }
 
 // violations adds what a validation says and seen does not hold yet. text is

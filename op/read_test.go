@@ -197,7 +197,7 @@ func (p *press) Archive(_ context.Context, c *chart.Chart, version, appVersion s
 func TestPackageRefusesAChartThatLacksItsDependencies(t *testing.T) {
 	p := &press{}
 	c := newChart(t)
-	if path, err := (Package{p}).Run(t.Context(), PackageRequest{Chart: c, Version: "2.0.0", AppVersion: "9"}); err != nil || path != "web.tgz" {
+	if path, err := (Package{Archives: p}).Run(t.Context(), PackageRequest{Chart: c, Version: "2.0.0", AppVersion: "9"}); err != nil || path != "web.tgz" {
 		t.Error(path, err)
 	}
 	if !slices.Equal(p.got, []string{"web", "2.0.0", "9"}) {
@@ -205,7 +205,7 @@ func TestPackageRefusesAChartThatLacksItsDependencies(t *testing.T) {
 	}
 	p.got = nil
 	c.Metadata.Dependencies = []*chart.Dependency{{Name: "redis", Version: "1"}, {Name: "mysql", Version: "1"}}
-	_, err := Package{p}.Run(t.Context(), PackageRequest{Chart: c})
+	_, err := Package{Archives: p}.Run(t.Context(), PackageRequest{Chart: c})
 	var missing *MissingDependenciesError
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "redis, mysql") || p.got != nil {
 		t.Errorf("%v, archived %v", err, p.got)

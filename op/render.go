@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/schema"
 	"github.com/moonhelm/moonhelm/values"
 )
@@ -59,17 +60,20 @@ type rendering struct {
 	subNotes     bool
 }
 
-// resolve lays the user's values over the chart's and switches dependencies on
-// and off: a new tree, and its final values.
-func resolve(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
+// settle lays the user's values over the chart's switches dependencies on and
+// off, and leaves each library once: a new tree, and its final values.
+func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
 	if c.IsLibrary() {
 		return nil, &LibraryError{Chart: c.Name()}
 	}
-	if missing := values.Missing(c); len(missing) > 0 {
-		return nil, &MissingDependenciesError{Chart: c.Name(), Missing: missing}
+	if err := missing(c); err != nil {
+		return nil, err
 	}
 	res, err := values.Resolve(c, user)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := resolve.Libraries(res.Chart); err != nil {
 		return nil, err
 	}
 	for _, w := range res.Warnings {
@@ -100,7 +104,7 @@ func (r rendering) checks() *event.Bus {
 	if !r.skipSchema {
 		// Behind the scripts: they may supply values, and cannot evade the schema.
 		event.Respond(bus, event.SchemaValidation, func(_ context.Context, e *event.PreRender) error {
-			return schema.Validate(e.Chart, e.Values)
+			return schema.Validate(e.Chart, values.Rounded(e.Values))
 		})
 	}
 	return bus
@@ -114,6 +118,7 @@ func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered
 		Capabilities: r.capabilities,
 		Lookup:       r.lookup,
 		LookupHost:   r.lookupHost,
+		//FN Functions:    pre.Functions,
 	})
 	if err != nil {
 		return nil, err
@@ -188,6 +193,14 @@ func checkKubeVersion(c *chart.Chart, caps *render.Capabilities) error {
 	v, err := semver.NewVersion(have)
 	if err != nil || !constraint.Check(v) {
 		return &KubeVersionError{Chart: c.Name(), Want: want, Have: have}
+	}
+	return nil
+}
+
+// missing refuses a chart that lacks charts it lists.
+func missing(c *chart.Chart) error {
+	if names := values.Missing(c); len(names) > 0 {
+		return &MissingDependenciesError{Chart: c.Name(), Missing: names}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := resolve(req.Chart, req.Values, t.Progress)
+	resolved, err := settle(req.Chart, req.Values, t.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -173,11 +173,10 @@ func (u Uninstall) scene(ctx context.Context, rel *release.Release) (event.Scene
 	if err != nil {
 		return event.Scene{}, err
 	}
-	if scripts != nil {
-		resolved := &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}
-		if err := u.Events.Emit(ctx, resolved); err != nil {
-			return event.Scene{}, err
-		}
+	// Also where there are none: whoever ran another release's ends them.
+	resolved := &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}
+	if err := u.Events.Emit(ctx, resolved); err != nil {
+		return event.Scene{}, err
 	}
 	return event.Scene{Operation: op, Release: rel}, nil
 }
