@@ -41,7 +41,8 @@ type engine struct {
 	environ  []string
 	handlers []*handler
 	nextID   int64
-	changed  bool // handlers or functions, since they were last reported
+	changed  bool             // handlers or functions, since they were last reported
+	cleanup  []func(end bool) // of modules
 
 	request *request
 	lazy    map[*rt.Table]*node

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// hardenBase replaces the functions of the language's base that must know about
+// tables that are not loaded yet and about views, or that golua does otherwise
+// than scripts need.
+func (e *engine) hardenBase(l *library) {
+	for name, f := range map[string]struct {
+		args int
+		more bool
+		do   goFunc
+	}{
+		"pcall": {1, true, e.pcall}, "xpcall": {2, true, e.xpcall},
+		"type": {1, false, e.typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
+		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
+		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
+		"next": {2, false, e.next}, "pairs": {1, false, e.pairs},
+	} {
+		l.base[name] = e.value(name, f.args, f.more, f.do)
+	}
+	tostring, _ := l.base["tostring"].TryCallable()
+	l.base["tostring"] = e.metered("tostring", tostring, false)
+}
+
+// pcall is Lua's, but what ends a script for good goes through it.
+func (e *engine) pcall(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.Check1Arg(); err != nil {
+		return nil, err
+	}
+	return e.protected(t, c, nil)
+}
+
+func (e *engine) xpcall(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.CheckNArgs(2); err != nil {
+		return nil, err
+	}
+	if c.Arg(1).IsNil() {
+		return e.protected(t, c, nil)
+	}
+	handler, err := c.CallableArg(1)
+	if err != nil {
+		return nil, err
+	}
+	return e.protected(t, c, handler)
+}
+
+func (e *engine) protected(t *rt.Thread, c *rt.GoCont, handler rt.Callable) (rt.Cont, error) {
+	next, res := c.Next(), rt.NewTerminationWith(c, 0, true)
+	_, err := t.CallContext(rt.RuntimeContextDef{MessageHandler: handler}, func() error {
+		return rt.Call(t, c.Arg(0), c.Etc(), res)
+	})
+	var ended rt.ContextTerminationError
+	if errors.As(err, &ended) {
+		if e.over == "" {
+			e.over = e.killed(ended).limit
+		}
+		panic(ended)
+	}
+	if err != nil {
+		t.Push(next, rt.BoolValue(false), rt.ErrorValue(err))
+		return next, nil
+	}
+	t.Push1(next, rt.BoolValue(true))
+	t.Push(next, res.Etc()...)
+	return next, nil
+}
+
+func (e *engine) typeOf(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.Check1Arg(); err != nil {
+		return nil, errors.New("bad argument #1 to 'type' (value expected)")
+	}
+	name := c.Arg(0).TypeName()
+	if _, ok := viewOf(c.Arg(0)); ok {
+		name = "table"
+	}
+	return c.PushingNext1(t.Runtime, rt.StringValue(name)), nil
+}
+
+func toNumber(golua rt.Value) goFunc {
+	f, _ := golua.TryCallable()
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		if err := c.Check1Arg(); err != nil {
+			return nil, errors.New("bad argument #1 to 'tonumber' (value expected)")
+		}
+		if s, ok := c.Arg(0).TryString(); ok && len(s) > longNumber {
+			return c.PushingNext1(t.Runtime, rt.NilValue), nil
+		}
+		next := f.Continuation(t, c.Next())
+		t.Push(next, c.Args()...)
+		return next, nil
+	}
+}
+
+// tableArg is a table, whole.
+func (e *engine) tableArg(c *rt.GoCont, n int, function string) (*rt.Table, error) {
+	if n < c.NArgs() {
+		if t, ok := c.Arg(n).TryTable(); ok {
+			return t, e.load(t)
+		}
+		if v, ok := viewOf(c.Arg(n)); ok {
+			return nil, v.set(rt.NilValue, rt.NilValue)
+		}
+	}
+	got := "no value"
+	if n < c.NArgs() {
+		got = c.Arg(n).CustomTypeName()
+	}
+	return nil, fmt.Errorf("bad argument #%d to '%s' (table expected, got %s)", n+1, function, got)
+}
+
+func (e *engine) rawGet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.CheckNArgs(2); err != nil {
+		return nil, err
+	}
+	if v, ok := viewOf(c.Arg(0)); ok {
+		got, err := v.get(c.Arg(1))
+		if err != nil {
+			return nil, err
+		}
+		return c.PushingNext1(t.Runtime, got), nil
+	}
+	tab, err := e.tableArg(c, 0, "rawget")
+	if err != nil {
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, tab.Get(c.Arg(1))), nil
+}
+
+func (e *engine) rawSet(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.CheckNArgs(3); err != nil {
+		return nil, err
+	}
+	if v, ok := viewOf(c.Arg(0)); ok {
+		if err := v.set(c.Arg(1), c.Arg(2)); err != nil {
+			return nil, err
+		}
+		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+	}
+	tab, err := e.tableArg(c, 0, "rawset")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.SetTableCheck(tab, c.Arg(1), c.Arg(2)); err != nil {
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+}
+
+func (e *engine) rawLen(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.Check1Arg(); err != nil {
+		return nil, err
+	}
+	if s, ok := c.Arg(0).TryString(); ok {
+		return c.PushingNext1(t.Runtime, rt.IntValue(int64(len(s)))), nil
+	}
+	if v, ok := viewOf(c.Arg(0)); ok {
+		n, err := v.length()
+		if err != nil {
+			return nil, err
+		}
+		return c.PushingNext1(t.Runtime, rt.IntValue(n)), nil
+	}
+	tab, err := e.tableArg(c, 0, "rawlen")
+	if err != nil {
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, rt.IntValue(tab.Len())), nil
+}
+
+func (e *engine) getMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.Check1Arg(); err != nil {
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, t.Metatable(c.Arg(0))), nil
+}
+
+// setMetatable is Lua's without __gc: a script's finalizer would run at any
+// time, and differently on every run.
+func (e *engine) setMetatable(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.CheckNArgs(2); err != nil {
+		return nil, err
+	}
+	tab, err := e.tableArg(c, 0, "setmetatable")
+	if err != nil {
+		return nil, err
+	}
+	if !rt.RawGet(tab.Metatable(), rt.StringValue("__metatable")).IsNil() {
+		return nil, errors.New("cannot change a protected metatable")
+	}
+	if c.Arg(1).IsNil() {
+		tab.SetMetatable(nil)
+		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+	}
+	meta, err := e.tableArg(c, 1, "setmetatable")
+	if err != nil {
+		return nil, err
+	}
+	tab.SetMetatable(meta)
+	return c.PushingNext1(t.Runtime, c.Arg(0)), nil
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/arnodel/golua/lib/base"
+	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/engine/modules"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// newEnvironment makes what a chart's scripts see as their globals.
+func (e *engine) newEnvironment(c *chart) {
+	env := rt.NewTable()
+	c.env = env
+	for name, v := range e.lib.base {
+		e.r.SetEnv(env, name, v)
+	}
+	for name, functions := range e.lib.tables {
+		t := rt.NewTable()
+		for name, f := range functions {
+			e.r.SetEnv(t, name, f)
+		}
+		e.r.SetEnv(env, name, rt.TableValue(t))
+	}
+	e.r.SetEnv(env, "_G", rt.TableValue(env))
+	e.r.SetEnv(env, "print", e.value("print", 0, true, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.print(c, t, gc) }))
+	e.r.SetEnv(env, "require", e.value("require", 1, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.require(c, t, gc) }))
+	e.eventTables(c)
+	e.r.SetEnv(env, "template", e.tableOf(map[string]rt.Value{
+		"func": e.value("func", 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.templateFunc(c, gc) }),
+	}))
+	e.r.SetEnv(env, "kube", e.tableOf(map[string]rt.Value{"lookup": e.value("lookup", 4, false, e.lookup)}))
+	done := modules.Install(e.bridge, env, modules.Options{
+		Chart: c.index, Grants: c.grants, Environ: e.environ, Ask: e.ask,
+		Print: func(line string) error { e.printLine(c, line); return nil },
+	})
+	e.cleanup = append(e.cleanup, done)
+	c.builtin = map[string]rt.Value{}
+	each(env, func(name string, v rt.Value) { c.builtin[name] = v })
+}
+
+// tableOf makes a table of functions.
+func (e *engine) tableOf(fields map[string]rt.Value) rt.Value {
+	t := rt.NewTable()
+	for name, v := range fields {
+		e.r.SetEnv(t, name, v)
+	}
+	return rt.TableValue(t)
+}
+
+func (e *engine) print(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	var b strings.Builder
+	for i, v := range gc.Etc() {
+		s, err := base.ToString(t, v)
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(s)) > e.limits.Output {
+			e.stop(limitOutput)
+		}
+		if i > 0 {
+			b.WriteByte('\t')
+		}
+		t.RequireBytes(len(s))
+		b.WriteString(s)
+	}
+	e.printLine(c, b.String())
+	return gc.Next(), nil
+}
+
+func (e *engine) printLine(c *chart, line string) {
+	e.spend(len(line) + 1)
+	e.tell(wire.Print, map[string]any{"chart": int64(c.index), "text": line})
+}
+
+// lookup is kube.lookup: what a template's lookup gives.
+func (e *engine) lookup(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	body := map[string]any{}
+	for i, name := range []string{"apiVersion", "kind", "namespace", "name"} {
+		body[name] = ""
+		if i < gc.NArgs() && !gc.Arg(i).IsNil() {
+			s, ok := gc.Arg(i).TryString()
+			if !ok {
+				return nil, fmt.Errorf("bad argument #%d to 'lookup' (%s is text)", i+1, name)
+			}
+			body[name] = s
+		}
+	}
+	if body["apiVersion"] == "" || body["kind"] == "" {
+		return nil, errors.New("kube.lookup(apiVersion, kind, namespace, name) needs an apiVersion and a kind")
+	}
+	answer, err := e.ask(wire.Lookup, body)
+	if err != nil {
+		return nil, err
+	}
+	v := answer["value"]
+	if v == nil {
+		v = map[string]any{}
+	}
+	lua, err := e.bridge.FromGo(v)
+	if err != nil {
+		return nil, err
+	}
+	return gc.PushingNext1(t.Runtime, lua), nil
+}
+
+// templateFunc is template.func: a function for the chart's templates.
+func (e *engine) templateFunc(c *chart, gc *rt.GoCont) (rt.Cont, error) {
+	if err := gc.CheckNArgs(2); err != nil {
+		return nil, errors.New("template.func(name, function) needs both")
+	}
+	name, ok := gc.Arg(0).TryString()
+	if !ok || !isName(name) {
+		return nil, errors.New("template.func needs a name of letters, digits and _")
+	}
+	if _, ok := gc.Arg(1).TryCallable(); !ok {
+		return nil, fmt.Errorf("template.func(%q, ...) needs a function, not a %s value", name, gc.Arg(1).TypeName())
+	}
+	if _, known := c.functions[name]; !known {
+		if len(c.names) >= maxHandlers {
+			return nil, errors.New("too many template functions")
+		}
+		c.names = append(c.names, name)
+	}
+	c.functions[name] = gc.Arg(1)
+	e.changed = true
+	return gc.Next(), nil
+}
+
+func isName(s string) bool {
+	for i := range len(s) {
+		b := s[i]
+		if b != '_' && (b|0x20 < 'a' || b|0x20 > 'z') && (i == 0 || b < '0' || b > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 100
+}
+
+// lintTable is ctx.lint.
+func (e *engine) lintTable() rt.Value {
+	add := func(name, severity string) rt.Value {
+		return e.value(name, 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+			if gc.NArgs() < 2 {
+				return nil, fmt.Errorf("ctx.lint.%s(path, text) needs both", name)
+			}
+			var texts [2]string
+			for i := range texts {
+				s, ok := gc.Arg(i).TryString()
+				if !ok && !(i == 0 && gc.Arg(i).IsNil()) {
+					return nil, fmt.Errorf("ctx.lint.%s(path, text) needs text, not a %s value", name, gc.Arg(i).TypeName())
+				}
+				texts[i] = s
+			}
+			if e.request == nil || !e.request.lint {
+				return nil, errEnded
+			}
+			e.spend(len(texts[0]) + len(texts[1]) + 1)
+			e.tell(wire.Finding, map[string]any{"severity": severity, "path": texts[0], "text": texts[1]})
+			return gc.Next(), nil
+		})
+	}
+	return e.tableOf(map[string]rt.Value{"warn": add("warn", "warning"), "error": add("error", "error")})
+}
+
+// childView is a child's environment as its parent sees it: what the child
+// defined can be read and replaced, what it was granted stays its own.
+type childView struct {
+	e     *engine
+	child *chart
+}
+
+// private are the names of what a permission gives.
+var private = []string{"http", "net", "io", "os"}
+
+func (v *childView) hidden(k, value rt.Value) bool {
+	for _, name := range private {
+		if b, ok := v.child.builtin[name]; ok && value.Equals(b) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *childView) get(k rt.Value) (rt.Value, error) {
+	got := v.child.env.Get(k)
+	if name, ok := k.TryString(); ok && name == "_G" {
+		return v.e.wrap(v), nil
+	}
+	if got.IsNil() || v.hidden(k, got) {
+		return rt.NilValue, nil
+	}
+	return got, nil
+}
+
+func (v *childView) set(k, value rt.Value) error {
+	name, ok := k.TryString()
+	if !ok {
+		return fmt.Errorf("globals of chart %q have names", v.child.name)
+	}
+	if _, ours := v.child.builtin[name]; ours || slices.Contains(private, name) {
+		return fmt.Errorf("%s is not something that chart %q defined, and cannot be replaced", name, v.child.name)
+	}
+	v.e.r.SetTable(v.child.env, k, value)
+	return nil
+}
+
+func (v *childView) keys() ([]rt.Value, error) {
+	var keys []rt.Value
+	each(v.child.env, func(name string, value rt.Value) {
+		if b, ours := v.child.builtin[name]; !ours || !value.Equals(b) {
+			keys = append(keys, rt.StringValue(name))
+		}
+	})
+	slices.SortFunc(keys, compareKeys)
+	return keys, nil
+}
+
+func (v *childView) length() (int64, error) { return 0, nil }

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+const (
+	defaultPriority = 0.5
+	// maxHandlers bounds what one operation's scripts may register.
+	maxHandlers = 10_000
+)
+
+// handler is a function that answers an event.
+type handler struct {
+	id       int64
+	chart    *chart
+	event    string
+	priority float64
+	where    string
+	fn       rt.Value
+}
+
+// eventTables puts events and subcharts into a chart's environment, with their
+// other names.
+func (e *engine) eventTables(c *chart) {
+	bound := func(name string, args int, f func(*chart, *rt.Thread, *rt.GoCont) (rt.Cont, error)) rt.Value {
+		return e.value(name, args, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return f(c, t, gc) })
+	}
+	c.events = e.tableOf(map[string]rt.Value{"on": bound("on", 3, e.on), "off": bound("off", 1, e.off)})
+	subcharts := e.tableOf(map[string]rt.Value{"init": bound("init", 2, e.initChildren), "get": bound("get", 1, e.childEnv)})
+	for name, v := range map[string]rt.Value{"events": c.events, "event": c.events, "subcharts": subcharts, "subchart": subcharts} {
+		e.r.SetEnv(c.env, name, v)
+	}
+}
+
+// on is events.on(name[, priority], function).
+func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	args := gc.Args()
+	if len(args) < 2 {
+		return nil, errors.New("events.on(name[, priority], function) needs a name and a function")
+	}
+	name, ok := args[0].TryString()
+	if !ok {
+		return nil, fmt.Errorf("events.on needs an event's name, not a %s value", args[0].TypeName())
+	}
+	if err := e.known(name); err != nil {
+		return nil, err
+	}
+	priority, fn := defaultPriority, args[1]
+	if len(args) > 2 {
+		fn = args[2]
+		if !args[1].IsNil() {
+			p, ok := rt.ToFloat(args[1])
+			if ok = ok && args[1].Type() != rt.StringType; !ok || !(p >= 0 && p <= 1) {
+				return nil, fmt.Errorf("events.on(%q, ...): the priority is a number from 0 to 1", name)
+			}
+			priority = p
+		}
+	}
+	if _, ok := fn.TryCallable(); !ok {
+		return nil, fmt.Errorf("events.on(%q, ...) needs a function, not a %s value", name, fn.TypeName())
+	}
+	if len(e.handlers) >= maxHandlers {
+		return nil, fmt.Errorf("more than %d handlers", maxHandlers)
+	}
+	where := ""
+	if info := gc.Next().DebugInfo(); info != nil {
+		if at, ok := e.sources[info.Source]; ok {
+			where = fmt.Sprintf("%s:%d", at.file, max(info.CurrentLine, 0))
+		}
+	}
+	e.nextID++
+	e.handlers = append(e.handlers, &handler{id: e.nextID, chart: c, event: name, priority: priority, where: where, fn: fn})
+	e.changed = true
+	t.RequireMem(200)
+	return gc.Next(), nil
+}
+
+// known refuses names that are no event's.
+func (e *engine) known(name string) error {
+	if slices.Contains(e.events, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no event %q; there are %s", clip(name, 60), strings.Join(e.events, ", "))
+}
+
+// off is events.off{chart=, event=}: it takes handlers of the chart and what is
+// below it off.
+func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	of, event := c, ""
+	below := true
+	if gc.NArgs() > 0 && !gc.Arg(0).IsNil() {
+		options, err := e.tableArg(gc, 0, "off")
+		if err != nil {
+			return nil, errors.New(`events.off takes a table: events.off{chart="mysql", event="pre-render"}`)
+		}
+		for _, k := range sortedKeys(t, options) {
+			key, _ := k.TryString()
+			v, ok := options.Get(k).TryString()
+			switch {
+			case key != "chart" && key != "event":
+				return nil, errors.New(`events.off knows the fields chart and event`)
+			case !ok:
+				return nil, fmt.Errorf("events.off: %s is a name", key)
+			case key == "chart":
+				if of, err = e.relative(c, v); err != nil {
+					return nil, fmt.Errorf("events.off: %w", err)
+				}
+			default:
+				if err := e.known(v); err != nil {
+					return nil, fmt.Errorf("events.off: %w", err)
+				}
+				event = v
+			}
+		}
+	}
+	t.RequireCPU(uint64(len(e.handlers)))
+	e.handlers = slices.DeleteFunc(e.handlers, func(h *handler) bool {
+		return (event == "" || h.event == event) && (h.chart == of || below && of.above(h.chart, e.charts))
+	})
+	e.changed = true
+	return gc.Next(), nil
+}
+
+// above tells whether d is somewhere below c.
+func (c *chart) above(d *chart, all []*chart) bool {
+	for d.parent >= 0 {
+		if d = all[d.parent]; d == c {
+			return true
+		}
+	}
+	return false
+}
+
+// relative is a chart by its name, seen from c: itself, a child, or a child's
+// child as "web/mysql".
+func (e *engine) relative(c *chart, name string) (*chart, error) {
+	if name == c.name {
+		return c, nil
+	}
+	at := c
+	for _, part := range strings.Split(name, "/") {
+		next, err := e.child(at, part)
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// child is a child of c, or a library that c may require.
+func (e *engine) child(c *chart, name string) (*chart, error) {
+	var names []string
+	for _, k := range c.children {
+		if k.name == name {
+			return k, nil
+		}
+		names = append(names, k.name)
+	}
+	if i, ok := c.requires[name]; ok && e.charts[i].library {
+		return e.charts[i], nil
+	}
+	have := "none with scripts"
+	if len(names) > 0 {
+		have = strings.Join(names, ", ")
+	}
+	return nil, fmt.Errorf("chart %q has no subchart %q; it has %s", c.name, clip(name, 60), have)
+}
+
+// childEnv is subcharts.get.
+func (e *engine) childEnv(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	if err := gc.Check1Arg(); err != nil {
+		return nil, errors.New("subcharts.get(name) needs a name")
+	}
+	name, ok := gc.Arg(0).TryString()
+	if !ok {
+		return nil, errors.New("subcharts.get(name) needs a name")
+	}
+	child, err := e.relative(c, name)
+	if err != nil {
+		return nil, err
+	}
+	return gc.PushingNext1(t.Runtime, e.wrap(&childView{e: e, child: child})), nil
+}
+
+// initChildren is subcharts.init(events[, names]).
+func (e *engine) initChildren(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	events := rt.NilValue
+	if gc.NArgs() > 0 && !gc.Arg(0).Equals(c.events) {
+		events = gc.Arg(0)
+	}
+	children := c.children
+	if gc.NArgs() > 1 && !gc.Arg(1).IsNil() {
+		var err error
+		if children, err = e.named(c, gc.Arg(1)); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range children {
+		if err := e.initTree(t, k, events); err != nil {
+			return nil, err
+		}
+	}
+	return gc.Next(), nil
+}
+
+// named are children by a name or a list of names.
+func (e *engine) named(c *chart, names rt.Value) ([]*chart, error) {
+	list := []any{names}
+	if s, ok := names.TryString(); ok {
+		list[0] = s
+	} else {
+		v, err := e.bridge.ToGo(names)
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if list, ok = v.([]any); !ok {
+			if m, isMap := v.(map[string]any); !isMap || len(m) > 0 {
+				return nil, errors.New("subcharts.init(events, names) takes a list of names")
+			}
+		}
+	}
+	var out []*chart
+	for _, n := range list {
+		name, ok := n.(string)
+		if !ok {
+			return nil, errors.New("subcharts.init(events, names) takes a list of names")
+		}
+		k, err := e.child(c, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// initTree runs a chart's init, which then decides about what is below it. A
+// chart without one leaves it to all below, depth first.
+func (e *engine) initTree(t *rt.Thread, c *chart, events rt.Value) error {
+	if e.hasInit(c) {
+		return e.initOne(t, c, events)
+	}
+	for _, k := range c.children {
+		if err := e.initAll(t, k, events); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// initAll runs every init below c and then its own.
+func (e *engine) initAll(t *rt.Thread, c *chart, events rt.Value) error {
+	for _, k := range c.children {
+		if err := e.initAll(t, k, events); err != nil {
+			return err
+		}
+	}
+	return e.initOne(t, c, events)
+}
+
+func (e *engine) hasInit(c *chart) bool {
+	_, ok := c.env.Get(rt.StringValue("init")).TryCallable()
+	return ok && c.handled
+}
+
+// initOne runs a chart's init, once in an operation. It gets the chart's own
+// events unless its parent made others for it.
+func (e *engine) initOne(t *rt.Thread, c *chart, events rt.Value) error {
+	if !e.hasInit(c) || c.initiated {
+		return nil
+	}
+	c.initiated = true
+	if events.IsNil() {
+		events = c.events
+	}
+	_, err := rt.Call1(t, c.env.Get(rt.StringValue("init")), events)
+	return err
+}

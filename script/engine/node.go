@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// request is what one request of the host hands out.
+type request struct {
+	e     *engine
+	event string
+	chart int
+	may   map[string]bool
+	lint  bool
+
+	nodes  map[uint64]*node
+	tables map[*rt.Table]*node
+	levels map[uint64]any // what was loaded for views
+	scopes map[uint64]*scope
+	order  []*scope // in the order in which the script came to them
+	// whole is the table whose content is being sent rather than its Ref.
+	whole *rt.Table
+}
+
+// node is a map or list of the host that scripts may change: a real table, put
+// in when somebody looks.
+type node struct {
+	request *request
+	ref     wire.Ref
+	table   *rt.Table
+	loaded  bool
+	// came is the level as it came.
+	came any
+}
+
+// marks are the metatables of tables that are not loaded yet.
+type marks struct{ list, table *rt.Table }
+
+// errEnded is what a table says that outlived its event unread.
+var errEnded = errors.New("ctx is valid during its handler: what was not looked at by then is gone (copy what you need)")
+
+func (e *engine) makeMarks() {
+	e.marks = marks{list: e.bridge.NewMark(true), table: e.bridge.NewMark(false)}
+	for _, m := range []*rt.Table{e.marks.list, e.marks.table} {
+		e.r.SetEnv(m, "__index", e.value("index", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+			tab, err := e.unloaded(c)
+			if err != nil {
+				return nil, err
+			}
+			return c.PushingNext1(t.Runtime, tab.Get(c.Arg(1))), nil
+		}))
+		e.r.SetEnv(m, "__newindex", e.value("newindex", 3, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+			tab, err := e.unloaded(c)
+			if err != nil {
+				return nil, err
+			}
+			return c.Next(), t.SetTableCheck(tab, c.Arg(1), c.Arg(2))
+		}))
+		e.r.SetEnv(m, "__len", e.value("len", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+			tab, err := e.unloaded(c)
+			if err != nil {
+				return nil, err
+			}
+			return c.PushingNext1(t.Runtime, rt.IntValue(tab.Len())), nil
+		}))
+	}
+}
+
+// unloaded loads the table that a metamethod was called for.
+func (e *engine) unloaded(c *rt.GoCont) (*rt.Table, error) {
+	if c.NArgs() == 0 {
+		return nil, errors.New("table expected")
+	}
+	tab, ok := c.Arg(0).TryTable()
+	if !ok {
+		return nil, errors.New("table expected")
+	}
+	return tab, e.load(tab)
+}
+
+// load makes a table whole.
+func (e *engine) load(t *rt.Table) error {
+	m := t.Metatable()
+	if m == nil || m != e.marks.list && m != e.marks.table {
+		return nil
+	}
+	n := e.lazy[t]
+	if n == nil {
+		return errEnded
+	}
+	return n.load()
+}
+
+func (e *engine) fromRef(ref wire.Ref) (rt.Value, error) {
+	if e.request == nil {
+		return rt.NilValue, errors.New("a reference outside of a request")
+	}
+	n, err := e.request.node(ref)
+	if err != nil {
+		return rt.NilValue, err
+	}
+	return rt.TableValue(n.table), nil
+}
+
+// toRef sends a table of the host's as what it is.
+func (e *engine) toRef(t *rt.Table) (wire.Ref, bool) {
+	if e.request == nil || t == e.request.whole {
+		return wire.Ref{}, false
+	}
+	n := e.request.tables[t]
+	if n == nil {
+		return wire.Ref{}, false
+	}
+	return n.ref, true
+}
+
+func (e *engine) newRequest() *request {
+	return &request{
+		e: e, chart: -1, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
+		levels: map[uint64]any{}, scopes: map[uint64]*scope{},
+	}
+}
+
+// end lets go of what was not looked at.
+func (q *request) end() {
+	for t := range q.tables {
+		delete(q.e.lazy, t)
+	}
+	if q.e.request == q {
+		q.e.request = nil
+	}
+}
+
+// ended tells whether the request is over.
+func (q *request) ended() bool { return q.e.request != q }
+
+// node is the table for a Ref: always the same one.
+func (q *request) node(ref wire.Ref) (*node, error) {
+	if n := q.nodes[ref.ID]; n != nil {
+		if n.ref != ref {
+			return nil, fmt.Errorf("reference %d is a list and a map", ref.ID)
+		}
+		return n, nil
+	}
+	q.e.r.RequireMem(400)
+	n := &node{request: q, ref: ref, table: rt.NewTable()}
+	n.table.SetMetatable(q.e.marks.table)
+	if ref.List {
+		n.table.SetMetatable(q.e.marks.list)
+	}
+	q.nodes[ref.ID], q.tables[n.table], q.e.lazy[n.table] = n, n, n
+	return n, nil
+}
+
+// level asks the host for what a Ref stands for.
+func (q *request) level(ref wire.Ref) (any, error) {
+	if v, ok := q.levels[ref.ID]; ok {
+		return v, nil
+	}
+	if q.ended() {
+		return nil, errEnded
+	}
+	answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID)})
+	if err != nil {
+		return nil, err
+	}
+	v := answer["value"]
+	_, isList := v.([]any)
+	_, isMap := v.(map[string]any)
+	if !isList && !isMap || isList != ref.List {
+		return nil, fmt.Errorf("the host's answer for reference %d is of the wrong kind", ref.ID)
+	}
+	q.e.r.RequireMem(sizeOf(v))
+	q.levels[ref.ID] = v
+	return v, nil
+}
+
+// sizeOf is about what a Go value takes.
+func sizeOf(v any) uint64 {
+	switch v := v.(type) {
+	case string:
+		return 16 + uint64(len(v))
+	case []any:
+		n := uint64(64)
+		for _, x := range v {
+			n += 16 + sizeOf(x)
+		}
+		return n
+	case map[string]any:
+		n := uint64(64)
+		for k, x := range v {
+			n += 48 + uint64(len(k)) + sizeOf(x)
+		}
+		return n
+	}
+	return 16
+}
+
+func (n *node) load() error {
+	v, err := n.request.level(n.ref)
+	if err != nil {
+		return err
+	}
+	e := n.request.e
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			if err := n.put(rt.IntValue(int64(i+1)), item); err != nil {
+				return err
+			}
+		}
+		e.bridge.List(n.table)
+	case map[string]any:
+		for k, item := range v {
+			if err := n.put(rt.StringValue(k), item); err != nil {
+				return err
+			}
+		}
+		e.bridge.Map(n.table)
+	}
+	n.loaded, n.came = true, v
+	delete(e.lazy, n.table)
+	return nil
+}
+
+func (n *node) put(k rt.Value, item any) error {
+	v, err := n.request.e.bridge.FromGo(item)
+	if err != nil {
+		return err
+	}
+	n.request.e.r.RequireMem(80)
+	n.request.e.r.SetTable(n.table, k, v)
+	return nil
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// folder is where a chart's scripts stand.
+const folder = "ext/lua/"
+
+// module is a file that was loaded, or is being loaded.
+type module struct {
+	value   rt.Value
+	loading bool
+}
+
+// source is the name of a chunk: errors and tracebacks begin with it.
+func (c *chart) source(file string) string { return c.path + "/" + folder + file }
+
+// require is require("x") and require("dep/x").
+func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+	if err := gc.Check1Arg(); err != nil {
+		return nil, errors.New("require needs a name")
+	}
+	name, ok := gc.Arg(0).TryString()
+	if !ok {
+		return nil, fmt.Errorf("require needs a name, not a %s value", gc.Arg(0).TypeName())
+	}
+	owner, file, ok := e.resolve(c, name)
+	if !ok {
+		return nil, e.noModule(c, name)
+	}
+	v, err := e.run(t, owner, file)
+	if err != nil {
+		return nil, err
+	}
+	return gc.PushingNext1(t.Runtime, v), nil
+}
+
+// resolve finds the file that a name stands for.
+func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
+	owner, rest := c, name
+	if dep, r, ok := strings.Cut(name, "/"); ok {
+		i, known := c.requires[dep]
+		if !known {
+			return nil, "", false
+		}
+		owner, rest = e.charts[i], r
+	}
+	file := strings.ReplaceAll(rest, ".", "/") + ".lua"
+	_, ok := owner.files[file]
+	return owner, file, ok
+}
+
+// noModule says what can be required.
+func (e *engine) noModule(c *chart, name string) error {
+	var can []string
+	add := func(prefix string, of *chart) {
+		for file := range of.files {
+			if m, ok := strings.CutSuffix(file, ".lua"); ok && m != "chart" && !strings.Contains(m, ".") {
+				can = append(can, prefix+strings.ReplaceAll(m, "/", "."))
+			}
+		}
+	}
+	add("", c)
+	for dep, i := range c.requires {
+		add(dep+"/", e.charts[i])
+	}
+	slices.Sort(can)
+	what := "nothing here"
+	if len(can) > 0 {
+		what = clip(strings.Join(can, ", "), 1000)
+	}
+	return fmt.Errorf("cannot require %q: a script can require its own chart's files in %s and those of direct dependencies and libraries, which is %s",
+		clip(name, 100), strings.TrimSuffix(folder, "/"), what)
+}
+
+// run loads a file once, in the environment of the chart that it belongs to.
+func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
+	if m := c.loaded[file]; m != nil {
+		if m.loading {
+			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle", folder+file)
+		}
+		return m.value, nil
+	}
+	chunk, err := e.compile(c, file)
+	if err != nil {
+		return rt.NilValue, err
+	}
+	m := &module{loading: true}
+	c.loaded[file] = m
+	v, err := rt.Call1(t, rt.FunctionValue(chunk))
+	if err != nil {
+		delete(c.loaded, file)
+		return rt.NilValue, err
+	}
+	if v.IsNil() {
+		v = rt.BoolValue(true)
+	}
+	*m = module{value: v}
+	return v, nil
+}
+
+// compile makes a function of a file.
+func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
+	source := c.source(file)
+	at := place{chart: c.index, file: folder + file}
+	e.sources[source] = at
+	text := c.files[file]
+	if err := bounded(text); err != nil {
+		return nil, syntaxFault(at, err)
+	}
+	e.r.RequireCPU(uint64(len(text)) * 20)
+	e.r.RequireMem(uint64(len(text)) * 20)
+	chunk, err := e.compileText(source, text, rt.TableValue(c.env))
+	if err != nil {
+		return nil, syntaxFault(at, err)
+	}
+	return chunk, nil
+}
+
+// compileText compiles; golua panics about what is too much for it.
+func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closure, err error) {
+	defer func() {
+		p := recover()
+		if ended, ok := p.(rt.ContextTerminationError); ok {
+			panic(ended)
+		}
+		if p != nil {
+			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
+		}
+	}()
+	return e.r.CompileAndLoadLuaChunk(source, []byte(text), env)
+}

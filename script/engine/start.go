@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// maxCharts bounds how many charts one operation may have.
+const maxCharts = 10_000
+
+// start loads all charts' scripts and runs init.
+func (e *engine) start(body map[string]any) (map[string]any, error) {
+	if e.r != nil {
+		return nil, errors.New("the scripts were started already")
+	}
+	charts, err := readCharts(body)
+	if err != nil {
+		return nil, err
+	}
+	e.charts = charts
+	e.events, e.environ = texts(body["events"]), texts(body["environ"])
+	seed, _ := body["seed"].(int64)
+	e.newRuntime(seed)
+	e.request = e.newRequest()
+	defer e.request.end()
+	for _, c := range e.charts {
+		e.newEnvironment(c)
+	}
+	defer e.flush()
+	for _, c := range e.charts {
+		if _, ok := c.files["chart.lua"]; !ok || !c.handled {
+			continue
+		}
+		if err := e.inLua(c.index, func(t *rt.Thread) error {
+			_, err := e.run(t, c, "chart.lua")
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range e.charts {
+		if c.parent >= 0 {
+			continue
+		}
+		if err := e.inLua(c.index, func(t *rt.Thread) error { return e.initTree(t, c, rt.NilValue) }); err != nil {
+			return nil, err
+		}
+	}
+	return e.registry(map[string]any{}), nil
+}
+
+// flush lets modules write out what they hold back.
+func (e *engine) flush() {
+	for _, done := range e.cleanup {
+		done(false)
+	}
+}
+
+// registry adds what is registered to an answer.
+func (e *engine) registry(answer map[string]any) map[string]any {
+	e.changed = false
+	handlers, functions := make([]any, 0, len(e.handlers)), []any{}
+	for _, h := range e.handlers {
+		handlers = append(handlers, map[string]any{
+			"id": h.id, "chart": int64(h.chart.index), "event": h.event, "priority": h.priority, "where": h.where,
+		})
+	}
+	for _, c := range e.charts {
+		for _, name := range c.names {
+			functions = append(functions, map[string]any{"chart": int64(c.index), "name": name})
+		}
+	}
+	answer["handlers"], answer["functions"] = handlers, functions
+	return answer
+}
+
+// readCharts reads the charts of a request.
+func readCharts(body map[string]any) ([]*chart, error) {
+	list, ok := body["charts"].([]any)
+	if !ok || len(list) > maxCharts {
+		return nil, errors.New("the request has no charts, or too many")
+	}
+	charts := make([]*chart, len(list))
+	for i, v := range list {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("chart %d is no map", i)
+		}
+		c, err := readChart(i, m, len(list))
+		if err != nil {
+			return nil, fmt.Errorf("chart %d: %w", i, err)
+		}
+		charts[i] = c
+	}
+	for _, c := range charts {
+		steps := 0
+		for at := c; at.parent >= 0; at = charts[at.parent] {
+			if steps++; steps > len(charts) {
+				return nil, errors.New("charts are their own parents")
+			}
+		}
+		if c.parent >= 0 {
+			charts[c.parent].children = append(charts[c.parent].children, c)
+		}
+	}
+	return charts, nil
+}
+
+func readChart(i int, m map[string]any, count int) (*chart, error) {
+	c := &chart{index: i, parent: -1, files: map[string]string{}, requires: map[string]int{},
+		loaded: map[string]*module{}, functions: map[string]rt.Value{}}
+	c.name, _ = m["name"].(string)
+	c.path, _ = m["path"].(string)
+	if c.path == "" {
+		c.path = c.name
+	}
+	c.library, _ = m["library"].(bool)
+	c.handled, _ = m["handled"].(bool)
+	c.grants = texts(m["grants"])
+	if p, ok := m["parent"].(int64); ok && p >= 0 {
+		if p >= int64(count) {
+			return nil, errors.New("there is no such parent")
+		}
+		c.parent = int(p)
+	}
+	files, _ := m["files"].(map[string]any)
+	for name, v := range files {
+		text, ok := v.(string)
+		if !ok {
+			return nil, fmt.Errorf("file %s is no text", name)
+		}
+		c.files[name] = text
+	}
+	requires, _ := m["requires"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(requires)) {
+		n, ok := requires[name].(int64)
+		if !ok || n < 0 || n >= int64(count) {
+			return nil, fmt.Errorf("%s is no chart", name)
+		}
+		c.requires[name] = int(n)
+	}
+	return c, nil
+}
+
+// texts are the strings of a list.
+func texts(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, x := range list {
+		if s, ok := x.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/arnodel/golua/scanner"
+	"github.com/arnodel/golua/token"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+const (
+	// maxSource is how long a script may be.
+	maxSource = 256 << 10
+	// maxNesting is how deep brackets, blocks and chains of operators may nest:
+	// the parser and the compiler call themselves for each.
+	maxNesting = 200
+)
+
+// syntaxError is what is wrong with a script's text.
+type syntaxError struct {
+	line int
+	text string
+}
+
+func (s *syntaxError) Error() string { return s.text }
+
+// syntaxFault is the fault of a script that cannot be compiled.
+func syntaxFault(at place, err error) *fault {
+	f := &fault{text: err.Error(), chart: at.chart, file: at.file}
+	var ours *syntaxError
+	var golua *rt.SyntaxError
+	switch {
+	case errors.As(err, &ours):
+		f.line = ours.line
+	case errors.As(err, &golua):
+		f.line = golua.Err.Got.Line
+		text := golua.Err.Error() // line:column: ...
+		if _, rest, ok := strings.Cut(text, ": "); ok {
+			text = rest
+		}
+		f.text = text
+	default:
+		// The compiler's: "source:line:column: ..."
+		if _, tail, ok := cutPlace(f.text); ok {
+			number, rest, _ := strings.Cut(tail, ":")
+			if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
+				f.line = n
+			}
+			f.text = strings.TrimSpace(rest)
+		}
+	}
+	f.text = clip(f.text, maxMessage)
+	return f
+}
+
+// bounded refuses scripts whose text would be too much for golua's parser.
+func bounded(text string) error {
+	if len(text) > maxSource {
+		return &syntaxError{text: fmt.Sprintf("the script is larger than %d KiB", maxSource>>10)}
+	}
+	n := nesting{}
+	return tokens(text, func(t *token.Token) error { return n.add(t) })
+}
+
+// tokens calls f for the tokens of a text up to the end or the first that is
+// none; what is wrong there the parser says.
+func tokens(text string, f func(*token.Token) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &syntaxError{text: "the script cannot be read"}
+		}
+	}()
+	s := scanner.New("script", []byte(text))
+	for {
+		t := s.Scan()
+		if t == nil || t.Type == token.EOF || t.Type == token.INVALID || t.Type == token.UNFINISHED {
+			return nil
+		}
+		if err := f(t); err != nil {
+			return err
+		}
+	}
+}
+
+// nesting counts how deep a script nests.
+type nesting struct {
+	open  int // brackets and blocks
+	chain int // operators that nest to one side, since the last thing that ends an expression
+	loops int // while and for whose do is still to come
+	// operand tells that the last token ended an operand: a name then begins
+	// another statement.
+	operand bool
+}
+
+func (n *nesting) add(t *token.Token) error {
+	operand := false
+	switch t.Type {
+	case token.SgOpenBkt, token.SgOpenBrace, token.SgOpenSquareBkt:
+		n.open++
+		n.chain++
+	case token.SgCloseBkt, token.SgCloseBrace, token.SgCloseSquareBkt:
+		n.open = max(n.open-1, 0)
+		operand = true
+	case token.KwWhile, token.KwFor:
+		n.open++
+		n.loops++
+		n.chain = 0
+	case token.KwDo:
+		if n.loops > 0 {
+			n.loops--
+		} else {
+			n.open++
+		}
+		n.chain = 0
+	case token.KwIf, token.KwRepeat, token.KwFunction:
+		n.open++
+		n.chain = 0
+	case token.KwElseIf:
+		n.chain++
+	case token.KwEnd, token.KwUntil:
+		n.open = max(n.open-1, 0)
+		n.chain, operand = 0, true
+	case token.SgMinus, token.KwNot, token.SgHash, token.SgTilde, token.SgHat, token.SgConcat, token.SgDot, token.SgColon:
+		n.chain++
+	case token.SgComma, token.SgSemicolon, token.SgAssign, token.KwLocal, token.KwReturn, token.KwThen, token.KwElse:
+		n.chain = 0
+	case token.STRING, token.LONGSTRING:
+		if n.operand {
+			n.chain++ // f"x""y"
+		}
+		operand = true
+	case token.IDENT:
+		if n.operand {
+			n.chain = 0
+		}
+		operand = true
+	case token.NUMDEC, token.NUMHEX, token.KwNil, token.KwTrue, token.KwFalse, token.SgEtc:
+		operand = true
+	}
+	n.operand = operand
+	if n.open > maxNesting || n.chain > 4*maxNesting {
+		return &syntaxError{line: t.Line, text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
+	}
+	return nil
+}
