@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/moonhelm/moonhelm/event"
@@ -201,14 +202,22 @@ func (l *leveler) expand(v any, at *step, depth int) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
+		var rest []string
 		for k, e := range v {
+			var plain bool
+			if out[k], plain = simple(e, l.n.exact); !plain {
+				rest = append(rest, k)
+			}
+		}
+		slices.Sort(rest) // the same numbers on every run
+		for _, k := range rest {
 			if l.n.kid != nil && at == nil {
-				if own := l.n.kid(k, e); own != nil {
+				if own := l.n.kid(k, v[k]); own != nil {
 					out[k] = l.h.ref(own)
 					continue
 				}
 			}
-			if err := l.element(e, waiting{at: &step{up: at, key: k}, depth: depth + 1, table: out}); err != nil {
+			if err := l.element(v[k], waiting{at: &step{up: at, key: k}, depth: depth + 1, table: out}); err != nil {
 				return nil, fmt.Errorf("%s: %w", k, err)
 			}
 		}
@@ -216,6 +225,10 @@ func (l *leveler) expand(v any, at *step, depth int) (any, error) {
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
+			var plain bool
+			if out[i], plain = simple(e, l.n.exact); plain {
+				continue
+			}
 			if err := l.element(e, waiting{at: &step{up: at, index: i, list: true}, depth: depth + 1, list: out}); err != nil {
 				return nil, fmt.Errorf("[%d]: %w", i, err)
 			}
@@ -281,6 +294,16 @@ func shallowSize(v any, most int) (n int, ok bool) {
 		}
 	}
 	return n, n <= most
+}
+
+// simple is [scalar] for what is one for sure.
+func simple(v any, exact bool) (any, bool) {
+	switch v.(type) {
+	case nil, bool, string, int64, float64:
+		s, _ := scalar(v, exact)
+		return s, true
+	}
+	return nil, false
 }
 
 // scalar is a scalar as it is sent. Where numbers are not exact, a float64 that
