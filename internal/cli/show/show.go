@@ -63,6 +63,7 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 			if err != nil {
 				return err
 			}
+			note(e, c)
 			_, err = fmt.Fprint(term.SafeWriter(e.Out), out)
 			return err
 		},
@@ -71,6 +72,16 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 	return cmd
 }
 
+// note tells a person at a terminal what a library chart is. Who reads the
+// output by program finds "type: library" in it, and nothing else anywhere.
+func note(e *env.Env, c *chart.Chart) {
+	if c.IsLibrary() && term.IsTerminal(e.Err) {
+		fmt.Fprintf(e.Err, "%s is a library chart: it cannot be installed; other charts use what it defines.\n", term.SafeLine(c.Name()))
+	}
+}
+
+// showAll puts the parts below each other. Each ends with an empty line, as it
+// does by itself: people compare and cut such output by the byte.
 func showAll(c *chart.Chart) (string, error) {
 	var parts []string
 	for _, part := range []func(*chart.Chart) (string, error){
@@ -83,7 +94,7 @@ func showAll(c *chart.Chart) (string, error) {
 			return "", err
 		}
 		if text != "" {
-			parts = append(parts, text+"\n")
+			parts = append(parts, text)
 		}
 	}
 	crds, err := showCRDs(c)
@@ -95,14 +106,14 @@ func showChart(c *chart.Chart) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write %s: %w", chart.FileMetadata, err)
 	}
-	return string(text), nil
+	return string(text) + "\n", nil
 }
 
 func showReadme(c *chart.Chart) (string, error) {
 	for _, want := range []string{"readme.md", "readme.txt", "readme"} {
 		for _, f := range c.Files {
 			if path.Dir(f.Name) == "." && strings.EqualFold(f.Name, want) {
-				return string(f.Data), nil
+				return string(f.Data) + "\n", nil
 			}
 		}
 	}
@@ -124,7 +135,7 @@ func showCRDs(c *chart.Chart) (string, error) {
 func showValues(c *chart.Chart, expr string) (string, error) {
 	if expr == "" {
 		if f := c.File(chart.FileValues); f != nil {
-			return string(f.Data), nil
+			return string(f.Data) + "\n", nil
 		}
 		return "", nil
 	}
