@@ -30,6 +30,11 @@ func workloads(dir, helm string) ([]workload, error) {
 		return nil, err
 	}
 	list = append(list, workload{name: "template 64 charts sharing a library, tpl everywhere", args: []string{"template", "rel", shared}})
+	scripts, err := scriptWorkloads(dir)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, scripts...)
 	objects := filepath.Join(dir, "objects800")
 	if err := manyObjects(objects, 800); err != nil {
 		return nil, err

@@ -279,11 +279,34 @@ func (d *differ) objects(a, b []*manifest.Object) {
 			d.add("objects: "+o.String(), size([]byte(was[0].Raw)), size([]byte(o.Raw)))
 			continue
 		}
+		from := len(d.out)
 		d.value("objects."+o.String(), anyMap(x), anyMap(y))
+		if o.Kind == "Secret" {
+			hide(d.out[from:])
+		}
 	}
 	for _, o := range a {
 		if rest := old[idOf(o)]; slices.Contains(rest, o) {
 			d.add("objects: "+o.String(), size([]byte(o.Raw)), "")
+		}
+	}
+}
+
+// hidden is what a trace shows of what a Secret holds.
+const hidden = "(hidden)"
+
+// hide takes what Secrets hold out of changes to one: a trace ends up in logs.
+func hide(changes []Change) {
+	for i, c := range changes {
+		_, field, _ := strings.Cut(c.Path, "/")
+		if !strings.Contains(field, ".data") && !strings.Contains(field, ".stringData") {
+			continue
+		}
+		if c.From != "" {
+			changes[i].From = hidden
+		}
+		if c.To != "" {
+			changes[i].To = hidden
 		}
 	}
 }

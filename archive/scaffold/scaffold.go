@@ -62,24 +62,8 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// Create makes the chart name in the folder dir, which must exist. starter is
-// the folder or archive of a chart to start from, "" for our own. An existing
-// chart is written into: files of the same names are overwritten and their
-// paths returned, others stay.
-func Create(dir, name, starter string) (overwritten []string, err error) {
-	files, err := Files(name, starter)
-	if err != nil {
-		return nil, fmt.Errorf("create chart: %w", err)
-	}
-	overwritten, err = Write(filepath.Join(dir, name), files)
-	if err != nil {
-		return overwritten, fmt.Errorf("create chart %s: %w", name, err)
-	}
-	return overwritten, nil
-}
-
-// Files are the files of a new chart, named from its top folder. starter is as
-// for [Create].
+// Files are the files of a new chart, named from its top folder. starter is
+// the folder or archive of a chart to start from, "" for our own.
 func Files(name, starter string) (files []*chart.File, err error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
@@ -102,6 +86,20 @@ func Files(name, starter string) (files []*chart.File, err error) {
 		return nil
 	})
 	return files, err
+}
+
+//go:embed scripts/chart.lua
+var script []byte
+
+// WithScripts adds a script to the files of a new chart, unless they have one:
+// one that does nothing yet, with comments that say what it could do.
+func WithScripts(files []*chart.File) []*chart.File {
+	for _, f := range files {
+		if f.Name == chart.FileScript {
+			return files
+		}
+	}
+	return append(files, &chart.File{Name: chart.FileScript, Data: script})
 }
 
 // named puts the chart's name into a text.

@@ -21,7 +21,7 @@ import (
 // for.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
-	overwritten, err := scaffold.Create(dir, "web", "")
+	overwritten, err := create(dir, "web", "")
 	if err != nil || len(overwritten) > 0 {
 		t.Fatal(overwritten, err)
 	}
@@ -72,7 +72,7 @@ func TestCreate(t *testing.T) {
 func TestNamesThatYAMLWouldReadOtherwise(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"on", "1", "1e3", "0x1", "null", "y", "a.b", "A_b", "-x"} {
-		if _, err := scaffold.Create(dir, name, ""); err != nil {
+		if _, err := create(dir, name, ""); err != nil {
 			t.Error(err)
 			continue
 		}
@@ -90,7 +90,7 @@ func TestBadNames(t *testing.T) {
 	}
 	for _, name := range []string{"", ".", "..", "...", "../x", "a/b", `a\b`, "a b", "é", "a\x00", strings.Repeat("a", 251)} {
 		var bad *scaffold.NameError
-		if _, err := scaffold.Create(inner, name, ""); !errors.As(err, &bad) {
+		if _, err := create(inner, name, ""); !errors.As(err, &bad) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestExistingChart(t *testing.T) {
 	dir := t.TempDir()
 	web := filepath.Join(dir, "web")
 	write(t, web, map[string]string{"values.yaml": "old", "mine.txt": "mine"})
-	overwritten, err := scaffold.Create(dir, "web", "")
+	overwritten, err := create(dir, "web", "")
 	if err != nil || !slices.Equal(overwritten, []string{filepath.Join(web, "values.yaml")}) {
 		t.Errorf("%v, %v", overwritten, err)
 	}
@@ -128,7 +128,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "web", "templates")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scaffold.Create(dir, "web", ""); err == nil {
+	if _, err := create(dir, "web", ""); err == nil {
 		t.Error("wrote through a link")
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
@@ -139,10 +139,10 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 func TestPlaceIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"web": "a file"})
-	if _, err := scaffold.Create(dir, "web", ""); err == nil {
+	if _, err := create(dir, "web", ""); err == nil {
 		t.Error("wrote into a file")
 	}
-	if _, err := scaffold.Create(filepath.Join(dir, "missing"), "web", ""); err == nil {
+	if _, err := create(filepath.Join(dir, "missing"), "web", ""); err == nil {
 		t.Error("made a parent folder")
 	}
 }
@@ -161,7 +161,7 @@ func TestStarter(t *testing.T) {
 		"charts/db/Chart.yaml":  "apiVersion: v2\nname: db\nversion: 1.0.0\n",
 		"charts/db/values.yaml": "x: <CHARTNAME>\n",
 	})
-	if _, err := scaffold.Create(dir, "web", starter); err != nil {
+	if _, err := create(dir, "web", starter); err != nil {
 		t.Fatal(err)
 	}
 	c, err := archive.Load(filepath.Join(dir, "web"))
@@ -181,13 +181,13 @@ func TestStarter(t *testing.T) {
 	if f := c.Dependencies()[0].File("values.yaml"); string(f.Data) != "x: <CHARTNAME>\n" {
 		t.Error("a subchart was changed")
 	}
-	if _, err := scaffold.Create(dir, "web2", filepath.Join(dir, "nowhere")); err == nil {
+	if _, err := create(dir, "web2", filepath.Join(dir, "nowhere")); err == nil {
 		t.Error("a starter that is not there")
 	}
 	if err := os.WriteFile(filepath.Join(starter, "values.yaml"), []byte("a: ["), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scaffold.Create(dir, "web3", starter); err == nil {
+	if _, err := create(dir, "web3", starter); err == nil {
 		t.Error("a broken starter")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "web3")); err == nil {
@@ -232,8 +232,17 @@ func write(t *testing.T, dir string, files map[string]string) {
 func TestStarterThatIsNotThereIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	starter := filepath.Join(dir, "nope")
-	_, err := scaffold.Create(dir, "web", starter)
+	_, err := create(dir, "web", starter)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no starter "+starter) {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// create makes a chart as `helm create` does.
+func create(dir, name, starter string) (overwritten []string, err error) {
+	files, err := scaffold.Files(name, starter)
+	if err != nil {
+		return nil, err
+	}
+	return scaffold.Write(filepath.Join(dir, name), files)
 }

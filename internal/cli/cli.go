@@ -48,6 +48,7 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	if e.Settings.Binary == "" {
 		e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
 	}
+	defer e.Close()
 	root := New(e)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {

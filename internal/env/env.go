@@ -23,7 +23,8 @@ type Env struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	kube lazyKube
+	kube    lazyKube
+	closers []func() error
 }
 
 // New returns an Env over the given streams, its settings read from the

@@ -4,6 +4,7 @@
 package create
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -11,12 +12,16 @@ import (
 
 	"github.com/moonhelm/moonhelm/archive/scaffold"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm create`.
 type Options struct {
-	Path    string
-	Starter string
+	env.ScriptFlags
+
+	Path        string
+	Starter     string
+	WithScripts bool
 }
 
 // New makes the command.
@@ -35,16 +40,19 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
   helm create web
   helm create charts/web --starter ./our-starter`,
 		Args: env.Args(1, 1, "a name for the chart"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Path = args[0]
-			return run(e, o)
+			return run(cmd.Context(), e, o)
 		},
 	}
-	cmd.Flags().StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
+	fs := cmd.Flags()
+	o.ScriptFlags.Bind(fs)
+	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
+	fs.BoolVar(&o.WithScripts, "with-scripts", false, "add ext/lua/chart.lua, a script with comments to start from")
 	return cmd
 }
 
-func run(e *env.Env, o Options) error {
+func run(ctx context.Context, e *env.Env, o Options) error {
 	starter := o.Starter
 	if starter != "" && !filepath.IsAbs(starter) && filepath.Base(starter) == starter {
 		starter = filepath.Join(e.Settings.DataHome, "starters", starter)
@@ -53,9 +61,23 @@ func run(e *env.Env, o Options) error {
 	if _, err := fmt.Fprintf(e.Out, "Creating %s\n", o.Path); err != nil {
 		return err
 	}
-	overwritten, err := scaffold.Create(filepath.Dir(o.Path), name, starter)
+	files, err := scaffold.Files(name, starter)
 	if err != nil {
+		return fmt.Errorf("create chart: %w", err)
+	}
+	if o.WithScripts {
+		files = scaffold.WithScripts(files)
+	}
+	verb := op.Create{Charts: e.Assembler()}
+	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
 		return err
+	}
+	if files, err = verb.Run(ctx, files); err != nil {
+		return fmt.Errorf("create chart %s: %w", name, err)
+	}
+	overwritten, err := scaffold.Write(o.Path, files)
+	if err != nil {
+		return fmt.Errorf("create chart %s: %w", name, err)
 	}
 	for _, f := range overwritten {
 		fmt.Fprintf(e.Err, "WARNING: File %q already exists. Overwriting.\n", f)

@@ -23,6 +23,7 @@ type Options struct {
 	env.WaitFlags
 	env.ApplyFlags
 	env.ChartFlags
+	env.ScriptFlags
 	Output output.Format
 
 	Description     string
@@ -75,6 +76,7 @@ release stays, marked failed: helm uninstall removes what was created.`,
 	o.WaitFlags.Bind(fs, true)
 	o.ApplyFlags.Bind(fs)
 	o.ChartFlags.Bind(fs, true)
+	o.ScriptFlags.Bind(fs)
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.StringVar(&o.Description, "description", "", "what the release's history says of this revision")
@@ -150,9 +152,9 @@ func install(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) 
 	if err != nil {
 		return err
 	}
-	verb := op.Install{Cluster: cluster, Releases: records, Events: e.Bus(nil, 0), Progress: e.Report(), Now: e.Now}
-	if !o.NoHooks {
-		verb.Events = e.Bus(cluster, o.Timeout)
+	verb := op.Install{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now}
+	if verb.Events, err = e.Events(o.ScriptFlags, o.hooksOn(cluster), o.Timeout); err != nil {
+		return err
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {
@@ -164,12 +166,23 @@ func install(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) 
 	return show(e, o, rel)
 }
 
+// hooksOn is the cluster that annotation hooks run on, nil for none.
+func (o Options) hooksOn(cluster *env.Cluster) *env.Cluster {
+	if o.NoHooks {
+		return nil
+	}
+	return cluster
+}
+
 // undo removes what a failed install left, when the user asked for all or nothing.
 func undo(ctx context.Context, e *env.Env, cluster *env.Cluster, records op.Recorder, o Options, req op.InstallRequest, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	verb := op.Uninstall{Cluster: cluster, Releases: records, Events: e.Bus(nil, 0), Progress: e.Report(), Now: e.Now}
-	if !o.NoHooks {
-		verb.Events = e.Bus(cluster, o.Timeout)
+	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now}
+	flags := o.ScriptFlags
+	flags.Yes = true // the same scripts were allowed a moment ago
+	var err error
+	if verb.Events, err = e.Events(flags, o.hooksOn(cluster), o.Timeout); err != nil {
+		return fmt.Errorf("%w; uninstalling it again went wrong too: %w", cause, err)
 	}
 	if _, err := verb.Run(ctx, op.UninstallRequest{Name: req.Name, Wait: true, Timeout: o.Timeout}); err != nil {
 		return fmt.Errorf("%w; uninstalling it again went wrong too: %w", cause, err)
@@ -178,10 +191,13 @@ func undo(ctx context.Context, e *env.Env, cluster *env.Cluster, records op.Reco
 }
 
 func dryRun(ctx context.Context, e *env.Env, o Options, req op.InstallRequest) error {
-	verb := op.Install{Events: e.Bus(nil, 0), Progress: e.Report(), Now: e.Now}
+	verb := op.Install{Progress: e.Report(), Now: e.Now}
+	var err error
+	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+		return err
+	}
 	var cluster *env.Cluster
 	if o.DryRun == env.DryRunServer {
-		var err error
 		if cluster, err = e.Cluster(); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 // Options are the flags of `helm lint`.
 type Options struct {
 	env.ValueFlags
+	env.ScriptFlags
 
 	Paths         []string
 	Strict        bool
@@ -52,6 +53,7 @@ convention, and fails under --strict; an [INFO] could be better.
 	}
 	fs := cmd.Flags()
 	o.ValueFlags.Bind(fs)
+	o.ScriptFlags.Bind(fs)
 	fs.BoolVar(&o.Strict, "strict", false, "fail on warnings too")
 	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each by itself")
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
@@ -75,7 +77,10 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	p := printer{out: e.Out, style: e.Style(e.Out), quiet: o.Quiet}
-	verb := op.Lint{Events: e.Bus(nil, 0)}
+	var verb op.Lint
+	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+		return err
+	}
 	fails := lint.Error
 	if o.Strict {
 		fails = lint.Warning

@@ -15,6 +15,8 @@ import (
 
 // Options are the flags of `helm package`.
 type Options struct {
+	env.ScriptFlags
+
 	Paths       []string
 	Version     string
 	AppVersion  string
@@ -41,6 +43,7 @@ sets the time that the archive's entries carry.
 		},
 	}
 	fs := cmd.Flags()
+	o.ScriptFlags.Bind(fs)
 	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
@@ -53,12 +56,16 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
+	verb := op.Package{Archives: writer}
+	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+		return err
+	}
 	for _, p := range o.Paths {
 		c, err := e.Chart(p)
 		if err != nil {
 			return err
 		}
-		file, err := op.Package{Archives: writer}.Run(ctx, op.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion})
+		file, err := verb.Run(ctx, op.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion})
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p, err)
 		}

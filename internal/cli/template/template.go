@@ -19,6 +19,7 @@ import (
 type Options struct {
 	env.ValueFlags
 	env.NameFlags
+	env.ScriptFlags
 
 	Chart        string
 	ShowOnly     []string
@@ -70,6 +71,7 @@ the objects.
 	fs := cmd.Flags()
 	o.ValueFlags.Bind(fs)
 	o.NameFlags.Bind(fs)
+	o.ScriptFlags.Bind(fs)
 	o.skippedFlags.Bind(fs)
 	o.chartFlags.Bind(fs, true)
 	fs.StringArrayVarP(&o.ShowOnly, "show-only", "s", nil, "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
@@ -102,13 +104,16 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Template{Events: e.Bus(nil, 0), Progress: e.Report()}
+	verb := op.Template{Progress: e.Report()}
 	var cluster *env.Cluster
 	if o.Validate || o.DryRun == env.DryRunServer {
 		if cluster, err = e.Cluster(); err != nil {
 			return err
 		}
 		verb.Cluster = cluster
+	}
+	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+		return err
 	}
 	req := op.TemplateRequest{
 		Chart: c, Values: vals, Name: o.Name, Namespace: e.Namespace(),

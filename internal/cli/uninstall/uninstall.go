@@ -19,12 +19,14 @@ import (
 // Options are the flags of `helm uninstall`.
 type Options struct {
 	env.WaitFlags
+	env.ScriptFlags
 	Names          []string
 	KeepHistory    bool
 	DryRun         env.DryRun
 	Cascade        string
 	IgnoreNotFound bool
 	NoHooks        bool
+	NoScripts      bool
 	Description    string
 }
 
@@ -54,6 +56,8 @@ crds/ and objects that carry another release's marks.
 	}
 	fs := cmd.Flags()
 	o.WaitFlags.Bind(fs, false)
+	o.ScriptFlags.Bind(fs)
+	fs.BoolVar(&o.NoScripts, "no-scripts", false, "do not run the scripts of the release's chart")
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
 	env.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.Cascade, "cascade", string(op.CascadeBackground), "what becomes of objects that deleted objects own: background, foreground or orphan")
@@ -79,9 +83,15 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now, Events: e.Bus(nil, 0)}
-	if !o.NoHooks {
-		verb.Events = e.Bus(cluster, o.Timeout)
+	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now}
+	hooks := cluster
+	if o.NoHooks {
+		hooks = nil
+	}
+	if o.NoScripts {
+		verb.Events = e.Bus(hooks, o.Timeout)
+	} else if verb.Events, err = e.Events(o.ScriptFlags, hooks, o.Timeout); err != nil {
+		return err
 	}
 	var errs []error
 	for _, name := range o.Names {

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package event_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// list is a source whose handlers note their owner.
+type list struct {
+	of  string
+	hs  []event.Handler
+	got *[]string
+}
+
+func (l *list) add(owner string, priority float64) {
+	l.hs = append(l.hs, event.Handler{Owner: owner, Priority: priority, Handle: func(context.Context, event.Event) error {
+		*l.got = append(*l.got, owner)
+		return nil
+	}})
+}
+
+func (l *list) Handlers(name string) []event.Handler {
+	if name != l.of {
+		return nil
+	}
+	return l.hs
+}
+
+func TestEveryHandlerHasItsPlace(t *testing.T) {
+	var got []string
+	note := func(name string) func(context.Context, *event.PreRender) error {
+		return func(context.Context, *event.PreRender) error { got = append(got, name); return nil }
+	}
+	bus := &event.Bus{}
+	event.Respond(bus, event.SchemaValidation, note("schema"))
+	event.Respond(bus, event.Scripts, note("start"))
+	event.On(bus, "sdk", 0.5, note("sdk"))
+	event.On(bus, "sdk early", 0.1, note("sdk early"))
+	scripts := &list{of: "pre-render", got: &got}
+	scripts.add("mysql", 0.5)
+	scripts.add("web", 0.5)
+	scripts.add("web late", 1)
+	bus.Use(scripts)
+	fork := bus.Fork()
+	event.Respond(fork, event.KubeVersion, note("version"))
+	if err := fork.Emit(t.Context(), &event.PreRender{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "start; sdk early; mysql; web; sdk; web late; version; schema"; strings.Join(got, "; ") != want {
+		t.Errorf("ran %s\nwant %s", strings.Join(got, "; "), want)
+	}
+	got = nil
+	if err := bus.Emit(t.Context(), &event.PreRender{}); err != nil || slices.Contains(got, "version") {
+		t.Errorf("%v: a fork's responder answered on its parent: %q", err, got)
+	}
+}
+
+func TestAForkOfNothingIsABus(t *testing.T) {
+	var none *event.Bus
+	ran := false
+	fork := none.Fork()
+	event.Respond(fork, event.CRDs, func(context.Context, *event.PreInstall) error { ran = true; return nil })
+	if err := fork.Emit(t.Context(), &event.PreInstall{}); err != nil || !ran {
+		t.Error(err, ran)
+	}
+}
+
+// What the core itself says needs no introduction.
+func TestAResponderSpeaksForItself(t *testing.T) {
+	bus := &event.Bus{}
+	event.Respond(bus, event.SchemaValidation, func(context.Context, *event.PreRender) error { return errors.New("port must be a number") })
+	if err := bus.Emit(t.Context(), &event.PreRender{}); err == nil || err.Error() != "port must be a number" {
+		t.Error(err)
+	}
+}
+
+// Go handlers may write into values as deep as they like.
+func TestGoHandlersOwnTheValues(t *testing.T) {
+	defaults := map[string]any{"image": map[string]any{"tag": "1"}}
+	bus := &event.Bus{}
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreRender) error {
+		e.Values["image"].(map[string]any)["tag"] = "2"
+		return nil
+	})
+	e := &event.PreRender{Scene: event.Scene{Values: defaults}}
+	if err := bus.Emit(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if tag := defaults["image"].(map[string]any)["tag"]; tag != "1" {
+		t.Errorf("the chart's own default became %v", tag)
+	}
+	if tag := e.Values["image"].(map[string]any)["tag"]; tag != "2" {
+		t.Errorf("the change is lost: %v", tag)
+	}
+}
+
+func parse(t *testing.T, text string) []*manifest.Object {
+	t.Helper()
+	objs, err := manifest.Parse("web/templates/a.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+func TestATraceTellsWhatEachHandlerChanged(t *testing.T) {
+	var steps []event.Step
+	bus := &event.Bus{}
+	bus.Trace(func(s event.Step) { steps = append(steps, s) })
+	event.On(bus, "port", 0.1, func(_ context.Context, e *event.PreRender) error {
+		e.Values["mysql"].(map[string]any)["port"] = int64(3307)
+		e.Values["same"] = int64(1)
+		e.Values["new"] = map[string]any{"a": "b"}
+		delete(e.Values, "old")
+		e.Values["list"] = []any{"a", "c", "d"}
+		e.Chart.Templates = append(e.Chart.Templates[:0:0], &chart.File{Name: "templates/new.yaml", Data: []byte("xyz")})
+		return nil
+	})
+	event.On(bus, "nobody", 0.2, func(context.Context, *event.PreRender) error { return nil })
+	c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Templates: []*chart.File{{Name: "templates/a.yaml", Data: []byte("a")}}}
+	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{
+		"mysql": map[string]any{"port": 3306.0}, "same": 1.0, "old": true, "list": []any{"a", "b"},
+	}}}
+	if err := bus.Fork().Emit(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	wantChanges(t, steps[0],
+		`values.list[1]: "b" → "c"`, `values.list[2]: + "d"`, `values.mysql.port: 3306 → 3307`, `values.new: + {"a":"b"}`, `values.old: - true`,
+		`files: + web/templates/new.yaml`, `files: - web/templates/a.yaml`)
+	if s := steps[0]; s.Event != "pre-render" || s.Owner != "port" || s.Priority != 0.1 || s.Took <= 0 || s.Responder {
+		t.Errorf("%+v", s)
+	}
+	if len(steps) != 2 || len(steps[1].Changes) != 0 {
+		t.Errorf("%+v", steps[1:])
+	}
+}
+
+func TestATraceOfObjectsHidesWhatSecretsHold(t *testing.T) {
+	var steps []event.Step
+	bus := &event.Bus{}
+	bus.Trace(func(s event.Step) { steps = append(steps, s) })
+	objs := parse(t, "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n---\nkind: Secret\nmetadata: {name: s}\ndata: {p: old}\n---\nkind: Job\nmetadata: {name: gone}\n")
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PostRender) error {
+		e.Objects = parse(t, "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n---\nkind: Secret\nmetadata: {name: s}\ndata: {p: very-secret}\n---\nkind: ConfigMap\nmetadata: {name: web-extra}\n")
+		return errors.New("enough")
+	})
+	err := bus.Emit(t.Context(), &event.PostRender{Scene: event.Scene{Objects: objs}})
+	if err == nil || steps[0].Err == nil {
+		t.Errorf("%v, %+v", err, steps)
+	}
+	wantChanges(t, steps[0],
+		`objects.Deployment/web.spec.replicas: 1 → 2`, `objects.Secret/s.data.p: (hidden) → (hidden)`,
+		`objects: + ConfigMap/web-extra`, `objects: - Job/gone`)
+}
+
+func wantChanges(t *testing.T, s event.Step, want ...string) {
+	t.Helper()
+	var got []string
+	for _, c := range s.Changes {
+		got = append(got, c.String())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("changes\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func TestEveryNameHasAType(t *testing.T) {
+	types := []event.Event{
+		&event.ChartLoaded{}, &event.PreCreate{}, &event.PostCreate{}, &event.PreDependencyBuild{}, &event.PostDependencyBuild{},
+		&event.PreRender{}, &event.PostRender{}, &event.PreInstall{}, &event.PostInstall{}, &event.PreUpgrade{}, &event.PostUpgrade{},
+		&event.PreRollback{}, &event.PostRollback{}, &event.PreDelete{}, &event.PostDelete{}, &event.PreLint{}, &event.PostTemplate{},
+		&event.PreTest{}, &event.PostTest{}, &event.FailedTest{}, &event.PrePackage{},
+	}
+	var names []string
+	for _, e := range types {
+		names = append(names, e.Name())
+		if e.At() == nil {
+			t.Errorf("%s shows nothing", e.Name())
+		}
+	}
+	if got := event.Names(); !slices.Equal(got, names) {
+		t.Errorf("got %q\nwant %q", got, names)
+	}
+	// The table of what may change, as the scripts' contract has it.
+	for part, want := range map[event.Part]string{
+		event.Values:       "chart-loaded post-create pre-render pre-package",
+		event.Templates:    "chart-loaded post-create pre-render pre-package",
+		event.Files:        "chart-loaded post-create pre-render pre-package",
+		event.Objects:      "pre-render post-render pre-install pre-upgrade pre-rollback post-template pre-test",
+		event.Dependencies: "pre-dependency-build",
+		event.Versions:     "pre-package",
+	} {
+		var got []string
+		for _, e := range types {
+			if e.May().Has(part) {
+				got = append(got, e.Name())
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("part %b may change at %q, want %s", part, got, want)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
+	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/script/sandbox"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// ScriptFlags say what charts' scripts may do, and whether to tell what they did.
+type ScriptFlags struct {
+	// Yes accepts every permission that a chart asks for.
+	Yes bool
+	// Accept are the permissions to accept, nil where none were named.
+	Accept []string
+	// CPU is how much computing time the scripts of an operation have.
+	CPU time.Duration
+	// Trace is "", "text" or "json".
+	Trace string
+}
+
+// Bind registers the flags.
+func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
+	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for")
+	fs.StringSliceVar(&f.Accept, "accept-perms", nil, "permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
+	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU, "computing time that the chart's scripts have in all")
+	fs.StringVar(&f.Trace, "trace-events", "", "tell on standard error what each event's handlers changed: text, or json for one object per line")
+	fs.Lookup("trace-events").NoOptDefVal = "text"
+}
+
+// check tells what is wrong with the flags.
+func (f *ScriptFlags) check() error {
+	switch f.Trace {
+	case "", "text", "json":
+	default:
+		return fmt.Errorf("--trace-events is %q, must be text or json", f.Trace)
+	}
+	if f.CPU <= 0 {
+		return fmt.Errorf("--script-timeout is %s, must be more than nothing", f.CPU)
+	}
+	return nil
+}
+
+// Events is the event bus of one operation with all who answer: the chart's
+// scripts, and annotation hooks on the given cluster; nil runs no hooks.
+func (e *Env) Events(f ScriptFlags, hooks *Cluster, timeout time.Duration) (*event.Bus, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	limits, err := e.limits(f)
+	if err != nil {
+		return nil, err
+	}
+	bus := e.Bus(hooks, timeout)
+	host := &script.Host{
+		Start:   e.startScripts,
+		Approve: script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}.Approve,
+		Limits:  limits,
+		Print:   script.Printer(e.Err),
+		Debug:   e.Settings.Debug,
+	}
+	host.Register(bus)
+	e.closers = append(e.closers, host.Close)
+	switch f.Trace {
+	case "text":
+		bus.Trace(ui.TraceText(e.Err, e.Style(e.Err)))
+	case "json":
+		bus.Trace(ui.TraceJSON(e.Err))
+	}
+	return bus, nil
+}
+
+// limits are the defaults with what flags and environment say.
+func (e *Env) limits(f ScriptFlags) (wire.Limits, error) {
+	l := wire.DefaultLimits()
+	l.CPU = f.CPU
+	text := strings.TrimSpace(e.Getenv("HELM_SCRIPT_MEMORY"))
+	if text == "" {
+		return l, nil
+	}
+	q, err := resource.ParseQuantity(text)
+	const least, most = 16 << 20, 64 << 30
+	if err != nil || q.Value() < least || q.Value() > most {
+		return l, fmt.Errorf("HELM_SCRIPT_MEMORY is %q, must be a size from 16Mi to 64Gi, such as 512Mi", term.SafeLine(text))
+	}
+	l.Memory = q.Value()
+	return l, nil
+}
+
+// startScripts starts the process that runs a chart's scripts: this program
+// once more.
+func (e *Env) startScripts(ctx context.Context, l wire.Limits) (script.Process, error) {
+	return sandbox.Start(ctx, e.Settings.Binary, l)
+}
+
+// Close ends what the command has started. It may be called again.
+func (e *Env) Close() {
+	for _, fn := range e.closers {
+		_ = fn() // what went wrong has been told where it happened
+	}
+	e.closers = nil
+}
+
+// Assembler makes charts of files, as package op calls it.
+func (e *Env) Assembler() Assembler { return Assembler{} }
+
+// Assembler implements op.Assembler.
+type Assembler struct{}
+
+// Assemble implements op.Assembler.
+func (Assembler) Assemble(files []*chart.File) (*chart.Chart, error) { return archive.LoadFiles(files) }
+
+// Flatten implements op.Assembler.
+func (Assembler) Flatten(c *chart.Chart) ([]*chart.File, error) { return archive.Flatten(c) }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// TraceText returns a function that prints the steps of an event bus for
+// people: each event once, below it its handlers in order, below them what they
+// changed. It may be called from several goroutines.
+func TraceText(w io.Writer, style term.Style) func(event.Step) {
+	var mu sync.Mutex
+	last := ""
+	return func(s event.Step) {
+		mu.Lock()
+		defer mu.Unlock()
+		var b strings.Builder
+		if s.Event != last {
+			last = s.Event
+			fmt.Fprintf(&b, "%s\n", style.Bold(s.Event))
+		}
+		place := "  ·"
+		if !s.Responder {
+			place = "  " + strconv.FormatFloat(s.Priority, 'g', 4, 64)
+		}
+		b.WriteString(place + " " + term.SafeLine(s.Owner))
+		if s.Where != "" {
+			b.WriteString(" " + style.Cyan(term.SafeLine(s.Where)))
+		}
+		b.WriteString(" " + style.Dim(round(s.Took).String()) + "\n")
+		for _, c := range s.Changes {
+			text := term.SafeLine(c.String())
+			switch {
+			case c.From == "":
+				text = style.Green(text)
+			case c.To == "":
+				text = style.Red(text)
+			default:
+				text = style.Yellow(text)
+			}
+			b.WriteString("      " + text + "\n")
+		}
+		if s.Err != nil {
+			first, _, _ := strings.Cut(s.Err.Error(), "\n")
+			b.WriteString("      " + style.Red("error: "+term.SafeLine(first)) + "\n")
+		}
+		// Nobody is helped by a trace that fails the operation.
+		_, _ = io.WriteString(w, b.String())
+	}
+}
+
+// traceLine is a step as one line of JSON.
+type traceLine struct {
+	Event     string         `json:"event"`
+	Handler   string         `json:"handler"`
+	Where     string         `json:"where,omitempty"`
+	Priority  *float64       `json:"priority,omitempty"`
+	Took      float64        `json:"tookMilliseconds"`
+	Changes   []event.Change `json:"changes"`
+	Error     string         `json:"error,omitempty"`
+	Responder bool           `json:"responder,omitempty"`
+}
+
+// TraceJSON is [TraceText] for machines: one JSON object per step and line.
+func TraceJSON(w io.Writer) func(event.Step) {
+	var mu sync.Mutex
+	return func(s event.Step) {
+		line := traceLine{
+			Event: s.Event, Handler: s.Owner, Where: s.Where, Responder: s.Responder,
+			Took: float64(s.Took.Microseconds()) / 1000, Changes: s.Changes,
+		}
+		if !s.Responder {
+			line.Priority = &s.Priority
+		}
+		if line.Changes == nil {
+			line.Changes = []event.Change{}
+		}
+		if s.Err != nil {
+			line.Error = s.Err.Error()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(line) // as above
+	}
+}
+
+// round shortens a time to what is worth reading.
+func round(d time.Duration) time.Duration {
+	if d < 10*time.Millisecond {
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(time.Millisecond)
+}
