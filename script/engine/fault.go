@@ -40,8 +40,11 @@ func (f *fault) message() wire.Message {
 
 // frame is a call that an error came through.
 type frame struct {
-	source, name string
-	line         int
+	at rt.Cont
+	// line is the one that golua named when the error began. A function that is
+	// in the middle of an operation knows its line only once the error has left
+	// it.
+	line int
 }
 
 // trace is where the last error that nobody caught began.
@@ -58,7 +61,7 @@ func (e *engine) newTraceback() *rt.GoFunction {
 		for at := c.Next(); at != nil; at = at.Parent() {
 			t.RequireCPU(1)
 			info := at.DebugInfo()
-			if info == nil || info.Source == "[Go]" && info.Name == "traceback" {
+			if info == nil {
 				continue
 			}
 			if len(e.faults.frames) >= maxFrames {
@@ -67,7 +70,7 @@ func (e *engine) newTraceback() *rt.GoFunction {
 				}
 				continue
 			}
-			e.faults.frames = append(e.faults.frames, frame{source: info.Source, name: info.Name, line: int(info.CurrentLine)})
+			e.faults.frames = append(e.faults.frames, frame{at: at, line: int(info.CurrentLine)})
 		}
 		var v rt.Value
 		if c.NArgs() > 0 {
@@ -92,10 +95,18 @@ func (e *engine) explain(t *rt.Thread, err error, chart int) error {
 		f.text = text
 	}
 	for _, fr := range e.faults.frames {
-		at, known := e.sources[fr.source]
-		if known && f.file == "" {
-			f.chart, f.file, f.line = at.chart, at.file, max(fr.line, 0)
+		info := fr.at.DebugInfo()
+		if info == nil {
+			continue
 		}
+		at, known := e.sources[info.Source]
+		if !known {
+			continue
+		}
+		if f.file == "" || f.chart == at.chart && f.file == at.file && f.line == fr.line {
+			f.chart, f.file, f.line = at.chart, at.file, max(int(info.CurrentLine), 0)
+		}
+		break
 	}
 	f.text, f.traceback = clip(f.text, maxMessage), e.faults.String()
 	return f
@@ -154,16 +165,20 @@ func cutPlace(text string) (source, tail string, ok bool) {
 func (t trace) String() string {
 	var b strings.Builder
 	for _, f := range t.frames {
+		info := f.at.DebugInfo()
+		if info == nil {
+			continue
+		}
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		switch {
-		case f.source == "[Go]":
-			fmt.Fprintf(&b, "%s: in function '%s'", "[helm]", clip(f.name, 100))
-		case f.line > 0:
-			fmt.Fprintf(&b, "%s:%d: in %s", f.source, f.line, functionName(f.name))
+		case info.Source == "[Go]":
+			fmt.Fprintf(&b, "[helm]: in function '%s'", clip(info.Name, 100))
+		case info.CurrentLine > 0:
+			fmt.Fprintf(&b, "%s:%d: in %s", info.Source, info.CurrentLine, functionName(info.Name))
 		default:
-			fmt.Fprintf(&b, "%s: in %s", f.source, functionName(f.name))
+			fmt.Fprintf(&b, "%s: in %s", info.Source, functionName(info.Name))
 		}
 	}
 	if t.more > 0 {

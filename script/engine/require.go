@@ -37,6 +37,12 @@ func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error)
 		return nil, e.noModule(c, name)
 	}
 	v, err := e.run(t, owner, file)
+	var f *fault
+	if errors.As(err, &f) {
+		// An error of the file's text has its own place, not that of the call.
+		text := fmt.Sprintf("%s:%d: %s", owner.source(file), f.line, f.text)
+		return nil, rt.NewError(rt.StringValue(text)).AddContext(nil, 0)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -89,6 +89,8 @@ func (s *scope) field(name string) (rt.Value, error) {
 	q, e := s.request, s.request.e
 	v, there := s.fields[name]
 	switch {
+	case q.ended() && there && !isScalar(v):
+		return rt.NilValue, errEnded
 	case name == "lint":
 		if !q.lint {
 			return rt.NilValue, nil
