@@ -36,8 +36,8 @@ func below(step string, err error) error {
 	return &Error{Path: step + e.Path, Problem: e.Problem}
 }
 
-// step is a key in a path.
-func step(key string) string {
+// Step is a key in the path of an [Error]: ".name", or ["a name"].
+func Step(key string) string {
 	if len(key) > longest {
 		key = key[:longest]
 	}

@@ -79,7 +79,7 @@ func (b *Bridge) fromMap(v map[string]any, depth int) (rt.Value, error) {
 		b.Runtime.RequireBytes(len(k))
 		item, err := b.fromGo(e, depth+1)
 		if err != nil {
-			return rt.NilValue, below(step(k), err)
+			return rt.NilValue, below(Step(k), err)
 		}
 		t.Set(rt.StringValue(k), item)
 	}

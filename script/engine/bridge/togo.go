@@ -203,7 +203,7 @@ func (w *walk) fields(t *rt.Table, n int64) (any, error) {
 		}
 		field, err := w.value(v)
 		if err != nil {
-			return nil, below(step(name), err)
+			return nil, below(Step(name), err)
 		}
 		out[name] = field
 	}

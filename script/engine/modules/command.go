@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 
 	rt "github.com/arnodel/golua/runtime"
 )
@@ -38,6 +39,7 @@ func (c *call) popen() error {
 	c.spend(10_000)
 	cmd := c.startCommand(text)
 	f := &file{name: clip(text)}
+	cmd.WaitDelay = time.Second // for what it left running and still prints
 	aside := &tail{}
 	c.keep(maxErrors)
 	var pipe io.Closer

@@ -65,6 +65,9 @@ func (m *module) fileMethods() []function {
 		return function{
 			Function: Function{Name: "file:" + name, Signature: "file:" + name + args, Text: text, Permission: IO},
 			args:     n + 1, etc: etc, do: func(c *call) error {
+				if _, ok := fileOf(c.arg(0)); !ok {
+					return c.fail("%s is no file; methods are called with a colon, as in f:%s()", c.arg(0).CustomTypeName(), name)
+				}
 				f, err := c.file(0)
 				if err != nil {
 					return err
