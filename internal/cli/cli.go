@@ -23,6 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
+	"github.com/moonhelm/moonhelm/internal/cli/schema"
 	"github.com/moonhelm/moonhelm/internal/cli/show"
 	"github.com/moonhelm/moonhelm/internal/cli/status"
 	"github.com/moonhelm/moonhelm/internal/cli/template"
@@ -98,7 +99,7 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(
 		completion.New(e), create.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
-		packaging.New(e), show.New(e), status.New(e), template.New(e), uninstall.New(e), version.New(e),
+		packaging.New(e), schema.New(e), show.New(e), status.New(e), template.New(e), uninstall.New(e), version.New(e),
 	)
 	return root
 }

@@ -22,6 +22,8 @@ type Options struct {
 	AppVersion  string
 	Destination string
 	chartFlags  env.ChartFlags
+	// DeriveSchema gives charts without a schema one.
+	DeriveSchema bool
 }
 
 // New makes the command.
@@ -47,6 +49,7 @@ sets the time that the archive's entries carry.
 	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
+	fs.BoolVar(&o.DeriveSchema, "derive-schema", false, "put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm schema); Helm itself reads values.schema.json only")
 	o.chartFlags.Bind(fs, false)
 	return cmd
 }
@@ -65,7 +68,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		if err != nil {
 			return err
 		}
-		file, err := verb.Run(ctx, op.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion})
+		file, err := verb.Run(ctx, op.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion, DeriveSchema: o.DeriveSchema})
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p, err)
 		}
