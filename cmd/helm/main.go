@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 
+	_ "github.com/moonhelm/moonhelm/internal/child" // started under another name, helm runs charts' scripts
 	"github.com/moonhelm/moonhelm/internal/cli"
 	"github.com/moonhelm/moonhelm/internal/term"
 )

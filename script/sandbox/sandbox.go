@@ -69,6 +69,6 @@ const maxStack = 64 << 20
 // account, and by the system's, where stacks of threads count in full that Go
 // does not know of (8 MiB each, with cgo).
 const (
-	ownMemory    = 32 << 20
+	ownMemory    = 96 << 20
 	systemMemory = 128 << 20
 )

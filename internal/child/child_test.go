@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package child_test
+
+import (
+	"context"
+	"testing"
+
+	_ "github.com/moonhelm/moonhelm/internal/child"
+	"github.com/moonhelm/moonhelm/script/sandbox"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// conversation is a process that runs scripts: this test's binary.
+type conversation struct {
+	t    testing.TB
+	p    *sandbox.Process
+	conn *wire.Conn
+}
+
+func begin(t testing.TB, l wire.Limits) *conversation {
+	t.Helper()
+	p, err := sandbox.Start(context.Background(), "", l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Kill()
+		p.Wait()
+	})
+	return &conversation{t: t, p: p, conn: wire.NewConn(p, p)}
+}
+
+// start loads one chart's script.
+func (c *conversation) start(l wire.Limits, grants []any, script string) (wire.Message, error) {
+	return c.ask(wire.Message{Kind: wire.Start, Body: map[string]any{
+		"limits": map[string]any{"cpu": l.CPU.Milliseconds(), "memory": l.Memory, "output": l.Output},
+		"seed":   int64(1),
+		"events": []any{"pre-render"},
+		"charts": []any{map[string]any{
+			"name": "web", "path": "web", "parent": int64(-1), "library": false, "handled": true,
+			"files":    map[string]any{"chart.lua": script},
+			"requires": map[string]any{}, "grants": grants,
+		}},
+	}})
+}
+
+// ask returns the answer to m, passing over what needs no answer.
+func (c *conversation) ask(m wire.Message) (wire.Message, error) {
+	if err := c.conn.Send(m); err != nil {
+		return wire.Message{}, err
+	}
+	for {
+		answer, err := c.conn.Receive()
+		if err != nil || answer.Kind == wire.Done || answer.Kind == wire.Fail {
+			return answer, err
+		}
+		if answer.Kind != wire.Print {
+			c.t.Fatalf("it asks for %s: %v", answer.Kind, answer.Body)
+		}
+	}
+}
+
+func TestAScriptRunsInAProcessOfItsOwn(t *testing.T) {
+	l := wire.DefaultLimits()
+	c := begin(t, l)
+	answer, err := c.start(l, []any{}, `print("hello"); events.on("pre-render", function(ctx) end)`)
+	if err != nil || answer.Kind != wire.Done {
+		t.Fatalf("%s %v, %v; %v", answer.Kind, answer.Body, err, c.p.Wait())
+	}
+	if list, _ := answer.Body["handlers"].([]any); len(list) != 1 {
+		t.Errorf("%v", answer.Body)
+	}
+}
+
+// How long from nothing to the first answer.
+func BenchmarkStart(b *testing.B) {
+	l := wire.DefaultLimits()
+	for b.Loop() {
+		c := begin(b, l)
+		if answer, err := c.start(l, []any{}, ``); err != nil || answer.Kind != wire.Done {
+			b.Fatalf("%s %v, %v", answer.Kind, answer.Body, err)
+		}
+		c.p.Kill()
+	}
+}
