@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/script/wire"
+	"github.com/moonhelm/moonhelm/values"
 )
 
 // applied is what became of a node.
@@ -290,6 +291,9 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 	}
 	if was, err := scalar(old, n.exact); err == nil && was == v {
 		return old, nil
+	}
+	if f, ok := v.(float64); ok && !n.exact && f == math.Trunc(f) {
+		return values.Real(f), nil // or the next script would see a whole number
 	}
 	return v, nil
 }

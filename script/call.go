@@ -162,7 +162,7 @@ func (s *session) apply(ctx context.Context, f function, args []any) (any, error
 	if err != nil {
 		return nil, err
 	}
-	out, err := (&changes{handles: &handles{}}).place(&node{title: f.name}, nil, nil, done.Body["result"], 0)
+	out, err := (&changes{handles: &handles{}}).place(&node{title: f.name, exact: true}, nil, nil, done.Body["result"], 0)
 	if err != nil {
 		return nil, r.rubbishNow(err)
 	}

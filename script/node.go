@@ -313,7 +313,7 @@ func scalar(v any, exact bool) (any, error) {
 	case nil, bool, string, int64:
 		return v, nil
 	case float64:
-		if !exact && v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		if !exact && v == math.Trunc(v) && math.Abs(v) < 1<<63 {
 			return int64(v), nil
 		}
 		return v, nil
