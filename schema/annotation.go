@@ -172,7 +172,10 @@ func (r *noteReader) kind(number int, key string) (string, error) {
 	if strings.HasPrefix(key, "x-") {
 		return "any", nil
 	}
-	near, best := "", 3
+	near, best := "", 2
+	if len(key) > 4 {
+		best = 3
+	}
 	for name := range r.kinds {
 		if d := distance(strings.ToLower(key), strings.ToLower(name)); d < best || d == best && near != "" && name < near {
 			near, best = name, d
@@ -311,7 +314,7 @@ func clean(n *yaml.Node, depth int) error {
 		}
 	}
 	if depth == 0 {
-		block(n, 0)
+		block(n, true, 0)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ var (
 		return regexp.MustCompile(`(?i)^(?:note|notes|ref|see|warning|important|e\.g\.?|default|defaults|example|examples|deprecated|options|supported|required|optional|https?):`)
 	})
 	pragmaLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|spdx-license-identifier|copyright |prettier-ignore|renovate:|ct:)`)
+		return regexp.MustCompile(`(?i)^(?:yamllint |yaml-language-server:|vim?:|checkov:|kics-scan |nosemgrep|spdx-license-identifier|copyright |default values for |this is a yaml-formatted file|declare (?:variables|name/value pairs) to be passed |prettier-ignore|renovate:|ct:)`)
 	})
 )
 
@@ -226,7 +226,7 @@ func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " "
 // above are the comment lines directly above a key that begins its line.
 func (s *source) above(key *yaml.Node) []line {
 	at := key.Line - 1
-	if at >= len(s.lines) || indent(s.lines[at]) != key.Column-1 {
+	if at < 0 || at >= len(s.lines) || indent(s.lines[at]) != key.Column-1 {
 		return nil
 	}
 	first := at
@@ -291,6 +291,9 @@ func (c *comments) split(lines []line) (marks, rest []line) {
 
 // beside is an annotation behind a value, on its line.
 func (s *source) beside(number int) []line {
+	if number < 1 || number > len(s.lines) {
+		return nil
+	}
 	text := s.lines[number-1]
 	for from := 0; ; {
 		i := strings.Index(text[from:], "#")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -102,7 +103,7 @@ func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, e
 	if !fill(have, root, 0) {
 		return existing, o.check(existing)
 	}
-	block(have, 0)
+	block(have, json.Valid(text), 0)
 	body, err := encode(&doc)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", o.ExistingName, err)

@@ -20,7 +20,7 @@ func YAML(schema []byte) ([]byte, error) {
 	if err := yaml.Unmarshal(schema, &doc); err != nil {
 		return nil, yamlError("the schema", 0, err)
 	}
-	block(&doc, 0)
+	block(&doc, true, 0)
 	return encode(&doc)
 }
 

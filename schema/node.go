@@ -201,14 +201,16 @@ func target(n *yaml.Node) *yaml.Node {
 }
 
 // block writes a tree the way people write YAML: as blocks, with short lists of
-// scalars on one line. Scalars are quoted where the reader of schemas needs it.
-func block(n *yaml.Node, depth int) {
+// scalars on one line. Scalars are quoted where the reader of schemas needs it,
+// and where they were unless anew is set.
+func block(n *yaml.Node, anew bool, depth int) {
 	if depth > 2*maxDepth {
 		return
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		if n.ShortTag() == "!!str" && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+		if n.ShortTag() == "!!str" && (n.Style == 0 || quoted && anew) {
 			n.Style = text(n.Value).Style
 		}
 	case yaml.MappingNode:
@@ -222,8 +224,15 @@ func block(n *yaml.Node, depth int) {
 			n.Style = 0
 		}
 	}
-	for _, c := range n.Content {
-		block(c, depth+1)
+	for i, c := range n.Content {
+		block(c, anew, depth+1)
+		// The comment behind a map on one line moves up behind its key.
+		if n.Kind == yaml.MappingNode && i%2 == 1 && c.Style&yaml.FlowStyle == 0 && c.Kind != yaml.ScalarNode && c.LineComment != "" {
+			key := n.Content[i-1]
+			if key.LineComment == "" && len(c.Content) > 0 {
+				key.LineComment, c.LineComment = c.LineComment, ""
+			}
+		}
 	}
 }
 

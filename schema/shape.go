@@ -102,6 +102,9 @@ func (d *deriver) shape(v any, nodes []*yaml.Node, path string, depth int) (*sha
 func (d *deriver) table(s *shape, table map[any]any, nodes []*yaml.Node, path string, depth int) error {
 	s.below = make(map[string]*shape, len(table))
 	for _, e := range d.source.entries(table, nodes) {
+		if d.nodes > maxDerivedNodes {
+			return nil
+		}
 		at := e.name
 		if path != "" {
 			at = path + "." + e.name

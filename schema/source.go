@@ -35,7 +35,9 @@ type source struct {
 func readSource(name string, data []byte) (*source, error) {
 	s := &source{name: name, values: map[any]any{}, comments: map[string]bool{}}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	s.lines = strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")
+	// What YAML 1.1 takes for the end of a line.
+	ends := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+	s.lines = strings.Split(ends.Replace(string(data)), "\n")
 	if err := s.readValues(data); err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func warnRefused(e *env.Env, c *chart.Chart, text []byte) {
 	alone := res.Chart.Shallow()
 	alone.SchemaYAML, alone.Schema = text, nil
 	var bad *schema.Error
-	if errors.As(schema.Validate(alone, res.Values), &bad) {
+	if errors.As(schema.Validate(alone, values.Rounded(res.Values)), &bad) {
 		for _, v := range bad.Violations {
 			warn(e, fmt.Sprintf("the schema refuses the chart's own values: %s", v))
 		}

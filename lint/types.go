@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/schema"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// Types holds the values that a user gave against the types that the charts'
+// values.yaml have, where a chart has no schema that would know better: c and
+// the charts below it, final their values as templates see them, user those of
+// -f and --set. Each difference is a warning, at the line of the default.
+// Values that the user did not give are not looked at, so that a chart that
+// somebody else's linter passes passes here.
+func Types(c *chart.Chart, user, final map[string]any) []Finding {
+	var text []byte
+	if f := c.File(chart.FileValues); f != nil {
+		text = f.Data
+	}
+	t := typed{text: text}
+	t.tree(c, nil, user, final)
+	return t.findings
+}
+
+type typed struct {
+	text     []byte // the root's values.yaml
+	findings []Finding
+}
+
+func (t *typed) tree(c *chart.Chart, path []string, user, final map[string]any) {
+	if len(user) == 0 {
+		return
+	}
+	if schema.FileOf(c) == "" {
+		t.one(c, path, user, final)
+	}
+	for _, d := range c.Dependencies() {
+		below, _ := final[d.Name()].(map[string]any)
+		given, _ := user[d.Name()].(map[string]any)
+		t.tree(d, append(path[:len(path):len(path)], d.Name()), given, below)
+	}
+}
+
+func (t *typed) one(c *chart.Chart, path []string, user, final map[string]any) {
+	text, err := schema.Of(c)
+	if err != nil {
+		var bad *chart.InvalidError
+		if errors.As(err, &bad) && len(path) == 0 {
+			t.findings = append(t.findings, Finding{Severity: Info, Path: bad.File, Line: bad.Line, Message: bad.Problem})
+		}
+		return
+	}
+	alone := c.Shallow()
+	alone.SchemaYAML = text
+	var broken *schema.Error
+	if !errors.As(schema.Validate(alone, values.Rounded(final)), &broken) {
+		return
+	}
+	for _, v := range broken.Violations {
+		steps := stepsOf(v.Path)
+		if !given(user, steps) {
+			continue
+		}
+		at := v.Path
+		for i := len(path) - 1; i >= 0; i-- {
+			at = path[i] + "." + at
+		}
+		t.findings = append(t.findings, Finding{
+			Severity: Warning, Path: chart.FileValues,
+			Line:    valueLine(t.text, append(path[:len(path):len(path)], steps...)),
+			Message: fmt.Sprintf("%s: %s, going by the chart's defaults", at, v.Problem),
+		})
+	}
+}
+
+// given tells whether a user's values reach a place, or put something else over
+// it.
+func given(user any, steps []string) bool {
+	for _, step := range steps {
+		switch v := user.(type) {
+		case map[string]any:
+			below, ok := v[step]
+			if !ok {
+				return false
+			}
+			user = below
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return false
+			}
+			user = v[i]
+		default:
+			return true
+		}
+	}
+	return len(steps) > 0
+}
