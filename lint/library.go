@@ -132,18 +132,27 @@ func (l *linter) library(f *chart.File, top string) {
 		l.add(Info, at, 0, "a library chart is not installed: its notes are never shown")
 		return
 	}
-	if offset, found := outside(f); found {
+	defines, offset, found := look(f)
+	if defines && top == "" && !strings.HasPrefix(path.Base(f.Name), "_") {
+		l.add(Info, at, 0, "what the file defines is there for charts that have this one in library/; for those that have it as a dependency its name must begin with _")
+	}
+	if found {
 		l.add(Info, at, lineAt(string(f.Data), offset), "only {{define}} has an effect in a library chart, what stands outside is ignored")
 	}
 }
 
-// outside finds where a template has something beside definitions and comments.
-func outside(f *chart.File) (offset int, found bool) {
+// look tells whether a template defines others, and where it has something
+// beside definitions and comments.
+func look(f *chart.File) (defines bool, offset int, found bool) {
 	t := parse.New(f.Name)
 	t.Mode = parse.SkipFuncCheck
-	tree, err := t.Parse(string(f.Data), "", "", map[string]*parse.Tree{})
+	set := map[string]*parse.Tree{}
+	tree, err := t.Parse(string(f.Data), "", "", set)
 	if err != nil || tree.Root == nil {
-		return 0, false // rendering tells, and tells it better
+		return false, 0, false // rendering tells, and tells it better
+	}
+	for name := range set {
+		defines = defines || name != f.Name
 	}
 	for _, n := range tree.Root.Nodes {
 		text := n.String()
@@ -154,7 +163,7 @@ func outside(f *chart.File) (offset int, found bool) {
 		if _, ok := n.(*parse.TextNode); ok {
 			at += len(text) - len(strings.TrimLeft(text, " \t\r\n"))
 		}
-		return min(at, len(f.Data)), true
+		return defines, min(at, len(f.Data)), true
 	}
-	return 0, false
+	return defines, 0, false
 }

@@ -105,7 +105,8 @@ func TestChart(t *testing.T) {
 			files("Chart.yaml", good+"type: library\n", "values.yaml", "",
 				"templates/_a.tpl", "{{/* names */}}\n{{- define \"a\" }}x{{ end }}\n",
 				"templates/b.yaml", "{{ define \"b\" }}x{{ end }}\n\nkind: Pod\n"),
-			[]string{"[INFO] templates/b.yaml:3: only {{define}} has an effect in a library chart, what stands outside is ignored"},
+			[]string{"[INFO] templates/b.yaml: what the file defines is there for charts that have this one in library/; for those that have it as a dependency its name must begin with _",
+				"[INFO] templates/b.yaml:3: only {{define}} has an effect in a library chart, what stands outside is ignored"},
 		},
 	}
 	for _, tt := range tests {
