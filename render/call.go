@@ -102,6 +102,11 @@ func (f *frame) function(dot any, n *parse.IdentifierNode, cmd parse.Node, args 
 	f.node = n
 	fn := f.funcs[n.Ident]
 	if fn == nil {
+		if c := f.customs[f.def.src.chart]; c != nil {
+			fn = c.funcs[n.Ident]
+		}
+	}
+	if fn == nil {
 		f.failf("%q is not a defined function", n.Ident)
 	}
 	return f.callFunction(dot, fn, cmd, args, last)

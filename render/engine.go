@@ -18,7 +18,9 @@ type engine struct {
 	// known are the names that the parser accepts as functions.
 	known map[string]any
 	funcs map[string]*function
-	set   *templateSet
+	// customs are the functions of single charts, by their paths.
+	customs map[string]*custom
+	set     *templateSet
 	// ownsValues tells that the values are a copy that templates may change.
 	ownsValues bool
 	// writes tells that some template calls a function that changes a map.
@@ -30,13 +32,13 @@ type engine struct {
 	code atomic.Int64
 
 	mu  sync.Mutex
-	tpl map[string]*parsed
+	tpl map[textOf]*parsed
 	// nodes are those of the texts in tpl.
 	nodes arena
 }
 
 func newEngine(in *Input) *engine {
-	e := &engine{in: in, strict: in.Strict, tpl: map[string]*parsed{}}
+	e := &engine{in: in, strict: in.Strict, tpl: map[textOf]*parsed{}}
 	e.funcs = functions(in)
 	e.known = make(map[string]any, len(e.funcs))
 	for name := range e.funcs {
@@ -48,12 +50,14 @@ func newEngine(in *Input) *engine {
 // parse parses all files, each text once, and fills the set. The files are in
 // the order of jobs; later definitions replace earlier ones.
 func (e *engine) parse(jobs []job) error {
-	texts := map[string]*parsed{}
-	var order []string
-	for _, j := range jobs {
-		if texts[j.text] == nil {
-			texts[j.text] = &parsed{}
-			order = append(order, j.text)
+	texts := map[textOf]*parsed{}
+	var order []textOf
+	for i := range jobs {
+		j := &jobs[i]
+		j.chart = j.scope.chart.FullPath()
+		if key := e.textOf(j.chart, j.text); texts[key] == nil {
+			texts[key] = &parsed{}
+			order = append(order, key)
 		}
 	}
 	inParallel(len(order), len(order)/8, func(next func() (int, bool)) {
@@ -64,10 +68,10 @@ func (e *engine) parse(jobs []job) error {
 	})
 	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
 	for _, j := range jobs {
-		src := &source{file: j.name, chart: j.scope.chart.FullPath(), text: j.text}
-		p := texts[j.text]
+		src := &source{file: j.name, chart: j.chart, text: j.text}
+		p := texts[e.textOf(j.chart, j.text)]
 		if p.err != nil {
-			return parseError(src, p.err, e.known)
+			return e.parseError(src, p.err)
 		}
 		e.writes = e.writes || p.writes
 		for _, name := range sortedKeys(p.trees) {
@@ -102,20 +106,21 @@ func inParallel(n, most int, work func(next func() (int, bool))) {
 }
 
 // parseText parses what may be parsed.
-func (e *engine) parseText(text string, nodes *arena) *parsed {
-	if err := admit(text, &e.code); err != nil {
+func (e *engine) parseText(t textOf, nodes *arena) *parsed {
+	if err := admit(t.text, &e.code); err != nil {
 		return &parsed{err: err}
 	}
-	return parseText(text, e.known, nodes)
+	return parseText(t.text, e.knownTo(t.chart), nodes)
 }
 
-func (e *engine) parseTpl(text string) *parsed {
+func (e *engine) parseTpl(src *source) *parsed {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.tpl[text]
+	key := e.textOf(src.chart, src.text)
+	p := e.tpl[key]
 	if p == nil {
-		p = e.parseText(text, &e.nodes)
-		e.tpl[text] = p
+		p = e.parseText(key, &e.nodes)
+		e.tpl[key] = p
 	}
 	return p
 }

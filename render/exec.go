@@ -218,8 +218,8 @@ func (f *frame) tpl(text string, data any) string {
 	if f.tplDepth > maxTpl {
 		f.failf("tpl calls itself more than %d times", maxTpl)
 	}
-	p := f.parseTpl(text)
 	src := &source{text: text, chart: f.def.src.chart}
+	p := f.parseTpl(src)
 	if p.err != nil {
 		f.failParse(src, p.err)
 	}

@@ -314,12 +314,24 @@ func (f *frame) unknownTemplate(name string) {
 // failParse fails because text handed to tpl is no template.
 func (f *frame) failParse(src *source, err error) {
 	e := f.newError()
-	inner := parseError(src, err, f.known)
+	inner := f.parseError(src, err)
 	e.err = err
 	e.Cause = fmt.Sprintf("%s: cannot parse the text: line %d: %s", e.Expr, inner.Line, inner.Cause)
 	e.Excerpt += "\n  the text is:\n" + inner.Excerpt
 	e.Hint = inner.Hint
 	panic(e)
+}
+
+// parseError is the parser's error as people need it.
+func (e *engine) parseError(src *source, err error) *Error {
+	out := parseError(src, err, e.knownTo(src.chart))
+	if _, name, ok := strings.Cut(out.Cause, "function \""); ok {
+		name, _, _ = strings.Cut(name, "\"")
+		if owner := e.whose(name); owner != "" {
+			out.Hint = fmt.Sprintf("chart %s offers %s, to its own templates only", owner, name)
+		}
+	}
+	return out
 }
 
 // parseError reads the message of the parser: "template: NAME:LINE: WHAT".

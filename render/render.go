@@ -45,6 +45,12 @@ type Input struct {
 	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
 	// LookupHost answers getHostByName; nil answers "".
 	LookupHost func(host string) string
+	// Functions are further functions for templates, by the path of the chart
+	// (chart.Chart.FullPath) whose texts may call them, and by name. They cannot
+	// replace those that there are, nor be called like a word of templates: that
+	// is a [*FunctionError]. They are called one at a time, in the same order on
+	// every run, with what templates have as arguments.
+	Functions map[string]map[string]func(args ...any) (any, error)
 	// Strict makes a missing key of a map an error.
 	Strict bool
 	// Lint lets templates that call fail or required run on, and turns those
@@ -82,6 +88,9 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 	}
 	in.Values = values.Rounded(in.Values)
 	e := newEngine(&in)
+	if err := e.customize(in.Functions); err != nil {
+		return nil, err
+	}
 	jobs := e.jobs(false)
 	if err := e.parse(jobs); err != nil {
 		return nil, err
@@ -109,6 +118,7 @@ type job struct {
 	depth  int
 	text   string
 	scope  *scope
+	chart  string // its path, once it is parsed
 	output string
 	// warnings are what the template said while it was linted.
 	warnings []string

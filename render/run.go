@@ -35,7 +35,7 @@ func copyInto(jobs, fresh []job) {
 
 func (e *engine) runOnce(ctx context.Context, jobs []job) error {
 	groups, last, ok := apart(jobs)
-	if !ok {
+	if !ok || len(e.customs) > 0 {
 		return e.inOrder(ctx, all(jobs))
 	}
 	if err := e.together(ctx, groups); err != nil {

@@ -83,7 +83,7 @@ func jsonValue(dec *json.Decoder) (any, bool) {
 func jsonNumbers(v any) (any, bool) {
 	switch v := v.(type) {
 	case json.Number:
-		if !strings.ContainsAny(v.String(), ".eE") {
+		if !strings.ContainsAny(v.String(), ".eE") && v != "-0" {
 			if n, err := v.Int64(); err == nil {
 				return wholeNumber(n), true
 			}
@@ -91,6 +91,9 @@ func jsonNumbers(v any) (any, bool) {
 			return f, err == nil
 		}
 		f, err := v.Float64()
+		if v == "-0" {
+			return f, err == nil
+		}
 		return floatNumber(f), err == nil
 	case map[string]any:
 		for k, e := range v {
