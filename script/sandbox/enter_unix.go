@@ -60,6 +60,9 @@ func lowerCPU(l wire.Limits) error {
 	return lower(unix.RLIMIT_CPU, seconds, seconds)
 }
 
+// parent is the process that this one belongs to: another one once helm is gone.
+func parent() int { return os.Getppid() }
+
 // endFamily ends this process and what it started, where it may.
 func endFamily() {
 	if pid := os.Getpid(); syscall.Getpgrp() == pid {

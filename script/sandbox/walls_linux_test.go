@@ -92,9 +92,18 @@ func init() {
 		_, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE|syscall.PROT_EXEC, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 		return "", err
 	}
-	acts["walls"] = func(string, io.Writer) (string, error) {
-		b, err := os.ReadFile("/proc/thread-self/status")
-		return string(b), err
+	acts["only Landlock"] = func(string, io.Writer) (string, error) {
+		sandbox.OnlyLandlock()
+		return "", nil
+	}
+	acts["only seccomp"] = func(string, io.Writer) (string, error) {
+		time.Sleep(time.Millisecond) // Go's own descriptors are there once there is a timer
+		sandbox.OnlySeccomp()
+		return "", nil
+	}
+	acts["only descriptors"] = func(string, io.Writer) (string, error) {
+		time.Sleep(time.Millisecond)
+		return "", sandbox.OnlyDescriptors()
 	}
 }
 
@@ -182,6 +191,46 @@ func TestNothingCanBeReachedFromBehindTheWalls(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(o.folder); len(entries) != 2 || err != nil {
 		t.Errorf("the folder holds %v now, %v", entries, err)
+	}
+}
+
+// Each wall stands alone, for the systems that have only that one.
+func TestEachWallStandsAlone(t *testing.T) {
+	o := newOutside(t)
+	files := []string{"read " + o.file, "list " + o.folder, "write " + o.folder + "/new", "run true", "dial tcp " + o.tcp}
+	for _, tt := range []struct {
+		wall, says string
+		refused    []string
+	}{
+		{"only Landlock", "permission denied", append(files, "remove "+o.file, "link "+o.folder)},
+		{"only seccomp", "operation not permitted", append(files, "remove "+o.file, "stat "+o.file, "chmod "+o.file, "dial udp "+o.udp, "dial unix "+o.unix, "fork ", "pipe ")},
+		{"only descriptors", "too many open files", append(files, "dial udp "+o.udp, "dial unix "+o.unix, "pipe ")},
+	} {
+		t.Run(tt.wall, func(t *testing.T) {
+			switch abi := landlockABI(); {
+			case tt.wall == "only seccomp":
+				needSeccomp(t)
+			case tt.wall == "only Landlock" && abi < 4:
+				t.Skipf("this kernel has version %d of Landlock, 4 is the first to know of TCP", abi)
+			}
+			p := begin(t, wire.DefaultLimits())
+			if _, err := p.do(tt.wall, ""); err != nil {
+				t.Fatal(err)
+			}
+			for _, what := range tt.refused {
+				act, arg, _ := strings.Cut(what, " ")
+				_, err := p.do(act, arg)
+				var refused *refusedError
+				if !errors.As(err, &refused) || !strings.Contains(refused.text, tt.says) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			for _, act := range []string{"threads", "garbage", "nothing"} {
+				if _, err := p.do(act, ""); err != nil {
+					t.Fatalf("Go does not get along with it: %s: %v; %v", act, err, p.end(time.Second))
+				}
+			}
+		})
 	}
 }
 

@@ -28,7 +28,7 @@ type watchdog struct {
 	parent  int
 }
 
-func newWatchdog() *watchdog { return &watchdog{parent: os.Getppid()} }
+func newWatchdog() *watchdog { return &watchdog{parent: parent()} }
 
 // start makes the watchdog keep to l.
 func (w *watchdog) start(l wire.Limits) {
@@ -76,7 +76,7 @@ func (w *watchdog) resume() {
 // look allocates nothing: there may be nothing left.
 func (w *watchdog) look() {
 	switch {
-	case os.Getppid() != w.parent:
+	case parent() != w.parent:
 		endFamily()
 		os.Exit(exitOrphan)
 	case w.memory > 0 && mapped(w.samples) > w.memory:
