@@ -59,6 +59,9 @@ const (
 	MaxFrame = 64 << 20
 	// MaxDepth bounds how deep values nest.
 	MaxDepth = 200
+	// MaxValues bounds how many values one message holds: small ones take much
+	// more memory than they take space.
+	MaxValues = 2 << 20
 )
 
 const (
@@ -78,6 +81,7 @@ const (
 var (
 	ErrDepth    = fmt.Errorf("values nest deeper than %d levels", MaxDepth)
 	ErrTooLarge = fmt.Errorf("a message is larger than %d MiB", MaxFrame>>20)
+	ErrTooMany  = fmt.Errorf("a message holds more than %d values", MaxValues)
 	ErrGarbled  = errors.New("a message is garbled")
 )
 
@@ -138,7 +142,7 @@ func appendString(b []byte, s string) []byte {
 
 // Parse reads one value and nothing behind it.
 func Parse(b []byte) (any, error) {
-	d := decoder{b: b}
+	d := decoder{b: b, left: MaxValues}
 	v, err := d.value(0)
 	if err == nil && len(d.b) > 0 {
 		err = ErrGarbled
@@ -146,7 +150,10 @@ func Parse(b []byte) (any, error) {
 	return v, err
 }
 
-type decoder struct{ b []byte }
+type decoder struct {
+	b    []byte
+	left int // values that may follow
+}
 
 func (d *decoder) uvarint() (uint64, error) {
 	n, size := binary.Uvarint(d.b)
@@ -179,6 +186,9 @@ func (d *decoder) text() (string, error) {
 func (d *decoder) value(depth int) (any, error) {
 	if depth > MaxDepth {
 		return nil, ErrDepth
+	}
+	if d.left--; d.left < 0 {
+		return nil, ErrTooMany
 	}
 	if len(d.b) == 0 {
 		return nil, ErrGarbled

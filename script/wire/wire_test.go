@@ -4,6 +4,7 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -122,4 +123,14 @@ func FuzzReceive(f *testing.F) {
 			t.Fatalf("%v: %q became %q", err, first, again.Bytes())
 		}
 	})
+}
+
+// A frame of nothing but nulls would take sixteen times its size.
+func TestValuesAreCounted(t *testing.T) {
+	const n = wire.MaxValues + 1
+	b := append([]byte{6}, binary.AppendUvarint(nil, n)...)
+	b = append(b, make([]byte, n)...)
+	if _, err := wire.Parse(b); !errors.Is(err, wire.ErrTooMany) {
+		t.Error(err)
+	}
 }
