@@ -66,6 +66,7 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("EXAMPLES", examples)
+	env.Setenv("SITE", site())
 	if strings.TrimSpace(env.Getenv("KUBECONFIG")) == "" {
 		env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "no-kubeconfig"))
 	}

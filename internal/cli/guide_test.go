@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestGuide runs every example of docs/scripts.md as a reader would. How they
+// are written:
+//
+//   - a line that holds nothing but a file's name in backquotes makes the next
+//     fenced block that file;
+//   - a block "console" holds commands behind "$ " and what they print, standard
+//     error included. A line "..." stands for any lines. A command fails exactly
+//     if it prints a line that begins with "Error:". What stands behind
+//     "Allow? (y, yes, n, no) > " is typed at a terminal;
+//   - the files of the first section with files are there in all that follow;
+//     other files stay to the end of their "##" section.
+//
+// Every file must be there for a command that follows, so an example that
+// nothing runs fails the test. With -update, the guide is made to show what is
+// printed now.
+func TestGuide(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "scripts.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, problems := parseGuide(string(text))
+	for _, p := range problems {
+		t.Errorf("docs/scripts.md:%s", p)
+	}
+	var base []block
+	for i := range doc.sections {
+		s := &doc.sections[i]
+		t.Run(s.title, func(t *testing.T) { s.run(t, base) })
+		if base == nil {
+			base = s.files()
+		}
+	}
+	if *update && !t.Failed() {
+		if err := os.WriteFile(path, []byte(doc.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An example that no command runs must not go unnoticed.
+func TestGuideLeavesNothingUntested(t *testing.T) {
+	const start = "## Start\n\n`web/Chart.yaml`\n\n```yaml\nname: web\n```\n\n## Next\n\n"
+	for name, test := range map[string]struct{ text, want string }{
+		"a block without a name": {"```lua\nx = 1\n```\n", "11: this lua block is no file and no console"},
+		"a name far away":        {"`a.lua`\n\nwords\n\n```lua\nx = 1\n```\n", "15: this lua block is no file and no console"},
+		"a file nobody runs":     {"```console\n$ true\n```\n\n`a.lua`\n\n```lua\nx = 1\n```\n", "17: no command follows that could use a.lua"},
+		"a file without an end":  {"`a.lua`\n\n```lua\nx = 1\n", "13: this block has no end"},
+		"output of nothing":      {"```console\nhello\n```\n", "11: this console block does not begin with a command"},
+		"all is well":            {"`a.lua`\n\n```lua\nx = 1\n```\n\n```console\n$ true\n```\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, problems := parseGuide(start + test.text)
+			if got := strings.Join(problems, "\n"); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// manual is a text with examples. Blocks point into lines.
+type manual struct {
+	lines    []string
+	sections []manualSection
+}
+
+type manualSection struct {
+	title  string
+	blocks []block
+}
+
+// block is a fenced one: its line, and what it holds.
+type block struct {
+	line       int // of the fence, from 1
+	lang, file string
+	lines      []string
+}
+
+var fileName = regexp.MustCompile("^`([^` ]+)`:?$")
+
+// parseGuide takes a text apart; problems are "line: what is wrong".
+func parseGuide(text string) (doc manual, problems []string) {
+	doc.lines = strings.Split(text, "\n")
+	doc.sections = []manualSection{{title: "beginning"}}
+	name := ""
+	for i := 0; i < len(doc.lines); i++ {
+		line := doc.lines[i]
+		switch title, isTitle := strings.CutPrefix(line, "## "); {
+		case isTitle:
+			doc.sections = append(doc.sections, manualSection{title: title})
+		case strings.HasPrefix(line, "```"):
+			end := slices.Index(doc.lines[i+1:], "```")
+			if end < 0 {
+				return doc, append(problems, fmt.Sprintf("%d: this block has no end", i+1))
+			}
+			at := &doc.sections[len(doc.sections)-1]
+			at.blocks = append(at.blocks, block{line: i + 1, lang: line[3:], file: name, lines: doc.lines[i+1 : i+1+end]})
+			i += end + 1
+			name = ""
+			continue
+		}
+		if m := fileName.FindStringSubmatch(line); m != nil {
+			name = m[1]
+		} else if line != "" {
+			name = ""
+		}
+	}
+	first := true
+	for _, s := range doc.sections {
+		problems = append(problems, s.check(first)...)
+		first = first && s.files() == nil
+	}
+	return doc, problems
+}
+
+// check tells what nothing would test. The first section's files are for others.
+func (s manualSection) check(first bool) (problems []string) {
+	for i, b := range s.blocks {
+		switch {
+		case b.lang == "console":
+			if len(b.lines) == 0 || !strings.HasPrefix(b.lines[0], "$ ") {
+				problems = append(problems, fmt.Sprintf("%d: this console block does not begin with a command", b.line))
+			}
+		case b.file == "":
+			problems = append(problems, fmt.Sprintf("%d: this %s block is no file and no console", b.line, b.lang))
+		case !first && !slices.ContainsFunc(s.blocks[i:], func(b block) bool { return b.lang == "console" }):
+			problems = append(problems, fmt.Sprintf("%d: no command follows that could use %s", b.line, b.file))
+		}
+	}
+	return problems
+}
+
+func (s manualSection) files() (files []block) {
+	for _, b := range s.blocks {
+		if b.file != "" {
+			files = append(files, b)
+		}
+	}
+	return files
+}
+
+// String is the text with the blocks as they are now.
+func (m manual) String() string {
+	var out []string
+	at := 0
+	for _, s := range m.sections {
+		for _, b := range s.blocks {
+			out = append(append(out, m.lines[at:b.line]...), b.lines...)
+			at = b.line + slices.Index(m.lines[b.line:], "```")
+		}
+	}
+	return strings.Join(append(out, m.lines[at:]...), "\n")
+}
+
+// run follows a section in an empty folder.
+func (s manualSection) run(t *testing.T, base []block) {
+	dir := t.TempDir()
+	for _, b := range base {
+		b.write(t, dir)
+	}
+	for i, b := range s.blocks {
+		if b.file != "" {
+			b.write(t, dir)
+			continue
+		}
+		if b.lang != "console" {
+			continue
+		}
+		var now []string
+		for _, c := range b.commands() {
+			got := c.run(t, dir)
+			if problem := c.compare(got); problem != "" && !*update {
+				t.Errorf("docs/scripts.md:%d: $ %s\n%s", b.line, c.line, problem)
+			} else if problem != "" {
+				c.output = got
+			}
+			now = append(append(now, "$ "+c.line), strings.Split(strings.TrimSuffix(c.output, "\n"), "\n")...)
+			if c.output == "" {
+				now = now[:len(now)-1]
+			}
+		}
+		s.blocks[i].lines = now
+	}
+}
+
+func (b block) write(t *testing.T, dir string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(b.file))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(b.lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shown is a command and what the guide says it prints.
+type shown struct{ line, output string }
+
+func (b block) commands() (out []shown) {
+	for _, line := range b.lines {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			out = append(out, shown{line: command})
+		} else if len(out) > 0 {
+			out[len(out)-1].output += line + "\n"
+		}
+	}
+	return out
+}
+
+var answered = regexp.MustCompile(`(?m)^Allow\? \(y, yes, n, no\) > (.*)$`)
+
+// run runs the command and returns what it prints.
+func (c shown) run(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", c.line)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TZ=UTC", "NO_COLOR=1", "TERM=dumb",
+		"KUBECONFIG=" + filepath.Join(dir, "no-kubeconfig"),
+	}
+	var out string
+	var err error
+	if m := answered.FindStringSubmatch(c.output); m != nil {
+		out, err = atTerminal(t, cmd, "> ", m[1]+"\n")
+	} else {
+		var b bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &b, &b
+		err = cmd.Run()
+		out = b.String()
+	}
+	if failed := regexp.MustCompile(`(?m)^Error: `).MatchString(out); failed != (err != nil) {
+		t.Errorf("$ %s ended with %v and printed\n%s", c.line, err, out)
+	}
+	return took.ReplaceAllString(out, " 1ms")
+}
+
+// took is the time that a handler took, at the end of a line of a trace.
+var took = regexp.MustCompile(`(?m) [0-9.]+(µs|ms|s)$`)
+
+// compare tells how what is printed differs from what the guide shows.
+func (c shown) compare(got string) string {
+	var pattern strings.Builder
+	for line := range strings.Lines(c.output) {
+		if line == "...\n" {
+			pattern.WriteString(`(?:.*\n)*?`)
+		} else {
+			pattern.WriteString(regexp.QuoteMeta(line))
+		}
+	}
+	if regexp.MustCompile(`^` + pattern.String() + `$`).MatchString(got) {
+		return ""
+	}
+	return fmt.Sprintf("prints\n%s\nnot what the guide shows:\n%s", got, c.output)
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package cli
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// atTerminal needs a terminal that a program can hold, which each system has
+// its own way to lend.
+func atTerminal(t *testing.T, _ *exec.Cmd, _, _ string) (string, error) {
+	t.Helper()
+	t.Skip("questions at a terminal are tested on Linux")
+	return "", nil
+}
