@@ -94,7 +94,6 @@ func (c *call) load(v any) any {
 }
 
 func (c *call) table(v any) map[string]any { m, _ := c.load(v).(map[string]any); return m }
-func (c *call) items(v any) []any          { l, _ := c.load(v).([]any); return l }
 
 // set is the change that sets keys of what a ref stands for.
 func set(ref any, kv ...any) map[string]any {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/schema"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -566,5 +568,52 @@ func TestDependenciesAreReplaced(t *testing.T) {
 		if err := emit(t, &event.PreDependencyBuild{Scene: event.Scene{Chart: c}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", code, err)
 		}
+	}
+}
+
+func TestScriptsAreChecked(t *testing.T) {
+	lib := newChart("lib", map[string]string{chart.FileScript: "events.on('pre-render', function() end)", "ext/lua/tool.lua": "return {}"})
+	lib.FromLibrary = true
+	c := newChart("web", map[string]string{
+		chart.FileScript:       "local a = require('missing')\nlocal b = require(\"lib/tool\")\nevents.on('pre-instal', function() end)\n",
+		"ext/lua/broken.lua":   "local x =\n\nif then",
+		"ext/permissions.yaml": "lua: [nothing]\n",
+	}, lib)
+	in := lint.ScriptInput{Chart: c}
+	if err := (script.Checker{Start: lua}).CheckScripts(t.Context(), &in); err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Problems) != 2 || in.Problems[0].File != "ext/permissions.yaml" || in.Problems[0].Line != 1 || in.Problems[1].File != "ext/lua/broken.lua" || in.Problems[1].Line != 3 {
+		t.Errorf("problems %v", in.Problems)
+	}
+	if want := []lint.Use{{Chart: "web", File: "ext/lua/chart.lua", Line: 1, Name: "missing"}, {Chart: "web", File: "ext/lua/chart.lua", Line: 2, Name: "lib/tool"}}; !reflect.DeepEqual(in.Requires, want) {
+		t.Errorf("requires %v", in.Requires)
+	}
+	if want := []lint.Use{{Chart: "web/library/lib", File: "ext/lua/chart.lua", Line: 1, Name: "pre-render"}, {Chart: "web", File: "ext/lua/chart.lua", Line: 3, Name: "pre-instal"}}; !reflect.DeepEqual(in.Events, want) {
+		t.Errorf("events %v", in.Events)
+	}
+	none := lint.ScriptInput{Chart: newChart("plain", nil)}
+	if err := (script.Checker{}).CheckScripts(t.Context(), &none); err != nil || len(none.Problems) > 0 {
+		t.Error(err)
+	}
+}
+
+// Values that scripts have written are held against the schema like any others.
+func TestTheSchemaTakesWhatScriptsWrite(t *testing.T) {
+	c := lchart("web", `events.on("pre-render", function(ctx)
+		ctx.values.count = 3
+		ctx.values.ratio = 2.0
+		ctx.values.big = 9007199254740993
+		ctx.values.list = {1, "x", helm.null}
+	end)`)
+	c.Schema = []byte(`{"type":"object","required":["count","ratio"],"properties":{"count":{"type":"integer","minimum":1},"ratio":{"type":"number"},"big":{"type":"integer"},"list":{"type":"array","minItems":3}}}`)
+	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{}}}
+	mustEmit(t, e)
+	if err := schema.Validate(c, values.Rounded(e.Values)); err != nil {
+		t.Error(err)
+	}
+	e.Values["count"] = int64(0)
+	if schema.Validate(c, values.Rounded(e.Values)) == nil {
+		t.Error("took what is too small")
 	}
 }

@@ -21,7 +21,6 @@ type stage struct {
 	// script cannot change the schema that values are held against.
 	kept    bool
 	handles *handles
-	ids     uint64
 
 	contexts map[*chart.Chart]*node
 	order    []*chart.Chart // of contexts, as they were made
