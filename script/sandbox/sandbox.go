@@ -34,7 +34,9 @@
 // does, from the user's own working directory, and may start programs. TCP
 // stays closed on Linux (for programs that it starts, too) unless network was
 // granted as well. The permission network alone opens nothing: helm makes those
-// requests itself and hands over the answers.
+// requests itself and hands over the answers. Programs that are started inherit
+// the limits, each for itself, and on Linux gain no privileges (no sudo) while
+// TCP is closed; they end with the process.
 //
 // seccomp is there for amd64 and arm64. It and Landlock are best effort: a
 // kernel without one of them runs the scripts behind the other. Where nothing
