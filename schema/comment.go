@@ -223,12 +223,15 @@ func (s *source) keyAbove(index, column int) int {
 
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
-// above are the comment lines directly above a key that begins its line.
+// begins tells whether a key is the first on its line: comments speak of no
+// other.
+func (s *source) begins(key *yaml.Node) bool {
+	return key != nil && key.Line >= 1 && key.Line <= len(s.lines) && indent(s.lines[key.Line-1]) == key.Column-1
+}
+
+// above are the comment lines directly above a key.
 func (s *source) above(key *yaml.Node) []line {
 	at := key.Line - 1
-	if at < 0 || at >= len(s.lines) || indent(s.lines[at]) != key.Column-1 {
-		return nil
-	}
 	first := at
 	for first > 0 && isComment(s.lines[first-1]) && indent(s.lines[first-1]) < key.Column {
 		first--
@@ -243,7 +246,7 @@ func (s *source) above(key *yaml.Node) []line {
 // at is what the comments say about a key.
 func (c *comments) at(s *source, e entry, path string) (comment, error) {
 	var out comment
-	if e.key != nil {
+	if s.begins(e.key) {
 		lines := s.above(e.key)
 		var marks []line
 		marks, lines = c.split(lines)
@@ -291,22 +294,18 @@ func (c *comments) split(lines []line) (marks, rest []line) {
 
 // beside is an annotation behind a value, on its line.
 func (s *source) beside(number int) []line {
-	if number < 1 || number > len(s.lines) {
+	text := s.lines[number-1]
+	at := strings.Index(text, annotation)
+	if at < 0 {
 		return nil
 	}
-	text := s.lines[number-1]
-	for from := 0; ; {
-		i := strings.Index(text[from:], "#")
-		if i < 0 {
-			return nil
-		}
-		from += i
-		l := line{number, strings.TrimSpace(text[from:])}
-		if from > 0 && l.isMark(annotation) && l.words() != annotation && s.comments[l.text] {
-			return []line{l}
-		}
-		from++
+	before := strings.TrimRight(text[:at], " \t")
+	from := len(strings.TrimRight(before, "#"))
+	l := line{number, strings.TrimSpace(text[from:])}
+	if from == 0 || from == len(before) || !l.isMark(annotation) || l.words() == annotation || !s.comments[l.text] {
+		return nil
 	}
+	return []line{l}
 }
 
 // describe reads a description from the lines above a key.

@@ -271,6 +271,23 @@ last: 1
 required:
   - mode`,
 		},
+		"an annotation behind a map is the map's": {
+			"a: {b: 1} # @schema additionalProperties:false\nc: \"# @schema foo\"\nd: |\n  # @schema foo\n",
+			`  a:
+    type: object
+    properties:
+      b:
+        type: integer
+        default: 1
+    additionalProperties: false
+  c:
+    type: string
+    default: "# @schema foo"
+  d:
+    type: string
+    default: |
+      # @schema foo`,
+		},
 		"annotations in blocks": {
 			`# @schema.root
 # additionalProperties: false

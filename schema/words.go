@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// splitTop cuts at semicolons that stand in no brackets and no quotes; where
+// those do not match, as in a pattern, at every semicolon.
+func splitTop(body string) []string {
+	var parts []string
+	depth, start, quote := 0, 0, byte(0)
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quote != 0 && c == '\\' && quote == '"':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"':
+			quote = c
+		case c == '[' || c == '{' || c == '(':
+			depth++
+		case c == ']' || c == '}' || c == ')':
+			depth--
+		case c == ';' && depth == 0:
+			parts, start = append(parts, body[start:i]), i+1
+		}
+	}
+	if depth != 0 || quote != 0 {
+		return strings.Split(body, ";")
+	}
+	return append(parts, body[start:])
+}
+
+// unquote takes the quotes off a text that stands in them.
+func unquote(s string) string {
+	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
+		var v string
+		if yaml.Unmarshal([]byte(s), &v) == nil {
+			return v
+		}
+	}
+	return s
+}
+
+// distance counts the letters that make one word of another (Levenshtein).
+func distance(a, b string) int {
+	if max(len(a), len(b)) > 40 {
+		return 40
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			last, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, last+cost)
+		}
+	}
+	return row[len(b)]
+}
