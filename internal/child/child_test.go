@@ -84,3 +84,28 @@ func BenchmarkStart(b *testing.B) {
 		c.p.Kill()
 	}
 }
+
+// With io and os a script works where the user does, and with the user's files
+// and programs.
+func TestGrantsReachTheScript(t *testing.T) {
+	l := wire.DefaultLimits()
+	script := `
+		local f <close> = assert(io.open("child_test.go"))
+		assert(f:read("l"):find("SPDX"))
+		assert(not os.execute("exit 3"))
+		local p = assert(io.popen("ls; pwd"))
+		local said = p:read("a")
+		p:close()
+		assert(said:find("child.go", 1, true), said)
+		local name = os.tmpname()
+		assert(os.remove(name))`
+	for _, tt := range []struct {
+		grants []any
+		want   wire.Kind
+	}{{[]any{"io", "os"}, wire.Done}, {[]any{"network"}, wire.Fail}, {[]any{}, wire.Fail}} {
+		c := begin(t, l)
+		if answer, err := c.start(l, tt.grants, script); err != nil || answer.Kind != tt.want {
+			t.Errorf("%v: %s %v, %v", tt.grants, answer.Kind, answer.Body, err)
+		}
+	}
+}

@@ -22,8 +22,8 @@
 //	                              new descriptors
 //	no network                    seccomp,         no new        (nothing)  no new
 //	                              Landlock         descriptors              descriptors
-//	no other programs             seccomp,         RLIMIT_NPROC  job        (nothing)
-//	                              Landlock         0
+//	no other programs             seccomp,         RLIMIT_NPROC  job        RLIMIT_NPROC
+//	                              Landlock         0                        0
 //	no signals to others          seccomp          (nothing)     (nothing)  (nothing)
 //	ends with helm                watchdog, pipe   the same      job, pipe  watchdog, pipe
 //	Ctrl-C is helm's, which       a process group  the same      a process  a process group
