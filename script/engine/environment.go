@@ -76,7 +76,7 @@ func (e *engine) print(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 }
 
 func (e *engine) printLine(c *chart, line string) {
-	e.spend(len(line) + 1)
+	e.spend(len(line) + messageSize)
 	e.tell(wire.Print, map[string]any{"chart": int64(c.index), "text": line})
 }
 
@@ -162,7 +162,7 @@ func (e *engine) lintTable() rt.Value {
 			if e.request == nil || !e.request.lint {
 				return nil, errEnded
 			}
-			e.spend(len(texts[0]) + len(texts[1]) + 1)
+			e.spend(len(texts[0]) + len(texts[1]) + messageSize)
 			e.tell(wire.Finding, map[string]any{"severity": severity, "path": texts[0], "text": texts[1]})
 			return gc.Next(), nil
 		})

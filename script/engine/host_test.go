@@ -39,8 +39,7 @@ type host struct {
 	assigns []m
 	loads   int
 	// registered
-	handlers  []m
-	functions []m
+	handlers []m
 }
 
 // failure is a Fail.

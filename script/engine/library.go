@@ -96,6 +96,9 @@ const longNumber = 400
 // which golua forgets here and there.
 func (e *engine) metered(name string, g rt.Callable, many bool) rt.Value {
 	return e.value(name, 0, true, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		if e.stopped.Load() {
+			e.stop(limitCPU)
+		}
 		var size int
 		for _, v := range c.Etc() {
 			if s, ok := v.TryString(); ok {

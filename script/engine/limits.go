@@ -35,6 +35,8 @@ const (
 	stackLimit = 24 << 20
 	// patience is how long the watchdog waits for the host to take its answer.
 	patience = 300 * time.Millisecond
+	// messageSize is what a line costs beside its text.
+	messageSize = 16
 	// exitCode is the status of a process that the watchdog ends.
 	exitCode = 3
 )

@@ -78,16 +78,6 @@ type chart struct {
 	names     []string // of functions, in the order of their registration
 }
 
-// granted tells whether the chart has a permission.
-func (c *chart) granted(permission string) bool {
-	for _, g := range c.grants {
-		if g == permission {
-			return true
-		}
-	}
-	return false
-}
-
 // guarded runs work under all limits and makes a message of what comes of it.
 func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, error) {
 	if e.dead != nil {

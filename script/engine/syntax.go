@@ -52,6 +52,11 @@ func syntaxFault(at place, err error) *fault {
 			if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
 				f.line = n
 			}
+			if column, text, ok := strings.Cut(rest, ": "); ok {
+				if _, err := strconv.Atoi(column); err == nil {
+					rest = text
+				}
+			}
 			f.text = strings.TrimSpace(rest)
 		}
 	}
