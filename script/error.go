@@ -83,8 +83,8 @@ const (
 )
 
 // failure is what the process said went wrong when it was asked something about
-// chart at of an event.
-func (s *session) failure(m wire.Message, event string, at int) *Error {
+// chart at of an event, or a handler of its that was registered at where.
+func (s *session) failure(m wire.Message, event string, at int, where string) *Error {
 	text := func(key string) string { t, _ := m.Body[key].(string); return t }
 	number := func(key string) int64 { n, _ := m.Body[key].(int64); return n }
 	e := &Error{
@@ -96,6 +96,12 @@ func (s *session) failure(m wire.Message, event string, at int) *Error {
 	}
 	if e.Message == "" {
 		e.Message = "it failed"
+	}
+	if e.Limit != "" {
+		e.Message += s.limitText(e.Limit)
+		if e.File == "" {
+			e.File, e.Line = splitPlace(where)
+		}
 	}
 	whose := at
 	if n, ok := m.Body["chart"].(int64); ok && n >= 0 && n < int64(len(s.tree.charts)) {
@@ -110,6 +116,19 @@ func (s *session) failure(m wire.Message, event string, at int) *Error {
 		e.Traceback = clip(text("traceback"), maxMessage)
 	}
 	return e
+}
+
+// limitText says how much of something an operation's scripts may use.
+func (s *session) limitText(limit string) string {
+	switch limit {
+	case "cpu":
+		return fmt.Sprintf(" (the limit is %s for an operation)", s.limits.CPU)
+	case "memory":
+		return fmt.Sprintf(" (the limit is %d MiB for an operation)", s.limits.Memory>>20)
+	case "output":
+		return fmt.Sprintf(" (the limit is %d KiB for an operation)", s.limits.Output>>10)
+	}
+	return ""
 }
 
 // placed is an error about what chart at's handler, registered at where, has

@@ -296,6 +296,27 @@ func TestGlobalIsEverybodys(t *testing.T) {
 	}
 }
 
+// Where there is no global yet, a script may make one.
+func TestTheFirstGlobal(t *testing.T) {
+	c := lchart("web", `events.on("pre-render", 0.1, function(ctx) ctx.values.x = ctx.values.global.nothing end)
+	events.on("pre-render", 0.2, function(ctx) ctx.values.global.region = "eu" end)`, newChart("db", nil))
+	h := luaHost()
+	bus := mustLoad(t, h, c)
+	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"a": 1.0, "db": map[string]any{}}}}
+	if err := bus.Emit(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(e.Values); got != "map[a:1 db:map[global:map[region:eu]] global:map[region:eu]]" {
+		t.Error(got)
+	}
+	c = lchart("web", `events.on("pre-render", function(ctx) ctx.values.a = ctx.values.global.b end)`, newChart("db", nil))
+	e = &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"x": 1.0}}}
+	mustEmit(t, e)
+	if got := fmt.Sprint(e.Values); got != "map[x:1]" {
+		t.Error(got)
+	}
+}
+
 // A chart that has globals of its own keeps them; only what was changed is.
 func TestOwnGlobalsStay(t *testing.T) {
 	db := lchart("db", `events.on("pre-render", function(ctx) ctx.values.global.new = ctx.values.global.own end)`)

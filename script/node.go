@@ -25,6 +25,9 @@ type node struct {
 	// kid gives what stands under a key a node of its own, nil for nothing
 	// special.
 	kid func(key string, v any) *node
+	// more are nodes that are shown under keys that the value does not have;
+	// they come to be when somebody puts something in.
+	more map[string]*node
 
 	// parent holds the node at path, or is nil; kids are those that it holds.
 	parent *node
@@ -210,6 +213,11 @@ func (l *leveler) expand(v any, at *step, depth int) (any, error) {
 			}
 		}
 		slices.Sort(rest) // the same numbers on every run
+		if at == nil {
+			for k, own := range l.n.more {
+				out[k] = l.h.ref(own)
+			}
+		}
 		for _, k := range rest {
 			if l.n.kid != nil && at == nil {
 				if own := l.n.kid(k, v[k]); own != nil {

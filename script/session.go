@@ -269,7 +269,7 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 			}
 			return got, nil
 		case wire.Fail:
-			failed := s.failure(got, r.event, r.chart)
+			failed := s.failure(got, r.event, r.chart, r.place())
 			if failed.Limit != "" {
 				s.dead = failed
 				_ = s.proc.Kill()
@@ -320,7 +320,7 @@ func (r *request) ended(ctx context.Context, err error) error {
 		return s.dead
 	}
 	if s.clock.left <= 0 {
-		return r.end(&Error{Limit: "cpu", Message: fmt.Sprintf("the scripts ran longer than %s, the limit for an operation", s.limits.CPU)})
+		return r.end(&Error{Limit: "cpu", Message: fmt.Sprintf("the scripts ran too long%s", s.limitText("cpu"))})
 	}
 	if !errors.Is(err, io.EOF) && errors.Is(err, wire.ErrGarbled) {
 		if how := s.fate(); how == nil || !isExit(how) {
@@ -335,7 +335,7 @@ func (r *request) ended(ctx context.Context, err error) error {
 	}
 	switch {
 	case e.Limit != "":
-		e.Message = how.Error()
+		e.Message = how.Error() + s.limitText(e.Limit)
 	case how != nil:
 		e.Message = "the scripts' process ended: " + how.Error()
 	default:
@@ -380,12 +380,17 @@ func (r *request) end(e *Error) error {
 	if r.chart >= 0 {
 		e.Chart = s.tree.charts[r.chart].name
 	}
-	e.File, e.Line = splitPlace(r.where)
-	if e.File == "" && r.chart >= 0 {
-		e.File = scriptFile
-	}
+	e.File, e.Line = splitPlace(r.place())
 	s.dead = e
 	return e
+}
+
+// place is the best that is known of where the script stands that runs.
+func (r *request) place() string {
+	if r.where == "" && r.chart >= 0 {
+		return scriptFile
+	}
+	return r.where
 }
 
 // current is the operation that events tell about.

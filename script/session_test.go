@@ -139,8 +139,8 @@ func TestAProcessThatDoesNotServe(t *testing.T) {
 	}{
 		"dies":            {func(c *wire.Conn) error { return errBroken }, "the scripts' process ended: exit status 2", ""},
 		"dies in silence": {func(c *wire.Conn) error { _, _ = c.Receive(); return nil }, "ended in the middle of its work", ""},
-		"hangs":           {func(c *wire.Conn) error { _, _ = c.Receive(); _, err := c.Receive(); return err }, "longer than 300ms", "cpu"},
-		"reads nothing":   {func(c *wire.Conn) error { time.Sleep(time.Second); return nil }, "longer than 300ms", "cpu"},
+		"hangs":           {func(c *wire.Conn) error { _, _ = c.Receive(); _, err := c.Receive(); return err }, "the scripts ran too long (the limit is 300ms for an operation)", "cpu"},
+		"reads nothing":   {func(c *wire.Conn) error { time.Sleep(time.Second); return nil }, "the scripts ran too long (the limit is 300ms for an operation)", "cpu"},
 		"asks for what was not offered": {say(wire.Message{Kind: wire.Load, Body: map[string]any{"id": int64(1 << 40)}}),
 			"makes no sense", ""},
 		"negative id":           {say(wire.Message{Kind: wire.Load, Body: map[string]any{"id": int64(-1)}}), "makes no sense", ""},
@@ -155,7 +155,7 @@ func TestAProcessThatDoesNotServe(t *testing.T) {
 		"changes what it has not": {say(wire.Message{Kind: wire.Done, Body: map[string]any{"changes": []any{map[string]any{"id": int64(77)}}}}),
 			"makes no sense", ""},
 		"hits a limit": {say(wire.Message{Kind: wire.Fail, Body: map[string]any{"message": "used too much memory", "limit": "memory", "chart": int64(0), "file": "ext/lua/chart.lua", "line": int64(2)}}),
-			"ext/lua/chart.lua:2: used too much memory\n  2 | -- line 2", "memory"},
+			"ext/lua/chart.lua:2: used too much memory (the limit is 256 MiB for an operation)\n  2 | -- line 2", "memory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &script.Host{Limits: wire.Limits{CPU: 300 * time.Millisecond}, Start: starter(func(c *wire.Conn) error {

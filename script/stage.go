@@ -166,6 +166,10 @@ func (st *stage) scope(c *chart.Chart) *node {
 		}
 		return nil
 	}
+	shared := len(subs) > 0 || !c.IsRoot()
+	if _, has := n.value.(map[string]any)[values.Global]; !has && shared {
+		n.more = map[string]*node{values.Global: n.hold(map[string]any{}, &step{key: values.Global})}
+	}
 	return n
 }
 
