@@ -173,6 +173,33 @@ end`)
 	}
 }
 
+// TestGuideTellsWhatIsMissing looks for what the guide says is not there.
+func TestGuideTellsWhatIsMissing(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scripts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cells := range rows(under(t, string(text), "What is not there")) {
+		for _, m := range regexp.MustCompile("`([a-z.]+)`").FindAllStringSubmatch(cells[0], -1) {
+			name := m[1]
+			if name == "require" { // of other things, the row says
+				continue
+			}
+			got := scriptSays(t, []string{"template"}, `
+local v = _G
+for field in ("`+name+`"):gmatch("[^.]+") do v = v and v[field] end
+print(v)`)
+			// What a permission brings is there: all of them are granted here.
+			permitted := slices.ContainsFunc(modules.Reference(), func(f modules.Function) bool {
+				return f.Permission != "" && (f.Name == name || strings.HasPrefix(f.Name, name+"."))
+			})
+			if missing := slices.Equal(got, []string{"nil"}); missing == permitted {
+				t.Errorf("%s is %s", name, got)
+			}
+		}
+	}
+}
+
 // luaLists are Lua's own functions, a line for each of its libraries.
 func luaLists(names []string) string {
 	var order []string

@@ -1,11 +1,9 @@
 -- This script belongs to the chart. It runs when the chart is rendered, installed,
 -- checked or packed, in a sandbox: it reaches no files, no network and no cluster,
 -- unless ext/permissions.yaml asks for more and the user allows it.
---
+
 -- Nothing below runs yet. To try an example, take the two dashes away from its
--- lines, and see what it does:
---
---   helm template . --trace-events
+-- lines; "helm template . --trace-events" shows what it does.
 
 -- Before templates are rendered, values can be computed and checked. helm.fail
 -- stops the command with a message for the user:
