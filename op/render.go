@@ -118,7 +118,7 @@ func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered
 		Capabilities: r.capabilities,
 		Lookup:       r.lookup,
 		LookupHost:   r.lookupHost,
-		//FN Functions:    pre.Functions,
+		Functions:    pre.Functions,
 	})
 	if err != nil {
 		return nil, err

@@ -102,11 +102,13 @@ func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string
 	s := &scope{chart: c}
 	for _, sub := range c.Dependencies() {
 		own, ok := vals[sub.Name()].(map[string]any)
-		if !ok {
+		if !ok || sub.FromLibrary {
 			own = map[string]any{}
 		}
 		child := newScope(sub, own, in, release)
-		subcharts[sub.Name()] = child.dot
+		if !sub.FromLibrary {
+			subcharts[sub.Name()] = child.dot
+		}
 		child.parent = s
 		s.subs = append(s.subs, child)
 	}

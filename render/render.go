@@ -114,18 +114,21 @@ func (e *engine) jobs(own bool) []job {
 
 // job is one template file of the tree.
 type job struct {
-	name   string
-	depth  int
-	text   string
-	scope  *scope
-	chart  string // its path, once it is parsed
-	output string
+	name  string
+	depth int
+	text  string
+	scope *scope
+	chart string // its path, once it is parsed
+	// library is the place among the charts of library/ for a file of one of
+	// them, from 1; such a file only defines templates, whatever its name.
+	library int
+	output  string
 	// warnings are what the template said while it was linted.
 	warnings []string
 }
 
 // partial tells whether the file only defines templates for others.
-func (j *job) partial() bool { return strings.HasPrefix(path.Base(j.name), "_") }
+func (j *job) partial() bool { return j.library > 0 || strings.HasPrefix(path.Base(j.name), "_") }
 
 func (j *job) notes() bool { return strings.HasSuffix(j.name, chart.FileNotes) }
 
@@ -133,31 +136,44 @@ func (j *job) notes() bool { return strings.HasSuffix(j.name, chart.FileNotes) }
 // and runs them: deep paths before shallow ones and, at one depth, z before a.
 // So a parent's definition replaces its subcharts' of the same name, and what
 // a template writes to the values is seen by those that run after it.
+//
+// Charts of library/ come before all others, a library's libraries before
+// itself: what they define is for everybody to replace.
 func collect(root *scope) []job {
 	var jobs []job
-	var walk func(*scope)
-	walk = func(s *scope) {
-		dir := s.chart.FullPath()
+	libraries := 0
+	var walk func(s *scope, inLibrary bool)
+	walk = func(s *scope, inLibrary bool) {
+		for _, sub := range s.subs {
+			walk(sub, inLibrary || sub.chart.FromLibrary)
+		}
+		dir, place := s.chart.FullPath(), 0
+		if inLibrary {
+			libraries++
+			place = libraries
+		}
 		for _, t := range s.chart.Templates {
 			j := job{name: path.Join(dir, t.Name), text: string(t.Data), scope: s}
-			j.depth = strings.Count(j.name, "/")
-			if s.chart.IsLibrary() && !j.partial() {
+			j.depth, j.library = strings.Count(j.name, "/"), place
+			if s.chart.IsLibrary() && !j.partial() || inLibrary && j.notes() {
 				continue
 			}
 			jobs = append(jobs, j)
 		}
-		for _, sub := range s.subs {
-			walk(sub)
-		}
 	}
-	walk(root)
+	walk(root, false)
 	slices.SortStableFunc(jobs, func(a, b job) int { return inTurn(&a, &b) })
 	return jobs
 }
 
 // inTurn compares the places of two jobs in the order of running.
 func inTurn(a, b *job) int {
-	if a.depth != b.depth {
+	switch {
+	case (a.library > 0) != (b.library > 0):
+		return boolRank(b.library > 0) - boolRank(a.library > 0)
+	case a.library != b.library:
+		return a.library - b.library
+	case a.depth != b.depth:
 		return b.depth - a.depth
 	}
 	return strings.Compare(b.name, a.name)

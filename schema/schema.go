@@ -120,7 +120,7 @@ func (v *validator) tree(c *chart.Chart, vals map[string]any) error {
 			return &SchemaError{Chart: c.Name(), File: file, Err: err}
 		}
 	}
-	for _, d := range c.Dependencies() {
+	for _, d := range c.Subcharts() { // libraries have no values
 		scope, _ := vals[d.Name()].(map[string]any)
 		if scope == nil {
 			scope = map[string]any{}

@@ -33,8 +33,9 @@ func (co *coalescer) warn(format string, args ...any) {
 func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (map[string]any, error) {
 	co.dirty = co.nulls[c]
 	out := make(map[string]any, len(over)+len(c.Values)+1)
-	subs := make(map[string]bool, len(c.Dependencies()))
-	for _, d := range c.Dependencies() {
+	subcharts := c.Subcharts()
+	subs := make(map[string]bool, len(subcharts))
+	for _, d := range subcharts {
 		subs[d.Name()] = true
 	}
 	for k, v := range over {
@@ -53,7 +54,7 @@ func (co *coalescer) scope(c *chart.Chart, over map[string]any, path string) (ma
 			out[k] = co.fallback(v, co.keep)
 		}
 	}
-	for _, d := range c.Dependencies() {
+	for _, d := range subcharts {
 		name := d.Name()
 		var own map[string]any
 		switch v := out[name].(type) {

@@ -42,7 +42,10 @@ func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
 			continue
 		}
 		kids = append(kids, k)
-		own, _ := vals[k.chart.Name()].(map[string]any)
+		var own map[string]any // a library has none
+		if !k.chart.FromLibrary {
+			own, _ = vals[k.chart.Name()].(map[string]any)
+		}
 		p.prune(k, own, tags, join(path, k.chart.Name()))
 	}
 	n.kids = kids

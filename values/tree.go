@@ -22,8 +22,8 @@ type node struct {
 	kids   []*node
 }
 
-// grow copies the tree of c: first the charts that nobody lists, in their own
-// order, then one for each entry of the list, in its order and under its alias.
+// grow copies the tree of c: first the charts that nobody lists, those of
+// library/ among them, which are no dependencies, in their own order; then one for each entry of the list, in its order and under its alias.
 func grow(c *chart.Chart, entry *chart.Dependency, listed bool) *node {
 	n := &node{chart: c.Shallow(), entry: entry}
 	entries := entriesOf(c)
@@ -33,14 +33,16 @@ func grow(c *chart.Chart, entry *chart.Dependency, listed bool) *node {
 		byName[e.Name] = e
 	}
 	for _, d := range c.Dependencies() {
-		if e := byName[d.Name()]; e == nil || !n.listed {
+		if d.FromLibrary {
+			n.kids = append(n.kids, grow(d, nil, n.listed))
+		} else if e := byName[d.Name()]; e == nil || !n.listed {
 			n.kids = append(n.kids, grow(d, e, n.listed))
 		}
 	}
 	if !n.listed {
 		return n
 	}
-	found := match(entries, c.Dependencies())
+	found := match(entries, c.Subcharts())
 	for i, e := range entries {
 		if found[i].chart == nil {
 			continue
@@ -155,7 +157,7 @@ func (n *node) look() (nulls map[*chart.Chart]bool, exact bool) {
 // off today may be switched on by the next upgrade.
 func Missing(c *chart.Chart) []string {
 	have := make(map[string]bool, len(c.Dependencies()))
-	for _, d := range c.Dependencies() {
+	for _, d := range c.Subcharts() {
 		have[d.Name()] = true
 	}
 	var out []string

@@ -43,6 +43,10 @@
 // Nulls in a chart's own defaults are left out where nothing is laid over them.
 // Lists are values: nothing looks into them.
 //
+// Charts of library/ stay in the tree and have no values: nothing is laid over
+// theirs, no condition applies to them, and a dependency of the same name is
+// another chart.
+//
 // Nothing is changed that came in. Maps are made only where two tables meet and
 // for each chart's top; everything else is shared, so the work is that of one
 // look at every default. Who wants to write takes a [Copy].
@@ -99,10 +103,13 @@ func Path(vals map[string]any, path string) (any, error) {
 }
 
 // Scope picks from the root's final values those that chart c sees. It is an
-// empty map where the root holds nothing for c.
+// empty map where the root holds nothing for c, as it does for libraries.
 func Scope(vals map[string]any, c *chart.Chart) map[string]any {
 	if c.IsRoot() {
 		return vals
+	}
+	if c.FromLibrary {
+		return map[string]any{}
 	}
 	if own, ok := Scope(vals, c.Parent())[c.Name()].(map[string]any); ok {
 		return own

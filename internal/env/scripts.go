@@ -101,6 +101,12 @@ func (e *Env) limits(f ScriptFlags) (wire.Limits, error) {
 	return l, nil
 }
 
+// ScriptChecker reads charts' scripts without running them.
+func (e *Env) ScriptChecker(f ScriptFlags) (script.Checker, error) {
+	limits, err := e.limits(f)
+	return script.Checker{Start: e.startScripts, Limits: limits}, err
+}
+
 // startScripts starts the process that runs a chart's scripts: this program
 // once more.
 func (e *Env) startScripts(ctx context.Context, l wire.Limits) (script.Process, error) {

@@ -81,6 +81,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
 		return err
 	}
+	if verb.Scripts, err = e.ScriptChecker(o.ScriptFlags); err != nil {
+		return err
+	}
 	fails := lint.Error
 	if o.Strict {
 		fails = lint.Warning
