@@ -40,7 +40,7 @@ func (t *typed) tree(c *chart.Chart, path []string, user, final map[string]any) 
 	if schema.FileOf(c) == "" {
 		t.one(c, path, user, final)
 	}
-	for _, d := range c.Dependencies() {
+	for _, d := range c.Subcharts() {
 		below, _ := final[d.Name()].(map[string]any)
 		given, _ := user[d.Name()].(map[string]any)
 		t.tree(d, append(path[:len(path):len(path)], d.Name()), given, below)
