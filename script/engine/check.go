@@ -29,6 +29,7 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 		ch.env = rt.NewTable()
 		for _, file := range slices.Sorted(maps.Keys(ch.files)) {
 			if err := c.file(ch, file); err != nil {
+				e.dead = c.e.dead
 				return nil, err
 			}
 		}
@@ -56,7 +57,7 @@ func (c *checker) file(ch *chart, file string) error {
 		return err
 	})
 	if f, ok := err.(*fault); ok {
-		if f.limit != "" {
+		if f.limit != "" || c.e.dead != nil {
 			return f
 		}
 		note(&c.problems, f.line, "message", f.text)

@@ -108,6 +108,7 @@ func limitsOf(body map[string]any) wire.Limits {
 
 // serve is the loop over requests.
 func (e *engine) serve() error {
+	defer e.close()
 	for first := true; ; first = false {
 		m, err := e.link.receive()
 		if errors.Is(err, io.EOF) {
@@ -133,6 +134,19 @@ func (e *engine) serve() error {
 		if err := e.link.finish(answer); err != nil {
 			return fmt.Errorf("answer a request: %w", err)
 		}
+	}
+}
+
+// close lets go of what scripts left open.
+func (e *engine) close() {
+	defer func() {
+		_ = recover() // what scripts left behind may be in any state
+	}()
+	for _, done := range e.cleanup {
+		done(true)
+	}
+	if e.r != nil && e.dead == nil {
+		e.r.Close(nil)
 	}
 }
 

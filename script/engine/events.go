@@ -50,7 +50,8 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	if !ok {
 		return nil, fmt.Errorf("events.on needs an event's name, not a %s value", args[0].TypeName())
 	}
-	if err := e.known(name); err != nil {
+	name, err := e.known(name)
+	if err != nil {
 		return nil, err
 	}
 	priority, fn := defaultPriority, args[1]
@@ -83,19 +84,21 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	return gc.Next(), nil
 }
 
-// known refuses names that are no event's.
-func (e *engine) known(name string) error {
+// known is the name of the event that is called so; other names are refused.
+func (e *engine) known(name string) (string, error) {
 	if slices.Contains(e.events, name) {
-		return nil
+		return name, nil
 	}
-	return fmt.Errorf("there is no event %q; there are %s", clip(name, 60), strings.Join(e.events, ", "))
+	if of, ok := e.aliases[name].(string); ok {
+		return of, nil
+	}
+	return "", fmt.Errorf("there is no event %q; there are %s", clip(name, 60), strings.Join(e.events, ", "))
 }
 
 // off is events.off{chart=, event=}: it takes handlers of the chart and what is
 // below it off.
 func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	of, event := c, ""
-	below := true
 	if gc.NArgs() > 0 && !gc.Arg(0).IsNil() {
 		options, err := e.tableArg(gc, 0, "off")
 		if err != nil {
@@ -114,16 +117,15 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 					return nil, fmt.Errorf("events.off: %w", err)
 				}
 			default:
-				if err := e.known(v); err != nil {
+				if event, err = e.known(v); err != nil {
 					return nil, fmt.Errorf("events.off: %w", err)
 				}
-				event = v
 			}
 		}
 	}
 	t.RequireCPU(uint64(len(e.handlers)))
 	e.handlers = slices.DeleteFunc(e.handlers, func(h *handler) bool {
-		return (event == "" || h.event == event) && (h.chart == of || below && of.above(h.chart, e.charts))
+		return (event == "" || h.event == event) && (h.chart == of || of.above(h.chart, e.charts))
 	})
 	e.changed = true
 	return gc.Next(), nil

@@ -24,6 +24,7 @@ func (e *engine) start(body map[string]any) (map[string]any, error) {
 		return nil, err
 	}
 	e.charts = charts
+	e.aliases, _ = body["aliases"].(map[string]any)
 	e.events, e.environ = texts(body["events"]), texts(body["environ"])
 	seed, _ := body["seed"].(int64)
 	e.newRuntime(seed)

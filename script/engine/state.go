@@ -38,6 +38,7 @@ type engine struct {
 	// sources leads from the names of chunks to where they stand.
 	sources  map[string]place
 	events   []string
+	aliases  map[string]any // other names of events
 	environ  []string
 	handlers []*handler
 	nextID   int64
