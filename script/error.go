@@ -99,9 +99,9 @@ func (s *session) failure(m wire.Message, event string, at int, where string) *E
 	}
 	if e.Limit != "" {
 		e.Message += s.limitText(e.Limit)
-		if e.File == "" {
-			e.File, e.Line = splitPlace(where)
-		}
+	}
+	if e.File == "" {
+		e.File, e.Line = splitPlace(where)
 	}
 	whose := at
 	if n, ok := m.Body["chart"].(int64); ok && n >= 0 && n < int64(len(s.tree.charts)) {

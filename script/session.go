@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,11 +103,16 @@ func (s *session) start(ctx context.Context) error {
 	for _, name := range event.Names() {
 		events = append(events, name)
 	}
+	aliases := map[string]any{}
+	for name, of := range event.Aliases() {
+		aliases[name] = of
+	}
 	r := &request{session: s, chart: s.tree.culprit()}
 	_, err := r.run(ctx, wire.Message{Kind: wire.Start, Body: map[string]any{
 		"limits":  limitsBody(s.limits),
 		"seed":    seed,
 		"events":  list(events),
+		"aliases": aliases,
 		"environ": list(environ),
 		"charts":  s.tree.wire(),
 	}})
@@ -255,8 +261,8 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 	next := &m
 	for {
 		got, err := s.turn(ctx, next)
-		if errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrDepth) {
-			return wire.Message{}, r.end(&Error{Message: err.Error()})
+		if errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrTooMany) || errors.Is(err, wire.ErrDepth) {
+			return wire.Message{}, r.end(&Error{Message: "what the scripts made is too much to take: " + err.Error(), err: err})
 		}
 		if err != nil {
 			return wire.Message{}, r.ended(ctx, err)
@@ -337,7 +343,7 @@ func (r *request) ended(ctx context.Context, err error) error {
 	case e.Limit != "":
 		e.Message = how.Error() + s.limitText(e.Limit)
 	case how != nil:
-		e.Message = "the scripts' process ended: " + how.Error()
+		e.Message = "the scripts' process ended: " + strings.TrimPrefix(how.Error(), "the scripts' process ")
 	default:
 		e.Message = "the scripts' process ended in the middle of its work"
 	}
