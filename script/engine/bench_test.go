@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import "testing"
+
+// BenchmarkStart is what an operation pays for its first script, without the
+// process.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		h := newHost(b, alone(`events.on("pre-render", function(ctx) ctx.values.port = ctx.values.port + 1 end)`))
+		if err := h.start(); err != nil {
+			b.Fatal(err)
+		}
+		h.proc.Kill()
+	}
+}
+
+// BenchmarkTemplateFunction is what a template pays for a call.
+func BenchmarkTemplateFunction(b *testing.B) {
+	h := started(b, alone(`template.func("f", function(x) return x end)`))
+	for b.Loop() {
+		if _, err := h.request(3, m{"chart": int64(0), "name": "f", "args": l{int64(1)}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
