@@ -296,3 +296,7 @@ func Names() []string {
 		"pre-package",
 	}
 }
+
+// Aliases are other names that scripts may call events by: what an event was
+// called in a document → its name.
+func Aliases() map[string]string { return map[string]string{"pre-load": "chart-loaded"} }

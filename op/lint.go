@@ -174,6 +174,7 @@ func (w *linting) chart(ctx context.Context) error {
 	}
 	if !w.req.SkipSchema {
 		w.schema(pre)
+		w.findings = append(w.findings, lint.Types(pre.Chart, w.req.Values, pre.Values)...)
 	}
 	return w.render(ctx, pre)
 }
@@ -182,6 +183,9 @@ func (w *linting) chart(ctx context.Context) error {
 // is run afterwards.
 func (w *linting) scripts(ctx context.Context, c *chart.Chart) error {
 	in := lint.ScriptInput{Chart: c, Named: resolve.Named, Known: event.Names()}
+	for name := range event.Aliases() {
+		in.Known = append(in.Known, name)
+	}
 	if w.checker != nil && c.HasScripts() {
 		if err := w.checker.CheckScripts(ctx, &in); err != nil {
 			return w.handlerError(ctx, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/script"
 )
 
 // explain is what a person reads when a command has failed: the error, and what
@@ -50,6 +51,7 @@ func hints(err error) []string {
 		noKubeVers *op.KubeVersionError
 		gone       *op.AlreadyUninstalledError
 		waited     *kube.WaitError
+		scripts    *script.Error
 	)
 	switch {
 	case errors.As(err, &usage):
@@ -94,8 +96,20 @@ func hints(err error) []string {
 		return []string{"--timeout gives it more time; helm status tells how it is now"}
 	case isNoNamespace(err):
 		return []string{"helm install --create-namespace makes the namespace too; -n chooses another"}
+	case errors.As(err, &scripts):
+		return scriptHints(scripts)
 	case errors.Is(err, context.Canceled):
 		return []string{"it was interrupted; helm status tells how far it came"}
+	}
+	return nil
+}
+
+func scriptHints(e *script.Error) []string {
+	switch e.Limit {
+	case "cpu":
+		return []string{"--script-timeout gives the scripts more time, if they need it"}
+	case "memory":
+		return []string{"HELM_SCRIPT_MEMORY=512Mi gives the scripts more memory, if they need it"}
 	}
 	return nil
 }

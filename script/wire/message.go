@@ -15,6 +15,7 @@ const (
 	//	limits   map: cpu (milliseconds), memory (bytes), output (bytes)
 	//	seed     int, for math.random
 	//	events   list of the event names that exist
+	//	aliases  map, another name of an event → its name
 	//	environ  list of "NAME=value", given where a chart has the permission os
 	//	charts   list, in the order in which they load (subcharts first, the top
 	//	         chart last), each a map:
