@@ -23,7 +23,7 @@ events.on("post-render", 0.9, function(ctx)
   if not wanted.enabled then return end
 
   local public = {}
-  for _, name in ipairs(wanted.public) do
+  for _, name in ipairs(wanted.public or {}) do
     public[ctx.release.name .. "-" .. name] = true
   end
   local own = { { podSelector = { matchLabels = { ["app.kubernetes.io/instance"] = ctx.release.name } } } }

@@ -1,7 +1,7 @@
 -- Keeps the password that is installed, unless the user says another.
 
 events.on("pre-render", function(ctx)
-  if ctx.values.password ~= "" then return end
+  if (ctx.values.password or "") ~= "" then return end
 
   local name = ctx.release.name .. "-database"
   local secret = kube.lookup("v1", "Secret", ctx.release.namespace, name)

@@ -5,8 +5,10 @@ local rules = require("rules")
 events.on("pre-render", function(ctx)
   local problems = {}
   for _, rule in ipairs(rules) do
-    local problem = rule(ctx.values)
-    if problem then
+    -- A rule fails where a value is missing or of the wrong kind. The schema, which
+    -- comes next, tells that better.
+    local ok, problem = pcall(rule, ctx.values)
+    if ok and problem then
       problems[#problems + 1] = "- " .. problem
     end
   end

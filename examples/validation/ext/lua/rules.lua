@@ -15,7 +15,8 @@ return {
   end,
 
   function(v)
-    local secret, issuer = v.tls.secretName ~= "", v.tls.issuer ~= ""
+    local secret = (v.tls.secretName or "") ~= ""
+    local issuer = (v.tls.issuer or "") ~= ""
     if v.tls.enabled and not secret and not issuer then
       return "tls.enabled needs a certificate: set tls.secretName (one that is there) or tls.issuer (who makes one)"
     end
