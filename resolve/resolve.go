@@ -41,6 +41,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -121,9 +122,22 @@ func Named(c *chart.Chart) map[string]*chart.Chart {
 			out[e.Alias] = lib
 		}
 	}
+	subs := map[string]*chart.Chart{}
 	for _, d := range c.Subcharts() {
-		out[d.Name()] = d
+		subs[d.Name()] = d
 	}
+	if c.Metadata != nil {
+		for _, e := range c.Metadata.Dependencies {
+			if e == nil || e.Alias == "" {
+				continue
+			}
+			// Of two that are one chart under two aliases, the name means the first.
+			if d := subs[e.Alias]; d != nil && subs[e.Name] == nil {
+				subs[e.Name] = d
+			}
+		}
+	}
+	maps.Copy(out, subs)
 	return out
 }
 

@@ -4,10 +4,10 @@ package script
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // tree is a chart with all charts below it, in the order in which their
@@ -86,76 +86,15 @@ func (t *tree) asks() []Ask {
 	return out
 }
 
-// requirable are the charts whose files c may require, by the names it knows
-// them under: the charts below it, by name or alias, and the libraries that it
-// lists, wherever in the tree they have ended up.
+// requirable are the charts whose files c may require.
 func (t *tree) requirable(c *chart.Chart) map[string]int {
 	out := map[string]int{}
-	for _, d := range c.Subcharts() {
-		offer(out, d.Name(), t.byNode[d].index)
-	}
-	for _, d := range c.Dependencies() {
-		if d.FromLibrary && !t.elsewhere(c, d.Name()) {
-			offer(out, d.Name(), t.byNode[d].index)
-		}
-	}
-	if c.Metadata == nil {
-		return out
-	}
-	for _, e := range c.Metadata.Dependencies {
-		if e == nil || e.Alias == "" {
-			continue
-		}
-		if at, here := out[e.Alias]; here {
-			offer(out, e.Name, at)
-		} else if at, here := out[e.Name]; here {
-			offer(out, e.Alias, at) // a chart that goes by its own name all the same
-		}
-	}
-	for _, e := range c.Metadata.Libraries {
-		if e == nil {
-			continue
-		}
-		if at, ok := t.library(c, e); ok {
-			offer(out, e.Name, at)
-			if e.Alias != "" {
-				offer(out, e.Alias, at)
-			}
+	for name, of := range resolve.Named(c) {
+		if m := t.byNode[of]; m != nil {
+			out[name] = m.index
 		}
 	}
 	return out
-}
-
-func offer(names map[string]int, name string, at int) {
-	if _, taken := names[name]; !taken {
-		names[name] = at
-	}
-}
-
-// elsewhere tells whether a library below c was hoisted there for others: they
-// list it, and c does not.
-func (t *tree) elsewhere(c *chart.Chart, name string) bool {
-	lists := func(c *chart.Chart) bool {
-		return c.Metadata != nil && slices.ContainsFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == name })
-	}
-	return !lists(c) && slices.ContainsFunc(t.charts, func(m *member) bool { return m.chart != c && lists(m.chart) })
-}
-
-// library finds the library of that entry: below c, below the charts above it,
-// or anywhere, where it was hoisted to.
-func (t *tree) library(c *chart.Chart, e *chart.Dependency) (int, bool) {
-	is := func(d *chart.Chart) bool {
-		return d.IsLibrary() && (d.Name() == e.Name || e.Alias != "" && d.Name() == e.Alias)
-	}
-	for at := c; at != nil; at = at.Parent() {
-		if i := slices.IndexFunc(at.Dependencies(), is); i >= 0 {
-			return t.byNode[at.Dependencies()[i]].index, true
-		}
-	}
-	if i := slices.IndexFunc(t.charts, func(m *member) bool { return is(m.chart) }); i >= 0 {
-		return i, true
-	}
-	return 0, false
 }
 
 // wire is what the process is told about the charts.
