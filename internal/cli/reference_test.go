@@ -71,6 +71,11 @@ func TestReferenceEvents(t *testing.T) {
 			t.Fatalf("this test does not know the event %s", name)
 		}
 	}
+	for name, of := range event.Aliases() {
+		if want := "`" + name + "` is another name of `" + of + "`"; !strings.Contains(text, want) {
+			t.Errorf("the page does not say: %s", want)
+		}
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the table has\n%s\nthe events are\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
