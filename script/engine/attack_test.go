@@ -69,8 +69,12 @@ func newChild(t testing.TB) *child {
 // tight are limits that attacks reach soon.
 var tight = wire.Limits{CPU: 300 * time.Millisecond, Memory: 64 << 20, Output: 1 << 16}
 
-// slack is what a busy machine, the start of a process and its end may take.
-const slack = 3 * time.Second
+// slack is what the start and end of a process and its collector may take, of
+// CPU time; patience is what a busy machine may take on the wall's clock.
+const (
+	slack    = time.Second
+	patience = time.Minute
+)
 
 func TestAttacksEndWithinTheirLimits(t *testing.T) {
 	for _, a := range attack.All() {
@@ -81,11 +85,9 @@ func TestAttacksEndWithinTheirLimits(t *testing.T) {
 			peak := watchMemory(c.cmd.Process.Pid)
 			begin := time.Now()
 			var err error
-			within(t, 20*time.Second, func() { err = h.start() })
-			if took := time.Since(begin); took > 2*tight.CPU+slack {
-				t.Errorf("took %s", took)
-			} else if testing.Verbose() {
-				t.Logf("%s: %.200v", took.Round(time.Millisecond), err)
+			within(t, patience, func() { err = h.start() })
+			if testing.Verbose() {
+				t.Logf("%s: %.200v", time.Since(begin).Round(time.Millisecond), err)
 			}
 			var f *failure
 			switch {
@@ -98,7 +100,13 @@ func TestAttacksEndWithinTheirLimits(t *testing.T) {
 			case f != nil && len(f.Error()) > 32<<10:
 				t.Errorf("a message of %d bytes", len(f.Error()))
 			}
-			if most := peak(); most > 2*tight.Memory+resident {
+			most := peak()
+			c.Writer.(io.Closer).Close()
+			c.cmd.Wait()
+			if took := c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime(); took > 2*tight.CPU+slack {
+				t.Errorf("took %s of CPU time", took)
+			}
+			if most > 2*tight.Memory+resident {
 				t.Errorf("took %d MiB", most>>20)
 			} else if testing.Verbose() {
 				t.Logf("%d MiB", most>>20)
@@ -159,14 +167,12 @@ func TestAttacksInProcess(t *testing.T) {
 		t.Run(a.Name, func(t *testing.T) {
 			h := newHost(t, alone(a.Script))
 			h.limits = tight
-			begin := time.Now()
-			var f *failure
-			if err := h.start(); !errors.As(err, &f) || f.limit() == "" {
-				t.Errorf("%v", err)
-			}
-			if took := time.Since(begin); took > 2*tight.CPU+slack {
-				t.Errorf("took %s", took)
-			}
+			within(t, patience, func() {
+				var f *failure
+				if err := h.start(); !errors.As(err, &f) || f.limit() == "" {
+					t.Errorf("%v", err)
+				}
+			})
 			if err := h.start(); err == nil {
 				t.Error("an engine that was stopped went on")
 			}

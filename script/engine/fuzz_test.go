@@ -57,7 +57,7 @@ func FuzzScripts(f *testing.F) {
 				}
 			}
 		}
-		if took := time.Since(begin); took > 10*time.Second {
+		if took := time.Since(begin); took > patience {
 			t.Fatalf("took %s", took)
 		}
 	})
@@ -86,7 +86,7 @@ func FuzzProtocol(f *testing.F) {
 		defer cancel()
 		begin := time.Now()
 		_ = engine.Serve(ctx, bytes.NewReader(in), io.Discard, engine.Options{})
-		if took := time.Since(begin); took > 10*time.Second {
+		if took := time.Since(begin); took > patience {
 			t.Fatalf("took %s", took)
 		}
 	})

@@ -173,10 +173,13 @@ func (e *engine) exceeded(start usage) string {
 // engine's own that ends the process; otherwise the script's goroutine is left
 // to golua's limits.
 func (e *engine) abort(limit string, why error) {
-	e.stopped.Store(true)
-	e.link.abort(wire.Message{Kind: wire.Fail, Body: map[string]any{
+	aborted := e.link.abort(wire.Message{Kind: wire.Fail, Body: map[string]any{
 		"message": why.Error(), "chart": e.running.Load(), "limit": limit,
 	}}, patience)
+	if !aborted {
+		return // it has just ended by itself; the next one will notice
+	}
+	e.stopped.Store(true)
 	if e.exit != nil {
 		e.exit(exitCode)
 	}

@@ -137,20 +137,24 @@ func (l *link) finish(m wire.Message) error {
 }
 
 // abort answers the request in place of who works on it, waits for that no
-// longer than patience, and lets nothing be written afterwards.
-func (l *link) abort(m wire.Message, patience time.Duration) {
-	done := make(chan struct{})
+// longer than patience, and lets nothing be written afterwards. It is false, and
+// nothing happens, where the request was answered already.
+func (l *link) abort(m wire.Message, patience time.Duration) bool {
+	done := make(chan bool, 1)
 	go func() {
-		defer close(done)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.open && !l.shut {
+		open := l.open && !l.shut
+		if open {
+			l.open, l.shut = false, true
 			l.conn.Send(m) //nolint:errcheck // there is nobody left to tell
 		}
-		l.open, l.shut = false, true
+		done <- open
 	}()
 	select {
-	case <-done:
+	case open := <-done:
+		return open
 	case <-time.After(patience):
+		return true
 	}
 }

@@ -5,9 +5,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/arnodel/golua/code"
 	rt "github.com/arnodel/golua/runtime"
 )
 
@@ -142,5 +144,31 @@ func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closu
 			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
 		}
 	}()
-	return e.r.CompileAndLoadLuaChunk(source, []byte(text), env)
+	unit, size, err := e.r.CompileLuaChunk(source, []byte(text))
+	defer e.r.ReleaseMem(size)
+	if err == nil {
+		err = jumpsFit(unit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.r.LoadLuaUnit(unit, env), nil
+}
+
+// jumpsFit refuses functions that are so long that golua's jumps, which have 16
+// bits, may lead elsewhere than they should.
+func jumpsFit(unit *code.Unit) error {
+	for _, c := range unit.Constants {
+		f, ok := c.(code.Code)
+		if !ok || f.EndOffset-f.StartOffset <= math.MaxInt16 {
+			continue
+		}
+		for _, op := range unit.Code[f.StartOffset:f.EndOffset] {
+			if !op.HasType1() && op.TypePfx() == code.Type5Pfx && (op.GetJ() == code.OpJump || op.GetJ() == code.OpJumpIf) {
+				text := "the script is too long in one piece: a function that branches may take 32,767 instructions"
+				return &syntaxError{line: int(unit.Lines[f.StartOffset]), text: text}
+			}
+		}
+	}
+	return nil
 }
