@@ -109,13 +109,11 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		}
 		return plan, u.purge(ctx, rel.Name)
 	}
-	rel.Info.Status = release.Uninstalling
-	rel.Info.Deleted = u.now()
-	rel.Info.Description = "Deletion in progress (or silently failed)"
-	if err := u.Releases.Update(ctx, rel); err != nil {
-		return nil, fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
-	}
-	if err := u.execute(ctx, req, plan); err != nil {
+	recorded := false
+	if err := u.execute(ctx, req, plan, &recorded); err != nil {
+		if !recorded {
+			return nil, err
+		}
 		u.fail(ctx, rel, err)
 		return plan, err
 	}
@@ -137,13 +135,27 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 	return plan, nil
 }
 
-func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Uninstalled) error {
+// execute does all that comes before the record's last word. recorded tells
+// that the record says uninstalling: nothing is written before the scripts of
+// pre-delete have agreed.
+func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Uninstalled, recorded *bool) error {
 	rel := plan.Release
 	scene, err := u.scene(ctx, rel)
 	if err != nil {
 		return err
 	}
-	if err := u.Events.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
+	bus := u.Events.Fork()
+	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreDelete) error {
+		rel.Info.Status = release.Uninstalling
+		rel.Info.Deleted = u.now()
+		rel.Info.Description = "Deletion in progress (or silently failed)"
+		if err := u.Releases.Update(ctx, rel); err != nil {
+			return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
+		}
+		*recorded = true
+		return nil
+	})
+	if err := bus.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
 		return err
 	}
 	cascade := req.Cascade

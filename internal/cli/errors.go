@@ -24,7 +24,11 @@ import (
 func explain(err error, e *env.Env) string {
 	st := e.Style(e.Err)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(err.Error()))
+	text := err.Error()
+	if err == context.Canceled { // before anything was begun
+		text = "interrupted"
+	}
+	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(text))
 	for _, h := range hints(err) {
 		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), term.Safe(h))
 	}
@@ -52,8 +56,11 @@ func hints(err error) []string {
 		gone       *op.AlreadyUninstalledError
 		waited     *kube.WaitError
 		scripts    *script.Error
+		hinted     *env.HintError
 	)
 	switch {
+	case errors.As(err, &hinted):
+		return []string{hinted.Hint}
 	case errors.As(err, &usage):
 		return []string{"usage: " + usage.Usage, fmt.Sprintf("%s --help tells more", usage.Command)}
 	case errors.As(err, &unknown):
@@ -98,7 +105,7 @@ func hints(err error) []string {
 		return []string{"helm install --create-namespace makes the namespace too; -n chooses another"}
 	case errors.As(err, &scripts):
 		return scriptHints(scripts)
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) && err != context.Canceled:
 		return []string{"it was interrupted; helm status tells how far it came"}
 	}
 	return nil

@@ -44,6 +44,17 @@ func New(s term.Streams) *Env {
 	return &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now}
 }
 
+// HintError is an error together with what to do about it, where only the
+// command knows that.
+type HintError struct {
+	Err  error
+	Hint string
+}
+
+func (e *HintError) Error() string { return e.Err.Error() }
+
+func (e *HintError) Unwrap() error { return e.Err }
+
 // Report returns where operations report their progress: the error stream, as
 // lines that suit it.
 func (e *Env) Report() progress.Func {

@@ -14,6 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/script"
 )
 
 // Options are the flags of `helm uninstall`.
@@ -120,9 +121,20 @@ func one(ctx context.Context, e *env.Env, verb op.Uninstall, o Options, name str
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("uninstall %s: %w", name, err)
+		return o.explain(fmt.Errorf("uninstall %s: %w", name, err))
 	}
 	return tell(e, o, name, res)
+}
+
+// explain adds what helps where it is the release's own scripts that stand in
+// the way.
+func (o Options) explain(err error) error {
+	var failed *script.Error
+	var refused *script.PermissionError
+	if errors.As(err, &failed) || errors.As(err, &refused) {
+		return &env.HintError{Err: err, Hint: "--no-scripts uninstalls the release without running its chart's scripts"}
+	}
+	return err
 }
 
 func tell(e *env.Env, o Options, name string, res *op.Uninstalled) error {
