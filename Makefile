@@ -43,7 +43,7 @@ unit: build ## unit tests and command tests, without a cluster
 
 race: ## the packages that run things concurrently, under the race detector
 	@echo "== race detector"
-	go test -race -skip 'Bomb|Bounded' ./op ./hook ./event ./store ./kube ./render ./archive ./internal/ui
+	go test -race -skip 'Bomb|Bounded' ./op ./hook ./event ./store ./kube ./render ./archive ./internal/ui ./script ./script/wire ./script/engine/...
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
