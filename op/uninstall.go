@@ -36,9 +36,15 @@ type Deleter interface {
 	WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error
 }
 
+// UninstallCluster is all that [Uninstall] needs of a cluster.
+type UninstallCluster interface {
+	Deleter
+	Describer
+}
+
 // Uninstall removes a release's objects and its record.
 type Uninstall struct {
-	Cluster  Deleter
+	Cluster  UninstallCluster
 	Releases Recorder
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
@@ -180,7 +186,7 @@ func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Unin
 // scene is what the events of an uninstall show: the release, and no chart. The
 // scripts that answer are those of the chart in the record.
 func (u Uninstall) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
-	op := operation("uninstall", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, nil)
+	op := operation("uninstall", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, u.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return event.Scene{}, err
