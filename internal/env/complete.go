@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/script"
 )
 
 // completionTimeout bounds what a shell waits for; a slow cluster completes
@@ -79,6 +80,7 @@ func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, _ string) ([]st
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
 		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"},
+		"accept-perms": script.PermissionNames(), "trace-events": {"text", "json"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			// This fails only for flags that are not there.

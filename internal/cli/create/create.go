@@ -49,6 +49,7 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 	o.ScriptFlags.Bind(fs)
 	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
 	fs.BoolVar(&o.WithScripts, "with-scripts", false, "add ext/lua/chart.lua, a script with comments to start from")
+	env.CompleteChoices(cmd)
 	return cmd
 }
 

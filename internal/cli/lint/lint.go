@@ -59,6 +59,7 @@ convention, and fails under --strict; an [INFO] could be better.
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
 	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for, and to look for deprecated APIs in")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+	env.CompleteChoices(cmd)
 	return cmd
 }
 

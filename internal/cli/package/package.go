@@ -51,6 +51,7 @@ sets the time that the archive's entries carry.
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
 	fs.BoolVar(&o.DeriveSchema, "derive-schema", false, "put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm schema); Helm itself reads values.schema.json only")
 	o.chartFlags.Bind(fs, false)
+	env.CompleteChoices(cmd)
 	return cmd
 }
 
