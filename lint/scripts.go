@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/near"
 )
 
 // Problem is something wrong with a script, or with what the chart asks for
@@ -93,48 +94,19 @@ func (s *scripts) event(u Use) {
 		}
 		return
 	}
-	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, near(u.Name, s.in.Known), strings.Join(s.in.Known, ", "))
+	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, meant(u.Name, s.in.Known), strings.Join(s.in.Known, ", "))
 }
 
-// near suggests the known name that was probably meant.
-func near(name string, known []string) string {
+// meant suggests the known name that was probably meant.
+func meant(name string, known []string) string {
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 	}
-	best, at := "", 3
-	for _, k := range known {
-		if d := distance(plain(name), plain(k)); d < at {
-			best, at = k, d
-		}
-	}
+	best := near.Pick(known, name, 2, plain)
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %q?)", best)
-}
-
-// distance is how many letters have to be put in, taken out or replaced.
-func distance(a, b string) int {
-	if len(a) > 100 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := last
-			if a[i] != b[j] {
-				cost++
-			}
-			last = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // require looks for the file that a script requires: "x.y" is x/y.lua of its

@@ -89,7 +89,7 @@ func (f *frame) missingPath(n parse.Node) *Missing {
 			return nil
 		}
 		if v, ok = m[name]; !ok {
-			missing := near(m, name)
+			missing := mistaken(m, name)
 			missing.Path, missing.In = pathText(n, idents, i), pathText(n, idents, i-1)
 			if missing.In == "" {
 				missing.In = "."
@@ -219,7 +219,7 @@ func (f *frame) missing(table map[string]any, n parse.Node, idents []string, i i
 	f.node = n
 	e := f.newError()
 	path := pathText(n, idents, i)
-	e.Missing = near(table, idents[i])
+	e.Missing = mistaken(table, idents[i])
 	e.Missing.Path, e.Missing.In, e.Missing.Null = path, pathText(n, idents, i-1), present
 	if e.Missing.In == "" {
 		e.Missing.In = "."
@@ -241,7 +241,7 @@ func (f *frame) missingKey(v any, n parse.Node, before []string, name string) {
 	e := f.newError()
 	m, _ := asMap(v)
 	idents := append(append([]string{}, before...), name)
-	e.Missing = near(m, name)
+	e.Missing = mistaken(m, name)
 	e.Missing.Path, e.Missing.In = pathText(n, idents, len(before)), pathText(n, idents, len(before)-1)
 	if e.Missing.In == "" {
 		e.Missing.In = "."

@@ -4,12 +4,14 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/near"
 )
 
 // The marks of annotations. A line "# @schema key:value; key:value" is one, as
@@ -172,17 +174,12 @@ func (r *noteReader) kind(number int, key string) (string, error) {
 	if strings.HasPrefix(key, "x-") {
 		return "any", nil
 	}
-	near, best := "", 2
+	most := 1
 	if len(key) > 4 {
-		best = 3
+		most = 2
 	}
-	for name := range r.kinds {
-		if d := distance(strings.ToLower(key), strings.ToLower(name)); d < best || d == best && near != "" && name < near {
-			near, best = name, d
-		}
-	}
-	if near != "" {
-		return "", r.bad(number, "there is no key %q; did you mean %s?", key, near)
+	if name := near.Pick(slices.Sorted(maps.Keys(r.kinds)), key, most, strings.ToLower); name != "" {
+		return "", r.bad(number, "there is no key %q; did you mean %s?", key, name)
 	}
 	return "", r.bad(number, "there is no key %q; known are the keywords of JSON Schema (type, enum, pattern, minimum, required, ...)", key)
 }

@@ -47,26 +47,3 @@ func unquote(s string) string {
 	}
 	return s
 }
-
-// distance counts the letters that make one word of another (Levenshtein).
-func distance(a, b string) int {
-	if max(len(a), len(b)) > 40 {
-		return 40
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			last, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, last+cost)
-		}
-	}
-	return row[len(b)]
-}

@@ -22,7 +22,7 @@ type row struct {
 }
 
 var rows = []row{
-	{0, []string{"chart", "manifest", "internal/term", "internal/build", "internal/rooms"}},
+	{0, []string{"chart", "manifest", "internal/near", "internal/term", "internal/build", "internal/rooms"}},
 	{1, []string{"values", "schema", "release", "progress"}},
 	{2, []string{"event", "render", "plan", "resolve", "lint"}},
 	{3, []string{"hook", "script/wire"}},
