@@ -24,11 +24,10 @@ import (
 func explain(err error, e *env.Env) string {
 	st := e.Style(e.Err)
 	var b strings.Builder
-	text := err.Error()
-	if err == context.Canceled { // before anything was begun
-		text = "interrupted"
+	if err == context.Canceled { // before anything was begun: there is nothing to look after
+		return fmt.Sprintf("%s interrupted\n", st.Red("Error:"))
 	}
-	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(text))
+	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(err.Error()))
 	for _, h := range hints(err) {
 		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), term.Safe(h))
 	}
@@ -105,7 +104,7 @@ func hints(err error) []string {
 		return []string{"helm install --create-namespace makes the namespace too; -n chooses another"}
 	case errors.As(err, &scripts):
 		return scriptHints(scripts)
-	case errors.Is(err, context.Canceled) && err != context.Canceled:
+	case errors.Is(err, context.Canceled):
 		return []string{"it was interrupted; helm status tells how far it came"}
 	}
 	return nil
