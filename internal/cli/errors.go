@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -24,8 +25,9 @@ import (
 func explain(err error, e *env.Env) string {
 	st := e.Style(e.Err)
 	var b strings.Builder
-	if err == context.Canceled { // before anything was begun: there is nothing to look after
-		return fmt.Sprintf("%s interrupted\n", st.Red("Error:"))
+	if errors.Is(err, context.Canceled) && untouched(err) { // there is nothing to look after
+		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
+		return fmt.Sprintf("%s %s\n", st.Red("Error:"), term.Safe(text))
 	}
 	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(err.Error()))
 	for _, h := range hints(err) {
@@ -118,6 +120,20 @@ func scriptHints(e *script.Error) []string {
 		return []string{"HELM_SCRIPT_MEMORY=512Mi gives the scripts more memory, if they need it"}
 	}
 	return nil
+}
+
+// untouched tells whether an interrupt came before the cluster was written to:
+// before anything was begun, or in a script that runs before that.
+func untouched(err error) bool {
+	var handler *event.HandlerError
+	if !errors.As(err, &handler) {
+		return err == context.Canceled
+	}
+	switch handler.Event {
+	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":
+		return false
+	}
+	return !handler.Responder || handler.Event == "chart-resolved"
 }
 
 // isUntrusted tells whether the server's certificate was not accepted.

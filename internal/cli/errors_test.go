@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -124,6 +125,23 @@ func TestAListOfNothingIsAnEmptyList(t *testing.T) {
 		e.Settings.Driver, e.Settings.Namespace = "memory", "ns"
 		if code := Run(t.Context(), strings.Fields(args), e); code != 0 || out.String() != want {
 			t.Errorf("helm %s: %d, %q, %s", args, code, out.String(), errs.String())
+		}
+	}
+}
+
+// An interrupt before the cluster was written to leaves nothing to look after.
+func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{context.Canceled, "Error: interrupted\n"},
+		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
+		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Responder: true, Err: context.Canceled}, "Error: context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
+		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
+	} {
+		if got := explain(test.err, env.New(term.Streams{})); got != test.want {
+			t.Errorf("got  %q\nwant %q", got, test.want)
 		}
 	}
 }
