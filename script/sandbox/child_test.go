@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beParent starts a process, says its number, has it do something and waits to
+// beParent starts a process, says its number, or that of what it started, has it do something and waits to
 // be killed.
 func beParent(act string) {
 	p, err := sandbox.Start(context.Background(), "", wire.DefaultLimits())
@@ -36,12 +36,18 @@ func beParent(act string) {
 		panic(err)
 	}
 	c := &play{p: p, conn: wire.NewConn(p, p), l: wire.DefaultLimits()}
-	said, err := c.confined(nil, "pid", "")
+	do, arg, grants := "pid", "", []string(nil)
+	if act == "background" {
+		do, arg, grants = act, "sleep 60", []string{"os"}
+	}
+	said, err := c.confined(grants, do, arg)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(said)
-	_, _ = c.do(act, "")
+	if do != act {
+		_, _ = c.do(act, "")
+	}
 	time.Sleep(time.Minute)
 }
 
@@ -50,6 +56,11 @@ func beParent(act string) {
 // do, arg, grants, cpu and memory.
 func serve(r io.Reader, w io.Writer, confine func([]string, wire.Limits) error) error {
 	c := wire.NewConn(r, w)
+	acts["spin while reading"] = func(arg string, w io.Writer) (string, error) {
+		go func() { _, _ = io.Copy(io.Discard, r) }() // as the engine reads ahead
+		time.Sleep(10 * time.Millisecond)
+		return acts["spin"](arg, w)
+	}
 	for {
 		m, err := c.Receive()
 		if errors.Is(err, io.EOF) {

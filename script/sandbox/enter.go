@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -46,6 +47,7 @@ func Enter(serve func(r io.Reader, w io.Writer, confine func(grants []string, l 
 type child struct {
 	in, out *os.File
 	watch   *watchdog
+	free    atomic.Bool // scripts may start programs
 }
 
 // enter moves the protocol to where nothing else writes.
@@ -63,12 +65,15 @@ func enter() (*child, error) {
 	return &child{in: in, out: out}, nil
 }
 
-// Read reads the protocol. While it waits for helm, no script runs and nothing
-// needs to be watched.
+// Read reads the protocol. Its end is the end of helm, and of what scripts have
+// started: the watchdog may come too late for that, as the process ends by
+// itself once nobody listens.
 func (c *child) Read(b []byte) (int, error) {
-	c.watch.pause()
-	defer c.watch.resume()
-	return c.in.Read(b)
+	n, err := c.in.Read(b)
+	if err != nil && c.free.Load() {
+		endFamily()
+	}
+	return n, err
 }
 
 // confine puts up the walls. See the package's comment.
@@ -80,6 +85,7 @@ func (c *child) confine(grants []string, l wire.Limits) error {
 			return fmt.Errorf("confine the scripts' process: %w", err)
 		}
 	}
+	c.free.Store(free)
 	if l.Memory > 0 {
 		debug.SetMemoryLimit(l.Memory)
 	}

@@ -108,6 +108,7 @@ func TestWhatIsUsedUpEndsTheProcess(t *testing.T) {
 	boundedOnly(t)
 	for _, tt := range []struct{ act, limit string }{
 		{"spin", "cpu"},
+		{"spin while reading", "cpu"},
 		{"overflow", "stack"},
 		{"one big bite", "memory"},
 		{"many bites", "memory"},

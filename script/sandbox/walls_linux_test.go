@@ -316,9 +316,10 @@ func TestTheWallsAreAroundEveryThread(t *testing.T) {
 	}
 }
 
-// A process whose parent is gone must not go on, whatever it does.
+// A process whose parent is gone must not go on, whatever it does, nor what it
+// started.
 func TestItDoesNotOutliveItsParent(t *testing.T) {
-	for _, act := range []string{"spin", "silence", "nothing"} {
+	for _, act := range []string{"spin", "silence", "nothing", "background"} {
 		t.Run(act, func(t *testing.T) {
 			cmd := exec.Command(mustExecutable(t))
 			cmd.Env = append(os.Environ(), "SANDBOX_TEST_PARENT="+act)

@@ -5,23 +5,25 @@ package sandbox
 import (
 	"os"
 	"runtime/metrics"
-	"sync"
 	"time"
 
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// beat is how often the watchdog looks while scripts run.
-const beat = 20 * time.Millisecond
+// How often the watchdog looks: while the process works, and while it waits.
+const (
+	beat = 20 * time.Millisecond
+	idle = 100 * time.Millisecond
+)
 
 // watchdog ends the process, from within, that uses more than it may or whose
 // parent is gone. It works on every system, says which limit it was, and is not
 // to be relied on alone: what is quicker than its beat, and what stops all of
 // Go, is for the system's limits and for helm's own watchdog.
+//
+// It never rests: whether a script runs cannot be told from here, as the
+// process reads ahead while one does.
 type watchdog struct {
-	mu     sync.Mutex
-	ticker *time.Ticker // nil until start
-
 	memory  uint64 // bytes; 0 is no limit
 	samples []metrics.Sample
 	cpu     time.Duration
@@ -37,12 +39,15 @@ func (w *watchdog) start(l wire.Limits) {
 		w.memory = used + uint64(l.Memory) + ownMemory
 	}
 	w.cpu = cpuLimit(l)
-	w.mu.Lock()
-	w.ticker = time.NewTicker(beat)
-	w.mu.Unlock()
 	go func() {
-		for range w.ticker.C {
-			w.look()
+		for before, wait := cpuUsed(), beat; ; {
+			time.Sleep(wait)
+			now := cpuUsed()
+			w.look(now)
+			if wait = beat; now-before < beat/20 {
+				wait = idle
+			}
+			before = now
 		}
 	}()
 }
@@ -57,24 +62,9 @@ func cpuLimit(l wire.Limits) time.Duration {
 	return l.CPU + l.CPU/2 + 200*time.Millisecond
 }
 
-func (w *watchdog) pause() {
-	w.mu.Lock()
-	if w.ticker != nil {
-		w.ticker.Stop()
-	}
-	w.mu.Unlock()
-}
-
-func (w *watchdog) resume() {
-	w.mu.Lock()
-	if w.ticker != nil {
-		w.ticker.Reset(beat)
-	}
-	w.mu.Unlock()
-}
-
-// look allocates nothing: there may be nothing left.
-func (w *watchdog) look() {
+// look ends the process where cpu, the time that it has used, or something else
+// is too much. It allocates nothing: there may be nothing left.
+func (w *watchdog) look(cpu time.Duration) {
 	switch {
 	case parent() != w.parent:
 		endFamily()
@@ -82,7 +72,7 @@ func (w *watchdog) look() {
 	case w.memory > 0 && mapped(w.samples) > w.memory:
 		_, _ = os.Stderr.WriteString("out of memory: the scripts' limit was reached\n")
 		os.Exit(exitMemory)
-	case w.cpu > 0 && cpuUsed() > w.cpu:
+	case w.cpu > 0 && cpu > w.cpu:
 		_, _ = os.Stderr.WriteString("out of CPU time: the scripts' limit was reached\n")
 		os.Exit(exitCPU)
 	}
