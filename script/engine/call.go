@@ -24,7 +24,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	id, _ := body["handler"].(int64)
 	i := slices.IndexFunc(e.handlers, func(h *handler) bool { return h.id == id })
 	if i < 0 {
-		return e.registry(map[string]any{"gone": true, "changes": []any{}}), nil
+		return e.news(map[string]any{"gone": true, "changes": []any{}}), nil
 	}
 	h := e.handlers[i]
 	ref, ok := body["context"].(wire.Ref)
@@ -57,7 +57,7 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.registry(map[string]any{"changes": out}), nil
+	return e.news(map[string]any{"changes": out}), nil
 }
 
 // blame makes an error about what a handler left the handler's own.
@@ -112,9 +112,5 @@ func (e *engine) template(body map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := map[string]any{"result": result}
-	if e.changed {
-		e.registry(answer)
-	}
-	return answer, nil
+	return e.news(map[string]any{"result": result}), nil
 }

@@ -86,6 +86,27 @@ func TestWhatIsNotTouchedIsNotSent(t *testing.T) {
 	}
 }
 
+// With a hundred charts all handlers are much to say at every call.
+func TestHandlersAreToldOnceAndWhenTheyChange(t *testing.T) {
+	h := started(t, alone(`local n = 0
+events.on("pre-render", function(ctx)
+  n = n + 1
+  if n == 2 then events.on("post-render", function() end) end
+end)`))
+	var told []bool
+	for range 3 {
+		done, err := h.call(h.handlers[0], baseContext(), "values")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, has := done["handlers"]
+		told = append(told, has)
+	}
+	if !reflect.DeepEqual(told, []bool{false, true, false}) || len(h.handlers) != 2 {
+		t.Errorf("told %v, in the end of %d", told, len(h.handlers))
+	}
+}
+
 func TestFieldsCanBeReplaced(t *testing.T) {
 	ctx, _, err := handle(t, "pre-render", `
 ctx.values = {a = ctx.values.image, port = ctx.values.port}

@@ -52,7 +52,7 @@ const (
 	//	         "appVersion" of chart
 	//	lint     bool: the context has lint.warn and lint.error
 	//
-	// Done: changes, handlers. Gone, bool, where the handler was taken off before
+	// Done: changes. Gone, bool, where the handler was taken off before
 	// its turn.
 	//
 	// changes is a list of maps, one for every map or list of the host that the
@@ -92,7 +92,9 @@ const (
 	// Done ends a request.
 	//
 	//	handlers   list of maps, where it is there: all handlers that are
-	//	           registered now, in the order of their registration:
+	//	           registered now, in the order of their registration. It is
+	//	           there after start, and where a handler or function was added
+	//	           or taken off since it was last told:
 	//	             id, chart  int
 	//	             event      string
 	//	             priority   float
