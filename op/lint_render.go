@@ -32,6 +32,7 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 			Values:       pre.Values,
 			Release:      render.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
 			Capabilities: w.caps,
+			Functions:    pre.Functions,
 			Lint:         true,
 		})
 		if err == nil {
