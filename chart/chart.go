@@ -73,6 +73,9 @@ type Chart struct {
 	// FromLibrary tells that the chart stands in its parent's library/ folder:
 	// it is a library whatever its type says.
 	FromLibrary bool
+	// Unaliased is the name that Chart.yaml gives the chart, where it stands in
+	// its tree under an alias; "" where it has none.
+	Unaliased string
 
 	parent       *Chart
 	dependencies []*Chart

@@ -38,7 +38,7 @@ func (c *Chart) Scripts() *Chart {
 }
 
 func (c *Chart) scripts() *Chart {
-	out := &Chart{Metadata: c.Metadata, FromLibrary: c.FromLibrary}
+	out := &Chart{Metadata: c.Metadata, FromLibrary: c.FromLibrary, Unaliased: c.Unaliased}
 	for _, f := range c.Files {
 		if strings.HasPrefix(f.Name, DirExt+"/") {
 			out.Files = append(out.Files, f)

@@ -45,11 +45,11 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	restore, err := stage(tree, resolved.Chart)
+	adopt, err := stage(tree, resolved.Chart)
 	if err != nil {
 		return nil, err
 	}
-	scene := event.Scene{Operation: op, Chart: tree, Values: resolved.Values}
+	scene := event.Scene{Operation: op, Chart: resolved.Chart, Values: resolved.Values}
 	if err := c.Events.Emit(ctx, &event.ChartResolved{Scene: scene}); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,9 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err := c.Events.Emit(ctx, last); err != nil {
 		return nil, err
 	}
-	restore()
+	if err := adopt(); err != nil {
+		return nil, err
+	}
 	if err := rewriteValues(tree, resolved.Values, last.Values); err != nil {
 		return nil, err
 	}

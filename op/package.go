@@ -60,14 +60,14 @@ func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 // emit lets handlers change a copy of the chart, and returns it.
 func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, error) {
 	c := copyTree(req.Chart)
-	md := *c.Metadata
+	version, appVersion := c.Version(), c.AppVersion()
 	if req.Version != "" {
-		md.Version = req.Version
+		version = req.Version
 	}
 	if req.AppVersion != "" {
-		md.AppVersion = req.AppVersion
+		appVersion = req.AppVersion
 	}
-	c.Metadata = &md
+	c.Metadata = withVersions(c.Metadata, version, appVersion)
 	if p.Events == nil {
 		return c, nil
 	}
@@ -75,13 +75,14 @@ func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, er
 	if err != nil {
 		return nil, err
 	}
-	restore, err := stage(c, resolved.Chart)
+	seen, before := resolved.Chart, resolved.Values
+	adopt, err := stage(c, seen)
 	if err != nil {
 		return nil, err
 	}
-	before := resolved.Values
+	seen.Metadata = withVersions(seen.Metadata, version, appVersion)
 	op := operation("package", false, render.Release{}, render.DefaultCapabilities(), nil)
-	scene, err := load(ctx, p.Events, op, c, before)
+	scene, err := load(ctx, p.Events, op, seen, before)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +90,18 @@ func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, er
 	if err := p.Events.Emit(ctx, last); err != nil {
 		return nil, err
 	}
-	restore()
+	if err := adopt(); err != nil {
+		return nil, err
+	}
+	c.Metadata = withVersions(c.Metadata, seen.Version(), seen.AppVersion())
 	return c, rewriteValues(c, before, last.Values)
+}
+
+// withVersions is a copy of m with these versions.
+func withVersions(m *chart.Metadata, version, appVersion string) *chart.Metadata {
+	md := *m
+	md.Version, md.AppVersion = version, appVersion
+	return &md
 }
 
 // copyTree copies a tree of charts, but not their files, so that handlers can
@@ -103,40 +114,4 @@ func copyTree(c *chart.Chart) *chart.Chart {
 	}
 	out.SetDependencies(below...)
 	return out
-}
-
-// stage makes the tree c what handlers see: without the charts that are not in
-// resolved, because they are switched off, and with each library once. The
-// function that it returns puts everything back: all of it is packed.
-func stage(c, resolved *chart.Chart) (restore func(), err error) {
-	on := map[*chart.File]bool{} // a chart is known by its first file
-	resolved.Walk(func(c *chart.Chart) {
-		if len(c.Raw) > 0 {
-			on[c.Raw[0]] = true
-		}
-	})
-	type was struct {
-		below     []*chart.Chart
-		libraries []*chart.Dependency
-	}
-	whole := map[*chart.Chart]was{}
-	c.Walk(func(c *chart.Chart) { whole[c] = was{c.Dependencies(), c.Metadata.Libraries} })
-	for parent, w := range whole {
-		var kept []*chart.Chart
-		for _, d := range w.below {
-			if len(d.Raw) == 0 || on[d.Raw[0]] {
-				kept = append(kept, d)
-			}
-		}
-		parent.SetDependencies(kept...)
-	}
-	_, err = resolve.Libraries(c)
-	return func() {
-		for c, w := range whole {
-			md := *c.Metadata
-			md.Libraries = w.libraries // resolving lists those that nobody does
-			c.Metadata = &md
-			c.SetDependencies(w.below...)
-		}
-	}, err
 }

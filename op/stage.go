@@ -3,11 +3,15 @@
 package op
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // operation is what the events of one operation tell about it.
@@ -41,4 +45,61 @@ func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Cha
 	loaded := &event.ChartLoaded{Scene: scene}
 	err := bus.Emit(ctx, loaded)
 	return loaded.Scene, err
+}
+
+// stage prepares to write the tree c as handlers leave it. They see its charts
+// as they take part: seen, without those that are switched off, under their
+// aliases and with each library once. adopt gives c the files that they have
+// changed; all of c is written.
+func stage(c, seen *chart.Chart) (adopt func() error, err error) {
+	if _, err := resolve.Libraries(seen); err != nil {
+		return nil, err
+	}
+	written := map[*chart.File]*chart.Chart{}
+	c.Walk(func(c *chart.Chart) { written[firstFile(c)] = c })
+	delete(written, nil) // nobody knows which it is
+	var shown []*staged
+	seen.Walk(func(s *chart.Chart) {
+		if to := written[firstFile(s)]; to != nil {
+			shown = append(shown, &staged{chart: s, was: s.Shallow(), to: to})
+		}
+	})
+	return func() error {
+		by := map[*chart.Chart]*staged{}
+		for _, s := range shown {
+			if !s.changed() {
+				continue
+			}
+			if other := by[s.to]; other != nil && !other.alike(s) {
+				return fmt.Errorf("chart %s is written once, and its scripts have changed it differently as %s and as %s", s.to.Name(), other.chart.Name(), s.chart.Name())
+			}
+			by[s.to] = s
+			s.to.Templates, s.to.Files, s.to.SchemaYAML = s.chart.Templates, s.chart.Files, s.chart.SchemaYAML
+		}
+		return nil
+	}, nil
+}
+
+// firstFile is what a chart and its shallow copies have in common; nil for one
+// without files.
+func firstFile(c *chart.Chart) *chart.File {
+	for _, files := range [][]*chart.File{c.Raw, c.Templates, c.Files} {
+		if len(files) > 0 {
+			return files[0]
+		}
+	}
+	return nil
+}
+
+// staged is a chart as handlers see it, what it was, and where it is written.
+type staged struct{ chart, was, to *chart.Chart }
+
+func (s *staged) changed() bool {
+	return !slices.Equal(s.was.Templates, s.chart.Templates) || !slices.Equal(s.was.Files, s.chart.Files)
+}
+
+// alike tells whether s and o have become the same.
+func (s *staged) alike(o *staged) bool {
+	same := func(a, b *chart.File) bool { return a == b || a.Name == b.Name && bytes.Equal(a.Data, b.Data) }
+	return slices.EqualFunc(s.chart.Templates, o.chart.Templates, same) && slices.EqualFunc(s.chart.Files, o.chart.Files, same)
 }

@@ -19,8 +19,10 @@ const keyScripts = "scripts"
 type scriptsJSON struct {
 	Metadata *chart.Metadata `json:"metadata"`
 	Library  bool            `json:"library,omitempty"`
-	Files    []*chart.File   `json:"files,omitempty"`
-	Charts   []scriptsJSON   `json:"charts,omitempty"`
+	// Unaliased is the chart's own name, where it goes by an alias.
+	Unaliased string        `json:"unaliased,omitempty"`
+	Files     []*chart.File `json:"files,omitempty"`
+	Charts    []scriptsJSON `json:"charts,omitempty"`
 }
 
 // SetScripts keeps the scripts of the tree below c, which is what took part in
@@ -61,7 +63,7 @@ func (r *Release) Scripts() (*chart.Chart, error) {
 }
 
 func toScripts(c *chart.Chart) scriptsJSON {
-	j := scriptsJSON{Metadata: c.Metadata, Library: c.FromLibrary, Files: c.Files}
+	j := scriptsJSON{Metadata: c.Metadata, Library: c.FromLibrary, Unaliased: c.Unaliased, Files: c.Files}
 	for _, d := range c.Dependencies() {
 		j.Charts = append(j.Charts, toScripts(d))
 	}
@@ -75,7 +77,7 @@ func fromScripts(j scriptsJSON, depth int) (*chart.Chart, error) {
 	if depth > maxScriptDepth || j.Metadata == nil {
 		return nil, fmt.Errorf("the scripts in the record are no tree of charts")
 	}
-	c := &chart.Chart{Metadata: j.Metadata, FromLibrary: j.Library}
+	c := &chart.Chart{Metadata: j.Metadata, FromLibrary: j.Library, Unaliased: j.Unaliased}
 	for _, f := range j.Files {
 		if f != nil {
 			c.Files = append(c.Files, f)

@@ -126,15 +126,10 @@ func Named(c *chart.Chart) map[string]*chart.Chart {
 	for _, d := range c.Subcharts() {
 		subs[d.Name()] = d
 	}
-	if c.Metadata != nil {
-		for _, e := range c.Metadata.Dependencies {
-			if e == nil || e.Alias == "" {
-				continue
-			}
-			// Of two that are one chart under two aliases, the name means the first.
-			if d := subs[e.Alias]; d != nil && subs[e.Name] == nil {
-				subs[e.Name] = d
-			}
+	for _, d := range c.Subcharts() {
+		// Of two that are one chart under two aliases, the name means the first.
+		if name := d.Unaliased; name != "" && subs[name] == nil {
+			subs[name] = d
 		}
 	}
 	maps.Copy(out, subs)

@@ -53,7 +53,7 @@ func TestChartsLoadFromTheLeavesUp(t *testing.T) {
 	lib.FromLibrary = true
 	db := scripted("database", scripted("metrics"))
 	web := scripted("web", lib, db, newChart("cache", nil))
-	web.Metadata.Dependencies = []*chart.Dependency{{Name: "postgresql", Alias: "database"}, {Name: "cache"}}
+	db.Unaliased = "postgresql"
 	db.Metadata.Libraries = []*chart.Dependency{{Name: "common", Version: "^1", Alias: "c"}}
 	mustLoad(t, h, web)
 	want := "web/library/common web/charts/database/charts/metrics web/charts/database web/charts/cache web"

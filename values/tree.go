@@ -50,7 +50,7 @@ func grow(c *chart.Chart, entry *chart.Dependency, listed bool) *node {
 		k := grow(found[i].chart, e, true)
 		if e.Alias != "" && found[i].exact {
 			md := *k.chart.Metadata
-			md.Name = e.Alias
+			k.chart.Unaliased, md.Name = md.Name, e.Alias
 			k.chart.Metadata = &md
 		}
 		n.kids = append(n.kids, k)
