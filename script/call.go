@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
@@ -42,6 +43,10 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	if gone, _ := done.Body["gone"].(bool); gone {
 		return nil
 	}
+	begin := time.Now()
+	if err := r.keep(weight(done.Body["changes"])); err != nil {
+		return err
+	}
 	ch := &changes{handles: st.handles, may: e.May(), left: maxCopies}
 	if err := ch.take(done.Body); err != nil {
 		var readOnly *readOnlyError
@@ -54,9 +59,63 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	if err != nil {
 		return s.placed(r.event, r.chart, r.where, err.Error())
 	}
+	if err := r.keep(maxCopies - ch.left); err != nil {
+		return err
+	}
+	if err := r.spend(time.Since(begin)); err != nil {
+		return err
+	}
 	commit()
 	versions.commit(e.At().Chart)
 	return nil
+}
+
+// keep counts what helm holds of what scripts made, over all handlers: each of
+// them alone is bounded, and there may be thousands. Half of the scripts' own
+// memory, because here it takes more, and because the process has its share.
+func (r *request) keep(bytes int) error {
+	s := r.session
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	most := s.limits.Memory / 2
+	if s.kept += int64(bytes); s.kept <= most {
+		return nil
+	}
+	return r.end(&Error{Limit: "memory", Message: fmt.Sprintf("what the scripts changed takes more memory than %d MiB", most>>20)})
+}
+
+// spend counts the time that helm takes to carry out what a handler changed,
+// as that of the scripts.
+func (r *request) spend(d time.Duration) error {
+	s := r.session
+	s.talking.Lock()
+	defer s.talking.Unlock()
+	if s.clock.left -= d; s.clock.left > 0 {
+		return nil
+	}
+	return r.end(&Error{Limit: "cpu", Message: "the scripts and what they changed took too long" + s.limitText("cpu")})
+}
+
+// weight is about how much memory a value takes that has arrived.
+func weight(v any) int {
+	const perScalar, perList, perMap = 32, 64, 256
+	switch v := v.(type) {
+	case string:
+		return perScalar + len(v)
+	case []any:
+		n := perList
+		for _, e := range v {
+			n += weight(e)
+		}
+		return n
+	case map[string]any:
+		n := perMap
+		for k, e := range v {
+			n += len(k) + weight(e)
+		}
+		return n
+	}
+	return perScalar
 }
 
 // rubbishNow is [request.rubbish] for who is not talking.

@@ -3,6 +3,7 @@
 package script_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -252,6 +253,88 @@ func TestCopiesAreBounded(t *testing.T) {
 			t.Errorf("got %.200v", err)
 		}
 	})
+}
+
+// Each handler's change is small enough; all of them together must not fill
+// helm's memory, which is the user's.
+func TestWhatScriptsLeaveIsBounded(t *testing.T) {
+	const limit, step = 64 << 20, 4 << 20
+	data := strings.Repeat("x", step)
+	for name, fn := range map[string]func(n int, c *call) []any{
+		"values": func(n int, c *call) []any {
+			vals := c.ctx["values"]
+			c.load(vals)
+			return []any{set(vals, fmt.Sprint(n), map[string]any{"a": data})}
+		},
+		"files": func(n int, c *call) []any {
+			files := c.load(c.ctx["files"]).([]any)
+			return []any{relist(c.ctx["files"], append(files, map[string]any{"name": fmt.Sprint(n), "data": data})...)}
+		},
+		"copies": func(n int, c *call) []any {
+			vals := c.table(c.ctx["values"])
+			return []any{set(c.ctx["values"], fmt.Sprint(n), vals["big"])}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 0
+			c := scripted("web")
+			h := &script.Host{Limits: wire.Limits{Memory: limit}, Start: scripts(handler{0, "pre-render", 0.5, func(c *call) []any {
+				n++
+				return fn(n, c)
+			}})}
+			bus := mustLoad(t, h, c)
+			e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"big": map[string]any{"a": data}}}}
+			for range limit / step {
+				if err := bus.Emit(t.Context(), e); err != nil {
+					var failed *script.Error
+					if !errors.As(err, &failed) || failed.Limit != "memory" || n < 4 {
+						t.Fatalf("handler %d: %.200v", n, err)
+					}
+					return
+				}
+			}
+			t.Errorf("%d MiB were kept", n*step>>20)
+		})
+	}
+}
+
+// What a handler changes may be little work for it and much for helm.
+func TestTimeThatHelmTakesForScriptsIsTheirs(t *testing.T) {
+	data := map[string]any{}
+	for i := range 20_000 {
+		data[fmt.Sprint("key", i)] = "x"
+	}
+	raw, err := manifest.Encode(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := manifest.ParseManifest("---\n# Source: web/templates/a.yaml\n" + raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	c := scripted("web")
+	h := &script.Host{Limits: wire.Limits{CPU: 300 * time.Millisecond}, Start: scripts(handler{0, "post-render", 0.5, func(c *call) []any {
+		n++
+		object := c.load(c.ctx["objects"]).([]any)[0]
+		c.load(object)
+		return []any{set(object, "metadata", map[string]any{"name": fmt.Sprint(n)})}
+	}})}
+	bus := mustLoad(t, h, c)
+	e := &event.PostRender{Scene: event.Scene{Chart: c, Values: map[string]any{}, Objects: objects}}
+	for began := time.Now(); time.Since(began) < 20*time.Second; {
+		if err := bus.Emit(t.Context(), e); err != nil {
+			var failed *script.Error
+			if !errors.As(err, &failed) || failed.Limit != "cpu" {
+				t.Errorf("%.200v", err)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %s", took)
+			}
+			return
+		}
+	}
+	t.Errorf("%d handlers ran and there was no end", n)
 }
 
 func TestNestingIsBounded(t *testing.T) {

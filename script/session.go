@@ -36,6 +36,7 @@ type session struct {
 	dead    error // why nothing can be asked any more
 	ids     uint64
 	printed int64
+	kept    int64         // bytes, of what scripts made
 	asked   int           // of the cluster and of servers
 	outside time.Duration // that they took
 
@@ -282,7 +283,11 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 			}
 			return wire.Message{}, failed
 		default:
+			begin := time.Now()
 			answer, err := r.answer(ctx, got)
+			if got.Kind == wire.Load {
+				s.clock.left -= time.Since(begin) // others wait for users and servers
+			}
 			if err != nil {
 				return wire.Message{}, r.rubbish(err)
 			}
