@@ -66,14 +66,25 @@ func (r *request) load(m wire.Message) (*wire.Message, error) {
 	if n == nil {
 		return nil, fmt.Errorf("it asked for number %d, which was not offered", id)
 	}
-	v, err := r.handles.level(n)
+	body := map[string]any{}
+	var err error
+	if key, named := m.Body["key"].(string); named && r.handles.wide(n) {
+		body["wide"] = true
+		var there bool
+		var v any
+		if v, there, err = r.handles.field(n, key); there {
+			body["field"] = v
+		}
+	} else {
+		body["value"], err = r.handles.level(n)
+	}
 	if err != nil {
 		return refuse(err), nil
 	}
-	if err := fits(v); err != nil {
+	if err := fits(body); err != nil {
 		return refuse(fmt.Errorf("%s: %w", n.name(), err)), nil
 	}
-	return &wire.Message{Kind: wire.Answer, Body: map[string]any{"value": v}}, nil
+	return &wire.Message{Kind: wire.Answer, Body: body}, nil
 }
 
 // fits tells why an answer cannot be sent.

@@ -152,6 +152,42 @@ func (h *handles) level(n *node) (any, error) {
 	return out, nil
 }
 
+// wide tells whether the node is a map of which single fields are worth asking
+// for.
+func (h *handles) wide(n *node) bool {
+	v, err := n.content()
+	table, isMap := v.(map[string]any)
+	if err != nil || !isMap || n.special {
+		return false
+	}
+	_, small := shallowSize(table, inlineBytes)
+	return !small
+}
+
+// field is what stands under a key of the node's level. Scalars, which most of a
+// wide map are, do without the level.
+func (h *handles) field(n *node, key string) (v any, there bool, err error) {
+	if n.sent == nil {
+		v, err := n.content()
+		if err != nil {
+			return nil, false, err
+		}
+		e, there := v.(map[string]any)[key]
+		if !there && n.more[key] == nil {
+			return nil, false, nil
+		}
+		if s, plain := simple(e, n.exact); there && plain && n.more[key] == nil {
+			return s, true, nil
+		}
+	}
+	level, err := h.level(n)
+	if err != nil {
+		return nil, false, err
+	}
+	v, there = level.(map[string]any)[key]
+	return v, there, nil
+}
+
 // leveler makes one level, breadth first.
 type leveler struct {
 	h     *handles

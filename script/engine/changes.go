@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
 
@@ -26,6 +27,7 @@ type changes struct {
 
 const (
 	visiting = iota + 1
+	partly   // as far as it came
 	visited
 )
 
@@ -91,8 +93,11 @@ func (c *changes) visit(n *node, path string, moved bool) error {
 		return nil
 	}
 	if !n.loaded {
-		if !moved {
+		if !moved && c.state[n] == partly {
 			return nil
+		}
+		if !moved {
+			return c.part(n, path)
 		}
 		if err := n.load(); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -109,8 +114,13 @@ func (c *changes) content(t *rt.Table, path string) (any, error) {
 	}
 	outer := q.whole
 	q.whole = t
-	v, err := q.e.bridge.ToWire(rt.TableValue(t))
-	q.whole = outer
+	defer func() { q.whole = outer }()
+	return c.sent(rt.TableValue(t), path)
+}
+
+// sent is what is sent for v, which stands at path.
+func (c *changes) sent(v rt.Value, path string) (any, error) {
+	sent, err := c.request.e.bridge.ToWire(v)
 	var wrong *bridge.Error
 	if errors.As(err, &wrong) {
 		return nil, fmt.Errorf("%s%s %s", path, wrong.Path, wrong.Problem)
@@ -118,7 +128,7 @@ func (c *changes) content(t *rt.Table, path string) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return v, nil
+	return sent, nil
 }
 
 // compare tells how t, which stands for n, differs from what came.
@@ -149,6 +159,30 @@ func (c *changes) compare(n *node, t *rt.Table, path string) error {
 	return nil
 }
 
+// part compares the fields that came alone.
+func (c *changes) part(n *node, path string) error {
+	if len(n.part) == 0 {
+		return nil
+	}
+	c.state[n] = visiting
+	defer func() { c.state[n] = partly }()
+	now, came := map[string]any{}, map[string]any{}
+	for _, k := range slices.Sorted(maps.Keys(n.part)) {
+		if f := n.part[k]; f.there {
+			came[k] = f.value
+		}
+		v := n.table.Get(rt.StringValue(k))
+		if v.IsNil() {
+			continue
+		}
+		var err error
+		if now[k], err = c.sent(v, path+bridge.Step(k)); err != nil {
+			return err
+		}
+	}
+	return c.table(n, now, came, path)
+}
+
 func (c *changes) table(n *node, now, came map[string]any, path string) error {
 	set, drop := map[string]any{}, []any{}
 	for k, v := range now {
@@ -156,11 +190,12 @@ func (c *changes) table(n *node, now, came map[string]any, path string) error {
 			set[k] = v
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(came)) {
+	for k := range came {
 		if _, is := now[k]; !is {
 			drop = append(drop, k)
 		}
 	}
+	slices.SortFunc(drop, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 	if len(set)+len(drop) > 0 {
 		c.out = append(c.out, map[string]any{"id": int64(n.ref.ID), "set": set, "drop": drop})
 	}
@@ -195,10 +230,14 @@ func (c *changes) below(v any, before map[uint64]bool, path string, moved bool) 
 			}
 		}
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if isScalar(v[k]) {
-				continue
+		var rest []string
+		for k, x := range v {
+			if !isScalar(x) {
+				rest = append(rest, k)
 			}
+		}
+		slices.Sort(rest)
+		for _, k := range rest {
 			if err := c.below(v[k], before, path+"."+clip(k, 100), moved); err != nil {
 				return err
 			}

@@ -46,38 +46,58 @@ func (f *frozen) get(k rt.Value) (rt.Value, error) {
 	if v, ok := f.kids[k]; ok {
 		return v, nil
 	}
+	if name, ok := k.TryString(); ok {
+		return f.field(name)
+	}
 	level, err := f.level()
 	if err != nil {
 		return rt.NilValue, err
 	}
-	switch level := level.(type) {
-	case map[string]any:
-		name, ok := k.TryString()
-		if !ok {
-			return rt.NilValue, nil
-		}
-		if v, ok := f.more[name]; ok {
-			return v, nil
-		}
-		if other, ok := f.alias[name]; ok {
-			name = other
-		}
-		v, ok := level[name]
-		if !ok || v == nil {
-			if v, ok = f.missing[name]; !ok {
-				if _, null := level[name]; null {
-					return f.request.e.bridge.Null, nil
-				}
-				return rt.NilValue, nil
-			}
-		}
-		return f.kid(k, v, f.path+"."+name)
-	case []any:
+	if level, ok := level.([]any); ok {
 		if i, ok := rt.ToIntNoString(k); ok && i >= 1 && i <= int64(len(level)) {
 			return f.kid(k, level[i-1], f.path+"["+strconv.FormatInt(i, 10)+"]")
 		}
 	}
 	return rt.NilValue, nil
+}
+
+// field is what a map reads as under a name.
+func (f *frozen) field(name string) (rt.Value, error) {
+	k := rt.StringValue(name)
+	if v, ok := f.more[name]; ok {
+		return v, nil
+	}
+	if other, ok := f.alias[name]; ok {
+		name = other
+	}
+	got, err := f.named(name)
+	if err != nil {
+		return rt.NilValue, err
+	}
+	v := got.value
+	if v == nil {
+		other, known := f.missing[name]
+		switch {
+		case known:
+			v = other
+		case got.there:
+			return f.request.e.bridge.Null, nil
+		default:
+			return rt.NilValue, nil
+		}
+	}
+	return f.kid(k, v, f.path+"."+name)
+}
+
+// named is the field of that name; a list has none.
+func (f *frozen) named(name string) (field, error) {
+	if ref, ok := f.from.(wire.Ref); ok && !ref.List {
+		return f.request.field(ref, name)
+	}
+	level, err := f.level()
+	table, _ := level.(map[string]any)
+	v, there := table[name]
+	return field{v, there}, err
 }
 
 // kid is a value in f.

@@ -4,9 +4,7 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -30,6 +28,8 @@ type host struct {
 	conn *wire.Conn
 
 	nodes   []any // by id-1
+	levels  map[int64]any
+	odd     m // the answer to every question for a level but the context's
 	charts  []any
 	limits  wire.Limits
 	lookup  func(body m) (any, error)
@@ -38,6 +38,7 @@ type host struct {
 	found   []m
 	assigns []m
 	loads   int
+	wide    bool // all maps but the context are wide: fields are asked for one by one
 	// registered
 	handlers []m
 }
@@ -143,7 +144,21 @@ func (h *host) answer(got wire.Message) (m, error) {
 	switch got.Kind {
 	case wire.Load:
 		h.loads++
-		return m{"value": h.level(h.nodes[got.Body["id"].(int64)-1])}, nil
+		id := got.Body["id"].(int64)
+		level := h.level(id)
+		key, named := got.Body["key"].(string)
+		if h.odd != nil && id > 1 {
+			return h.odd, nil
+		}
+		table, isMap := level.(m)
+		if !h.wide || !named || !isMap || id == 1 {
+			return m{"value": level}, nil
+		}
+		body := m{"wide": true}
+		if v, there := table[key]; there {
+			body["field"] = v
+		}
+		return body, nil
 	case wire.Lookup:
 		v, err := h.lookup(got.Body)
 		return m{"value": v}, err
@@ -163,8 +178,15 @@ func (h *host) ref(v any) wire.Ref {
 	return wire.Ref{ID: uint64(len(h.nodes)), List: list}
 }
 
-// level is one level of a value.
-func (h *host) level(v any) any {
+// level is one level of a value, the same whenever it is asked for.
+func (h *host) level(id int64) any {
+	if h.levels[id] == nil {
+		h.levels[id] = h.newLevel(h.nodes[id-1])
+	}
+	return h.levels[id]
+}
+
+func (h *host) newLevel(v any) any {
 	one := func(v any) any {
 		switch v.(type) {
 		case m, l:
@@ -217,7 +239,7 @@ func (h *host) emit(name string, contexts map[int]m, may ...string) error {
 
 // call runs one handler.
 func (h *host) call(handler m, context m, may ...string) (m, error) {
-	h.nodes = h.nodes[:0]
+	h.nodes, h.levels = h.nodes[:0], map[int64]any{}
 	var mays []any
 	for _, x := range may {
 		mays = append(mays, x)
@@ -359,6 +381,3 @@ func within(t testing.TB, d time.Duration, f func()) {
 		t.Fatalf("not done within %s", d)
 	}
 }
-
-var _ = errors.Is
-var _ = io.EOF

@@ -21,7 +21,8 @@ type request struct {
 
 	nodes  map[uint64]*node
 	tables map[*rt.Table]*node
-	levels map[uint64]any // what was loaded for views
+	levels map[uint64]any              // what was loaded
+	fields map[uint64]map[string]field // single fields of what was not
 	scopes map[uint64]*scope
 	order  []*scope // in the order in which the script came to them
 	// whole is the table whose content is being sent rather than its Ref.
@@ -37,7 +38,21 @@ type node struct {
 	loaded  bool
 	// came is the level as it came.
 	came any
+	// part are the fields that came alone, before or without the level. From
+	// then on the table tells what they are: nothing there means that a script
+	// has taken it away.
+	part map[string]field
 }
+
+// field is what stands, or does not stand, under a key of a wide map.
+type field struct {
+	value any
+	there bool
+}
+
+// manyFields is how many fields of a wide map are asked for one by one; whoever
+// wants more of them gets all.
+const manyFields = 64
 
 // marks are the metatables of tables that are not loaded yet.
 type marks struct{ list, table *rt.Table }
@@ -49,14 +64,14 @@ func (e *engine) makeMarks() {
 	e.marks = marks{list: e.bridge.NewMark(true), table: e.bridge.NewMark(false)}
 	for _, m := range []*rt.Table{e.marks.list, e.marks.table} {
 		e.r.SetEnv(m, "__index", e.value("index", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			tab, err := e.unloaded(c)
+			tab, err := e.lookedAt(c)
 			if err != nil {
 				return nil, err
 			}
 			return c.PushingNext1(t.Runtime, tab.Get(c.Arg(1))), nil
 		}))
 		e.r.SetEnv(m, "__newindex", e.value("newindex", 3, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			tab, err := e.unloaded(c)
+			tab, err := e.lookedAt(c)
 			if err != nil {
 				return nil, err
 			}
@@ -82,6 +97,19 @@ func (e *engine) unloaded(c *rt.GoCont) (*rt.Table, error) {
 		return nil, errors.New("table expected")
 	}
 	return tab, e.load(tab)
+}
+
+// lookedAt loads of the table that a metamethod was called for what stands
+// under the key that it was called with.
+func (e *engine) lookedAt(c *rt.GoCont) (*rt.Table, error) {
+	if c.NArgs() > 1 {
+		tab, _ := c.Arg(0).TryTable()
+		key, isText := c.Arg(1).TryString()
+		if n := e.lazy[tab]; n != nil && isText && !n.ref.List {
+			return tab, n.loadField(key)
+		}
+	}
+	return e.unloaded(c)
 }
 
 // load makes a table whole.
@@ -123,7 +151,7 @@ func (e *engine) toRef(t *rt.Table) (wire.Ref, bool) {
 func (e *engine) newRequest() *request {
 	return &request{
 		e: e, chart: -1, nodes: map[uint64]*node{}, tables: map[*rt.Table]*node{},
-		levels: map[uint64]any{}, scopes: map[uint64]*scope{},
+		levels: map[uint64]any{}, fields: map[uint64]map[string]field{}, scopes: map[uint64]*scope{},
 	}
 }
 
@@ -170,7 +198,11 @@ func (q *request) level(ref wire.Ref) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := answer["value"]
+	return q.keep(ref, answer["value"])
+}
+
+// keep takes in the level that a Ref stands for.
+func (q *request) keep(ref wire.Ref, v any) (any, error) {
 	_, isList := v.([]any)
 	_, isMap := v.(map[string]any)
 	if !isList && !isMap || isList != ref.List {
@@ -179,6 +211,52 @@ func (q *request) level(ref wire.Ref) (any, error) {
 	q.e.r.RequireMem(sizeOf(v))
 	q.levels[ref.ID] = v
 	return v, nil
+}
+
+// field asks the host for what stands under a key of a map. It keeps the whole
+// level where that is what the host answers.
+func (q *request) field(ref wire.Ref, key string) (field, error) {
+	known := q.fields[ref.ID]
+	level, loaded := q.levels[ref.ID].(map[string]any)
+	if f, asked := known[key]; asked && !loaded {
+		return f, nil
+	}
+	if !loaded && len(known) >= manyFields {
+		v, err := q.level(ref)
+		if err != nil {
+			return field{}, err
+		}
+		level, loaded = v.(map[string]any)
+	}
+	if loaded {
+		v, there := level[key]
+		return field{v, there}, nil
+	}
+	if q.ended() {
+		return field{}, errEnded
+	}
+	answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID), "key": key})
+	if err != nil {
+		return field{}, err
+	}
+	if wide, _ := answer["wide"].(bool); !wide {
+		v, err := q.keep(ref, answer["value"])
+		if err != nil {
+			return field{}, err
+		}
+		level, _ := v.(map[string]any)
+		e, there := level[key]
+		return field{e, there}, nil
+	}
+	var f field
+	f.value, f.there = answer["field"]
+	q.e.r.RequireMem(96 + uint64(len(key)) + sizeOf(f.value))
+	if known == nil {
+		known = map[string]field{}
+		q.fields[ref.ID] = known
+	}
+	known[key] = f
+	return f, nil
 }
 
 // sizeOf is about what a Go value takes.
@@ -202,6 +280,29 @@ func sizeOf(v any) uint64 {
 	return 16
 }
 
+// loadField makes sure that the table tells what stands under a key.
+func (n *node) loadField(key string) error {
+	if _, asked := n.part[key]; asked {
+		return nil
+	}
+	f, err := n.request.field(n.ref, key)
+	if err != nil {
+		return err
+	}
+	if _, whole := n.request.levels[n.ref.ID]; whole {
+		return n.load()
+	}
+	if n.part == nil {
+		n.part = map[string]field{}
+	}
+	n.part[key] = f
+	if !f.there {
+		return nil
+	}
+	return n.put(rt.StringValue(key), f.value)
+}
+
+// load makes the table whole.
 func (n *node) load() error {
 	v, err := n.request.level(n.ref)
 	if err != nil {
@@ -218,6 +319,9 @@ func (n *node) load() error {
 		e.bridge.List(n.table)
 	case map[string]any:
 		for k, item := range v {
+			if _, there := n.part[k]; there {
+				continue
+			}
 			if err := n.put(rt.StringValue(k), item); err != nil {
 				return err
 			}

@@ -119,9 +119,12 @@ const (
 const (
 	// Load asks for one level of what a Ref stands for.
 	//
-	//	id  int
+	//	id   int
+	//	key  string: only what stands under that key of a map is wanted
 	//
-	// Answer: value, a map or list whose maps and lists may be Refs again.
+	// Answer: value, a map or list whose maps and lists may be Refs again. Where
+	// a key was named and the map is a wide one, instead of it wide (true), and
+	// field: what stands under the key, missing where nothing does.
 	Load Kind = iota + 32
 	// Lookup asks the cluster: apiVersion, kind, namespace, name. Answer: value.
 	Lookup
