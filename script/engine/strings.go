@@ -18,6 +18,8 @@ func (e *engine) hardenStrings(l *library) {
 	s["rep"] = e.value("rep", 3, false, repeat)
 	s["format"] = e.value("format", 1, true, e.format(s["format"]))
 	s["find"] = e.value("find", 4, false, find(s["find"]))
+	s["match"] = e.value("match", 3, false, match(s["match"]))
+	s["gsub"] = e.value("gsub", 4, false, gsub)
 	s["lower"] = e.value("lower", 1, false, mapASCII('A', 'Z'))
 	s["upper"] = e.value("upper", 1, false, mapASCII('a', 'z'))
 }
@@ -104,8 +106,15 @@ func find(pattern rt.Value) goFunc {
 		}
 		plain := c.NArgs() > 3 && rt.Truth(c.Arg(3)) || !strings.ContainsAny(what, "^$*+?.([%-")
 		if !plain {
+			args, err := startingAt(c, s)
+			if err != nil {
+				return nil, err
+			}
+			if args == nil {
+				return c.PushingNext1(t.Runtime, rt.NilValue), nil
+			}
 			next := p.Continuation(t, c.Next())
-			t.Push(next, c.Args()...)
+			t.Push(next, args...)
 			return next, nil
 		}
 		from := int64(1)

@@ -97,6 +97,7 @@ func libraries() []Attack {
 		{Name: "an order that is none", Script: `local t = {} for i = 1, 10000 do t[i] = i end while true do table.sort(t, function() return true end) end`, Limit: "cpu"},
 		{Name: "a gsub that explodes", Script: `local s = ("x"):rep(100000) return (s:gsub("", s))`},
 		{Name: "a gsub that explodes by captures", Script: `local s = ("x"):rep(10000) return (s:gsub(".*", ("%0"):rep(100000)))`},
+		{Name: "a gsub that deletes, without end", Script: `local s = ("ab"):rep(100000) while true do s:gsub("a*", "") end`, Limit: "cpu"},
 		{Name: "find with 30,000 a?", Script: `return (("a"):rep(30000)):find(("a?"):rep(30000) .. ("a"):rep(30000))`},
 		{Name: "find with twenty a*", Script: `return (("a"):rep(5000)):find(("a*"):rep(20) .. "b")`},
 		{Name: "find with twenty .-", Script: `return (("a"):rep(5000)):find((".-"):rep(20) .. "b")`},
