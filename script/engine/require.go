@@ -144,7 +144,7 @@ func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closu
 			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
 		}
 	}()
-	unit, size, err := e.r.CompileLuaChunk(source, []byte(text))
+	unit, size, err := e.r.CompileLuaChunk(source, []byte(freshLoops(text)))
 	defer e.r.ReleaseMem(size)
 	if err == nil {
 		err = jumpsFit(unit)
