@@ -235,14 +235,17 @@ func checkFileName(field, name string) error {
 		}
 		return nil
 	}
+	// Upper case does not help: there are systems to which it is the same file.
+	first, _, _ := strings.Cut(name, "/")
 	for _, dir := range []string{chart.DirTemplates, chart.DirCharts, chart.DirLibrary, chart.DirExt} {
-		if name == dir || strings.HasPrefix(name, dir+"/") {
+		if strings.EqualFold(first, dir) {
 			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", clip(name, 80), dir)
 		}
 	}
-	switch name {
-	case chart.FileMetadata, chart.FileLock, chart.FileValues, chart.FileSchema, chart.FileRequirements, chart.FileRequirementsLock:
-		return fmt.Errorf("%s cannot be changed as a file", name)
+	for _, file := range []string{chart.FileMetadata, chart.FileLock, chart.FileValues, chart.FileSchema, chart.FileRequirements, chart.FileRequirementsLock} {
+		if strings.EqualFold(first, file) {
+			return fmt.Errorf("%s cannot be changed as a file", file)
+		}
 	}
 	return nil
 }
