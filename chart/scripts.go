@@ -28,8 +28,8 @@ func (c *Chart) HasScripts() bool {
 }
 
 // Scripts is the part of the tree that its scripts need: metadata and the files
-// of ext/. Charts with nothing there are left out, unless something below them
-// has. It is nil where no chart has scripts.
+// of ext/. Of charts with nothing there it has the name and the version: scripts
+// may name them. It is nil where no chart has scripts.
 func (c *Chart) Scripts() *Chart {
 	if !c.HasScripts() {
 		return nil
@@ -44,11 +44,12 @@ func (c *Chart) scripts() *Chart {
 			out.Files = append(out.Files, f)
 		}
 	}
+	if len(out.Files) == 0 && c.Metadata != nil {
+		out.Metadata = &Metadata{Name: c.Metadata.Name, Version: c.Metadata.Version, Type: c.Metadata.Type}
+	}
 	var below []*Chart
 	for _, d := range c.dependencies {
-		if sub := d.scripts(); len(sub.Files)+len(sub.dependencies) > 0 {
-			below = append(below, sub)
-		}
+		below = append(below, d.scripts())
 	}
 	out.SetDependencies(below...)
 	return out

@@ -48,6 +48,10 @@ func TestARecordKeepsTheScriptsOfTheWholeTree(t *testing.T) {
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
 	}
+	// A script may name a chart that has none: subcharts.get("plain").
+	if names := tree.Dependencies(); len(names) != 2 || names[0].Name() != "plain" || names[0].Version() != "1.0.0" || names[1].Name() != "db" {
+		t.Errorf("the charts below are %v", names)
+	}
 	if again, err := json.Marshal(&back); err != nil || string(again) != string(text) {
 		t.Errorf("the record changed: %v\n%s\n%s", err, text, again)
 	}
