@@ -180,9 +180,18 @@ type childView struct {
 // private are the names of what a permission gives.
 var private = []string{"http", "net", "io", "os"}
 
-func (v *childView) hidden(k, value rt.Value) bool {
-	for _, name := range private {
-		if b, ok := v.child.builtin[name]; ok && value.Equals(b) {
+// steering are the tables of a child that are its parent's business too.
+var steering = []string{"events", "event", "subcharts", "subchart"}
+
+// hidden tells what a parent does not see: what a permission gives, and the
+// tables of libraries. Who could put another string.format into a chart that may
+// write files would write files.
+func (v *childView) hidden(value rt.Value) bool {
+	if _, ok := value.TryTable(); !ok {
+		return false
+	}
+	for name, b := range v.child.builtin {
+		if value.Equals(b) && name != "_G" && !slices.Contains(steering, name) {
 			return true
 		}
 	}
@@ -194,7 +203,7 @@ func (v *childView) get(k rt.Value) (rt.Value, error) {
 	if name, ok := k.TryString(); ok && name == "_G" {
 		return v.e.wrap(v), nil
 	}
-	if got.IsNil() || v.hidden(k, got) {
+	if got.IsNil() || v.hidden(got) {
 		return rt.NilValue, nil
 	}
 	return got, nil

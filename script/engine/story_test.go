@@ -192,6 +192,8 @@ assert(my.nothing == nil and my._G.port == my.port)
 assert(type(my) == "table" and my.secret() == "granted")
 for k in pairs(my) do print(k) end
 assert(my.io == nil and my._G.io == nil and rawget(my, "io") == nil)
+for _, n in ipairs{"string", "table", "math", "utf8", "yaml", "json", "regex", "helm", "template", "kube"} do assert(_G[n] and my[n] == nil, n) end
+assert(my.events and my.subcharts and my.pcall)
 assert(not pcall(function() my.pcall = print end) and not pcall(function() my.io = {} end) and not pcall(rawset, my, "io", 1))
 `, `function port() return 3306 end
 function secret() return io and "granted" or "not" end
