@@ -48,7 +48,7 @@ func ExampleTemplate() {
 }
 
 // Charts' scripts run where a program registers who runs them. Here they run in
-// the program itself, for charts that it trusts; sandbox.Starter gives them a
+// the program itself, for charts that it trusts; sandbox.Start gives them a
 // process of their own.
 func ExampleTemplate_scripts() {
 	bus := &event.Bus{}

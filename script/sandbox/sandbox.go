@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sandbox is the process around the scripts of charts: [Starter] starts
+// Package sandbox is the process around the scripts of charts: [Start] starts
 // it, on the side of helm, and [Enter] is its life, on the other side of two
 // pipes. What it runs is told to it; what the two sides say to each other is
 // none of its business: it knows neither charts nor Lua nor events.

@@ -228,7 +228,7 @@ func TestAWriterComesFree(t *testing.T) {
 
 func TestTheContextEndsIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p, err := sandbox.Starter("")(ctx, wire.DefaultLimits())
+	p, err := sandbox.Start(ctx, "", wire.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}

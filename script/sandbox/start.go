@@ -42,16 +42,11 @@ type Process struct {
 	err  error // once done is closed
 }
 
-// Starter returns what starts a process for one operation's scripts. The
-// process lives until its Kill is called, ctx is done, or helm itself is gone.
+// Start starts a process for one operation's scripts. The process lives until
+// its Kill is called, ctx is done, or helm itself is gone.
 // binary is a helm, or another program that imports internal/child; empty means
 // the program that is running. Of the limits only those are used here that tell
 // how the process ended: what the child keeps to it is told in the protocol.
-func Starter(binary string) func(ctx context.Context, l wire.Limits) (*Process, error) {
-	return func(ctx context.Context, l wire.Limits) (*Process, error) { return Start(ctx, binary, l) }
-}
-
-// Start is what [Starter] returns, as one function.
 func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
