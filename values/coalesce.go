@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -191,5 +190,3 @@ func (co *coalescer) globals(global, mine map[string]any, path string) map[strin
 	}
 	return out
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
