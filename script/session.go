@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -316,10 +317,23 @@ func (s *session) turn(ctx context.Context, m *wire.Message) (wire.Message, erro
 	}()
 	if m != nil {
 		if err := s.conn.Send(*m); err != nil {
-			return wire.Message{}, err
+			return s.lastWord(err)
 		}
 	}
 	return s.conn.Receive()
+}
+
+// lastWord is what a process has said that does not listen any more, such as
+// the limit that it ended for in the middle of an answer; err where it is
+// nothing of the kind.
+func (s *session) lastWord(err error) (wire.Message, error) {
+	var lost *fs.PathError
+	if errors.As(err, &lost) || errors.Is(err, io.ErrClosedPipe) {
+		if m, none := s.conn.Receive(); none == nil && m.Kind == wire.Fail {
+			return m, nil
+		}
+	}
+	return wire.Message{}, err
 }
 
 // ended tells why the process is gone.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -259,5 +260,46 @@ func TestTheNextChartEndsTheOldProcess(t *testing.T) {
 	}
 	if err := (&script.Host{}).Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// deaf is a process that has said all that it will ever say, and listens to the
+// first two messages only.
+type deaf struct {
+	bytes.Buffer
+	heard int
+}
+
+func (d *deaf) Write(b []byte) (int, error) {
+	if d.heard++; d.heard > 2 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(b), nil
+}
+func (d *deaf) Kill() error { return nil }
+func (d *deaf) Wait() error { return errBroken }
+
+// A process that reaches its limit while it is sent an answer says so and ends.
+func TestTheLimitIsToldThatEndsAProcessInAnAnswer(t *testing.T) {
+	h := &script.Host{Start: func(context.Context, wire.Limits) (script.Process, error) {
+		var d deaf
+		conn := wire.NewConn(nil, &d.Buffer)
+		for _, m := range []wire.Message{
+			{Kind: wire.Done, Body: map[string]any{"handlers": []any{map[string]any{"id": int64(0), "chart": int64(0), "event": "pre-render", "priority": 0.5, "where": "ext/lua/chart.lua:1"}}}},
+			{Kind: wire.Lookup, Body: map[string]any{"apiVersion": "v1", "kind": "Secret"}},
+			{Kind: wire.Fail, Body: map[string]any{"message": "used too much memory", "limit": "memory", "chart": int64(0)}},
+		} {
+			if err := conn.Send(m); err != nil {
+				return nil, err
+			}
+		}
+		return &d, nil
+	}}
+	c := scripted("web")
+	bus := mustLoad(t, h, c)
+	err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: c}})
+	var failed *script.Error
+	if !errors.As(err, &failed) || failed.Limit != "memory" {
+		t.Errorf("got %v", err)
 	}
 }
