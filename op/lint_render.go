@@ -191,6 +191,7 @@ func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []
 	if err := w.events.Emit(ctx, post); err != nil {
 		return w.handlerError(ctx, err)
 	}
+	manifest.SortInstall(post.Objects) // what handlers have added stands where it was put
 	last := &event.PreLint{
 		Scene: post.Scene,
 		Warn:  func(path, text string) { w.add(lint.Warning, path, 0, text) },

@@ -5,6 +5,7 @@ package op
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -154,11 +155,12 @@ func parse(files []render.File) ([]*manifest.Object, error) {
 
 // sort takes hooks and objects apart and puts both in order.
 func (r *Rendered) sort(all []*manifest.Object) error {
+	all = slices.Clone(all)
+	manifest.SortInstall(all) // what handlers have added stands where it was put
 	hooks, rest, err := hook.Split(all)
 	if err != nil {
 		return err
 	}
-	manifest.SortInstall(rest)
 	r.Objects, r.Hooks, r.scene.Objects = rest, hooks, all
 	return nil
 }
