@@ -5,7 +5,6 @@ package engine
 import (
 	"math/rand/v2"
 
-	"github.com/arnodel/golua/lib/base"
 	"github.com/arnodel/golua/lib/mathlib"
 	"github.com/arnodel/golua/lib/stringlib"
 	"github.com/arnodel/golua/lib/tablelib"
@@ -50,12 +49,7 @@ func (e *engine) newLibrary(seed int64) *library {
 		traceback: e.newTraceback(), random: rand.New(rand.NewPCG(uint64(seed), 0x6d6f6f6e)),
 	}
 	e.lib = l
-	base.Load(e.r)
-	each(e.r.GlobalEnv(), func(name string, v rt.Value) {
-		if !banned[name] {
-			l.base[name] = v
-		}
-	})
+	e.loadBase(l)
 	l.base["_VERSION"] = rt.StringValue("Lua 5.4")
 	for name, load := range map[string]func(*rt.Runtime) (rt.Value, func()){
 		"string": stringlib.LibLoader.Load, "table": tablelib.LibLoader.Load,
