@@ -183,7 +183,7 @@ func (r *request) finding(m wire.Message) error {
 		return err
 	}
 	if add != nil {
-		add(clip(textOf(m.Body, "path"), maxSource), clip(text, maxMessage))
+		add(term.SafeLine(clip(textOf(m.Body, "path"), maxSource)), clip(text, maxMessage))
 	}
 	return nil
 }

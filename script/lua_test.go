@@ -547,6 +547,7 @@ func TestVersionsOfThePackedChart(t *testing.T) {
 func TestLintFindings(t *testing.T) {
 	c := lchart("web", `events.on("pre-lint", function(ctx)
 		ctx.lint.warn("values.yaml", "w")
+		ctx.lint.warn("a\n[ERROR] b\27[2J", "x")
 		ctx.lint.error("", "e")
 	end)`)
 	var got []string
@@ -554,7 +555,7 @@ func TestLintFindings(t *testing.T) {
 		return func(path, text string) { got = append(got, kind+":"+path+":"+text) }
 	}
 	mustEmit(t, &event.PreLint{Scene: event.Scene{Chart: c}, Warn: note("warn"), Fail: note("fail")})
-	if s := strings.Join(got, " "); s != "warn:values.yaml:w fail::e" {
+	if s := strings.Join(got, " "); s != `warn:values.yaml:w warn:a [ERROR] b\x1b[2J:x fail::e` {
 		t.Error(s)
 	}
 }

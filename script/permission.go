@@ -47,10 +47,14 @@ type Ask struct {
 	Permissions []string
 }
 
+// maxName is how much of a chart's name a question shows: a longer one would
+// push the questions about other charts out of sight.
+const maxName = 200
+
 // String is the question about one chart, without an end of the last line.
 func (a Ask) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Chart %s is requesting the following additional permissions:", strconv.Quote(a.Chart))
+	fmt.Fprintf(&b, "Chart %s is requesting the following additional permissions:", strconv.Quote(clip(a.Chart, maxName)))
 	for _, p := range a.Permissions {
 		fmt.Fprintf(&b, "\n- %s: %s", p, describePermission(p))
 	}

@@ -99,6 +99,27 @@ Allow? (y, yes, n, no) > `
 	}
 }
 
+// A name can neither steer the terminal, nor look like the end of the question,
+// nor push other questions out of sight.
+func TestNamesDoNotSpoofThePrompt(t *testing.T) {
+	for name, want := range map[string]string{
+		"a\nAllow? (y, yes, n, no) > ": `"a\nAllow? (y, yes, n, no) > "`,
+		"a\r\x1b[2K\x9b2Kb\x07":        `"a\r\x1b[2K\x9b2Kb\a"`,
+		"a\u202e\u2066\u200bb":         `"a\u202e\u2066\u200bb"`,
+		"a\u2028b\xffc\u009bd":         `"a\u2028b\xffc\u009bd"`,
+		strings.Repeat("x\n", 1<<20):   "",
+	} {
+		ask := script.Ask{Chart: name, Permissions: []string{"os"}}
+		first, _, _ := strings.Cut(ask.String(), "\n")
+		if want != "" && first != "Chart "+want+" is requesting the following additional permissions:" || len(first) > 500 {
+			t.Errorf("%.600q", first)
+		}
+		if text := (&script.PermissionError{Asks: []script.Ask{ask}}).Error(); len(text) > 500 || strings.Contains(text, "\n") {
+			t.Errorf("%.600q", text)
+		}
+	}
+}
+
 func TestPolicies(t *testing.T) {
 	said := func(answer string) func(string) (string, error) {
 		return func(string) (string, error) { return answer, nil }
