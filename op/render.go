@@ -105,7 +105,7 @@ func (r rendering) checks() *event.Bus {
 	if !r.skipSchema {
 		// Behind the scripts: they may supply values, and cannot evade the schema.
 		event.Respond(bus, event.SchemaValidation, func(_ context.Context, e *event.PreRender) error {
-			return schema.Validate(e.Chart, values.Rounded(e.Values))
+			return schema.Validate(e.Chart, r.resolved.Rounded(e.Values))
 		})
 	}
 	return bus
@@ -114,7 +114,8 @@ func (r rendering) checks() *event.Bus {
 func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered, error) {
 	out, err := render.Render(ctx, render.Input{
 		Chart:        pre.Chart,
-		Values:       pre.Values,
+		Values:       r.resolved.Rounded(pre.Values),
+		Rounded:      true,
 		Release:      r.release,
 		Capabilities: r.capabilities,
 		Lookup:       r.lookup,

@@ -36,7 +36,10 @@ type Input struct {
 	Chart *chart.Chart
 	// Values are the root's final values, with those of its subcharts below
 	// their names. They are not changed: templates that write get a copy.
-	Values  map[string]any
+	Values map[string]any
+	// Rounded tells that Values went through values.Rounded, which else they do
+	// here.
+	Rounded bool
 	Release Release
 	// Capabilities of the cluster; nil stands for DefaultCapabilities.
 	Capabilities *Capabilities
@@ -86,7 +89,9 @@ func Render(ctx context.Context, in Input) (*Output, error) {
 	if in.Capabilities == nil {
 		in.Capabilities = DefaultCapabilities()
 	}
-	in.Values = values.Rounded(in.Values)
+	if !in.Rounded {
+		in.Values = values.Rounded(in.Values)
+	}
 	e := newEngine(&in)
 	if err := e.customize(in.Functions); err != nil {
 		return nil, err

@@ -105,7 +105,14 @@ func TestResolvedTellsOfExactNumbers(t *testing.T) {
 		if err != nil || r.Exact != c.want {
 			t.Errorf("%v %v %v: %v, %v", c.root, c.sub, c.user, r.Exact, err)
 		}
+		if got := r.Rounded(r.Values); !reflect.DeepEqual(got, Rounded(r.Values)) || !c.want && !same(got, r.Values) {
+			t.Errorf("%v %v %v: rounded %v", c.root, c.sub, c.user, got)
+		}
 		if !c.want {
+			// What a script has put in is not known of.
+			if got := r.Rounded(one); reflect.DeepEqual(got, one) {
+				t.Errorf("not rounded: %v", got)
+			}
 			continue
 		}
 		if reflect.DeepEqual(Rounded(r.Values), r.Values) {

@@ -25,6 +25,15 @@ type Resolved struct {
 	Warnings []string
 }
 
+// Rounded is [Rounded] for what has become of r.Values. It looks for numbers
+// only where there may be some: not where these are r.Values still, and not Exact.
+func (r *Resolved) Rounded(vals map[string]any) map[string]any {
+	if !r.Exact && same(vals, r.Values) {
+		return vals
+	}
+	return Rounded(vals)
+}
+
 // Resolve computes which subcharts of c take part and what each of them sees,
 // given the user's values. Neither c nor user is changed.
 func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
