@@ -19,13 +19,14 @@ type Rendered struct {
 	Content string
 }
 
-// Objects checks what a chart's own templates rendered. Templates that are no
-// YAML by their name, such as notes, are not looked into.
+// Objects checks what a chart's own templates rendered, and what its scripts
+// added. Templates that are no YAML by their name, such as notes, are not looked
+// into.
 func Objects(files []Rendered, kube KubeVersion) []Finding {
 	var out []Finding
 	for i := range files {
 		switch path.Ext(files[i].Name) {
-		case ".yaml", ".yml":
+		case ".yaml", ".yml", ".lua":
 			o := objects{file: &files[i], kube: kube}
 			o.check()
 			out = append(out, o.findings...)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,8 +60,10 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 		return nil
 	}
 	w.warnings(pre.Chart, out.Warnings)
-	w.findings = append(w.findings, lint.Objects(ownFiles(pre.Chart, out.Files), w.kube)...)
-	return w.postRender(ctx, pre, out.Files)
+	files := ownFiles(pre.Chart, out.Files)
+	files, err := w.postRender(ctx, pre, out.Files, files)
+	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
+	return err
 }
 
 // way is how a failing template is put aside.
@@ -175,22 +178,25 @@ func ownFiles(root *chart.Chart, files []render.File) []lint.Rendered {
 }
 
 // postRender lets handlers see the objects, as install would, and add findings
-// of their own. Files that hold no objects have been complained about already.
-func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []render.File) error {
+// of their own. It returns what own has become: what is checked is what would be
+// installed. Files that hold no objects are complained about there.
+func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []render.File, own []lint.Rendered) ([]lint.Rendered, error) {
 	if w.events == nil {
-		return nil
+		return own, nil
 	}
 	objects, err := parse(files)
 	if err != nil {
-		return nil
+		return own, nil
 	}
+	before := bySource(objects)
 	objects = append(objects, pre.Objects...)
 	manifest.SortInstall(objects)
 	post := &event.PostRender{Scene: pre.Scene}
 	post.Objects = objects
 	if err := w.events.Emit(ctx, post); err != nil {
-		return w.handlerError(ctx, err)
+		return own, w.handlerError(ctx, err)
 	}
+	own = rewritten(pre.Chart, own, before, bySource(post.Objects))
 	manifest.SortInstall(post.Objects) // what handlers have added stands where it was put
 	last := &event.PreLint{
 		Scene: post.Scene,
@@ -198,7 +204,50 @@ func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []
 		Fail:  func(path, text string) { w.add(lint.Error, path, 0, text) },
 	}
 	if err := w.events.Emit(ctx, last); err != nil {
-		return w.handlerError(ctx, err)
+		return own, w.handlerError(ctx, err)
 	}
-	return nil
+	return own, nil
+}
+
+func bySource(objects []*manifest.Object) map[string][]*manifest.Object {
+	out := map[string][]*manifest.Object{}
+	for _, o := range objects {
+		out[o.Source] = append(out[o.Source], o)
+	}
+	return out
+}
+
+// rewritten is own with the text of the files whose objects handlers have
+// changed, and with what the root chart's own handlers have added.
+func rewritten(root *chart.Chart, own []lint.Rendered, before, after map[string][]*manifest.Object) []lint.Rendered {
+	for i, f := range own {
+		source := path.Join(root.FullPath(), f.Name)
+		if !sameObjects(before[source], after[source]) {
+			own[i].Content = text(after[source])
+		}
+	}
+	script := path.Join(root.FullPath(), chart.FileScript)
+	if added := after[script]; len(added) > 0 {
+		own = append(own, lint.Rendered{Name: chart.FileScript, Content: text(added)})
+	}
+	return own
+}
+
+func sameObjects(a, b []*manifest.Object) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	known := make(map[*manifest.Object]bool, len(a))
+	for _, o := range a {
+		known[o] = true
+	}
+	return !slices.ContainsFunc(b, func(o *manifest.Object) bool { return !known[o] })
+}
+
+func text(objects []*manifest.Object) string {
+	var b strings.Builder
+	for _, o := range objects {
+		b.WriteString("---\n" + strings.TrimSuffix(o.Raw, "\n") + "\n")
+	}
+	return b.String()
 }
