@@ -38,11 +38,16 @@ func (st *stage) settle(c *changes, e event.Event) (commit func(), err error) {
 			then = append(then, do)
 		}
 	}
+	return all(then), nil
+}
+
+// all does one after the other.
+func all(steps []func()) func() {
 	return func() {
-		for _, do := range then {
+		for _, do := range steps {
 			do()
 		}
-	}, nil
+	}
 }
 
 func depthOf(c *chart.Chart) (n int) {
@@ -123,11 +128,7 @@ func (st *stage) settleFiles(c *changes, root *chart.Chart) (func(), error) {
 	if err != nil || len(then) == 0 {
 		return nil, err
 	}
-	return func() {
-		for _, do := range then {
-			do()
-		}
-	}, nil
+	return all(then), nil
 }
 
 // adoptSchema keeps the two places where a chart's values.schema.yaml stands
@@ -282,11 +283,7 @@ func (st *stage) settleDependencies(c *changes, root *chart.Chart) (func(), erro
 	if err != nil || len(then) == 0 {
 		return nil, err
 	}
-	return func() {
-		for _, do := range then {
-			do()
-		}
-	}, nil
+	return all(then), nil
 }
 
 func (st *stage) dependencies(c *changes, n *node) ([]*chart.Dependency, error) {
