@@ -39,6 +39,10 @@ run status "$release" --namespace moonhelm-demo
 run get values "$release" --namespace moonhelm-demo
 run history "$release" --namespace moonhelm-demo
 run uninstall "$release" --namespace moonhelm-demo --wait
+
+# A chart whose script adds a sidecar to every Deployment; the trace shows it.
+printf '\n%s$ helm template %s examples/sidecar --trace-events > /dev/null%s\n' "$bold" "$release" "$plain"
+"$helm" template "$release" examples/sidecar --trace-events >/dev/null
 run list --namespace moonhelm-demo
 
 cat <<'END'
@@ -46,12 +50,14 @@ cat <<'END'
 That was: lint checked the chart in examples/hello, install rendered its
 templates with replicas=3, created the objects in order and waited until three
 pods were ready; list, status, get and history read the release's record (a
-Secret beside the objects); uninstall removed all of it. Only the namespace
-moonhelm-demo is left.
+Secret beside the objects); uninstall removed all of it. Then a chart with a script of
+its own was rendered: the trace shows what the script changed, and where it stands. Only
+the namespace moonhelm-demo is left.
 
 To try next:
   bin/helm create web                    make a chart of your own
   bin/helm template web ./web            see what it renders to
+  bin/helm create --with-scripts web     one with a script to start from
   bin/helm install --help                all that install can do
   bin/cluster up --detach --name play    a control plane that stays, for playing
                                          (its kubeconfig: bin/cluster kubeconfig --name play)
