@@ -22,7 +22,7 @@ func (e *engine) hardenBase(l *library) {
 		"type": {1, false, e.typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
 		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
 		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
-		"next": {2, false, e.next}, "pairs": {1, false, e.pairs},
+		"next": {2, false, e.next}, "pairs": {1, false, e.pairs}, "ipairs": {1, false, ipairs(l.base["ipairs"])},
 	} {
 		l.base[name] = e.value(name, f.args, f.more, f.do)
 	}
@@ -96,6 +96,25 @@ func toNumber(golua rt.Value) goFunc {
 		next := f.Continuation(t, c.Next())
 		t.Push(next, c.Args()...)
 		return next, nil
+	}
+}
+
+// ipairs is Lua's, but for tables alone: text has no items, so that a list that is
+// text by mistake would look like an empty one.
+func ipairs(golua rt.Value) goFunc {
+	f, _ := golua.TryCallable()
+	return func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+		got := "no value"
+		if c.NArgs() > 0 {
+			v := c.Arg(0)
+			if _, ok := viewOf(v); ok || v.Type() == rt.TableType {
+				next := f.Continuation(t, c.Next())
+				t.Push1(next, v)
+				return next, nil
+			}
+			got = v.CustomTypeName()
+		}
+		return nil, fmt.Errorf("bad argument #1 to 'ipairs' (table expected, got %s)", got)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/internal/near"
 )
 
 const (
@@ -47,6 +49,9 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 		return nil, errors.New("events.on(name[, priority], function) needs a name and a function")
 	}
 	name, ok := args[0].TryString()
+	if args[0].Equals(c.events) {
+		return nil, errors.New("write events.on, with a dot, not events:on")
+	}
 	if !ok {
 		return nil, fmt.Errorf("events.on needs an event's name, not a %s value", args[0].TypeName())
 	}
@@ -92,7 +97,12 @@ func (e *engine) known(name string) (string, error) {
 	if of, ok := e.aliases[name].(string); ok {
 		return of, nil
 	}
-	return "", fmt.Errorf("there is no event %q; there are %s", clip(name, 60), strings.Join(e.events, ", "))
+	meant := ""
+	fold := strings.NewReplacer("_", "-", " ", "-")
+	if is := near.Pick(e.events, name, 2, func(s string) string { return fold.Replace(strings.ToLower(s)) }); is != "" {
+		meant = fmt.Sprintf(" (did you mean %q?)", is)
+	}
+	return "", fmt.Errorf("there is no event %q%s; there are %s", clip(name, 60), meant, strings.Join(e.events, ", "))
 }
 
 // off is events.off{chart=, event=}: it takes handlers of the chart and what is

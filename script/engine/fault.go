@@ -61,7 +61,7 @@ func (e *engine) newTraceback() *rt.GoFunction {
 		for at := c.Next(); at != nil; at = at.Parent() {
 			t.RequireCPU(1)
 			info := at.DebugInfo()
-			if info == nil {
+			if info == nil || info.Source == "[Go]" && info.Name == fieldName {
 				continue
 			}
 			if len(e.faults.frames) >= maxFrames {
@@ -103,12 +103,15 @@ func (e *engine) explain(t *rt.Thread, err error, chart int) error {
 		if !known {
 			continue
 		}
-		if f.file == "" || f.chart == at.chart && f.file == at.file && f.line == fr.line {
+		// What fails while a field is read or set, golua places one call too high.
+		_, operation := fr.at.(*rt.Termination)
+		if operation || f.file == "" || f.chart == at.chart && f.file == at.file && f.line == fr.line {
 			f.chart, f.file, f.line = at.chart, at.file, max(int(info.CurrentLine), 0)
 		}
 		break
 	}
-	f.text, f.traceback = clip(f.text, maxMessage), e.faults.String()
+	f.text = e.whose(e.which(clip(f.text, maxMessage), place{f.chart, f.file}, f.line))
+	f.traceback = e.faults.String()
 	return f
 }
 

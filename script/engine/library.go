@@ -109,7 +109,7 @@ func (e *engine) metered(name string, g rt.Callable, many bool) rt.Value {
 	})
 }
 
-// lockScalars gives text, numbers and booleans metatables that scripts cannot
+// lockScalars gives text, numbers, booleans and nil metatables that scripts cannot
 // reach. Calling one of them returns it: the documents write ctx.chart.name().
 func (e *engine) lockScalars() {
 	itself := e.value("call", 1, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
@@ -119,10 +119,14 @@ func (e *engine) lockScalars() {
 		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
 	})
 	e.r.SetStringMeta(e.stringMeta(itself))
-	for _, v := range []rt.Value{rt.IntValue(0), rt.BoolValue(false)} {
+	for kind, v := range map[string]rt.Value{"number": rt.IntValue(0), "boolean": rt.BoolValue(false), "nil": rt.NilValue} {
 		m := rt.NewTable()
-		e.r.SetEnv(m, "__call", itself)
+		if !v.IsNil() {
+			e.r.SetEnv(m, "__call", itself)
+		}
 		e.r.SetEnv(m, "__metatable", rt.BoolValue(false))
+		e.fieldless(m, kind)
 		e.r.SetRawMetatable(v, m)
 	}
+	e.fieldless(e.bridge.Null.AsUserData().Metatable(), "null")
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/arnodel/golua/code"
 	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/internal/near"
 )
 
 // folder is where a chart's scripts stand.
@@ -81,12 +83,40 @@ func (e *engine) noModule(c *chart, name string) error {
 		add(dep+"/", e.charts[i])
 	}
 	slices.Sort(can)
-	what := "nothing here"
-	if len(can) > 0 {
-		what = clip(strings.Join(can, ", "), 1000)
+	dep, rest, foreign := strings.Cut(name, "/")
+	missing := ""
+	if i, known := c.requires[dep]; foreign && known {
+		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, folder, strings.ReplaceAll(rest, ".", "/"))
+	} else if foreign {
+		missing = fmt.Sprintf("the chart has no dependency or library %q", clip(dep, 100))
+	} else {
+		missing = fmt.Sprintf("the chart has no %s%s.lua", folder, strings.ReplaceAll(clip(name, 100), ".", "/"))
 	}
-	return fmt.Errorf("cannot require %q: a script can require its own chart's files in %s and those of direct dependencies and libraries, which is %s",
-		clip(name, 100), strings.TrimSuffix(folder, "/"), what)
+	if meant := meantModule(can, name); meant != "" {
+		missing += fmt.Sprintf(" (did you mean %q?)", meant)
+	}
+	if len(can) == 0 {
+		missing += "; a script can require files of its own chart and of direct dependencies and libraries"
+	} else {
+		missing += "; there are " + clip(strings.Join(can, ", "), 1000)
+	}
+	return fmt.Errorf("cannot require %q: %s", clip(name, 100), missing)
+}
+
+// meantModule is the name that was likely meant by another: one with a typing
+// error, a path, or the name of a file.
+func meantModule(names []string, name string) string {
+	plain := strings.TrimSuffix(strings.TrimPrefix(name, "./"), ".lua")
+	dotted := strings.ReplaceAll(plain, "/", ".")
+	for _, try := range []string{plain, dotted} {
+		if slices.Contains(names, try) {
+			return try
+		}
+	}
+	if len(dotted) < 3 {
+		return ""
+	}
+	return near.Pick(names, dotted, 2, func(s string) string { return strings.ReplaceAll(s, "/", ".") })
 }
 
 // run loads a file once, in the environment of the chart that it belongs to.
@@ -122,13 +152,13 @@ func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	e.sources[source] = at
 	text := c.files[file]
 	if err := bounded(text); err != nil {
-		return nil, syntaxFault(at, err)
+		return nil, syntaxFault(at, text, err)
 	}
 	e.r.RequireCPU(uint64(len(text)) * 20)
 	e.r.RequireMem(uint64(len(text)) * 20)
 	chunk, err := e.compileText(source, text, rt.TableValue(c.env))
 	if err != nil {
-		return nil, syntaxFault(at, err)
+		return nil, syntaxFault(at, text, err)
 	}
 	return chunk, nil
 }

@@ -27,6 +27,8 @@ type scope struct {
 var (
 	alwaysFrozen = []string{"chart", "release", "capabilities"}
 	changeable   = []string{"values", "templates", "files", "objects", "dependencies"}
+	// contextFields are all of them.
+	contextFields = append([]string{"charts", "minimal", "dryRun", "results", "lint"}, append(alwaysFrozen, changeable...)...)
 )
 
 // missingFields are what fields read as that a chart does without.
@@ -195,6 +197,9 @@ func (s *scope) set(k, v rt.Value) error {
 	name, ok := k.TryString()
 	if !ok {
 		return q.readOnly(s.path, true)
+	}
+	if !slices.Contains(contextFields, name) {
+		return fmt.Errorf("%s has no field %q that could be set%s", s.path, clip(name, 100), suggest(contextFields, s.path+".", name, 2))
 	}
 	if !slices.Contains(changeable, name) || !q.may[name] {
 		always := !slices.Contains(changeable, name)

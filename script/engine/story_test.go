@@ -261,7 +261,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		line         int64
 	}{
 		{"local x = 1\nerror(\"boom\")", "boom", 2},
-		{"local x\nprint(x.y)", "attempt to index a nil value", 2},
+		{"local x\nprint(x.y)", `x is nil, so it has no "y"`, 2},
 		{"\n\nhelm.fail(\"stop here\")", "stop here", 3},
 		{"\nerror({message = \"object\"})", "object", 2},
 		{"\nerror(setmetatable({}, {__tostring = function() return \"mine\" end}))", "mine", 2},
@@ -277,7 +277,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		{"\nprint(1 + {})", "arithmetic", 2},
 		{"\nlocal ok = 1\n\nlocal y = 2\nprint('a' + 1)", "+ joins two strings", 5},
 		{"\nprint('a' + 1)", "+ joins two strings", 2},
-		{"\n(\"x\"):nope()", "attempt to call a nil value", 2},
+		{"\n(\"x\"):nope()", "nope is nil, and cannot be called", 2},
 		{"\nassert(false, \"claim\")", "claim", 2},
 		{"\nlocal function f() error(\"deep\") end\nf()", "deep", 2},
 	} {

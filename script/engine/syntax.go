@@ -31,7 +31,7 @@ type syntaxError struct {
 func (s *syntaxError) Error() string { return s.text }
 
 // syntaxFault is the fault of a script that cannot be compiled.
-func syntaxFault(at place, err error) *fault {
+func syntaxFault(at place, source string, err error) *fault {
 	f := &fault{text: err.Error(), chart: at.chart, file: at.file}
 	var ours *syntaxError
 	var golua *rt.SyntaxError
@@ -44,7 +44,10 @@ func syntaxFault(at place, err error) *fault {
 		if _, rest, ok := strings.Cut(text, ": "); ok {
 			text = rest
 		}
-		f.text = text
+		f.text = text + missingEnd(source, golua.Err.Got)
+		if golua.Err.Got.Type == token.INVALID && strings.HasPrefix(string(golua.Err.Got.Lit), "!") {
+			f.text += " (Lua writes ~= and not)"
+		}
 	default:
 		// The compiler's: "source:line:column: ..."
 		if _, tail, ok := cutPlace(f.text); ok {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is wrong is named as the script names it, and what could be meant is said.
+func TestErrorsNameWhatIsMeant(t *testing.T) {
+	for line, want := range map[string]string{
+		// What is nil.
+		`ctx.values.server.port = 1`:                                `ctx.values.server is nil, so it cannot have a "port"`,
+		`print(ctx.values.server.port)`:                             `ctx.values.server is nil, so it has no "port"`,
+		`print(ctx.values["server"]["port"])`:                       `ctx.values["server"] is nil, so it has no "port"`,
+		`print(ctx.values.hosts[7].name)`:                           `ctx.values.hosts[7] is nil, so it has no "name"`,
+		`print(ctx.values.none.x)`:                                  `ctx.values.none is null, so it has no "x"`,
+		`print(ctx.values.port:lower())`:                            `ctx.values.port is a number, so it has no "lower"`,
+		`print(ctx.vales.port)`:                                     `ctx.vales is nil, so it has no "port"; did you mean ctx.values?`,
+		`print(os.time())`:                                          `os is nil, so it has no "time"; scripts have os where ext/permissions.yaml asks for os`,
+		`http.get("https://example.com")`:                           `http is nil, so it has no "get"; scripts have http where ext/permissions.yaml asks for network`,
+		`coroutine.wrap(print)`:                                     `coroutine is nil, so it has no "wrap"; scripts have no coroutine`,
+		`load("x = 1")`:                                             `load is nil, and cannot be called; scripts have no load`,
+		`helm.fial("no")`:                                           `helm.fial is nil, and cannot be called; did you mean helm.fail?`,
+		`print(("x"):uper())`:                                       `uper is nil, and cannot be called; did you mean upper?`,
+		`print(shout("x"), tostring(1))`:                            `shout is nil, and cannot be called`,
+		`print("port " .. ctx.values.prt)`:                          `ctx.values.prt is nil, which cannot be joined to text`,
+		`print(ctx.values.prt .. "/tcp")`:                           `ctx.values.prt is nil, which cannot be joined to text`,
+		`print(#ctx.values.list)`:                                   `ctx.values.list is nil, so it has no length`,
+		`for _, h in ipairs(ctx.values.list) do print(h) end`:       `ctx.values.list is nil, but ipairs needs a table`,
+		`for _, h in pairs(ctx.values.list) do print(h) end`:        `ctx.values.list is nil, but pairs needs a table`,
+		`for _, h in ipairs(ctx.values.image.name) do print(h) end`: `ctx.values.image.name is a string, but ipairs needs a table`,
+		`for k, v in ctx.values.image do print(k) end`:              `ctx.values.image is a table: write pairs(ctx.values.image)`,
+		`table.insert(ctx.values.list, 1)`:                          `bad argument #1 to 'insert'`,
+		`print(pre-render)`:                                         `attempt to compute nil - nil`,
+		`events:on("pre-render", print)`:                            `write events.on, with a dot`,
+		`events.on("preRender", print)`:                             `there is no event "preRender" (did you mean "pre-render"?); there are`,
+		`events.on("pre_install", print)`:                           `there is no event "pre_install" (did you mean "pre-install"?)`,
+		`if ctx.values.port != 80 then end`:                         `Lua writes ~= and not`,
+		`if ctx.values.port then`:                                   `unexpected symbol near ')' (the function of line 1, or a block in it, has no end)`,
+		`while true do for i = 1, 2 do print(i end`:                 `expected ')' near 'end' (the "(" of line 2 has no ")")`,
+		// Where several could be meant, none is named.
+		`print(ctx.values.a.name, ctx.values.b.name)`: `attempt to index a nil value (key "name")`,
+		`print(one.x .. two.x)`:                       `attempt to index a nil value (key "x")`,
+		`one(two(1))`:                                 `attempt to call a nil value`,
+		`print(ctx.values.a .. ctx.values.b)`:         `attempt to concatenate a nil value`,
+		`print(({})[1].x)`:                            `attempt to index a nil value (key "x")`,
+	} {
+		h := newHost(t, alone(on("pre-render", line)))
+		err := h.start()
+		if err == nil {
+			err = h.emit("pre-render", map[int]m{0: baseContext()}, "values")
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n  says %v\n  not  %s", line, err, want)
+		}
+	}
+}
+
+func TestWhatLuaSaysCanStillBeCaught(t *testing.T) {
+	started(t, alone(`
+local x
+local ok, err = pcall(function() return x.y end)
+assert(not ok and err:find('attempt to index a nil value (key "y")', 1, true), err)
+ok, err = pcall(function() x.y = 1 end)
+assert(not ok and err:find('attempt to set a field of a nil value (key "y")', 1, true), err)
+assert(not pcall(ipairs) and not pcall(ipairs, "abc") and getmetatable(nil) == false and not pcall(function() return (nil)() end))`))
+}
+
+// golua places what fails while a field is read or set one call too high.
+func TestFieldsAreWrongWhereTheyAreAskedFor(t *testing.T) {
+	for body, line := range map[string]int64{
+		"local x\n  return x.y":                           3,
+		"local a = print\n\n  ctx.chart.name = 1":         4,
+		"local x = tostring(1)\n  ctx.values.a.b = 2":     3,
+		"local x = tostring(1)\n  ctx.values.a = 1 + {}":  3,
+		"local x = tostring(1)\n  ctx.values.a = 'a' + 1": 3,
+	} {
+		h := started(t, alone("local function helper(ctx) "+body+"\nend\n\n\n"+on("pre-render", "local f = tostring(1)\nhelper(ctx)\nprint(f)")))
+		err := h.emit("pre-render", map[int]m{0: baseContext()}, "values")
+		if f, ok := err.(*failure); !ok || f.m["line"] != line-1 {
+			t.Errorf("%s: %v, not line %d", body, err, line-1)
+		}
+	}
+}
