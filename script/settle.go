@@ -146,7 +146,7 @@ func adoptSchema(c *chart.Chart) {
 func (st *stage) files(c *changes, n *node, field string, full []*chart.File) ([]*chart.File, error) {
 	touched := n.changed()
 	offered := map[*chart.File]bool{}
-	for _, el := range n.value.([]any) {
+	for _, el := range n.looked() {
 		k := el.(*node)
 		offered[k.origin.(*chart.File)] = true
 		touched = touched || k.apply.dirty
@@ -288,7 +288,7 @@ func (st *stage) settleDependencies(c *changes, root *chart.Chart) (func(), erro
 
 func (st *stage) dependencies(c *changes, n *node) ([]*chart.Dependency, error) {
 	touched := n.changed()
-	for _, el := range n.value.([]any) {
+	for _, el := range n.looked() {
 		touched = touched || el.(*node).apply.dirty
 	}
 	if !touched {
@@ -382,7 +382,7 @@ func (st *stage) settleObjects(c *changes, _ *chart.Chart) (func(), error) {
 			return nil, err
 		}
 		offered := map[*manifest.Object]bool{}
-		for _, el := range n.value.([]any) {
+		for _, el := range n.looked() {
 			offered[el.(*node).origin.(*manifest.Object)] = true
 		}
 		now := make([]*manifest.Object, len(els))

@@ -209,6 +209,30 @@ func (st *stage) list(c *chart.Chart, field string) *node {
 		return n
 	}
 	n := &node{special: true, list: true, title: field, part: fieldParts()[field], holds: aFile}
+	switch field {
+	case "dependencies":
+		n.holds = aDependency
+	case "objects":
+		n.holds = anObject
+	}
+	n.fetch = func() (any, error) { return list(st.items(n, c, field)), nil }
+	st.lists[key] = n
+	return n
+}
+
+// looked are the elements of a list that somebody has asked for, or whose place
+// something else takes; of one that nobody looked at nothing can have changed.
+func (n *node) looked() []any {
+	if n.fetch != nil && !n.changed() {
+		return nil
+	}
+	v, _ := n.content() // lists come without errors
+	els, _ := v.([]any)
+	return els
+}
+
+// items are the nodes of the elements of one of a chart's lists.
+func (st *stage) items(n *node, c *chart.Chart, field string) []any {
 	var els []any
 	switch field {
 	case "files":
@@ -222,7 +246,6 @@ func (st *stage) list(c *chart.Chart, field string) *node {
 			els = append(els, fileNode(n, f, len(els)))
 		}
 	case "dependencies":
-		n.holds = aDependency
 		if c.Metadata != nil {
 			for _, d := range c.Metadata.Dependencies {
 				if d != nil {
@@ -231,22 +254,19 @@ func (st *stage) list(c *chart.Chart, field string) *node {
 			}
 		}
 	case "objects":
-		n.holds = anObject
+		// Those of the chart and of charts below it; all are the top chart's.
+		// Documents that hold comments only are nobody's.
+		prefix := ""
+		if !c.IsRoot() {
+			prefix = c.FullPath() + "/"
+		}
 		for _, o := range st.scene.Objects {
-			if owns(c, o) {
+			if !o.Empty && strings.HasPrefix(o.Source, prefix) {
 				els = append(els, st.object(n, o, len(els)))
 			}
 		}
 	}
-	n.value = list(els)
-	st.lists[key] = n
-	return n
-}
-
-// owns tells whether an object is one of chart c or of those below it: all are
-// the top chart's. Documents that hold comments only are nobody's.
-func owns(c *chart.Chart, o *manifest.Object) bool {
-	return !o.Empty && (c.IsRoot() || strings.HasPrefix(o.Source, c.FullPath()+"/"))
+	return els
 }
 
 func elementNode(l *node, k kind, index int, origin any, fetch func() (any, error)) *node {
