@@ -133,7 +133,7 @@ func TestPolicies(t *testing.T) {
 		"no":                   {script.Policy{Interactive: true, Ask: said("no")}, "they were refused"},
 		"n":                    {script.Policy{Interactive: true, Ask: said("N")}, "they were refused"},
 		"never an answer":      {script.Policy{Interactive: true, Ask: said("?")}, "no answer that is y, yes, n or no"},
-		"end of input":         {script.Policy{Interactive: true, Ask: func(string) (string, error) { return "", io.EOF }}, "EOF"},
+		"end of input":         {script.Policy{Interactive: true, Ask: func(string) (string, error) { return "", io.EOF }}, "left without an answer"},
 		"no terminal":          {script.Policy{}, "--yes grants all of them, --accept-perms network,io,os exactly these"},
 		"exactly these":        {script.Policy{Accept: []string{"os", "network", "io"}}, ""},
 		"too few":              {script.Policy{Accept: []string{"network"}}, `permissions for the scripts of chart "ishmael" (io), chart "que\"eq\x1b[1m" (os): --accept-perms does not grant them`},

@@ -4,7 +4,9 @@ package script
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,6 +90,9 @@ func (p Policy) ask(ctx context.Context, asks []Ask) error {
 	prompt := b.String() + allow
 	for range maxTries {
 		answer, err := p.answer(ctx, prompt)
+		if errors.Is(err, io.EOF) {
+			return &PermissionError{Asks: asks, Problem: "the question was left without an answer"}
+		}
 		if err != nil {
 			return err
 		}

@@ -107,6 +107,9 @@ func (s Streams) Ask(question string) (string, error) {
 	}
 	line, err := bufio.NewReader(s.In).ReadString('\n')
 	if err != nil && line == "" {
+		if s.Err != nil { // what comes next begins on a line of its own
+			fmt.Fprintln(s.Err)
+		}
 		return "", err
 	}
 	return strings.TrimSpace(line), nil
