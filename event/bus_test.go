@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -160,6 +161,25 @@ func TestATraceOfObjectsHidesWhatSecretsHold(t *testing.T) {
 	wantChanges(t, steps[0],
 		`objects.Deployment/web.spec.replicas: 1 → 2`, `objects.Secret/s.data.p: (hidden) → (hidden)`,
 		`objects: + ConfigMap/web-extra`, `objects: - Job/gone`)
+}
+
+func TestATraceHasAnEnd(t *testing.T) {
+	var steps []event.Step
+	bus := &event.Bus{}
+	bus.Trace(func(s event.Step) { steps = append(steps, s) })
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreRender) error {
+		for i := range 3000 {
+			e.Values[strconv.Itoa(i)] = "x"
+		}
+		return nil
+	})
+	if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Values: map[string]any{}}}); err != nil {
+		t.Fatal(err)
+	}
+	got := steps[0].Changes
+	if len(got) != 501 || got[500].String() != "… and 2500 more" {
+		t.Errorf("%d changes, the last %q", len(got), got[len(got)-1])
+	}
 }
 
 func wantChanges(t *testing.T, s event.Step, want ...string) {

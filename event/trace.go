@@ -55,6 +55,8 @@ func (c Change) String() string {
 		return group + ": ~ " + name
 	}
 	switch {
+	case c.From == "" && c.To == "":
+		return c.Path
 	case c.From == "":
 		return c.Path + ": + " + c.To
 	case c.To == "":
@@ -108,8 +110,15 @@ func (s scene) changes(e Event) []Change {
 	d.value("values", anyMap(s.values), anyMap(now.Values))
 	d.charts(s.charts, filesOf(now.Chart))
 	d.objects(s.objects, now.Objects)
+	if more := len(d.out) - maxChanges; more > 0 {
+		return append(d.out[:maxChanges:maxChanges], Change{Path: fmt.Sprintf("… and %d more", more)})
+	}
 	return d.out
 }
+
+// maxChanges is how many changes of one handler a trace tells: what changes more
+// would fill logs that nobody reads.
+const maxChanges = 500
 
 // anyMap is m, or nothing at all where it is nil.
 func anyMap(m map[string]any) any {
