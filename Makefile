@@ -21,7 +21,7 @@ help: ## explain the targets
 
 build: ## build bin/helm
 	@mkdir -p bin
-	go build -trimpath -ldflags "$(LDFLAGS)" -o bin/helm ./cmd/helm
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/helm ./cmd/helm
 
 cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the first time)
 	@test/cluster/build.sh
