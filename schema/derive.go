@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -129,23 +129,33 @@ func (o Options) check(text []byte) error {
 	return nil
 }
 
-// The first line of a derived schema names the rest by its digest. As long as
-// it is right nobody has written in the file, and nothing can be lost.
-const (
-	headerStart = "# Derived from values.yaml by \"helm schema\" (sha256:"
-	headerEnd   = "); what is written here by hand stays.\n"
-)
-
-func header(body []byte) string {
+// The first line of a derived schema names the rest by its digest, in JSON the
+// comment that is its first member. As long as it is right nobody has written in
+// the file, and nothing can be lost.
+func digest(body []byte) string {
 	sum := sha256.Sum256(body)
-	return headerStart + hex.EncodeToString(sum[:8]) + headerEnd
+	return `Derived from values.yaml by "helm schema" (sha256:` + hex.EncodeToString(sum[:8]) + "); what is written here by hand stays."
 }
 
-// isOurs tells whether a schema is as Derive has written it.
+func header(body []byte) string { return "# " + digest(body) + "\n" }
+
+// jsonHeader is the first member of a schema in JSON, and what stands before it.
+func jsonHeader(body []byte) string {
+	return jsonStart + strconv.Quote(digest(body)) + ",\n"
+}
+
+const jsonStart = "{\n  \"$comment\": "
+
+// isOurs tells whether a schema is as Derive or JSON has written it.
 func isOurs(text []byte) bool {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	if rest, ok := bytes.CutPrefix(text, []byte(jsonStart)); ok {
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+		body := append([]byte("{\n"), rest...)
+		return bytes.HasPrefix(text, []byte(jsonHeader(body)))
+	}
 	line, body, _ := bytes.Cut(text, []byte("\n"))
-	return strings.HasPrefix(string(line), headerStart) && string(line)+"\n" == header(body)
+	return string(line)+"\n" == header(body)
 }
 
 // AddTo returns c with a derived values.schema.yaml, and c itself if it has a

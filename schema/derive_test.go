@@ -591,10 +591,10 @@ func TestJSON(t *testing.T) {
   }
 }
 `
-	if err != nil || string(got) != want {
+	if err != nil || string(got) != jsonHeader([]byte(want))+strings.TrimPrefix(want, "{\n") {
 		t.Errorf("%v\n%s", err, got)
 	}
-	if back, err := YAML(got); err != nil || !bytes.HasSuffix(out, back) {
+	if back, err := YAML([]byte(want)); err != nil || !bytes.HasSuffix(out, back) {
 		t.Errorf("%v\n%s", err, back)
 	}
 }
@@ -696,4 +696,29 @@ func FuzzDerive(f *testing.F) {
 			t.Fatalf("%q: %v\n%s", vals, err, out)
 		}
 	})
+}
+
+func TestJSONThatNobodyChangedIsMadeAnew(t *testing.T) {
+	inJSON := func(values, existing string) string {
+		t.Helper()
+		text, err := Derive([]byte(values), []byte(existing))
+		if err == nil {
+			text, err = JSON(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	first := inJSON("a: 1\nb: 2\n", "")
+	if got := inJSON("a: x\n", first); got != inJSON("a: x\n", "") {
+		t.Errorf("it does not follow the values:\n%s", got)
+	}
+	if got := inJSON("a: x\n", strings.ReplaceAll(first, "\n", "\r\n")); got != inJSON("a: x\n", "") {
+		t.Errorf("the ends of its lines made it another:\n%s", got)
+	}
+	changed := strings.Replace(first, `"default": 2`, `"maximum": 9`, 1)
+	if got := inJSON("a: x\nb: 3\n", changed); !strings.Contains(got, `"maximum": 9`) || !strings.Contains(got, `"default": 1`) {
+		t.Errorf("what was written by hand is gone:\n%s", got)
+	}
 }

@@ -25,7 +25,8 @@ func YAML(schema []byte) ([]byte, error) {
 }
 
 // JSON writes a schema that [Derive] made as JSON, for readers that know only
-// values.schema.json. The order of keys stays; JSON comes back as it is.
+// values.schema.json. The order of keys stays; JSON comes back as it is. What
+// nobody has written in says so in JSON too, in a "$comment".
 func JSON(schema []byte) ([]byte, error) {
 	if json.Valid(schema) {
 		return schema, nil
@@ -45,7 +46,11 @@ func JSON(schema []byte) ([]byte, error) {
 		return nil, fmt.Errorf("write the schema as JSON: %w", err)
 	}
 	out.WriteByte('\n')
-	return out.Bytes(), nil
+	text := out.Bytes()
+	if body, ok := bytes.CutPrefix(text, []byte("{\n")); ok && isOurs(schema) {
+		return append([]byte(jsonHeader(text)), body...), nil
+	}
+	return text, nil
 }
 
 func writeJSON(b *bytes.Buffer, n *yaml.Node, depth int) error {
