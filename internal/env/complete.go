@@ -80,13 +80,30 @@ func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, _ string) ([]st
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
 		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"},
-		"accept-perms": script.PermissionNames(), "trace-events": {"text", "json"},
+		"trace-events": {"text", "json"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			// This fails only for flags that are not there.
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
+	if cmd.Flags().Lookup("accept-perms") != nil {
+		_ = cmd.RegisterFlagCompletionFunc("accept-perms", completePermissions)
+	}
+}
+
+// completePermissions completes the last name of a list, with those that are not
+// in it yet. A shell wants the whole word.
+func completePermissions(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	before := toComplete[:strings.LastIndexByte(toComplete, ',')+1]
+	have := strings.Split(before, ",")
+	var words []string
+	for _, name := range script.PermissionNames() {
+		if !slices.Contains(have, name) {
+			words = append(words, before+name)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // CompleteNamespaces completes names of namespaces, asking the cluster.
