@@ -264,7 +264,11 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 	for {
 		got, err := s.turn(ctx, next)
 		if errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrTooMany) || errors.Is(err, wire.ErrDepth) {
-			return wire.Message{}, r.end(&Error{Message: "what the scripts made is too much to take: " + err.Error(), err: err})
+			what := "what the scripts made is too much to take: "
+			if m.Kind == wire.Start || m.Kind == wire.Check {
+				what = "the charts' scripts are too much to take: "
+			}
+			return wire.Message{}, r.end(&Error{Message: what + err.Error(), err: err})
 		}
 		if err != nil {
 			return wire.Message{}, r.ended(ctx, err)

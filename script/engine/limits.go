@@ -34,7 +34,7 @@ const (
 	// stackLimit is where the watchdog calls the Go stack too deep.
 	stackLimit = 24 << 20
 	// patience is how long the watchdog waits for the host to take its answer.
-	patience = 300 * time.Millisecond
+	patience = time.Second
 	// messageSize is what a line costs beside its text.
 	messageSize = 16
 	// exitCode is the status of a process that the watchdog ends.
