@@ -160,7 +160,7 @@ func (w *linting) chart(ctx context.Context) error {
 		w.findings = append(w.findings, lint.Libraries(w.req.Chart, err)...)
 		return nil
 	}
-	if err := w.scripts(ctx, res.Chart); err != nil {
+	if right, err := w.scripts(ctx, res.Chart); err != nil || !right {
 		return err
 	}
 	rel := render.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
@@ -179,24 +179,26 @@ func (w *linting) chart(ctx context.Context) error {
 	return w.render(ctx, pre)
 }
 
-// scripts checks scripts without running them. Where one of them is wrong, none
-// is run afterwards.
-func (w *linting) scripts(ctx context.Context, c *chart.Chart) error {
+// scripts checks scripts without running them, and tells whether they can be run.
+// Where one is wrong, none is, and nothing is rendered: templates that lack a
+// script's functions and values have errors that nobody made.
+func (w *linting) scripts(ctx context.Context, c *chart.Chart) (right bool, err error) {
 	in := lint.ScriptInput{Chart: c, Named: resolve.Named, Known: event.Names()}
 	for name := range event.Aliases() {
 		in.Known = append(in.Known, name)
 	}
 	if w.checker != nil && c.HasScripts() {
 		if err := w.checker.CheckScripts(ctx, &in); err != nil {
-			return w.handlerError(ctx, err)
+			return false, w.handlerError(ctx, err)
 		}
 	}
 	found := lint.Scripts(in)
-	if lint.Worst(found) == lint.Error {
-		w.events = nil
-	}
 	w.findings = append(w.findings, found...)
-	return nil
+	if lint.Worst(found) == lint.Error {
+		w.add(lint.Info, chart.DirScripts, 0, "the templates are checked once the scripts are right")
+		return false, nil
+	}
+	return true, nil
 }
 
 // handlerError is a finding, unless the whole operation was stopped.
