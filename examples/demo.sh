@@ -3,8 +3,9 @@
 #
 # Shows what helm does: installs examples/hello into a Kubernetes API server,
 # looks at it from all sides, and removes it. Uses the cluster that KUBECONFIG
-# names; where none is named, brings up the local control plane of test/cluster
-# and takes it down again.
+# names, and that one only: nobody's ~/.kube/config is taken by surprise. Where
+# none is named, brings up the local control plane of test/cluster and takes it
+# down again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 helm=bin/helm
@@ -12,9 +13,6 @@ release=hello-demo
 
 if [ -n "${KUBECONFIG:-}" ]; then
 	echo "Using the cluster of KUBECONFIG=$KUBECONFIG."
-elif [ -e "$HOME/.kube/config" ]; then
-	export KUBECONFIG=$HOME/.kube/config
-	echo "Using the cluster of ~/.kube/config."
 elif [ -n "${MOONHELM_TEST_KUBECONFIG:-}" ]; then
 	export KUBECONFIG=$MOONHELM_TEST_KUBECONFIG
 	echo "The control plane is up: etcd, kube-apiserver, controllers, scheduler, on 127.0.0.1."
