@@ -155,6 +155,20 @@ func has(c *chart.Chart, name string) bool {
 // filePermissions is where a chart asks for what its scripts may do.
 const filePermissions = chart.DirExt + "/permissions.yaml"
 
+// properName is the name that a file of ext/ was probably to have, "" for none: one
+// that is nearly right has its author believe that it works.
+func properName(name string) string {
+	switch lower := strings.ToLower(name); {
+	case name == filePermissions || name == chart.FileScript:
+		return ""
+	case lower == filePermissions, lower == "ext/permissions.yml", lower == "ext/lua/permissions.yaml":
+		return filePermissions
+	case lower == chart.FileScript, lower == "ext/chart.lua":
+		return chart.FileScript
+	}
+	return ""
+}
+
 // folder looks for files of ext/ that mean nothing.
 func (s *scripts) folder() {
 	c, at := s.in.Chart, s.in.Chart.FullPath()
@@ -163,6 +177,8 @@ func (s *scripts) folder() {
 	for _, f := range c.Files {
 		switch {
 		case !strings.HasPrefix(f.Name, chart.DirExt+"/"), f.Name == filePermissions:
+		case properName(f.Name) != "":
+			s.add(Warning, at, f.Name, 0, "the file means nothing: it must be called %s", properName(f.Name))
 		case !strings.HasPrefix(f.Name, chart.DirScripts+"/"):
 			s.add(Info, at, f.Name, 0, "the file means nothing to scripts: %s/ holds lua/ and permissions.yaml", chart.DirExt)
 		case path.Ext(f.Name) != ".lua":

@@ -61,14 +61,37 @@ func TraceText(w io.Writer, style term.Style) func(event.Step) {
 
 // traceLine is a step as one line of JSON.
 type traceLine struct {
-	Event     string         `json:"event"`
-	Handler   string         `json:"handler"`
-	Where     string         `json:"where,omitempty"`
-	Priority  *float64       `json:"priority,omitempty"`
-	Took      float64        `json:"tookMilliseconds"`
-	Changes   []event.Change `json:"changes"`
-	Error     string         `json:"error,omitempty"`
-	Responder bool           `json:"responder,omitempty"`
+	Event     string        `json:"event"`
+	Handler   string        `json:"handler"`
+	Where     string        `json:"where,omitempty"`
+	Priority  *float64      `json:"priority,omitempty"`
+	Took      float64       `json:"tookMilliseconds"`
+	Changes   []traceChange `json:"changes"`
+	Error     string        `json:"error,omitempty"`
+	Responder bool          `json:"responder,omitempty"`
+}
+
+// traceChange is a change with its values as what they are; one that is too long
+// to be shown is text.
+type traceChange struct {
+	Path string          `json:"path"`
+	From json.RawMessage `json:"from,omitempty"`
+	To   json.RawMessage `json:"to,omitempty"`
+}
+
+// valueOf is a value of a change, which has it as text.
+func valueOf(text string) json.RawMessage {
+	switch {
+	case text == "":
+		return nil
+	case json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return nil // there is no text that cannot be quoted
+	}
+	return quoted
 }
 
 // TraceJSON is [TraceText] for machines: one JSON object per step and line.
@@ -77,13 +100,13 @@ func TraceJSON(w io.Writer) func(event.Step) {
 	return func(s event.Step) {
 		line := traceLine{
 			Event: s.Event, Handler: s.Owner, Where: s.Where, Responder: s.Responder,
-			Took: float64(s.Took.Microseconds()) / 1000, Changes: s.Changes,
+			Took: float64(s.Took.Microseconds()) / 1000, Changes: []traceChange{},
+		}
+		for _, c := range s.Changes {
+			line.Changes = append(line.Changes, traceChange{Path: c.Path, From: valueOf(c.From), To: valueOf(c.To)})
 		}
 		if !s.Responder {
 			line.Priority = &s.Priority
-		}
-		if line.Changes == nil {
-			line.Changes = []event.Change{}
 		}
 		if s.Err != nil {
 			line.Error = s.Err.Error()

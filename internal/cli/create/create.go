@@ -38,7 +38,8 @@ another chart as the pattern: a folder's path, or the name of a folder in
 $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 
   helm create web
-  helm create charts/web --starter ./our-starter`,
+  helm create charts/web --starter ./our-starter
+  helm create web --with-scripts`,
 		Args: env.Args(1, 1, "a name for the chart"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Path = args[0]
