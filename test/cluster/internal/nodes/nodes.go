@@ -13,12 +13,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -122,7 +124,9 @@ func startKwok(ctx context.Context, kubeconfig string, typed kubernetes.Interfac
 	if err != nil {
 		return err
 	}
-	dynamicClient, err := set.ToDynamicClient()
+	careful := rest.CopyConfig(config)
+	careful.Wrap(func(next http.RoundTripper) http.RoundTripper { return leavingOnly{next} })
+	dynamicClient, err := dynamic.NewForConfig(careful)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package nodes
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// leavingOnly lets pods be deleted that are leaving, and answers for all others
+// that they are not there. kwok deletes by name, sometimes twice: the second
+// time can meet a new pod of that name, which a kubelet, going by the UID, would
+// leave alone.
+type leavingOnly struct{ next http.RoundTripper }
+
+func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodDelete || !strings.Contains(req.URL.Path, "/pods/") {
+		return l.next.RoundTrip(req)
+	}
+	look := req.Clone(req.Context())
+	look.Method, look.Body, look.ContentLength = http.MethodGet, nil, 0
+	look.URL.RawQuery = ""
+	look.Header.Set("Accept", "application/json")
+	res, err := l.next.RoundTrip(look)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		res.Request = req
+		return res, nil
+	}
+	defer res.Body.Close()
+	var pod struct {
+		Metadata struct {
+			DeletionTimestamp *string `json:"deletionTimestamp"`
+		} `json:"metadata"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&pod); err != nil {
+		return nil, err
+	}
+	if pod.Metadata.DeletionTimestamp != nil {
+		return l.next.RoundTrip(req)
+	}
+	const gone = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	return &http.Response{
+		StatusCode: http.StatusNotFound, Status: "404 Not Found",
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:  http.Header{"Content-Type": {"application/json"}},
+		Body:    io.NopCloser(strings.NewReader(gone)),
+		Request: req,
+	}, nil
+}
