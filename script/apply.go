@@ -190,7 +190,13 @@ func (c *changes) rebuild(n *node, base any, depth int) (any, error) {
 			delete(table, k)
 		}
 		for k, v := range a.set {
-			p, err := c.place(n, old[k], sent[k], v, depth+1)
+			kid := c.keeps(n, k, v)
+			p, err := any(nil), error(nil)
+			if kid != nil {
+				p, err = c.resolve(kid, depth+1)
+			} else {
+				p, err = c.place(n, old[k], sent[k], v, depth+1)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -381,14 +387,29 @@ func match(sent, now []any) []int {
 	return was
 }
 
-// placeRef is what a ref stands for. Where it stands at its own place it is the
-// value itself, anywhere else a copy.
+// keeps is the kid of n that v is where it stands at key as it did before, nil
+// for all other values.
+func (c *changes) keeps(n *node, key string, v any) *node {
+	ref, ok := v.(wire.Ref)
+	kid := c.handles.byID[ref.ID]
+	if !ok || kid == nil || kid.parent != n || kid.special {
+		return nil
+	}
+	if way := kid.path.slice(); len(way) != 1 || way[0].list || way[0].key != key {
+		return nil
+	}
+	kid.apply.placed = true
+	return kid
+}
+
+// placeRef is what a ref stands for. An element that is in its list again is the
+// value itself, anything else a copy.
 func (c *changes) placeRef(n *node, ref wire.Ref, depth int) (any, error) {
 	k := c.handles.byID[ref.ID]
 	if k == nil {
 		return nil, fmt.Errorf("it put number %d somewhere, which was not offered", ref.ID)
 	}
-	home := k.parent == n && !k.apply.placed && !k.special && n.overwrites(k)
+	home := n.list && k.parent == n && !k.apply.placed && !k.special && n.overwrites(k)
 	if home {
 		k.apply.placed = true
 	}
@@ -396,14 +417,15 @@ func (c *changes) placeRef(n *node, ref wire.Ref, depth int) (any, error) {
 	if err != nil || home {
 		return v, err
 	}
-	return c.copy(v, depth)
+	return c.copy(v, k.exact, depth)
 }
 
 // perElement is about what an element of a map or list takes.
 const perElement = 64
 
-// copy is a copy of v, as long as copies do not become too large.
-func (c *changes) copy(v any, depth int) (any, error) {
+// copy is a copy of v, as long as copies do not become too large. Its numbers
+// are what they would be had the script sent them, as it does with what is small.
+func (c *changes) copy(v any, exact bool, depth int) (any, error) {
 	if depth > wire.MaxDepth {
 		return nil, wire.ErrDepth
 	}
@@ -417,7 +439,7 @@ func (c *changes) copy(v any, depth int) (any, error) {
 		}
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			p, err := c.copy(e, depth+1)
+			p, err := c.copy(e, exact, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -430,7 +452,7 @@ func (c *changes) copy(v any, depth int) (any, error) {
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			p, err := c.copy(e, depth+1)
+			p, err := c.copy(e, exact, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -440,6 +462,12 @@ func (c *changes) copy(v any, depth int) (any, error) {
 	}
 	if c.left < 0 {
 		return nil, errTooMuch
+	}
+	if f, ok := v.(float64); ok {
+		return scalar(f, exact)
+	}
+	if n, ok := v.(values.Long); ok {
+		return int64(n), nil
 	}
 	return v, nil
 }

@@ -351,7 +351,9 @@ func TestScopes(t *testing.T) {
 	mustEmit(t, e)
 	want := map[string]any{"port": int64(3307), "a": int64(1), "b": int64(2), "same": map[string]any{"x": 1.0},
 		"fresh": map[string]any{"list": []any{}, "map": map[string]any{}}}
-	if !reflect.DeepEqual(e.Values["db"], want) || !reflect.DeepEqual(e.Values["copy"], want) {
+	// What was put somewhere was put there by the script: its numbers are integers.
+	copied := map[string]any{"port": int64(3307), "a": int64(1), "b": int64(2), "same": map[string]any{"x": int64(1)}, "fresh": want["fresh"]}
+	if !reflect.DeepEqual(e.Values["db"], want) || !reflect.DeepEqual(e.Values["copy"], copied) {
 		t.Errorf("%#v", e.Values)
 	}
 	if reflect.ValueOf(e.Values["db"].(map[string]any)["same"]).Pointer() != reflect.ValueOf(same).Pointer() {

@@ -5,6 +5,7 @@ package script_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,8 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 		"what is not there":         `v.x = v.nowhere v.y = type(v.nowhere)`,
 		"a table":                   `v.t.x = "new" v.t.l[1] = 7`,
 		"a table moved":             `v.u = v.t v.t = nil`,
+		"a table copied":            `v.u = v.t`,
+		"a table in a new list":     `v.u = {v.t}`,
 		"a subchart":                `v.db.port = 1 v.seen = v.db.name`,
 		"global":                    `v.global.g = 1`,
 		"a subchart's global":       `v.db.global.new = v.db.global.g`,
@@ -32,7 +35,7 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 	} {
 		run := func(wide bool) (map[string]any, string) {
 			c := lchart("web", `events.on("pre-render", function(ctx) local v = ctx.values `+code+` end)`, newChart("db", nil))
-			given := vals(t, "a: 1\nwhole: 2.0\nnone: null\nt: {x: z, l: [1, 2]}\nglobal: {g: 1}\ndb: {port: 3306, name: db, global: {g: 1}}\n")
+			given := vals(t, "a: 1\nwhole: 2.0\nnone: null\nt: {x: z, l: [1, 2], million: 1000000}\nglobal: {g: 1}\ndb: {port: 3306, name: db, global: {g: 1}}\n")
 			if wide {
 				given[pad] = strings.Repeat("x", 20<<10)
 				given["db"].(map[string]any)[pad] = given[pad]
@@ -46,8 +49,9 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 		}
 		narrow, err1 := run(false)
 		wide, err2 := run(true)
-		if fmt.Sprint(narrow) != fmt.Sprint(wide) || err1 != err2 {
-			t.Errorf("%s: %v %s; wide: %v %s", name, narrow, err1, wide, err2)
+		// Types show: a million is 1000000 as an int64 and 1e+06 as a float64.
+		if a, b := fmt.Sprintf("%#v", narrow), fmt.Sprintf("%#v", wide); a != b || err1 != err2 {
+			t.Errorf("%s: %s %s; wide: %s %s", name, a, err1, b, err2)
 		}
 	}
 }
@@ -56,8 +60,17 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 func without(v map[string]any, key string) map[string]any {
 	out := map[string]any{}
 	for k, e := range v {
-		if table, ok := e.(map[string]any); ok {
-			e = without(table, key)
+		switch held := e.(type) {
+		case map[string]any:
+			e = without(held, key)
+		case []any:
+			l := slices.Clone(held)
+			for i, in := range l {
+				if table, ok := in.(map[string]any); ok {
+					l[i] = without(table, key)
+				}
+			}
+			e = l
 		}
 		if k != key {
 			out[k] = e
