@@ -82,24 +82,6 @@ func Libraries(c *chart.Chart) ([]Library, error) {
 	return libs, nil
 }
 
-// Missing are the names of libraries that charts of c's tree list and no
-// library/ folder of it holds, in the order of the tree. Versions do not
-// matter, nor whether a dependency is switched off: c is as it was loaded.
-func Missing(c *chart.Chart) []string {
-	have := map[string]bool{}
-	c.Walk(func(x *chart.Chart) { have[x.Name()] = have[x.Name()] || x.FromLibrary })
-	var out []string
-	c.Walk(func(x *chart.Chart) {
-		for _, e := range entriesOf(x) {
-			if !have[e.Name] {
-				have[e.Name] = true
-				out = append(out, e.Name)
-			}
-		}
-	})
-	return out
-}
-
 // Named are the charts that c may name, by their names and aliases: its direct
 // dependencies, and of the libraries of its tree those that it lists. Where a
 // dependency and a library have one name it means the dependency. The tree must

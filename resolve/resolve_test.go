@@ -321,19 +321,6 @@ func TestErrorsAreTyped(t *testing.T) {
 	}
 }
 
-func TestMissing(t *testing.T) {
-	c := tree(t, `web uses a, b 9.9.9
-		web/charts/x uses c, a, d
-		web/charts/x/library/b
-		web/charts/d`)
-	if got, want := resolve.Missing(c), []string{"a", "c", "d"}; !slices.Equal(got, want) {
-		t.Errorf("missing %q, want %q", got, want)
-	}
-	if got := resolve.Missing(tree(t, "web")); got != nil {
-		t.Error(got)
-	}
-}
-
 // Charts made so that every combination has to be tried get an answer all the
 // same, and at once.
 func TestSearchIsBounded(t *testing.T) {
