@@ -54,6 +54,9 @@ type Dependency struct {
 	// and "parent" (child-parent form).
 	ImportValues []any  `json:"import-values,omitempty"`
 	Alias        string `json:"alias,omitempty"`
+	// DependsOn names the dependencies, by alias or name, that must be ready
+	// before this one is applied (Helm's proposal 25). A lock's digest leaves it out.
+	DependsOn []string `json:"depends-on,omitempty"`
 }
 
 // Lock is Chart.lock or requirements.lock.

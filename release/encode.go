@@ -109,6 +109,8 @@ type Summary struct {
 	ChartVersion string
 	AppVersion   string
 	Description  string
+	// RollbackRevision is the revision that a rollback took up again, 0 for none.
+	RollbackRevision int
 	// Labels are the user's labels; a record does not hold them, its Secret does.
 	Labels map[string]string
 }
@@ -123,7 +125,7 @@ func (r *Release) Summary() (Summary, error) {
 }
 
 func (s *Summary) info(i *Info) {
-	s.Status, s.Updated, s.Description = i.Status, i.LastDeployed, i.Description
+	s.Status, s.Updated, s.Description, s.RollbackRevision = i.Status, i.LastDeployed, i.Description, i.RollbackRevision
 }
 
 func (s *Summary) meta(m *chart.Metadata) {

@@ -11,6 +11,8 @@ import (
 	"time"
 )
 
+const keyOrphans = "orphans"
+
 // MarshalJSON writes the record as Helm 4 does: its keys in its order, zero
 // times left out. Keys that were read and are not known follow at the end.
 func (r *Release) MarshalJSON() ([]byte, error) {
@@ -44,6 +46,9 @@ func (r *Release) write(w io.Writer) error {
 	o.text("apply_method", r.ApplyMethod)
 	if r.scripts != nil {
 		o.raw(keyScripts, r.scripts)
+	}
+	if len(r.Orphans) > 0 {
+		o.value(keyOrphans, r.Orphans)
 	}
 	return o.close(r.extra)
 }
@@ -83,6 +88,8 @@ func (r *Release) read(data []byte) error {
 		case keyScripts:
 			r.scripts = value
 			return nil
+		case keyOrphans:
+			return json.Unmarshal(value, &r.Orphans)
 		}
 		r.extra = append(r.extra, member{key, value})
 		return nil
@@ -98,6 +105,9 @@ func (i *Info) MarshalJSON() ([]byte, error) {
 		o.text("description", i.Description)
 		o.text("status", string(i.Status))
 		o.text("notes", i.Notes)
+		if i.RollbackRevision != 0 {
+			o.value("rollback_revision", i.RollbackRevision)
+		}
 		return o.close(i.extra)
 	})
 }
@@ -122,6 +132,8 @@ func (i *Info) UnmarshalJSON(data []byte) error {
 			return json.Unmarshal(value, &i.Status)
 		case "notes":
 			return json.Unmarshal(value, &i.Notes)
+		case "rollback_revision":
+			return json.Unmarshal(value, &i.RollbackRevision)
 		}
 		i.extra = append(i.extra, member{key, value})
 		return nil

@@ -72,6 +72,15 @@ type Release struct {
 	// Labels are the user's labels. They stand on the Secret beside the
 	// record's own and never inside the JSON.
 	Labels map[string]string
+	// Orphans are objects that revisions before this one may have left in the
+	// cluster and that this one is to remove, and has not removed yet. Together
+	// with the manifests since the last deployed revision they are the
+	// inventory of what the release may have made. The key is "orphans"; Helm
+	// reads past it.
+	Orphans []Orphan
+	// Holder says who is at work on a pending revision. It stands on the
+	// record, never inside the JSON, and only while the revision is pending.
+	Holder string
 
 	chart   record
 	scripts json.RawMessage
@@ -83,6 +92,14 @@ func New(name, namespace string, revision int, c *chart.Chart) *Release {
 	r := &Release{Name: name, Namespace: namespace, Revision: revision}
 	r.SetChart(c)
 	return r
+}
+
+// Orphan names an object that is to be removed.
+type Orphan struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
 }
 
 // Clone returns a copy that may be changed without changing r, with the
@@ -104,6 +121,9 @@ type Info struct {
 	Status      Status
 	// Notes are the rendered NOTES.txt.
 	Notes string
+	// RollbackRevision is the revision that a rollback took up again, 0 for a
+	// revision that is no rollback. Only Helm 4 knows the key.
+	RollbackRevision int
 
 	extra []member
 }

@@ -37,6 +37,8 @@ type summaryJSON struct {
 	ChartVersion string         `json:"chartVersion"`
 	AppVersion   string         `json:"appVersion,omitempty"`
 	Description  string         `json:"description,omitempty"`
+	// Rollback is the revision that a rollback took up again.
+	Rollback int `json:"rollback,omitempty"`
 }
 
 func annotate(s *release.Summary) map[string]string {
@@ -45,7 +47,7 @@ func annotate(s *release.Summary) map[string]string {
 	}
 	text, err := json.Marshal(summaryJSON{
 		Status: s.Status, Updated: s.Updated, Description: s.Description,
-		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion,
+		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Rollback: s.RollbackRevision,
 	})
 	if err != nil || len(text) > maxSummary {
 		return nil
@@ -76,7 +78,7 @@ func (m *objectMeta) record() (Record, bool) {
 	r.Summary = &release.Summary{
 		Name: name, Namespace: m.Namespace, Revision: revision, Status: s.Status, Updated: s.Updated,
 		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Description: s.Description,
-		Labels: r.Labels,
+		RollbackRevision: s.Rollback, Labels: r.Labels,
 	}
 	return r, true
 }

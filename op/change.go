@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// ChangeRequest says what the objects of a release shall be, and what they may
+// be now.
+type ChangeRequest struct {
+	Owner Owner
+	// New are the objects that the release shall have, in apply order.
+	New []*manifest.Object
+	// Old are the objects of the revisions that may have been applied, oldest
+	// revision first.
+	Old [][]*manifest.Object
+	// Orphans may be there as well: they are deleted unless New has them.
+	Orphans []release.Orphan
+
+	// TakeOwnership takes over objects that exist and are not the owner's.
+	TakeOwnership bool
+	// ServerSide leaves merging to the API server; ForceConflicts then wins
+	// against other field managers.
+	ServerSide     bool
+	ForceConflicts bool
+	// Replace deletes and creates again what cannot be updated, as the
+	// annotation helm.sh/replace does for one object.
+	Replace bool
+	// Predict asks the server what would become of each object that changes,
+	// and fails where the server would refuse it.
+	Predict bool
+}
+
+// Changer makes the objects of a release what they shall be. Objects without a
+// namespace of their own go into the owner's.
+type Changer interface {
+	// Plan reads the cluster and tells what it takes. It writes nothing, and
+	// refuses what is known to fail: objects that are somebody else's, kinds
+	// that are not there, rights that are missing, each with all it finds.
+	Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error)
+	// Execute does the given steps of a plan in their order, those of one kind
+	// at once. All are marked as the owner's. Where objects of a kind fail, the
+	// kinds after it are not begun, except that one failed deletion does not
+	// keep others from being deleted.
+	Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) error
+}
+
+// WaitRequest says what to wait for.
+type WaitRequest struct {
+	Objects   []*manifest.Object
+	Namespace string
+	// Jobs waits until jobs are complete too.
+	Jobs bool
+	// Legacy asks again and again, with the readiness rules of Helm 3, instead
+	// of watching.
+	Legacy bool
+}
+
+// Locker keeps others from changing a release.
+type Locker interface {
+	// Lock waits for its turn while ctx allows, telling who has it, and returns
+	// the lock and a context that ends, with the reason as its cause, when the
+	// lock is lost. doing is the operation ("upgrade").
+	Lock(ctx context.Context, name, doing string) (context.Context, Lock, error)
+}
+
+// Lock is the right to change a release.
+type Lock interface {
+	// Holder names who has it, for the record of a pending revision.
+	Holder() string
+	// Guard keeps the pending record of that revision showing signs of life,
+	// until Unlock.
+	Guard(revision int)
+	// Abandoned returns nil when whoever wrote the pending record of that
+	// revision is gone, and otherwise an error that says who is at work. It may
+	// take a while: where only signs of life can tell, it watches for them.
+	Abandoned(ctx context.Context, revision int) error
+	// Unlock gives the lock back, even where everything else was cancelled.
+	Unlock()
+}
