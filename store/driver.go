@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -28,11 +29,27 @@ type Record struct {
 	// Summary is what lists show; nil where only Data tells, which is so for
 	// records that Helm wrote.
 	Summary *release.Summary
+	// Holder says who is at work on a pending revision, "" for nobody.
+	Holder string
 	// Data is the encoded release; nil in what [Driver.List] returns.
 	Data []byte
 	// Version is the driver's own name for this state of the record, in what
 	// [Driver.List] returns; it may be empty.
 	Version string
+}
+
+// Pulse is what tells whether somebody is at work on a revision: whoever sees
+// the same Holder with the same Beat again and again, for longer than beats are
+// apart, knows that it is gone. No two clocks need to agree for that.
+type Pulse struct {
+	Status release.Status
+	// Holder says who is at work, "" for nobody or where the driver cannot tell.
+	Holder string
+	// Beat differs after each [Driver.Beat]; it means nothing else.
+	Beat string
+	// Changed is when the record was made or last replaced, by the clock of
+	// whoever did it; beats do not count.
+	Changed time.Time
 }
 
 // Query says which records a driver lists. The zero value lists all.
@@ -49,14 +66,20 @@ type Query struct {
 // fail with [ErrNotFound] where it is free. List returns the records of the
 // driver's namespace without their Data, in any order. Read returns the newest
 // state, or, where it gets the Version of a listed record, that state or a newer
-// one, which may be had for less. Drivers are safe for
-// concurrent use. The suite in storetest is the contract.
+// one, which may be had for less. Beat
+// shows that whoever wrote a pending record is still at work on it; on a record
+// that is not pending it does nothing. Pulse reads a record's signs of life and
+// nothing else of it. Both fail with [ErrNotFound] where the key is free.
+// Create and Update of a pending record that has a Holder beat too, and an
+// Update keeps no Holder but its own. Drivers are safe for concurrent use. The suite in storetest is the contract.
 type Driver interface {
 	Create(ctx context.Context, r Record) error
 	Update(ctx context.Context, r Record) error
 	Read(ctx context.Context, k Key, version string) (Record, error)
 	List(ctx context.Context, q Query) ([]Record, error)
 	Delete(ctx context.Context, k Key) error
+	Beat(ctx context.Context, k Key) error
+	Pulse(ctx context.Context, k Key) (Pulse, error)
 }
 
 // Sentinels for errors.Is; the errors that carry data wrap them.

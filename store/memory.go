@@ -6,7 +6,9 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 )
 
 // Memory keeps records in this process. It serves tests, dry runs and SDK
@@ -18,12 +20,19 @@ type Memory struct {
 
 type memory struct {
 	mu      sync.RWMutex
-	records map[Key]Record
+	records map[Key]memoryRecord
+	now     func() time.Time
+}
+
+type memoryRecord struct {
+	Record
+	beats   int
+	changed time.Time
 }
 
 // NewMemory returns an empty store bound to namespace, "" for all.
 func NewMemory(namespace string) Memory {
-	return Memory{shared: &memory{records: map[Key]Record{}}, namespace: namespace}
+	return Memory{shared: &memory{records: map[Key]memoryRecord{}, now: time.Now}, namespace: namespace}
 }
 
 // In returns a driver over the same records, bound to another namespace.
@@ -39,7 +48,7 @@ func (m Memory) Create(ctx context.Context, r Record) error {
 	if _, taken := m.shared.records[r.Key]; taken {
 		return &ExistsError{r.Key}
 	}
-	m.shared.records[r.Key] = r.copied()
+	m.shared.records[r.Key] = memoryRecord{Record: r.copied(), changed: m.shared.now()}
 	return nil
 }
 
@@ -50,10 +59,11 @@ func (m Memory) Update(ctx context.Context, r Record) error {
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
-	if _, ok := m.shared.records[r.Key]; !ok {
+	old, ok := m.shared.records[r.Key]
+	if !ok {
 		return &NotFoundError{r.Key}
 	}
-	m.shared.records[r.Key] = r.copied()
+	m.shared.records[r.Key] = memoryRecord{Record: r.copied(), beats: old.beats + 1, changed: m.shared.now()}
 	return nil
 }
 
@@ -79,7 +89,8 @@ func (m Memory) List(ctx context.Context, q Query) ([]Record, error) {
 	m.shared.mu.RLock()
 	defer m.shared.mu.RUnlock()
 	var out []Record
-	for _, r := range m.shared.records {
+	for _, rec := range m.shared.records {
+		r := rec.Record
 		if m.namespace != "" && r.Namespace != m.namespace || q.Name != "" && r.Name != q.Name || q.Status != "" && r.Status != q.Status {
 			continue
 		}
@@ -102,6 +113,38 @@ func (m Memory) Delete(ctx context.Context, k Key) error {
 	}
 	delete(m.shared.records, k)
 	return nil
+}
+
+// Beat implements [Driver].
+func (m Memory) Beat(ctx context.Context, k Key) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
+	r, ok := m.shared.records[k]
+	if !ok {
+		return &NotFoundError{k}
+	}
+	if r.Status.Pending() {
+		r.beats++
+		m.shared.records[k] = r
+	}
+	return nil
+}
+
+// Pulse implements [Driver].
+func (m Memory) Pulse(ctx context.Context, k Key) (Pulse, error) {
+	if err := ctx.Err(); err != nil {
+		return Pulse{}, err
+	}
+	m.shared.mu.RLock()
+	defer m.shared.mu.RUnlock()
+	r, ok := m.shared.records[k]
+	if !ok {
+		return Pulse{}, &NotFoundError{k}
+	}
+	return Pulse{Status: r.Status, Holder: r.Holder, Beat: strconv.Itoa(r.beats), Changed: r.changed}, nil
 }
 
 func (r Record) copied() Record {

@@ -20,6 +20,12 @@ const annotation = "moonhelm.github.io/summary"
 // maxSummary keeps a description of many kilobytes out of the annotation.
 const maxSummary = 8 << 10
 
+// The annotations that show who is at work on a pending revision.
+const (
+	annotationHolder = "moonhelm.github.io/holder"
+	annotationBeat   = "moonhelm.github.io/beat"
+)
+
 type metadataList struct {
 	Metadata struct {
 		Continue string `json:"continue"`
@@ -39,6 +45,19 @@ type summaryJSON struct {
 	Description  string         `json:"description,omitempty"`
 	// Rollback is the revision that a rollback took up again.
 	Rollback int `json:"rollback,omitempty"`
+}
+
+// annotations are those of a record that is written at a time.
+func annotations(r Record, now time.Time) map[string]string {
+	out := annotate(r.Summary)
+	if r.Holder != "" && r.Status.Pending() {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[annotationHolder] = r.Holder
+		out[annotationBeat] = now.UTC().Format(time.RFC3339Nano)
+	}
+	return out
 }
 
 func annotate(s *release.Summary) map[string]string {
@@ -63,7 +82,7 @@ func (m *objectMeta) record() (Record, bool) {
 	r := Record{
 		Key:    Key{Namespace: m.Namespace, Name: name, Revision: revision},
 		Status: release.Status(m.Labels[labelStatus]),
-		Labels: userLabels(m.Labels), Version: m.Version,
+		Labels: userLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.Version,
 	}
 	if err != nil || name == "" || m.Name != objectName(r.Key) {
 		return r, false

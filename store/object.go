@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,6 +53,7 @@ type Cluster struct {
 	resource  string // "secrets" or "configmaps"
 	kind      string
 	now       func() time.Time
+	noPatch   atomic.Bool // the user may not patch
 }
 
 // Secrets is the driver that Helm uses unless told otherwise. Namespace "" is
@@ -90,6 +92,9 @@ func (c *Cluster) path(namespace, name string) string {
 	return p
 }
 
+// acceptMetadata asks for an object without its data.
+const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
 type object struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -104,6 +109,7 @@ type objectMeta struct {
 	Namespace   string            `json:"namespace,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
+	Created     *time.Time        `json:"creationTimestamp,omitempty"`
 }
 
 func (c *Cluster) body(r Record, stamp string) ([]byte, error) {
@@ -121,11 +127,12 @@ func (c *Cluster) body(r Record, stamp string) ([]byte, error) {
 	labels[labelOwner] = owner
 	labels[labelStatus] = string(r.Status)
 	labels[labelRevision] = strconv.Itoa(r.Revision)
-	labels[stamp] = strconv.FormatInt(c.now().Unix(), 10)
+	now := c.now()
+	labels[stamp] = strconv.FormatInt(now.Unix(), 10)
 	o := object{
 		APIVersion: "v1",
 		Kind:       c.kind,
-		Metadata:   objectMeta{Name: objectName(r.Key), Namespace: r.Namespace, Labels: labels, Annotations: annotate(r.Summary)},
+		Metadata:   objectMeta{Name: objectName(r.Key), Namespace: r.Namespace, Labels: labels, Annotations: annotations(r, now)},
 		Data:       map[string]any{dataKey: r.Data}, // JSON makes base64 of it, as a Secret wants it
 	}
 	if c.kind == "Secret" {
@@ -182,11 +189,14 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 	if err = c.found("read release", k, err); err != nil {
 		return Record{}, err
 	}
-	labels, data, err := decodeObject(body)
+	o, err := decodeObject(body)
 	if err != nil {
 		return Record{}, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
 	}
-	return Record{Key: k, Status: release.Status(labels[labelStatus]), Labels: userLabels(labels), Data: data}, nil
+	return Record{
+		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
+		Holder: o.annotations[annotationHolder], Data: o.data,
+	}, nil
 }
 
 // Delete implements [Driver].
@@ -242,7 +252,7 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 
 func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
 	header := http.Header{
-		"Accept": {"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"},
+		"Accept": {acceptMetadata},
 	}
 	if body != nil {
 		header.Set("Content-Type", "application/json")

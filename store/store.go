@@ -93,6 +93,18 @@ func (s *Store) Delete(ctx context.Context, name string, revision int) error {
 	return s.driver.Delete(ctx, Key{s.namespace, name, revision})
 }
 
+// Beat shows that whoever works on a pending revision is alive. On a revision
+// that is not pending any more it does nothing.
+func (s *Store) Beat(ctx context.Context, name string, revision int) error {
+	return s.driver.Beat(ctx, Key{s.namespace, name, revision})
+}
+
+// Pulse tells who works on a revision, without reading its record. Who is gone
+// leaves the same Beat for longer than beats are apart.
+func (s *Store) Pulse(ctx context.Context, name string, revision int) (Pulse, error) {
+	return s.driver.Pulse(ctx, Key{s.namespace, name, revision})
+}
+
 // History returns all revisions of a release, oldest first; at least one, or
 // [ErrNotFound]. With a positive newest only that many of the newest are
 // returned, and only those are read where their metadata does not tell all.
@@ -232,7 +244,7 @@ func (s *Store) read(ctx context.Context, k Key, version string) (*release.Relea
 	if err != nil {
 		return nil, fmt.Errorf("read release %s: %w", k, err)
 	}
-	r.Labels = rec.Labels
+	r.Labels, r.Holder = rec.Labels, rec.Holder
 	if r.Namespace == "" {
 		r.Namespace = k.Namespace
 	}
@@ -254,6 +266,6 @@ func (s *Store) encode(r *release.Release) (Record, error) {
 	}
 	return Record{
 		Key:    Key{Namespace: ns, Name: r.Name, Revision: r.Revision},
-		Status: r.Info.Status, Labels: userLabels(r.Labels), Summary: &sum, Data: data,
+		Status: r.Info.Status, Labels: userLabels(r.Labels), Holder: r.Holder, Summary: &sum, Data: data,
 	}, nil
 }

@@ -16,67 +16,81 @@ import (
 //
 //	Unknown { 2: raw }                      after the four bytes "k8s\0"
 //	Secret  { 1: metadata, 2: map data }    a map entry is { 1: key, 2: value }
-//	ObjectMeta { 11: map labels }
+//	ObjectMeta { 11: map labels, 12: map annotations }
 
 var errWire = errors.New("the server's answer is cut short or of an unknown form")
 
-func decodeObject(body []byte) (labels map[string]string, data []byte, err error) {
+// stored is what matters of a Secret or ConfigMap.
+type stored struct {
+	labels      map[string]string
+	annotations map[string]string
+	data        []byte
+}
+
+func decodeObject(body []byte) (stored, error) {
 	raw, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
 	if !ok {
 		return decodeJSON(body)
 	}
 	secret, err := lastField(raw, 2)
 	if err != nil {
-		return nil, nil, err
+		return stored{}, err
 	}
-	labels = map[string]string{}
+	o := stored{labels: map[string]string{}, annotations: map[string]string{}}
 	err = fields(secret, func(num uint64, value []byte) error {
 		switch num {
 		case 1:
 			return fields(value, func(num uint64, entry []byte) error {
-				if num != 11 {
+				into := o.labels
+				switch num {
+				case 11:
+				case 12:
+					into = o.annotations
+				default:
 					return nil
 				}
 				k, v, err := mapEntry(entry)
-				labels[string(k)] = string(v)
+				into[string(k)] = string(v)
 				return err
 			})
 		case 2:
 			k, v, err := mapEntry(value)
 			if string(k) == dataKey {
-				data = v
+				o.data = v
 			}
 			return err
 		}
 		return nil
 	})
-	if err == nil && data == nil {
+	if err == nil && o.data == nil {
 		err = errNoData
 	}
-	return labels, data, err
+	return o, err
 }
 
 var errNoData = errors.New("holds no release (key \"release\" is missing)")
 
 // decodeJSON reads a Secret, whose data is base64, or a ConfigMap.
-func decodeJSON(body []byte) (map[string]string, []byte, error) {
+func decodeJSON(body []byte) (stored, error) {
 	var o struct {
 		Kind     string            `json:"kind"`
 		Metadata objectMeta        `json:"metadata"`
 		Data     map[string]string `json:"data"`
 	}
 	if err := json.Unmarshal(body, &o); err != nil {
-		return nil, nil, err
+		return stored{}, err
 	}
 	text, ok := o.Data[dataKey]
 	if !ok {
-		return nil, nil, errNoData
+		return stored{}, errNoData
 	}
+	out := stored{labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, data: []byte(text)}
 	if o.Kind == "ConfigMap" {
-		return o.Metadata.Labels, []byte(text), nil
+		return out, nil
 	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	return o.Metadata.Labels, data, err
+	var err error
+	out.data, err = base64.StdEncoding.DecodeString(text)
+	return out, err
 }
 
 func mapEntry(entry []byte) (key, value []byte, err error) {

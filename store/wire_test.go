@@ -28,7 +28,7 @@ func field(num int, parts ...[]byte) []byte {
 
 func protoSecret(data string) []byte {
 	secret := bytes.Join([][]byte{
-		field(1, field(1, []byte("name")), field(11, field(1, []byte("status")), field(2, []byte("deployed"))), []byte{0x20, 0x96, 0x01}),
+		field(1, field(1, []byte("name")), field(11, field(1, []byte("status")), field(2, []byte("deployed"))), field(12, field(1, []byte("by")), field(2, []byte("me"))), []byte{0x20, 0x96, 0x01}),
 		field(2, field(1, []byte("other")), field(2, []byte("x"))),
 		field(2, field(1, []byte("release")), field(2, []byte(data))),
 		field(3, []byte("helm.sh/release.v1")),
@@ -39,17 +39,17 @@ func protoSecret(data string) []byte {
 func TestObjectsAreReadInBothForms(t *testing.T) {
 	for form, body := range map[string]string{
 		"protobuf":  string(protoSecret("text")),
-		"secret":    `{"kind":"Secret","metadata":{"labels":{"status":"deployed"}},"data":{"release":"` + base64.StdEncoding.EncodeToString([]byte("text")) + `"}}`,
-		"configmap": `{"kind":"ConfigMap","metadata":{"labels":{"status":"deployed"}},"data":{"release":"text"}}`,
+		"secret":    `{"kind":"Secret","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"` + base64.StdEncoding.EncodeToString([]byte("text")) + `"}}`,
+		"configmap": `{"kind":"ConfigMap","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"text"}}`,
 	} {
-		labels, data, err := decodeObject([]byte(body))
-		if err != nil || string(data) != "text" || labels["status"] != "deployed" || len(labels) != 1 {
-			t.Errorf("%s: %v %q %v", form, labels, data, err)
+		o, err := decodeObject([]byte(body))
+		if err != nil || string(o.data) != "text" || o.labels["status"] != "deployed" || len(o.labels) != 1 || o.annotations["by"] != "me" || len(o.annotations) != 1 {
+			t.Errorf("%s: %+v %v", form, o, err)
 		}
 	}
 	for _, body := range []string{"", "{", "k8s\x00\xff", `{"kind":"Secret","data":{}}`, `{"kind":"Secret","data":{"release":"?"}}`, "k8s\x00", "k8s\x00\x12\x05abc"} {
-		if _, data, err := decodeObject([]byte(body)); err == nil {
-			t.Errorf("%q was read as %q", body, data)
+		if o, err := decodeObject([]byte(body)); err == nil {
+			t.Errorf("%q was read as %+v", body, o)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func FuzzDecodeObject(f *testing.F) {
 	f.Add(protoSecret("text"))
 	f.Add([]byte(`{"kind":"ConfigMap","data":{"release":"text"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if _, data, err := decodeObject(body); err == nil && data == nil {
+		if o, err := decodeObject(body); err == nil && o.data == nil {
 			t.Error("neither data nor an error")
 		}
 	})

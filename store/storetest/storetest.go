@@ -7,6 +7,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,7 @@ func Run(t *testing.T, a, b string, setup func(t *testing.T) Open) {
 		{"of many creators of one key one wins", s.createRace},
 		{"what is missing is not found", s.missing},
 		{"an update replaces all of a record", s.update},
+		{"a pending record shows who is at work on it", s.alive},
 		{"lists are filtered by name, status and namespace", s.list},
 		{"a store finds the newest and the deployed revision", s.newest},
 		{"a list shows the newest revisions, read singly where need be", s.releases},
@@ -158,7 +160,10 @@ func (s suite) missing(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
 	_, err := d.Read(ctx, rec.Key, "")
-	for verb, err := range map[string]error{"Read": err, "Update": d.Update(ctx, rec), "Delete": d.Delete(ctx, rec.Key)} {
+	_, pulse := d.Pulse(ctx, rec.Key)
+	for verb, err := range map[string]error{
+		"Read": err, "Update": d.Update(ctx, rec), "Delete": d.Delete(ctx, rec.Key), "Beat": d.Beat(ctx, rec.Key), "Pulse": pulse,
+	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
 		}
@@ -196,6 +201,57 @@ func (s suite) update(t *testing.T, open Open) {
 	must(t, err)
 	if len(list) != 1 || list[0].Summary != nil {
 		t.Errorf("a summary outlived the record it is of: %+v", list)
+	}
+}
+
+func (s suite) alive(t *testing.T, open Open) {
+	ctx, st := t.Context(), store.New(open(s.a), s.a)
+	r := Release(s.a, "web", 1, release.PendingInstall)
+	r.Holder = "ann@laptop 17"
+	began := time.Now()
+	must(t, st.Create(ctx, r))
+	pulse := func() store.Pulse {
+		p, err := st.Pulse(ctx, "web", 1)
+		must(t, err)
+		return p
+	}
+	first := pulse()
+	if first.Status != release.PendingInstall || first.Holder != r.Holder || first.Beat == "" || first.Changed.Before(began.Add(-time.Minute)) || first.Changed.After(time.Now().Add(time.Minute)) {
+		t.Errorf("after Create: %+v", first)
+	}
+	if pulse() != first {
+		t.Error("a look changed the signs of life")
+	}
+	must(t, st.Beat(ctx, "web", 1))
+	second := pulse()
+	if second.Beat == first.Beat || second.Holder != r.Holder || second.Status != first.Status {
+		t.Errorf("after a beat: %+v, before: %+v", second, first)
+	}
+	got, err := st.Get(ctx, "web", 1)
+	must(t, err)
+	if got.Holder != r.Holder || got.Manifest != r.Manifest || len(got.Labels) != 0 {
+		t.Errorf("read back %+v", got)
+	}
+	if text, err := json.Marshal(got); err != nil || bytes.Contains(text, []byte(r.Holder)) {
+		t.Errorf("the holder went into the record: %s, %v", text, err)
+	}
+	if list, err := st.Revisions(ctx, "web"); err != nil || len(list) != 1 || list[0].Holder != r.Holder || list[0].Summary == nil {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+	got.Holder = "bob@desk 18"
+	must(t, st.Update(ctx, got))
+	if third := pulse(); third.Holder != got.Holder || third.Beat == second.Beat {
+		t.Errorf("after somebody else's update: %+v, before: %+v", third, second)
+	}
+	got.Info.Status, got.Holder = release.Deployed, ""
+	must(t, st.Update(ctx, got))
+	done := pulse()
+	must(t, st.Beat(ctx, "web", 1)) // a late one
+	if p := pulse(); p != done || p.Holder != "" || p.Status != release.Deployed {
+		t.Errorf("a late beat made %+v of %+v", p, done)
+	}
+	if got, err := st.Get(ctx, "web", 1); err != nil || got.Holder != "" {
+		t.Errorf("read back %+v, %v", got, err)
 	}
 }
 
