@@ -7,6 +7,8 @@ require (
 	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/Masterminds/sprig/v3 v3.3.0
 	github.com/arnodel/golua v0.1.2
+	github.com/aymanbagabas/go-udiff v0.4.1
+	github.com/clipperhouse/displaywidth v0.11.0
 	github.com/fluxcd/cli-utils v1.2.2
 	github.com/gobwas/glob v0.2.3
 	github.com/landlock-lsm/go-landlock v0.11.0
@@ -29,6 +31,7 @@ require (
 require (
 	dario.cat/mergo v1.0.1 // indirect
 	github.com/Masterminds/goutils v1.1.1 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect

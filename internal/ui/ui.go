@@ -1,72 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ui turns progress into lines for people. In comes a stream of
-// [progress.Event], out go lines on the error stream; standard output is never
-// touched, it belongs to the command.
+// Package ui turns progress into what people read. In comes a stream of
+// [progress.Event], out go lines on the error stream and, on a terminal, below
+// them a live table of what is awaited; standard output is never touched, it
+// belongs to the command.
 package ui
 
 import (
 	"fmt"
 	"io"
-	"sync"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Report returns a function that writes events to w. On a terminal it tells
-// each step of an operation; in a pipe only warnings and what was kept, unless
-// verbose. The function may be called from several goroutines.
+// Report returns [Board.Report] of a board of its own on w, one that draws no
+// table.
 func Report(w io.Writer, style term.Style, verbose bool) progress.Func {
 	if w == nil {
 		return nil
 	}
-	var mu sync.Mutex
-	chatty := verbose || term.IsTerminal(w)
-	return func(e progress.Event) {
-		line := describe(e, style, chatty, verbose)
-		if line == "" {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintln(w, line)
-	}
+	return (&Board{w: w, style: style, verbose: verbose, chatty: verbose || term.IsTerminal(w)}).Report
 }
 
-func describe(e progress.Event, style term.Style, chatty, verbose bool) string {
+// describe is an event as lines for people, "" where there is nothing to say.
+// Where a table shows what is awaited, lines do not.
+func (b *Board) describe(e progress.Event) string {
 	object, text := term.SafeLine(e.Object), term.Safe(e.Text)
 	switch e.Kind {
 	case progress.Warning:
-		return style.Yellow("Warning:") + " " + subject(object, text)
+		return b.style.Yellow("Warning:") + " " + subject(object, text)
 	case progress.Kept:
-		return style.Dim("kept ") + subject(object, text)
-	}
-	if !chatty {
-		return ""
-	}
-	switch e.Kind {
+		return b.style.Dim("kept ") + subject(object, text)
+	case progress.Log:
+		return b.logLines(object, e.Text)
 	case progress.Step:
-		return style.Dim(text)
+		if b.chatty {
+			return b.style.Dim(text)
+		}
 	case progress.HookRun:
-		return style.Dim("hook ") + subject(object, text)
-	case progress.Waiting:
-		return style.Dim("waiting for ") + subject(object, text)
+		if b.chatty {
+			return b.style.Dim("hook ") + subject(object, text)
+		}
 	}
-	if !verbose {
-		return ""
-	}
-	switch e.Kind {
-	case progress.Created:
-		return style.Green("created ") + subject(object, text)
-	case progress.Deleted:
-		return style.Red("deleted ") + subject(object, text)
-	case progress.Ready:
-		return style.Green("ready ") + subject(object, text)
-	case progress.Download:
-		return style.Dim(fmt.Sprintf("downloaded %d of %d bytes: %s", e.Done, e.Total, text))
+	if b.verbose {
+		return b.detail(e.Kind, object, text, e)
 	}
 	return ""
+}
+
+// detail is what only those hear who want to hear everything.
+func (b *Board) detail(kind progress.Kind, object, text string, e progress.Event) string {
+	switch kind {
+	case progress.Created:
+		return b.style.Green("created ") + subject(object, text)
+	case progress.Updated:
+		return b.style.Yellow("updated ") + subject(object, text)
+	case progress.Deleted:
+		return b.style.Red("deleted ") + subject(object, text)
+	case progress.Download:
+		return b.style.Dim(fmt.Sprintf("downloaded %d of %d bytes: %s", e.Done, e.Total, text))
+	}
+	return ""
+}
+
+// change is a change of what is awaited as a line, where no table shows it.
+func (b *Board) change(e progress.Event) string {
+	object, text := term.SafeLine(e.Object), term.SafeLine(e.Text)
+	switch e.Kind {
+	case progress.Waiting:
+		return b.style.Dim("waiting for ") + subject(object, text)
+	case progress.Failing:
+		return b.style.Red("trouble with ") + subject(object, text)
+	case progress.Ready:
+		if text == "" {
+			text = "ready"
+		}
+		return b.style.Green(text+" ") + object
+	}
+	return ""
+}
+
+// logLines are lines that an object has written, told apart from ours.
+func (b *Board) logLines(object, text string) string {
+	prefix := b.style.Dim("| ")
+	if object != "" {
+		prefix = b.style.Dim(object + " | ")
+	}
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = prefix + term.Safe(strings.TrimSuffix(line, "\r"))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func subject(object, text string) string {

@@ -27,13 +27,13 @@ var all = []progress.Event{
 	{Kind: "a kind of next year", Text: "x"},
 }
 
-func TestAPipeHearsOfWarningsAndWhatWasKept(t *testing.T) {
+func TestAPipeHearsOfWarningsWhatWasKeptAndWhatIsAwaited(t *testing.T) {
 	var b bytes.Buffer
 	report := Report(&b, term.Style{}, false)
 	for _, e := range all {
 		report.Send(e)
 	}
-	if want := "kept Secret/s: of another release\nWarning: old chart\n"; b.String() != want {
+	if want := "kept Secret/s: of another release\nwaiting for Deployment/web: 0 of 1 ready\nready Deployment/web\nWarning: old chart\n"; b.String() != want {
 		t.Errorf("got\n%s", b.String())
 	}
 }
@@ -62,11 +62,11 @@ downloaded 5 of 10 bytes: chart
 func TestATerminalHearsOfStepsButNotOfEveryObject(t *testing.T) {
 	var got []string
 	for _, e := range all {
-		if line := describe(e, term.Style{}, true, false); line != "" {
+		if (&Board{chatty: true}).describe(e) != "" {
 			got = append(got, string(e.Kind))
 		}
 	}
-	if want := "step kept waiting hook warning"; strings.Join(got, " ") != want {
+	if want := "step kept hook warning"; strings.Join(got, " ") != want {
 		t.Errorf("got %v, wanted %s", got, want)
 	}
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package term
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// understands tells whether the console takes escape codes, and has it take
+// them: consoles do so only when asked.
+func understands(f *os.File) bool {
+	const codes = windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
+	console := windows.Handle(f.Fd())
+	var mode uint32
+	if windows.GetConsoleMode(console, &mode) != nil {
+		return false
+	}
+	return mode&codes != 0 || windows.SetConsoleMode(console, mode|codes) == nil
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// pace is the shortest time between two drawings of a table.
+const pace = 100 * time.Millisecond
+
+// What moves the cursor. Lines do not wrap while a table is drawn: a terminal
+// that takes a character for wider than we do must not push the table down. The
+// cursor stays visible, so that a process that is killed leaves nothing behind
+// that somebody has to repair.
+const (
+	wrapOff    = "\x1b[?7l"
+	wrapOn     = "\x1b[?7h"
+	eraseBelow = "\x1b[J"
+	eraseRight = "\x1b[K"
+)
+
+// Board is the error stream of one run of the program, as people watch it. On a
+// terminal it tells each step and draws a table of what is awaited below the
+// last line; elsewhere it tells warnings, what was kept, what objects wrote, and
+// one line for each change of what is awaited. Verbose tells every object too.
+//
+// All methods may be called from several goroutines at once. A table is drawn
+// from the first event about an awaited object until [progress.Settled] or
+// Close, by a goroutine that lives as long. Writing never fails: who watches
+// must not stop what is watched.
+type Board struct {
+	w       io.Writer
+	style   term.Style
+	verbose bool
+	chatty  bool                       // tells steps
+	size    func() (columns, rows int) // nil: there are no tables
+
+	mu      sync.Mutex
+	wait    wait
+	closed  bool
+	stop    chan struct{} // ends the goroutine that draws; nil where there is none
+	lines   []byte        // lines that the next drawing puts above the table
+	drawn   []int         // the widths of the lines of the table on the screen
+	columns int           // the width of the screen when it was drawn
+	last    []string      // the table on the screen
+	at      time.Time     // when it was drawn
+	stale   bool          // more than seconds has changed since
+	open    bool          // somebody wrote the beginning of a line: a question
+}
+
+// NewBoard returns the board for the error stream of s. Without one it says
+// nothing.
+func NewBoard(s term.Streams, verbose bool) *Board {
+	b := &Board{w: s.Err, style: s.Style(s.Err), verbose: verbose, chatty: verbose || term.IsTerminal(s.Err)}
+	if s.Err == nil {
+		b.w = io.Discard
+	}
+	if s.Movable(s.Err) {
+		b.size = func() (int, int) { return term.Size(s.Err) }
+	}
+	return b
+}
+
+// Report tells what e says. It is a [progress.Func].
+func (b *Board) Report(e progress.Event) {
+	line := b.describe(e)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if e.Kind == progress.Settled {
+		b.settle(now)
+		return
+	}
+	changed := b.wait.hear(e, now)
+	if changed && b.tables() {
+		b.stale = true
+		b.watch()
+	}
+	if changed && !b.tables() || b.verbose && e.Kind == progress.Ready {
+		line = b.change(e)
+	}
+	if line != "" {
+		b.print(line+"\n", now)
+	} else if changed && b.drawn != nil {
+		b.draw(now)
+	}
+}
+
+// Close takes the table away, writes what has not been written yet, and draws
+// no table any more: the last word is the command's. What comes later is told in
+// lines.
+func (b *Board) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clear()
+	b.wait = wait{}
+	b.closed = true
+}
+
+// Above returns a writer to w, a stream of the same terminal, whose lines come
+// above the table. While the last line is not ended, because it is a question,
+// no table is drawn.
+func (b *Board) Above(w io.Writer) io.Writer { return above{b, w} }
+
+type above struct {
+	b *Board
+	w io.Writer
+}
+
+func (a above) Write(p []byte) (int, error) {
+	a.b.mu.Lock()
+	defer a.b.mu.Unlock()
+	if len(p) > 0 {
+		a.b.open = p[len(p)-1] != '\n'
+	}
+	a.b.erase()
+	n, err := a.w.Write(p)
+	a.b.stale = true
+	return n, err
+}
+
+func (b *Board) tables() bool { return b.size != nil && !b.closed }
+
+// settle ends the wait: the table goes, one line stays.
+func (b *Board) settle(now time.Time) {
+	over := b.wait
+	b.clear()
+	b.wait = wait{}
+	if !b.tables() || len(over.objects) == 0 {
+		return
+	}
+	paint := b.style.Green
+	if over.done() < len(over.objects) {
+		paint = b.style.Yellow
+	}
+	b.write(paint(over.summary(now)) + "\n")
+}
+
+// print writes whole lines: at once where there is no table, else above it, at
+// the table's pace.
+func (b *Board) print(text string, now time.Time) {
+	if b.drawn == nil {
+		b.write(text)
+		b.open = false
+		return
+	}
+	b.lines = append(b.lines, text...)
+	b.stale = true
+	b.draw(now)
+}
+
+// watch starts what draws the table, first after one pace: a wait that is over
+// by then shows none.
+func (b *Board) watch() {
+	if b.stop != nil {
+		return
+	}
+	stop := make(chan struct{})
+	b.stop = stop
+	go func() {
+		tick := time.NewTicker(pace)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case now := <-tick.C:
+				b.mu.Lock()
+				if b.stop == stop {
+					b.draw(now)
+				}
+				b.mu.Unlock()
+			}
+		}
+	}()
+}
+
+// draw brings the screen up to date, where it is time to: after changes at most
+// once per pace, and without any once per second.
+func (b *Board) draw(now time.Time) {
+	if b.stop == nil || b.open {
+		return
+	}
+	columns, rows := b.size()
+	waited := now.Sub(b.at)
+	if waited < pace || !b.stale && columns == b.columns && waited < time.Second-pace/2 {
+		return
+	}
+	// The row below the table is the cursor's.
+	table := b.wait.table(b.style, columns, rows-1, now)
+	b.at, b.stale = now, false
+	if len(b.lines) == 0 && columns == b.columns && slices.Equal(table, b.last) {
+		return
+	}
+	var out strings.Builder
+	out.WriteString(b.up(columns))
+	if len(b.lines) > 0 {
+		out.WriteString(eraseBelow)
+		out.Write(b.lines)
+		b.lines = b.lines[:0]
+	}
+	out.WriteString(wrapOff)
+	b.drawn = make([]int, 0, len(table))
+	for _, line := range table {
+		out.WriteString(line + eraseRight + "\n")
+		b.drawn = append(b.drawn, width(line))
+	}
+	out.WriteString(wrapOn + eraseBelow)
+	b.last, b.columns = table, columns
+	b.write(out.String())
+}
+
+// up moves the cursor to where the table begins. A terminal that became
+// narrower has broken the table's lines into several.
+func (b *Board) up(columns int) string {
+	n := 0
+	for _, w := range b.drawn {
+		n += max((w+columns-1)/max(columns, 1), 1)
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\r\x1b[%dA", n)
+}
+
+// erase takes the table off the screen and writes what waits to be above it.
+func (b *Board) erase() {
+	if b.drawn != nil {
+		columns, _ := b.size()
+		b.write(b.up(columns) + eraseBelow + string(b.lines))
+	}
+	b.lines, b.drawn, b.last = nil, nil, nil
+}
+
+// clear is erase for good.
+func (b *Board) clear() {
+	b.erase()
+	if b.stop != nil {
+		close(b.stop)
+		b.stop = nil
+	}
+	b.at, b.stale = time.Time{}, false
+}
+
+func (b *Board) write(text string) { _, _ = io.WriteString(b.w, text) }

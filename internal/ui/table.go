@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+const (
+	// narrow is the width below which a table has no column for states.
+	narrow = 32
+	// tiny is the width below which there is no table, only its count.
+	tiny = 8
+	// company is how many lines objects that are ready may fill a table up to.
+	company = 8
+)
+
+// row is what a table shows of an object.
+type row struct {
+	object, text, since string
+	state               state
+	below               []string // what is wrong, where the column is too small for it
+}
+
+// table draws what is awaited, in at most that many columns and rows, one
+// string per line: the objects, how many more there are, how many are ready.
+// Trouble is shown first where not everything fits, and objects that are ready
+// last; what is shown stands in the order in which it was first awaited, so that
+// lines do not jump. A line never fills the last column: terminals differ in
+// where they go from there.
+func (w *wait) table(st term.Style, columns, height int, now time.Time) []string {
+	columns--
+	if columns < 1 || height < 1 {
+		return nil
+	}
+	if columns < tiny {
+		height = 1
+	}
+	var rows []*row
+	for _, o := range w.objects {
+		if o.noticed {
+			rows = append(rows, o.row(columns, now))
+		}
+	}
+	shown, left := choose(rows, height-1)
+	lines := draw(st, shown, columns)
+	if left > 0 && height > 1 { // where there is one line, it counts
+		lines = append(lines, st.Dim(fit(fmt.Sprintf("  and %d more", left), columns)))
+	}
+	count := fmt.Sprintf("%d of %d %s, %s", w.done(), len(w.objects), w.verb(), elapsed(now.Sub(w.start)))
+	return append(lines, st.Dim(fit(count, columns)))
+}
+
+func (o *awaitedObject) row(columns int, now time.Time) *row {
+	r := &row{object: term.SafeLine(o.name), text: term.SafeLine(o.text), since: elapsed(now.Sub(o.since)), state: o.state}
+	switch {
+	case o.state == ready:
+		r.since = "" // of no interest any more
+		if r.text == "" {
+			r.text = "ready"
+		}
+	case o.state == failing && (columns < narrow || displaywidth.String(r.text) > columns/2-8):
+		r.below, r.text = fold(r.text, columns-4, 2), ""
+	}
+	return r
+}
+
+// choose picks the rows that are shown in that many lines, in their order, and
+// counts those that are awaited and not shown.
+func choose(rows []*row, lines int) (shown []*row, left int) {
+	byNeed := slices.Clone(rows)
+	slices.SortStableFunc(byNeed, func(a, b *row) int { return a.need() - b.need() })
+	all := 0
+	for _, r := range byNeed {
+		if r.state != ready {
+			left, all = left+1, all+1+len(r.below)
+		}
+	}
+	if all > lines {
+		lines-- // one line says how many more there are
+	}
+	used, chosen := 0, map[*row]bool{}
+	for _, r := range byNeed {
+		limit := lines
+		if r.state == ready {
+			limit = min(lines, company)
+		}
+		if used+1+len(r.below) > limit {
+			break
+		}
+		used += 1 + len(r.below)
+		chosen[r] = true
+		if r.state != ready {
+			left--
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !chosen[r] }), left
+}
+
+// need ranks a row by how much somebody needs to see it.
+func (r *row) need() int {
+	switch r.state {
+	case failing:
+		return 0
+	case ready:
+		return 2
+	}
+	return 1
+}
+
+func draw(st term.Style, rows []*row, columns int) []string {
+	var wide, widest, since int
+	for _, r := range rows {
+		wide = max(wide, displaywidth.String(r.object))
+		widest = max(widest, displaywidth.String(r.text))
+		since = max(since, len(r.since), len("10s"))
+	}
+	// Names tell objects apart, states are read: each gets half of what the
+	// mark, the time and the gaps leave, and what the other does not need.
+	room := columns - 2 - 2 - 2 - since
+	object := min(wide, max(room/2, room-widest))
+	text := min(widest, room-object)
+	var lines []string
+	for _, r := range rows {
+		middle := pad(r.object, object) + "  " + r.tint(st, pad(r.text, text))
+		if len(r.below) > 0 {
+			middle = pad(r.object, object+2+text)
+		}
+		if columns < narrow {
+			lines = append(lines, r.small(st, columns))
+		} else {
+			lines = append(lines, r.mark(st)+middle+st.Dim(fmt.Sprintf("  %*s", since, r.since)))
+		}
+		for _, l := range r.below {
+			lines = append(lines, st.Red("    "+l))
+		}
+	}
+	return lines
+}
+
+// small is a row where there is little room: the object, and the time where it
+// fits.
+func (r *row) small(st term.Style, columns int) string {
+	room := columns - 2 - 1 - len(r.since)
+	if displaywidth.String(r.object) > room {
+		return r.mark(st) + fit(r.object, columns-2)
+	}
+	return r.mark(st) + pad(r.object, room) + " " + st.Dim(r.since)
+}
+
+// mark says without colours how an object stands.
+func (r *row) mark(st term.Style) string {
+	switch r.state {
+	case failing:
+		return st.Red("! ")
+	case ready:
+		return st.Green("+ ")
+	}
+	return "  "
+}
+
+func (r *row) tint(st term.Style, text string) string {
+	switch r.state {
+	case failing:
+		return st.Red(text)
+	case ready:
+		return st.Green(text)
+	}
+	return text
+}
+
+// fit cuts text to that many columns, and shows that it was cut.
+func fit(text string, columns int) string {
+	if columns < 1 {
+		return ""
+	}
+	return displaywidth.TruncateString(text, columns, "…")
+}
+
+// pad is [fit] that fills up with spaces.
+func pad(text string, columns int) string {
+	text = fit(text, columns)
+	return text + strings.Repeat(" ", max(columns-displaywidth.String(text), 0))
+}
+
+// fold breaks text into lines of that many columns, at spaces where it can; the
+// last of them is cut.
+func fold(text string, columns, lines int) []string {
+	var out []string
+	for ; lines > 1 && displaywidth.String(text) > columns; lines-- {
+		head := displaywidth.TruncateString(text, max(columns, 1), "")
+		if space := strings.LastIndexByte(head, ' '); space > len(head)/2 {
+			head = head[:space]
+		}
+		out, text = append(out, head), strings.TrimPrefix(text[len(head):], " ")
+	}
+	return append(out, fit(text, columns))
+}
+
+// width is the width of a drawn line. Escape codes for colours take none.
+func width(line string) int {
+	return displaywidth.Options{ControlSequences: true}.String(line)
+}

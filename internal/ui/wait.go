@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// state is how an awaited object stands.
+type state int
+
+const (
+	awaited state = iota
+	failing
+	ready // or gone, or whatever else was awaited
+)
+
+// awaitedObject is one object of a wait.
+type awaitedObject struct {
+	name  string
+	state state
+	text  string    // what is missing, what is wrong, or what it is now: "" for ready
+	since time.Time // when text began to be so
+	// noticed tells that somebody had to wait for it.
+	noticed bool
+}
+
+// wait is what is awaited at the moment: from the first event about an awaited
+// object to [progress.Settled]. The zero value awaits nothing.
+type wait struct {
+	start   time.Time
+	objects []*awaitedObject // in the order in which they were first heard of
+	byName  map[string]*awaitedObject
+	noticed bool // that something had to be waited for
+}
+
+// hear takes an event in, and tells whether it changed anything.
+func (w *wait) hear(e progress.Event, now time.Time) bool {
+	var to state
+	switch e.Kind {
+	case progress.Waiting:
+		to = awaited
+	case progress.Failing:
+		to = failing
+	case progress.Ready:
+		to = ready
+	default:
+		return false
+	}
+	if w.byName == nil {
+		w.byName, w.start = map[string]*awaitedObject{}, now
+	}
+	o := w.byName[e.Object]
+	switch {
+	case o == nil:
+		o = &awaitedObject{name: e.Object}
+		w.byName[e.Object] = o
+		w.objects = append(w.objects, o)
+	case o.state == to && o.text == e.Text:
+		return false
+	}
+	o.state, o.text, o.since = to, e.Text, now
+	if to != ready {
+		o.noticed, w.noticed = true, true
+	}
+	return o.noticed
+}
+
+// done counts the objects that need no more waiting.
+func (w *wait) done() (n int) {
+	for _, o := range w.objects {
+		if o.state == ready {
+			n++
+		}
+	}
+	return n
+}
+
+// verb is what the objects are when the wait has ended well.
+func (w *wait) verb() string {
+	for _, o := range w.objects {
+		if o.state == ready && o.text != "" {
+			return term.SafeLine(o.text)
+		}
+	}
+	return "ready"
+}
+
+// summary is the wait in one line, once it is over.
+func (w *wait) summary(now time.Time) string {
+	took := elapsed(now.Sub(w.start))
+	switch n, all := w.done(), len(w.objects); {
+	case n < all:
+		return fmt.Sprintf("%d of %s %s after %s", n, objects(all), w.verb(), took)
+	case all == 1:
+		return fmt.Sprintf("%s %s in %s", term.SafeLine(w.objects[0].name), w.verb(), took)
+	default:
+		return fmt.Sprintf("%s %s in %s", objects(all), w.verb(), took)
+	}
+}
+
+func objects(n int) string {
+	if n == 1 {
+		return "1 object"
+	}
+	return fmt.Sprintf("%d objects", n)
+}
+
+// elapsed shows a time as people count it while they wait: in whole seconds.
+func elapsed(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	}
+	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+}
