@@ -43,6 +43,7 @@ func Run(t *testing.T, a, b string, setup func(t *testing.T) Open) {
 		{"lists are filtered by name, status and namespace", s.list},
 		{"a store finds the newest and the deployed revision", s.newest},
 		{"a list shows the newest revisions, read singly where need be", s.releases},
+		{"the oldest revisions are pruned", s.prune},
 		{"many records are all listed", s.many},
 		{"a cancelled context ends a call", s.cancelled},
 	} {
@@ -378,6 +379,50 @@ func (s suite) releases(t *testing.T, open Open) {
 		if got := names(test.filter); got != test.want {
 			t.Errorf("%+v: got %q, wanted %q", test.filter, got, test.want)
 		}
+	}
+}
+
+// unread is a driver that no record can be read from.
+type unread struct{ store.Driver }
+
+func (unread) Read(context.Context, store.Key, string) (store.Record, error) {
+	return store.Record{}, errors.New("a record was read")
+}
+
+func (s suite) prune(t *testing.T, open Open) {
+	ctx, st := t.Context(), store.New(unread{open(s.a)}, s.a)
+	for i := 1; i <= 12; i++ {
+		status := release.Superseded
+		if i == 3 {
+			status = release.Deployed // and nine that failed after it
+		}
+		must(t, st.Create(ctx, Release(s.a, "web", i, status)))
+	}
+	must(t, st.Create(ctx, Release(s.a, "web2", 1, release.Superseded)))
+	deployed := func(r store.Record) bool { return r.Status == release.Deployed }
+	for _, test := range []struct {
+		most int
+		keep func(store.Record) bool
+		want []int
+	}{
+		{0, nil, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{20, nil, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{10, deployed, []int{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+		{4, deployed, []int{3, 10, 11, 12}},
+		{4, nil, []int{3, 10, 11, 12}},
+		{2, nil, []int{11, 12}},
+		{1, func(store.Record) bool { return true }, []int{11, 12}},
+	} {
+		must(t, st.Prune(ctx, "web", test.most, test.keep))
+		if left, err := numbers(ctx, st, "web"); err != nil || !slices.Equal(left, test.want) {
+			t.Errorf("pruned to %d: %v are left, wanted %v; %v", test.most, left, test.want, err)
+		}
+	}
+	if left, err := numbers(ctx, st, "web2"); err != nil || len(left) != 1 {
+		t.Errorf("another release lost revisions: %v, %v", left, err)
+	}
+	if err := st.Prune(ctx, "ghost", 1, nil); err != nil {
+		t.Errorf("a release without revisions: %v", err)
 	}
 }
 
