@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Abandoned returns nil when whoever wrote the pending record of a revision is
+// gone, and a [*LockedError] while they are, or may be, at work. It may take
+// half a minute: where only signs of life on the record can tell, it watches
+// for them. k is the lock on the same release.
+func (k *Lock) Abandoned(ctx context.Context, revision int) error {
+	first, err := k.pulse(ctx, revision)
+	if err != nil || !atWork(first.Status) {
+		return err
+	}
+	h, known := ParseHolder(first.Holder)
+	switch {
+	case first.Holder == "":
+		return k.forgotten(first, revision)
+	case known && (h.ID == k.holder.ID || h.gone()):
+		return nil
+	case known && h.Guard == ByLease && k.Leased():
+		return nil // their lease would be in the way of ours
+	}
+	k.locker.step("watching for up to %s whether %s is still at work on release %q", silence, h.Name(), k.name)
+	for began := time.Now(); ; {
+		if !sleep(ctx, time.Second) {
+			return context.Cause(ctx)
+		}
+		now, err := k.pulse(ctx, revision)
+		switch {
+		case err != nil || !atWork(now.Status):
+			return err
+		case now.Holder != first.Holder || now.Beat != first.Beat:
+			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision, Status: now.Status}
+		case time.Since(began) >= silence:
+			k.locker.warn("%s by %s ended without saying so; going on", h.what(), h.Name())
+			return nil
+		}
+	}
+}
+
+func (k *Lock) pulse(ctx context.Context, revision int) (Pulse, error) {
+	p, err := k.locker.records.Pulse(ctx, k.name, revision)
+	if err != nil {
+		return p, fmt.Errorf("look at revision %d of release %s: %w", revision, k.name, err)
+	}
+	return p, nil
+}
+
+// atWork tells whether a record says of itself that somebody is at work on it.
+func atWork(s release.Status) bool { return s.Pending() || s == release.Uninstalling }
+
+// forgotten judges a record whose maker shows no signs of life, as Helm: by its
+// age, which is the one thing that takes two clocks, with a wide margin.
+func (k *Lock) forgotten(p Pulse, revision int) error {
+	until := p.Changed.Add(forgotten)
+	if !time.Now().Before(until) {
+		return nil
+	}
+	return &LockedError{Release: k.name, Since: p.Changed, Until: until, Revision: revision, Status: p.Status}
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Another's record, and who looks at it.
+func TestAbandoned(t *testing.T) {
+	stranger := func(guard string) string {
+		return Holder{Version: 1, Guard: guard, ID: "x", Who: "bob@ci", Doing: "upgrade", Since: time.Unix(1e9, 0)}.String()
+	}
+	for name, c := range map[string]struct {
+		status   release.Status
+		holder   string
+		noLease  bool
+		age      time.Duration
+		after    func(*records) // happens 12 s later
+		says     string         // the error's, "" for abandoned
+		within   time.Duration
+		watching bool
+	}{
+		"it has ended":                           {status: release.Failed, holder: stranger(ByRecord)},
+		"its lease would be in our way":          {status: release.PendingUpgrade, holder: stranger(ByLease)},
+		"one without a lease is watched":         {status: release.PendingUpgrade, holder: stranger(ByRecord), within: silence + 2*time.Second, watching: true},
+		"we, without a lease, watch all":         {status: release.PendingUpgrade, holder: stranger(ByLease), noLease: true, within: silence + 2*time.Second, watching: true},
+		"an uninstall is work too":               {status: release.Uninstalling, holder: stranger(ByRecord), within: silence + 2*time.Second, watching: true},
+		"words that nobody understands":          {status: release.PendingUpgrade, holder: "v9", within: silence + 2*time.Second, watching: true},
+		"one who is alive stays":                 {status: release.PendingUpgrade, holder: stranger(ByRecord), after: func(r *records) { _ = r.Beat(context.Background(), "", 0) }, says: "locked: bob@ci has been upgrading it since 2001-09-09", within: 14 * time.Second, watching: true},
+		"one who ends while watched":             {status: release.PendingUpgrade, holder: stranger(ByRecord), after: func(r *records) { r.set(release.Deployed, "") }, within: 14 * time.Second, watching: true},
+		"Helm's of just now may be alive":        {status: release.PendingUpgrade, says: "revision 3 has been pending-upgrade since ", within: time.Second},
+		"Helm's of 14 minutes ago may be alive":  {status: release.PendingUpgrade, age: 14 * time.Minute, says: "by whom is not known; from ", within: time.Second},
+		"Helm's of a quarter of an hour ago not": {status: release.PendingUpgrade, age: 15 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, r, out := newServer(), &records{}, &told{}
+				if c.noLease {
+					s.set(forbidding("POST"), nil)
+				}
+				_, k := New(s, r, "prod", Options{Progress: out.record}).lock(t, "rollback")
+				defer k.Unlock()
+				r.set(c.status, c.holder)
+				time.Sleep(c.age)
+				if c.after != nil {
+					time.AfterFunc(12*time.Second, func() { c.after(r) })
+				}
+				began := time.Now()
+				err := k.Abandoned(t.Context(), 3)
+				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) || time.Since(began) > c.within {
+					t.Errorf("after %s: %v", time.Since(began), err)
+				}
+				var locked *LockedError
+				if err != nil && (!errors.As(err, &locked) || locked.Revision != 3) {
+					t.Errorf("%#v", err)
+				}
+				if strings.Contains(out.String(), "watching for up to 30s whether") != c.watching {
+					t.Errorf("told %q", out)
+				}
+			})
+		})
+	}
+}
+
+func TestALockDoesNotWaitForItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := newServer(), &records{}
+		s.set(forbidding("POST"), nil)
+		_, k := New(s, r, "prod", Options{}).lock(t, "upgrade")
+		defer k.Unlock()
+		r.set(release.PendingUpgrade, k.Holder())
+		began := time.Now()
+		if err := k.Abandoned(t.Context(), 3); err != nil || time.Since(began) > 0 {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		r.err = errors.New("no such table")
+		if err := k.Abandoned(t.Context(), 3); !errors.Is(err, r.err) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestAGuardedRecordShowsSignsOfLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, mine := newServer(), &records{}
+		s.set(forbidding("POST"), nil)
+		_, k := New(s, mine, "prod", Options{}).lock(t, "upgrade")
+		mine.set(release.PendingUpgrade, k.Holder())
+		k.Guard(3)
+		time.Sleep(9 * time.Second)
+		if mine.count() != 0 {
+			t.Error("an operation that is quick has to pay")
+		}
+		_, other := New(s, mine, "prod", Options{}).lock(t, "upgrade")
+		var locked *LockedError
+		if err := other.Abandoned(t.Context(), 3); err != nil {
+			if !errors.As(err, &locked) {
+				t.Error(err)
+			}
+		} else {
+			t.Error("pushed aside one who is alive")
+		}
+		other.Unlock()
+		k.Guard(4) // in place of 3
+		before := mine.count()
+		time.Sleep(time.Minute)
+		if got := mine.count() - before; got < 5 || got > 6 {
+			t.Errorf("%d beats in a minute", got)
+		}
+		k.Unlock()
+		before = mine.count()
+		k.Guard(5)
+		time.Sleep(time.Minute)
+		if mine.count() != before {
+			t.Error("it goes on after Unlock")
+		}
+	})
+}

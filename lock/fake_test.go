@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+
+// server is an API server that knows leases, and rights by method.
+type server struct {
+	mu      sync.Mutex
+	leases  map[string]*lease
+	version int
+	asked   map[string]int // requests by method
+	// refuse answers in place of the server where it returns an error; lose
+	// makes the answer to a request that was done an error.
+	refuse func(method string) error
+	lose   func(method string) error
+}
+
+func newServer() *server { return &server{leases: map[string]*lease{}, asked: map[string]int{}} }
+
+func (s *server) Call(ctx context.Context, method, path string, _ url.Values, _ http.Header, body []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[method]++
+	if s.refuse != nil {
+		if err := s.refuse(method); err != nil {
+			return nil, err
+		}
+	}
+	l, err := s.serve(method, path, body)
+	if err == nil && s.lose != nil {
+		err = s.lose(method)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(l)
+}
+
+func (s *server) serve(method, path string, body []byte) (*lease, error) {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	old := s.leases[name]
+	if method != http.MethodPost && old == nil {
+		return nil, apierrors.NewNotFound(leases, name)
+	}
+	var next lease
+	switch method {
+	case http.MethodGet:
+		return old, nil
+	case http.MethodDelete:
+		var options struct{ Preconditions leaseMeta }
+		if err := json.Unmarshal(body, &options); err != nil {
+			return nil, err
+		}
+		if options.Preconditions.ResourceVersion != old.Metadata.ResourceVersion || options.Preconditions.UID != old.Metadata.UID {
+			return nil, apierrors.NewConflict(leases, name, errors.New("precondition"))
+		}
+		delete(s.leases, name)
+		return old, nil
+	}
+	if err := json.Unmarshal(body, &next); err != nil {
+		return nil, err
+	}
+	s.version++
+	if method == http.MethodPost {
+		if name = next.Metadata.Name; s.leases[name] != nil {
+			return nil, apierrors.NewAlreadyExists(leases, name)
+		}
+		next.Metadata.UID = "uid" + strconv.Itoa(s.version)
+	} else if next.Metadata.ResourceVersion != old.Metadata.ResourceVersion {
+		return nil, apierrors.NewConflict(leases, name, errors.New("changed"))
+	}
+	next.Metadata.ResourceVersion = strconv.Itoa(s.version)
+	s.leases[name] = &next
+	return &next, nil
+}
+
+// lease returns a copy of the lease of release web, nil for none.
+func (s *server) lease() *lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leases["moonhelm.v1.web"]
+	if l == nil {
+		return nil
+	}
+	c := *l
+	return &c
+}
+
+func (s *server) set(refuse, lose func(string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse, s.lose = refuse, lose
+}
+
+// edit changes the leases behind everybody's back.
+func (s *server) edit(fn func(map[string]*lease)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn(s.leases)
+}
+
+func (s *server) count(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked[method]
+}
+
+// forbidding refuses requests of the given methods.
+func forbidding(methods ...string) func(string) error {
+	return func(method string) error {
+		for _, m := range methods {
+			if m == method {
+				return apierrors.NewForbidden(leases, "", errors.New("cannot"))
+			}
+		}
+		return nil
+	}
+}
+
+// records is one pending record.
+type records struct {
+	mu    sync.Mutex
+	pulse Pulse
+	beats int
+	err   error
+}
+
+func (r *records) Beat(context.Context, string, int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beats++
+	r.pulse.Beat = strconv.Itoa(r.beats)
+	return errors.New("a beat that fails does no harm")
+}
+
+func (r *records) Pulse(context.Context, string, int) (Pulse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pulse, r.err
+}
+
+func (r *records) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.beats
+}
+
+func (r *records) set(status release.Status, holder string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pulse.Status, r.pulse.Holder, r.pulse.Changed = status, holder, time.Now()
+}
+
+// told collects what a locker reports.
+type told struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *told) record(e progress.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, string(e.Kind)+": "+e.Text)
+}
+
+func (r *told) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.lines, "\n")
+}
+
+// as makes locks those of somebody on another machine.
+func as(who string) Options { return Options{Who: who} }
+
+func (l *Locker) lock(t *testing.T, doing string) (context.Context, *Lock) {
+	t.Helper()
+	ctx, k, err := l.Lock(t.Context(), "web", doing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, k
+}
+
+// kill ends a holder as SIGKILL does: nothing is given back. Its process seems
+// to be on a machine that nobody knows.
+func (s *server) kill(k *Lock) {
+	k.end()
+	k.others.Wait()
+	s.disguise()
+}
+
+// disguise makes the holder of the lease one of another machine.
+func (s *server) disguise() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leases["moonhelm.v1.web"]
+	h, _ := l.holder()
+	h.Machine = "elsewhere"
+	l.Metadata.Annotations = map[string]string{annotation: h.String()}
+}

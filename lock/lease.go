@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// The format of a lock in a cluster.
+const (
+	leasePrefix = "moonhelm.v1."
+	labelOwner  = "owner"
+	labelName   = "name"
+	owner       = "moonhelm"
+	// annotation holds what [Lock.Holder] returns.
+	annotation = "moonhelm.github.io/holder"
+	// microTime is how the API writes times of leases.
+	microTime = "2006-01-02T15:04:05.000000Z07:00"
+)
+
+// lease is the part of a coordination.k8s.io/v1 Lease that locks use.
+type lease struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	Metadata   leaseMeta `json:"metadata"`
+	Spec       leaseSpec `json:"spec"`
+}
+
+type leaseMeta struct {
+	Name            string            `json:"name"`
+	Namespace       string            `json:"namespace,omitempty"`
+	UID             string            `json:"uid,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+	Annotations     map[string]string `json:"annotations,omitempty"`
+}
+
+type leaseSpec struct {
+	HolderIdentity       string `json:"holderIdentity,omitempty"`
+	LeaseDurationSeconds int    `json:"leaseDurationSeconds,omitempty"`
+	AcquireTime          string `json:"acquireTime,omitempty"`
+	RenewTime            string `json:"renewTime,omitempty"`
+	LeaseTransitions     int    `json:"leaseTransitions,omitempty"`
+}
+
+func newLease(namespace, release string, h Holder) *lease {
+	now := time.Now().UTC().Format(microTime)
+	return &lease{
+		APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
+		Metadata: leaseMeta{
+			Name: leasePrefix + release, Namespace: namespace,
+			Labels:      map[string]string{labelOwner: owner, labelName: release},
+			Annotations: map[string]string{annotation: h.String()},
+		},
+		Spec: leaseSpec{
+			HolderIdentity: h.identity(), LeaseDurationSeconds: int(leaseDuration / time.Second),
+			AcquireTime: now, RenewTime: now,
+		},
+	}
+}
+
+func (l *lease) state() state { return state{l.Metadata.UID, l.Metadata.ResourceVersion} }
+
+// duration is how long the lease is good for without being renewed.
+func (l *lease) duration() time.Duration {
+	if l.Spec.LeaseDurationSeconds <= 0 {
+		return leaseDuration
+	}
+	return time.Duration(l.Spec.LeaseDurationSeconds) * time.Second
+}
+
+// holder tells who has the lease. Where nothing but an identity is known, known
+// is false.
+func (l *lease) holder() (h Holder, known bool) {
+	if h, known = ParseHolder(l.Metadata.Annotations[annotation]); known {
+		return h, true
+	}
+	h.Who = l.Spec.HolderIdentity
+	h.Since, _ = time.Parse(time.RFC3339Nano, l.Spec.AcquireTime)
+	return h, false
+}
+
+func (l *Locker) path(release string) string {
+	p := "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
+	if release != "" {
+		p += "/" + leasePrefix + release
+	}
+	return p
+}
+
+func (l *Locker) post(ctx context.Context, next *lease) (*lease, error) {
+	return l.write(ctx, http.MethodPost, l.path(""), next)
+}
+
+// put fails with a conflict where the lease is not what next was made from.
+func (l *Locker) put(ctx context.Context, next *lease) (*lease, error) {
+	return l.write(ctx, http.MethodPut, l.path(next.Metadata.Labels[labelName]), next)
+}
+
+func (l *Locker) write(ctx context.Context, method, path string, next *lease) (*lease, error) {
+	body, err := json.Marshal(next)
+	if err != nil {
+		return nil, err
+	}
+	return decode(l.api.Call(ctx, method, path, nil, http.Header{"Content-Type": {"application/json"}}, body))
+}
+
+func (l *Locker) read(ctx context.Context, release string) (*lease, error) {
+	return decode(l.api.Call(ctx, http.MethodGet, l.path(release), nil, nil, nil))
+}
+
+// remove deletes the very state of a lease that was seen last.
+func (l *Locker) remove(ctx context.Context, old *lease) error {
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "DeleteOptions",
+		"preconditions": map[string]string{"uid": old.Metadata.UID, "resourceVersion": old.Metadata.ResourceVersion},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.api.Call(ctx, http.MethodDelete, l.path(old.Metadata.Labels[labelName]), nil, http.Header{"Content-Type": {"application/json"}}, body)
+	return err
+}
+
+func decode(body []byte, err error) (*lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	var l lease
+	if err := json.Unmarshal(body, &l); err != nil {
+		return nil, fmt.Errorf("read a lease: %w", err)
+	}
+	return &l, nil
+}
+
+// unavailable tells that there can be no lease: no right to it, no such API, no
+// such namespace, or somebody's policy against it.
+func unavailable(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) ||
+		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)
+}

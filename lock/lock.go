@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lock keeps two operations from changing one release at once, and
+// finds out whether whoever has it is still there.
+//
+// In come a release's name and what is about to be done; out comes a [Lock],
+// and a context that ends when it is lost. The lock is a Lease of
+// coordination.k8s.io beside the release's records, renewed while the operation
+// runs. A holder who is gone, killed or cut off, is noticed: at once on the
+// machine that it ran on, elsewhere by its lease not changing for as long as
+// the lease says it is good for, measured on the clock of whoever waits. Clocks
+// of two machines are never compared.
+//
+// Who has no right to Leases, whose API server has none, or whose namespace
+// does not exist yet, gets a Lock without one. There, creating the record of
+// the next revision decides (exactly one creation succeeds), and the pending
+// record shows signs of life instead ([Lock.Guard], [Lock.Abandoned]).
+//
+// The package writes no records: [Pulses] does.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// API is the part of a Kubernetes API that locks need: one request and the body
+// of its answer. Errors are those of apimachinery's api/errors. *kube.Client is
+// one.
+type API interface {
+	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
+}
+
+// Pulses are the signs of life on records.
+type Pulses interface {
+	// Beat marks the record of a pending revision as alive.
+	Beat(ctx context.Context, name string, revision int) error
+	// Pulse reads the signs of life of a revision.
+	Pulse(ctx context.Context, name string, revision int) (Pulse, error)
+}
+
+// Pulse is what a record says of whoever is at work on it.
+type Pulse struct {
+	Status release.Status
+	// Holder is what [Lock.Holder] returned when the record was written; ""
+	// where somebody wrote it who knows no locks, as Helm does.
+	Holder string
+	// Beat changes with every sign of life.
+	Beat string
+	// Changed is when the record was written.
+	Changed time.Time
+}
+
+const (
+	// leaseDuration is how long a lease is good for without being renewed.
+	leaseDuration = 30 * time.Second
+	// renewEvery is how often a holder shows that it is alive.
+	renewEvery = 5 * time.Second
+	// giveUp is after how long without success a holder knows that others may
+	// soon take the lease for abandoned. It is less than leaseDuration, so that
+	// the holder stops before the next one begins.
+	giveUp = 25 * time.Second
+	// beatEvery is how often a record without a lease shows signs of life, and
+	// silence how long it may show none.
+	beatEvery = 10 * time.Second
+	silence   = 30 * time.Second
+	// forgotten is after how long a pending record of Helm's, which shows no
+	// signs of life, counts as abandoned.
+	forgotten = 15 * time.Minute
+	// unlockTimeout bounds giving a lock back.
+	unlockTimeout = 5 * time.Second
+	// pollFirst and pollLast are the pauses between looks at a lock that
+	// somebody else has.
+	pollFirst = 200 * time.Millisecond
+	pollLast  = time.Second
+
+	defaultPatience = 5 * time.Minute
+)
+
+// Options say how to wait, and for whom.
+type Options struct {
+	// Patience is how long to wait for a holder who is alive; 0 is five
+	// minutes. One who shows no sign of life is watched to the end, however
+	// short the patience: else it would lock the release forever.
+	Patience time.Duration
+	// Progress learns who is waited for, and who is gone; nil reports nothing.
+	Progress progress.Func
+	// Who names the holder to others; "" is user@host.
+	Who string
+}
+
+// Locker locks the releases of one namespace. It is safe for concurrent use.
+type Locker struct {
+	api       API
+	records   Pulses
+	namespace string
+	options   Options
+}
+
+// New returns a locker. It makes no request.
+func New(api API, records Pulses, namespace string, o Options) *Locker {
+	if o.Patience <= 0 {
+		o.Patience = defaultPatience
+	}
+	return &Locker{api: api, records: records, namespace: namespace, options: o}
+}
+
+// Lock waits for its turn while ctx and the patience allow, and returns the
+// lock, which must be given back, and a context that ends with it: with a
+// [*LostError] as its cause when the lock is lost. doing is the operation
+// ("upgrade"). A holder who stays is a [*LockedError].
+func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context, *Lock, error) {
+	if name == "" || strings.ContainsAny(name+l.namespace, "/%") || l.namespace == "" {
+		return nil, nil, fmt.Errorf("lock release %q in namespace %q: such a name cannot be", name, l.namespace)
+	}
+	k := &Lock{locker: l, name: name, holder: l.self(doing), settled: make(chan struct{})}
+	began := time.Now()
+	held, err := (&turn{Locker: l, lock: k, began: began}).take(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx = k.begin(ctx, held)
+	return ctx, k, nil
+}
+
+// turn is one wait for a lock.
+type turn struct {
+	*Locker
+	lock  *Lock
+	began time.Time
+
+	told string    // the holder that was reported last
+	sent time.Time // when we last tried to take it
+	last *lease    // whoever was seen to have it last
+	// seen is the state of somebody else's lease, since when it has been that,
+	// and whether it was ever seen to change.
+	seen    state
+	since   time.Time
+	changed bool
+}
+
+// state names one state of one lease.
+type state struct{ uid, version string }
+
+// taken is a lease that is ours, and since when at least.
+type taken struct {
+	lease *lease
+	at    time.Time
+}
+
+// take returns the lease, or nil where there can be none.
+func (t *turn) take(ctx context.Context) (*taken, error) {
+	pause := pollFirst
+	for free := true; ; {
+		var err error
+		if free {
+			if got, err := t.create(ctx); got != nil || err != nil {
+				return got.real(), err
+			}
+		}
+		other, err := t.read(ctx, t.lock.name)
+		switch {
+		case apierrors.IsNotFound(err) && sleep(ctx, rand.N(pollFirst/4)):
+			free = true
+			continue
+		case unavailable(err) && ctx.Err() == nil:
+			return nil, nil
+		case err != nil:
+			return nil, t.ended(ctx, err)
+		}
+		free, t.last = false, other
+		if other.Spec.HolderIdentity == t.lock.holder.identity() {
+			// We did take it, and the answer was lost.
+			return &taken{other, t.sent}, nil
+		}
+		if why := t.over(other); why != "" {
+			got, err := t.seize(ctx, other, why)
+			if got != nil || err != nil {
+				return got.real(), err
+			}
+			continue // somebody was quicker
+		}
+		if time.Since(t.began) >= t.options.Patience && t.changed {
+			return nil, t.locked(other)
+		}
+		t.tell(other)
+		if !sleep(ctx, pause/2+rand.N(pause)) {
+			return nil, t.ended(ctx, context.Cause(ctx))
+		}
+		pause = min(pause*3/2, pollLast)
+	}
+}
+
+// none stands for: there can be no lease.
+var none = &taken{}
+
+// real is nil for none.
+func (t *taken) real() *taken {
+	if t == none {
+		return nil
+	}
+	return t
+}
+
+// create returns nil where somebody has the lease.
+func (t *turn) create(ctx context.Context) (*taken, error) {
+	t.sent = time.Now()
+	made, err := t.post(ctx, newLease(t.namespace, t.lock.name, t.lock.holder))
+	switch {
+	case err == nil:
+		return &taken{made, t.sent}, nil
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
+		return nil, nil
+	case unavailable(err):
+		return none, nil
+	}
+	return nil, t.ended(ctx, err)
+}
+
+// over says why whoever holds a lease does so no more, "" where that is not
+// known.
+func (t *turn) over(other *lease) string {
+	now := other.state()
+	if now != t.seen {
+		t.changed = t.changed || t.seen != (state{})
+		t.seen, t.since = now, time.Now()
+	}
+	switch h, known := other.holder(); {
+	case other.Spec.HolderIdentity == "":
+		return "given back"
+	case known && h.gone():
+		return "gone"
+	case time.Since(t.since) >= other.duration():
+		return "silent"
+	}
+	return ""
+}
+
+// seize takes over a lease whose holder is gone; nil where somebody was
+// quicker.
+func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, error) {
+	next := newLease(t.namespace, t.lock.name, t.lock.holder)
+	next.Metadata.UID, next.Metadata.ResourceVersion = other.Metadata.UID, other.Metadata.ResourceVersion
+	next.Spec.LeaseTransitions = other.Spec.LeaseTransitions + 1
+	t.sent = time.Now()
+	made, err := t.put(ctx, next)
+	switch {
+	case err == nil:
+		if why != "given back" {
+			h, _ := other.holder()
+			t.warn("%s by %s ended without saying so; going on", h.what(), h.Name())
+		}
+		return &taken{made, t.sent}, nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return nil, nil
+	case unavailable(err):
+		return none, nil
+	}
+	return nil, t.ended(ctx, err)
+}
+
+func (t *turn) tell(other *lease) {
+	if other.Spec.HolderIdentity == t.told {
+		return
+	}
+	t.told = other.Spec.HolderIdentity
+	h, _ := other.holder()
+	t.step("waiting for %s, who has been %s %q since %s", h.Name(), gerund(h.Doing), t.lock.name, clock(h.Since))
+}
+
+func (t *turn) locked(other *lease) error {
+	h, _ := other.holder()
+	return &LockedError{Release: t.lock.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since}
+}
+
+// ended is the error of a wait that err ended: where time has run out, who has
+// the lock says more than that.
+func (t *turn) ended(ctx context.Context, err error) error {
+	switch {
+	case t.last != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return t.locked(t.last)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("lock release %s: %w", t.lock.name, err)
+}
+
+func (l *Locker) step(format string, args ...any) {
+	l.options.Progress.Send(progress.Event{Kind: progress.Step, Text: term.SafeLine(fmt.Sprintf(format, args...))})
+}
+
+func (l *Locker) warn(format string, args ...any) {
+	l.options.Progress.Send(progress.Event{Kind: progress.Warning, Text: term.SafeLine(fmt.Sprintf(format, args...))})
+}
+
+// sleep returns false when ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
