@@ -17,10 +17,10 @@ const (
 	Deleted  Kind = "deleted"  // Object was deleted
 	Kept     Kind = "kept"     // Object was left alone on purpose; Text says why
 	Waiting  Kind = "waiting"  // Object is awaited; Text says for what
-	Ready    Kind = "ready"    // Object is ready
+	Ready    Kind = "ready"    // Object is ready; Text says what it is where something else was awaited ("gone")
 	Failing  Kind = "failing"  // Object is awaited and shows trouble; Text says which
 	Settled  Kind = "settled"  // a wait is over, well or not: nothing is awaited any more
-	Log      Kind = "log"      // Text is one line that Object has written
+	Log      Kind = "log"      // Text is what Object has written, one line or several
 	HookRun  Kind = "hook"     // a hook started; Object is its resource
 	Warning  Kind = "warning"  // something the user should know; Text says it
 	Download Kind = "download" // Done of Total bytes of Text have arrived

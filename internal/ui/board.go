@@ -195,8 +195,9 @@ func (b *Board) draw(now time.Time) {
 	if waited < pace || !b.stale && columns == b.columns && waited < time.Second-pace/2 {
 		return
 	}
-	// The row below the table is the cursor's.
-	table := b.wait.table(b.style, columns, rows-1, now)
+	// The row below the table is the cursor's. A table that fills a large screen
+	// would take away what was said before.
+	table := b.wait.table(b.style, columns, min(rows-1, max(rows/2, 15)), now)
 	b.at, b.stale = now, false
 	if len(b.lines) == 0 && columns == b.columns && slices.Equal(table, b.last) {
 		return

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,5 +116,229 @@ func TestARecordedWaitInAPipe(t *testing.T) {
 			t.Errorf("escape codes in a pipe: %q", out.String())
 		}
 		golden(t, "pipe.txt", out.String())
+	})
+}
+
+func waiting(object, text string) progress.Event {
+	return progress.Event{Kind: progress.Waiting, Object: object, Text: text}
+}
+
+func TestATerminalIsResizedWhileSomebodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := onScreen(t, 60, 24)
+		b.Report(progress.Event{Kind: progress.Step, Text: "creating 2 objects"})
+		b.Report(waiting("Deployment/web", "1 of 3 pods ready"))
+		b.Report(waiting("Deployment/a-worker-with-a-long-name", "no pods yet"))
+		for _, size := range [][2]int{{60, 24}, {33, 24}, {10, 24}, {5, 24}, {70, 24}, {70, 4}, {80, 24}} {
+			s.resize(size[0], size[1])
+			time.Sleep(time.Second)
+			synctest.Wait()
+			got := strings.ReplaceAll(s.String(), "\n", "")
+			if !strings.HasPrefix(got, "creating 2 objects  Depl") && size[0] > 8 || strings.Count(got, "Deployment/a-") > 1 || strings.Contains(got, "cursor") {
+				t.Errorf("at %v:\n%s", size, s)
+			}
+		}
+		b.Report(progress.Event{Kind: progress.Settled})
+		if got, want := strings.ReplaceAll(s.String(), "\n", ""), "creating 2 objects0 of 2 objects ready after 7s"; got != want {
+			t.Errorf("got\n%s", s)
+		}
+	})
+}
+
+// A busy cluster must not keep a terminal busy, and a quiet one even less.
+func TestATableIsDrawnAtItsOwnPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := onScreen(t, 80, 24)
+		for i := range 2000 { // for two seconds
+			b.Report(waiting(fmt.Sprintf("Pod/web-%d", i%10), fmt.Sprint("state ", i)))
+			b.Report(progress.Event{Kind: progress.Log, Text: fmt.Sprint("line ", i)})
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(pace)
+		synctest.Wait()
+		// Until the table stands, each line is written at once.
+		if busy := s.written() - 100; busy > 25 {
+			t.Errorf("%d drawings in two seconds", busy)
+		}
+		if got := strings.Count(s.String(), "| line "); got != 2000 {
+			t.Errorf("%d of 2000 lines of a log arrived", got)
+		}
+		before := s.written()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if quiet := s.written() - before; quiet < 9 || quiet > 11 {
+			t.Errorf("%d drawings in ten seconds in which nothing happened", quiet)
+		}
+		b.Close()
+	})
+}
+
+func TestCloseTakesTheTableAwayAndLosesNoLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := onScreen(t, 80, 24)
+		b.Report(waiting("Pod/a", "x"))
+		time.Sleep(time.Second)
+		b.Report(progress.Event{Kind: progress.Warning, Text: "first"})
+		b.Report(progress.Event{Kind: progress.Warning, Text: "second"})
+		if !strings.Contains(s.String(), "Pod/a") {
+			t.Errorf("no table:\n%s", s)
+		}
+		b.Close()
+		b.Close()
+		b.Report(waiting("Pod/b", "x"))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := s.String(), "Warning: first\nWarning: second\nwaiting for Pod/b: x\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+	})
+}
+
+func TestOtherLinesComeAboveTheTableAndQuestionsWithoutIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := onScreen(t, 80, 24)
+		others := b.Above(s)
+		b.Report(waiting("Pod/a", "x"))
+		time.Sleep(time.Second + pace/3) // not when something is drawn
+		fmt.Fprintln(others, "a trace")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := s.String(), "a trace\n  Pod/a  x   1s\n0 of 1 ready, 1s\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+		fmt.Fprint(others, "Sure? ")
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if got, want := s.String(), "a trace\nSure?\n[cursor in row 1, column 6]\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+		fmt.Fprintln(others, "yes")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !strings.HasPrefix(s.String(), "a trace\nSure? yes\n  Pod/a  x   5s\n") {
+			t.Errorf("got\n%s", s)
+		}
+		b.Close()
+	})
+}
+
+// Who waits for what is ready soon is not shown a table that flashes up.
+func TestAShortWaitShowsNoTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := onScreen(t, 80, 24)
+		b.Report(waiting("Job/x", "running"))
+		time.Sleep(pace / 2)
+		b.Report(progress.Event{Kind: progress.Ready, Object: "Job/x", Text: "complete"})
+		b.Report(progress.Event{Kind: progress.Settled})
+		b.Report(progress.Event{Kind: progress.Settled}) // another wait, for nothing
+		if got, want := s.String(), "Job/x complete in 0s\n"; got != want || s.written() != 1 {
+			t.Errorf("%d writes:\n%s", s.written(), got)
+		}
+	})
+}
+
+func TestObjectsThatAreAwaitedToBeGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, s := onScreen(t, 80, 24)
+		b.Report(waiting("Pod/a", "to be gone"))
+		b.Report(waiting("Pod/b", "to be gone"))
+		b.Report(progress.Event{Kind: progress.Ready, Object: "Pod/a", Text: "gone"})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := s.String(), "+ Pod/a  gone\n  Pod/b  to be gone   0s\n1 of 2 gone, 0s\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+		b.Report(progress.Event{Kind: progress.Ready, Object: "Pod/b", Text: "gone"})
+		b.Report(progress.Event{Kind: progress.Settled})
+		if got, want := s.String(), "2 objects gone in 1s\n"; got != want {
+			t.Errorf("got\n%s", got)
+		}
+	})
+}
+
+func TestTroubleIsRedAndWhatIsReadyGreen(t *testing.T) {
+	st := term.Streams{Color: "always"}.Style(nil)
+	var w wait
+	now := time.Now()
+	w.hear(waiting("Pod/a", "x"), now)
+	w.hear(progress.Event{Kind: progress.Failing, Object: "Pod/b", Text: "crashes"}, now)
+	w.hear(waiting("Pod/c", "x"), now)
+	w.hear(progress.Event{Kind: progress.Ready, Object: "Pod/c"}, now)
+	got := strings.Join(w.table(st, 80, 10, now), "\n")
+	for _, want := range []string{"  Pod/a  x", st.Red("! ") + "Pod/b  " + st.Red("crashes"), st.Green("+ ") + "Pod/c  " + st.Green("ready  "), st.Dim("1 of 3 ready, 0s")} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%q", want, got)
+		}
+	}
+}
+
+func TestHowLongItTook(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 1999 * time.Millisecond: "1s", 59 * time.Second: "59s", time.Minute: "1m00s",
+		time.Hour - time.Second: "59m59s", 26*time.Hour + 5*time.Minute: "26h05m",
+	} {
+		if got := elapsed(d); got != want {
+			t.Errorf("%s: got %s, wanted %s", d, got, want)
+		}
+	}
+}
+
+// Events come from many goroutines while the table is drawn by another.
+func TestManyTellAtOnce(t *testing.T) {
+	s := &screen{t: t, columns: 80, rows: 24}
+	b := &Board{w: s, chatty: true, size: s.size}
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			name := fmt.Sprint("Pod/", i)
+			for n := range 30 {
+				b.Report(waiting(name, fmt.Sprint("state ", n)))
+				b.Report(progress.Event{Kind: progress.Log, Object: name, Text: "a line"})
+				if n == 10 && i == 3 {
+					fmt.Fprintln(b.Above(s), "a trace")
+				}
+				time.Sleep(time.Duration(i%4) * time.Millisecond)
+			}
+			b.Report(progress.Event{Kind: progress.Ready, Object: name})
+			if i%7 == 0 {
+				b.Report(progress.Event{Kind: progress.Settled})
+			}
+		})
+	}
+	all.Wait()
+	b.Close()
+	got := s.String()
+	if n := strings.Count(got, " | a line\n"); n != 600 || strings.Count(got, "a trace\n") != 1 {
+		t.Errorf("%d of 600 lines:\n%s", n, got)
+	}
+	for line := range strings.Lines(got) {
+		if !strings.HasSuffix(line, "| a line\n") && line != "a trace\n" && !strings.Contains(line, " ready after ") && !strings.Contains(line, " ready in ") {
+			t.Errorf("left behind: %q", line)
+		}
+	}
+}
+
+func FuzzTableFits(f *testing.F) {
+	f.Add(20, 5, "Job/猫", "a long text, longer than a narrow table", uint8(3))
+	f.Add(80, 24, "Job/\x1b[2J", "é\u0301\u200d🏳️‍🌈", uint8(40))
+	f.Fuzz(func(t *testing.T, columns, rows int, object, text string, n uint8) {
+		if columns > 500 || rows > 500 || len(text) > 1000 {
+			return
+		}
+		var w wait
+		now := time.Now()
+		kinds := []progress.Kind{progress.Waiting, progress.Failing, progress.Ready}
+		for i := range int(n) {
+			w.hear(progress.Event{Kind: kinds[i%3], Object: fmt.Sprint(object, i/2), Text: text}, now)
+		}
+		lines := w.table(term.Style{}, columns, rows, now)
+		if len(lines) > max(rows, 0) {
+			t.Errorf("%d lines in %d rows", len(lines), rows)
+		}
+		for _, l := range lines {
+			if width(l) >= columns || strings.ContainsAny(l, "\n\r\x1b") {
+				t.Errorf("%q is %d wide in %d columns", l, width(l), columns)
+			}
+		}
 	})
 }

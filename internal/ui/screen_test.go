@@ -119,6 +119,12 @@ func (s *screen) size() (int, int) {
 	return s.columns, s.rows
 }
 
+func (s *screen) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
 // resize changes the width; the cursor stays on its line.
 func (s *screen) resize(columns, rows int) {
 	s.mu.Lock()
