@@ -83,9 +83,14 @@ func (c *Client) existing(ctx context.Context, objects []*manifest.Object, names
 	if !errors.As(err, &gone) {
 		return targets, err
 	}
-	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(gone.Missing, ", no ") +
-		" any more, and so none of " + strings.Join(gone.Objects, ", ")})
+	c.gonewith(gone)
 	return targets, nil
+}
+
+// gonewith tells that objects are gone with their kinds.
+func (c *Client) gonewith(e *NoKindError) {
+	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
+		" any more, and so none of " + strings.Join(e.Objects, ", ")})
 }
 
 // remove deletes the very object that was looked at (uid), or the one that is

@@ -35,7 +35,8 @@ type target struct {
 	kind      string
 	namespace string // "" for kinds of the whole cluster
 	name      string
-	object    map[string]any // shared with the manifest: not to be changed
+	object    map[string]any   // shared with the manifest: not to be changed
+	from      *manifest.Object // what it was read from: itself, or a list with it
 }
 
 func (t *target) path() string { return t.res.path(t.namespace, t.name) }
@@ -57,9 +58,25 @@ func (t *target) fail(verb string, err error) error {
 // Kinds that the cluster does not serve are one [*NoKindError] for all, together
 // with the targets that were found.
 func (c *Client) targets(ctx context.Context, objects []*manifest.Object, namespace string) ([]*target, error) {
-	var out []*target
-	var wanted []kindKey
-	seen := map[kindKey]bool{}
+	all, err := unplaced(objects)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all {
+		if err := t.checkName(); err != nil {
+			return nil, err
+		}
+	}
+	placed, missing, err := c.place(ctx, all, namespace)
+	if err != nil || len(missing) == 0 {
+		return placed, err
+	}
+	return placed, noKind(missing)
+}
+
+// unplaced are the targets of objects, before anybody knows where they live.
+func unplaced(objects []*manifest.Object) ([]*target, error) {
+	out := make([]*target, 0, len(objects))
 	for _, o := range objects {
 		if o.Empty {
 			continue
@@ -69,42 +86,38 @@ func (c *Client) targets(ctx context.Context, objects []*manifest.Object, namesp
 			return nil, err
 		}
 		for _, item := range flatten(m) {
-			t, key := newTarget(o.Source, item)
-			if err := t.checkName(); err != nil {
-				return nil, err
-			}
+			t := newTarget(o.Source, item)
+			t.from = o
 			out = append(out, t)
-			if !seen[key] {
-				seen[key] = true
-				wanted = append(wanted, key)
-			}
 		}
 	}
-	if len(out) == 0 {
-		return nil, nil
+	return out, nil
+}
+
+// place finds out where targets live; missing are those of kinds that the
+// cluster does not serve.
+func (c *Client) place(ctx context.Context, all []*target, namespace string) (placed, missing []*target, err error) {
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	var wanted []kindKey
+	seen := map[kindKey]bool{}
+	for _, t := range all {
+		if key := t.key(); !seen[key] {
+			seen[key] = true
+			wanted = append(wanted, key)
+		}
 	}
 	found, err := c.resolve(ctx, wanted)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return place(out, found, namespace)
-}
-
-func place(all []*target, found map[kindKey]*resource, namespace string) ([]*target, error) {
-	var missing NoKindError
-	placed := all[:0]
 	for _, t := range all {
-		apiVersion, _ := t.object["apiVersion"].(string)
-		t.res = found[kindKey{apiVersion, t.kind}]
-		if t.res == nil {
-			what := fmt.Sprintf("%s in %s", orUnset(t.kind, "kind"), orUnset(apiVersion, "apiVersion"))
-			if !slices.Contains(missing.Missing, what) {
-				missing.Missing = append(missing.Missing, what)
-			}
-			missing.Objects = append(missing.Objects, t.short())
-			continue
-		}
+		t.res = found[t.key()]
 		switch {
+		case t.res == nil:
+			missing = append(missing, t)
+			continue
 		case !t.res.Namespaced:
 			t.namespace = ""
 		case t.namespace == "":
@@ -112,10 +125,60 @@ func place(all []*target, found map[kindKey]*resource, namespace string) ([]*tar
 		}
 		placed = append(placed, t)
 	}
-	if len(missing.Missing) > 0 {
-		return placed, &missing
+	return placed, missing, nil
+}
+
+// elsewhere finds targets that the cluster does not serve in the version they
+// ask for under another version of their group; missing are the others.
+func (c *Client) elsewhere(targets []*target, namespace string) (placed, missing []*target) {
+	c.discovery.mu.Lock()
+	defer c.discovery.mu.Unlock()
+	for _, t := range targets {
+		t.res = c.discovery.sibling(groupOf(t.key().apiVersion), t.kind)
+		if t.res == nil || t.key().apiVersion == "" {
+			missing = append(missing, t)
+			continue
+		}
+		if !t.res.Namespaced {
+			t.namespace = ""
+		} else if t.namespace == "" {
+			t.namespace = namespace
+		}
+		placed = append(placed, t)
 	}
-	return placed, nil
+	return placed, missing
+}
+
+// sibling is the kind in the version of a group that the server prefers.
+func (d *discovery) sibling(group, kind string) *resource {
+	if d.kinds == nil {
+		return nil
+	}
+	for _, list := range [][]groupVersion{d.kinds.CoreVersions, d.kinds.GroupVersions} {
+		for _, gv := range list {
+			if gv.Group != group {
+				continue
+			}
+			for i := range gv.Resources {
+				if gv.Resources[i].Kind == kind {
+					return &gv.Resources[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func noKind(missing []*target) *NoKindError {
+	e := &NoKindError{}
+	for _, t := range missing {
+		what := fmt.Sprintf("%s in %s", orUnset(t.kind, "kind"), orUnset(t.key().apiVersion, "apiVersion"))
+		if !slices.Contains(e.Missing, what) {
+			e.Missing = append(e.Missing, what)
+		}
+		e.Objects = append(e.Objects, t.short())
+	}
+	return e
 }
 
 func orUnset(s, field string) string {
@@ -125,14 +188,19 @@ func orUnset(s, field string) string {
 	return s
 }
 
-func newTarget(source string, m map[string]any) (*target, kindKey) {
+func newTarget(source string, m map[string]any) *target {
 	meta, _ := m["metadata"].(map[string]any)
 	t := &target{source: source, object: m}
 	t.kind, _ = m["kind"].(string)
 	t.name, _ = meta["name"].(string)
 	t.namespace, _ = meta["namespace"].(string)
-	apiVersion, _ := m["apiVersion"].(string)
-	return t, kindKey{apiVersion, t.kind}
+	return t
+}
+
+// key is the version and the kind that the object asks for.
+func (t *target) key() kindKey {
+	apiVersion, _ := t.object["apiVersion"].(string)
+	return kindKey{apiVersion, t.kind}
 }
 
 // checkName refuses names that would lead to another place in the API: a name
@@ -172,9 +240,16 @@ func flatten(m map[string]any) []map[string]any {
 	return out
 }
 
-// body is the object's JSON with its namespace and, where owner names a
-// release, with the release's marks.
+// body is the JSON of marked.
 func (t *target) body(owner Owner) ([]byte, error) {
+	text, err := json.Marshal(t.marked(owner))
+	return text, t.fail("encode", err)
+}
+
+// marked is the object as it is sent: with its namespace, without annotations
+// that Kubernetes would refuse, and, where owner names a release, with the
+// release's marks.
+func (t *target) marked(owner Owner) map[string]any {
 	object := maps.Clone(t.object)
 	meta, _ := object["metadata"].(map[string]any)
 	meta = maps.Clone(meta)
@@ -185,12 +260,28 @@ func (t *target) body(owner Owner) ([]byte, error) {
 	if t.namespace != "" {
 		meta["namespace"] = t.namespace
 	}
+	if annotations, ok := meta["annotations"].(map[string]any); ok {
+		meta["annotations"] = sendable(annotations)
+	}
 	if owner.Release != "" {
 		meta["labels"] = with(meta["labels"], labelManagedBy, managedBy)
 		meta["annotations"] = with(meta["annotations"], annotationRelease, owner.Release, annotationNamespace, owner.Namespace)
 	}
-	text, err := json.Marshal(object)
-	return text, t.fail("encode", err)
+	return object
+}
+
+// sendable leaves out keys with two slashes, such as those of
+// helm.sh/depends-on/..., which speak to us and are no names in Kubernetes.
+func sendable(annotations map[string]any) map[string]any {
+	ours := func(key string, _ any) bool { return strings.Count(key, "/") > 1 }
+	for key := range annotations {
+		if ours(key, nil) {
+			annotations = maps.Clone(annotations)
+			maps.DeleteFunc(annotations, ours)
+			break
+		}
+	}
+	return annotations
 }
 
 // with returns a copy of the map m, or a new one, with the given pairs set.

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// Right is what the user must be allowed to do.
+type Right struct {
+	Verb string // as in a Role: "create", "patch", "delete", ...
+	// Resource is what it is about: "secrets", "deployments.apps". Where it is
+	// empty, APIVersion and Kind say it; a kind that the cluster does not serve
+	// needs no right.
+	Resource         string
+	APIVersion, Kind string
+	// Namespace is "" for what is a matter of the whole cluster.
+	Namespace string
+	// Name is the object, "" for any.
+	Name string
+}
+
+func (r Right) String() string {
+	if r.Namespace == "" {
+		return fmt.Sprintf("%s %s in the whole cluster", r.Verb, r.Resource)
+	}
+	return fmt.Sprintf("%s %s in namespace %q", r.Verb, r.Resource, r.Namespace)
+}
+
+// RightsError lists all rights that are missing for what was asked, each once
+// and without the names of objects.
+type RightsError struct{ Missing []Right }
+
+func (e *RightsError) Error() string {
+	if len(e.Missing) == 1 {
+		return "nothing was changed: the right to " + e.Missing[0].String() + " is missing"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "nothing was changed: %d rights are missing", len(e.Missing))
+	for _, r := range e.Missing {
+		b.WriteString("\n  " + r.String())
+	}
+	return b.String()
+}
+
+// CheckRights returns a [*RightsError] where the user may not do verb with each
+// of the objects, which live in namespace unless they say otherwise. Where the
+// cluster does not tell, it returns nil.
+func (c *Client) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string) error {
+	all, err := unplaced(objects)
+	if err != nil {
+		return err
+	}
+	targets, _, err := c.place(ctx, all, namespace)
+	if err != nil {
+		return err
+	}
+	rights := make([]Right, len(targets))
+	for i, t := range targets {
+		rights[i] = t.right(verb)
+	}
+	return c.newReview(ctx, rights).check(ctx, rights)
+}
+
+func (t *target) right(verb string) Right {
+	return Right{Verb: verb, Resource: t.res.name(), Namespace: t.namespace, Name: t.name}
+}
+
+// name is how rules call the resource: "deployments.apps".
+func (r *resource) name() string {
+	if group := groupOf(r.apiVersion); group != "" {
+		return r.Plural + "." + group
+	}
+	return r.Plural
+}
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}
+
+// review is what the cluster says of the user's rights. It asks as little as
+// it can: a user who may do everything is known with one question, others with
+// one for each namespace, and single rights are asked for only where the rules
+// say no, or cannot say.
+type review struct {
+	client *Client
+	done   chan struct{}
+	all    bool // everything is allowed
+	blind  bool // the cluster does not tell
+	rules  map[string]*ruleSet
+}
+
+type ruleSet struct {
+	Rules []struct {
+		Verbs         []string `json:"verbs"`
+		APIGroups     []string `json:"apiGroups"`
+		Resources     []string `json:"resources"`
+		ResourceNames []string `json:"resourceNames"`
+	} `json:"resourceRules"`
+}
+
+// newReview begins to ask about the namespaces of the given rights.
+func (c *Client) newReview(ctx context.Context, rights []Right) *review {
+	v := &review{client: c.WithProgress(nil), done: make(chan struct{}), rules: map[string]*ruleSet{}}
+	for _, r := range rights {
+		if r.Namespace != "" {
+			v.rules[r.Namespace] = nil
+		}
+	}
+	go func() {
+		defer close(v.done)
+		v.ask(ctx)
+	}()
+	return v
+}
+
+func (v *review) ask(ctx context.Context) {
+	allowed, err := v.access(ctx, Right{Verb: "*", Resource: "*.*"})
+	v.all, v.blind = allowed, err != nil
+	if v.all || v.blind {
+		return
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	var mu sync.Mutex
+	for namespace := range v.rules {
+		group.Go(func() error {
+			// Without an answer the single questions decide.
+			set, err := v.rulesIn(ctx, namespace)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				v.rules[namespace] = set
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+// check returns a [*RightsError] that lists what is missing.
+func (v *review) check(ctx context.Context, rights []Right) error {
+	<-v.done
+	if v.all || v.blind || len(rights) == 0 {
+		return context.Cause(ctx)
+	}
+	rights, err := v.client.placeRights(ctx, rights)
+	if err != nil {
+		return err
+	}
+	var doubtful []Right
+	names := map[Right][]string{} // by the right without a name
+	for _, r := range rights {
+		allowed, named := v.rules[r.Namespace].allow(r)
+		if allowed {
+			continue
+		}
+		name := r.Name
+		r.Name, r.APIVersion, r.Kind = "", "", ""
+		if _, seen := names[r]; !seen {
+			names[r] = nil
+			doubtful = append(doubtful, r)
+		}
+		if named && name != "" && !slices.Contains(names[r], name) {
+			names[r] = append(names[r], name)
+		}
+	}
+	missing := make([]bool, len(doubtful))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i, r := range doubtful {
+		group.Go(func() error {
+			missing[i] = v.refused(gctx, r, names[r])
+			return nil
+		})
+	}
+	_ = group.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	e := &RightsError{}
+	for i, r := range doubtful {
+		if missing[i] {
+			e.Missing = append(e.Missing, r)
+		}
+	}
+	if len(e.Missing) == 0 {
+		return nil
+	}
+	slices.SortFunc(e.Missing, func(a, b Right) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
+	})
+	return e
+}
+
+// refused tells whether the cluster says no to r, for any object and for one of
+// those named. An answer that does not come is no refusal.
+func (v *review) refused(ctx context.Context, r Right, names []string) bool {
+	allowed, err := v.access(ctx, r)
+	if allowed || err != nil || len(names) == 0 {
+		return !allowed && err == nil
+	}
+	for _, r.Name = range names {
+		if allowed, err := v.access(ctx, r); !allowed && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// placeRights finds the resources of rights that name a kind.
+func (c *Client) placeRights(ctx context.Context, rights []Right) ([]Right, error) {
+	var wanted []kindKey
+	for _, r := range rights {
+		if r.Resource == "" {
+			wanted = append(wanted, kindKey{r.APIVersion, r.Kind})
+		}
+	}
+	if len(wanted) == 0 {
+		return rights, nil
+	}
+	found, err := c.resolve(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	var out []Right
+	for _, r := range rights {
+		if r.Resource == "" {
+			res := found[kindKey{r.APIVersion, r.Kind}]
+			if res == nil {
+				continue
+			}
+			r.Resource = res.name()
+			if !res.Namespaced {
+				r.Namespace = ""
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// allow tells whether the rules allow r. named tells that some rule allows it
+// for some objects by name. A nil set allows nothing.
+func (s *ruleSet) allow(r Right) (allowed, named bool) {
+	if s == nil {
+		return false, true
+	}
+	plural, group, _ := strings.Cut(r.Resource, ".")
+	for _, rule := range s.Rules {
+		if !covers(rule.Verbs, r.Verb) || !covers(rule.APIGroups, group) || !covers(rule.Resources, plural) {
+			continue
+		}
+		if len(rule.ResourceNames) == 0 || r.Name != "" && slices.Contains(rule.ResourceNames, r.Name) {
+			return true, false
+		}
+		named = true
+	}
+	return false, named
+}
+
+func covers(list []string, s string) bool {
+	return slices.Contains(list, s) || slices.Contains(list, "*")
+}
+
+const reviews = "/apis/authorization.k8s.io/v1/"
+
+// access asks for one right.
+func (v *review) access(ctx context.Context, r Right) (bool, error) {
+	plural, group, _ := strings.Cut(r.Resource, ".")
+	attributes := map[string]any{"verb": r.Verb, "group": group, "resource": plural}
+	if r.Namespace != "" {
+		attributes["namespace"] = r.Namespace
+	}
+	if r.Name != "" {
+		attributes["name"] = r.Name
+	}
+	var status struct {
+		Allowed bool `json:"allowed"`
+	}
+	err := v.question(ctx, "SelfSubjectAccessReview", map[string]any{"resourceAttributes": attributes}, &status)
+	return status.Allowed, err
+}
+
+func (v *review) rulesIn(ctx context.Context, namespace string) (*ruleSet, error) {
+	var status ruleSet
+	err := v.question(ctx, "SelfSubjectRulesReview", map[string]any{"namespace": namespace}, &status)
+	return &status, err
+}
+
+// question asks the review API, and reads the status of its answer.
+func (v *review) question(ctx context.Context, kind string, spec map[string]any, status any) error {
+	body, err := json.Marshal(map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec})
+	if err != nil {
+		return err
+	}
+	body, err = v.client.Call(ctx, http.MethodPost, reviews+strings.ToLower(kind)+"s", nil, http.Header{"Content-Type": {"application/json"}}, body)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, &struct {
+		Status any `json:"status"`
+	}{status})
+}
