@@ -66,8 +66,8 @@ func UnknownEvents(o *manifest.Object) []string {
 	return unknown
 }
 
-// Order sorts hooks as they run at one event: by weight, then by name. Hooks
-// that are equal in both stay as they are.
+// Order sorts hooks as they run at one event: by weight, then by name, then in
+// install order of their kinds.
 func Order(hooks []*release.Hook) {
 	slices.SortStableFunc(hooks, func(a, b *release.Hook) int {
 		if a.Weight != b.Weight {
@@ -76,7 +76,10 @@ func Order(hooks []*release.Hook) {
 			}
 			return 1
 		}
-		return strings.Compare(a.Name, b.Name)
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return manifest.CompareKinds(a.Kind, b.Kind)
 	})
 }
 

@@ -110,13 +110,13 @@ func TestUnknownEventsAreNamed(t *testing.T) {
 }
 
 func TestHooksRunByWeightThenName(t *testing.T) {
-	hooks := []*release.Hook{{Name: "b"}, {Name: "z", Weight: -5}, {Name: "a", Weight: 1}, {Name: "a", Path: "first"}, {Name: "a", Path: "second"}}
+	hooks := []*release.Hook{{Name: "b"}, {Name: "z", Weight: -5}, {Name: "a", Weight: 1}, {Name: "a", Kind: "Job", Path: "first"}, {Name: "a", Kind: "Job", Path: "second"}, {Name: "a", Kind: "Secret", Path: "secret"}}
 	Order(hooks)
 	var got []string
 	for _, h := range hooks {
 		got = append(got, h.Name+h.Path)
 	}
-	if want := []string{"z", "afirst", "asecond", "b", "a"}; !slices.Equal(got, want) {
+	if want := []string{"z", "asecret", "afirst", "asecond", "b", "a"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, wanted %v", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
@@ -16,14 +17,20 @@ import (
 
 // Runner is what running hooks needs of a cluster.
 type Runner interface {
+	// LiveHook reads the object that stands in o's place; nil where none does.
+	LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error)
 	// CreateHook creates o in namespace, unless o names its own. A custom
 	// resource definition that exists is left as it is.
 	CreateHook(ctx context.Context, o *manifest.Object, namespace string) error
+	// UpdateHook changes the object that stands in o's place to what o says.
+	UpdateHook(ctx context.Context, o *manifest.Object, namespace string) error
 	// DeleteHook deletes o and returns when it is gone; one that is not there is fine.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace string) error
 	// Finish returns when a Job or Pod has succeeded, and an error when it
 	// failed; any other kind is finished as soon as it exists.
 	Finish(ctx context.Context, o *manifest.Object, namespace string) error
+	// Logs reads what the containers of a Pod, or of all pods of a Job, have written.
+	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]Log, error)
 }
 
 // Responder answers lifecycle events by running the hooks of the event's
@@ -34,14 +41,23 @@ type Responder struct {
 	// Timeout bounds each hook; 0 is five minutes.
 	Timeout time.Duration
 	Now     func() time.Time // nil is time.Now
+	// Ended is called when a hook has run, well or not (its LastRun tells), and
+	// before any delete policy removes it. nil is fine. The context has time
+	// left even where the hook's is over.
+	Ended func(ctx context.Context, h *release.Hook, o *manifest.Object)
 }
 
 const defaultTimeout = 5 * time.Minute
 
-// Register puts r on the bus for every event that annotations can name.
+// Register puts r on the bus for every event that annotations can name. Tests
+// are no event: [Responder.Run] runs them.
 func (r Responder) Register(b *event.Bus) {
 	answer[*event.PreInstall](r, b, release.PreInstall)
 	answer[*event.PostInstall](r, b, release.PostInstall)
+	answer[*event.PreUpgrade](r, b, release.PreUpgrade)
+	answer[*event.PostUpgrade](r, b, release.PostUpgrade)
+	answer[*event.PreRollback](r, b, release.PreRollback)
+	answer[*event.PostRollback](r, b, release.PostRollback)
 	answer[*event.PreDelete](r, b, release.PreDelete)
 	answer[*event.PostDelete](r, b, release.PostDelete)
 }
@@ -50,10 +66,10 @@ func (r Responder) Register(b *event.Bus) {
 func answer[E event.Event](r Responder, b *event.Bus, at release.HookEvent) {
 	event.Respond(b, event.AnnotationHooks, func(ctx context.Context, e E) error {
 		scene := e.At()
-		if scene.Operation != nil && scene.Operation.DryRun {
+		if scene.Operation != nil && scene.Operation.DryRun || scene.Release == nil {
 			return nil
 		}
-		return r.run(ctx, scene.Release, at)
+		return r.Run(ctx, scene.Release, scene.Release.Hooks, at)
 	})
 }
 
@@ -70,11 +86,12 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// run runs the hooks of rel that answer ev, by weight, then name, one after
-// the other. The first that fails ends it.
-func (r Responder) run(ctx context.Context, rel *release.Release, ev release.HookEvent) error {
+// Run runs those of hooks that answer ev, as hooks of rel, by weight, then name,
+// one after the other, and notes in each how it went. The first that fails ends
+// it, with a [*FailedError].
+func (r Responder) Run(ctx context.Context, rel *release.Release, hooks []*release.Hook, ev release.HookEvent) error {
 	var due []*release.Hook
-	for _, h := range rel.Hooks {
+	for _, h := range hooks {
 		if h.On(ev) {
 			due = append(due, h)
 		}
@@ -97,10 +114,11 @@ func (r Responder) run(ctx context.Context, rel *release.Release, ev release.Hoo
 	return nil
 }
 
-// removeSucceeded removes those of hooks whose policy asks for it. It returns
-// the first that could not be removed.
+// removeSucceeded removes those of hooks whose policy asks for it, the last
+// first: it may need the earlier ones to go. It returns the first that could not
+// be removed.
 func (r Responder) removeSucceeded(ctx context.Context, rel *release.Release, hooks []*release.Hook) (*release.Hook, error) {
-	for _, h := range hooks {
+	for _, h := range slices.Backward(hooks) {
 		if deletes(h, release.HookSucceeded) {
 			if err := r.remove(ctx, rel, h); err != nil {
 				return h, err
@@ -113,8 +131,10 @@ func (r Responder) removeSucceeded(ctx context.Context, rel *release.Release, ho
 // deletes tells whether h has the delete policy p. Custom resource definitions
 // are never deleted by a policy: all objects of their kind would go with them.
 func deletes(h *release.Hook, p release.DeletePolicy) bool {
-	return h.Kind != "CustomResourceDefinition" && h.Deletes(p)
+	return h.Kind != kindCRD && h.Deletes(p)
 }
+
+const kindCRD = "CustomResourceDefinition"
 
 func (r Responder) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) error {
 	o, err := object(h)
@@ -124,27 +144,29 @@ func (r Responder) one(ctx context.Context, rel *release.Release, h *release.Hoo
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
 	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
-	if deletes(h, release.BeforeHookCreation) {
-		if err := r.Cluster.DeleteHook(ctx, o, rel.Namespace); err != nil {
-			return fmt.Errorf("delete the one of an earlier run: %w", err)
-		}
+	put, err := r.makeRoom(ctx, rel, h, o)
+	if err != nil {
+		return err
 	}
 	h.LastRun = release.Run{StartedAt: r.now(), Phase: release.PhaseRunning}
-	err = r.Cluster.CreateHook(ctx, o, rel.Namespace)
+	ours, err := marked(o, rel)
 	if err == nil {
+		err = put(ctx, ours, rel.Namespace)
+	}
+	made := err == nil
+	if made {
 		err = r.Cluster.Finish(ctx, o, rel.Namespace)
 	}
-	h.LastRun.CompletedAt = r.now()
-	if err == nil {
-		h.LastRun.Phase = release.PhaseSucceeded
-		return nil
+	h.LastRun.CompletedAt, h.LastRun.Phase = r.now(), release.PhaseSucceeded
+	if err != nil {
+		h.LastRun.Phase = release.PhaseFailed
 	}
-	h.LastRun.Phase = release.PhaseFailed
-	if deletes(h, release.HookFailed) {
+	if made {
+		r.ended(ctx, rel, h, o)
+	}
+	if err != nil && deletes(h, release.HookFailed) {
 		// The hook's own failure is the news, but what could not be cleaned up must be told too.
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout())
-		defer cancel()
-		if derr := r.remove(clean, rel, h); derr != nil {
+		if derr := r.remove(context.WithoutCancel(ctx), rel, h); derr != nil {
 			err = errors.Join(err, derr)
 		}
 	}

@@ -5,6 +5,7 @@ package hook
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,11 @@ type stage struct {
 	lines []string
 	fail  map[string]error
 	hang  string // this step ends with its context
+	// live are the objects that are there, by name.
+	live map[string]map[string]any
+	// made are the texts of the objects that were created or changed, by name.
+	made map[string]string
+	logs []Log
 }
 
 func (s *stage) do(ctx context.Context, verb string, o *manifest.Object, namespace string) error {
@@ -44,10 +50,29 @@ func (s *stage) do(ctx context.Context, verb string, o *manifest.Object, namespa
 }
 
 func (s *stage) CreateHook(ctx context.Context, o *manifest.Object, ns string) error {
-	return s.do(ctx, "create", o, ns)
+	return s.put(ctx, "create", o, ns)
+}
+func (s *stage) UpdateHook(ctx context.Context, o *manifest.Object, ns string) error {
+	return s.put(ctx, "update", o, ns)
+}
+func (s *stage) put(ctx context.Context, verb string, o *manifest.Object, ns string) error {
+	err := s.do(ctx, verb, o, ns)
+	if err == nil && s.made == nil {
+		s.made, s.live = map[string]string{}, maps.Clone(s.live)
+	}
+	if err == nil {
+		s.made[o.Name] = o.Raw
+	}
+	return err
 }
 func (s *stage) DeleteHook(ctx context.Context, o *manifest.Object, ns string) error {
 	return s.do(ctx, "delete", o, ns)
+}
+func (s *stage) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
+	return s.live[o.Name], s.fail["live "+o.Name]
+}
+func (s *stage) Logs(ctx context.Context, o *manifest.Object, ns string) ([]Log, error) {
+	return s.logs, s.do(ctx, "logs", o, ns)
 }
 func (s *stage) Finish(ctx context.Context, o *manifest.Object, ns string) error {
 	return s.do(ctx, "finish", o, ns)
@@ -78,7 +103,7 @@ func withHooks(hooks ...string) *release.Release {
 		if strings.HasPrefix(name, "crd") {
 			h.Kind = "CustomResourceDefinition"
 		}
-		h.Manifest = "apiVersion: v1\nkind: " + h.Kind + "\nmetadata: {name: " + name + "}\n"
+		h.Manifest = "apiVersion: v1\nkind: " + h.Kind + "\nmetadata:\n  name: " + name + "\n  annotations:\n    helm.sh/hook: pre-install # first\n"
 		for _, p := range strings.Fields(policies) {
 			h.DeletePolicies = append(h.DeletePolicies, release.DeletePolicy(p))
 		}
@@ -96,10 +121,10 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(t,
-		"delete early", "create early", "finish early",
-		"delete a", "create a", "finish a",
-		"delete b", "create b", "finish b",
-		"delete late", "create late", "finish late")
+		"create early", "finish early",
+		"create a", "finish a",
+		"create b", "finish b",
+		"create late", "finish late")
 	if got := rel.Hooks[0].Name + rel.Hooks[1].Name; got != "ba" {
 		t.Errorf("the record's own order was changed: %s first", got)
 	}
@@ -109,6 +134,10 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 	for _, e := range []func(*release.Release) event.Event{
 		func(r *release.Release) event.Event { return &event.PreInstall{Scene: event.Scene{Release: r}} },
 		func(r *release.Release) event.Event { return &event.PostInstall{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreUpgrade{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostUpgrade{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreRollback{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostRollback{Scene: event.Scene{Release: r}} },
 		func(r *release.Release) event.Event { return &event.PreDelete{Scene: event.Scene{Release: r}} },
 		func(r *release.Release) event.Event { return &event.PostDelete{Scene: event.Scene{Release: r}} },
 	} {
@@ -133,7 +162,7 @@ func TestDeletePolicies(t *testing.T) {
 	}{
 		{"none is before-hook-creation", []string{"a"}, "", []string{"delete a", "create a", "finish a"}},
 		{"what succeeded goes when all have", []string{"a hook-succeeded", "b hook-succeeded"}, "",
-			[]string{"create a", "finish a", "create b", "finish b", "delete a", "delete b"}},
+			[]string{"create a", "finish a", "create b", "finish b", "delete b", "delete a"}},
 		{"what failed stays for a look", []string{"a hook-succeeded"}, "finish a", []string{"create a", "finish a"}},
 		{"what failed goes where asked", []string{"a hook-failed"}, "finish a", []string{"create a", "finish a", "delete a"}},
 		{"what could not be created is removed as well", []string{"a hook-failed"}, "create a", []string{"create a", "delete a"}},
@@ -147,6 +176,9 @@ func TestDeletePolicies(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := &stage{fail: map[string]error{test.fail: errNo}}
+			if strings.HasPrefix(test.want[0], "delete") {
+				s.live = map[string]map[string]any{"a": hookOf("other/release/1")}
+			}
 			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, Responder{})
 			if (err != nil) != (test.fail != "") {
 				t.Errorf("got %v", err)
@@ -168,7 +200,7 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	if got, want := failed.Error(), "pre-install hook Job/b (web/templates/b.yaml): no"; got != want {
 		t.Errorf("got %q, wanted %q", got, want)
 	}
-	s.want(t, "delete a", "create a", "finish a", "delete b", "create b", "finish b")
+	s.want(t, "create a", "finish a", "create b", "finish b")
 }
 
 func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
@@ -177,8 +209,8 @@ func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
 		t.Error(err)
 	}
-	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete it by its delete policy: no"} {
-		s := &stage{fail: map[string]error{"delete a": errNo}}
+	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete the one of an earlier run: no"} {
+		s := &stage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
 		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, Responder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
 		}

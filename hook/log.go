@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Log is what one container has written.
+type Log struct {
+	Pod       string
+	Container string
+	Text      string
+}
+
+// logTimeout bounds what is done with the logs of a hook that has ended.
+const logTimeout = 30 * time.Second
+
+// ended tells of a hook that has run, while its object is still there: whoever
+// wants to know, and its log where its annotation asks for that.
+//
+// Helm shows the logs of hooks that succeeded when all hooks of the event have,
+// the last first, and so not at all when one fails. Here each log is shown as
+// soon as its hook is done.
+func (r Responder) ended(ctx context.Context, rel *release.Release, h *release.Hook, o *manifest.Object) {
+	policy := release.LogOnSucceeded
+	if h.LastRun.Phase == release.PhaseFailed {
+		policy = release.LogOnFailed
+	}
+	show := h.Logs(policy) && runs(h.Kind)
+	if !show && r.Ended == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logTimeout)
+	defer cancel()
+	if show {
+		r.showLogs(ctx, rel, h, o)
+	}
+	if r.Ended != nil {
+		r.Ended(ctx, h, o)
+	}
+}
+
+// showLogs reports what the hook's pods have written, line by line.
+func (r Responder) showLogs(ctx context.Context, rel *release.Release, h *release.Hook, o *manifest.Object) {
+	name := h.Kind + "/" + h.Name
+	logs, err := r.Cluster.Logs(ctx, o, rel.Namespace)
+	if err != nil {
+		// The hook's own end is what counts.
+		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: name, Text: fmt.Sprintf("its log cannot be read: %s", err)})
+	}
+	for _, l := range logs {
+		from := name
+		if len(logs) > 1 {
+			from += " (" + l.Container + ")"
+		}
+		for line := range strings.Lines(l.Text) {
+			r.Progress.Send(progress.Event{Kind: progress.Log, Object: from, Text: strings.TrimRight(line, "\r\n")})
+		}
+	}
+}
