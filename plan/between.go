@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// Between compares two manifests without a cluster: what the old one says
+// counts as what is there. Objects without a namespace belong to the given one.
+// Steps come in the new manifest's order, then deletions in theirs.
+func Between(old, now []*manifest.Object, namespace string) ([]Step, error) {
+	former := map[Ref]*manifest.Object{}
+	for _, o := range old {
+		if !o.Empty {
+			former[identity(o, namespace)] = o
+		}
+	}
+	var steps []Step
+	written := map[Ref]bool{}
+	for _, o := range now {
+		key := identity(o, namespace)
+		if o.Empty || written[key] {
+			continue
+		}
+		written[key] = true
+		after, err := o.Map()
+		if err != nil {
+			return nil, fmt.Errorf("compare %s: %w", o, err)
+		}
+		s := Step{Item: Item{Ref: refOf(o, namespace), Source: o.Source, New: after, Object: o}, Action: Create, After: normal(after)}
+		if f := former[key]; f != nil {
+			if err := s.compare(f); err != nil {
+				return nil, err
+			}
+		}
+		steps = append(steps, s)
+	}
+	var gone []*manifest.Object
+	for key, o := range former {
+		if !written[key] {
+			gone = append(gone, o)
+		}
+	}
+	slices.SortFunc(gone, func(a, b *manifest.Object) int { // the map has no order
+		return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Namespace, b.Namespace))
+	})
+	manifest.SortUninstall(gone)
+	for _, o := range gone {
+		before, err := o.Map()
+		if err != nil {
+			return nil, fmt.Errorf("compare %s: %w", o, err)
+		}
+		it := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normal(before)}
+		steps = append(steps, remove(it, Options{}))
+	}
+	return steps, nil
+}
+
+// compare makes s the step from a former object to its own.
+func (s *Step) compare(former *manifest.Object) error {
+	before, err := former.Map()
+	if err != nil {
+		return fmt.Errorf("compare %s: %w", former, err)
+	}
+	s.Live, s.Old = normal(before), []map[string]any{before}
+	s.Action = Update
+	m := mergerOf(s.Item)
+	m.builtIn = false // two texts are compared, and every difference shows
+	if m.same("", "", s.After, s.Live) {
+		s.Action = Unchanged
+	}
+	return nil
+}
+
+// identity names an object whatever version of its group it is written in.
+func identity(o *manifest.Object, namespace string) Ref {
+	r := refOf(o, namespace)
+	r.APIVersion = group(r.APIVersion)
+	return r
+}
+
+func group(apiVersion string) string {
+	if group, _, ok := strings.Cut(apiVersion, "/"); ok {
+		return group
+	}
+	return ""
+}
+
+func refOf(o *manifest.Object, namespace string) Ref {
+	r := Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
+	if !clusterWide(o) {
+		r.Namespace = cmp.Or(o.Namespace, namespace)
+	}
+	return r
+}
+
+// clusterWide tells whether an object of a kind that Kubernetes is built with
+// belongs to no namespace. Of other kinds only a cluster knows.
+func clusterWide(o *manifest.Object) bool {
+	switch o.Kind {
+	case "Namespace", "Node", "PersistentVolume":
+		return o.APIVersion == "v1"
+	case "ClusterRole", "ClusterRoleBinding":
+		return group(o.APIVersion) == "rbac.authorization.k8s.io"
+	case "StorageClass", "CSIDriver", "CSINode", "VolumeAttachment", "VolumeAttributesClass":
+		return group(o.APIVersion) == "storage.k8s.io"
+	case "PriorityClass":
+		return group(o.APIVersion) == "scheduling.k8s.io"
+	case "IngressClass", "IPAddress", "ServiceCIDR":
+		return group(o.APIVersion) == "networking.k8s.io"
+	case "RuntimeClass":
+		return group(o.APIVersion) == "node.k8s.io"
+	case "CustomResourceDefinition":
+		return group(o.APIVersion) == "apiextensions.k8s.io"
+	case "APIService":
+		return group(o.APIVersion) == "apiregistration.k8s.io"
+	case "FlowSchema", "PriorityLevelConfiguration":
+		return group(o.APIVersion) == "flowcontrol.apiserver.k8s.io"
+	case "CertificateSigningRequest", "ClusterTrustBundle":
+		return group(o.APIVersion) == "certificates.k8s.io"
+	case "DeviceClass", "ResourceSlice", "DeviceTaintRule":
+		return group(o.APIVersion) == "resource.k8s.io"
+	}
+	return group(o.APIVersion) == "admissionregistration.k8s.io"
+}

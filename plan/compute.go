@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+)
+
+// Options say how objects are to be changed. The zero value merges on this
+// side and asks nobody whose objects are.
+type Options struct {
+	// ServerSide leaves merging to the API server; ForceConflicts then wins
+	// against other field managers.
+	ServerSide     bool
+	ForceConflicts bool
+	// Replace allows to delete and create again what cannot be updated.
+	Replace bool
+	// Foreign says why an object that is to be deleted is somebody else's, ""
+	// where it is not. nil takes all to be the release's.
+	Foreign func(Item) string
+}
+
+// Error tells that an object is not what objects of its kind can be.
+type Error struct {
+	Object Ref
+	Source string // the template, "" where not known
+	Path   string // the field
+	Text   string // the rest of the sentence
+}
+
+func (e *Error) Error() string {
+	where := e.Object.String()
+	if e.Source != "" {
+		where += " (" + e.Source + ")"
+	}
+	if e.Path == "" {
+		return where + ": " + e.Text
+	}
+	return where + ": " + e.Path + " " + e.Text
+}
+
+// Annotations that say what may become of an object.
+const (
+	policyAnnotation  = "helm.sh/resource-policy"
+	replaceAnnotation = "helm.sh/replace"
+)
+
+// Compute tells what becomes of each object. Items come in the order in which
+// they are to be written and deleted, and so do the steps; an item that takes
+// no step has none. Where objects cannot be merged the error joins an [*Error]
+// for each.
+//
+// What any of an item's old manifests has and the new one lacks is removed, if
+// it is there; what none of them has is somebody else's and stays. status and
+// what only the server writes are no part of it.
+func Compute(items []Item, o Options) (*Plan, error) {
+	p := &Plan{ServerSide: o.ServerSide, ForceConflicts: o.ForceConflicts, Replace: o.Replace}
+	wanted := make(map[any]bool, len(items)) // by uid: one object may be served by two groups
+	for _, it := range items {
+		if uid := metadata(it.Live)["uid"]; it.New != nil && uid != nil {
+			wanted[uid] = true
+		}
+	}
+	var errs []error
+	for _, it := range items {
+		if it.New == nil {
+			if it.Live == nil || wanted[metadata(it.Live)["uid"]] {
+				continue
+			}
+			p.Steps = append(p.Steps, remove(it, o))
+			continue
+		}
+		s, err := write(it, o)
+		if err != nil {
+			errs = append(errs, wrong(it, err))
+			continue
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	return p, errors.Join(errs...)
+}
+
+// remove is the step of an object that the release has no more.
+func remove(it Item, o Options) Step {
+	s := Step{Item: it, Action: Delete}
+	if keeps(it) {
+		s.Action, s.Reason, s.After = Keep, policyAnnotation+": keep", it.Live
+	} else if o.Foreign != nil {
+		if s.Reason = o.Foreign(it); s.Reason != "" {
+			s.Action, s.After = Keep, it.Live
+		}
+	}
+	s.Drifted = drifted(it)
+	return s
+}
+
+// keeps tells whether the release leaves the object alone when it has it no
+// more: the newest manifest that had it says so, or the object itself does.
+func keeps(it Item) bool {
+	objects := []map[string]any{it.Live}
+	if n := len(it.Old); n > 0 {
+		objects = append(objects, it.Old[n-1])
+	}
+	for _, object := range objects {
+		if strings.EqualFold(strings.TrimSpace(annotation(object, policyAnnotation)), "keep") {
+			return true
+		}
+	}
+	return false
+}
+
+// write is the step of an object that the release has.
+func write(it Item, o Options) (Step, error) {
+	if meta, ok := it.New["metadata"].(map[string]any); !ok || len(meta) == 0 {
+		return Step{}, &problem{"metadata", "is missing"}
+	}
+	s := Step{Item: it, Action: Create, After: normal(it.New)}
+	if it.Live == nil {
+		if !o.ServerSide {
+			return s, nil
+		}
+		return s, s.apply()
+	}
+	m := mergerOf(it)
+	patch, after, err := m.fields("", field{node: m.node(it.Ref)}, olds(it), it.Live, settable(it.New))
+	if err != nil {
+		return Step{}, err
+	}
+	s.Action, s.After, s.Drifted = Update, after, drifted(it)
+	if o.ServerSide {
+		if patch == nil && settled(it) {
+			s.Action = Unchanged
+			return s, nil
+		}
+		return s, s.apply()
+	}
+	if patch == nil {
+		s.Action = Unchanged
+		return s, nil
+	}
+	s.Type = JSONMerge
+	if m.whole {
+		patch = difference(it.Live, after)
+	} else if m.builtIn {
+		s.Type = StrategicMerge
+	}
+	s.Patch, err = json.Marshal(patch)
+	return s, err
+}
+
+// apply makes the step one of server-side apply.
+func (s *Step) apply() error {
+	s.Type = ServerApply
+	object := normal(s.New)
+	if m := mergerOf(s.Item); m.builtIn {
+		object = m.clean(object).(map[string]any)
+	}
+	var err error
+	s.Patch, err = json.Marshal(object)
+	return err
+}
+
+// settled tells whether the server has the manifest already, as the release's
+// own: applying it again would change nothing.
+func settled(it Item) bool {
+	n := len(it.Old)
+	if n == 0 || !mergerOf(it).same("", "", settable(it.New), settable(it.Old[n-1])) {
+		return false
+	}
+	managers, _ := metadata(it.Live)["managedFields"].([]any)
+	for _, entry := range managers {
+		if e, ok := entry.(map[string]any); ok && e["manager"] == "helm" && e["operation"] == "Apply" {
+			return true
+		}
+	}
+	return false
+}
+
+// Replaceable tells whether the object's manifest allows to delete it and
+// create it again where it cannot be updated.
+func Replaceable(s Step) bool {
+	return strings.EqualFold(strings.TrimSpace(annotation(s.New, replaceAnnotation)), "true")
+}
+
+func mergerOf(it Item) *merger {
+	t := kinds()
+	_, builtIn := t.kinds[it.APIVersion+" "+it.Kind]
+	return &merger{table: t, builtIn: builtIn}
+}
+
+func (m *merger) node(r Ref) *node { return m.table.kinds[r.APIVersion+" "+r.Kind] }
+
+func olds(it Item) []map[string]any {
+	out := make([]map[string]any, 0, len(it.Old))
+	for _, old := range it.Old {
+		out = append(out, settable(old))
+	}
+	return out
+}
+
+// difference is the JSON merge patch that makes after out of before.
+func difference(before, after map[string]any) map[string]any {
+	patch := map[string]any{}
+	for key, a := range after {
+		b, had := before[key]
+		bm, bIs := b.(map[string]any)
+		am, aIs := a.(map[string]any)
+		if bIs && aIs {
+			if p := difference(bm, am); len(p) > 0 {
+				patch[key] = p
+			}
+		} else if !had || !reflect.DeepEqual(a, b) {
+			patch[key] = a
+		}
+	}
+	for key := range before {
+		if _, has := after[key]; !has {
+			patch[key] = nil
+		}
+	}
+	return patch
+}
+
+func metadata(object map[string]any) map[string]any {
+	m, _ := object["metadata"].(map[string]any)
+	return m
+}
+
+func annotation(object map[string]any, key string) string {
+	m, _ := metadata(object)["annotations"].(map[string]any)
+	s, _ := m[key].(string)
+	return s
+}
+
+// wrong names the object that err is about.
+func wrong(it Item, err error) error {
+	e := &Error{Object: it.Ref, Source: it.Source, Text: err.Error()}
+	if e.Source == "" && it.Object != nil {
+		e.Source = it.Object.Source
+	}
+	if p, ok := err.(*problem); ok {
+		e.Path, e.Text = p.path, p.text
+	}
+	return e
+}

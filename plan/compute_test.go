@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// object reads YAML; "" is no object.
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var m map[string]any
+	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(text, "\t", "  ")), &m); err != nil {
+		t.Fatalf("%v in:\n%s", err, text)
+	}
+	return m
+}
+
+// item makes an item of what was, is and shall be. Each gets apiVersion, kind
+// and a name.
+func item(t testing.TB, gvk, live, want string, olds ...string) Item {
+	t.Helper()
+	apiVersion, kind, _ := strings.Cut(gvk, " ")
+	named := func(text string) map[string]any {
+		m := object(t, text)
+		if m == nil {
+			return nil
+		}
+		m["apiVersion"], m["kind"] = apiVersion, kind
+		if m["metadata"] == nil {
+			m["metadata"] = map[string]any{}
+		}
+		m["metadata"].(map[string]any)["name"] = "web"
+		return m
+	}
+	it := Item{Ref: Ref{APIVersion: apiVersion, Kind: kind, Namespace: "shop", Name: "web"}, Live: named(live), New: named(want)}
+	for _, old := range olds {
+		it.Old = append(it.Old, named(old))
+	}
+	return it
+}
+
+// one computes the plan of one item and returns its step, nil where none.
+func one(t testing.TB, it Item, o Options) *Step {
+	t.Helper()
+	p, err := Compute([]Item{it}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Steps) == 0 {
+		return nil
+	}
+	return &p.Steps[0]
+}
+
+func TestMerge(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		kind            string
+		old, live, want string
+		after           string // "" where nothing changes
+		patch           string // checked where given
+	}{{
+		name:  "document 004: scaled to nothing by hand, rolled back to 3",
+		kind:  "apps/v1 Deployment",
+		old:   `{spec: {replicas: 3}}`,
+		live:  `{spec: {replicas: 0, revisionHistoryLimit: 10}}`,
+		want:  `{spec: {replicas: 3}}`,
+		after: `{spec: {replicas: 3, revisionHistoryLimit: 10}}`,
+		patch: `{spec: {replicas: 3}}`,
+	}, {
+		name:  "document 004: an injected sidecar survives another image",
+		kind:  "apps/v1 Deployment",
+		old:   `{spec: {template: {spec: {containers: [{name: server, image: nginx:2.0.0}]}}}}`,
+		live:  `{spec: {template: {spec: {containers: [{name: server, image: nginx:2.0.0}, {name: my-injected-sidecar, image: my-cool-mesh:1.0.0}]}}}}`,
+		want:  `{spec: {template: {spec: {containers: [{name: server, image: nginx:2.1.0}]}}}}`,
+		after: `{spec: {template: {spec: {containers: [{name: server, image: nginx:2.1.0}, {name: my-injected-sidecar, image: my-cool-mesh:1.0.0}]}}}}`,
+		patch: `{spec: {template: {spec: {$setElementOrder/containers: [{name: server}], containers: [{name: server, image: nginx:2.1.0}]}}}}`,
+	}, {
+		name: "nothing changes, with all that a server adds",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {replicas: 3, template: {spec: {containers: [{name: a, ports: [{containerPort: 80}]}]}}}}`,
+		live: `{metadata: {uid: x, generation: 4, resourceVersion: "7", managedFields: []}, status: {replicas: 3},
+			spec: {replicas: 3, strategy: {type: RollingUpdate}, template: {metadata: {creationTimestamp: null}, spec: {
+			dnsPolicy: ClusterFirst, containers: [{name: a, imagePullPolicy: Always, ports: [{containerPort: 80, protocol: TCP}]}]}}}}`,
+		want: `{spec: {replicas: 3, template: {spec: {containers: [{name: a, ports: [{containerPort: 80}]}]}}}}`,
+	}, {
+		name:  "labels that others added stay, ours go when the chart drops them",
+		kind:  "v1 ConfigMap",
+		old:   `{metadata: {labels: {app: web, tier: front}}}`,
+		live:  `{metadata: {labels: {app: web, tier: front, team: blue}}}`,
+		want:  `{metadata: {labels: {app: web}}}`,
+		after: `{metadata: {labels: {app: web, team: blue}}}`,
+		patch: `{metadata: {labels: {tier: null}}}`,
+	}, {
+		name:  "annotations that others added stay when the chart has none any more",
+		kind:  "apps/v1 Deployment",
+		old:   `{spec: {template: {metadata: {annotations: {checksum: abc}}}}}`,
+		live:  `{spec: {template: {metadata: {annotations: {checksum: abc, restartedAt: noon}}}}}`,
+		want:  `{spec: {template: {metadata: {}}}}`,
+		after: `{spec: {template: {metadata: {annotations: {restartedAt: noon}}}}}`,
+		patch: `{spec: {template: {metadata: {annotations: {checksum: null}}}}}`,
+	}, {
+		name: "annotations that a template leaves empty are nobody's",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {template: {metadata: {annotations: null}}}}`,
+		live: `{spec: {template: {metadata: {annotations: {restartedAt: noon}}}}}`,
+		want: `{spec: {template: {metadata: {annotations: null}}}}`,
+	}, {
+		name:  "the last of our annotations takes the map along",
+		kind:  "v1 ConfigMap",
+		old:   `{metadata: {annotations: {a: b}}}`,
+		live:  `{metadata: {annotations: {a: b}}}`,
+		want:  `{metadata: {}}`,
+		after: `{metadata: {}}`,
+		patch: `{metadata: {annotations: null}}`,
+	}, {
+		name:  "a field dropped from the chart is dropped live, with its defaults",
+		kind:  "v1 Pod",
+		old:   `{spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 80}}}]}}`,
+		live:  `{spec: {containers: [{name: a, livenessProbe: {httpGet: {port: 80, scheme: HTTP}, periodSeconds: 10}, stdin: true}]}}`,
+		want:  `{spec: {containers: [{name: a}]}}`,
+		after: `{spec: {containers: [{name: a, stdin: true}]}}`,
+	}, {
+		name: "a field dropped from the chart that is not there anyway",
+		kind: "v1 Pod",
+		old:  `{spec: {hostNetwork: true, containers: [{name: a}]}}`,
+		live: `{spec: {containers: [{name: a}]}}`,
+		want: `{spec: {containers: [{name: a}]}}`,
+	}, {
+		name:  "a container and a variable leave, others' stay",
+		kind:  "v1 Pod",
+		old:   `{spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: Y, value: "2"}]}, {name: b}]}}`,
+		live:  `{spec: {containers: [{name: mesh}, {name: a, env: [{name: M, value: m}, {name: X, value: "1"}, {name: Y, value: "2"}]}, {name: b}]}}`,
+		want:  `{spec: {containers: [{name: a, env: [{name: Y, value: "2"}]}]}}`,
+		after: `{spec: {containers: [{name: mesh}, {name: a, env: [{name: M, value: m}, {name: Y, value: "2"}]}]}}`,
+	}, {
+		name:  "variables change places",
+		kind:  "v1 Pod",
+		old:   `{spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: Y, value: $(X)}]}]}}`,
+		live:  `{spec: {containers: [{name: a, env: [{name: Y, value: $(X)}, {name: X, value: "1"}]}]}}`,
+		want:  `{spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: Y, value: $(X)}]}]}}`,
+		after: `{spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: Y, value: $(X)}]}]}}`,
+		patch: `{spec: {$setElementOrder/containers: [{name: a}], containers: [{name: a, $setElementOrder/env: [{name: X}, {name: Y}]}]}}`,
+	}, {
+		name:  "lists without a key are the chart's alone",
+		kind:  "v1 Pod",
+		old:   `{spec: {tolerations: [{key: a}]}}`,
+		live:  `{spec: {tolerations: [{key: a}, {key: b}]}}`,
+		want:  `{spec: {tolerations: [{key: a}]}}`,
+		after: `{spec: {tolerations: [{key: a}]}}`,
+	}, {
+		name:  "another kind of volume in the place of the first",
+		kind:  "v1 Pod",
+		old:   `{spec: {volumes: [{name: v, configMap: {name: c}}]}}`,
+		live:  `{spec: {volumes: [{name: v, configMap: {name: c, defaultMode: 420}}]}}`,
+		want:  `{spec: {volumes: [{name: v, emptyDir: {}}]}}`,
+		after: `{spec: {volumes: [{name: v, emptyDir: {}}]}}`,
+		patch: `{spec: {$setElementOrder/volumes: [{name: v}], volumes: [{name: v, emptyDir: {}, $retainKeys: [emptyDir, name]}]}}`,
+	}, {
+		name:  "Recreate clears what RollingUpdate had, which the server put there",
+		kind:  "apps/v1 Deployment",
+		old:   `{spec: {replicas: 1}}`,
+		live:  `{spec: {replicas: 1, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}}}`,
+		want:  `{spec: {replicas: 1, strategy: {type: Recreate}}}`,
+		after: `{spec: {replicas: 1, strategy: {type: Recreate}}}`,
+		patch: `{spec: {strategy: {type: Recreate, $retainKeys: [type]}}}`,
+	}, {
+		name:  "ports of two protocols share a number",
+		kind:  "v1 Service",
+		old:   `{spec: {ports: [{name: d, port: 53, protocol: UDP}, {name: t, port: 53, protocol: TCP}]}}`,
+		live:  `{spec: {ports: [{name: d, port: 53, protocol: UDP, nodePort: 30001}, {name: t, port: 53, protocol: TCP, nodePort: 30002}]}}`,
+		want:  `{spec: {ports: [{name: d, port: 53, protocol: UDP}, {name: t, port: 53, protocol: TCP, targetPort: 5353}]}}`,
+		after: `{spec: {ports: [{name: d, port: 53, protocol: UDP, nodePort: 30001}, {name: t, port: 53, protocol: TCP, nodePort: 30002, targetPort: 5353}]}}`,
+	}, {
+		name:  "finalizers of others stay",
+		kind:  "v1 ConfigMap",
+		old:   `{metadata: {finalizers: [x/ours, x/gone]}}`,
+		live:  `{metadata: {finalizers: [x/theirs, x/ours, x/gone]}}`,
+		want:  `{metadata: {finalizers: [x/ours, x/new]}}`,
+		after: `{metadata: {finalizers: [x/theirs, x/ours, x/new]}}`,
+	}, {
+		name:  "custom resources merge by maps, and lists are whole",
+		kind:  "example.com/v1 Shop",
+		old:   `{spec: {size: 1, colour: red, items: [{name: a}]}}`,
+		live:  `{spec: {size: 1, colour: red, items: [{name: a}, {name: b}], theirs: 1}}`,
+		want:  `{spec: {size: 2, items: [{name: a}]}}`,
+		after: `{spec: {size: 2, items: [{name: a}], theirs: 1}}`,
+		patch: `{spec: {size: 2, colour: null, items: [{name: a}]}}`,
+	}, {
+		name: "numbers are equal however they are written",
+		kind: "example.com/v1 Shop",
+		old:  `{spec: {a: 1}}`,
+		live: `{spec: {a: 1.0, b: 2}}`,
+		want: `{spec: {a: 1, b: 2.0}}`,
+	}, {
+		name:  "null takes away what others or the server put there",
+		kind:  "v1 Service",
+		live:  `{spec: {clusterIP: 10.0.0.1, type: ClusterIP}}`,
+		want:  `{spec: {type: ClusterIP, clusterIP: null, externalName: null}}`,
+		after: `{spec: {type: ClusterIP}}`,
+		patch: `{spec: {clusterIP: null}}`,
+	}, {
+		name: "what means the same to the API changes nothing",
+		kind: "v1 Pod",
+		old:  `{spec: {nodeSelector: {}, tolerations: []}}`,
+		live: `{spec: {containers: [{name: a, resources: {limits: {cpu: "1", memory: 1Gi}}}], volumes: [{name: v, emptyDir: {sizeLimit: 1Gi}}]}}`,
+		want: `{spec: {nodeSelector: {}, tolerations: [], containers: [{name: a, args: [], resources: {limits: {cpu: 1000m, memory: 1024Mi}}}], volumes: [{name: v, emptyDir: {sizeLimit: 1024Mi}}]}}`,
+	}, {
+		name: "a stateful set's claims with what the server adds to them",
+		kind: "apps/v1 StatefulSet",
+		live: `{spec: {volumeClaimTemplates: [{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: d, creationTimestamp: null}, spec: {accessModes: [ReadWriteOnce], volumeMode: Filesystem, resources: {requests: {storage: 1Gi}}}, status: {phase: Pending}}]}}`,
+		want: `{spec: {volumeClaimTemplates: [{metadata: {name: d}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}}`,
+	}, {
+		name:  "a budget's selector is replaced whole",
+		kind:  "policy/v1 PodDisruptionBudget",
+		old:   `{spec: {selector: {matchLabels: {a: b}}}}`,
+		live:  `{spec: {selector: {matchLabels: {a: b, c: d}}}}`,
+		want:  `{spec: {selector: {matchLabels: {a: b}}}}`,
+		after: `{spec: {selector: {matchLabels: {a: b}}}}`,
+	}, {
+		name:  "a Secret's text is its data",
+		kind:  "v1 Secret",
+		old:   `{stringData: {user: admin, pass: old, gone: x}}`,
+		live:  `{data: {user: YWRtaW4=, pass: b2xk, gone: eA==, other: eA==}}`,
+		want:  `{stringData: {user: admin, pass: new}}`,
+		after: `{data: {user: YWRtaW4=, pass: bmV3, other: eA==}}`,
+		patch: `{data: {pass: bmV3, gone: null}}`,
+	}, {
+		name: "a Secret's text that is there already",
+		kind: "v1 Secret",
+		old:  `{stringData: {user: admin}}`,
+		live: `{data: {user: YWRtaW4=}}`,
+		want: `{stringData: {user: admin}}`,
+	}, {
+		name: "a status is nobody's but the server's",
+		kind: "example.com/v1 Shop",
+		old:  `{spec: {a: 1}, status: {x: 1}}`,
+		live: `{spec: {a: 1}, status: {ready: true}}`,
+		want: `{spec: {a: 1}, status: {}}`,
+	}} {
+		t.Run(tc.name, func(t *testing.T) {
+			it := item(t, tc.kind, tc.live, tc.want)
+			if tc.old != "" {
+				it = item(t, tc.kind, tc.live, tc.want, tc.old)
+			}
+			before, _ := json.Marshal(it)
+			s := one(t, it, Options{})
+			if after, _ := json.Marshal(it); string(after) != string(before) {
+				t.Error("Compute changed what came in")
+			}
+			if tc.after == "" {
+				if s.Action != Unchanged || s.Patch != nil {
+					t.Fatalf("%s by %s", s.Action, s.Patch)
+				}
+				return
+			}
+			if s.Action != Update {
+				t.Fatalf("action is %s", s.Action)
+			}
+			want := item(t, tc.kind, tc.after, "").Live
+			if !alike(s.After, want) {
+				t.Errorf("after is\n%s\nwant\n%s\nby %s", Text(s.After), Text(want), s.Patch)
+			}
+			if tc.patch != "" && !alike(object(t, string(s.Patch)), object(t, tc.patch)) {
+				t.Errorf("patch is %s\nwant %s", s.Patch, tc.patch)
+			}
+			it.Live = s.After
+			if again := one(t, it, Options{}); again.Action != Unchanged {
+				t.Errorf("the second time it changes again: %s", again.Patch)
+			}
+		})
+	}
+}
+
+// alike compares two objects as JSON has them.
+func alike(a, b map[string]any) bool {
+	round := func(m map[string]any) (out any) {
+		raw, _ := json.Marshal(m)
+		_ = json.Unmarshal(raw, &out)
+		return out
+	}
+	return reflect.DeepEqual(round(a), round(b))
+}
+
+func TestSeveralRevisionsMayHaveBeenApplied(t *testing.T) {
+	// Revision 2 failed, and had added a variable and a label by then.
+	it := item(t, "v1 Pod",
+		`{metadata: {labels: {app: web, beta: "yes"}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: BETA, value: "1"}]}]}}`,
+		`{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`,
+		`{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`,
+		`{metadata: {labels: {app: web, beta: "yes"}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: BETA, value: "1"}]}]}}`,
+	)
+	s := one(t, it, Options{})
+	want := item(t, "v1 Pod", `{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`, "").Live
+	if !alike(s.After, want) {
+		t.Errorf("after is\n%s", Text(s.After))
+	}
+}
+
+func TestActions(t *testing.T) {
+	const cm = "v1 ConfigMap"
+	keep := `{metadata: {annotations: {helm.sh/resource-policy: " Keep"}}}`
+	for _, tc := range []struct {
+		name    string
+		item    Item
+		options Options
+		action  Action // "" for no step
+		reason  string
+	}{
+		{name: "not there yet", item: item(t, cm, "", "{data: {a: b}}"), action: Create},
+		{name: "gone from the cluster", item: item(t, cm, "", "{data: {a: b}}", "{data: {a: b}}"), action: Create},
+		{name: "gone from the chart", item: item(t, cm, "{data: {a: b}}", "", "{data: {a: b}}"), action: Delete},
+		{name: "gone from both", item: item(t, cm, "", "", "{data: {a: b}}")},
+		{name: "its manifest keeps it", item: item(t, cm, "{}", "", keep), action: Keep, reason: "helm.sh/resource-policy: keep"},
+		{name: "it keeps itself", item: item(t, cm, keep, "", "{}"), action: Keep, reason: "helm.sh/resource-policy: keep"},
+		{name: "an older manifest kept it", item: item(t, cm, "{}", "", keep, "{}"), action: Delete},
+		{
+			name: "somebody else's by now", item: item(t, cm, "{}", "", "{}"), action: Keep, reason: "belongs to shop",
+			options: Options{Foreign: func(Item) string { return "belongs to shop" }},
+		},
+		{
+			name: "ours still", item: item(t, cm, "{}", "", "{}"), action: Delete,
+			options: Options{Foreign: func(Item) string { return "" }},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := one(t, tc.item, tc.options)
+			if s == nil {
+				if tc.action != "" {
+					t.Fatalf("no step, want %s", tc.action)
+				}
+				return
+			}
+			if s.Action != tc.action || s.Reason != tc.reason {
+				t.Errorf("got %q because of %q, want %q because of %q", s.Action, s.Reason, tc.action, tc.reason)
+			}
+		})
+	}
+}
+
+func TestOneObjectInTwoGroupsIsNotDeleted(t *testing.T) {
+	was := item(t, "extensions/v1beta1 Ingress", `{metadata: {uid: "1"}}`, "", "{}")
+	is := item(t, "networking.k8s.io/v1 Ingress", `{metadata: {uid: "1"}}`, "{}")
+	other := item(t, "v1 ConfigMap", `{metadata: {uid: "2"}}`, "", "{}")
+	p, err := Compute([]Item{is, was, other}, Options{})
+	if err != nil || len(p.Steps) != 2 || p.Steps[0].Action != Unchanged || p.Steps[1].Action != Delete || p.Steps[1].Kind != "ConfigMap" {
+		t.Errorf("steps are %+v (%v)", p.Steps, err)
+	}
+}
+
+func TestServerSide(t *testing.T) {
+	const cm, managed = "v1 ConfigMap", `metadata: {managedFields: [{manager: helm, operation: Apply}]}`
+	for _, tc := range []struct {
+		name   string
+		item   Item
+		action Action
+	}{
+		{"new", item(t, cm, "", "{data: {a: b}}"), Create},
+		{"the same as applied before", item(t, cm, "{data: {a: b}, "+managed+"}", "{data: {a: b}}", "{data: {a: b}}"), Unchanged},
+		{"others' fields do not matter", item(t, cm, "{data: {a: b, c: d}, "+managed+"}", "{data: {a: b}}", "{data: {a: b}}"), Unchanged},
+		{"written by the client so far", item(t, cm, "{data: {a: b}, metadata: {managedFields: [{manager: helm, operation: Update}]}}", "{data: {a: b}}", "{data: {a: b}}"), Update},
+		{"changed by somebody", item(t, cm, "{data: {a: x}, "+managed+"}", "{data: {a: b}}", "{data: {a: b}}"), Update},
+		{"dropped from the chart", item(t, cm, "{data: {a: b, c: d}, "+managed+"}", "{data: {a: b}}", "{data: {a: b, c: d}}"), Update},
+		{"no old manifest", item(t, cm, "{data: {a: b}, "+managed+"}", "{data: {a: b}}"), Update},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := one(t, tc.item, Options{ServerSide: true})
+			if s.Action != tc.action {
+				t.Fatalf("action is %s, want %s", s.Action, tc.action)
+			}
+			if s.Action == Unchanged {
+				return
+			}
+			if s.Type != ServerApply || !alike(object(t, string(s.Patch)), tc.item.New) {
+				t.Errorf("%s patch %s", s.Type, s.Patch)
+			}
+		})
+	}
+}
+
+func TestServerSideAppliesASecretsTextAsData(t *testing.T) {
+	s := one(t, item(t, "v1 Secret", "", "{stringData: {a: b}, immutable: null}"), Options{ServerSide: true})
+	if want := `{"apiVersion":"v1","data":{"a":"Yg=="},"kind":"Secret","metadata":{"name":"web"}}`; string(s.Patch) != want {
+		t.Errorf("patch is %s", s.Patch)
+	}
+}
+
+func TestReplaceable(t *testing.T) {
+	for value, want := range map[string]bool{"true": true, "True": true, "false": false, "": false} {
+		s := one(t, item(t, "batch/v1 Job", "", `{metadata: {annotations: {helm.sh/replace: "`+value+`"}}}`), Options{})
+		if Replaceable(*s) != want {
+			t.Errorf("%q is %v", value, !want)
+		}
+	}
+}
+
+func TestOddInputIsAnErrorThatNamesTheObject(t *testing.T) {
+	const pod = "v1 Pod"
+	for _, tc := range []struct {
+		name string
+		item Item
+		want string
+	}{
+		{"no metadata", Item{Ref: Ref{"v1", "Pod", "shop", "web"}, Source: "web/templates/pod.yaml", New: map[string]any{"spec": nil}}, "Pod/web (web/templates/pod.yaml): metadata is missing"},
+		{"metadata that is no map", Item{Ref: Ref{"v1", "Pod", "shop", "web"}, New: map[string]any{"metadata": []any{1}}, Live: map[string]any{"metadata": "x"}}, "Pod/web: metadata is missing"},
+		{"a list for a map", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: [1]}"), "Pod/web: spec is a list, and must be a map"},
+		{"a map for a list", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: {containers: {name: a}}}"), "Pod/web: spec.containers is a map, and must be a list"},
+		{"text for a map", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: hello}"), "Pod/web: spec is a plain value, and must be a map"},
+		{"text in a list of maps", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: {containers: [a]}}"), "Pod/web: spec.containers[0] is a plain value, and must be a map"},
+		{"no name", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: {containers: [{name: a}, {image: b}]}}"), "Pod/web: spec.containers[1] must have the field name"},
+		{"null", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: {containers: [null]}}"), "Pod/web: spec.containers[0] is a plain value, and must be a map"},
+		{"deep inside", item(t, pod, "{spec: {containers: [{name: a, env: [{name: b}]}]}}", "{spec: {containers: [{name: a, env: [{name: [b]}]}]}}"), "Pod/web: spec.containers[a].env[0] is a list, and must be a plain value"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Compute([]Item{tc.item}, Options{})
+			var e *Error
+			if !errors.As(err, &e) || err.Error() != tc.want {
+				t.Errorf("error is %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOldManifestsThatNoClusterCanHaveAcceptedAreReadPast(t *testing.T) {
+	it := item(t, "v1 Pod", "{spec: {containers: [{name: a}]}}", "{spec: {containers: [{name: a, image: b}]}}",
+		"{spec: {containers: {name: a}}}", "{spec: [1]}", "{spec: {containers: [x, null, {image: y}]}, metadata: null}")
+	if s := one(t, it, Options{}); string(s.Patch) != `{"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"image":"b","name":"a"}]}}` || s.Drifted {
+		t.Errorf("patch is %s, drifted %v", s.Patch, s.Drifted)
+	}
+}

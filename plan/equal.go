@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"math"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// same tells whether live is what want says, want being all of it: a list that
+// is replaced whole, or a plain value. parent and key are where it stands.
+func (m *merger) same(parent, key string, want, live any) bool {
+	switch w := want.(type) {
+	case nil:
+		return live == nil || m.nothing(key, live)
+	case map[string]any:
+		h, ok := live.(map[string]any)
+		if !ok {
+			return live == nil && m.nothing(key, w)
+		}
+		for k, e := range w {
+			if !m.same(key, k, e, h[k]) {
+				return false
+			}
+		}
+		for k, e := range h {
+			if _, wanted := w[k]; !wanted && !m.nothing(k, e) && !(m.builtIn && isDefault(k, e)) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		h, ok := live.([]any)
+		if !ok {
+			return live == nil && m.nothing(key, w)
+		}
+		if len(h) != len(w) {
+			return false
+		}
+		for i, e := range w {
+			if !m.same(parent, key, e, h[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return equal(want, live) ||
+		m.builtIn && (m.table.quantities[key] || m.table.quantities[parent]) && sameQuantity(want, live)
+}
+
+// isDefault tells whether the API puts that value there by itself, in the items
+// of lists that are replaced whole: ports of network policies, claims of
+// stateful sets, subjects of role bindings, rules of webhooks, sources of
+// projected volumes.
+func isDefault(key string, v any) bool {
+	switch key {
+	case "protocol":
+		return v == "TCP"
+	case "volumeMode":
+		return v == "Filesystem"
+	case "scope":
+		return v == "*"
+	case "apiGroup":
+		return v == "rbac.authorization.k8s.io"
+	case "apiVersion":
+		return v == "v1"
+	case "kind":
+		return v == "PersistentVolumeClaim"
+	case "expirationSeconds":
+		return equal(v, int64(3600))
+	case "status":
+		status, ok := v.(map[string]any)
+		return ok && len(status) == 1 && status["phase"] == "Pending"
+	}
+	return false
+}
+
+// equal compares plain values; 1 and 1.0 are equal.
+func equal(a, b any) bool {
+	switch a.(type) {
+	case string, bool:
+		return a == b
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	if a == b {
+		return true
+	}
+	ai, aWhole := integer(a)
+	bi, bWhole := integer(b)
+	return aWhole && bWhole && ai == bi
+}
+
+// integer is v as an integer, if it is a number and whole.
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case int:
+		return int64(v), true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+			return int64(v), true
+		}
+	}
+	return 0, false
+}
+
+// sameQuantity tells whether two ways to write a quantity mean the same:
+// 1000m and 1, which YAML may have read as a number.
+func sameQuantity(a, b any) bool {
+	qa, okA := quantityOf(a)
+	qb, okB := quantityOf(b)
+	return okA && okB && qa.Cmp(qb) == 0
+}
+
+func quantityOf(v any) (resource.Quantity, bool) {
+	var text string
+	switch v := v.(type) {
+	case string:
+		text = v
+	case int64:
+		return *resource.NewQuantity(v, resource.DecimalSI), true
+	case float64:
+		text = formatFloat(v)
+	default:
+		return resource.Quantity{}, false
+	}
+	q, err := resource.ParseQuantity(text)
+	return q, err == nil
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// kindsText says how fields of the kinds that Kubernetes is built with merge,
+// where they do not as maps, lists and values do by themselves: the
+// patchStrategy and patchMergeKey tags of the API's Go types, made by a test.
+// The types themselves would cost every start of the program milliseconds.
+//
+// Lines "type N field:child:flags:key": m merges a list by its items' key, or
+// its values where there is none; k retains listed keys only; p replaces.
+//
+//go:embed kinds.txt
+var kindsText string
+
+// node says how the fields of one type merge; a field that is not there merges
+// as its value does. nil has no such field.
+type node struct{ fields map[string]field }
+
+// field says how one field merges.
+type field struct {
+	node    *node // of the map, or of the list's items
+	merge   bool  // a list, merged by key; by value where key is ""
+	retain  bool  // what is not named goes away, when anything changes
+	replace bool  // a map that is replaced whole
+	key     string
+}
+
+func (n *node) field(name string) field {
+	if n == nil {
+		return field{}
+	}
+	return n.fields[name]
+}
+
+// table is kindsText, read.
+type table struct {
+	kinds map[string]*node // by "apiVersion kind"
+	// maps and quantities name fields that, wherever they occur, are maps of
+	// plain values, and hold quantities such as "500m".
+	maps, quantities map[string]bool
+}
+
+// kinds reads the table when the first plan is made.
+var kinds = sync.OnceValue(func() *table { return readTable(kindsText) })
+
+func readTable(text string) *table {
+	t := &table{kinds: map[string]*node{}}
+	var types []*node
+	at := func(id string) *node {
+		i, err := strconv.Atoi(id)
+		if err != nil || i >= len(types) {
+			return nil
+		}
+		return types[i]
+	}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		switch words[0] {
+		case "maps":
+			t.maps = set(words[1:])
+		case "quantities":
+			t.quantities = set(words[1:])
+		case "type":
+			n := &node{fields: make(map[string]field, len(words)-2)}
+			for _, w := range words[2:] {
+				p := append(strings.Split(w, ":"), "", "", "")
+				n.fields[p[0]] = field{
+					node: at(p[1]), key: p[3],
+					merge:   strings.Contains(p[2], "m"),
+					retain:  strings.Contains(p[2], "k"),
+					replace: strings.Contains(p[2], "p"),
+				}
+			}
+			types = append(types, n)
+		case "kinds":
+			for _, w := range words[2:] {
+				kind, id, _ := strings.Cut(w, "=")
+				t.kinds[words[1]+" "+kind] = at(id)
+			}
+		}
+	}
+	return t
+}
+
+func set(words []string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}

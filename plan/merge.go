@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// merger merges one object. It works on the maps themselves and changes none:
+// what stays as it is, is shared between what comes in and what goes out.
+//
+// The rules are those of Kubernetes' strategic merge patch, and where the kind
+// is not known those of JSON merge patch, with two differences. Labels,
+// annotations and other maps of plain values are never removed whole, because
+// others put entries into them. And what means the same to the API counts as
+// equal: an empty list and none, 1000m and 1, a default that is spelled out.
+type merger struct {
+	table   *table
+	builtIn bool // the rules of known types apply
+	// whole is set where a strategic patch could not say what is to change,
+	// because a list has several items of one key.
+	whole bool
+}
+
+// problem is what is wrong with a value, and where.
+type problem struct{ path, text string }
+
+func (p *problem) Error() string { return p.path + ": " + p.text }
+
+// at puts key in front of a problem's path.
+func at(key string, err error) error {
+	if p, ok := err.(*problem); ok {
+		sep := "."
+		if p.path == "" || strings.HasPrefix(p.path, "[") {
+			sep = ""
+		}
+		return &problem{key + sep + p.path, p.text}
+	}
+	return err
+}
+
+// fields merges maps: live becomes after by patch. Both are live's own where
+// nothing changes, and patch is nil then. name is the key that the map stands
+// under.
+func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch, after map[string]any, err error) {
+	c := change{live: live}
+	for key, w := range want {
+		if w == nil && !plainMap(key) {
+			if live[key] != nil {
+				c.remove(key)
+			}
+			continue
+		}
+		if err := m.value(&c, name, key, f.node.field(key), olds, live[key], w); err != nil {
+			return nil, nil, at(key, err)
+		}
+	}
+	for _, old := range olds {
+		for key, o := range old {
+			if _, wanted := want[key]; wanted || live[key] == nil || o == nil {
+				continue
+			}
+			if err := m.dropped(&c, name, key, f.node.field(key), olds, live[key], o); err != nil {
+				return nil, nil, at(key, err)
+			}
+		}
+	}
+	if f.retain && c.patch != nil {
+		c.retain(want)
+	}
+	return c.patch, c.result(), nil
+}
+
+// dropped takes away what the old manifests set under a key that the new one
+// does not have: all of it, or of a map of plain values what they have put in.
+func (m *merger) dropped(c *change, name, key string, f field, olds []map[string]any, live, old any) error {
+	if _, done := c.patch[key]; done {
+		return nil
+	}
+	_, isMap := old.(map[string]any)
+	if _, both := live.(map[string]any); isMap && both && (plainMap(key) || m.builtIn && m.table.maps[key]) {
+		if err := m.value(c, name, key, f, olds, live, map[string]any{}); err != nil {
+			return err
+		}
+		if left, ok := c.after[key].(map[string]any); ok && len(left) == 0 {
+			c.remove(key)
+		}
+		return nil
+	}
+	c.remove(key)
+	return nil
+}
+
+// plainMap tells whether a field of that name is labels or annotations, in any
+// kind: others write there too.
+func plainMap(key string) bool { return key == "labels" || key == "annotations" }
+
+// value merges what stands under key, where the new manifest has w.
+func (m *merger) value(c *change, name, key string, f field, olds []map[string]any, live, w any) error {
+	if w == nil { // labels or annotations without any
+		w = map[string]any{}
+	}
+	if list, ok := live.([]any); live == nil || m.builtIn && ok && len(list) == 0 {
+		if w = m.clean(w); !m.nothing(key, w) {
+			c.set(key, w, w)
+		}
+		return nil
+	}
+	if m.builtIn {
+		if have, wanted := shape(live), shape(w); have != wanted {
+			return &problem{"", fmt.Sprintf("is %s, and must be %s", wanted, have)}
+		}
+	}
+	switch w := w.(type) {
+	case map[string]any:
+		if have, ok := live.(map[string]any); ok && !f.replace {
+			patch, after, err := m.fields(key, f, mapsAt(olds, key), have, w)
+			if err == nil && patch != nil {
+				c.set(key, patch, after)
+			}
+			return err
+		}
+	case []any:
+		if have, ok := live.([]any); ok && f.merge {
+			return m.list(c, key, f, listsAt(olds, key), have, w)
+		}
+	}
+	if !m.same(name, key, w, live) {
+		w := m.clean(w)
+		c.set(key, w, w)
+	}
+	return nil
+}
+
+// shape says what a value is, in words. Text and numbers are alike: some fields
+// take either.
+func shape(v any) string {
+	switch v.(type) {
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "a list"
+	}
+	return "a plain value"
+}
+
+// clean is v without nulls in its maps: they mean that nothing is there.
+func (m *merger) clean(v any) any {
+	if c, changed := m.cleaned(v); changed {
+		return c
+	}
+	return v
+}
+
+func (m *merger) cleaned(v any) (out any, changed bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		var copied map[string]any
+		for key, e := range v {
+			c, changed := m.cleaned(e)
+			if e != nil && !changed {
+				continue
+			}
+			if copied == nil {
+				copied = maps.Clone(v)
+			}
+			if copied[key] = c; e == nil {
+				delete(copied, key)
+			}
+		}
+		return copied, copied != nil
+	case []any:
+		if !m.builtIn {
+			return nil, false // a custom resource may mean its null
+		}
+		var copied []any
+		for i, e := range v {
+			if c, changed := m.cleaned(e); changed {
+				if copied == nil {
+					copied = slices.Clone(v)
+				}
+				copied[i] = c
+			}
+		}
+		return copied, copied != nil
+	}
+	return nil, false
+}
+
+// nothing tells whether the API keeps w, under key, as if it were not there.
+func (m *merger) nothing(key string, w any) bool {
+	switch w := w.(type) {
+	case map[string]any:
+		return len(w) == 0 && (plainMap(key) || m.builtIn && m.table.maps[key])
+	case []any:
+		return len(w) == 0 && m.builtIn
+	}
+	return w == nil
+}
+
+func mapsAt(olds []map[string]any, key string) []map[string]any {
+	var out []map[string]any
+	for _, o := range olds {
+		if m, ok := o[key].(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func listsAt(olds []map[string]any, key string) [][]any {
+	var out [][]any
+	for _, o := range olds {
+		if l, ok := o[key].([]any); ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// change collects what becomes of one map.
+type change struct {
+	live, patch, after map[string]any
+}
+
+func (c *change) begin() {
+	if c.patch == nil {
+		c.patch, c.after = map[string]any{}, maps.Clone(c.live)
+	}
+}
+
+func (c *change) set(key string, patch, after any) {
+	c.begin()
+	c.patch[key], c.after[key] = patch, after
+}
+
+func (c *change) remove(key string) {
+	c.begin()
+	c.patch[key] = nil
+	delete(c.after, key)
+}
+
+func (c *change) result() map[string]any {
+	if c.patch == nil {
+		return c.live
+	}
+	return c.after
+}
+
+// retain takes away what want does not name, whoever put it there: of a
+// volume or a strategy only one kind may be set.
+func (c *change) retain(want map[string]any) {
+	var keep []any
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if want[key] != nil {
+			keep = append(keep, key)
+		}
+	}
+	maps.DeleteFunc(c.patch, func(_ string, v any) bool { return v == nil })
+	maps.DeleteFunc(c.after, func(key string, _ any) bool { return want[key] == nil })
+	c.patch["$retainKeys"] = keep
+}

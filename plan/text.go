@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// Text is an object as YAML to be compared by people: the same for the same
+// object, without what only the server writes and without nulls. It is "" for
+// an object that is not there.
+func Text(object map[string]any) string {
+	if object == nil {
+		return ""
+	}
+	m := merger{table: kinds(), builtIn: true}
+	shown := m.clean(without(object, "status")).(map[string]any)
+	if meta, ok := shown["metadata"].(map[string]any); ok {
+		shown["metadata"] = without(meta, "managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
+	}
+	text, err := manifest.Encode(shown)
+	if err != nil {
+		// JSON shows what YAML has no words for, such as text that is no UTF-8.
+		raw, _ := json.MarshalIndent(shown, "", "  ")
+		text = string(raw) + "\n"
+	}
+	return text
+}
+
+// lastApplied is where kubectl keeps a whole object as text.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Redact returns what may be shown of a Secret before and after a change,
+// either of which may be nil: values give way to their length, so that equal
+// ones stay equal, and one that changes is marked. Other kinds stay as they are.
+func Redact(before, after map[string]any) (b, a map[string]any) {
+	if !isSecret(before) && !isSecret(after) {
+		return before, after
+	}
+	before, after = normal(before), normal(after)
+	b, a = redacted(before, nil), redacted(after, before)
+	return b, a
+}
+
+func isSecret(object map[string]any) bool { return object["kind"] == "Secret" }
+
+// redacted is a Secret without its values; those that are not in former, where
+// that has another one, are marked.
+func redacted(secret, former map[string]any) map[string]any {
+	if secret == nil {
+		return nil
+	}
+	out := maps.Clone(secret)
+	for _, field := range []string{"data", "stringData"} {
+		switch v := secret[field].(type) {
+		case nil:
+		case map[string]any:
+			had, _ := former[field].(map[string]any)
+			out[field] = redactedValues(v, had, field == "data")
+		default: // no Secret that a server would take, and still none to show
+			out[field] = "<redacted>"
+		}
+	}
+	if meta := metadata(secret); annotation(secret, lastApplied) != "" {
+		meta = maps.Clone(meta)
+		notes := maps.Clone(meta["annotations"].(map[string]any))
+		notes[lastApplied] = "<redacted>"
+		meta["annotations"], out["metadata"] = notes, meta
+	}
+	return out
+}
+
+func redactedValues(values, former map[string]any, encoded bool) map[string]any {
+	out := make(map[string]any, len(values))
+	for key, v := range values {
+		text := fmt.Sprint(v)
+		n := len(text)
+		if raw, err := base64.StdEncoding.DecodeString(text); encoded && err == nil {
+			n = len(raw)
+		}
+		out[key] = fmt.Sprintf("<redacted, %d bytes>", n)
+		if old, had := former[key]; had && fmt.Sprint(old) != text {
+			out[key] = fmt.Sprintf("<redacted, %d bytes> (changed)", n)
+		}
+	}
+	return out
+}
