@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package test is the command that runs a release's tests.
+package test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Options are the flags of `helm test`.
+type Options struct {
+	env.ScriptFlags
+	Name    string
+	Filters []string
+	Logs    bool
+	Timeout time.Duration
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "run the tests of a release",
+		Long: `Runs the tests that a release's chart brings: its Pods and Jobs with the
+annotation helm.sh/hook: test. They run one after the other, by their weight, then by
+name; the first that fails ends it. helm status shows how they went.
+
+  helm test web
+  helm test web --logs
+  helm test web --filter name=smoke,name=login
+  helm test web --filter '!name=slow'`,
+		Args:              env.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: e.CompleteReleases(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.ScriptFlags.Bind(fs)
+	fs.StringSliceVar(&o.Filters, "filter", nil, "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
+	fs.BoolVar(&o.Logs, "logs", false, "print what the tests' pods have written")
+	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "how long each test may take")
+	fs.Bool("hide-notes", true, "accepted for compatibility: notes are never shown")
+	_ = fs.MarkHidden("hide-notes") // the flag exists: it was registered one line above
+	env.CompleteChoices(cmd)
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	cluster, err := e.Cluster()
+	if err != nil {
+		return err
+	}
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return err
+	}
+	verb := op.Test{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now}
+	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+		return err
+	}
+	res, err := verb.Run(ctx, op.TestRequest{Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs})
+	if res == nil {
+		return err
+	}
+	if werr := tell(e, o, res); err == nil {
+		err = werr
+	}
+	return err
+}
+
+// tell prints the release with its tests, then their logs.
+func tell(e *env.Env, o Options, res *op.Tested) error {
+	if err := (report.View{HideNotes: true}).Write(e.Streams, output.Table, res.Release); err != nil || !o.Logs {
+		return err
+	}
+	safe := func(text string) string { return text }
+	if term.IsTerminal(e.Out) {
+		safe = term.Safe // what containers write may be a stranger's
+	}
+	var b strings.Builder
+	b.WriteByte('\n')
+	for _, l := range res.Logs {
+		fmt.Fprintf(&b, "POD LOGS: %s (%s)\n%s\n", safe(l.Pod), safe(l.Container), safe(l.Text))
+	}
+	_, err := io.WriteString(e.Out, b.String())
+	return err
+}
