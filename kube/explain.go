@@ -3,12 +3,14 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,158 +19,191 @@ import (
 // How much of a failure is shown.
 const (
 	logLines    = 20
+	logBytes    = 16 << 10
 	eventLines  = 5
 	explainTime = 5 * time.Second
 )
 
-// explain gathers what the cluster knows about a failure: the pods that failed,
-// the end of their logs, the warnings among the events. What cannot be read is
-// left out: the failure itself is the news.
-func (c *Client) explain(ctx context.Context, targets []*target, failed *FailedError) []string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+// explaining returns a context in which a failure can be explained: for a while
+// after the time for waiting has run out, but not for a user who has ended it
+// and wants to be gone.
+func explaining(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
+// explainFailed gathers what the cluster knows about a failure: the pod and the
+// container, the end of its log, the warnings among the events. What cannot be
+// read is left out: the failure itself is the news.
+func (c *Client) explainFailed(ctx context.Context, f *failure) []string {
+	ctx, cancel := explaining(ctx)
 	defer cancel()
-	for _, t := range targets {
-		if t.String() == failed.Object {
-			return c.explainOne(ctx, t)
+	return c.impatient().explainOne(ctx, f.target, f.pod, f.container)
+}
+
+// explainPending explains the first few objects that a wait is still for.
+func (c *Client) explainPending(ctx context.Context, targets []*target, w *waiting) []string {
+	ctx, cancel := explaining(ctx)
+	defer cancel()
+	var out []string
+	for explained, i := 0, 0; i < len(targets) && explained < few && ctx.Err() == nil; i++ {
+		if _, pending := w.pending[targets[i]]; pending {
+			explained++
+			out = append(out, c.impatient().explainOne(ctx, targets[i], "", "")...)
+		}
+	}
+	return out
+}
+
+// explainOne explains one object; pod and container, where they are known, are
+// what the failure is about.
+func (c *Client) explainOne(ctx context.Context, t *target, podName, container string) []string {
+	var out []string
+	switch {
+	case podName != "":
+		out = c.explainPods(ctx, t.namespace, one(podName), container)
+	case t.isPod():
+		out = c.explainPods(ctx, t.namespace, one(t.name), "")
+	case t.is("batch", "Job"):
+		out = c.explainPods(ctx, t.namespace, jobPods(t.name), "")
+	case t.makesPods():
+		if selector := podSelector(t.kind, t.object); selector != "" {
+			out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {selector}}, "")
+		}
+	}
+	if podName == "" || !t.isPod() {
+		out = append(out, c.warningsOf(ctx, t.namespace, t.kind, t.name)...)
+	}
+	return out
+}
+
+// explainPods explains one pod: the newest of those in trouble tells what the
+// others would.
+func (c *Client) explainPods(ctx context.Context, namespace string, query url.Values, container string) []string {
+	pods, err := c.pods(ctx, namespace, query)
+	if err != nil {
+		return nil
+	}
+	slices.Reverse(pods)
+	for _, p := range pods {
+		if lines := c.explainPod(ctx, namespace, p, container); len(lines) > 0 {
+			return append(lines, c.warningsOf(ctx, namespace, "Pod", p.Metadata.Name)...)
 		}
 	}
 	return nil
 }
 
-// explainPending explains the first few objects that a wait is still for.
-func (c *Client) explainPending(ctx context.Context, targets []*target, w *waiting) []string {
-	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return nil // the user ended it and wants to be gone
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
-	defer cancel()
+func (c *Client) explainPod(ctx context.Context, namespace string, p *pod, container string) []string {
 	var out []string
-	for explained, i := 0, 0; i < len(targets) && explained < few; i++ {
-		w.mu.Lock()
-		_, pending := w.pending[targets[i]]
-		w.mu.Unlock()
-		if pending {
-			explained++
-			out = append(out, c.explainOne(ctx, targets[i])...)
+	if p.Status.Phase == "Failed" && (p.Status.Reason != "" || p.Status.Message != "") {
+		out = append(out, fmt.Sprintf("pod %s failed: %s", p.Metadata.Name, reason(map[string]any{"reason": p.Status.Reason, "message": p.Status.Message})))
+	}
+	for _, s := range p.containers() {
+		if container == "" || s.Name == container {
+			out = append(out, c.explainContainer(ctx, namespace, p.Metadata.Name, s)...)
 		}
 	}
-	return out
-}
-
-func (c *Client) explainOne(ctx context.Context, t *target) []string {
-	var out []string
-	switch t.kind {
-	case "Pod":
-		out = c.explainPods(ctx, t.namespace, one(t.name))
-	case "Job":
-		out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {"batch.kubernetes.io/job-name=" + t.name}})
-	default:
-		if selector := podSelector(t.kind, t.object); selector != "" {
-			out = c.explainPods(ctx, t.namespace, url.Values{"labelSelector": {selector}})
+	if len(out) > 0 {
+		return out
+	}
+	for _, cond := range p.Status.Conditions {
+		if cond.Type == "PodScheduled" && cond.Status == "False" {
+			return []string{fmt.Sprintf("pod %s is not scheduled: %s", p.Metadata.Name, cond.Message)}
 		}
 	}
-	return append(out, c.warningsOf(ctx, t)...)
-}
-
-type podList struct {
-	Items []struct {
-		Metadata meta `json:"metadata"`
-		Status   struct {
-			InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
-			ContainerStatuses     []containerStatus `json:"containerStatuses"`
-		} `json:"status"`
-	} `json:"items"`
-}
-
-type containerStatus struct {
-	Name  string `json:"name"`
-	State struct {
-		Waiting    *containerState `json:"waiting"`
-		Terminated *containerState `json:"terminated"`
-	} `json:"state"`
-	// LastState is how the run before this one ended.
-	LastState struct {
-		Terminated *containerState `json:"terminated"`
-	} `json:"lastState"`
-}
-
-type containerState struct {
-	Reason   string `json:"reason"`
-	Message  string `json:"message"`
-	ExitCode int    `json:"exitCode"`
-}
-
-func (c *Client) explainPods(ctx context.Context, namespace string, query url.Values) []string {
-	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/pods", query, nil, nil)
-	var pods podList
-	if err != nil || json.Unmarshal(body, &pods) != nil {
-		return nil
+	if p.Status.Phase != "Succeeded" && p.Metadata.Deletion == "" {
+		return c.explainUnready(ctx, namespace, p)
 	}
-	var out []string
-	for i := len(pods.Items) - 1; i >= 0; i-- {
-		pod := pods.Items[i]
-		for _, s := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-			out = append(out, c.explainContainer(ctx, namespace, pod.Metadata.Name, s)...)
-		}
-		if len(out) > 0 {
-			break // one failed pod tells what the others would
-		}
-	}
-	return out
+	return nil
 }
 
 func (c *Client) explainContainer(ctx context.Context, namespace, pod string, s containerStatus) []string {
 	end, wait, before := s.State.Terminated, s.State.Waiting, s.LastState.Terminated
-	var line string
+	where := fmt.Sprintf("container %s of pod %s", s.Name, pod)
 	switch {
 	case end != nil && end.ExitCode != 0:
-		line = fmt.Sprintf("container %s of pod %s ended with exit code %d %s %s", s.Name, pod, end.ExitCode, end.Reason, end.Message)
-		before = nil
-	case before != nil && before.ExitCode != 0:
-		line = fmt.Sprintf("container %s of pod %s was restarted after exit code %d %s %s", s.Name, pod, before.ExitCode, before.Reason, before.Message)
+		line := fmt.Sprintf("%s ended with %s", where, end.end())
+		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, false)...)
+	case before != nil && before.ExitCode != 0 && !s.Ready:
+		line := fmt.Sprintf("%s ended with %s, %s", where, before.end(), times(s.RestartCount, "restart"))
+		if wait != nil && wait.Reason != "" {
+			line += ", now " + wait.Reason
+		}
+		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, wait == nil)...)
 	case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
-		line = fmt.Sprintf("container %s of pod %s waits: %s %s", s.Name, pod, wait.Reason, wait.Message)
-		return []string{strings.TrimSpace(line)} // it has never run: there is no log
-	default:
-		return nil
+		return []string{fmt.Sprintf("%s waits: %s", where, wait.words())} // it has never run: there is no log
 	}
-	return append([]string{strings.TrimSpace(line)}, c.logEnd(ctx, namespace, pod, s.Name, before != nil)...)
+	return nil
+}
+
+// explainUnready tells of containers that run and are not ready.
+func (c *Client) explainUnready(ctx context.Context, namespace string, p *pod) []string {
+	var out []string
+	for _, s := range p.Status.ContainerStatuses {
+		if !s.Ready && s.State.Running != nil {
+			out = append(out, fmt.Sprintf("container %s of pod %s runs and is not ready", s.Name, p.Metadata.Name))
+			out = append(out, c.logEnd(ctx, namespace, p.Metadata.Name, s.Name, false)...)
+		}
+	}
+	return out
 }
 
 // logEnd is the end of a container's log, of its run before this one where
-// previous says so.
+// previous says so. While a container waits to be run again, the log that there
+// is is that of its last run.
 func (c *Client) logEnd(ctx context.Context, namespace, pod, container string, previous bool) []string {
-	query := url.Values{"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "limitBytes": {"16384"}, "previous": {strconv.FormatBool(previous)}}
-	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/pods/"+pod+"/log", query, http.Header{"Accept": {"text/plain, */*"}}, nil)
-	if err != nil || len(body) == 0 {
+	l, err := c.log(ctx, namespace, pod, url.Values{
+		"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "previous": {strconv.FormatBool(previous)},
+	}, logBytes)
+	if err != nil || l.Text == "" {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(string(body), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(l.Text, "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = "| " + l
 	}
 	return lines
 }
 
-// warningsOf are the newest warnings among an object's events.
-func (c *Client) warningsOf(ctx context.Context, t *target) []string {
-	if t.namespace == "" {
+// warningsOf are the newest warnings among an object's events, the last at the
+// end.
+func (c *Client) warningsOf(ctx context.Context, namespace, kind, name string) []string {
+	if namespace == "" {
 		return nil
 	}
-	query := url.Values{"fieldSelector": {"type=Warning,involvedObject.kind=" + t.kind + ",involvedObject.name=" + t.name}}
-	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+t.namespace+"/events", query, nil, nil)
+	query := url.Values{"fieldSelector": {"type=Warning,involvedObject.kind=" + kind + ",involvedObject.name=" + name}}
+	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/events", query, nil, nil)
 	var events struct {
-		Items []struct{ Reason, Message string } `json:"items"`
+		Items []eventItem `json:"items"`
 	}
 	if err != nil || json.Unmarshal(body, &events) != nil {
 		return nil
 	}
+	slices.SortStableFunc(events.Items, func(a, b eventItem) int { return cmp.Compare(a.time(), b.time()) })
 	var out []string
 	for _, e := range events.Items {
-		out = append(out, e.Reason+": "+e.Message)
+		line := e.Reason + ": " + strings.TrimSpace(e.Message)
+		if e.Count > 1 {
+			line += fmt.Sprintf(" (%d times)", e.Count)
+		}
+		out = slices.DeleteFunc(out, func(s string) bool { return s == line })
+		out = append(out, line)
 	}
-	if len(out) > eventLines {
-		out = out[len(out)-eventLines:]
-	}
-	return out
+	return out[max(0, len(out)-eventLines):]
 }
+
+type eventItem struct {
+	Reason        string `json:"reason"`
+	Message       string `json:"message"`
+	Count         int    `json:"count"`
+	LastTimestamp string `json:"lastTimestamp"`
+	EventTime     string `json:"eventTime"`
+}
+
+// time is when the event happened last; both forms sort as text.
+func (e eventItem) time() string { return cmp.Or(e.LastTimestamp, e.EventTime) }

@@ -47,7 +47,10 @@ func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace s
 }
 
 // Finish returns when a Job or Pod has succeeded, and a [*FailedError] with the
-// end of its log when it failed; any other kind is finished when it exists.
+// end of its log when it failed, cannot be started, or was deleted; a Pod also
+// when it crashes again and again, while a Job says itself how often it may. An
+// object of any other kind is finished when it exists, or when its readiness
+// annotations say so (see [CheckReadiness]).
 func (c *Client) Finish(ctx context.Context, o *manifest.Object, namespace string) error {
 	if c.dryRun {
 		return nil
@@ -56,75 +59,66 @@ func (c *Client) Finish(ctx context.Context, o *manifest.Object, namespace strin
 	if err != nil {
 		return err
 	}
-	targets = keep(targets, func(t *target) bool {
-		return t.kind == "Job" && t.res.apiVersion == "batch/v1" || t.kind == "Pod" && t.res.apiVersion == "v1"
-	})
-	return c.wait(ctx, targets, &waiting{pending: map[*target]string{}, report: c.progress, ready: finished})
+	custom, err := expressionsOf(targets)
+	if err != nil {
+		return err
+	}
+	targets = keep(targets, func(t *target) bool { return t.is("batch", "Job") || t.isPod() || custom[t] != nil })
+	return c.wait(ctx, targets, &waiting{pending: map[*target]string{}, report: c.progress, ready: finished, custom: custom})
 }
 
 // finished tells whether a job or pod has ended well.
 func finished(t *target, o map[string]any) (bool, string, error) {
-	state, _ := o["status"].(map[string]any)
-	if t.kind == "Pod" {
-		return podFinished(t, state)
+	switch {
+	case t.isPod():
+		return podFinished(t, o)
+	case !t.is("batch", "Job"):
+		return true, "", nil
+	case str(o, "metadata", "deletionTimestamp") != "":
+		return false, "is being deleted", nil
 	}
-	for _, c := range conditions(state) {
+	for _, c := range conditionsOf(o) {
 		if c["status"] != "True" {
 			continue
 		}
 		switch c["type"] {
 		case "Complete":
 			return true, "", nil
-		case "Failed":
+		case "Failed", "FailureTarget": // the latter as soon as it is decided, before the pods are gone
 			return false, "", &FailedError{Object: t.String(), Reason: reason(c)}
 		}
 	}
-	active, _ := state["active"].(int64)
-	failed, _ := state["failed"].(int64)
-	missing := fmt.Sprintf("to complete: %d pods active", active)
-	if failed > 0 {
-		missing += fmt.Sprintf(", %d failed", failed)
-	}
-	return false, missing, nil
+	return false, jobProgress(o), nil
 }
 
-func podFinished(t *target, state map[string]any) (bool, string, error) {
-	switch phase, _ := state["phase"].(string); phase {
+// jobProgress tells how far a job is: "1 of 3 completed, 2 failed".
+func jobProgress(o map[string]any) string {
+	if flag(o, "spec", "suspend") {
+		return "is suspended"
+	}
+	if str(o, "status", "startTime") == "" {
+		return "to begin"
+	}
+	want := int64(1)
+	if n, ok := field(o, "spec", "completions").(int64); ok {
+		want = n
+	}
+	missing := fmt.Sprintf("%d of %d completed", integer(o, "status", "succeeded"), want)
+	if failed := integer(o, "status", "failed"); failed > 0 {
+		missing += fmt.Sprintf(", %d failed", failed)
+	}
+	return missing
+}
+
+func podFinished(t *target, o map[string]any) (bool, string, error) {
+	switch phase := str(o, "status", "phase"); phase {
 	case "Succeeded":
 		return true, "", nil
 	case "Failed":
-		why := reason(state)
-		if why == "" {
-			why = "its containers ended with an error"
-		}
-		return false, "", &FailedError{Object: t.String(), Reason: why}
+		return false, "", &FailedError{Object: t.String(), Reason: podFailure(o)}
 	case "":
 		return false, "to be scheduled", nil
 	default:
 		return false, "to complete: it is " + phase, nil
 	}
-}
-
-func conditions(state map[string]any) []map[string]any {
-	list, _ := state["conditions"].([]any)
-	var out []map[string]any
-	for _, c := range list {
-		if m, ok := c.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// reason joins the reason and the message of a condition or status.
-func reason(m map[string]any) string {
-	why, _ := m["reason"].(string)
-	message, _ := m["message"].(string)
-	switch {
-	case why == "":
-		return message
-	case message == "":
-		return why
-	}
-	return why + ": " + message
 }

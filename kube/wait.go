@@ -4,20 +4,56 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 )
+
+// WaitRequest says what to wait for.
+type WaitRequest struct {
+	Objects   []*manifest.Object
+	Namespace string // of objects that name none
+	// Jobs waits until jobs are complete; else one that has begun is ready.
+	Jobs bool
+	// Legacy asks again and again, with the readiness rules of Helm 3, instead
+	// of watching.
+	Legacy bool
+}
+
+// Grace is how long trouble may last before it counts as failure. Zero is the
+// default.
+type Grace struct {
+	// Start is for what keeps a pod from being made, or a container from being
+	// started: an image that cannot be pulled, a Secret that is missing, a quota
+	// (20s). The name of an image that is no name has none.
+	Start time.Duration
+	// Crash is for a container that ends again and again; it must have been
+	// restarted three times as well (30s).
+	Crash time.Duration
+	// Condition is for a condition that calls an object failed, which may be
+	// about what the object was before (2s).
+	Condition time.Duration
+	// Silence is how long a new custom resource without any status counts as not
+	// seen by its controller yet; then it has none (1s).
+	Silence time.Duration
+}
+
+func (g Grace) orDefault() Grace {
+	for _, d := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{{&g.Start, 20 * time.Second}, {&g.Crash, 30 * time.Second}, {&g.Condition, 2 * time.Second}, {&g.Silence, time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	return g
+}
 
 // FailedError tells that an object has failed and will not become ready.
 type FailedError struct {
@@ -26,6 +62,8 @@ type FailedError struct {
 	Reason string
 	// Details are lines that explain it: events, the end of a log.
 	Details []string
+	// Others are further objects that were in trouble, each with which.
+	Others []string
 }
 
 func (e *FailedError) Error() string {
@@ -33,26 +71,83 @@ func (e *FailedError) Error() string {
 	for _, d := range e.Details {
 		s += "\n  " + d
 	}
+	for _, o := range e.Others {
+		s += "\n  also in trouble: " + o
+	}
 	return s
 }
 
-// WaitReady returns when all objects are ready: workloads rolled out, claims
-// bound, custom resources as their conditions say (kstatus), and jobs complete
-// where jobs says so. An object that cannot become ready any more is a
-// [*FailedError] at once; when ctx ends before, a [*WaitError] names what is
-// missing.
-func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, namespace string, jobs bool) error {
+// Await returns when all objects are ready: workloads rolled out, claims bound,
+// custom resources as their conditions say (kstatus) and their annotations
+// (see [CheckReadiness]), jobs as r.Jobs says. What a controller has not looked
+// at since it was changed is not ready. A Deployment that is paused and a Job
+// that is suspended are: nothing will happen to them.
+//
+// When it is certain that an object will not become ready, Await returns a
+// [*FailedError] at once: a job that has failed, a rollout over its deadline, a
+// pod that cannot be started or that crashes again and again. When ctx ends
+// before, a [*WaitError] names what is missing. Both tell what the pods, their
+// logs and their events say. A server that is away for a while is no error.
+func (c *Client) Await(ctx context.Context, r WaitRequest) error {
 	if c.dryRun {
 		return nil
 	}
-	targets, err := c.targets(ctx, objects, namespace)
+	targets, err := c.targets(ctx, r.Objects, r.Namespace)
 	if err != nil {
 		return err
 	}
-	w := &waiting{pending: map[*target]string{}, report: c.progress, existence: true, ready: func(t *target, o map[string]any) (bool, string, error) {
-		return readiness(t, o, jobs)
-	}}
+	custom, err := expressionsOf(targets)
+	if err != nil {
+		return err
+	}
+	w := &waiting{pending: map[*target]string{}, report: c.progress, existence: true, polls: r.Legacy, custom: custom}
+	rules := rollout{jobs: r.Jobs, silence: c.options.Grace.orDefault().Silence, begun: time.Now()}
+	w.judge = rules.judge
+	if r.Legacy {
+		w.judge = rules.legacy
+	}
 	return c.wait(ctx, targets, w)
+}
+
+// WaitReady is Await by watching.
+func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, namespace string, jobs bool) error {
+	return c.Await(ctx, WaitRequest{Objects: objects, Namespace: namespace, Jobs: jobs})
+}
+
+// wait follows all places that targets live in until each of them is ready.
+func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error {
+	targets = keep(targets, func(t *target) bool { return t.name != "" })
+	if len(targets) == 0 {
+		return nil
+	}
+	wctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group, gctx := errgroup.WithContext(wctx)
+	var beside sync.WaitGroup
+	w.stop, w.beside = stop, func(fn func(context.Context)) { beside.Go(func() { fn(gctx) }) }
+	w.begin(c, targets)
+	passive := func(t *target) bool { return w.existence && w.custom[t] == nil && passive(t) }
+	for place, members := range byPlace(keep(targets, func(t *target) bool { return !passive(t) })) {
+		group.Go(func() error { return c.observe(gctx, place, members, w.polls, w.observer(members)) })
+	}
+	if some := keep(targets, passive); len(some) > 0 {
+		group.Go(func() error { return c.appear(gctx, some, w) })
+	}
+	err := group.Wait()
+	w.end()
+	beside.Wait()
+	defer c.progress.Send(progress.Event{Kind: progress.Settled})
+	switch {
+	case w.failed != nil:
+		w.failed.error.Others = w.others()
+		w.failed.error.Details = append(w.failed.error.Details, c.explainFailed(ctx, w.failed)...)
+		return w.failed.error
+	case ctx.Err() != nil && len(w.pending) > 0:
+		return w.timedOut(context.Cause(ctx), c.explainPending(ctx, targets, w))
+	case len(w.pending) > 0:
+		return err
+	}
+	return nil
 }
 
 // passive tells whether an object of the target's kind is ready as soon as it
@@ -60,140 +155,33 @@ func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, name
 func passive(t *target) bool {
 	switch t.kind {
 	case "ConfigMap", "Secret", "ServiceAccount", "LimitRange":
-		return t.res.apiVersion == "v1"
+		return t.group() == ""
 	case "NetworkPolicy":
-		return t.res.apiVersion == "networking.k8s.io/v1"
-	case "PriorityClass", "StorageClass", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
-		group, _, _ := strings.Cut(t.res.apiVersion, "/")
-		return strings.HasSuffix(group, ".k8s.io")
+		return t.group() == "networking.k8s.io"
+	case "PriorityClass", "StorageClass":
+		return t.group() == "scheduling.k8s.io" || t.group() == "storage.k8s.io"
+	case "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding":
+		return t.group() == "rbac.authorization.k8s.io"
 	}
 	return false
 }
 
 // appear returns when all targets exist.
 func (c *Client) appear(ctx context.Context, targets []*target, w *waiting) error {
-	for delay := 50 * time.Millisecond; len(targets) > 0; delay = min(2*delay, time.Second) {
+	var trouble outage
+	for delay := 50 * time.Millisecond; ; delay = min(2*delay, time.Second) {
 		live, err := c.live(ctx, targets)
 		if err != nil {
+			err = trouble.endure(ctx, err)
+		} else {
+			trouble = outage{}
+			targets = keep(targets, func(t *target) bool { return live[t] == nil || !w.exists(t) })
+		}
+		if err != nil || len(targets) == 0 {
 			return err
 		}
-		targets = keep(targets, func(t *target) bool { return live[t] == nil || !w.settle(t) })
-		if len(targets) > 0 {
-			if err := pause(ctx, delay); err != nil {
-				return err
-			}
+		if err := pause(ctx, delay); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// readiness is kstatus's word on one object, except for jobs and pods that
-// finish: it takes a job that has begun for ready.
-func readiness(t *target, o map[string]any, jobs bool) (bool, string, error) {
-	if jobs && t.kind == "Job" && t.res.apiVersion == "batch/v1" {
-		return finished(t, o)
-	}
-	res, err := status.Compute(&unstructured.Unstructured{Object: o})
-	if err != nil {
-		return false, "", t.fail("compute the status of", err)
-	}
-	switch res.Status {
-	case status.CurrentStatus:
-		return true, "", nil
-	case status.FailedStatus:
-		return false, "", &FailedError{Object: t.String(), Reason: res.Message}
-	}
-	return false, res.Message, nil
-}
-
-// waiting is what one wait knows.
-type waiting struct {
-	ready  func(*target, map[string]any) (ok bool, missing string, err error)
-	report progress.Func
-	// existence is enough for passive kinds.
-	existence bool
-
-	mu      sync.Mutex
-	pending map[*target]string
-}
-
-// wait follows all places that targets live in until each of them is ready.
-func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error {
-	targets = keep(targets, func(t *target) bool { return t.name != "" })
-	for _, t := range targets {
-		w.pending[t] = "does not exist yet"
-	}
-	group, gctx := errgroup.WithContext(ctx)
-	still := keep(targets, func(t *target) bool { return !w.existence || !passive(t) })
-	for place, members := range byPlace(still) {
-		group.Go(func() error { return c.observe(gctx, place, members, w.watcher(members)) })
-	}
-	if w.existence {
-		group.Go(func() error { return c.appear(gctx, keep(targets, passive), w) })
-	}
-	err := group.Wait()
-	if ctx.Err() != nil {
-		return w.ended(context.Cause(ctx), c.explainPending(ctx, targets, w))
-	}
-	var failed *FailedError
-	if errors.As(err, &failed) && len(failed.Details) == 0 {
-		failed.Details = c.explain(ctx, targets, failed)
-	}
-	return err
-}
-
-// watcher returns what follows the members of one place.
-func (w *waiting) watcher(members []*target) func(string, map[string]any) (bool, error) {
-	byName := map[string]*target{}
-	left := map[string]bool{}
-	for _, t := range members {
-		byName[t.name], left[t.name] = t, true
-	}
-	return func(name string, o map[string]any) (bool, error) {
-		t := byName[name]
-		if o == nil || !left[name] {
-			return false, nil
-		}
-		ok, missing, err := w.ready(t, o)
-		if err != nil {
-			return true, err
-		}
-		if ok {
-			w.settle(t)
-			delete(left, name)
-			return len(left) == 0, nil
-		}
-		w.mu.Lock()
-		told := w.pending[t] == missing
-		w.pending[t] = missing
-		w.mu.Unlock()
-		if !told {
-			w.report.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: missing})
-		}
-		return false, nil
-	}
-}
-
-// settle notes that t is ready.
-func (w *waiting) settle(t *target) bool {
-	w.mu.Lock()
-	delete(w.pending, t)
-	w.mu.Unlock()
-	w.report.Send(progress.Event{Kind: progress.Ready, Object: t.short()})
-	return true
-}
-
-// ended is the error of a wait that ran out of time.
-func (w *waiting) ended(why error, details []string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	e := &WaitError{Err: why, Details: details}
-	for t, missing := range w.pending {
-		if missing == "" {
-			missing = "not ready"
-		}
-		e.Pending = append(e.Pending, t.String()+" ("+missing+")")
-	}
-	slices.Sort(e.Pending)
-	return e
 }

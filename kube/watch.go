@@ -16,25 +16,89 @@ import (
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// follow reads the objects of one place and then every change to them, until
-// fn says that it has seen enough or fails. fn gets the name, and the object or
-// nil where it is not there (any more); it runs in one goroutine. query narrows
-// the place and may be nil.
-func (c *Client) follow(ctx context.Context, place placeKey, query url.Values, fn func(name string, object map[string]any) (done bool, err error)) error {
+// observer is told of an object: its name, and its JSON or nil where it is not
+// there (any more). It runs in one goroutine, and says when it has seen enough.
+type observer func(name string, raw json.RawMessage) (done bool)
+
+// follow reads the objects of one place and then every change to them, until fn
+// has seen enough or ctx ends. query narrows the place and may be nil. A watch
+// that breaks or expires is begun again, and a server that is away for a while
+// is asked again.
+func (c *Client) follow(ctx context.Context, place placeKey, query url.Values, fn observer) error {
 	known := map[string]bool{}
+	var trouble outage
+	version := ""
 	for {
-		version, done, err := c.list(ctx, place, query, known, fn)
-		for err == nil && !done && version != "" {
+		var done bool
+		var err error
+		begun := time.Now()
+		if version == "" {
+			version, done, err = c.list(ctx, place, query, known, fn)
+		} else {
 			version, done, err = c.watch(ctx, place, query, version, known, fn)
 		}
-		if done || err != nil {
+		switch {
+		case done:
+			return nil
+		case err != nil:
+			err = trouble.endure(ctx, err)
+		case version == "" || time.Since(begun) < time.Second:
+			err = trouble.breathe(ctx)
+		default:
+			trouble = outage{}
+		}
+		if err != nil {
 			return err
 		}
-		// The server has forgotten the changes since our list: list again.
 	}
 }
 
-func (c *Client) list(ctx context.Context, place placeKey, query url.Values, known map[string]bool, fn func(string, map[string]any) (bool, error)) (string, bool, error) {
+// patience is how long a server may be away while something is awaited.
+const patience = 2 * time.Minute
+
+// outage is what is known of a server that does not answer as it should.
+type outage struct {
+	since time.Time
+	delay time.Duration
+}
+
+// endure returns nil when it is worth trying again after err, having waited a
+// while, and otherwise the error to end with.
+func (o *outage) endure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if o.since.IsZero() {
+		o.since = time.Now()
+	}
+	if !passing(err) || time.Since(o.since) > patience {
+		return err
+	}
+	return o.breathe(ctx)
+}
+
+// breathe waits a little longer each time.
+func (o *outage) breathe(ctx context.Context) error {
+	o.delay = min(max(2*o.delay, 50*time.Millisecond), 3*time.Second)
+	return pause(ctx, o.delay)
+}
+
+// passing tells whether an error may go away by itself.
+func passing(err error) bool {
+	var unreachable *UnreachableError
+	if errors.As(err, &unreachable) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
+}
+
+// list tells fn of all objects of a place, and of those known that are gone.
+func (c *Client) list(ctx context.Context, place placeKey, query url.Values, known map[string]bool, fn observer) (string, bool, error) {
 	body, err := c.Call(ctx, http.MethodGet, place.res.path(place.namespace, ""), query, nil, nil)
 	if err != nil {
 		return "", false, err
@@ -50,13 +114,13 @@ func (c *Client) list(ctx context.Context, place placeKey, query url.Values, kno
 	}
 	here := map[string]bool{}
 	for _, raw := range all.Items {
-		name, object, err := place.decode(raw)
+		name, _, err := identify(raw)
 		if err != nil {
 			return "", false, err
 		}
 		here[name], known[name] = true, true
-		if done, err := fn(name, object); done || err != nil {
-			return "", done, err
+		if fn(name, raw) {
+			return "", true, nil
 		}
 	}
 	for name := range maps.Clone(known) {
@@ -64,30 +128,42 @@ func (c *Client) list(ctx context.Context, place placeKey, query url.Values, kno
 			continue
 		}
 		delete(known, name)
-		if done, err := fn(name, nil); done || err != nil {
-			return "", done, err
+		if fn(name, nil) {
+			return "", true, nil
 		}
 	}
 	return all.Metadata.ResourceVersion, false, nil
 }
 
-// decode reads an object of a list, which does not say its kind.
-func (p placeKey) decode(raw []byte) (string, map[string]any, error) {
+// identify reads the name and the version of an object, and nothing else.
+func identify(raw []byte) (name, version string, err error) {
+	var o struct {
+		Metadata struct {
+			Name            string `json:"name"`
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	err = json.Unmarshal(raw, &o)
+	return o.Metadata.Name, o.Metadata.ResourceVersion, err
+}
+
+// decode reads an object of a list, which does not say its kind. Numbers are
+// int64 or float64.
+func (p placeKey) decode(raw []byte) (map[string]any, error) {
 	var object map[string]any
 	if err := k8sjson.Unmarshal(raw, &object); err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	object["apiVersion"], object["kind"] = p.res.apiVersion, p.res.Kind
-	meta, _ := object["metadata"].(map[string]any)
-	name, _ := meta["name"].(string)
-	return name, object, nil
+	return object, nil
 }
 
 // watchSeconds is how long the server keeps one watch.
 const watchSeconds = "300"
 
-// watch returns the version to go on from, "" where a list is needed.
-func (c *Client) watch(ctx context.Context, place placeKey, query url.Values, version string, known map[string]bool, fn func(string, map[string]any) (bool, error)) (string, bool, error) {
+// watch returns the version to go on from, "" where a list is needed because
+// the server has forgotten the changes since the last one.
+func (c *Client) watch(ctx context.Context, place placeKey, query url.Values, version string, known map[string]bool, fn observer) (string, bool, error) {
 	q := maps.Clone(query)
 	if q == nil {
 		q = url.Values{}
@@ -101,7 +177,7 @@ func (c *Client) watch(ctx context.Context, place placeKey, query url.Values, ve
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, err
+		return version, false, err
 	}
 	defer resp.Body.Close()
 	for d := json.NewDecoder(resp.Body); ; {
@@ -110,28 +186,27 @@ func (c *Client) watch(ctx context.Context, place placeKey, query url.Values, ve
 			if ctx.Err() != nil {
 				return "", false, context.Cause(ctx)
 			}
-			return version, false, pause(ctx, 50*time.Millisecond) // the watch has ended: begin another
+			return version, false, nil // the watch has ended, or broke: begin another
 		}
 		if e.Type == "ERROR" {
-			return "", false, pause(ctx, 50*time.Millisecond)
+			return "", false, nil
 		}
-		name, object, err := place.decode(e.Object)
+		name, at, err := identify(e.Object)
 		if err != nil {
 			return "", false, fmt.Errorf("read a change: %w", err)
 		}
-		meta, _ := object["metadata"].(map[string]any)
-		version, _ = meta["resourceVersion"].(string)
+		version = at
 		switch e.Type {
 		case "BOOKMARK":
 			continue
 		case "DELETED":
-			object = nil
+			e.Object = nil
 			delete(known, name)
 		default:
 			known[name] = true
 		}
-		if done, err := fn(name, object); done || err != nil {
-			return "", done, err
+		if fn(name, e.Object) {
+			return "", true, nil
 		}
 	}
 }
@@ -141,9 +216,9 @@ type watchEvent struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// observe is follow for some objects of one place, by single reads where
-// listing or watching is not allowed.
-func (c *Client) observe(ctx context.Context, place placeKey, members []*target, fn func(name string, object map[string]any) (done bool, err error)) error {
+// observe is follow for some objects of one place, by reading again and again
+// where listing or watching is not allowed, or polls says so.
+func (c *Client) observe(ctx context.Context, place placeKey, members []*target, polls bool, fn func(name string, object map[string]any) (done bool)) error {
 	wanted := map[string]bool{}
 	for _, t := range members {
 		wanted[t.name] = true
@@ -152,38 +227,79 @@ func (c *Client) observe(ctx context.Context, place placeKey, members []*target,
 	if len(members) == 1 {
 		query = one(members[0].name)
 	}
-	err := c.follow(ctx, place, query, func(name string, object map[string]any) (bool, error) {
+	var unreadable error
+	see := func(name string, raw json.RawMessage) bool {
 		if !wanted[name] {
-			return false, nil
+			return false
+		}
+		var object map[string]any
+		if raw != nil {
+			if object, unreadable = place.decode(raw); unreadable != nil {
+				return true
+			}
 		}
 		return fn(name, object)
-	})
-	var forbidden *ForbiddenError
-	if !errors.As(err, &forbidden) && !apierrors.IsMethodNotSupported(err) {
-		return err
 	}
-	return c.poll(ctx, place, members, fn)
+	var err error
+	if polls {
+		err = c.poll(ctx, func(known map[string]bool) (bool, error) {
+			if len(members) > few {
+				_, done, err := c.list(ctx, place, query, known, see)
+				if !unavailable(err) {
+					return done, err
+				}
+			}
+			return c.each(ctx, members, see)
+		})
+	} else if err = c.follow(ctx, place, query, see); unavailable(err) {
+		err = c.poll(ctx, func(map[string]bool) (bool, error) { return c.each(ctx, members, see) })
+	}
+	return errors.Join(err, unreadable)
 }
 
-func (c *Client) poll(ctx context.Context, place placeKey, members []*target, fn func(string, map[string]any) (bool, error)) error {
+// unavailable tells whether the way of asking is not there for us.
+func unavailable(err error) bool {
+	var forbidden *ForbiddenError
+	return errors.As(err, &forbidden) || apierrors.IsMethodNotSupported(err)
+}
+
+// pollEvery is how often those ask who cannot watch.
+const pollEvery = time.Second
+
+// poll calls look until it has seen enough.
+func (c *Client) poll(ctx context.Context, look func(known map[string]bool) (bool, error)) error {
+	known := map[string]bool{}
+	var trouble outage
 	for {
-		for _, t := range members {
-			var object map[string]any
-			body, err := c.Call(ctx, http.MethodGet, t.path(), nil, nil, nil)
-			if err == nil {
-				_, object, err = place.decode(body)
-			} else if apierrors.IsNotFound(err) {
-				err = nil
-			}
-			if err != nil {
-				return t.fail("read", err)
-			}
-			if done, err := fn(t.name, object); done || err != nil {
-				return err
-			}
+		done, err := look(known)
+		switch {
+		case done:
+			return nil
+		case err != nil:
+			err = trouble.endure(ctx, err)
+		default:
+			trouble = outage{}
+			err = pause(ctx, pollEvery)
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// each reads objects one by one.
+func (c *Client) each(ctx context.Context, members []*target, fn observer) (bool, error) {
+	for _, t := range members {
+		body, err := c.Call(ctx, http.MethodGet, t.path(), nil, nil, nil)
+		if apierrors.IsNotFound(err) {
+			body, err = nil, nil
+		}
+		if err != nil {
+			return false, t.fail("read", err)
+		}
+		if fn(t.name, body) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

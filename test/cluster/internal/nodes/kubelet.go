@@ -29,9 +29,14 @@ func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) e
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
 		}
+		query, container := r.URL.Query(), r.PathValue("container")
+		previous, _ := strconv.ParseBool(query.Get("previous"))
+		if err := hasLog(pod, container, previous); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain")
-		query := r.URL.Query()
-		_, _ = io.WriteString(w, tail(containerLog(pod, r.PathValue("container")), query.Get("tailLines")))
+		_, _ = io.WriteString(w, head(tail(containerLog(pod, container, previous), query.Get("tailLines")), query.Get("limitBytes")))
 		if follow, _ := strconv.ParseBool(query.Get("follow")); follow {
 			_ = http.NewResponseController(w).Flush()
 			waitForEnd(r.Context(), c, pod)
@@ -50,29 +55,66 @@ func serveKubelet(ctx context.Context, l net.Listener, c kubernetes.Interface) e
 	return nil
 }
 
+// hasLog tells why a kubelet has no log of a container: it has never run, or
+// not before this run.
+func hasLog(pod *corev1.Pod, container string, previous bool) error {
+	status := statusOf(pod, container)
+	switch {
+	case status == nil:
+		return fmt.Errorf("container %q in pod %q is not available", container, pod.Name)
+	case previous && status.LastTerminationState.Terminated == nil:
+		return fmt.Errorf("previous terminated container %q in pod %q not found", container, pod.Name)
+	case status.State.Waiting != nil && status.LastTerminationState.Terminated == nil:
+		return fmt.Errorf("container %q in pod %q is waiting to start: %s", container, pod.Name, status.State.Waiting.Reason)
+	}
+	return nil
+}
+
+func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range list {
+			if list[i].Name == container {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
 // containerLog is what the pod says that its container wrote, or two lines that
 // tell containers and their ends apart.
-func containerLog(pod *corev1.Pod, container string) string {
-	for _, note := range []string{"logs." + container, "logs"} {
+func containerLog(pod *corev1.Pod, container string, previous bool) string {
+	notes := []string{"logs." + container, "logs"}
+	if previous {
+		notes = append([]string{"logs-previous." + container, "logs-previous"}, notes...)
+	}
+	for _, note := range notes {
 		if text, ok := pod.Annotations[prefix+note]; ok {
-			if !strings.HasSuffix(text, "\n") {
+			if text != "" && !strings.HasSuffix(text, "\n") {
 				text += "\n"
 			}
 			return text
 		}
 	}
 	text := fmt.Sprintf("container %s started\n", container)
-	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
-		if c.Name != container {
-			continue
-		}
-		for _, state := range []corev1.ContainerState{c.State, c.LastTerminationState} {
-			if end := state.Terminated; end != nil {
-				return text + fmt.Sprintf("container %s exited with code %d\n", container, end.ExitCode)
-			}
-		}
+	status := statusOf(pod, container)
+	end := status.State.Terminated
+	if previous || status.State.Waiting != nil {
+		end = status.LastTerminationState.Terminated
+	}
+	if end != nil {
+		text += fmt.Sprintf("container %s exited with code %d\n", container, end.ExitCode)
 	}
 	return text
+}
+
+// head keeps the first bytes of a text; without a number it keeps all.
+func head(text, bytes string) string {
+	n, err := strconv.Atoi(bytes)
+	if err != nil || n < 0 || n >= len(text) {
+		return text
+	}
+	return text[:n]
 }
 
 // tail keeps the last lines of a text; without a number it keeps all.

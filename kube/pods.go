@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// pod is the part of a pod that tells how it fares.
+type pod struct {
+	Metadata struct {
+		Name     string            `json:"name"`
+		UID      string            `json:"uid"`
+		Labels   map[string]string `json:"labels"`
+		Created  string            `json:"creationTimestamp"`
+		Deletion string            `json:"deletionTimestamp"`
+		Owners   []ownerRef        `json:"ownerReferences"`
+	} `json:"metadata"`
+	Status struct {
+		Phase      string `json:"phase"`
+		Reason     string `json:"reason"`
+		Message    string `json:"message"`
+		Conditions []struct {
+			Type    string `json:"type"`
+			Status  string `json:"status"`
+			Reason  string `json:"reason"`
+			Message string `json:"message"`
+		} `json:"conditions"`
+		InitContainerStatuses []containerStatus `json:"initContainerStatuses"`
+		ContainerStatuses     []containerStatus `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type ownerRef struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	Controller bool   `json:"controller"`
+}
+
+type containerStatus struct {
+	Name         string `json:"name"`
+	Image        string `json:"image"`
+	Ready        bool   `json:"ready"`
+	RestartCount int    `json:"restartCount"`
+	State        struct {
+		Waiting    *containerState `json:"waiting"`
+		Running    *struct{}       `json:"running"`
+		Terminated *containerState `json:"terminated"`
+	} `json:"state"`
+	// LastState is how the run before this one ended.
+	LastState struct {
+		Terminated *containerState `json:"terminated"`
+	} `json:"lastState"`
+}
+
+type containerState struct {
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+	ExitCode int    `json:"exitCode"`
+	Signal   int    `json:"signal"`
+}
+
+// words tell why a container waits.
+func (s containerState) words() string {
+	return reason(map[string]any{"reason": s.Reason, "message": strings.TrimSpace(s.Message)})
+}
+
+// end tells how a container ended.
+func (s containerState) end() string {
+	out := fmt.Sprintf("exit code %d", s.ExitCode)
+	if s.Reason != "" && s.Reason != "Error" && s.Reason != "Completed" {
+		out += ", " + s.Reason
+	}
+	if s.Message != "" {
+		out += ": " + strings.TrimSpace(s.Message)
+	}
+	return out
+}
+
+// containers are the init containers, then the others.
+func (p *pod) containers() []containerStatus {
+	return append(slices.Clip(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...)
+}
+
+// maker is the object that made the pod and looks after it.
+func (p *pod) maker() ownerRef {
+	for _, o := range p.Metadata.Owners {
+		if o.Controller {
+			return o
+		}
+	}
+	return ownerRef{}
+}
+
+func podOf(o map[string]any) (*pod, error) {
+	var p pod
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &p)
+	return &p, err
+}
+
+func podPlace(namespace string) placeKey {
+	return placeKey{&resource{Kind: "Pod", Plural: "pods", Namespaced: true, apiVersion: "v1"}, namespace}
+}
+
+// podQuery selects the pods of all makers, and as few others as labels allow:
+// by what the labels of all their pods have in common.
+func podQuery(makers []*target) url.Values {
+	if len(makers) == 1 && makers[0].kind == "Job" {
+		return jobPods(makers[0].name)
+	}
+	var common map[string]any
+	for i, t := range makers {
+		labels, _ := field(t.object, "spec", "template", "metadata", "labels").(map[string]any)
+		if i == 0 {
+			common = map[string]any{}
+			for k, v := range labels {
+				common[k] = v
+			}
+		}
+		for k, v := range common {
+			if labels[k] != v {
+				delete(common, k)
+			}
+		}
+	}
+	var parts []string
+	for k, v := range common {
+		if s, ok := v.(string); ok {
+			parts = append(parts, k+"="+s)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	slices.Sort(parts)
+	return url.Values{"labelSelector": {strings.Join(parts, ",")}}
+}
+
+// jobPods selects the pods of a job, by the label that they have always had.
+func jobPods(job string) url.Values { return url.Values{"labelSelector": {"job-name=" + job}} }
+
+// pod notes what has become of a pod; w.mu is held.
+func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
+	if raw == nil {
+		for _, a := range w.owners {
+			if _, ok := a.pods[name]; ok && a.namespace == namespace {
+				delete(a.pods, name)
+				w.look(a)
+			}
+		}
+		return
+	}
+	var p pod
+	if json.Unmarshal(raw, &p) != nil {
+		return
+	}
+	made := p.maker()
+	a, set := w.owners[ownerKey{made.Kind, namespace, made.Name}], ""
+	if a == nil && made.Kind == "ReplicaSet" {
+		// A Deployment names its sets after itself and their pods' label.
+		set = made.Name
+		a = w.owners[ownerKey{"Deployment", namespace, strings.TrimSuffix(set, "-"+p.Metadata.Labels["pod-template-hash"])}]
+	}
+	if a == nil {
+		return
+	}
+	found := p.troubles(w.grace, a.kind == "Job")
+	old := a.pods[name]
+	if len(found) == 0 {
+		if old != nil {
+			delete(a.pods, name)
+			w.look(a)
+		}
+		return
+	}
+	var before []trouble
+	if old != nil && old.uid == p.Metadata.UID {
+		before = old.troubles
+	}
+	carry(before, found, time.Now())
+	a.pods[name] = &podTrouble{uid: p.Metadata.UID, maker: made.UID, set: set, labels: p.Metadata.Labels, troubles: found}
+	w.look(a)
+}
+
+// replicaSet is what was found out about one of a Deployment's.
+type replicaSet struct {
+	// asked is the revision of the Deployment when it was asked for.
+	asked string
+	// newest tells that it has that revision.
+	newest bool
+}
+
+const revisionNote = "deployment.kubernetes.io/revision"
+
+// verify tells whether a pod is one of those that the object now wants. Where
+// that takes a question, it is asked beside, and no for now; w.mu is held.
+func (w *waiting) verify(a *awaited, p *podTrouble) bool {
+	if stale(a.target, a.live) {
+		return false
+	}
+	switch {
+	case p.set != "":
+		return w.verifySet(a, p)
+	case p.maker != str(a.live, "metadata", "uid"):
+		return false
+	case a.kind == "StatefulSet":
+		return p.labels["controller-revision-hash"] == str(a.live, "status", "updateRevision")
+	case a.kind == "DaemonSet":
+		generation := str(a.live, "metadata", "annotations", "deprecated.daemonset.template.generation")
+		return generation == "" || p.labels["pod-template-generation"] == generation
+	}
+	return true
+}
+
+func (w *waiting) verifySet(a *awaited, p *podTrouble) bool {
+	revision := str(a.live, "metadata", "annotations", revisionNote)
+	if known, ok := a.sets[p.set]; ok && known.asked == revision {
+		return known.newest
+	}
+	a.sets[p.set] = replicaSet{asked: revision}
+	uid, path := str(a.live, "metadata", "uid"), "/apis/apps/v1/namespaces/"+a.namespace+"/replicasets/"+p.set
+	w.beside(func(ctx context.Context) {
+		newest := w.client.isNewest(ctx, path, uid, revision)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		a.sets[p.set] = replicaSet{asked: revision, newest: newest}
+		if newest {
+			w.look(a)
+		}
+	})
+	return false
+}
+
+// isNewest tells whether a ReplicaSet is a Deployment's and of that revision.
+// One that may not be read is taken for an old one.
+func (c *Client) isNewest(ctx context.Context, path, deployment, revision string) bool {
+	body, err := c.Call(ctx, http.MethodGet, path, nil, http.Header{"Accept": {acceptMeta}}, nil)
+	var set struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+			Owners      []ownerRef        `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	if err != nil || json.Unmarshal(body, &set) != nil {
+		return false
+	}
+	return set.Metadata.Annotations[revisionNote] == revision &&
+		slices.ContainsFunc(set.Metadata.Owners, func(o ownerRef) bool { return o.Controller && o.UID == deployment })
+}
