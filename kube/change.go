@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// ChangeRequest says what the objects of a release shall be, and what they may
+// be now.
+type ChangeRequest struct {
+	Owner Owner
+	// New are the objects that the release shall have, in apply order.
+	New []*manifest.Object
+	// Old are the objects of the revisions that may have been applied, oldest
+	// revision first: the one that was deployed, then those that failed.
+	Old [][]*manifest.Object
+	// Orphans may be there as well: they are deleted unless New has them.
+	Orphans []release.Orphan
+
+	// TakeOwnership takes over objects that exist and are not the owner's.
+	TakeOwnership bool
+	// ServerSide leaves merging to the API server; ForceConflicts then wins
+	// against other field managers.
+	ServerSide     bool
+	ForceConflicts bool
+	// Replace deletes and creates again what cannot be updated, as the
+	// annotation helm.sh/replace does for one object.
+	Replace bool
+	// Predict asks the server what would become of each object that changes.
+	Predict bool
+	// Also are rights that the operation needs besides those for the objects.
+	Also []Right
+}
+
+// Plan reads the cluster and tells what it takes to make a release's objects
+// what r says. It writes nothing. It refuses what is known to fail: a
+// [*NoKindError], a [*ConflictError], a [*RightsError], a [*TwiceError], each
+// with all it finds; with r.Predict also what the server would refuse.
+func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := c.stock(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rights := c.newReview(ctx, s.rights("", r.Also))
+	if err := c.survey(ctx, s, r.ServerSide); err != nil {
+		return nil, err
+	}
+	if err := s.conflicts(r); err != nil {
+		return nil, err
+	}
+	foreign := s.foreign(r.Owner)
+	p, err := plan.Compute(s.items(r.Owner), plan.Options{
+		ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace,
+		Foreign: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := rights.check(ctx, s.needed(p, r.Also)); err != nil {
+		return nil, err
+	}
+	if r.Predict {
+		if err := c.predict(ctx, p, r.Owner); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// part is what one object has to do with a change.
+type part struct {
+	*target // the new object, or the newest old one of those that shall go
+	wanted  bool
+	// old are the object's forms of before, oldest first; deployed tells that
+	// the first revision has it.
+	old      []*target
+	deployed bool
+	live     map[string]any
+}
+
+// stock is all that takes part in a change: what shall be, in the order given,
+// then what shall go.
+type stock struct {
+	parts []*part
+	index map[identity]*part
+}
+
+// identity is what makes two objects the same, whatever their version.
+type identity struct{ group, kind, namespace, name string }
+
+func (t *target) identity() identity {
+	return identity{groupOf(t.res.apiVersion), t.kind, t.namespace, t.name}
+}
+
+func identityOf(r plan.Ref) identity {
+	return identity{groupOf(r.APIVersion), r.Kind, r.Namespace, r.Name}
+}
+
+// stock gathers the objects of a request.
+func (c *Client) stock(ctx context.Context, r ChangeRequest) (*stock, error) {
+	targets, err := c.targets(ctx, r.New, r.Owner.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	s := &stock{index: map[identity]*part{}}
+	twice := &TwiceError{}
+	for _, t := range targets {
+		p := &part{target: t, wanted: true}
+		s.parts = append(s.parts, p)
+		if t.name == "" {
+			continue
+		}
+		if first := s.index[t.identity()]; first != nil {
+			twice.Objects = append(twice.Objects, Twice{t.String(), first.source, t.source})
+			continue
+		}
+		s.index[t.identity()] = p
+	}
+	if len(twice.Objects) > 0 {
+		return nil, twice
+	}
+	var gone []*target
+	for i, objects := range r.Old {
+		missing, err := c.before(ctx, s, objects, i, r.Owner.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		gone = append(gone, missing...)
+	}
+	if err := c.orphans(ctx, s, r.Orphans, r.Owner.Namespace); err != nil {
+		return nil, err
+	}
+	if gone = s.rename(gone, r.Owner.Namespace); len(gone) > 0 {
+		c.gonewith(noKind(gone))
+	}
+	s.sort()
+	return s, nil
+}
+
+// before adds the objects of an old revision, and returns those of kinds that
+// are not served any more.
+func (c *Client) before(ctx context.Context, s *stock, objects []*manifest.Object, revision int, namespace string) ([]*target, error) {
+	all, err := unplaced(objects)
+	if err != nil {
+		return nil, err
+	}
+	// What has no name that the API would take was never there.
+	all = keep(all, func(t *target) bool { return t.checkName() == nil })
+	placed, missing, err := c.place(ctx, all, namespace)
+	if err != nil {
+		return nil, err
+	}
+	others, missing := c.elsewhere(missing, namespace)
+	for _, t := range append(placed, others...) {
+		if t.name == "" {
+			s.generated(t)
+			continue
+		}
+		p := s.index[t.identity()]
+		if p == nil {
+			p = &part{target: t}
+			s.parts, s.index[t.identity()] = append(s.parts, p), p
+		}
+		if !p.wanted {
+			p.target = t
+		}
+		p.old = append(p.old, t)
+		p.deployed = p.deployed || revision == 0
+	}
+	return missing, nil
+}
+
+// generated strikes out a new object that the server is to name where an old
+// revision has made the very same: each upgrade would make one more.
+func (s *stock) generated(old *target) {
+	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+		return p.wanted && p.name == "" && p.kind == old.kind && p.namespace == old.namespace && reflect.DeepEqual(p.object, old.object)
+	})
+}
+
+func (c *Client) orphans(ctx context.Context, s *stock, orphans []release.Orphan, namespace string) error {
+	var all []*target
+	for _, o := range orphans {
+		metadata := map[string]any{"name": o.Name}
+		if o.Namespace != "" {
+			metadata["namespace"] = o.Namespace
+		}
+		t := newTarget("", map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": metadata})
+		if t.checkName() == nil {
+			all = append(all, t)
+		}
+	}
+	placed, _, err := c.place(ctx, all, namespace)
+	for _, t := range placed {
+		if id := t.identity(); s.index[id] == nil {
+			p := &part{target: t}
+			s.parts, s.index[id] = append(s.parts, p), p
+		}
+	}
+	return err
+}
+
+// rename finds for old objects of kinds that are not served any more the one
+// new object that is the same under another version or group; it returns those
+// that have none.
+func (s *stock) rename(gone []*target, namespace string) []*target {
+	return keep(gone, func(t *target) bool {
+		var same []*part
+		for _, p := range s.parts {
+			at := t.namespace
+			if at == "" && p.namespace != "" {
+				at = namespace
+			}
+			if p.wanted && p.kind == t.kind && p.name == t.name && t.name != "" && p.namespace == at {
+				same = append(same, p)
+			}
+		}
+		if len(same) != 1 {
+			return true
+		}
+		same[0].old = append(same[0].old, t)
+		same[0].deployed = true
+		return false
+	})
+}
+
+// sort puts what shall go into the order of its deletion.
+func (s *stock) sort() {
+	cut := slices.IndexFunc(s.parts, func(p *part) bool { return !p.wanted })
+	if cut < 0 {
+		return
+	}
+	parts := map[*manifest.Object]*part{}
+	var order []*manifest.Object
+	for _, p := range s.parts[cut:] {
+		o := &manifest.Object{APIVersion: p.key().apiVersion, Kind: p.kind, Name: p.name, Namespace: p.namespace}
+		order, parts[o] = append(order, o), p
+	}
+	manifest.SortUninstall(order)
+	for i, o := range order {
+		s.parts[cut+i] = parts[o]
+	}
+}
+
+// survey reads what is there: all of those that a revision had, and of those
+// that are new first whether there is anything at all.
+func (c *Client) survey(ctx context.Context, s *stock, managers bool) error {
+	byTarget := make(map[*target]*part, len(s.parts))
+	var known, fresh []*target
+	for _, p := range s.parts {
+		byTarget[p.target] = p
+		if p.wanted && len(p.old) == 0 {
+			fresh = append(fresh, p.target)
+		} else {
+			known = append(known, p.target)
+		}
+	}
+	read := func(ctx context.Context, targets []*target) error {
+		live, err := c.whole(ctx, targets, managers)
+		for t, object := range live {
+			byTarget[t].live = object
+		}
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return read(ctx, known) })
+	group.Go(func() error {
+		there, err := c.live(ctx, fresh)
+		if err != nil {
+			return err
+		}
+		return read(ctx, keep(fresh, func(t *target) bool { return there[t] != nil }))
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	s.unite()
+	return nil
+}
+
+// unite finds what shall go and is, under another group, an object that shall
+// be: it is what that one was before.
+func (s *stock) unite() {
+	wanted := map[string]*part{}
+	for _, p := range s.parts {
+		if uid := textAt(p.live, "metadata", "uid"); p.wanted && uid != "" {
+			wanted[uid] = p
+		}
+	}
+	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+		to := wanted[textAt(p.live, "metadata", "uid")]
+		if p.wanted || p.live == nil || to == nil {
+			return false
+		}
+		to.old = append(slices.Clone(p.old), to.old...)
+		to.deployed = to.deployed || p.deployed
+		return true
+	})
+}
+
+// conflicts refuses objects that exist and are not the owner's.
+func (s *stock) conflicts(r ChangeRequest) error {
+	if r.TakeOwnership {
+		return nil
+	}
+	e := &ConflictError{Owner: r.Owner}
+	for _, p := range s.parts {
+		if !p.wanted || p.live == nil {
+			continue
+		}
+		if m := metaOf(p.live); !p.deployed || m.others(r.Owner) {
+			if why := m.foreign(r.Owner); why != "" {
+				e.Conflicts = append(e.Conflicts, Conflict{Object: p.String(), Reason: why})
+			}
+		}
+	}
+	if len(e.Conflicts) > 0 {
+		return e
+	}
+	return nil
+}
+
+// foreign tells of those that shall go why they are not the owner's to delete.
+// A deployed object that has lost its marks is still the release's; one that
+// only a failed revision had may have been there before it.
+func (s *stock) foreign(owner Owner) map[identity]string {
+	out := map[identity]string{}
+	for _, p := range s.parts {
+		if p.wanted || p.live == nil {
+			continue
+		}
+		if m := metaOf(p.live); !p.deployed || m.others(owner) {
+			out[p.identity()] = m.foreign(owner)
+		}
+	}
+	return out
+}
+
+// items are the parts as package plan wants them.
+func (s *stock) items(owner Owner) []plan.Item {
+	out := make([]plan.Item, len(s.parts))
+	for i, p := range s.parts {
+		it := plan.Item{Ref: p.ref(), Source: p.source, Live: p.live}
+		for _, t := range p.old {
+			old := t.moved(p.namespace).marked(owner)
+			old["apiVersion"] = it.APIVersion // live is read in this one
+			it.Old = append(it.Old, old)
+		}
+		if p.wanted {
+			it.New, it.Object = p.marked(owner), p.from
+		}
+		out[i] = it
+	}
+	return out
+}
+
+func (t *target) ref() plan.Ref {
+	return plan.Ref{APIVersion: t.res.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: t.name}
+}
+
+// moved is t in a namespace.
+func (t *target) moved(namespace string) *target {
+	if t.namespace == namespace {
+		return t
+	}
+	m := *t
+	m.namespace = namespace
+	return &m
+}
+
+// rights are those for verb on each object, and the ones given.
+func (s *stock) rights(verb string, also []Right) []Right {
+	out := slices.Clone(also)
+	for _, p := range s.parts {
+		out = append(out, p.right(verb))
+	}
+	return out
+}
+
+// needed are the rights that a plan takes to execute.
+func (s *stock) needed(p *plan.Plan, also []Right) []Right {
+	places := make(map[identity]*target, len(s.parts))
+	for _, q := range s.parts {
+		places[q.identity()] = q.target
+	}
+	out := slices.Clone(also)
+	for _, step := range p.Steps {
+		t := places[identityOf(step.Ref)]
+		if t == nil {
+			continue
+		}
+		for _, verb := range verbs(step, p.ServerSide) {
+			out = append(out, t.right(verb))
+		}
+	}
+	return out
+}
+
+func verbs(s plan.Step, serverSide bool) []string {
+	switch s.Action {
+	case plan.Create:
+		if serverSide && s.Name != "" {
+			return []string{"create", "patch"}
+		}
+		return []string{"create"}
+	case plan.Update:
+		return []string{"patch"}
+	case plan.Replace:
+		return []string{"delete", "create"}
+	case plan.Delete:
+		return []string{"delete"}
+	}
+	return nil
+}
+
+// Twice is one object that two templates make.
+type Twice struct{ Object, First, Second string }
+
+// TwiceError lists the objects that a release has twice.
+type TwiceError struct{ Objects []Twice }
+
+func (e *TwiceError) Error() string {
+	lines := make([]string, len(e.Objects))
+	for i, o := range e.Objects {
+		lines[i] = fmt.Sprintf("%s is made twice, by %s and by %s: one release can have an object once", o.Object, o.First, o.Second)
+		if o.First == o.Second {
+			lines[i] = fmt.Sprintf("%s is made twice by %s: one release can have an object once", o.Object, o.First)
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// job is one step that is being executed.
+type job struct {
+	*target
+	plan.Step
+	plan *plan.Plan
+	// second tells that the object was not as the plan says, and that this is
+	// the step for what it is now.
+	second bool
+}
+
+func (j *job) deletes() bool { return j.Action == plan.Delete }
+
+// Execute does the given steps of p in their order, those of one kind at once.
+// Where objects of a kind fail, the kinds after it are not begun, except that
+// one failed deletion does not keep others from being deleted. An object that
+// is gone by now is created; one that is there by now and the release's own is
+// brought up to date. Errors are an [*ApplyConflictError] with the conflicts of
+// all objects of a kind, an [*ImmutableError] or an [*ObjectError] for each.
+func (c *Client) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) error {
+	jobs, err := c.jobs(ctx, p, steps)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var undeleted []error
+	alike := func(a, b *job) bool { return a.Kind == b.Kind && a.deletes() == b.deletes() }
+	err = inTurns(ctx, jobs, alike, func(ctx context.Context, j *job) error {
+		err := c.do(ctx, j)
+		if err != nil && j.deletes() && ctx.Err() == nil {
+			mu.Lock()
+			undeleted = append(undeleted, err)
+			mu.Unlock()
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return gather(err)
+	}
+	return errors.Join(undeleted...)
+}
+
+// jobs finds the place of each step that has something to do or to tell.
+func (c *Client) jobs(ctx context.Context, p *plan.Plan, steps []plan.Step) ([]*job, error) {
+	var out []*job
+	var targets []*target
+	for _, s := range steps {
+		if s.Action == plan.Unchanged {
+			continue
+		}
+		t := &target{source: s.Source, kind: s.Kind, namespace: s.Namespace, name: s.Name, from: s.Object}
+		// The kind is looked for as the plan has it, whatever the object says.
+		t.object = map[string]any{"apiVersion": s.APIVersion, "kind": s.Kind}
+		out, targets = append(out, &job{target: t, Step: s, plan: p}), append(targets, t)
+	}
+	_, missing, err := c.place(ctx, targets, "")
+	if len(missing) > 0 && err == nil {
+		c.forget() // a hook may have made them
+		_, missing, err = c.place(ctx, targets, "")
+	}
+	if err == nil && len(missing) > 0 {
+		return nil, noKind(missing)
+	}
+	for _, j := range out {
+		j.object = j.New
+	}
+	return out, err
+}
+
+func (c *Client) do(ctx context.Context, j *job) error {
+	switch j.Action {
+	case plan.Keep:
+		c.progress.Send(progress.Event{Kind: progress.Kept, Object: j.short(), Text: j.Reason})
+		return nil
+	case plan.Delete:
+		return c.remove(ctx, j.target, textAt(j.Live, "metadata", "uid"), Background)
+	case plan.Create:
+		return c.make(ctx, j)
+	case plan.Update:
+		return c.update(ctx, j)
+	case plan.Replace:
+		return c.replace(ctx, j)
+	}
+	return nil
+}
+
+// make creates an object. One that is there by now is brought up to date where
+// it carries the release's marks.
+func (c *Client) make(ctx context.Context, j *job) error {
+	if j.plan.ServerSide && j.Name != "" {
+		return j.failed("create", c.applyServerSide(ctx, j))
+	}
+	body, err := json.Marshal(j.New)
+	if err != nil {
+		return j.fail("encode", err)
+	}
+	err = c.create(ctx, j.target, body)
+	if apierrors.IsAlreadyExists(err) && !j.second && j.Name != "" {
+		return c.again(ctx, j, err)
+	}
+	if err == nil {
+		c.progress.Send(progress.Event{Kind: progress.Created, Object: j.short()})
+	}
+	return j.fail("create", err)
+}
+
+// again makes a step for an object that has appeared since the plan was made.
+func (c *Client) again(ctx context.Context, j *job, exists error) error {
+	live, err := c.wholeOne(ctx, j.target, j.plan.ServerSide)
+	if err != nil {
+		return err
+	}
+	owner := ownerOf(j.New)
+	if live == nil {
+		return j.fail("create", exists)
+	}
+	if owner.Release != "" {
+		if why := metaOf(live).foreign(owner); why != "" {
+			return &ConflictError{Owner: owner, Conflicts: []Conflict{{Object: j.String(), Reason: why}}}
+		}
+	}
+	item := j.Item
+	item.Live = live
+	p, err := plan.Compute([]plan.Item{item}, plan.Options{ServerSide: j.plan.ServerSide, ForceConflicts: j.plan.ForceConflicts, Replace: j.plan.Replace})
+	if err != nil {
+		return err
+	}
+	for _, s := range p.Steps {
+		return c.do(ctx, &job{target: j.target, Step: s, plan: j.plan, second: true})
+	}
+	return nil
+}
+
+// ownerOf reads an object's marks.
+func ownerOf(object map[string]any) Owner {
+	return Owner{
+		Release:   textAt(object, "metadata", "annotations", annotationRelease),
+		Namespace: textAt(object, "metadata", "annotations", annotationNamespace),
+	}
+}
+
+func (c *Client) update(ctx context.Context, j *job) error {
+	var err error
+	if j.Type == plan.ServerApply {
+		err = c.applyServerSide(ctx, j)
+	} else {
+		err = c.merge(ctx, j)
+	}
+	if apierrors.IsNotFound(err) && !j.second && j.Type != plan.ServerApply {
+		created := *j
+		created.second, created.Action, created.Live = true, plan.Create, nil
+		return c.make(ctx, &created)
+	}
+	if e := immutable(j.Step, j.String(), err); e != nil {
+		if !replaceable(j.Step, j.plan.Replace) {
+			return e
+		}
+		return c.replace(ctx, j)
+	}
+	return j.failed("update", err)
+}
+
+// failed is fail for errors that may name the object themselves.
+func (j *job) failed(verb string, err error) error {
+	var conflict *ApplyConflictError
+	var object *ObjectError
+	if errors.As(err, &conflict) || errors.As(err, &object) {
+		return err
+	}
+	return j.fail(verb, err)
+}
+
+// mediaType is how a patch is sent.
+func mediaType(t plan.PatchType) string {
+	switch t {
+	case plan.StrategicMerge:
+		return "application/strategic-merge-patch+json"
+	case plan.ServerApply:
+		return applyPatch
+	}
+	return "application/merge-patch+json"
+}
+
+// merge sends the patch of a step that merges on the client's side.
+func (c *Client) merge(ctx context.Context, j *job) error {
+	answer, err := c.Call(ctx, http.MethodPatch, j.path(), c.writing(), briefly(mediaType(j.Type)), j.Patch)
+	if err == nil && changed(j.Live, answer) {
+		c.progress.Send(progress.Event{Kind: progress.Updated, Object: j.short()})
+	}
+	return err
+}
+
+// replace deletes an object with all that it owns, and creates it again. The
+// server is asked first whether it would take the new one.
+func (c *Client) replace(ctx context.Context, j *job) error {
+	body, err := json.Marshal(j.New)
+	if err != nil {
+		return j.fail("encode", err)
+	}
+	err = c.WithProgress(nil).DryRun().create(ctx, j.target, body)
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return j.fail("replace", err)
+	}
+	if err := c.erase(ctx, j); err != nil || c.dryRun {
+		return j.failed("replace", err)
+	}
+	created := *j
+	created.second, created.Action, created.Live = true, plan.Create, nil
+	return c.make(ctx, &created)
+}
+
+// erase deletes the very object that the plan has seen, and returns when it is
+// gone and what it owned as well.
+func (c *Client) erase(ctx context.Context, j *job) error {
+	uid := textAt(j.Live, "metadata", "uid")
+	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": Foreground.policy(), "preconditions": map[string]string{"uid": uid}}
+	if c.dryRun {
+		options["dryRun"] = []string{"All"}
+	}
+	body, err := json.Marshal(options)
+	if err != nil {
+		return err
+	}
+	_, err = c.Call(ctx, http.MethodDelete, j.path(), nil, briefly("application/json"), body)
+	if apierrors.IsNotFound(err) || err == nil && c.dryRun {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for delay := 10 * time.Millisecond; ; delay = min(2*delay, time.Second) {
+		m, err := c.getMeta(ctx, j.target)
+		if err != nil {
+			return err
+		}
+		if m == nil || m.UID != uid {
+			c.progress.Send(progress.Event{Kind: progress.Deleted, Object: j.short()})
+			return nil
+		}
+		if err := pause(ctx, delay); err != nil {
+			return fmt.Errorf("wait until it is gone: %w", err)
+		}
+	}
+}

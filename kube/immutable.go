@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// annotationReplace on an object of the chart says that it is deleted and
+// created again where it cannot be updated.
+const annotationReplace = "helm.sh/replace"
+
+// ImmutableError tells that fields of an object cannot be changed once it
+// exists.
+type ImmutableError struct {
+	Object string // with its namespace
+	Source string // the template, "" where not known
+	Fields []string
+	// Precious tells that replacing the object would lose what it holds, or
+	// that it shall be kept: a flag for all objects does not replace this one.
+	Precious bool
+	Err      error // the server's answer
+}
+
+func (e *ImmutableError) Error() string {
+	from := ""
+	if e.Source != "" {
+		from = " (" + e.Source + ")"
+	}
+	s := fmt.Sprintf("update %s%s: %s cannot be changed once the object exists", e.Object, from, strings.Join(e.Fields, ", "))
+	if e.Precious {
+		return s + `: put it back, or give the object the annotation ` + annotationReplace + `: "true", which deletes it with all it holds and creates it again; --force-replace alone does not touch it`
+	}
+	return s + `: --force-replace, or the annotation ` + annotationReplace + `: "true" on the object, deletes it and creates it again`
+}
+
+func (e *ImmutableError) Unwrap() error { return e.Err }
+
+// replaceable tells whether a step's object may be deleted and created again:
+// its annotation says so, or the plan does and nothing is lost with it.
+func replaceable(s plan.Step, all bool) bool {
+	if strings.EqualFold(strings.TrimSpace(textAt(s.New, "metadata", "annotations", annotationReplace)), "true") {
+		return true
+	}
+	return all && !precious(s)
+}
+
+// precious tells that an object holds what nobody brings back.
+func precious(s plan.Step) bool {
+	switch s.Kind {
+	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", crdKind:
+		return true
+	}
+	return strings.EqualFold(strings.TrimSpace(textAt(s.New, "metadata", "annotations", "helm.sh/resource-policy")), "keep")
+}
+
+// immutable makes an [*ImmutableError] of the server's refusal to change
+// fields, and returns nil where it refuses for another reason.
+func immutable(s plan.Step, object string, err error) *ImmutableError {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	e := &ImmutableError{Object: object, Source: s.Source, Precious: precious(s), Err: err}
+	for _, cause := range status.Status().Details.Causes {
+		if !saysImmutable(cause.Message) {
+			return nil // replacing it would not help
+		}
+		e.Fields = append(e.Fields, blame(s, cause.Field, cause.Message)...)
+	}
+	slices.Sort(e.Fields)
+	if e.Fields = slices.Compact(e.Fields); len(e.Fields) == 0 {
+		return nil
+	}
+	return e
+}
+
+// saysImmutable knows the words in which the API server's validations, and the
+// rules of custom resources, say that a field keeps its value.
+func saysImmutable(message string) bool {
+	message = strings.ToLower(message)
+	for _, words := range []string{
+		"immutable", "may not change", "may not be changed", "cannot be changed", "can not be changed", "must not be changed",
+		"cannot change", "may not be updated", "cannot be updated", "updates to ", "updates are forbidden", "may not be unset", "not allowed to change",
+		"may not be set once", "can not be less than",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// blame names the fields below one that the server names too roughly: all that
+// would change but those which the message says may.
+func blame(s plan.Step, field, message string) []string {
+	live, after := fieldAt(s.Live, field), fieldAt(s.After, field)
+	if field == "" || live == nil || after == nil {
+		return []string{orUnset(field, "field")}
+	}
+	var out []string
+	for key := range after {
+		named := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`"+field+"."+key) || key == "resources" && strings.Contains(message, "resources.requests")
+		if !named && !reflect.DeepEqual(live[key], after[key]) {
+			out = append(out, field+"."+key)
+		}
+	}
+	for key := range live {
+		if _, ok := after[key]; !ok {
+			out = append(out, field+"."+key)
+		}
+	}
+	if len(out) == 0 || len(out) > 3 {
+		return []string{field}
+	}
+	return out
+}
+
+// fieldAt is the map at a path such as "spec.template", nil where there is none.
+func fieldAt(object map[string]any, field string) map[string]any {
+	for part := range strings.SplitSeq(field, ".") {
+		object, _ = object[part].(map[string]any)
+	}
+	return object
+}

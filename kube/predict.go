@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// predict asks the server what would become of each object that p creates or
+// updates, and writes its answers into p. What the server would refuse is an
+// error, all together. An object that needs another one of the plan cannot be
+// foretold: then what was computed stands.
+func (c *Client) predict(ctx context.Context, p *plan.Plan, owner Owner) error {
+	dry := c.DryRun()
+	var steps []plan.Step
+	var at []*plan.Step
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Action == plan.Create || s.Action == plan.Update {
+			steps, at = append(steps, *s), append(at, s)
+		}
+	}
+	jobs, err := dry.jobs(ctx, p, steps)
+	if err != nil {
+		return err
+	}
+	toCome := comes(p, owner)
+	err = together(ctx, jobs, func(ctx context.Context, j *job) error {
+		return dry.foretell(ctx, j, toCome)
+	})
+	for i, j := range jobs {
+		*at[i] = j.Step
+	}
+	return gather(err)
+}
+
+// comes are the names of what will be there once a plan is executed, or at
+// least its namespace.
+func comes(p *plan.Plan, owner Owner) map[string]bool {
+	names := map[string]bool{owner.Namespace: true}
+	for _, s := range p.Steps {
+		if s.Action == plan.Create {
+			names[s.Name] = true
+		}
+	}
+	delete(names, "")
+	return names
+}
+
+// foretell asks about one step.
+func (c *Client) foretell(ctx context.Context, j *job, toCome map[string]bool) error {
+	after, err := c.trial(ctx, j)
+	if err == nil {
+		j.settle(after)
+		return nil
+	}
+	var conflict *ApplyConflictError
+	switch e := immutable(j.Step, j.String(), err); {
+	case e != nil && replaceable(j.Step, j.plan.Replace):
+		j.Action, j.Reason = plan.Replace, strings.Join(e.Fields, ", ")+" cannot be changed"
+		j.After = j.New
+		return nil
+	case e != nil:
+		return e
+	case errors.As(err, &conflict):
+		return err
+	case apierrors.IsNotFound(err) && j.Live != nil, apierrors.IsAlreadyExists(err), waits(err, toCome):
+		return nil
+	}
+	return j.fail(string(j.Action), err)
+}
+
+// waits tells whether the server refuses something only because of what is not
+// there yet, or cannot say.
+func waits(err error, toCome map[string]bool) bool {
+	switch {
+	case apierrors.IsBadRequest(err):
+		return strings.Contains(err.Error(), "dry run") // a webhook with effects
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		var forbidden *ForbiddenError
+		if errors.As(err, &forbidden) {
+			return false
+		}
+		// "namespaces \"x\" not found", "no PriorityClass with name x was found"
+		for word := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return strings.ContainsRune(" \"'/,;()[]", r) }) {
+			if toCome[strings.TrimSuffix(word, ":")] {
+				return strings.Contains(err.Error(), "found")
+			}
+		}
+	}
+	return false
+}
+
+// settle takes the server's word for what an object becomes.
+func (j *job) settle(after map[string]any) {
+	if after == nil {
+		return
+	}
+	j.After = after
+	if j.Action == plan.Update && sameObject(j.Live, after, j.plan.ServerSide) {
+		j.Action, j.Patch, j.Reason = plan.Unchanged, nil, ""
+	}
+}
+
+// trial is the object as the server would make it, nil where it cannot tell.
+func (c *Client) trial(ctx context.Context, j *job) (map[string]any, error) {
+	header := http.Header{}
+	query := c.writing()
+	method, path, body := http.MethodPatch, j.path(), j.Patch
+	switch {
+	case j.Action == plan.Create && (!j.plan.ServerSide || j.Name == ""):
+		method, path = http.MethodPost, j.res.path(j.namespace, "")
+		header.Set("Content-Type", "application/json")
+	case j.plan.ServerSide:
+		header.Set("Content-Type", applyPatch)
+		query.Set("force", strconv.FormatBool(j.plan.ForceConflicts))
+	default:
+		header.Set("Content-Type", mediaType(j.Type))
+	}
+	if body == nil {
+		var err error
+		if body, err = json.Marshal(j.New); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := c.Call(ctx, method, path, query, header, body)
+	moves, _ := movedFields(j.Live)
+	if conflict := applyConflict(j.target, err, func(m string) bool { return moves != nil && former(m) }); conflict != nil {
+		if len(conflict.Conflicts) > 0 {
+			return nil, conflict
+		}
+		return nil, nil
+	}
+	if err != nil || moves != nil {
+		// Before its fields are moved the server would leave dropped ones there.
+		return nil, err
+	}
+	return decodeObject(answer, j.plan.ServerSide)
+}
+
+// sameObject compares two states of an object, but for what counts its changes.
+func sameObject(a, b map[string]any, managers bool) bool {
+	return reflect.DeepEqual(lasting(a, managers), lasting(b, managers))
+}
+
+func lasting(object map[string]any, managers bool) map[string]any {
+	object = maps.Clone(object)
+	if metadata, ok := object["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		delete(metadata, "resourceVersion")
+		delete(metadata, "generation")
+		if !managers {
+			delete(metadata, "managedFields")
+		}
+		object["metadata"] = metadata
+	}
+	return object
+}

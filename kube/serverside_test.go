@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// managers are who manages an object: "helm Apply, kubectl Update".
+func managers(s *story, apiVersion, kind, name string) string {
+	s.Helper()
+	entries, _ := s.get(apiVersion, kind, name)["metadata"].(map[string]any)["managedFields"].([]any)
+	var out []string
+	for _, e := range entries {
+		if at(e, "subresource") == "<nil>" && at(e, "manager") != "kube-controller-manager" {
+			out = append(out, at(e, "manager")+" "+at(e, "operation"))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+func TestConflictsAreNamedByFieldAndManager(t *testing.T) {
+	s := tell(t)
+	s.ServerSide = true
+	s.to(fmt.Sprintf(web, 1, "2.0.0"))
+	s.by("kubectl-edit", "apps/v1", "Deployment", "web", `{"spec":{"replicas":5,"template":{"spec":{"containers":[{"name":"server","image":"nginx:mine"}]}}}}`)
+	s.by("hand", "v1", "ConfigMap", "web", `{"data":{"a":"mine"}}`)
+	next := fmt.Sprintf(web, 2, "2.1.0")
+	for _, predict := range []bool{false, true} {
+		s.Predict = predict
+		err := s.fails(next)
+		var conflict *ApplyConflictError
+		if !errors.As(err, &conflict) {
+			t.Fatalf("predict %v: %v", predict, err)
+		}
+		var got []string
+		for _, f := range conflict.Conflicts {
+			got = append(got, f.Object[:strings.Index(f.Object, " ")]+" "+f.Field+" "+f.Manager)
+			if f.Source != "chart/templates/a.yaml" {
+				t.Errorf("source %q", f.Source)
+			}
+		}
+		if predict { // all objects, in one error
+			want(t, "conflicts", strings.Join(got, "\n"), `ConfigMap/web .data.a "hand" using v1
+Deployment/web .spec.replicas "kubectl-edit" using apps/v1
+Deployment/web .spec.template.spec.containers[name="server"].image "kubectl-edit" using apps/v1`)
+		}
+		if !strings.Contains(err.Error(), "--force-conflicts") {
+			t.Errorf("no way out: %v", err)
+		}
+	}
+	s.ForceConflicts = true
+	s.to(next)
+	d := s.get("apps/v1", "Deployment", "web")
+	want(t, "replicas", at(d, "spec", "replicas"), "2")
+	want(t, "updated", s.rec.of(progress.Updated), "ConfigMap/web Deployment/web")
+}
+
+func TestClientSideReleasesMoveToTheServerAndBack(t *testing.T) {
+	for _, predict := range []bool{false, true} {
+		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) { move(t, predict) })
+	}
+}
+
+func move(t *testing.T, predict bool) {
+	s := tell(t)
+	s.Predict = predict
+	first := fmt.Sprintf(web, 2, "2.0.0")
+	s.to(first)
+	want(t, "client side", managers(s, "v1", "ConfigMap", "web"), "helm Update")
+	service := at(s.get("v1", "Service", "web"), "spec")
+	deployment := at(s.get("apps/v1", "Deployment", "web"), "spec")
+
+	// The same manifest: the managers change, and not a field.
+	s.ServerSide = true
+	s.to(first)
+	for _, o := range s.New {
+		want(t, o.String(), managers(s, o.APIVersion, o.Kind, o.Name), "helm Apply")
+	}
+	want(t, "the Service", at(s.get("v1", "Service", "web"), "spec"), service)
+	want(t, "the Deployment", at(s.get("apps/v1", "Deployment", "web"), "spec"), deployment)
+	want(t, "again", s.to(first), "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web")
+
+	// What only the client-side release had set is dropped.
+	s.ServerSide = false
+	more := strings.Replace(first, `data: {a: "1", b: "2"}`, `data: {a: "1", b: "3", c: "4"}`, 1)
+	s.to(more)
+	s.ServerSide = true
+	less := strings.NewReplacer(`data: {a: "1", b: "3", c: "4"}`, `data: {b: "5"}`, `env: [{name: A, value: "1"}]`, "").Replace(more)
+	p, _ := s.plan(less)
+	if predict {
+		for _, step := range p.Steps {
+			if step.Kind == "ConfigMap" {
+				want(t, "foretold", at(step.After, "data"), "map[b:5]")
+			}
+		}
+	}
+	s.to(less)
+	want(t, "ConfigMap", at(s.get("v1", "ConfigMap", "web"), "data"), "map[b:5]")
+	want(t, "env", at(s.get("apps/v1", "Deployment", "web"), "spec", "template", "spec", "containers", "name=server", "env"), "<nil>")
+	want(t, "server side", managers(s, "v1", "ConfigMap", "web"), "helm Apply")
+
+	// And back again: nothing is written for nothing, and dropping works.
+	s.ServerSide = false
+	before := s.versions()
+	want(t, "back", s.to(less), "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web")
+	want(t, "versions", s.versions(), before)
+	s.to(strings.Replace(less, `data: {b: "5"}`, `data: {d: "6"}`, 1))
+	want(t, "ConfigMap", at(s.get("v1", "ConfigMap", "web"), "data"), "map[d:6]")
+}
+
+// Helm 4 applies a Secret's stringData, and what the chart drops stays.
+func TestASecretThatHelm4Applied(t *testing.T) {
+	live := map[string]any{}
+	err := json.Unmarshal([]byte(`{"metadata":{"managedFields":[
+		{"manager":"helm","operation":"Apply","apiVersion":"v1","fieldsV1":{"f:stringData":{"f:a":{},"f:b":{}},"f:data":{"f:c":{}}}},
+		{"manager":"kubectl","operation":"Update","apiVersion":"v1","fieldsV1":{"f:data":{"f:d":{}}}},
+		{"manager":"Helm","operation":"Update","apiVersion":"v1","fieldsV1":{"f:type":{}}}]}}`), &live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := movedFields(live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "managedFields", string(text), `[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{},"f:c":{}},"f:type":{}},"manager":"helm","operation":"Apply","time":null},`+
+		`{"apiVersion":"v1","fieldsV1":{"f:data":{"f:d":{}}},"manager":"kubectl","operation":"Update"}]`)
+	if entries, err := movedFields(map[string]any{"metadata": map[string]any{"managedFields": entries[1:]}}); entries != nil || err != nil {
+		t.Errorf("moved what is others': %v, %v", entries, err)
+	}
+}
