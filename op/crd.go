@@ -3,11 +3,101 @@
 package op
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
 )
+
+// CRDPolicy says what becomes of the custom resource definitions in crds/.
+type CRDPolicy string
+
+// The policies.
+const (
+	// CRDCreate has an install create those that the cluster lacks, and leaves
+	// all others alone, as the charts document has it.
+	CRDCreate CRDPolicy = ""
+	// CRDUpgrade creates and updates them, at an upgrade too.
+	CRDUpgrade CRDPolicy = "upgrade"
+	// CRDSkip leaves them alone.
+	CRDSkip CRDPolicy = "skip"
+)
+
+// CRDInstaller writes custom resource definitions.
+type CRDInstaller interface {
+	// MissingCRDs are those of crds that the cluster does not have.
+	MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error)
+	// InstallCRDs creates crds, waits until they are established, and forgets
+	// what was known of the cluster's kinds.
+	InstallCRDs(ctx context.Context, crds []*manifest.Object) error
+	// PlanCRDs tells what it takes to bring crds up to date; it refuses what
+	// would lose stored objects. Nothing is written.
+	PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error)
+	// ExecuteCRDs does it, and waits as InstallCRDs does.
+	ExecuteCRDs(ctx context.Context, p *plan.Plan) error
+}
+
+// crdWork is what an operation does to custom resource definitions.
+type crdWork struct {
+	all     []*manifest.Object
+	missing []*manifest.Object
+	plan    *plan.Plan // nil where existing ones are left alone
+}
+
+// read finds out what there is to do for the definitions of a chart.
+func (w *crdWork) read(ctx context.Context, cluster CRDInstaller, c *chart.Chart, upgrade bool) (err error) {
+	if w.all, err = parseCRDs(c); err != nil || len(w.all) == 0 {
+		return err
+	}
+	if w.missing, err = cluster.MissingCRDs(ctx, w.all); err != nil || !upgrade {
+		return err
+	}
+	w.plan, err = cluster.PlanCRDs(ctx, w.all)
+	return err
+}
+
+// serve adds what the cluster will serve to what it serves now.
+func (w *crdWork) serve(versions []string) []string {
+	crds := w.missing
+	if w.plan != nil {
+		crds = w.all
+	}
+	if len(crds) == 0 {
+		return versions
+	}
+	out := slices.Clone(versions)
+	for _, v := range served(crds) {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// write brings the definitions into the cluster.
+func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progress.Func, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))
+	defer cancel()
+	switch {
+	case w.plan != nil && w.plan.Changes() > 0:
+		report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("writing %d custom resource definitions", w.plan.Changes())})
+		for _, s := range w.plan.Steps {
+			if s.Action != plan.Unchanged {
+				report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("custom resource definition %s: %s", s.Name, s.Action)})
+			}
+		}
+		return cluster.ExecuteCRDs(ctx, w.plan)
+	case w.plan == nil && len(w.missing) > 0:
+		report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("installing %d custom resource definitions", len(w.missing))})
+		return cluster.InstallCRDs(ctx, w.missing)
+	}
+	return nil
+}
 
 // parseCRDs reads the crds/ folders of c and of all charts below it. They are
 // never templates.

@@ -16,41 +16,23 @@ import (
 	"github.com/moonhelm/moonhelm/render"
 )
 
-// Applier writes objects into a cluster. Objects without a namespace of their
-// own go into the owner's.
-type Applier interface {
-	// Check refuses objects that exist and are not owner's, before anything is
-	// written. With take, they are owner's from now on.
-	Check(ctx context.Context, objects []*manifest.Object, owner Owner, take bool) error
-	// Apply creates objects in the order given, those of one kind at once, and
-	// brings those of owner's that exist up to date. All are marked as owner's.
-	Apply(ctx context.Context, objects []*manifest.Object, owner Owner) error
+// NamespaceCreator creates namespaces.
+type NamespaceCreator interface {
 	// CreateNamespace creates a namespace; one that exists is fine.
 	CreateNamespace(ctx context.Context, name string) error
 }
 
-// CRDInstaller creates custom resource definitions.
-type CRDInstaller interface {
-	// MissingCRDs are those of crds that the cluster does not have.
-	MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error)
-	// InstallCRDs creates crds, waits until they are established, and forgets
-	// what was known of the cluster's kinds.
-	InstallCRDs(ctx context.Context, crds []*manifest.Object) error
-}
-
 // Waiter waits for objects.
 type Waiter interface {
-	// WaitReady returns when all objects are ready, jobs complete too where jobs
-	// says so; an object that cannot become ready any more is an error.
-	WaitReady(ctx context.Context, objects []*manifest.Object, namespace string, jobs bool) error
+	// Await returns when all objects are ready; an object that cannot become
+	// ready any more is an error at once.
+	Await(ctx context.Context, r WaitRequest) error
 }
 
 // InstallCluster is all that [Install] needs of a cluster.
 type InstallCluster interface {
-	Describer
-	Applier
-	CRDInstaller
-	Waiter
+	UpgradeCluster
+	NamespaceCreator
 }
 
 // Install puts a chart into a cluster and records it as a release.
@@ -59,7 +41,9 @@ type Install struct {
 	// is looked up, and capabilities are the default's.
 	Cluster  InstallCluster
 	Releases Recorder         // may be nil for Plan: then no name is taken
+	Locker   Locker           // not used by Plan
 	Events   *event.Bus       // nil runs no handlers
+	Undo     *event.Bus       // answers the events of undoing a failed install; nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
 }
@@ -74,18 +58,24 @@ type InstallRequest struct {
 	Labels      map[string]string // stand on the record
 
 	CreateNamespace bool
-	// Replace allows the name of a release that was uninstalled or failed.
-	Replace       bool
-	TakeOwnership bool
-	SkipCRDs      bool
+	// ReuseName allows the name of a release that was uninstalled or failed.
+	ReuseName     bool
+	CRDs          CRDPolicy
 	SkipSchema    bool
 	SubchartNotes bool
 	LookupHost    func(host string) string // nil: getHostByName gives ""
 
-	// Wait waits until objects are ready, WaitJobs for jobs to complete too.
-	Wait, WaitJobs bool
-	// Timeout bounds each wait; 0 is five minutes.
-	Timeout time.Duration
+	Waiting
+	Writing
+	// Predict has Plan ask the server what would become of each object.
+	Predict bool
+	// CleanupOnFail deletes what a failed install has created, Atomic uninstalls
+	// it altogether.
+	CleanupOnFail bool
+	Atomic        bool
+	// MaxHistory is how many revisions stay, 0 for any number; it matters where
+	// the name had a history.
+	MaxHistory int
 }
 
 const defaultTimeout = 5 * time.Minute
@@ -99,20 +89,16 @@ type installing struct {
 	Install
 	req      InstallRequest
 	rendered *Rendered
-	release  *release.Release
-	newCRDs  []*manifest.Object
-	// replaced is the release whose name is used again, nil for none.
-	replaced *release.Release
-	// recorded tells that the cluster knows of the release.
-	recorded bool
+	crds     crdWork
+	deployment
 }
 
 // Plan does all of an install that writes nothing: name, CRDs, rendering,
-// validation, ownership, and what scripts do before an install. The release it
-// returns is what Run would record.
-func (in Install) Plan(ctx context.Context, req InstallRequest) (*release.Release, *Rendered, error) {
+// validation, ownership, and what scripts do before an install. It tells what
+// Run would do.
+func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rendered, error) {
 	w := &installing{Install: in, req: req}
-	if err := w.plan(ctx, true); err != nil {
+	if err := w.plan(ctx, nil, true); err != nil {
 		return nil, nil, err
 	}
 	bus := in.Events.Fork()
@@ -121,77 +107,70 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*release.Releas
 		return nil, nil, err
 	}
 	w.release.Info.Description = "Dry run complete"
-	return w.release, w.rendered, nil
+	change, err := newChange(nil, w.release, w.deployment.plan, w.crds.plan)
+	return change, w.rendered, err
 }
 
 // Run installs req.Chart. If Run fails once the release is recorded, the
 // record stays, marked failed, so that uninstall can find what was left behind;
-// it is returned together with the error.
+// it is returned together with the error. A release that somebody began to
+// install or uninstall, and who is gone, is gone on with.
 func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release, error) {
+	if err := CheckName(req.Name); err != nil {
+		return nil, err
+	}
+	ctx, lock, err := in.Locker.Lock(ctx, req.Name, "install")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
 	w := &installing{Install: in, req: req}
-	if err := w.plan(ctx, false); err != nil {
+	if err := w.plan(ctx, lock, false); err != nil {
 		return nil, err
 	}
 	if err := w.run(ctx); err != nil {
+		err = because(ctx, err)
 		if !w.recorded {
 			return nil, err
 		}
-		in.record(ctx, w.release, release.Failed, fmt.Sprintf("Release %q failed: %s", w.release.Name, err))
-		return w.release, err
+		w.fail(ctx, fmt.Sprintf("Release %q failed: %s", req.Name, err))
+		return w.release, w.recover(ctx, lock, err)
 	}
-	rel, description := w.release, req.Description
-	if description == "" {
-		description = "Install complete"
-	}
-	rel.Info.Status, rel.Info.Description = release.Deployed, description
-	// All is done: an interrupt that comes now must not leave it pending.
-	ctx, cancel := lastWord(ctx)
-	defer cancel()
-	if err := in.Releases.Update(ctx, rel); err != nil {
-		return rel, fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
-	}
-	return rel, nil
+	return w.release, w.succeed(ctx, orText(req.Description, "Install complete"))
 }
 
-func (w *installing) plan(ctx context.Context, dryRun bool) error {
+func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
-	resolved, err := settle(w.req.Chart, w.req.Values, w.Progress)
+	resolved, err := settle(w.req.Chart, w.req.Values, w.Install.Progress)
 	if err != nil {
 		return err
 	}
-	if w.replaced, err = w.Install.replaced(ctx, w.req); err != nil {
+	past, err := w.Install.history(ctx, lock, w.req)
+	if err != nil {
 		return err
-	}
-	revision := 1
-	if w.replaced != nil {
-		revision = w.replaced.Revision + 1
 	}
 	caps, err := capabilities(ctx, w.describer(), "", nil)
 	if err != nil {
 		return err
 	}
 	lookup := lookupIn(ctx, w.describer())
-	if w.Cluster != nil && !w.req.SkipCRDs {
-		crds, err := parseCRDs(resolved.Chart)
-		if err != nil {
-			return err
-		}
-		if w.newCRDs, err = w.Cluster.MissingCRDs(ctx, crds); err != nil {
-			return err
-		}
+	if w.Cluster != nil && w.req.CRDs != CRDSkip {
 		// Templates must see the kinds that are about to exist, and nothing
 		// may be written before all is known to fit.
-		caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], served(w.newCRDs)...)
-		lookup = lookupBefore(w.newCRDs, lookup)
+		if err := w.crds.read(ctx, w.Cluster, resolved.Chart, w.req.CRDs == CRDUpgrade); err != nil {
+			return err
+		}
+		caps.APIVersions = w.crds.serve(caps.APIVersions)
+		lookup = lookupBefore(w.crds.missing, lookup)
 	}
 	w.rendered, err = rendering{
 		events:       w.Events,
 		command:      "install",
 		dryRun:       dryRun,
 		resolved:     resolved,
-		release:      render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: revision, IsInstall: true},
+		release:      render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsInstall: true},
 		capabilities: caps,
 		lookup:       lookup,
 		lookupHost:   w.req.LookupHost,
@@ -201,9 +180,48 @@ func (w *installing) plan(ctx context.Context, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	w.rendered.newCRDs = w.newCRDs
-	w.release = w.newRelease(w.req, revision, w.rendered)
-	return w.release.SetScripts(w.rendered.Chart)
+	w.rendered.newCRDs = w.crds.missing
+	w.deployment = deployment{
+		records: w.Releases, progress: w.Install.Progress, lock: lock, past: past,
+		release: w.newRelease(past.next()), wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
+	}
+	if w.Cluster != nil {
+		w.deployment.cluster = w.Cluster
+	}
+	return w.deployment.remember(w.rendered.Chart)
+}
+
+// history is that of the name, which must be one that may be used.
+func (in Install) history(ctx context.Context, lock Lock, req InstallRequest) (*past, error) {
+	if in.Releases == nil {
+		return &past{name: req.Name}, nil
+	}
+	p, err := readPast(ctx, in.Releases, lock, req.Name, in.Progress)
+	if err != nil || p.last == nil {
+		return p, err
+	}
+	switch st := p.last.Info.Status; {
+	case req.ReuseName && (st == release.Uninstalled || st == release.Failed):
+		return p, nil
+	case lock != nil && p.deployed == nil && len(p.unfinished) > 0 && p.unfinished[len(p.unfinished)-1] == p.last:
+		return p, nil
+	}
+	return nil, &NameInUseError{Name: req.Name, Status: p.last.Info.Status}
+}
+
+func (w *installing) newRelease(revision int) *release.Release {
+	now := clock(w.Now)
+	rel := release.New(w.req.Name, w.req.Namespace, revision, w.req.Chart)
+	rel.Config = w.req.Values
+	rel.Labels = w.req.Labels
+	rel.Info = release.Info{
+		FirstDeployed: now,
+		LastDeployed:  now,
+		Status:        release.PendingInstall,
+		Description:   "Initial install underway",
+		Notes:         w.rendered.Notes,
+	}
+	return rel
 }
 
 // before is the event that ends the planning: scripts may change objects for
@@ -215,128 +233,73 @@ func (w *installing) before() *event.PreInstall {
 }
 
 // validate makes the objects that scripts have left those of the release, and
-// refuses those that are somebody else's. Nothing has been written.
+// plans what becomes of them. Nothing has been written.
 func (w *installing) validate(ctx context.Context, e *event.PreInstall) error {
 	if err := w.rendered.sort(e.Objects); err != nil {
 		return err
 	}
 	w.release.Manifest = manifest.Format(w.rendered.Objects)
 	w.release.Hooks = w.rendered.Hooks
-	if w.Cluster == nil {
-		return nil
-	}
-	return w.Cluster.Check(ctx, w.rendered.Known(), w.owner(), w.req.TakeOwnership)
+	w.objects = w.rendered.Objects
+	return w.prepare(ctx, w.rendered.Known())
 }
 
-func (w *installing) owner() Owner {
-	return Owner{Release: w.req.Name, Namespace: w.req.Namespace}
-}
-
-// prepare creates what the objects need to stand on: the namespace and CRDs.
-func (w *installing) prepare(ctx context.Context, _ *event.PreInstall) error {
+// prerequisites creates what the objects need to stand on: the namespace and CRDs.
+func (w *installing) prerequisites(ctx context.Context, _ *event.PreInstall) error {
 	if w.req.CreateNamespace {
 		if err := w.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
 			return err
 		}
 	}
-	if len(w.newCRDs) == 0 {
-		return nil
-	}
-	w.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("installing %d custom resource definitions", len(w.newCRDs))})
-	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
-	defer cancel()
-	return w.Cluster.InstallCRDs(ctx, w.newCRDs)
+	return w.crds.write(ctx, w.Cluster, w.Install.Progress, w.req.Timeout)
 }
 
-// create writes the record. Creating it is what takes the name.
-func (w *installing) create(ctx context.Context, _ *event.PreInstall) error {
-	if err := w.Releases.Create(ctx, w.release); err != nil {
-		if errors.Is(err, ErrRevisionExists) {
-			return &NameInUseError{Name: w.req.Name}
-		}
-		return fmt.Errorf("record release %s: %w", w.req.Name, err)
+// record writes the record. Creating it is what takes the name.
+func (w *installing) record(ctx context.Context, _ *event.PreInstall) error {
+	err := w.create(ctx)
+	if errors.Is(err, ErrRevisionExists) && !w.recorded {
+		return &NameInUseError{Name: w.req.Name}
 	}
-	w.recorded = true
-	old := w.replaced
-	if old == nil {
-		return nil
+	if last := w.past.last; err == nil && last != nil && len(w.past.unfinished) == 0 {
+		return w.supersede(ctx, last.Revision, "Superseded by new release")
 	}
-	old.Info.Status, old.Info.Description = release.Superseded, "Superseded by new release"
-	if err := w.Releases.Update(ctx, old); err != nil {
-		return fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
-	}
-	return nil
+	return err
 }
 
 func (w *installing) run(ctx context.Context) error {
 	bus := w.Events.Fork()
 	event.Respond(bus, event.ObjectValidation, w.validate)
-	event.Respond(bus, event.CRDs, w.prepare)
-	event.Respond(bus, event.Record, w.create)
+	event.Respond(bus, event.CRDs, w.prerequisites)
+	event.Respond(bus, event.Record, w.record)
 	if err := bus.Emit(ctx, w.before()); err != nil {
 		return err
 	}
-	objects := w.rendered.Objects
-	w.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("creating %d objects", len(objects))})
-	if err := w.Cluster.Apply(ctx, manifest.ApplyOrder(objects), w.owner()); err != nil {
+	if err := w.apply(ctx); err != nil {
 		return err
-	}
-	if w.req.Wait {
-		wctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
-		defer cancel()
-		if err := w.Cluster.WaitReady(wctx, objects, w.req.Namespace, w.req.WaitJobs); err != nil {
-			return err
-		}
 	}
 	after := &event.PostInstall{Scene: w.rendered.scene}
 	after.Release = w.release
 	return w.Events.Emit(ctx, after)
 }
 
-// replaced finds the release of that name, which must be one that may be
-// replaced; nil where the name is free.
-func (in Install) replaced(ctx context.Context, req InstallRequest) (*release.Release, error) {
-	if in.Releases == nil {
-		return nil, nil
-	}
-	last, err := in.Releases.Revision(ctx, req.Name, 0)
+// recover does what the request wants done after a failure, and returns the
+// error with what became of it.
+func (w *installing) recover(ctx context.Context, lock Lock, cause error) error {
 	switch {
-	case errors.Is(err, ErrReleaseNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
+	case lost(ctx): // somebody else may be at work: whatever is left to do is theirs
+	case w.req.Atomic:
+		w.Install.Progress.Send(progress.Event{Kind: progress.Step, Text: "uninstalling what has failed"})
+		verb := Uninstall{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Install.Progress, Now: w.Now}
+		if _, err := verb.run(context.WithoutCancel(ctx), lock, UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout}); err != nil {
+			return fmt.Errorf("%w; uninstalling it again went wrong too: %w", cause, err)
+		}
+		return fmt.Errorf("release %s failed, and has been uninstalled due to --rollback-on-failure: %w", w.req.Name, cause)
+	case w.req.CleanupOnFail:
+		if err := w.removeCreated(ctx); err != nil {
+			return fmt.Errorf("%w; removing what it had created went wrong too: %w", cause, err)
+		}
 	}
-	if st := last.Info.Status; req.Replace && (st == release.Uninstalled || st == release.Failed) {
-		return last, nil
-	}
-	return nil, &NameInUseError{Name: req.Name, Status: last.Info.Status}
-}
-
-func (in Install) newRelease(req InstallRequest, revision int, r *Rendered) *release.Release {
-	now := in.now()
-	rel := release.New(req.Name, req.Namespace, revision, req.Chart)
-	rel.Config = req.Values
-	rel.Labels = req.Labels
-	rel.ApplyMethod = release.ApplyClientSide
-	rel.Info = release.Info{
-		FirstDeployed: now,
-		LastDeployed:  now,
-		Status:        release.PendingInstall,
-		Description:   "Initial install underway",
-		Notes:         r.Notes,
-	}
-	return rel
-}
-
-// record writes the last word on a release even where the operation was
-// cancelled: a record that stays pending would be a lie.
-func (in Install) record(ctx context.Context, rel *release.Release, status release.Status, description string) {
-	ctx, cancel := lastWord(ctx)
-	defer cancel()
-	rel.Info.Status, rel.Info.Description = status, description
-	if err := in.Releases.Update(ctx, rel); err != nil {
-		in.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as %s: %s", rel.Name, status, err)})
-	}
+	return cause
 }
 
 // lastWord is the context in which a record is written once everything else
@@ -345,18 +308,11 @@ func lastWord(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
 
-func (in Install) describer() Describer {
-	if in.Cluster == nil {
+func (w *installing) describer() Describer {
+	if w.Cluster == nil {
 		return nil
 	}
-	return in.Cluster
-}
-
-func (in Install) now() time.Time {
-	if in.Now == nil {
-		return time.Now()
-	}
-	return in.Now()
+	return w.Cluster
 }
 
 func orDefault(d time.Duration) time.Duration {

@@ -49,9 +49,18 @@ type Recorder interface {
 	Update(ctx context.Context, r *release.Release) error
 	// Delete removes one revision.
 	Delete(ctx context.Context, name string, revision int) error
-	// Revisions lists the revision numbers of a release, oldest first; none is
-	// [ErrReleaseNotFound].
-	Revisions(ctx context.Context, name string) ([]int, error)
+	// Revisions lists the revisions of a release, oldest first, without reading
+	// them; none is [ErrReleaseNotFound].
+	Revisions(ctx context.Context, name string) ([]Revision, error)
+	// Prune deletes the oldest revisions until at most max are left, sparing
+	// those that keep names.
+	Prune(ctx context.Context, name string, max int, keep func(Revision) bool) error
+}
+
+// Revision is a revision of a release as lists know it.
+type Revision struct {
+	Number int
+	Status release.Status
 }
 
 // Errors that verbs return and that recorders must return.

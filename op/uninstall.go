@@ -4,6 +4,7 @@ package op
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,6 +33,9 @@ type Deleter interface {
 	// Objects that are gone are fine; objects that carry another release's
 	// marks are left alone and reported as kept.
 	Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error
+	// CheckRights returns an error that lists the rights that are missing to do
+	// verb ("delete") to the objects.
+	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string) error
 	// WaitGone returns when none of the objects exists any more.
 	WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error
 }
@@ -46,6 +50,7 @@ type UninstallCluster interface {
 type Uninstall struct {
 	Cluster  UninstallCluster
 	Releases Recorder
+	Locker   Locker           // not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
@@ -70,130 +75,253 @@ type Uninstalled struct {
 	Deleted []*manifest.Object
 }
 
+// uninstalling is the work on one release.
+type uninstalling struct {
+	Uninstall
+	req  UninstallRequest
+	past *past
+	out  *Uninstalled
+	// recorded tells that the record says uninstalling: nothing is written
+	// before the scripts of pre-delete have agreed.
+	recorded bool
+}
+
 // Plan tells what Run would do and writes nothing.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
-	if err := CheckName(req.Name); err != nil {
-		return nil, err
+	w := &uninstalling{Uninstall: u, req: req}
+	err := w.plan(ctx, nil)
+	return w.out, err
+}
+
+func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
+	if err := CheckName(w.req.Name); err != nil {
+		return err
 	}
-	rel, err := u.Releases.Revision(ctx, req.Name, 0)
+	past, err := readPast(ctx, w.Releases, lock, w.req.Name, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if rel.Info.Status == release.Uninstalled {
-		return &Uninstalled{Release: rel}, nil
+	if past.last == nil {
+		_, err := w.Releases.Revision(ctx, w.req.Name, 0) // says where it is not
+		return err
 	}
-	objects, err := manifest.ParseManifest(rel.Manifest)
+	w.past, w.out = past, &Uninstalled{Release: past.last}
+	if past.last.Info.Status == release.Uninstalled {
+		return nil
+	}
+	objects, err := inventory(past)
 	if err != nil {
-		return nil, fmt.Errorf("read the manifest of release %s: %w", rel.Name, err)
+		return err
 	}
-	out := &Uninstalled{Release: rel}
 	for _, o := range objects {
 		switch {
 		case o.Empty: // comments only: nobody created it
 		case keeps(o):
-			out.Kept = append(out.Kept, o)
+			w.out.Kept = append(w.out.Kept, o)
 		default:
-			out.Deleted = append(out.Deleted, o)
+			w.out.Deleted = append(w.out.Deleted, o)
 		}
 	}
-	manifest.SortUninstall(out.Deleted)
+	manifest.SortUninstall(w.out.Deleted)
+	return nil
+}
+
+// inventory are all objects that a release may have in the cluster, each once:
+// those of the newest revision, and what others have left behind.
+func inventory(p *past) ([]*manifest.Object, error) {
+	revisions, err := p.objects()
+	if err != nil {
+		return nil, err
+	}
+	type key struct{ kind, namespace, name string }
+	seen := map[key]bool{}
+	var out []*manifest.Object
+	add := func(o *manifest.Object) {
+		k := key{o.Kind, orText(o.Namespace, p.last.Namespace), o.Name}
+		if o.Name == "" || !seen[k] {
+			seen[k] = true
+			out = append(out, o)
+		}
+	}
+	for i := len(revisions) - 1; i >= 0; i-- {
+		for _, o := range revisions[i] {
+			add(o)
+		}
+	}
+	for _, o := range p.orphans() {
+		left, err := orphan(o)
+		if err != nil {
+			return nil, err
+		}
+		add(left)
+	}
 	return out, nil
+}
+
+// orphan is an object of which only the name is known any more.
+func orphan(o release.Orphan) (*manifest.Object, error) {
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": map[string]any{"name": o.Name, "namespace": o.Namespace},
+	})
+	if err != nil {
+		return nil, err
+	}
+	objects, err := manifest.Parse("", string(text))
+	if err != nil {
+		return nil, err
+	}
+	return objects[0], nil
 }
 
 // Run uninstalls the release. A release that was uninstalled with its history
 // kept loses its history. If Run fails half-way, the record stays, so that it
 // can be run again.
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
-	plan, err := u.Plan(ctx, req)
+	if err := CheckName(req.Name); err != nil {
+		return nil, err
+	}
+	ctx, lock, err := u.Locker.Lock(ctx, req.Name, "uninstall")
 	if err != nil {
 		return nil, err
 	}
-	rel := plan.Release
+	defer lock.Unlock()
+	return u.run(ctx, lock, req)
+}
+
+// run is Run for somebody who has the lock.
+func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*Uninstalled, error) {
+	w := &uninstalling{Uninstall: u, req: req}
+	if err := w.plan(ctx, lock); err != nil {
+		return nil, err
+	}
+	rel := w.out.Release
 	if rel.Info.Status == release.Uninstalled {
 		if req.KeepHistory {
 			return nil, &AlreadyUninstalledError{Name: rel.Name}
 		}
-		return plan, u.purge(ctx, rel.Name)
+		return w.out, u.purge(ctx, rel.Name)
 	}
-	recorded := false
-	if err := u.execute(ctx, req, plan, &recorded); err != nil {
-		if !recorded {
+	if err := w.execute(ctx); err != nil {
+		err = because(ctx, err)
+		if !w.recorded {
 			return nil, err
 		}
 		u.fail(ctx, rel, err)
-		return plan, err
+		return w.out, err
 	}
 	if !req.KeepHistory {
-		return plan, u.purge(ctx, rel.Name)
+		return w.out, u.purge(ctx, rel.Name)
 	}
 	// The objects are gone: an interrupt that comes now must not leave a record
 	// that says otherwise.
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	rel.Info.Status = release.Uninstalled
-	rel.Info.Description = req.Description
-	if rel.Info.Description == "" {
-		rel.Info.Description = "Uninstallation complete"
-	}
+	rel.Info.Description = orText(req.Description, "Uninstallation complete")
+	rel.Holder, rel.Orphans = "", nil
 	if err := u.Releases.Update(ctx, rel); err != nil {
-		return plan, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
+		return w.out, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
 	}
-	return plan, nil
+	return w.out, w.close(ctx)
 }
 
-// execute does all that comes before the record's last word. recorded tells
-// that the record says uninstalling: nothing is written before the scripts of
-// pre-delete have agreed.
-func (u Uninstall) execute(ctx context.Context, req UninstallRequest, plan *Uninstalled, recorded *bool) error {
-	rel := plan.Release
-	scene, err := u.scene(ctx, rel)
+// close settles what the other revisions say: nothing of them is there any more.
+func (w *uninstalling) close(ctx context.Context) error {
+	for _, old := range w.past.applied {
+		if old == w.out.Release || old.Info.Status == release.Failed {
+			continue
+		}
+		old.Info.Status, old.Holder = release.Superseded, ""
+		if err := w.Releases.Update(ctx, old); err != nil && !errors.Is(err, ErrReleaseNotFound) {
+			return fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
+		}
+	}
+	return nil
+}
+
+// execute does all that comes before the record's last word.
+func (w *uninstalling) execute(ctx context.Context) error {
+	rel := w.out.Release
+	scene, err := w.scene(ctx, rel)
 	if err != nil {
 		return err
 	}
-	bus := u.Events.Fork()
+	bus := w.Events.Fork()
+	event.Respond(bus, event.ObjectValidation, func(ctx context.Context, _ *event.PreDelete) error {
+		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace)
+	})
 	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreDelete) error {
 		rel.Info.Status = release.Uninstalling
-		rel.Info.Deleted = u.now()
+		rel.Info.Deleted = clock(w.Now)
 		rel.Info.Description = "Deletion in progress (or silently failed)"
-		if err := u.Releases.Update(ctx, rel); err != nil {
+		rel.Holder = ""
+		if err := w.Releases.Update(ctx, rel); err != nil {
 			return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
 		}
-		*recorded = true
+		w.recorded = true
 		return nil
 	})
 	if err := bus.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
 		return err
 	}
-	cascade := req.Cascade
+	if err := w.remove(ctx); err != nil {
+		return err
+	}
+	return w.Events.Emit(ctx, &event.PostDelete{Scene: scene})
+}
+
+// remove deletes the objects, in the reverse of the order that the charts ask
+// for where they do.
+func (w *uninstalling) remove(ctx context.Context) error {
+	rel := w.out.Release
+	cascade := w.req.Cascade
 	if cascade == "" {
 		cascade = CascadeBackground
 	}
-	owner := Owner{Release: rel.Name, Namespace: rel.Namespace}
-	if err := u.Cluster.Delete(ctx, plan.Deleted, owner, cascade); err != nil {
-		return err
+	batches, err := ordered(rel, w.out.Deleted, w.Progress)
+	if err != nil {
+		// A release must be removable whatever its record says.
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
+		batches = nil
 	}
-	if req.Wait {
-		u.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are gone"})
-		wctx, cancel := context.WithTimeout(ctx, orDefault(req.Timeout))
-		defer cancel()
-		if err := u.Cluster.WaitGone(wctx, plan.Deleted, rel.Namespace); err != nil {
+	if len(batches) == 0 {
+		batches = [][]*manifest.Object{w.out.Deleted}
+	}
+	for i := len(batches) - 1; i >= 0; i-- {
+		batch := batches[i]
+		manifest.SortUninstall(batch)
+		owner := Owner{Release: rel.Name, Namespace: rel.Namespace}
+		if err := w.Cluster.Delete(ctx, batch, owner, cascade); err != nil {
+			return err
+		}
+		if i == 0 && !w.req.Wait {
+			break
+		}
+		if err := w.awaitGone(ctx, batch, rel.Namespace); err != nil {
 			return err
 		}
 	}
-	return u.Events.Emit(ctx, &event.PostDelete{Scene: scene})
+	return nil
+}
+
+func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error {
+	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are gone"})
+	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
+	defer cancel()
+	return w.Cluster.WaitGone(ctx, objects, namespace)
 }
 
 // scene is what the events of an uninstall show: the release, and no chart. The
 // scripts that answer are those of the chart in the record.
-func (u Uninstall) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
-	op := operation("uninstall", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, u.Cluster))
+func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
+	op := operation("uninstall", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return event.Scene{}, err
 	}
 	// Also where there are none: whoever ran another release's ends them.
 	resolved := &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}
-	if err := u.Events.Emit(ctx, resolved); err != nil {
+	if err := w.Events.Emit(ctx, resolved); err != nil {
 		return event.Scene{}, err
 	}
 	return event.Scene{Operation: op, Release: rel}, nil
@@ -220,18 +348,11 @@ func (u Uninstall) purge(ctx context.Context, name string) error {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		if err := u.Releases.Delete(ctx, name, n); err != nil && !errors.Is(err, ErrReleaseNotFound) {
-			return fmt.Errorf("delete revision %d of release %s: %w", n, name, err)
+		if err := u.Releases.Delete(ctx, name, n.Number); err != nil && !errors.Is(err, ErrReleaseNotFound) {
+			return fmt.Errorf("delete revision %d of release %s: %w", n.Number, name, err)
 		}
 	}
 	return nil
-}
-
-func (u Uninstall) now() time.Time {
-	if u.Now == nil {
-		return time.Now()
-	}
-	return u.Now()
 }
 
 // keepPolicy is the annotation that makes uninstall leave an object alone.

@@ -11,7 +11,11 @@ import (
 	"time"
 )
 
-const keyOrphans = "orphans"
+// Keys that only Moonhelm writes.
+const (
+	keyOrphans = "orphans"
+	keyOrder   = "order"
+)
 
 // MarshalJSON writes the record as Helm 4 does: its keys in its order, zero
 // times left out. Keys that were read and are not known follow at the end.
@@ -49,6 +53,9 @@ func (r *Release) write(w io.Writer) error {
 	}
 	if len(r.Orphans) > 0 {
 		o.value(keyOrphans, r.Orphans)
+	}
+	if r.Order != nil {
+		o.raw(keyOrder, r.Order)
 	}
 	return o.close(r.extra)
 }
@@ -90,6 +97,11 @@ func (r *Release) read(data []byte) error {
 			return nil
 		case keyOrphans:
 			return json.Unmarshal(value, &r.Orphans)
+		case keyOrder:
+			if !isNull(value) {
+				r.Order = value
+			}
+			return nil
 		}
 		r.extra = append(r.extra, member{key, value})
 		return nil

@@ -78,6 +78,10 @@ type Release struct {
 	// inventory of what the release may have made. The key is "orphans"; Helm
 	// reads past it.
 	Orphans []Orphan
+	// Order is what the charts of the tree say about the order of their objects
+	// (package plan's Order as JSON), nil where they say nothing. The key is
+	// "order"; Helm reads past it.
+	Order json.RawMessage
 	// Holder says who is at work on a pending revision. It stands on the
 	// record, never inside the JSON, and only while the revision is pending.
 	Holder string

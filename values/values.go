@@ -140,3 +140,35 @@ func copyValue(v any) any {
 	}
 	return v
 }
+
+// Override lays new user values over those that a release has, as an upgrade
+// that reuses them does (observed from Helm 3 and 4): it differs from [Merge]
+// in that a null takes away the old value, and stays only where there is none
+// to take away, so that it still deletes a chart's default. nil for no values.
+//
+// The inputs are not changed; the result shares tables with them.
+func Override(old, over map[string]any) map[string]any {
+	if len(old) == 0 && len(over) == 0 {
+		return nil
+	}
+	out := make(map[string]any, len(old)+len(over))
+	for k, v := range old {
+		out[k] = v
+	}
+	for k, v := range over {
+		was, had := out[k]
+		table, isTable := v.(map[string]any)
+		under, wasTable := was.(map[string]any)
+		switch {
+		case v == nil && had && was != nil:
+			delete(out, k)
+		case isTable && wasTable:
+			if out[k] = Override(under, table); len(under)+len(table) == 0 {
+				out[k] = table
+			}
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}

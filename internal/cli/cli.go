@@ -6,6 +6,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/cli/completion"
 	"github.com/moonhelm/moonhelm/internal/cli/create"
+	"github.com/moonhelm/moonhelm/internal/cli/diff"
 	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
 	"github.com/moonhelm/moonhelm/internal/cli/get"
 	"github.com/moonhelm/moonhelm/internal/cli/history"
@@ -23,11 +25,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
+	"github.com/moonhelm/moonhelm/internal/cli/rollback"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
 	"github.com/moonhelm/moonhelm/internal/cli/show"
 	"github.com/moonhelm/moonhelm/internal/cli/status"
 	"github.com/moonhelm/moonhelm/internal/cli/template"
+	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
+	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
 	"github.com/moonhelm/moonhelm/internal/cli/version"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -53,6 +58,11 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	root := New(e)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
+		var exit *env.ExitError
+		if errors.As(err, &exit) {
+			return exit.Code
+		}
+		e.Close() // what is still drawn goes, and the last word stands alone
 		fmt.Fprint(e.Err, explain(err, e))
 		return 1
 	}
@@ -71,6 +81,9 @@ func New(e *env.Env) *cobra.Command {
   helm install web ./web         install it as the release "web"
   helm list                      see what is installed
   helm status web                see how it is
+  helm diff upgrade web ./web    see what an upgrade would change
+  helm upgrade web ./web         upgrade it
+  helm rollback web              go back to the revision before
   helm uninstall web             remove it
 
 Files are kept below $HELM_CACHE_HOME, $HELM_CONFIG_HOME and $HELM_DATA_HOME, which
@@ -98,8 +111,8 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(
-		completion.New(e), create.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
-		packaging.New(e), schema.New(e), show.New(e), status.New(e), template.New(e), uninstall.New(e), version.New(e),
+		completion.New(e), create.New(e), diff.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
+		packaging.New(e), rollback.New(e), schema.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), version.New(e),
 	)
 	return root
 }

@@ -18,6 +18,9 @@ import (
 type Cluster struct {
 	*kube.Client
 	client *kube.Client
+	// records is the resource that keeps releases' records, "" where they are
+	// kept elsewhere.
+	records string
 }
 
 // Cluster returns the cluster that the settings name. Nothing is connected
@@ -30,7 +33,8 @@ func (e *Env) Cluster() (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.kube.cluster = newCluster(kube.New(kube.Options{
+	e.kube.cluster = &Cluster{records: e.recordsResource()}
+	e.kube.cluster.use(kube.New(kube.Options{
 		REST:      constant(config),
 		CacheDir:  filepath.Join(e.Settings.CacheHome, "discovery"),
 		Progress:  e.Report(),
@@ -39,23 +43,14 @@ func (e *Env) Cluster() (*Cluster, error) {
 	return e.kube.cluster, nil
 }
 
-func newCluster(c *kube.Client) *Cluster { return &Cluster{Client: c, client: c} }
-
-// DryRun is the same cluster with writes that are checked but not kept.
-func (c *Cluster) DryRun() *Cluster { return newCluster(c.client.DryRun()) }
+func (c *Cluster) use(client *kube.Client) { c.Client, c.client = client, client }
 
 // Lenient is the same cluster, for which fields that the server does not know
 // are warnings.
-func (c *Cluster) Lenient() *Cluster { return newCluster(c.client.Lenient()) }
-
-// Check implements op.Applier.
-func (c *Cluster) Check(ctx context.Context, objects []*manifest.Object, owner op.Owner, take bool) error {
-	return c.client.Check(ctx, objects, kube.Owner(owner), take)
-}
-
-// Apply implements op.Applier.
-func (c *Cluster) Apply(ctx context.Context, objects []*manifest.Object, owner op.Owner) error {
-	return c.client.Apply(ctx, objects, kube.Owner(owner))
+func (c *Cluster) Lenient() *Cluster {
+	out := &Cluster{records: c.records}
+	out.use(c.client.Lenient())
+	return out
 }
 
 // Delete implements op.Deleter.

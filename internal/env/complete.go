@@ -80,7 +80,7 @@ func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, _ string) ([]st
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
 		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"},
-		"trace-events": {"text", "json"},
+		"trace-events": {"text", "json"}, "crds": {"create", "upgrade", "skip"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			// This fails only for flags that are not there.
@@ -139,4 +139,21 @@ func (e *Env) CompleteContexts(_ *cobra.Command, _ []string, toComplete string) 
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteReleaseAndRevision completes the name of a release, then its revisions.
+func (e *Env) CompleteReleaseAndRevision(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return e.CompleteReleases(1)(cmd, args, toComplete)
+	}
+	return e.CompleteRevisions(cmd, args, toComplete)
+}
+
+// CompleteReleaseAndChart completes the name of a release, then the path of a
+// chart.
+func (e *Env) CompleteReleaseAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return e.CompleteReleases(1)(cmd, args, toComplete)
+	}
+	return nil, cobra.ShellCompDirectiveDefault
 }

@@ -7,7 +7,9 @@
 package env
 
 import (
+	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -24,6 +26,7 @@ type Env struct {
 	Now func() time.Time
 
 	kube    lazyKube
+	board   func() *ui.Board
 	closers []func() error
 }
 
@@ -41,7 +44,13 @@ func New(s term.Streams) *Env {
 	if s.Err == nil {
 		s.Err = io.Discard
 	}
-	return &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now}
+	e := &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now}
+	e.board = sync.OnceValue(func() *ui.Board {
+		b := ui.NewBoard(e.Streams, e.Settings.Debug)
+		e.closers = append(e.closers, func() error { b.Close(); return nil })
+		return b
+	})
+	return e
 }
 
 // HintError is an error together with what to do about it, where only the
@@ -55,8 +64,12 @@ func (e *HintError) Error() string { return e.Err.Error() }
 
 func (e *HintError) Unwrap() error { return e.Err }
 
+// ExitError ends the program with a code of its own, and without a word: all has
+// been said.
+type ExitError struct{ Code int }
+
+func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+
 // Report returns where operations report their progress: the error stream, as
-// lines that suit it.
-func (e *Env) Report() progress.Func {
-	return ui.Report(e.Err, e.Style(e.Err), e.Settings.Debug)
-}
+// lines, and on a terminal as a live table of what is awaited.
+func (e *Env) Report() progress.Func { return e.board().Report }

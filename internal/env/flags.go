@@ -167,6 +167,11 @@ type WaitFlags struct {
 // Wait tells whether objects are awaited, not only hooks.
 func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
 
+// Waiting is what the flags say, for package op.
+func (w *WaitFlags) Waiting() op.Waiting {
+	return op.Waiting{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
+}
+
 type waitStrategy struct{ to *string }
 
 func (s waitStrategy) String() string { return *s.to }
@@ -175,7 +180,7 @@ func (s waitStrategy) Set(v string) error {
 	switch v {
 	case "watcher", "legacy", "hookOnly":
 		*s.to = v
-	case "true":
+	case "true", "ordered": // an order is kept wherever a chart asks for one
 		*s.to = "watcher"
 	case "false":
 		*s.to = "hookOnly"
@@ -218,30 +223,44 @@ func (s *serverSide) Set(v string) error {
 	return nil
 }
 
-// ApplyFlags are Helm's ways to write objects. Scripts pass them; none of them
-// changes what is done here, and their help says so.
+// ApplyFlags say how objects are written.
 type ApplyFlags struct {
 	serverSide     serverSide
 	forceReplace   bool
 	forceConflicts bool
 	noValidation   bool
+	takeOwnership  bool
 }
 
 // Bind registers the flags.
 func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 	a.serverSide = "auto"
-	fs.Var(&a.serverSide, "server-side", "true, false or auto: objects are created and patched either way; false only warns of fields that the API server does not know")
+	fs.Var(&a.serverSide, "server-side", "let the API server merge (server-side apply): true, false, or auto, which does as the release's last revision did")
 	fs.Lookup("server-side").NoOptDefVal = "true"
-	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "accepted for compatibility: only server-side apply has conflicts of fields")
-	fs.BoolVar(&a.forceReplace, "force-replace", false, "accepted for compatibility: an install replaces no objects")
+	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "with server-side apply, take over fields that others manage")
+	fs.BoolVar(&a.forceReplace, "force-replace", false, "delete and create again what cannot be updated")
 	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
 	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
 	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "warn of fields that the API server does not know, instead of refusing them")
 }
 
-// For is the cluster as the flags want it: without validation, and where
-// server-side apply is switched off by name, fields that the server does not
-// know are warnings, as Helm has it.
+// BindOwnership registers --take-ownership.
+func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
+	fs.BoolVar(&a.takeOwnership, "take-ownership", false, "take over objects that exist, whoever's they are")
+}
+
+// Writing is what the flags say, for package op.
+func (a *ApplyFlags) Writing() op.Writing {
+	w := op.Writing{ForceConflicts: a.forceConflicts, Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
+	if on, err := strconv.ParseBool(string(a.serverSide)); err == nil {
+		w.ServerSide = &on
+	}
+	return w
+}
+
+// For is the cluster as the flags want it: without validation, fields that the
+// server does not know are warnings. Helm does the same where server-side apply
+// is switched off by name.
 func (a *ApplyFlags) For(c *Cluster) *Cluster {
 	if a.noValidation || a.serverSide == "false" {
 		return c.Lenient()
@@ -253,6 +272,9 @@ func (a *ApplyFlags) For(c *Cluster) *Cluster {
 func (a *ApplyFlags) Check() error {
 	if a.forceReplace && a.forceConflicts {
 		return fmt.Errorf("--force-replace and --force-conflicts cannot be used together")
+	}
+	if a.forceReplace && a.serverSide == "true" {
+		return fmt.Errorf("--force-replace and --server-side cannot be used together: what server-side apply cannot update, the annotation helm.sh/replace replaces")
 	}
 	return nil
 }

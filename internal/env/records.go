@@ -89,7 +89,7 @@ func (r *Records) Delete(ctx context.Context, name string, revision int) error {
 }
 
 // Revisions implements op.Recorder.
-func (r *Records) Revisions(ctx context.Context, name string) ([]int, error) {
+func (r *Records) Revisions(ctx context.Context, name string) ([]op.Revision, error) {
 	records, err := r.store.Revisions(ctx, name)
 	if err != nil {
 		return nil, r.translate(err)
@@ -97,11 +97,18 @@ func (r *Records) Revisions(ctx context.Context, name string) ([]int, error) {
 	if len(records) == 0 {
 		return nil, &op.NotFoundError{Name: name, Namespace: r.namespace}
 	}
-	out := make([]int, len(records))
+	out := make([]op.Revision, len(records))
 	for i, rec := range records {
-		out[i] = rec.Revision
+		out[i] = op.Revision{Number: rec.Revision, Status: rec.Status}
 	}
 	return out, nil
+}
+
+// Prune implements op.Recorder.
+func (r *Records) Prune(ctx context.Context, name string, max int, keep func(op.Revision) bool) error {
+	return r.translate(r.store.Prune(ctx, name, max, func(rec store.Record) bool {
+		return keep(op.Revision{Number: rec.Revision, Status: rec.Status})
+	}))
 }
 
 // List implements op.Lister.

@@ -70,16 +70,16 @@ func (e *Env) Events(f ScriptFlags, hooks *Cluster, timeout time.Duration) (*eve
 		Start:   e.startScripts,
 		Approve: script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}.Approve,
 		Limits:  limits,
-		Print:   script.Printer(e.Err),
+		Print:   script.Printer(e.board().Above(e.Err)),
 		Debug:   e.Settings.Debug,
 	}
 	host.Register(bus)
 	e.closers = append(e.closers, host.Close)
 	switch f.Trace {
 	case "text":
-		bus.Trace(ui.TraceText(e.Err, e.Style(e.Err)))
+		bus.Trace(ui.TraceText(e.board().Above(e.Err), e.Style(e.Err)))
 	case "json":
-		bus.Trace(ui.TraceJSON(e.Err))
+		bus.Trace(ui.TraceJSON(e.board().Above(e.Err)))
 	}
 	return bus, nil
 }

@@ -5,8 +5,6 @@ package history
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -79,38 +77,10 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	for i, s := range found {
 		elements[i] = element{
 			Revision: s.Revision, Updated: s.Updated, Status: string(s.Status),
-			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Description: s.Description,
-		}
-		if o.Rollbacks {
-			if elements[i].Rollback, err = rollback(ctx, records, o.Name, s.Revision); err != nil {
-				return err
-			}
+			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Rollback: s.RollbackRevision, Description: s.Description,
 		}
 	}
 	return print(e.Out, o, elements)
-}
-
-// rollback is the revision that a rollback made this one from, 0 for none. It
-// stands in whole records only, which lists do without.
-func rollback(ctx context.Context, records op.Records, name string, revision int) (int, error) {
-	rel, err := records.Revision(ctx, name, revision)
-	if err != nil {
-		return 0, err
-	}
-	rel.SetChart(nil)
-	var record struct {
-		Info struct {
-			Rollback int `json:"rollback_revision"`
-		} `json:"info"`
-	}
-	text, err := json.Marshal(rel)
-	if err == nil {
-		err = json.Unmarshal(text, &record)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read revision %d of release %s: %w", revision, name, err)
-	}
-	return record.Info.Rollback, nil
 }
 
 func print(w io.Writer, o Options, elements []element) error {

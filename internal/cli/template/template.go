@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/op"
 )
 
@@ -146,8 +147,10 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 
 // validate asks the API server whether it would take the objects.
 func validate(ctx context.Context, cluster *env.Cluster, out *op.Rendered, namespace, name string) error {
-	owner := op.Owner{Release: name, Namespace: namespace}
-	if err := cluster.DryRun().Apply(ctx, out.Objects, owner); err != nil {
+	_, err := cluster.Plan(ctx, op.ChangeRequest{
+		Owner: op.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, Predict: true,
+	})
+	if err != nil {
 		return fmt.Errorf("the cluster would refuse this: %w", err)
 	}
 	return nil

@@ -84,7 +84,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Uninstall{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now}
+	verb := op.Uninstall{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
 	hooks := cluster
 	if o.NoHooks {
 		hooks = nil

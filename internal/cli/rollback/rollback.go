@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rollback is the command that takes an earlier revision of a release
+// up again.
+package rollback
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Options are the flags of `helm rollback`.
+type Options struct {
+	env.WaitFlags
+	env.ApplyFlags
+	env.ScriptFlags
+	env.UndoFlags
+
+	Name     string
+	Revision int
+	DryRun   env.DryRun
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	o := Options{DryRun: env.DryRunNone}
+	cmd := &cobra.Command{
+		Use:   "rollback NAME [REVISION]",
+		Short: "roll a release back to an earlier revision",
+		Long: `Takes an earlier revision of a release up again, as a new revision: its objects
+as they were recorded, its values, its hooks. Without a number it is the
+revision before the newest; helm history lists them. A release that was
+uninstalled with its history kept comes back.
+
+Objects are changed by a three-way merge, as upgrade does it.
+
+  helm rollback web
+  helm rollback web 3 --wait
+  helm diff rollback web 3                        see first what it would do`,
+		Args:              env.Args(1, 2, "the name of a release, and perhaps a revision"),
+		ValidArgsFunction: e.CompleteReleaseAndRevision,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name = args[0]
+			if len(args) > 1 {
+				var err error
+				if o.Revision, err = strconv.Atoi(args[1]); err != nil || o.Revision < 0 {
+					return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("needs the number of a revision, %q is none", args[1])}
+				}
+			}
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	o.WaitFlags.Bind(fs, true)
+	o.ApplyFlags.Bind(fs)
+	o.ScriptFlags.Bind(fs)
+	o.UndoFlags.Bind(fs, e)
+	env.BindDryRun(fs, &o.DryRun)
+	fs.Bool("recreate-pods", false, "accepted for compatibility: pods are recreated by what owns them")
+	_ = fs.MarkHidden("recreate-pods") // the flag exists: it was registered one line above
+	env.CompleteChoices(cmd)
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	if err := o.ApplyFlags.Check(); err != nil {
+		return err
+	}
+	verb, err := o.Rollbacker(e, o.ApplyFlags, o.ScriptFlags, o.Timeout)
+	if err != nil {
+		return err
+	}
+	req := op.RollbackRequest{
+		Name: o.Name, Revision: o.Revision, Description: o.Description, Waiting: o.Waiting(), Writing: o.Writing(),
+		CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, Predict: o.DryRun == env.DryRunServer,
+	}
+	if o.DryRun != env.DryRunNone {
+		change, err := verb.Plan(ctx, req)
+		if err != nil {
+			return err
+		}
+		return report.Plan(e.Streams, output.Table, change, report.DiffOptions{})
+	}
+	if _, err := verb.Run(ctx, req); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(e.Out, "Rollback was a success! Happy Helming!")
+	return err
+}

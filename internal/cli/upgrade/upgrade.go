@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package upgrade is the command that brings a release to another chart or
+// other values.
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// Options are the flags of `helm upgrade`.
+type Options struct {
+	env.DeployFlags
+	Output output.Format
+
+	Name, ChartRef string
+	Install        bool
+	env.ReuseFlags
+	MaxHistory int
+}
+
+// New makes the command.
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "upgrade NAME CHART",
+		Short: "upgrade a release",
+		Long: `Brings a release to another version of its chart, or to other values.
+
+Each object is changed by a three-way merge: what the old chart said, what the
+object is now, what the new chart says. So what others have added survives, what
+somebody changed by hand is put right, and a field that the chart has dropped
+goes. An object that would not change is not written. Objects that the new chart
+has no more are deleted, unless helm.sh/resource-policy: keep says otherwise.
+
+Without new values the release keeps those that it has. With new values only
+those count, unless --reuse-values or --reset-then-reuse-values lays them over
+the old ones.
+
+  helm upgrade web ./mychart
+  helm upgrade web ./mychart --install -f production.yaml --wait
+  helm upgrade web ./mychart --reuse-values --set replicas=5
+  helm diff upgrade web ./mychart                 see first what it would do
+  helm upgrade web ./mychart --rollback-on-failure --timeout 2m`,
+		Args:              env.Args(2, 2, "the name of a release and a chart"),
+		ValidArgsFunction: e.CompleteReleaseAndChart,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Name, o.ChartRef = args[0], args[1]
+			return run(cmd.Context(), e, o)
+		},
+	}
+	o.DeployFlags.Bind(cmd)
+	fs := cmd.Flags()
+	o.Output.Bind(fs)
+	output.Complete(cmd)
+	o.ReuseFlags.Bind(fs)
+	fs.BoolVarP(&o.Install, "install", "i", false, "install the chart where there is no release of that name")
+	env.BindHistoryMax(fs, e, &o.MaxHistory)
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	if err := o.Prepare(); err != nil {
+		return err
+	}
+	vals, err := o.Values(ctx, e)
+	if err != nil {
+		return err
+	}
+	c, err := e.Chart(o.ChartRef)
+	if err != nil {
+		return err
+	}
+	if c.Metadata.Deprecated {
+		fmt.Fprintln(e.Err, "Warning: this chart is deprecated")
+	}
+	err = upgrade(ctx, e, o, c, vals)
+	var missing *op.NoReleaseError
+	if o.Install && errors.As(err, &missing) {
+		return install(ctx, e, o, c, vals)
+	}
+	return err
+}
+
+func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals map[string]any) error {
+	verb, err := o.Upgrader(e)
+	if err != nil {
+		return err
+	}
+	req := o.Upgrade(e, c, vals, o.Name)
+	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
+	if o.DryRun != env.DryRunNone {
+		change, _, err := verb.Plan(ctx, req)
+		if err != nil {
+			return err
+		}
+		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{HideSecret: o.HideSecret, HideNotes: o.HideNotes, Plan: o.DryRun == env.DryRunServer})
+	}
+	rel, err := verb.Run(ctx, req)
+	if err != nil {
+		return err
+	}
+	if o.Output == output.Table {
+		fmt.Fprintf(e.Out, "Release %q has been upgraded. Happy Helming!\n", o.Name)
+	}
+	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
+}
+
+// install is what --install does where there is nothing to upgrade. A release
+// that was uninstalled and whose history is kept goes on where it ended.
+func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals map[string]any) error {
+	if o.Output == output.Table {
+		fmt.Fprintf(e.Out, "Release %q does not exist. Installing it now.\n", o.Name)
+	}
+	verb, err := o.Installer(e)
+	if err != nil {
+		return err
+	}
+	req := o.DeployFlags.Install(e, c, vals, o.Name)
+	req.ReuseName, req.MaxHistory = true, o.MaxHistory
+	if o.DryRun != env.DryRunNone {
+		change, _, err := verb.Plan(ctx, req)
+		if err != nil {
+			return err
+		}
+		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{HideSecret: o.HideSecret, HideNotes: o.HideNotes})
+	}
+	rel, err := verb.Run(ctx, req)
+	if err != nil {
+		return err
+	}
+	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
+}

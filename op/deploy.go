@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Waiting says what an operation waits for.
+type Waiting struct {
+	// Wait waits until objects are ready, Jobs for jobs to complete too.
+	Wait, Jobs bool
+	// Legacy asks again and again, by Helm 3's rules, instead of watching.
+	Legacy bool
+	// Timeout bounds each wait; 0 is five minutes.
+	Timeout time.Duration
+}
+
+// Writing says how objects are written.
+type Writing struct {
+	// ServerSide leaves merging to the API server; nil does as the last
+	// revision did, and merges here where there was none.
+	ServerSide     *bool
+	ForceConflicts bool
+	// Replace deletes and creates again what cannot be updated.
+	Replace       bool
+	TakeOwnership bool
+}
+
+func (w Writing) serverSide(last string) bool {
+	if w.ServerSide != nil {
+		return *w.ServerSide
+	}
+	return last == release.ApplyServerSide
+}
+
+// Deployer is what writing a revision's objects needs of a cluster.
+type Deployer interface {
+	Changer
+	Waiter
+	Deleter
+}
+
+// deployment is the way of one revision into the cluster and into the records:
+// the same for install, upgrade and rollback.
+type deployment struct {
+	cluster  Deployer // nil for a dry run without a cluster
+	records  Recorder
+	progress progress.Func
+	lock     Lock
+	past     *past
+
+	release *release.Release
+	objects []*manifest.Object
+	wait    Waiting
+	write   Writing
+	predict bool
+	// keepHistory is how many revisions may stay, 0 for any number.
+	keepHistory int
+
+	plan *plan.Plan
+	// partial tells that the plan lacks objects of kinds that are yet to be
+	// defined.
+	partial bool
+	// recorded tells that the records know of the revision.
+	recorded bool
+}
+
+// remember puts into the record what later operations need of the tree c: its
+// scripts, and what it says about the order of objects.
+func (d *deployment) remember(c *chart.Chart) error {
+	if err := d.release.SetScripts(c); err != nil {
+		return err
+	}
+	order, err := plan.OrderOf(c)
+	if err != nil || order == nil {
+		return err
+	}
+	d.release.Order, err = json.Marshal(order)
+	return err
+}
+
+// prepare plans the change to objects, which are those of the release from now
+// on. It writes nothing.
+func (d *deployment) prepare(ctx context.Context, known []*manifest.Object) error {
+	d.release.ApplyMethod = release.ApplyClientSide
+	if d.write.serverSide(d.past.method()) {
+		d.release.ApplyMethod = release.ApplyServerSide
+	}
+	if d.cluster == nil {
+		return nil
+	}
+	if _, err := d.batches(); err != nil {
+		return err
+	}
+	d.partial = len(known) < len(d.objects)
+	old, err := d.past.objects()
+	if err != nil {
+		return err
+	}
+	d.plan, err = d.cluster.Plan(ctx, ChangeRequest{
+		Owner:          d.owner(),
+		New:            manifest.ApplyOrder(known),
+		Old:            old,
+		Orphans:        d.past.orphans(),
+		TakeOwnership:  d.write.TakeOwnership,
+		ServerSide:     d.release.ApplyMethod == release.ApplyServerSide,
+		ForceConflicts: d.write.ForceConflicts,
+		Replace:        d.write.Replace,
+		Predict:        d.predict,
+	})
+	if err != nil {
+		return err
+	}
+	d.release.Orphans = nil
+	for _, s := range d.plan.Steps {
+		if s.Action == plan.Delete {
+			d.release.Orphans = append(d.release.Orphans, release.Orphan(s.Ref))
+		}
+	}
+	return nil
+}
+
+func (d *deployment) owner() Owner {
+	return Owner{Release: d.release.Name, Namespace: d.release.Namespace}
+}
+
+// create writes the pending record. Of two who create one revision, one gets it.
+func (d *deployment) create(ctx context.Context) error {
+	if d.lock != nil {
+		d.release.Holder = d.lock.Holder()
+	}
+	if err := d.records.Create(ctx, d.release); err != nil {
+		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)
+	}
+	d.recorded = true
+	if d.lock != nil {
+		d.lock.Guard(d.release.Revision)
+	}
+	return d.past.close(ctx, d.records)
+}
+
+// apply writes the objects, removes what is no more, and waits as asked.
+func (d *deployment) apply(ctx context.Context) error {
+	if d.partial {
+		// Kinds that CRDs have defined meanwhile can be planned only now.
+		if err := d.prepare(ctx, d.objects); err != nil {
+			return err
+		}
+	}
+	if err := d.writeObjects(ctx); err != nil {
+		return err
+	}
+	var gone []plan.Step
+	for _, s := range d.plan.Steps {
+		if s.Action == plan.Delete || s.Action == plan.Keep {
+			gone = append(gone, s)
+		}
+	}
+	if len(gone) > 0 {
+		if err := d.cluster.Execute(ctx, d.plan, gone); err != nil {
+			return err
+		}
+	}
+	if !d.wait.Wait {
+		return nil
+	}
+	return d.await(ctx, d.objects)
+}
+
+// writeObjects executes what creates and updates, batch by batch where the
+// charts ask for an order.
+func (d *deployment) writeObjects(ctx context.Context) error {
+	batches, err := d.batches()
+	if err != nil {
+		return err
+	}
+	if len(batches) == 0 {
+		batches = [][]*manifest.Object{d.objects}
+	}
+	steps := map[*manifest.Object][]plan.Step{}
+	changes := 0
+	for _, s := range d.plan.Steps {
+		if s.Object == nil {
+			continue
+		}
+		steps[s.Object] = append(steps[s.Object], s)
+		if s.Action != plan.Unchanged {
+			changes++
+		}
+	}
+	d.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("applying %d objects, of which %d change", len(d.objects), changes)})
+	for i, batch := range batches {
+		var due []plan.Step
+		for _, o := range manifest.ApplyOrder(batch) {
+			due = append(due, steps[o]...)
+		}
+		if err := d.cluster.Execute(ctx, d.plan, due); err != nil {
+			return err
+		}
+		if i == len(batches)-1 {
+			break // what comes last is awaited only where that is asked for
+		}
+		d.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting for batch %d of %d", i+1, len(batches))})
+		if err := d.await(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
+	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
+	defer cancel()
+	return d.cluster.Await(ctx, WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+}
+
+// batches is the order that the charts ask for, nil for none.
+func (d *deployment) batches() ([][]*manifest.Object, error) {
+	return ordered(d.release, d.objects, d.progress)
+}
+
+// ordered parts objects into the batches that the charts of a release ask for.
+func ordered(rel *release.Release, objects []*manifest.Object, report progress.Func) ([][]*manifest.Object, error) {
+	var order *plan.Order
+	if rel.Order != nil {
+		order = &plan.Order{}
+		if err := json.Unmarshal(rel.Order, order); err != nil {
+			return nil, fmt.Errorf("read the order of objects of release %s: %w", rel.Name, err)
+		}
+	}
+	batches, warnings, err := order.Batches(objects)
+	for _, w := range warnings {
+		report.Send(progress.Event{Kind: progress.Warning, Text: w})
+	}
+	return batches, err
+}
+
+// succeed writes the last word of a deployment that went well: first that this
+// revision is deployed, then that others are not. Whoever is killed in between
+// leaves two that are, of which the newer counts.
+func (d *deployment) succeed(ctx context.Context, description string) error {
+	// All is done: an interrupt that comes now must not leave it pending.
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
+	rel := d.release
+	rel.Info.Status, rel.Info.Description = release.Deployed, description
+	rel.Holder, rel.Orphans = "", nil
+	if err := d.records.Update(ctx, rel); err != nil {
+		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
+	}
+	for _, old := range d.past.revisions {
+		if old.Status == release.Deployed {
+			if err := d.supersede(ctx, old.Number, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return d.prune(ctx)
+}
+
+// supersede marks an older revision as superseded.
+func (d *deployment) supersede(ctx context.Context, revision int, description string) error {
+	var old *release.Release
+	for _, rel := range d.past.applied {
+		if rel.Revision == revision {
+			old = rel
+		}
+	}
+	var err error
+	if old == nil {
+		if old, err = d.records.Revision(ctx, d.release.Name, revision); errors.Is(err, ErrReleaseNotFound) {
+			return nil
+		}
+	}
+	if err == nil {
+		old.Info.Status = release.Superseded
+		if description != "" {
+			old.Info.Description = description
+		}
+		err = d.records.Update(ctx, old)
+	}
+	if err != nil && !errors.Is(err, ErrReleaseNotFound) {
+		return fmt.Errorf("record revision %d of release %s as superseded: %w", revision, d.release.Name, err)
+	}
+	return nil
+}
+
+// fail records that the deployment has failed, and why, even where it was
+// cancelled: a record that stays pending would be a lie.
+func (d *deployment) fail(ctx context.Context, description string) {
+	if !d.recorded {
+		return
+	}
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
+	rel := d.release
+	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
+	err := d.records.Update(ctx, rel)
+	if err == nil {
+		err = d.prune(ctx)
+	}
+	if err != nil {
+		d.progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+	}
+}
+
+// prune keeps the history as short as asked, and never drops what is deployed.
+// What failed revisions may have left behind stays known: the newest revision
+// has it among its orphans.
+func (d *deployment) prune(ctx context.Context) error {
+	if d.keepHistory <= 0 {
+		return nil
+	}
+	deployed := 0
+	if d.release.Info.Status == release.Deployed {
+		deployed = d.release.Revision
+	} else if d.past.deployed != nil {
+		deployed = d.past.deployed.Revision
+	}
+	err := d.records.Prune(ctx, d.release.Name, d.keepHistory, func(r Revision) bool {
+		return r.Number == deployed || r.Number == d.release.Revision
+	})
+	if err != nil {
+		return fmt.Errorf("shorten the history of release %s: %w", d.release.Name, err)
+	}
+	return nil
+}
+
+// removeCreated deletes what this deployment has created, after it failed.
+func (d *deployment) removeCreated(ctx context.Context) error {
+	if d.plan == nil {
+		return nil
+	}
+	var created []*manifest.Object
+	for _, s := range d.plan.Steps {
+		if s.Action == plan.Create && s.Object != nil {
+			created = append(created, s.Object)
+		}
+	}
+	manifest.SortUninstall(created)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
+	defer cancel()
+	return d.cluster.Delete(ctx, created, d.owner(), CascadeBackground)
+}

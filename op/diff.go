@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// newChange tells what becomes of a release, its hooks compared by text.
+func newChange(from, to *release.Release, p, crds *plan.Plan) (*Change, error) {
+	hooks, err := hookSteps(from, to)
+	return &Change{From: from, To: to, Plan: p, CRDs: crds, Hooks: hooks}, err
+}
+
+func hookSteps(from, to *release.Release) ([]plan.Step, error) {
+	old, err := hookObjects(from)
+	if err != nil {
+		return nil, err
+	}
+	now, err := hookObjects(to)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Between(old, now, to.Namespace)
+}
+
+func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
+	if rel == nil {
+		return nil, nil
+	}
+	var out []*manifest.Object
+	for _, h := range rel.Hooks {
+		objects, err := manifest.Parse(h.Path, h.Manifest)
+		if err != nil {
+			return nil, fmt.Errorf("read hook %s of revision %d of release %s: %w", h.Name, rel.Revision, rel.Name, err)
+		}
+		out = append(out, objects...)
+	}
+	return out, nil
+}
+
+// Diff compares recorded revisions with each other. What the cluster has is not
+// looked at.
+type Diff struct {
+	Releases Records
+}
+
+// Revisions compares two revisions of a release; to 0 is the newest, from 0 the
+// one before to.
+func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	b, err := d.Releases.Revision(ctx, name, to)
+	if err != nil {
+		return nil, err
+	}
+	if from == 0 {
+		from = b.Revision - 1
+	}
+	if from <= 0 {
+		return nil, &NoEarlierError{Name: name, Revision: b.Revision}
+	}
+	a, err := d.Releases.Revision(ctx, name, from)
+	if err != nil {
+		return nil, err
+	}
+	return d.between(a, b)
+}
+
+// Between compares the newest revisions of two releases, of which the second
+// may be in another namespace.
+func (d Diff) Between(ctx context.Context, name string, others Records, other string) (*Change, error) {
+	for _, n := range []string{name, other} {
+		if err := CheckName(n); err != nil {
+			return nil, err
+		}
+	}
+	a, err := d.Releases.Revision(ctx, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := others.Revision(ctx, other, 0)
+	if err != nil {
+		return nil, err
+	}
+	return d.between(a, b)
+}
+
+func (d Diff) between(a, b *release.Release) (*Change, error) {
+	old, err := manifest.ParseManifest(a.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", a.Revision, a.Name, err)
+	}
+	now, err := manifest.ParseManifest(b.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", b.Revision, b.Name, err)
+	}
+	steps, err := plan.Between(old, now, a.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	change, err := newChange(a, b, &plan.Plan{Steps: steps}, nil)
+	change.Stored = true
+	return change, err
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// Reuse says what an upgrade does with the values of the last revision.
+type Reuse string
+
+// The ways to reuse values.
+const (
+	// ReuseIfNone takes the last values where no new ones are given, and else
+	// the new ones alone.
+	ReuseIfNone Reuse = ""
+	// ReuseValues lays new values over the last ones, and those over the
+	// defaults of the last chart.
+	ReuseValues Reuse = "reuse"
+	// ResetValues forgets the last values.
+	ResetValues Reuse = "reset"
+	// ResetThenReuse lays new values over the last ones, and those over the
+	// defaults of the new chart.
+	ResetThenReuse Reuse = "reset-then-reuse"
+)
+
+// UpgradeCluster is all that [Upgrade] needs of a cluster.
+type UpgradeCluster interface {
+	Describer
+	Deployer
+	CRDInstaller
+}
+
+// Upgrade brings a release to another chart or other values.
+type Upgrade struct {
+	// Cluster is where the release is. [Upgrade.Plan] works without one: then
+	// nothing is looked up, and no objects are compared.
+	Cluster  UpgradeCluster
+	Releases Recorder
+	Locker   Locker           // not used by Plan
+	Events   *event.Bus       // nil runs no handlers
+	Undo     *event.Bus       // answers the events of undoing a failed upgrade; nil runs no handlers
+	Progress progress.Func    // nil reports nothing
+	Now      func() time.Time // nil is time.Now
+}
+
+// UpgradeRequest says what to upgrade to. Chart, Name and Namespace are needed.
+type UpgradeRequest struct {
+	Chart       *chart.Chart
+	Values      map[string]any
+	Reuse       Reuse
+	Name        string
+	Namespace   string
+	Description string // what the record says in place of "Upgrade complete"
+	// Labels are laid over those of the last revision; the value "null" takes
+	// one away.
+	Labels map[string]string
+
+	CRDs          CRDPolicy
+	SkipSchema    bool
+	SubchartNotes bool
+	LookupHost    func(host string) string // nil: getHostByName gives ""
+
+	Waiting
+	Writing
+	// Predict has Plan ask the server what would become of each object.
+	Predict bool
+	// CleanupOnFail deletes what a failed upgrade has created, Atomic rolls it
+	// back to the last revision that went well.
+	CleanupOnFail bool
+	Atomic        bool
+	// MaxHistory is how many revisions stay, 0 for any number.
+	MaxHistory int
+}
+
+// upgrading is the work on one release.
+type upgrading struct {
+	Upgrade
+	req      UpgradeRequest
+	rendered *Rendered
+	crds     crdWork
+	deployment
+}
+
+// Plan does all of an upgrade that writes nothing, and tells what Run would do.
+func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
+	w := &upgrading{Upgrade: u, req: req}
+	if err := w.plan(ctx, nil, true); err != nil {
+		return nil, nil, err
+	}
+	bus := u.Events.Fork()
+	event.Respond(bus, event.ObjectValidation, w.validate)
+	if err := bus.Emit(ctx, w.before()); err != nil {
+		return nil, nil, err
+	}
+	w.release.Info.Description = "Dry run complete"
+	change, err := w.change()
+	return change, w.rendered, err
+}
+
+// Run upgrades the release. If it fails once the revision is recorded, the
+// record stays, marked failed, and is returned together with the error.
+func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release, error) {
+	if err := CheckName(req.Name); err != nil {
+		return nil, err
+	}
+	ctx, lock, err := u.Locker.Lock(ctx, req.Name, "upgrade")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	w := &upgrading{Upgrade: u, req: req}
+	if err := w.plan(ctx, lock, false); err != nil {
+		return nil, err
+	}
+	if err := w.run(ctx); err != nil {
+		err = because(ctx, err)
+		if !w.recorded {
+			return nil, err
+		}
+		w.fail(ctx, fmt.Sprintf("Upgrade %q failed: %s", req.Name, err))
+		return w.release, w.recover(ctx, lock, err)
+	}
+	return w.release, w.succeed(ctx, orText(req.Description, "Upgrade complete"))
+}
+
+// plan renders, and prepares the revision. Nothing is written.
+func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
+	if err := CheckName(w.req.Name); err != nil {
+		return err
+	}
+	past, err := readPast(ctx, w.Releases, lock, w.req.Name, w.Upgrade.Progress)
+	if err != nil {
+		return err
+	}
+	if past.last == nil || past.last.Info.Status == release.Uninstalled {
+		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: past.last != nil}
+	}
+	c, vals, err := w.values(past.last)
+	if err != nil {
+		return err
+	}
+	resolved, err := settle(c, vals, w.Upgrade.Progress)
+	if err != nil {
+		return err
+	}
+	caps, err := capabilities(ctx, w.describer(), "", nil)
+	if err != nil {
+		return err
+	}
+	lookup := lookupIn(ctx, w.describer())
+	if w.Cluster != nil && w.req.CRDs == CRDUpgrade {
+		if err := w.crds.read(ctx, w.Cluster, resolved.Chart, true); err != nil {
+			return err
+		}
+		caps.APIVersions = w.crds.serve(caps.APIVersions)
+		lookup = lookupBefore(w.crds.missing, lookup)
+	}
+	w.rendered, err = rendering{
+		events:       w.Events,
+		command:      "upgrade",
+		dryRun:       dryRun,
+		resolved:     resolved,
+		release:      render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsUpgrade: true},
+		capabilities: caps,
+		lookup:       lookup,
+		lookupHost:   w.req.LookupHost,
+		skipSchema:   w.req.SkipSchema,
+		subNotes:     w.req.SubchartNotes,
+	}.run(ctx)
+	if err != nil {
+		return err
+	}
+	w.rendered.newCRDs = w.crds.missing
+	now := clock(w.Now)
+	rel := release.New(w.req.Name, w.req.Namespace, past.next(), c)
+	rel.Config = vals
+	rel.Labels = relabel(past.last.Labels, w.req.Labels)
+	rel.Info = release.Info{
+		FirstDeployed: past.firstDeployed(now),
+		LastDeployed:  now,
+		Status:        release.PendingUpgrade,
+		Description:   "Preparing upgrade",
+		Notes:         w.rendered.Notes,
+	}
+	w.deployment = deployment{
+		records: w.Releases, progress: w.Upgrade.Progress, lock: lock, past: past,
+		release: rel, wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
+	}
+	if w.Cluster != nil {
+		w.deployment.cluster = w.Cluster
+	}
+	return w.deployment.remember(w.rendered.Chart)
+}
+
+// values are the chart and the user's values that the request and the last
+// revision come to.
+func (w *upgrading) values(last *release.Release) (*chart.Chart, map[string]any, error) {
+	c, vals := w.req.Chart, w.req.Values
+	switch w.req.Reuse {
+	case ResetValues:
+	case ReuseValues:
+		old, err := last.Chart()
+		if err != nil {
+			return nil, nil, err
+		}
+		if old != nil {
+			c = c.Shallow()
+			c.Values = old.Values
+			c.SetDependencies(w.req.Chart.Dependencies()...)
+		}
+		vals = values.Override(last.Config, vals)
+	case ResetThenReuse:
+		vals = values.Override(last.Config, vals)
+	default:
+		if len(vals) == 0 && len(last.Config) > 0 {
+			vals = last.Config
+		}
+	}
+	return c, vals, nil
+}
+
+// relabel lays labels over those of the last revision.
+func relabel(last, over map[string]string) map[string]string {
+	out := maps.Clone(last)
+	if out == nil {
+		out = map[string]string{}
+	}
+	for k, v := range over {
+		if v == "null" {
+			delete(out, k)
+			continue
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// before is the event that ends the planning.
+func (w *upgrading) before() *event.PreUpgrade {
+	e := &event.PreUpgrade{Scene: w.rendered.scene}
+	e.Release = w.release
+	return e
+}
+
+// validate makes the objects that scripts have left those of the release, and
+// plans what becomes of them.
+func (w *upgrading) validate(ctx context.Context, e *event.PreUpgrade) error {
+	if err := w.rendered.sort(e.Objects); err != nil {
+		return err
+	}
+	w.release.Manifest = manifest.Format(w.rendered.Objects)
+	w.release.Hooks = w.rendered.Hooks
+	w.objects = w.rendered.Objects
+	return w.prepare(ctx, w.rendered.Known())
+}
+
+func (w *upgrading) run(ctx context.Context) error {
+	bus := w.Events.Fork()
+	event.Respond(bus, event.ObjectValidation, w.validate)
+	event.Respond(bus, event.CRDs, func(ctx context.Context, _ *event.PreUpgrade) error {
+		return w.crds.write(ctx, w.Cluster, w.Upgrade.Progress, w.req.Timeout)
+	})
+	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreUpgrade) error { return w.create(ctx) })
+	if err := bus.Emit(ctx, w.before()); err != nil {
+		return err
+	}
+	if err := w.apply(ctx); err != nil {
+		return err
+	}
+	after := &event.PostUpgrade{Scene: w.rendered.scene}
+	after.Release = w.release
+	return w.Events.Emit(ctx, after)
+}
+
+// recover does what the request wants done after a failure, and returns the
+// error with what became of it.
+func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
+	if lost(ctx) {
+		return cause // somebody else may be at work: whatever is left to do is theirs
+	}
+	if w.req.CleanupOnFail {
+		if err := w.removeCreated(ctx); err != nil {
+			cause = fmt.Errorf("%w; removing what it had created went wrong too: %w", cause, err)
+		}
+	}
+	if !w.req.Atomic {
+		return cause
+	}
+	target := 0
+	for _, r := range w.past.revisions {
+		if r.Status == release.Deployed || r.Status == release.Superseded {
+			target = r.Number
+		}
+	}
+	if target == 0 {
+		return fmt.Errorf("upgrade of release %s failed, and there is no revision that went well to roll back to: %w", w.req.Name, cause)
+	}
+	w.Upgrade.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("rolling back to revision %d", target)})
+	verb := Rollback{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Upgrade.Progress, Now: w.Now}
+	req := RollbackRequest{
+		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, MaxHistory: w.req.MaxHistory,
+	}
+	// What the cluster has is what the failed upgrade has made of it.
+	if _, err := verb.run(context.WithoutCancel(ctx), lock, req); err != nil {
+		return fmt.Errorf("%w; rolling back to revision %d went wrong too: %w", cause, target, err)
+	}
+	return fmt.Errorf("release %s failed, and has been rolled back to revision %d: %w", w.req.Name, target, cause)
+}
+
+// change is what the upgrade comes to.
+func (w *upgrading) change() (*Change, error) {
+	from := w.past.deployed
+	if from == nil {
+		from = w.past.last
+	}
+	return newChange(from, w.release, w.deployment.plan, w.crds.plan)
+}
+
+func (w *upgrading) describer() Describer {
+	if w.Cluster == nil {
+		return nil
+	}
+	return w.Cluster
+}
+
+// NoReleaseError tells that there is nothing to upgrade.
+type NoReleaseError struct {
+	Name, Namespace string
+	// Uninstalled tells that there was: its history is kept.
+	Uninstalled bool
+}
+
+func (e *NoReleaseError) Error() string {
+	if e.Uninstalled {
+		return fmt.Sprintf("%q has no deployed releases: it was uninstalled, and its history is kept in namespace %q", e.Name, e.Namespace)
+	}
+	return fmt.Sprintf("%q has no deployed releases in namespace %q", e.Name, e.Namespace)
+}
+
+// Is makes the error an [ErrReleaseNotFound].
+func (e *NoReleaseError) Is(target error) bool { return target == ErrReleaseNotFound && !e.Uninstalled }
+
+// ErrLockLost is what the cause of a context is when the lock of a release went
+// to somebody else.
+var ErrLockLost = errors.New("the lock of the release was lost")
+
+func lost(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrLockLost) }
+
+// because puts the reason of a cancelled context in the place of a bare
+// "context canceled".
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) && !errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+func orText(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func clock(now func() time.Time) time.Time {
+	if now == nil {
+		return time.Now()
+	}
+	return now()
+}
+
+// Change is what an operation does, or would do, to a release.
+type Change struct {
+	// From is the revision that the release is at, nil for a new release.
+	From *release.Release
+	// To is the revision that it comes to.
+	To *release.Release
+	// Plan is what becomes of the objects, nil where no cluster was asked.
+	Plan *plan.Plan
+	// CRDs is what becomes of the definitions of crds/, nil for nothing.
+	CRDs *plan.Plan
+	// Hooks are what the release's hooks come to, compared by their text.
+	Hooks []plan.Step
+	// Stored tells that records are compared with each other, and nothing is
+	// done.
+	Stored bool
+}
