@@ -11,5 +11,10 @@ import (
 
 // Logs implements hook.Runner.
 func (c *Cluster) Logs(ctx context.Context, o *manifest.Object, namespace string) ([]hook.Log, error) {
-	return nil, nil
+	logs, err := c.client.Logs(ctx, o, namespace)
+	out := make([]hook.Log, len(logs))
+	for i, l := range logs {
+		out[i] = hook.Log{Pod: l.Pod, Container: l.Container, Text: l.Text}
+	}
+	return out, err
 }
