@@ -17,9 +17,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -46,6 +46,8 @@ type Options struct {
 	Progress progress.Func
 	// UserAgent is how the client introduces itself; "" is the manager's name.
 	UserAgent string
+	// Grace is how long waits put up with trouble.
+	Grace Grace
 }
 
 // Client is a connection to one cluster. It is safe for concurrent use.
@@ -54,6 +56,9 @@ type Client struct {
 	progress progress.Func
 	dryRun   bool
 	lenient  bool
+	// hasty takes the first answer for the last: what is asked can be done
+	// without.
+	hasty bool
 }
 
 // shared is what a client and its dry-run twin have in common.
@@ -61,11 +66,14 @@ type shared struct {
 	options   Options
 	connect   func() (*connection, error)
 	discovery discovery
+	told      atomic.Int64 // when trouble was last told
 }
 
 type connection struct {
 	base *url.URL
 	http *http.Client
+	// answered tells that the server was there once.
+	answered atomic.Bool
 }
 
 // New returns a client. It makes no request and reads no file before the first
@@ -82,6 +90,14 @@ func New(o Options) *Client {
 func (c *Client) DryRun() *Client {
 	d := *c
 	d.dryRun = true
+	return &d
+}
+
+// impatient returns a client on the same connection that does not wait for
+// trouble to pass.
+func (c *Client) impatient() *Client {
+	d := *c
+	d.hasty = true
 	return &d
 }
 
@@ -124,78 +140,38 @@ func (s *shared) dial() (*connection, error) {
 // Call makes one request and returns the body of the answer. Path is absolute
 // ("/api/v1/secrets") and not escaped. An answer that is no success is an error
 // of apimachinery's api/errors, wrapped where there is more to say:
-// [*ForbiddenError], [*UnreachableError]. A server that asks to come back later
-// is asked again while ctx allows.
+// [*ForbiddenError], [*UnreachableError], [*TriesError].
+//
+// Trouble that may pass (a lost connection, a server that is busy or starting)
+// is waited out for half a minute at most, wherever asking again is safe. A
+// creation or deletion that was done although its answer was lost is a success;
+// an update that names a resourceVersion may then be refused as a conflict with
+// itself, which the caller has to look into.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
-	resp, err := c.send(ctx, method, path, query, header, body)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	var out bytes.Buffer
-	if resp.ContentLength > 0 && resp.ContentLength < 64<<20 {
-		out.Grow(int(resp.ContentLength) + bytes.MinRead)
-	}
-	if _, err := out.ReadFrom(resp.Body); err != nil {
-		return nil, c.networkError(ctx, err)
-	}
-	return out.Bytes(), nil
+	_, text, err := c.exchange(ctx, &request{method, path, query, header, body}, true)
+	return text, err
 }
-
-// maxRetries bounds how often a server that is busy is asked again.
-const maxRetries = 10
 
 // send returns a successful response, whose body the caller closes.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
-	if !plainPath(path) {
-		return nil, fmt.Errorf("refuse to %s %q: a name in it is empty, or leads to another place", strings.ToLower(method), path)
-	}
-	conn, err := c.connect()
-	if err != nil {
-		return nil, err
-	}
-	for tries := 0; ; tries++ {
-		req, err := conn.request(ctx, method, path, query, header, body)
-		if err != nil {
-			return nil, err
-		}
-		resp, err := conn.http.Do(req)
-		if err != nil {
-			lost := utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
-			if lost && method == http.MethodGet && tries < maxRetries && pause(ctx, 100*time.Millisecond) == nil {
-				continue
-			}
-			return nil, c.networkError(ctx, err)
-		}
-		c.warnings(resp.Header)
-		if resp.StatusCode < 300 || resp.StatusCode == http.StatusNotModified {
-			return resp, nil
-		}
-		err = statusError(method, path, resp)
-		if wait, ok := retryAfter(resp); ok && tries < maxRetries {
-			if pause(ctx, wait) == nil {
-				continue
-			}
-			return nil, context.Cause(ctx)
-		}
-		return nil, err
-	}
+	resp, _, err := c.exchange(ctx, &request{method, path, query, header, body}, false)
+	return resp, err
 }
 
-func (conn *connection) request(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Request, error) {
+func (conn *connection) request(ctx context.Context, r *request) (*http.Request, error) {
 	u := *conn.base
-	u.Path = joinPath(conn.base.Path, path)
-	u.RawQuery = query.Encode()
+	u.Path = joinPath(conn.base.Path, r.path)
+	u.RawQuery = r.query.Encode()
 	var reader io.Reader // an untyped nil where there is no body
-	if body != nil {
-		reader = bytes.NewReader(body)
+	if r.body != nil {
+		reader = bytes.NewReader(r.body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), reader)
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), reader)
 	if err != nil {
 		return nil, err
 	}
-	if header != nil {
-		req.Header = header.Clone() // the transport adds credentials to it
+	if r.header != nil {
+		req.Header = r.header.Clone() // the transport adds credentials to it
 	}
 	if req.Header.Get("Accept") == "" {
 		req.Header.Set("Accept", "application/json")
@@ -222,18 +198,6 @@ func plainPath(path string) bool {
 		}
 	}
 	return strings.HasPrefix(path, "/")
-}
-
-// retryAfter tells whether the server asks to come back, and when.
-func retryAfter(resp *http.Response) (time.Duration, bool) {
-	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode < 500 {
-		return 0, false
-	}
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0, false
-	}
-	return min(time.Duration(seconds)*time.Second, 30*time.Second), true
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -291,7 +292,7 @@ func TestPathsAreTakenApart(t *testing.T) {
 }
 
 func TestAListThatOutgrowsItsUseIsGivenUp(t *testing.T) {
-	lists, gets := 0, 0
+	lists, gets := 0, atomic.Int32{}
 	f := &fake{answers: map[string]http.HandlerFunc{
 		"/api":  text(strings.ReplaceAll(strings.ReplaceAll(podsOnly, "pods", "configmaps"), "Pod", "ConfigMap")),
 		"/apis": text(`{"kind":"APIGroupDiscoveryList"}`),
@@ -302,7 +303,7 @@ func TestAListThatOutgrowsItsUseIsGivenUp(t *testing.T) {
 	}}
 	for _, n := range []string{"a1", "a2", "a3", "a4"} {
 		f.answers["/api/v1/namespaces/a/configmaps/"+n] = func(w http.ResponseWriter, r *http.Request) {
-			gets++
+			gets.Add(1)
 			refuse(w, http.StatusNotFound, "NotFound", "no")
 		}
 	}
@@ -310,8 +311,8 @@ func TestAListThatOutgrowsItsUseIsGivenUp(t *testing.T) {
 	if err := c.Check(t.Context(), configMaps(t, "a1", "a2", "a3", "a4"), Owner{"web", "a"}, false); err != nil {
 		t.Fatal(err)
 	}
-	if lists != 1 || gets != 4 {
-		t.Errorf("%d lists and %d gets", lists, gets)
+	if lists != 1 || gets.Load() != 4 {
+		t.Errorf("%d lists and %d gets", lists, gets.Load())
 	}
 }
 

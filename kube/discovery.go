@@ -213,11 +213,10 @@ func (c *Client) ask(ctx context.Context, path, tag string, old []groupVersion) 
 	if tag != "" {
 		header.Set("If-None-Match", tag)
 	}
-	resp, err := c.send(ctx, http.MethodGet, path, nil, header, nil)
+	resp, body, err := c.exchange(ctx, &request{method: http.MethodGet, path: path, header: header}, true)
 	if err != nil {
 		return "", nil, err
 	}
-	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusNotModified {
 		return tag, old, nil
 	}
@@ -226,7 +225,7 @@ func (c *Client) ask(ctx context.Context, path, tag string, old []groupVersion) 
 		groupDiscovery
 		groupList
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+	if err := json.Unmarshal(body, &answer); err != nil {
 		return "", nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if answer.Kind != "APIGroupDiscoveryList" {
@@ -331,7 +330,7 @@ func (c *Client) askOne(ctx context.Context, gv *groupVersion) error {
 	if gv.Group == "" {
 		prefix = "/api/"
 	}
-	body, err := c.Call(ctx, http.MethodGet, prefix+gv.String(), nil, nil, nil)
+	body, err := c.impatient().Call(ctx, http.MethodGet, prefix+gv.String(), nil, nil, nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
