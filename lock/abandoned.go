@@ -21,6 +21,8 @@ func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 	}
 	h, known := ParseHolder(first.Holder)
 	switch {
+	case first.Holder == "" && first.Status == release.Uninstalling:
+		return nil // left by Helm, which lets others go on with it as well
 	case first.Holder == "":
 		return k.forgotten(first, revision)
 	case known && (h.ID == k.holder.ID || h.gone()):

@@ -53,3 +53,6 @@ func (e *LostError) Error() string {
 }
 
 func (e *LostError) Unwrap() error { return e.Err }
+
+// LockLost tells package op, which does not know this one, what the error is.
+func (e *LostError) LockLost() bool { return true }

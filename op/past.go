@@ -42,7 +42,7 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 	if err != nil {
 		return nil, fmt.Errorf("list the history of release %s: %w", name, err)
 	}
-	if lock != nil {
+	if st := p.newest().Status; lock != nil && (st.Pending() || st == release.Uninstalling) {
 		if err := lock.Abandoned(ctx, p.newest().Number); err != nil {
 			return nil, err
 		}

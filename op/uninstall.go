@@ -79,6 +79,7 @@ type Uninstalled struct {
 type uninstalling struct {
 	Uninstall
 	req  UninstallRequest
+	lock Lock
 	past *past
 	out  *Uninstalled
 	// recorded tells that the record says uninstalling: nothing is written
@@ -190,7 +191,7 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 
 // run is Run for somebody who has the lock.
 func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*Uninstalled, error) {
-	w := &uninstalling{Uninstall: u, req: req}
+	w := &uninstalling{Uninstall: u, req: req, lock: lock}
 	if err := w.plan(ctx, lock); err != nil {
 		return nil, err
 	}
@@ -254,11 +255,12 @@ func (w *uninstalling) execute(ctx context.Context) error {
 		rel.Info.Status = release.Uninstalling
 		rel.Info.Deleted = clock(w.Now)
 		rel.Info.Description = "Deletion in progress (or silently failed)"
-		rel.Holder = ""
+		rel.Holder = w.lock.Holder()
 		if err := w.Releases.Update(ctx, rel); err != nil {
 			return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
 		}
 		w.recorded = true
+		w.lock.Guard(rel.Revision)
 		return nil
 	})
 	if err := bus.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
@@ -330,7 +332,7 @@ func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.S
 func (u Uninstall) fail(ctx context.Context, rel *release.Release, cause error) {
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
-	rel.Info.Status = release.Failed
+	rel.Info.Status, rel.Holder = release.Failed, ""
 	rel.Info.Description = "Uninstallation failed: " + cause.Error()
 	if err := u.Releases.Update(ctx, rel); err != nil {
 		u.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})

@@ -354,11 +354,11 @@ func (e *NoReleaseError) Error() string {
 // Is makes the error an [ErrReleaseNotFound].
 func (e *NoReleaseError) Is(target error) bool { return target == ErrReleaseNotFound && !e.Uninstalled }
 
-// ErrLockLost is what the cause of a context is when the lock of a release went
-// to somebody else.
-var ErrLockLost = errors.New("the lock of the release was lost")
-
-func lost(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrLockLost) }
+// lost tells whether an operation was stopped because its lock was lost.
+func lost(ctx context.Context) bool {
+	var e interface{ LockLost() bool }
+	return errors.As(context.Cause(ctx), &e) && e.LockLost()
+}
 
 // because puts the reason of a cancelled context in the place of a bare
 // "context canceled".
