@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -123,62 +122,12 @@ func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Casc
 	return nil
 }
 
-// WaitGone returns when none of the objects exists any more, or a [*WaitError]
-// when ctx ends before.
-func (c *Client) WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error {
-	if c.dryRun {
-		return nil
-	}
-	targets, err := c.existing(ctx, objects, namespace)
-	if err != nil {
-		return err
-	}
-	return c.gone(ctx, targets)
-}
-
-func (c *Client) gone(ctx context.Context, targets []*target) error {
-	told := false
-	for delay := 25 * time.Millisecond; ; delay = min(delay*2, time.Second) {
-		live, err := c.live(ctx, targets)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		if err == nil {
-			targets = keep(targets, func(t *target) bool { return live[t] != nil })
-		}
-		if len(targets) == 0 {
-			return nil
-		}
-		if !told {
-			told = true
-			for _, t := range targets {
-				c.progress.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: "to be gone"})
-			}
-		}
-		if err := pause(ctx, delay); err != nil {
-			return &WaitError{Pending: pendingGone(targets, live), Err: err}
-		}
-	}
-}
-
 func keep(targets []*target, wanted func(*target) bool) []*target {
 	var out []*target
 	for _, t := range targets {
 		if wanted(t) {
 			out = append(out, t)
 		}
-	}
-	return out
-}
-
-func pendingGone(targets []*target, live map[*target]*meta) []string {
-	var out []string
-	for _, t := range targets {
-		s := t.String() + " to be gone"
-		if m := live[t]; m != nil && m.Deletion == "" {
-			s += " (nobody deletes it)"
-		}
-		out = append(out, s)
 	}
 	return out
 }

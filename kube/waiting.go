@@ -235,7 +235,11 @@ func (w *waiting) settle(a *awaited) {
 	}
 	delete(w.awaited, a.target)
 	delete(w.pending, a.target)
-	w.report.Send(progress.Event{Kind: progress.Ready, Object: a.short()})
+	e := progress.Event{Kind: progress.Ready, Object: a.short()}
+	if a.isPod() && str(a.live, "status", "phase") == "Succeeded" || a.is("batch", "Job") && str(a.live, "status", "completionTime") != "" {
+		e.Text = "complete"
+	}
+	w.report.Send(e)
 }
 
 func (w *waiting) fail(a *awaited, why string, t trouble) {

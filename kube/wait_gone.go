@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"time"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// WaitGone returns when none of the objects exists any more, or a [*WaitError]
+// when ctx ends before.
+func (c *Client) WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error {
+	if c.dryRun {
+		return nil
+	}
+	targets, err := c.existing(ctx, objects, namespace)
+	if err != nil {
+		return err
+	}
+	return c.gone(ctx, targets)
+}
+
+func (c *Client) gone(ctx context.Context, targets []*target) error {
+	told := false
+	defer func() {
+		if told {
+			c.progress.Send(progress.Event{Kind: progress.Settled})
+		}
+	}()
+	var trouble outage
+	var last map[*target]*meta // as it was when the server answered last
+	for delay := 25 * time.Millisecond; ; delay = min(delay*2, time.Second) {
+		live, err := c.live(ctx, targets)
+		if err != nil && ctx.Err() == nil {
+			if err := trouble.endure(ctx, err); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		if err == nil {
+			trouble, last = outage{}, live
+			targets = keep(targets, func(t *target) bool {
+				if live[t] == nil && told {
+					c.progress.Send(progress.Event{Kind: progress.Ready, Object: t.short(), Text: "gone"})
+				}
+				return live[t] != nil
+			})
+		}
+		if len(targets) == 0 {
+			return nil
+		}
+		if !told && err == nil {
+			told = true
+			for _, t := range targets {
+				c.progress.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: "to be gone"})
+			}
+		}
+		if err := pause(ctx, delay); err != nil {
+			return &WaitError{Pending: pendingGone(targets, last), Err: err}
+		}
+	}
+}
+
+func pendingGone(targets []*target, live map[*target]*meta) []string {
+	var out []string
+	for _, t := range targets {
+		s := t.String() + " to be gone"
+		if m := live[t]; m != nil && m.Deletion == "" {
+			s += " (nobody deletes it)"
+		}
+		out = append(out, s)
+	}
+	return out
+}
