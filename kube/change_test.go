@@ -89,6 +89,17 @@ func (s *story) versions() string {
 	return strings.Join(out, " ")
 }
 
+// rest returns the versions when the controllers have come to rest.
+func (s *story) rest() string {
+	s.Helper()
+	before := ""
+	for now := s.versions(); now != before; now = s.versions() {
+		before = now
+		time.Sleep(500 * time.Millisecond)
+	}
+	return before
+}
+
 // by patches an object as somebody else would.
 func (s *story) by(who, apiVersion, kind, name, patch string) {
 	s.Helper()
@@ -200,11 +211,7 @@ func TestNoChangeIsNoWrite(t *testing.T) {
 			s.ServerSide = serverSide
 			text := fmt.Sprintf(web, 1, "2.0.0")
 			s.to(text)
-			before := ""
-			for now := s.versions(); now != before; now = s.versions() { // the controllers come to rest
-				before = now
-				time.Sleep(500 * time.Millisecond)
-			}
+			before := s.rest()
 			want(t, "plan", s.to(text), "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web")
 			if len(s.rec.events) > 0 {
 				t.Errorf("told %v", s.rec.events)

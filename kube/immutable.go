@@ -99,27 +99,34 @@ func saysImmutable(message string) bool {
 	return false
 }
 
-// blame names the fields below one that the server names too roughly: all that
-// would change but those which the message says may.
+// blame names the fields that the server means. Of a whole spec it says which
+// of its fields may change: the others that would are meant.
 func blame(s plan.Step, field, message string) []string {
-	live, after := fieldAt(s.Live, field), fieldAt(s.After, field)
-	if field == "" || live == nil || after == nil {
-		return []string{orUnset(field, "field")}
+	switch live, after := fieldAt(s.Live, field), fieldAt(s.After, field); {
+	case field == "":
+		return []string{"a field"}
+	case field == "spec.clusterIPs[0]" && fieldAt(s.New, "spec")["clusterIPs"] == nil:
+		return []string{"spec.clusterIP"} // the server keeps both alike
+	case field == "spec" && live != nil && after != nil:
+		if fields := blameSpec(live, after, message); len(fields) > 0 {
+			return fields
+		}
 	}
+	return []string{field}
+}
+
+func blameSpec(live, after map[string]any, message string) []string {
 	var out []string
 	for key := range after {
-		named := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`"+field+"."+key) || key == "resources" && strings.Contains(message, "resources.requests")
-		if !named && !reflect.DeepEqual(live[key], after[key]) {
-			out = append(out, field+"."+key)
+		may := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`spec."+key) || key == "resources" && strings.Contains(message, "resources.requests")
+		if !may && !reflect.DeepEqual(live[key], after[key]) {
+			out = append(out, "spec."+key)
 		}
 	}
 	for key := range live {
 		if _, ok := after[key]; !ok {
-			out = append(out, field+"."+key)
+			out = append(out, "spec."+key)
 		}
-	}
-	if len(out) == 0 || len(out) > 3 {
-		return []string{field}
 	}
 	return out
 }

@@ -110,7 +110,7 @@ func move(t *testing.T, predict bool) {
 
 	// And back again: nothing is written for nothing, and dropping works.
 	s.ServerSide = false
-	before := s.versions()
+	before := s.rest()
 	want(t, "back", s.to(less), "unchanged ConfigMap/web, unchanged Deployment/web, unchanged Secret/web, unchanged Service/web")
 	want(t, "versions", s.versions(), before)
 	s.to(strings.Replace(less, `data: {b: "5"}`, `data: {d: "6"}`, 1))
