@@ -256,6 +256,28 @@ func TestObjectsThatAreAwaitedToBeGone(t *testing.T) {
 	})
 }
 
+func TestJobsAreCompleteAndAllTogetherReady(t *testing.T) {
+	for _, test := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"complete", "complete"}, "2 objects complete in 0s"},
+		{[]string{"complete", ""}, "2 objects ready in 0s"},
+		{[]string{"complete", "gone"}, "2 objects ready in 0s"},
+		{[]string{""}, "Pod/0 ready in 0s"},
+		{[]string{"\x1b[2J"}, "Pod/0 \\x1b[2J in 0s"},
+	} {
+		var w wait
+		now := time.Now()
+		for i, text := range test.texts {
+			w.hear(progress.Event{Kind: progress.Ready, Object: fmt.Sprint("Pod/", i), Text: text}, now)
+		}
+		if got := w.summary(now); got != test.want {
+			t.Errorf("got %q, wanted %q", got, test.want)
+		}
+	}
+}
+
 func TestTroubleIsRedAndWhatIsReadyGreen(t *testing.T) {
 	st := term.Streams{Color: "always"}.Style(nil)
 	var w wait

@@ -80,14 +80,23 @@ func (w *wait) done() (n int) {
 	return n
 }
 
-// verb is what the objects are when the wait has ended well.
+// verb is what the objects are when the wait has ended well: what those that
+// are done say of themselves, where all say the same.
 func (w *wait) verb() string {
+	verb := ""
 	for _, o := range w.objects {
-		if o.state == ready && o.text != "" {
-			return term.SafeLine(o.text)
+		switch {
+		case o.state != ready:
+		case o.text == "" || verb != "" && verb != o.text:
+			return "ready"
+		default:
+			verb = o.text
 		}
 	}
-	return "ready"
+	if verb == "" {
+		return "ready"
+	}
+	return term.SafeLine(verb)
 }
 
 // summary is the wait in one line, once it is over.
