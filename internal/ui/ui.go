@@ -8,21 +8,11 @@ package ui
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
-
-// Report returns [Board.Report] of a board of its own on w, one that draws no
-// table.
-func Report(w io.Writer, style term.Style, verbose bool) progress.Func {
-	if w == nil {
-		return nil
-	}
-	return (&Board{w: w, style: style, verbose: verbose, chatty: verbose || term.IsTerminal(w)}).Report
-}
 
 // describe is an event as lines for people, "" where there is nothing to say.
 // Where a table shows what is awaited, lines do not.

@@ -29,7 +29,7 @@ var all = []progress.Event{
 
 func TestAPipeHearsOfWarningsWhatWasKeptAndWhatIsAwaited(t *testing.T) {
 	var b bytes.Buffer
-	report := Report(&b, term.Style{}, false)
+	report := progress.Func(NewBoard(term.Streams{Err: &b}, false).Report)
 	for _, e := range all {
 		report.Send(e)
 	}
@@ -40,7 +40,7 @@ func TestAPipeHearsOfWarningsWhatWasKeptAndWhatIsAwaited(t *testing.T) {
 
 func TestVerboseTellsEverything(t *testing.T) {
 	var b bytes.Buffer
-	report := Report(&b, term.Style{}, true)
+	report := progress.Func(NewBoard(term.Streams{Err: &b}, true).Report)
 	for _, e := range all {
 		report.Send(e)
 	}
@@ -73,19 +73,22 @@ func TestATerminalHearsOfStepsButNotOfEveryObject(t *testing.T) {
 
 func TestStrangersTextCannotSteerTheTerminal(t *testing.T) {
 	var b bytes.Buffer
-	Report(&b, term.Style{}, false).Send(progress.Event{Kind: progress.Warning, Object: "a\nb", Text: "\x1b[2J"})
+	NewBoard(term.Streams{Err: &b}, false).Report(progress.Event{Kind: progress.Warning, Object: "a\nb", Text: "\x1b[2J"})
 	if want := "Warning: a b: \\x1b[2J\n"; b.String() != want {
 		t.Errorf("got %q", b.String())
 	}
 }
 
 func TestNobodyListens(t *testing.T) {
-	Report(nil, term.Style{}, true).Send(progress.Event{Kind: progress.Warning, Text: "x"})
+	b := NewBoard(term.Streams{}, true)
+	b.Report(progress.Event{Kind: progress.Warning, Text: "x"})
+	b.Report(progress.Event{Kind: progress.Waiting, Object: "x"})
+	b.Close()
 }
 
 func TestLinesOfSeveralGoroutinesStayWhole(t *testing.T) {
 	var b bytes.Buffer
-	report := Report(&b, term.Style{}, false)
+	report := progress.Func(NewBoard(term.Streams{Err: &b}, false).Report)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() { report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprint("number ", i)}) })
