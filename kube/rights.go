@@ -20,8 +20,8 @@ import (
 // Right is what the user must be allowed to do.
 type Right struct {
 	Verb string // as in a Role: "create", "patch", "delete", ...
-	// Resource is what it is about: "secrets", "deployments.apps". Where it is
-	// empty, APIVersion and Kind say it; a kind that the cluster does not serve
+	// Resource is what it is about: "secrets", "deployments.apps", "pods/log".
+	// Where it is empty, APIVersion and Kind say it; a kind that the cluster does not serve
 	// needs no right.
 	Resource         string
 	APIVersion, Kind string
@@ -116,7 +116,7 @@ type ruleSet struct {
 
 // newReview begins to ask about the namespaces of the given rights.
 func (c *Client) newReview(ctx context.Context, rights []Right) *review {
-	v := &review{client: c.WithProgress(nil), done: make(chan struct{}), rules: map[string]*ruleSet{}}
+	v := &review{client: c.impatient().WithProgress(nil), done: make(chan struct{}), rules: map[string]*ruleSet{}}
 	for _, r := range rights {
 		if r.Namespace != "" {
 			v.rules[r.Namespace] = nil
@@ -283,7 +283,11 @@ const reviews = "/apis/authorization.k8s.io/v1/"
 // access asks for one right.
 func (v *review) access(ctx context.Context, r Right) (bool, error) {
 	plural, group, _ := strings.Cut(r.Resource, ".")
+	plural, sub, _ := strings.Cut(plural, "/")
 	attributes := map[string]any{"verb": r.Verb, "group": group, "resource": plural}
+	if sub != "" {
+		attributes["subresource"] = sub
+	}
 	if r.Namespace != "" {
 		attributes["namespace"] = r.Namespace
 	}

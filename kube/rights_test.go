@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+func TestAllMissingRightsAreNamedBeforeAnythingIsWritten(t *testing.T) {
+	s := tell(t)
+	s.to(configMapsText("a", "gone") + "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n")
+	old := s.Old
+	next := strings.Replace(configMapsText("a", "new"), "a: b", "a: c", 1) +
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: {a: b}}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {}\n---\n" +
+		"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: " + s.ns + "}\n"
+	admin := s.c
+	s.Also = []Right{{Verb: "create", Resource: "secrets", Namespace: s.ns}, {Verb: "delete", APIVersion: "batch/v1", Kind: "Job", Namespace: s.ns},
+		{Verb: "delete", APIVersion: "no/v1", Kind: "No", Namespace: s.ns}, {Verb: "create", Resource: "pods/exec", Namespace: s.ns}, {Verb: "get", Resource: "pods/log", Namespace: s.ns}}
+	all := []string{
+		`create clusterroles.rbac.authorization.k8s.io in the whole cluster`,
+		`create configmaps in namespace "NS"`, `delete configmaps in namespace "NS"`, `patch configmaps in namespace "NS"`,
+		`create deployments.apps in namespace "NS"`, `delete jobs.batch in namespace "NS"`, `create pods/exec in namespace "NS"`,
+		`create secrets in namespace "NS"`, `patch secrets in namespace "NS"`,
+	}
+	read := `{apiGroups: ["", apps], resources: ["*"], verbs: [get, list]}`
+	for _, test := range []struct{ rules, may string }{
+		{"[" + read + ", {apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [get]}]", ""},
+		{"[" + read + `, {apiGroups: [""], resources: [configmaps], verbs: ["*"]}]`, "configmaps"},
+		{"[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [s], verbs: [patch]}, {apiGroups: [apps], resources: [deployments], verbs: [create]}]`, "patch secrets|deployments"},
+		{"[" + read + `, {apiGroups: [""], resources: [secrets], resourceNames: [other], verbs: [patch]}]`, ""},
+		{`[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, "in namespace"},
+	} {
+		s.c = as(t, admin, s.ns, test.rules)
+		s.allowCluster(admin)
+		s.Old, s.New = old, manifest.ApplyOrder(parse(t, next))
+		_, err := s.c.Plan(t.Context(), s.ChangeRequest)
+		var rights *RightsError
+		if !errors.As(err, &rights) {
+			t.Fatalf("%s: %v", test.rules, err)
+		}
+		var missing []string
+		for _, line := range all {
+			may := false
+			for part := range strings.SplitSeq(test.may, "|") {
+				may = may || part != "" && strings.Contains(line, part)
+			}
+			if !may {
+				missing = append(missing, strings.ReplaceAll(line, "NS", s.ns))
+			}
+		}
+		var got []string
+		for _, r := range rights.Missing {
+			got = append(got, r.String())
+		}
+		want(t, test.rules, strings.Join(got, "\n"), strings.Join(missing, "\n"))
+	}
+	s.c = admin
+	want(t, "for who may do all", s.to(strings.Replace(next, "spec: {}", "spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}", 1)),
+		"create ClusterRole/"+s.ns+", create ConfigMap/new, create Deployment/d, delete ConfigMap/gone, update ConfigMap/a, update Secret/s")
+	if err := admin.Delete(t.Context(), s.New, s.Owner, Background); err != nil {
+		t.Error(err)
+	}
+}
+
+// allowCluster lets the restricted user read what belongs to no namespace.
+func (s *story) allowCluster(admin *Client) {
+	s.Helper()
+	name := "read-" + s.ns
+	objects := parse(s, fmt.Sprintf(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: %[1]s}
+rules: [{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: moon-%[2]s}]
+`, name, s.ns))
+	if err := admin.Apply(s.Context(), objects, Owner{"rbac", s.ns}); err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = admin.Delete(s.Context(), objects, Owner{"rbac", s.ns}, Background) })
+}
+
+func TestTheRightsOfAnUninstall(t *testing.T) {
+	s := tell(t)
+	poor := as(t, s.c, s.ns, `[{apiGroups: [""], resources: [configmaps], verbs: [delete]}]`)
+	objects := append(configMaps(t, "a", "b"), parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: no/v1\nkind: No\nmetadata: {name: x}")...)
+	var rights *RightsError
+	if err := poor.CheckRights(t.Context(), "delete", objects, s.ns); !errors.As(err, &rights) || len(rights.Missing) != 1 || !strings.Contains(err.Error(), "delete secrets in namespace") {
+		t.Errorf("restricted: %v", err)
+	}
+	if err := poor.CheckRights(t.Context(), "delete", objects[:2], s.ns); err != nil {
+		t.Errorf("with the rights: %v", err)
+	}
+	if err := s.c.CheckRights(t.Context(), "delete", objects, s.ns); err != nil {
+		t.Errorf("admin: %v", err)
+	}
+	// Somebody who may not even ask finds out later.
+	config := rest.CopyConfig(restConfig(t))
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:anonymous", Groups: []string{"system:unauthenticated"}}
+	nobody := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: t.TempDir()})
+	nobody.shared.discovery = discovery{loaded: true, fresh: true}
+	nobody.discovery.set(s.c.discovery.kinds)
+	if err := nobody.CheckRights(t.Context(), "delete", objects, s.ns); err != nil && errors.As(err, &rights) {
+		t.Errorf("without reviews: %v", err)
+	}
+}
