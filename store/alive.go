@@ -111,18 +111,16 @@ func (c *Cluster) Pulse(ctx context.Context, k Key) (Pulse, error) {
 
 // metadata reads what stands around a record.
 func (c *Cluster) metadata(ctx context.Context, k Key) (objectMeta, error) {
-	var o struct {
-		Metadata objectMeta `json:"metadata"`
-	}
 	if err := checkKey(k); err != nil {
-		return o.Metadata, err
+		return objectMeta{}, err
 	}
 	body, err := c.call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), nil, nil)
 	if err = c.found("read release", k, err); err != nil {
-		return o.Metadata, err
+		return objectMeta{}, err
 	}
-	if err := json.Unmarshal(body, &o); err != nil {
-		return o.Metadata, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
+	m, err := decodeMetadata(body)
+	if err != nil {
+		return m, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
 	}
-	return o.Metadata, nil
+	return m, nil
 }

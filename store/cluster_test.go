@@ -5,7 +5,6 @@ package store_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,8 +94,8 @@ func (a api) namespaces(t *testing.T) (string, string) {
 	return names[0], names[1]
 }
 
-func TestSecrets(t *testing.T)    { testCluster(t, "secrets", store.Secrets) }
-func TestConfigMaps(t *testing.T) { testCluster(t, "configmaps", store.ConfigMaps) }
+func TestSecretsOfACluster(t *testing.T)    { testCluster(t, "secrets", store.Secrets) }
+func TestConfigMapsOfACluster(t *testing.T) { testCluster(t, "configmaps", store.ConfigMaps) }
 
 func testCluster(t *testing.T, resource string, driver func(store.API, string) *store.Cluster) {
 	c := cluster(t)
@@ -111,16 +111,31 @@ func testCluster(t *testing.T, resource string, driver func(store.API, string) *
 	})
 }
 
-func TestARecordThatDoesNotFitIsRefusedBeforeItIsSent(t *testing.T) {
-	noise := make([]byte, 1<<20)
-	for i := range noise {
-		noise[i] = byte(rand.Uint32())
+// Whoever deletes a record's Secret by hand leaves no parts behind.
+func TestAClusterRemovesThePartsWithTheRecord(t *testing.T) {
+	c := cluster(t)
+	ns, _ := c.namespaces(t)
+	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 2.5)
+	if err := store.Secrets(c, ns).Create(t.Context(), rec); err != nil {
+		t.Fatal(err)
 	}
-	r := storetest.Release("a", "big", 1, release.Deployed)
-	r.Manifest = fmt.Sprintf("%x", noise)
-	err := store.New(store.Secrets(nil, "a"), "a").Create(t.Context(), r)
-	var large *store.TooLargeError
-	if !errors.As(err, &large) || large.Name != "big" || !strings.Contains(err.Error(), "1024 KiB") {
-		t.Errorf("Create: %v", err)
+	secrets, query := "/api/v1/namespaces/"+ns+"/secrets", url.Values{"labelSelector": {"owner=moonhelm"}}
+	parts := func() int {
+		body, err := c.Call(t.Context(), http.MethodGet, secrets, query, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(body, []byte(`"helm.sh/release-part.v1"`))
+	}
+	if n := parts(); n != 2 {
+		t.Fatalf("%d further parts, wanted 2", n)
+	}
+	if _, err := c.Call(t.Context(), http.MethodDelete, secrets+"/sh.helm.release.v1.web.v1", nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); parts() > 0; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d parts are still there", parts())
+		}
 	}
 }

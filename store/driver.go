@@ -117,13 +117,13 @@ func (e *ExistsError) Error() string {
 // Is makes errors.Is(err, ErrExists) true.
 func (e *ExistsError) Is(target error) bool { return target == ErrExists }
 
-// TooLargeError tells that a record does not fit where it should be kept.
+// TooLargeError tells that a record is larger than a cluster should keep.
 type TooLargeError struct {
 	Key
 	Size, Limit int
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the record of release %s takes %d KiB, the cluster keeps at most %d KiB in one object; "+
+	return fmt.Sprintf("the record of release %s takes %d KiB, and at most %d KiB are kept in a cluster; "+
 		"leave files out that the chart does not need (.helmignore), or use HELM_DRIVER=sql", e.Key, (e.Size+1023)>>10, e.Limit>>10)
 }

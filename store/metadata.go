@@ -48,12 +48,16 @@ type summaryJSON struct {
 }
 
 // annotations are those of a record that is written at a time.
-func annotations(r Record, now time.Time) map[string]string {
+func annotations(r Record, p parts, now time.Time) map[string]string {
 	out := annotate(r.Summary)
+	if out == nil {
+		out = map[string]string{}
+	}
+	if p.Count > 0 {
+		text, _ := json.Marshal(p) // plain data
+		out[annotationParts] = string(text)
+	}
 	if r.Holder != "" && r.Status.Pending() {
-		if out == nil {
-			out = map[string]string{}
-		}
 		out[annotationHolder] = r.Holder
 		out[annotationBeat] = now.UTC().Format(time.RFC3339Nano)
 	}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,14 +40,15 @@ const (
 	labelCreated  = "createdAt"
 	labelModified = "modifiedAt"
 
-	// limit is what the API server accepts in one Secret or ConfigMap.
+	// limit is what the API server accepts in one Secret or ConfigMap. A record
+	// that is larger is kept in parts.
 	limit = 1 << 20
 	// page is how many records one request of a list asks for.
 	page = 500
 )
 
 // Cluster keeps records in a cluster, each in a Secret or a ConfigMap of its
-// own. It is made by [Secrets] or [ConfigMaps].
+// own, or in several where it is too large for one. It is made by [Secrets] or [ConfigMaps].
 type Cluster struct {
 	api       API
 	namespace string
@@ -54,6 +56,7 @@ type Cluster struct {
 	kind      string
 	now       func() time.Time
 	noPatch   atomic.Bool // the user may not patch
+	known     sync.Map    // Key → parts, of the records that were read or written
 }
 
 // Secrets is the driver that Helm uses unless told otherwise. Namespace "" is
@@ -92,8 +95,11 @@ func (c *Cluster) path(namespace, name string) string {
 	return p
 }
 
-// acceptMetadata asks for an object without its data.
-const acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+// What asks for objects without their data.
+const (
+	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	acceptList     = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
 
 type object struct {
 	APIVersion string         `json:"apiVersion"`
@@ -105,20 +111,35 @@ type object struct {
 
 type objectMeta struct {
 	Name        string            `json:"name"`
+	UID         string            `json:"uid,omitempty"`
 	Version     string            `json:"resourceVersion,omitempty"`
 	Namespace   string            `json:"namespace,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
+	Owners      []ownerReference  `json:"ownerReferences,omitempty"`
 	Created     *time.Time        `json:"creationTimestamp,omitempty"`
 }
 
-func (c *Cluster) body(r Record, stamp string) ([]byte, error) {
-	if err := checkKey(r.Key); err != nil {
-		return nil, err
+type ownerReference struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+}
+
+// fill sets the data, and a Secret's type.
+func (o *object) fill(data []byte, secretType string) {
+	if o.Kind == "Secret" {
+		o.Type = secretType
+		o.Data = map[string]any{dataKey: data} // JSON makes base64 of it, as a Secret wants it
+		return
 	}
-	if len(r.Data) > limit {
-		return nil, &TooLargeError{Key: r.Key, Size: len(r.Data), Limit: limit}
-	}
+	o.Data = map[string]any{dataKey: string(data)}
+}
+
+// body is the text of a record's Secret, which points to the parts p. A version
+// makes the server refuse it where the record has changed since.
+func (c *Cluster) body(r Record, stamp string, p parts, version string) ([]byte, error) {
 	labels := make(map[string]string, len(r.Labels)+5)
 	for k, v := range r.Labels {
 		labels[k] = v
@@ -132,41 +153,71 @@ func (c *Cluster) body(r Record, stamp string) ([]byte, error) {
 	o := object{
 		APIVersion: "v1",
 		Kind:       c.kind,
-		Metadata:   objectMeta{Name: objectName(r.Key), Namespace: r.Namespace, Labels: labels, Annotations: annotations(r, now)},
-		Data:       map[string]any{dataKey: r.Data}, // JSON makes base64 of it, as a Secret wants it
+		Metadata: objectMeta{
+			Name: objectName(r.Key), Namespace: r.Namespace, Version: version,
+			Labels: labels, Annotations: annotations(r, p, now),
+		},
 	}
-	if c.kind == "Secret" {
-		o.Type = secretType
-	} else {
-		o.Data[dataKey] = string(r.Data)
-	}
+	o.fill(r.Data, secretType)
 	return json.Marshal(o)
 }
 
 // Create implements [Driver].
 func (c *Cluster) Create(ctx context.Context, r Record) error {
-	body, err := c.body(r, labelCreated)
-	if err != nil {
+	if err := checkKey(r.Key); err != nil {
 		return err
 	}
-	_, err = c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), nil, body)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return &ExistsError{r.Key}
-	case err != nil:
-		return fmt.Errorf("create %s: %w", objectName(r.Key), err)
+	if len(r.Data) > limit {
+		return c.createLarge(ctx, r)
 	}
-	return nil
+	_, err := c.create(ctx, r)
+	return err
+}
+
+// create creates a record in one piece.
+func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
+	body, err := c.body(r, labelCreated, parts{}, "")
+	if err != nil {
+		return objectMeta{}, err
+	}
+	answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), nil, body)
+	if apierrors.IsAlreadyExists(err) {
+		return objectMeta{}, &ExistsError{r.Key}
+	}
+	var m objectMeta
+	if err == nil {
+		m, err = decodeMetadata(answer)
+	}
+	if err != nil {
+		return m, fmt.Errorf("create %s: %w", objectName(r.Key), err)
+	}
+	c.known.Store(r.Key, parts{})
+	return m, nil
 }
 
 // Update implements [Driver].
 func (c *Cluster) Update(ctx context.Context, r Record) error {
-	body, err := c.body(r, labelModified)
+	if err := checkKey(r.Key); err != nil {
+		return err
+	}
+	if len(r.Data) > limit {
+		return c.updateLarge(ctx, r)
+	}
+	old, err := c.partsNow(ctx, r.Key)
+	if err != nil {
+		return err
+	}
+	body, err := c.body(r, labelModified, parts{}, "")
 	if err != nil {
 		return err
 	}
 	_, err = c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
-	return c.found("update the record of release", r.Key, err)
+	if err = c.found("update the record of release", r.Key, err); err != nil {
+		return err
+	}
+	c.known.Store(r.Key, parts{})
+	c.dropParts(ctx, r.Key, old)
+	return nil
 }
 
 // Read implements [Driver].
@@ -174,29 +225,62 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 	if err := checkKey(k); err != nil {
 		return Record{}, err
 	}
-	header := http.Header{
+	o, p, err := c.readFirst(ctx, k, version)
+	if err != nil {
+		return Record{}, err
+	}
+	for p.Count > 0 {
+		data, missing, err := c.readParts(ctx, k, p, o.data)
+		if err != nil {
+			return Record{}, err
+		}
+		if missing == nil {
+			o.data = data
+			break
+		}
+		// Somebody may have replaced the record between the two requests.
+		seen := p.Generation
+		if o, p, err = c.readFirst(ctx, k, ""); err != nil {
+			return Record{}, err
+		}
+		if p.Generation == seen {
+			return Record{}, missing
+		}
+	}
+	c.known.Store(k, p)
+	return Record{
+		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
+		Holder: o.annotations[annotationHolder], Data: o.data,
+	}, nil
+}
+
+// acceptWhole asks for an object with its data.
+func acceptWhole() http.Header {
+	return http.Header{
 		"Accept": {"application/vnd.kubernetes.protobuf, application/json"},
 		// The record is compressed; to have the server compress it again costs
 		// more than it saves.
 		"Accept-Encoding": {"identity"},
 	}
+}
+
+// readFirst reads a record's own Secret, and says which further parts there are.
+func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (stored, parts, error) {
 	var query url.Values
 	if version != "" {
 		// The server then answers from memory, as soon as that is new enough.
 		query = url.Values{"resourceVersion": {version}}
 	}
-	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), query, header, nil)
+	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), query, acceptWhole(), nil)
 	if err = c.found("read release", k, err); err != nil {
-		return Record{}, err
+		return stored{}, parts{}, err
 	}
 	o, err := decodeObject(body)
 	if err != nil {
-		return Record{}, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
+		return o, parts{}, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
 	}
-	return Record{
-		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
-		Holder: o.annotations[annotationHolder], Data: o.data,
-	}, nil
+	p, err := partsOf(k, o.annotations)
+	return o, p, err
 }
 
 // Delete implements [Driver].
@@ -204,8 +288,17 @@ func (c *Cluster) Delete(ctx context.Context, k Key) error {
 	if err := checkKey(k); err != nil {
 		return err
 	}
-	_, err := c.call(ctx, http.MethodDelete, c.path(k.Namespace, objectName(k)), nil, nil)
-	return c.found("delete the record of release", k, err)
+	old, err := c.partsNow(ctx, k)
+	if err != nil {
+		return err
+	}
+	err = c.deleteObject(ctx, k.Namespace, objectName(k), "")
+	if err = c.found("delete the record of release", k, err); err != nil {
+		return err
+	}
+	c.known.Delete(k)
+	c.dropParts(ctx, k, old)
+	return nil
 }
 
 // List implements [Driver]. It asks for metadata only, page by page.
@@ -221,7 +314,7 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 		selector += "," + labelStatus + "=" + string(q.Status)
 	}
 	query := url.Values{"labelSelector": {selector}, "limit": {strconv.Itoa(page)}}
-	header := http.Header{"Accept": {"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"}}
+	header := http.Header{"Accept": {acceptList}}
 	var out []Record
 	for restarts := 0; ; {
 		body, err := c.api.Call(ctx, http.MethodGet, c.path(c.namespace, ""), query, header, nil)
@@ -239,7 +332,11 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 			return nil, fmt.Errorf("list releases: %w", err)
 		}
 		for i := range list.Items {
-			if r, ok := list.Items[i].Metadata.record(); ok {
+			m := &list.Items[i].Metadata
+			if r, ok := m.record(); ok {
+				if q.Name != "" {
+					c.note(r.Key, m)
+				}
 				out = append(out, r)
 			}
 		}

@@ -7,6 +7,8 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +46,7 @@ func Run(t *testing.T, a, b string, setup func(t *testing.T) Open) {
 		{"a store finds the newest and the deployed revision", s.newest},
 		{"a list shows the newest revisions, read singly where need be", s.releases},
 		{"the oldest revisions are pruned", s.prune},
+		{"a record may be of many megabytes", s.large},
 		{"many records are all listed", s.many},
 		{"a cancelled context ends a call", s.cancelled},
 	} {
@@ -380,6 +383,69 @@ func (s suite) releases(t *testing.T, open Open) {
 			t.Errorf("%+v: got %q, wanted %q", test.filter, got, test.want)
 		}
 	}
+}
+
+// Noise is text of n bytes that no compression makes smaller than three
+// quarters.
+func Noise(n int) string {
+	raw := make([]byte, n*3/4)
+	_, _ = rand.Read(raw) // never fails
+	return base64.StdEncoding.EncodeToString(raw)
+}
+
+// Large is a record that takes about that many megabytes. It is not compressed,
+// which readers accept and which keeps tests quick.
+func Large(t *testing.T, r *release.Release, megabytes float64) store.Record {
+	t.Helper()
+	c, err := r.Chart()
+	must(t, err)
+	c.Files = nil
+	rec := Record(t, r, true)
+	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(int(megabytes * 9 / 16 * (1 << 20))))}}
+	text, err := json.Marshal(r)
+	must(t, err)
+	rec.Data = []byte(base64.StdEncoding.EncodeToString(text))
+	return rec
+}
+
+func (s suite) large(t *testing.T, open Open) {
+	ctx, d := t.Context(), open(s.a)
+	r := Release(s.a, "big", 1, release.PendingInstall)
+	r.Labels = map[string]string{"team": "blue"}
+	c, err := r.Chart()
+	must(t, err)
+	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(5 << 20))}}
+	must(t, store.New(d, s.a).Create(ctx, r))
+	// Whoever reads is another process, which has seen nothing of this one.
+	got, err := store.New(open(s.a), s.a).Get(ctx, "big", 1)
+	must(t, err)
+	if whole, err := got.Chart(); err != nil || !bytes.Equal(whole.Files[0].Data, c.Files[0].Data) || got.Manifest != r.Manifest || got.Labels["team"] != "blue" {
+		t.Errorf("read back another release, %v", err)
+	}
+	if err := store.New(d, s.a).Create(ctx, Release(s.a, "big", 1, release.Failed)); !errors.Is(err, store.ErrExists) {
+		t.Errorf("created twice: %v", err)
+	}
+	r.Info.Status = release.Deployed
+	for i, megabytes := range []float64{6.5, 0.1, 2.5, 1.5} {
+		rec := Large(t, r, megabytes)
+		if i == 2 {
+			d = open(s.a)
+		}
+		must(t, d.Update(ctx, rec))
+		if back, err := open(s.a).Read(ctx, rec.Key, ""); err != nil || !bytes.Equal(back.Data, rec.Data) || back.Status != release.Deployed {
+			t.Errorf("%v MB: read back %d bytes, %v", megabytes, len(back.Data), err)
+		}
+	}
+	must(t, d.Create(ctx, Large(t, Release(s.a, "big", 2, release.Deployed), 1.2)))
+	unread := store.New(unread{open(s.a)}, s.a)
+	if list, err := unread.List(ctx, store.Filter{AllRevisions: true}); err != nil || len(list) != 2 || list[0].Revision != 1 || list[0].Chart != "nginx" {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+	must(t, unread.Prune(ctx, "big", 1, nil))
+	if _, err := d.Read(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("read what was pruned: %v", err)
+	}
+	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 2}))
 }
 
 // unread is a driver that no record can be read from.

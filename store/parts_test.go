@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/store/storetest"
+)
+
+func TestSecrets(t *testing.T)    { testAPI(t, store.Secrets) }
+func TestConfigMaps(t *testing.T) { testAPI(t, store.ConfigMaps) }
+
+func testAPI(t *testing.T, driver func(store.API, string) *store.Cluster) {
+	var all []*storetest.API
+	storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {
+		api := storetest.NewAPI(time.Now)
+		all = append(all, api)
+		return func(namespace string) store.Driver { return driver(api, namespace) }
+	})
+	for _, api := range all {
+		records := map[string]bool{}
+		for _, p := range api.Paths() {
+			if record, _, part := cutPart(p); part && !records[record] {
+				t.Errorf("left behind: %s", p)
+			} else {
+				records[p] = true
+			}
+		}
+	}
+}
+
+// cutPart cuts ".generation.n" off a part's path.
+func cutPart(path string) (record, rest string, ok bool) {
+	head, rev, _ := strings.Cut(path, ".v1.")
+	fields := strings.Split(rev, ".")
+	if len(fields) != 4 {
+		return path, "", false
+	}
+	return head + ".v1." + fields[0] + "." + fields[1], fields[2], true
+}
+
+// large is a record that takes that many Secrets.
+func large(t *testing.T, status release.Status, secrets int) store.Record {
+	t.Helper()
+	rec := storetest.Large(t, storetest.Release("a", "web", 1, status), float64(secrets)-0.5)
+	if need := (len(rec.Data) + 1<<20 - 1) >> 20; need != secrets {
+		t.Fatalf("a record for %d Secrets takes %d", secrets, need)
+	}
+	return rec
+}
+
+func secrets(api store.API) *store.Cluster { return store.Secrets(api, "a") }
+
+func create(t *testing.T, api store.API, r store.Record) {
+	t.Helper()
+	if err := secrets(api).Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var web1 = store.Key{Namespace: "a", Name: "web", Revision: 1}
+
+var errKilled = errors.New("killed")
+
+// kill lets n requests pass and answers none after that: so it looks to the
+// server when a client dies.
+// What comes back tells how many requests there were.
+func kill(api *storetest.API, n int) (asked func() int) {
+	var count atomic.Int32
+	api.Intercept(func(string, string) error {
+		if count.Add(1) > int32(n) {
+			return errKilled
+		}
+		return nil
+	}, nil)
+	return func() int { return int(count.Load()) }
+}
+
+func TestAWriterThatIsKilledLeavesAWholeRecord(t *testing.T) {
+	for _, test := range []struct{ from, to int }{{1, 3}, {3, 1}, {3, 2}, {2, 4}} {
+		old, next := large(t, release.Deployed, test.from), large(t, release.Superseded, test.to)
+		switched := false
+		for n, done := 0, false; !done; n++ {
+			api := storetest.NewAPI(time.Now)
+			create(t, api, old)
+			asked := kill(api, n)
+			failed := secrets(api).Update(t.Context(), next)
+			done = asked() <= n
+			api.Intercept(nil, nil)
+			got, err := secrets(api).Read(t.Context(), web1, "")
+			if err != nil {
+				t.Fatalf("from %d to %d Secrets, killed after request %d: %v", test.from, test.to, n, err)
+			}
+			want := old
+			if got.Status == next.Status {
+				want, switched = next, true
+			} else if switched || failed == nil {
+				t.Errorf("killed after request %d: the old record again, %v", n, failed)
+			}
+			if !bytes.Equal(got.Data, want.Data) {
+				t.Errorf("killed after request %d: half of each record", n)
+			}
+			if list, err := secrets(api).List(t.Context(), store.Query{}); err != nil || len(list) != 1 || list[0].Status != got.Status {
+				t.Errorf("killed after request %d: listed %+v, %v", n, list, err)
+			}
+			if err := secrets(api).Update(t.Context(), next); err != nil {
+				t.Errorf("killed after request %d: the next update: %v", n, err)
+			}
+		}
+		if !switched {
+			t.Errorf("from %d to %d Secrets: the update never got through", test.from, test.to)
+		}
+	}
+}
+
+func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
+	r := large(t, release.PendingInstall, 3)
+	r.Holder = "somebody"
+	for n, done := 0, false; !done; n++ {
+		api := storetest.NewAPI(time.Now)
+		asked := kill(api, n)
+		failed := secrets(api).Create(t.Context(), r)
+		done = asked() <= n
+		api.Intercept(nil, nil)
+		fresh := store.New(secrets(api), "a")
+		got, err := fresh.Last(t.Context(), "web")
+		switch {
+		case errors.Is(err, store.ErrNotFound) && failed != nil:
+			continue
+		case err != nil:
+			t.Errorf("killed after request %d: %v", n, err)
+			continue
+		}
+		whole, err := got.Chart()
+		if err != nil || failed == nil && len(whole.Files) != 1 {
+			t.Errorf("killed after request %d: half a record, %v", n, err)
+		}
+		if got.Info.Status != release.PendingInstall || got.Holder != "somebody" || got.Manifest == "" || whole.Metadata.Name != "nginx" {
+			t.Errorf("killed after request %d: %+v", n, got)
+		}
+		got.Info.Status, got.Holder = release.Failed, ""
+		if err := fresh.Update(t.Context(), got); err != nil {
+			t.Errorf("killed after request %d: marking it as failed: %v", n, err)
+		}
+	}
+}
+
+func TestACreationThatFailsLeavesNothing(t *testing.T) {
+	api := storetest.NewAPI(time.Now)
+	var posts atomic.Int32
+	api.Intercept(func(method, _ string) error {
+		if method == http.MethodPost && posts.Add(1) == 3 {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "x", errors.New("quota"))
+		}
+		return nil
+	}, nil)
+	err := secrets(api).Create(t.Context(), large(t, release.PendingInstall, 4))
+	if !apierrors.IsForbidden(err) || len(api.Paths()) != 0 {
+		t.Errorf("%v, left: %q", err, api.Paths())
+	}
+}
+
+func TestASwitchWhoseAnswerIsLostKeepsItsParts(t *testing.T) {
+	api := storetest.NewAPI(time.Now)
+	create(t, api, large(t, release.PendingInstall, 2))
+	api.Intercept(nil, func(method, _ string) error {
+		if method == http.MethodPut {
+			return errors.New("connection reset")
+		}
+		return nil
+	})
+	next := large(t, release.Deployed, 3)
+	if err := secrets(api).Update(t.Context(), next); err == nil {
+		t.Error("no error")
+	}
+	api.Intercept(nil, nil)
+	if got, err := secrets(api).Read(t.Context(), web1, ""); err != nil || !bytes.Equal(got.Data, next.Data) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
+	api := storetest.NewAPI(time.Now)
+	create(t, api, large(t, release.PendingInstall, 2))
+	var wg sync.WaitGroup
+	wrote := make([]store.Record, 4)
+	for i := range wrote {
+		wrote[i] = large(t, release.Deployed, 1+i)
+		wg.Go(func() {
+			for range 3 {
+				if err := secrets(api).Update(t.Context(), wrote[i]); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		if _, err := secrets(api).Read(t.Context(), web1, ""); err != nil {
+			t.Errorf("read meanwhile: %v", err)
+		}
+	}
+	wg.Wait()
+	got, err := secrets(api).Read(t.Context(), web1, "")
+	if err != nil || !slices.ContainsFunc(wrote, func(w store.Record) bool { return bytes.Equal(w.Data, got.Data) }) {
+		t.Errorf("a record that nobody wrote, %v", err)
+	}
+}
+
+func TestAMissingPartIsNamed(t *testing.T) {
+	api := storetest.NewAPI(time.Now)
+	create(t, api, large(t, release.Deployed, 3))
+	second := slices.IndexFunc(api.Paths(), func(p string) bool { return strings.HasSuffix(p, ".2") })
+	path := api.Paths()[second]
+	api.Remove(path)
+	_, err := secrets(api).Read(t.Context(), web1, "")
+	var part *store.PartError
+	if !errors.As(err, &part) || errors.Is(err, store.ErrNotFound) || part.Part != 2 || !strings.Contains(err.Error(), path[strings.LastIndexByte(path, '/')+1:]) {
+		t.Errorf("%v", err)
+	}
+	if list, err := secrets(api).List(t.Context(), store.Query{}); err != nil || len(list) != 1 {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+	if err := secrets(api).Delete(t.Context(), web1); err != nil || len(api.Paths()) != 0 {
+		t.Errorf("delete: %v, left: %q", err, api.Paths())
+	}
+}
+
+func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
+	now := time.Now()
+	api := storetest.NewAPI(func() time.Time { return now })
+	create(t, api, large(t, release.Deployed, 2))
+	kill(api, 4) // before the switch
+	if err := secrets(api).Update(t.Context(), large(t, release.Deployed, 5)); err == nil {
+		t.Fatal("not killed")
+	}
+	api.Intercept(nil, nil)
+	left := len(api.Paths())
+	if left < 3 {
+		t.Fatalf("nothing was left behind: %q", api.Paths())
+	}
+	next := large(t, release.Deployed, 2)
+	if err := secrets(api).Update(t.Context(), next); err != nil || len(api.Paths()) != left {
+		t.Errorf("young parts, which may be somebody's: %v, %q", err, api.Paths())
+	}
+	now = now.Add(2 * time.Hour)
+	if err := secrets(api).Update(t.Context(), next); err != nil || len(api.Paths()) != 2 {
+		t.Errorf("old parts: %v, %q", err, api.Paths())
+	}
+}
+
+func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
+	r := storetest.Record(t, storetest.Release("a", "big", 1, release.Deployed), true)
+	r.Data = make([]byte, 65<<20)
+	err := secrets(nil).Create(t.Context(), r)
+	var big *store.TooLargeError
+	if !errors.As(err, &big) || big.Name != "big" || !strings.Contains(err.Error(), "65536 KiB") {
+		t.Errorf("Create: %v", err)
+	}
+}
+
+// A user with Helm's rights, who may not patch Secrets, shows signs of life too.
+func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
+	api := storetest.NewAPI(time.Now)
+	patches := 0
+	api.Intercept(func(method, path string) error {
+		if method != http.MethodPatch {
+			return nil
+		}
+		patches++
+		return fmt.Errorf("refused: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, path, errors.New("no right")))
+	}, nil)
+	st := store.New(store.Secrets(api, "a"), "a")
+	r := storetest.Release("a", "web", 1, release.PendingUpgrade)
+	r.Holder = "somebody"
+	if err := st.Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for range 3 {
+		p, err := st.Pulse(t.Context(), "web", 1)
+		if err != nil || seen[p.Beat] || p.Holder != "somebody" {
+			t.Errorf("%+v, %v", p, err)
+		}
+		seen[p.Beat] = true
+		if err := st.Beat(t.Context(), "web", 1); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := st.Get(t.Context(), "web", 1); err != nil || got.Manifest != r.Manifest || patches != 1 {
+		t.Errorf("%v, %d tries to patch", err, patches)
+	}
+}
+
+// An update that comes while a beat is under way is not undone by it.
+func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
+	for _, mayPatch := range []bool{true, false} {
+		api := storetest.NewAPI(time.Now)
+		st := store.New(store.Secrets(api, "a"), "a")
+		r := storetest.Release("a", "web", 1, release.PendingUpgrade)
+		r.Holder = "somebody"
+		if err := st.Create(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		done := false
+		api.Intercept(func(method, path string) error {
+			if method == http.MethodPatch && !mayPatch {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, path, errors.New("no right"))
+			}
+			if (method == http.MethodPatch || method == http.MethodPut) && !done {
+				done = true
+				r.Info.Status, r.Holder = release.Deployed, ""
+				return st.Update(context.Background(), r)
+			}
+			return nil
+		}, nil)
+		if err := st.Beat(t.Context(), "web", 1); err != nil {
+			t.Error(err)
+		}
+		if p, err := st.Pulse(t.Context(), "web", 1); err != nil || p.Holder != "" || p.Beat != "" || p.Status != release.Deployed {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+}
