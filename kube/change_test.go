@@ -107,8 +107,12 @@ func (s *story) by(who, apiVersion, kind, name, patch string) {
 	if err != nil {
 		s.Fatal(err)
 	}
+	media := plan.StrategicMerge
+	if strings.Contains(apiVersion, "example.com") {
+		media = plan.JSONMerge
+	}
 	query := map[string][]string{"fieldManager": {who}}
-	_, err = s.c.Call(s.Context(), http.MethodPatch, res[kindKey{apiVersion, kind}].path(s.ns, name), query, http.Header{"Content-Type": {mediaType(plan.StrategicMerge)}}, []byte(patch))
+	_, err = s.c.Call(s.Context(), http.MethodPatch, res[kindKey{apiVersion, kind}].path(s.ns, name), query, http.Header{"Content-Type": {mediaType(media)}}, []byte(patch))
 	if err != nil {
 		s.Fatal(err)
 	}

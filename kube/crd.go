@@ -5,11 +5,13 @@ package kube
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -65,15 +67,132 @@ func (c *Client) InstallCRDs(ctx context.Context, crds []*manifest.Object) error
 		}
 		return t.fail("create", err)
 	})
-	if err != nil || c.dryRun {
+	if err != nil {
 		return err
 	}
-	defined := keep(targets, func(t *target) bool { return t.kind == crdKind })
-	err = c.wait(ctx, defined, &waiting{pending: map[*target]string{}, report: c.progress, ready: established})
+	return c.settleCRDs(ctx, keep(targets, func(t *target) bool { return t.kind == crdKind }))
+}
+
+// PlanCRDs tells what it takes to make the cluster's definitions what crds say:
+// missing ones are created, others get what crds say and keep what else they
+// have; a list of versions is replaced as a whole. It writes nothing, and
+// refuses what the server would refuse: with a [*StoredVersionError] what drops
+// a version in which objects may be stored.
+func (c *Client) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := c.stock(ctx, ChangeRequest{New: distinctObjects(crds)})
+	if err != nil {
+		return nil, err
+	}
+	rights := c.newReview(ctx, nil)
+	if err := c.survey(ctx, s, false); err != nil {
+		return nil, err
+	}
+	refused := &StoredVersionError{}
+	for _, p := range s.parts {
+		if lost := lostVersions(p.object, p.live); len(lost) > 0 {
+			refused.Definitions = append(refused.Definitions, StoredVersions{Name: p.name, Source: p.source, Versions: lost})
+		}
+	}
+	if len(refused.Definitions) > 0 {
+		return nil, refused
+	}
+	p, err := plan.Compute(s.items(Owner{}), plan.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := rights.check(ctx, s.needed(p, nil)); err != nil {
+		return nil, err
+	}
+	return p, c.predict(ctx, p, Owner{})
+}
+
+// distinctObjects leaves out objects that come again: charts that are in a tree
+// twice bring their definitions twice.
+func distinctObjects(objects []*manifest.Object) []*manifest.Object {
+	seen := map[string]bool{}
+	var out []*manifest.Object
+	for _, o := range objects {
+		if !seen[o.String()] || o.Name == "" {
+			out = append(out, o)
+		}
+		seen[o.String()] = true
+	}
+	return out
+}
+
+// ExecuteCRDs does the steps of a plan of [Client.PlanCRDs], waits until the
+// definitions are established and served, and forgets what was known of the
+// cluster's kinds.
+func (c *Client) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
+	if err := c.Execute(ctx, p, p.Steps); err != nil || p.Changes() == 0 {
+		return err
+	}
+	var written []*target
+	for _, s := range p.Steps {
+		if s.Action != plan.Unchanged && s.Kind == crdKind {
+			written = append(written, newTarget(s.Source, s.New))
+		}
+	}
+	written, _, err := c.place(ctx, written, "")
+	if err != nil {
+		return err
+	}
+	return c.settleCRDs(ctx, written)
+}
+
+// settleCRDs returns when definitions that were written are in force.
+func (c *Client) settleCRDs(ctx context.Context, defined []*target) error {
+	if c.dryRun {
+		return nil
+	}
+	err := c.wait(ctx, defined, &waiting{pending: map[*target]string{}, report: c.progress, ready: established})
 	if err != nil {
 		return err
 	}
 	return c.serves(ctx, defined)
+}
+
+// StoredVersions are versions that one definition would lose.
+type StoredVersions struct {
+	Name     string // "plurals.group"
+	Source   string
+	Versions []string
+}
+
+// StoredVersionError tells that definitions would lose versions in which the
+// cluster may have stored objects.
+type StoredVersionError struct{ Definitions []StoredVersions }
+
+func (e *StoredVersionError) Error() string {
+	lines := make([]string, len(e.Definitions))
+	for i, d := range e.Definitions {
+		lines[i] = fmt.Sprintf("the new definition of %s (%s) has no version %s any more, in which objects may be stored: migrate them and take it out of status.storedVersions first, or keep the version with served: false",
+			d.Name, d.Source, strings.Join(d.Versions, ", "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lostVersions are those stored versions of a live definition that a new one
+// does not have.
+func lostVersions(crd, live map[string]any) []string {
+	state, _ := live["status"].(map[string]any)
+	stored, _ := state["storedVersions"].([]any)
+	spec, _ := crd["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	has := map[any]bool{}
+	for _, v := range versions {
+		m, _ := v.(map[string]any)
+		has[m["name"]] = true
+	}
+	var lost []string
+	for _, v := range stored {
+		if name, ok := v.(string); ok && !has[v] {
+			lost = append(lost, name)
+		}
+	}
+	return lost
 }
 
 func established(t *target, o map[string]any) (bool, string, error) {
