@@ -188,7 +188,7 @@ func Replaceable(s Step) bool {
 func mergerOf(it Item) *merger {
 	t := kinds()
 	_, builtIn := t.kinds[it.APIVersion+" "+it.Kind]
-	return &merger{table: t, builtIn: builtIn}
+	return &merger{table: t, builtIn: builtIn, olds: len(it.Old)}
 }
 
 func (m *merger) node(r Ref) *node { return m.table.kinds[r.APIVersion+" "+r.Kind] }

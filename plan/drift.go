@@ -33,6 +33,7 @@ func drift(it Item) (map[string]any, *node) {
 		return nil, nil
 	}
 	m := mergerOf(it)
+	m.olds = 0 // its nulls are none of the differences
 	patch, _, err := m.fields("", field{node: m.node(it.Ref)}, nil, it.Live, settable(it.Old[n-1]))
 	if err != nil {
 		return nil, nil

@@ -20,6 +20,7 @@ import (
 type merger struct {
 	table   *table
 	builtIn bool // the rules of known types apply
+	olds    int  // how many old manifests there are
 	// whole is set where a strategic patch could not say what is to change,
 	// because a list has several items of one key.
 	whole bool
@@ -42,14 +43,17 @@ func at(key string, err error) error {
 	return err
 }
 
-// fields merges maps: live becomes after by patch. Both are live's own where
+// fields merges maps: live becomes after by patch. after is live itself where
 // nothing changes, and patch is nil then. name is the key that the map stands
 // under.
+//
+// A null in want takes away what is there, whoever put it there; in custom
+// resources only when it is new. So Kubernetes has it.
 func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch, after map[string]any, err error) {
 	c := change{live: live}
 	for key, w := range want {
 		if w == nil && !plainMap(key) {
-			if live[key] != nil {
+			if live[key] != nil && (m.builtIn || nulls(olds, key) < m.olds) {
 				c.remove(key)
 			}
 			continue
@@ -60,7 +64,7 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 	}
 	for _, old := range olds {
 		for key, o := range old {
-			if _, wanted := want[key]; wanted || live[key] == nil || o == nil {
+			if want[key] != nil || live[key] == nil || o == nil {
 				continue
 			}
 			if err := m.dropped(&c, name, key, f.node.field(key), olds, live[key], o); err != nil {
@@ -78,7 +82,7 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 // does not have: all of it, or of a map of plain values what they have put in.
 func (m *merger) dropped(c *change, name, key string, f field, olds []map[string]any, live, old any) error {
 	if _, done := c.patch[key]; done {
-		return nil
+		return nil // a null took it away, or another old manifest
 	}
 	_, isMap := old.(map[string]any)
 	if _, both := live.(map[string]any); isMap && both && (plainMap(key) || m.builtIn && m.table.maps[key]) {
@@ -199,6 +203,17 @@ func (m *merger) nothing(key string, w any) bool {
 		return len(w) == 0 && m.builtIn
 	}
 	return w == nil
+}
+
+// nulls counts the old manifests that have a null under key.
+func nulls(olds []map[string]any, key string) int {
+	n := 0
+	for _, o := range olds {
+		if v, has := o[key]; has && v == nil {
+			n++
+		}
+	}
+	return n
 }
 
 func mapsAt(olds []map[string]any, key string) []map[string]any {

@@ -36,7 +36,8 @@ func (m *merger) list(c *change, key string, f field, olds [][]any, live, want [
 		return err
 	}
 	after, ids := l.ordered()
-	if len(l.patch) == 0 && len(l.deleted) == 0 && slices.Equal(ids, liveIDs) {
+	moved := f.key != "" && !slices.Equal(ids, liveIDs) // plain values, such as finalizers, have no order
+	if len(l.patch) == 0 && len(l.deleted) == 0 && !moved {
 		return nil
 	}
 	if repeated || liveRepeated {
