@@ -4,8 +4,9 @@ package op
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +14,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/values"
 )
 
@@ -26,12 +25,15 @@ type diary struct {
 	// fail gives a step its error; at is called before a step is taken.
 	fail map[string]error
 	at   func(step string)
+	// now is called at every moment at which a client may die.
+	now func(moment string)
 }
 
 // step notes what happens, and tells whether it fails. Like a server, it
 // refuses those whose context is done.
 func (d *diary) step(ctx context.Context, format string, args ...any) error {
 	line := fmt.Sprintf(format, args...)
+	d.moment(line)
 	if d.at != nil {
 		d.at(line)
 	}
@@ -45,7 +47,13 @@ func (d *diary) step(ctx context.Context, format string, args ...any) error {
 	return d.fail[line]
 }
 
-func (d *diary) want(t *testing.T, want ...string) {
+func (d *diary) moment(what string) {
+	if d.now != nil {
+		d.now(what)
+	}
+}
+
+func (d *diary) want(t testing.TB, want ...string) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,12 +62,22 @@ func (d *diary) want(t *testing.T, want ...string) {
 	}
 }
 
+// wantWrites is want for the steps that change something.
+func (d *diary) wantWrites(t testing.TB, want ...string) {
+	t.Helper()
+	if got := d.writes(); !slices.Equal(got, want) {
+		t.Errorf("what was written:\n  %s\nwanted:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
 // writes are the steps that change something.
 func (d *diary) writes() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	var out []string
 	for _, l := range d.lines {
 		switch verb, _, _ := strings.Cut(l, " "); verb {
-		case "capabilities", "lookup", "missing", "check":
+		case "capabilities", "lookup", "missing", "plan", "plan-crds", "rights", "lock", "unlock", "guard", "judge":
 		default:
 			out = append(out, l)
 		}
@@ -67,84 +85,21 @@ func (d *diary) writes() []string {
 	return out
 }
 
-// cluster is a cluster that holds nothing but lacking CRDs.
-type cluster struct {
-	*diary
-	caps    render.Capabilities
-	missing map[string]bool // names of CRDs that are not there
-	objects map[string]map[string]any
+// did tells whether a step was taken.
+func (d *diary) did(step string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.lines, step)
 }
 
-func newCluster(d *diary) *cluster {
-	return &cluster{diary: d, caps: *render.DefaultCapabilities(), missing: map[string]bool{}}
+// forget begins a new page.
+func (d *diary) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = nil
 }
 
-func (c *cluster) Capabilities(ctx context.Context) (*render.Capabilities, error) {
-	return &c.caps, c.step(ctx, "capabilities")
-}
-
-func (c *cluster) Lookup(ctx context.Context, _, kind, _, name string) (map[string]any, error) {
-	return c.objects[kind+"/"+name], c.step(ctx, "lookup %s/%s", kind, name)
-}
-
-func (c *cluster) Check(ctx context.Context, objects []*manifest.Object, owner Owner, take bool) error {
-	return c.step(ctx, "check %s for %s/%s%s", names(objects), owner.Namespace, owner.Release, map[bool]string{true: ", taking"}[take])
-}
-
-func (c *cluster) Apply(ctx context.Context, objects []*manifest.Object, _ Owner) error {
-	return c.step(ctx, "apply %s", names(objects))
-}
-
-func (c *cluster) CreateNamespace(ctx context.Context, name string) error {
-	return c.step(ctx, "namespace %s", name)
-}
-
-func (c *cluster) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
-	var out []*manifest.Object
-	for _, o := range crds {
-		if c.missing[o.Name] {
-			out = append(out, o)
-		}
-	}
-	return out, c.step(ctx, "missing %s", names(crds))
-}
-
-func (c *cluster) InstallCRDs(ctx context.Context, crds []*manifest.Object) error {
-	if err := c.step(ctx, "crds %s", names(crds)); err != nil {
-		return err
-	}
-	c.caps.APIVersions = append(c.caps.APIVersions, served(crds)...)
-	clear(c.missing)
-	return nil
-}
-
-func (c *cluster) WaitReady(ctx context.Context, objects []*manifest.Object, _ string, jobs bool) error {
-	if _, ok := ctx.Deadline(); !ok {
-		return errors.New("a wait without an end")
-	}
-	return c.step(ctx, "wait %s%s", names(objects), map[bool]string{true: ", jobs too"}[jobs])
-}
-
-func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ Owner, cascade Cascade) error {
-	return c.step(ctx, "delete %s, %s", names(objects), cascade)
-}
-
-func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ string) error {
-	if _, ok := ctx.Deadline(); !ok {
-		return errors.New("a wait without an end")
-	}
-	return c.step(ctx, "gone %s", names(objects))
-}
-
-func names(objects []*manifest.Object) string {
-	var out []string
-	for _, o := range objects {
-		out = append(out, o.String())
-	}
-	return "[" + strings.Join(out, " ") + "]"
-}
-
-// records keeps copies of releases, as a server does.
+// records keeps releases as text, as a server does.
 type records struct {
 	*diary
 	mu   sync.Mutex
@@ -154,9 +109,23 @@ type records struct {
 func newRecords(d *diary, have ...*release.Release) *records {
 	r := &records{diary: d, kept: map[string]*release.Release{}}
 	for _, rel := range have {
-		r.kept[key(rel.Name, rel.Revision)] = rel.Clone()
+		r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
 	}
 	return r
+}
+
+// throughText is a release as it comes out of a record again.
+func throughText(rel *release.Release) *release.Release {
+	text, err := json.Marshal(rel)
+	if err != nil {
+		panic(err)
+	}
+	out := &release.Release{}
+	if err := json.Unmarshal(text, out); err != nil {
+		panic(err)
+	}
+	out.Labels, out.Holder = maps.Clone(rel.Labels), rel.Holder
+	return out
 }
 
 func key(name string, revision int) string { return fmt.Sprintf("%s.v%d", name, revision) }
@@ -182,7 +151,7 @@ func (r *records) Revision(ctx context.Context, name string, revision int) (*rel
 		revision = all[len(all)-1]
 	}
 	if rel := r.kept[key(name, revision)]; rel != nil {
-		return rel.Clone(), nil
+		return throughText(rel), nil
 	}
 	return nil, &NotFoundError{Name: name, Namespace: "ns", Revision: revision}
 }
@@ -192,11 +161,13 @@ func (r *records) Create(ctx context.Context, rel *release.Release) error {
 		return err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.kept[key(rel.Name, rel.Revision)] != nil {
+		r.mu.Unlock()
 		return fmt.Errorf("%w: %s", ErrRevisionExists, key(rel.Name, rel.Revision))
 	}
-	r.kept[key(rel.Name, rel.Revision)] = rel.Clone()
+	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
+	r.mu.Unlock()
+	r.moment("created " + key(rel.Name, rel.Revision))
 	return nil
 }
 
@@ -205,8 +176,13 @@ func (r *records) Update(ctx context.Context, rel *release.Release) error {
 		return err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kept[key(rel.Name, rel.Revision)] = rel.Clone()
+	if r.kept[key(rel.Name, rel.Revision)] == nil {
+		r.mu.Unlock()
+		return &NotFoundError{Name: rel.Name, Namespace: "ns", Revision: rel.Revision}
+	}
+	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
+	r.mu.Unlock()
+	r.moment("updated " + key(rel.Name, rel.Revision))
 	return nil
 }
 
@@ -215,18 +191,47 @@ func (r *records) Delete(ctx context.Context, name string, revision int) error {
 		return err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	delete(r.kept, key(name, revision))
+	r.mu.Unlock()
+	r.moment("forgot " + key(name, revision))
 	return nil
 }
 
-func (r *records) Revisions(_ context.Context, name string) ([]int, error) {
+func (r *records) Revisions(ctx context.Context, name string) ([]Revision, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if all := r.all(name); len(all) > 0 {
-		return all, nil
+	var out []Revision
+	for _, n := range r.all(name) {
+		out = append(out, Revision{Number: n, Status: r.kept[key(name, n)].Info.Status})
 	}
-	return nil, &NotFoundError{Name: name}
+	if len(out) == 0 {
+		return nil, &NotFoundError{Name: name, Namespace: "ns"}
+	}
+	return out, nil
+}
+
+func (r *records) Prune(ctx context.Context, name string, most int, keep func(Revision) bool) error {
+	all, err := r.Revisions(ctx, name)
+	if err != nil {
+		return err
+	}
+	surplus := len(all) - most
+	for _, rev := range all {
+		if surplus <= 0 {
+			break
+		}
+		if keep(rev) {
+			continue
+		}
+		if err := r.Delete(ctx, name, rev.Number); err != nil {
+			return err
+		}
+		surplus--
+	}
+	return nil
 }
 
 // state is what the record of a revision says of itself.
@@ -237,6 +242,61 @@ func (r *records) state(name string, revision int) string {
 	}
 	return string(rel.Info.Status) + ": " + rel.Info.Description
 }
+
+// history is how the revisions of web stand: "1 superseded, 2 deployed".
+func (r *records) history() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, n := range r.all("web") {
+		out = append(out, fmt.Sprintf("%d %s", n, r.kept[key("web", n)].Info.Status))
+	}
+	return strings.Join(out, ", ")
+}
+
+// locker locks releases, and knows who is at work on pending ones.
+type locker struct {
+	*diary
+	alive error // what is known of whoever wrote a pending record; nil: is gone
+	lose  context.CancelCauseFunc
+	held  bool
+}
+
+func (l *locker) Lock(ctx context.Context, name, doing string) (context.Context, Lock, error) {
+	if err := l.step(ctx, "lock %s, %s", name, doing); err != nil {
+		return nil, nil, err
+	}
+	ctx, l.lose = context.WithCancelCause(ctx)
+	l.held = true
+	return ctx, held{l, name}, nil
+}
+
+type held struct {
+	*locker
+	name string
+}
+
+func (h held) Holder() string { return "anna" }
+func (h held) Guard(revision int) {
+	_ = h.step(context.Background(), "guard %s", key(h.name, revision))
+}
+func (h held) Abandoned(ctx context.Context, revision int) error {
+	if err := h.step(ctx, "judge %s", key(h.name, revision)); err != nil {
+		return err
+	}
+	return h.alive
+}
+func (h held) Unlock() {
+	_ = h.step(context.Background(), "unlock %s", h.name)
+	h.locker.held = false
+	h.lose(nil)
+}
+
+// lostLock is what a lock says when it is lost.
+type lostLock struct{}
+
+func (lostLock) Error() string  { return "the lock was lost" }
+func (lostLock) LockLost() bool { return true }
 
 // newChart makes a chart named web out of files, given as name, text, name, text.
 func newChart(t testing.TB, files ...string) *chart.Chart {
@@ -271,6 +331,16 @@ func kind(kind, name string, annotations ...string) string {
 			text += "  annotations:\n"
 		}
 		text += fmt.Sprintf("    %s: %q\n", annotations[i], annotations[i+1])
+	}
+	return text
+}
+
+// conf is the text of ConfigMaps that say something, given as name=what.
+func conf(all ...string) string {
+	text := ""
+	for _, c := range all {
+		name, what, _ := strings.Cut(c, "=")
+		text += kind("ConfigMap", name) + fmt.Sprintf("data: {v: %q}\n", what)
 	}
 	return text
 }

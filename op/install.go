@@ -261,7 +261,7 @@ func (w *installing) record(ctx context.Context, _ *event.PreInstall) error {
 		return &NameInUseError{Name: w.req.Name}
 	}
 	if last := w.past.last; err == nil && last != nil && len(w.past.unfinished) == 0 {
-		return w.supersede(ctx, last.Revision, "Superseded by new release")
+		return w.supersede(ctx, last.Revision, "superseded by new release")
 	}
 	return err
 }

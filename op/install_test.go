@@ -12,10 +12,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
-
-var errBroken = errors.New("the cluster is broken")
 
 // webChart has a Service, a ConfigMap and a hook, in no particular order.
 func webChart(t testing.TB, more ...string) *chart.Chart {
@@ -26,35 +25,9 @@ func webChart(t testing.TB, more ...string) *chart.Chart {
 	}, more...)...)
 }
 
-// story is one install into an empty cluster.
-type story struct {
-	*diary
-	cluster *cluster
-	records *records
-	install Install
-	request InstallRequest
-}
-
-func newStory(t testing.TB, c *chart.Chart, have ...*release.Release) *story {
-	d := &diary{fail: map[string]error{}}
-	s := &story{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
-	bus := &event.Bus{}
-	// Where annotation hooks stand.
-	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, e *event.PreInstall) error {
-		if e.Operation.DryRun {
-			return nil
-		}
-		return d.step(ctx, "event pre-install")
-	})
-	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, e *event.PostInstall) error { return d.step(ctx, "event post-install") })
-	s.install = Install{Cluster: s.cluster, Releases: s.records, Events: bus, Now: atNoon}
-	s.request = InstallRequest{Chart: c, Name: "web", Namespace: "ns"}
-	return s
-}
-
 func TestInstallChecksEverythingThenRecordsThenWrites(t *testing.T) {
 	s := newStory(t, webChart(t))
-	s.request.CreateNamespace, s.request.Wait, s.request.WaitJobs = true, true, true
+	s.request.CreateNamespace, s.request.Wait, s.request.Jobs = true, true, true
 	s.request.Labels = map[string]string{"team": "shop"}
 	s.request.Values = map[string]any{"a": "b"}
 	rel, err := s.install.Run(t.Context(), s.request)
@@ -62,16 +35,18 @@ func TestInstallChecksEverythingThenRecordsThenWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(t,
+		"lock web, install",
 		"capabilities",
-		"missing []",
-		"check [ConfigMap/settings Service/web] for ns/web",
+		"plan [ConfigMap/settings Service/web] for ns/web",
 		"namespace ns",
 		"create web.v1 pending-install",
+		"guard web.v1",
 		"event pre-install",
 		"apply [ConfigMap/settings Service/web]",
 		"wait [ConfigMap/settings Service/web], jobs too",
 		"event post-install",
 		"update web.v1 deployed",
+		"unlock web",
 	)
 	if got := s.records.state("web", 1); got != "deployed: Install complete" {
 		t.Error(got)
@@ -113,9 +88,12 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 		{"a template fails", webChart(t, "templates/c.yaml", `{{ fail "no luck" }}`), nil, "no luck"},
 		{"a template renders no YAML", webChart(t, "templates/c.yaml", "a: b: c"), nil, "c.yaml"},
 		{"a CRD is no YAML", webChart(t, "crds/a.yaml", "a: b: c"), nil, "crds/a.yaml"},
-		{"CRDs cannot be read", nil, func(s *story) { s.fail["missing []"] = errBroken }, "broken"},
+		{"CRDs cannot be read", webChart(t, "crds/a.yaml", crontab), func(s *story) {
+			s.fail["missing [CustomResourceDefinition/crontabs.example.com]"] = errBroken
+		}, "broken"},
+		{"somebody is at work", nil, func(s *story) { s.fail["lock web, install"] = errBroken }, "broken"},
 		{"an object is somebody else's", nil, func(s *story) {
-			s.fail["check [ConfigMap/settings Service/web] for ns/web"] = errBroken
+			s.fail["plan [ConfigMap/settings Service/web] for ns/web"] = errBroken
 		}, "broken"},
 		{"a handler refuses the values", nil, func(s *story) {
 			event.On(s.install.Events, "policy", 0, func(context.Context, *event.PreRender) error { return errBroken })
@@ -207,7 +185,7 @@ func TestAnInterruptAtTheEndDoesNotLeaveAnInstallPending(t *testing.T) {
 func TestARecordThatCannotBeCreatedEndsTheInstall(t *testing.T) {
 	s := newStory(t, webChart(t))
 	s.fail["create web.v1 pending-install"] = errBroken
-	if _, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "record release web: ") {
+	if _, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "record revision 1 of release web: ") {
 		t.Error(err)
 	}
 	if got := s.writes(); len(got) != 1 {
@@ -219,23 +197,29 @@ func gone(revision int, status release.Status) *release.Release {
 	return &release.Release{Name: "web", Namespace: "ns", Revision: revision, Info: release.Info{Status: status}}
 }
 
-func TestReplaceUsesTheNameOfADeadReleaseOnly(t *testing.T) {
+func TestANameIsReusedOfADeadReleaseOnly(t *testing.T) {
 	for _, status := range release.Statuses() {
 		t.Run(string(status), func(t *testing.T) {
 			may := status == release.Uninstalled || status == release.Failed
-			for _, replace := range []bool{false, true} {
+			// Whoever was at work on those is gone.
+			left := status.Pending() || status == release.Uninstalling
+			for _, reuse := range []bool{false, true} {
 				s := newStory(t, webChart(t), gone(3, status))
-				s.request.Replace = replace
+				s.request.ReuseName = reuse
 				_, err := s.install.Run(t.Context(), s.request)
-				if replace && may {
-					if err != nil || s.records.kept["web.v3"].Info.Status != release.Superseded || s.records.kept["web.v4"].Info.Status != release.Deployed {
-						t.Errorf("%v; v3 %s, v4 %s", err, s.records.state("web", 3), s.records.state("web", 4))
+				if reuse && may || left {
+					was := "superseded: superseded by new release"
+					if left {
+						was = "failed: " + phase(status) + " was interrupted: it ended without saying how"
+					}
+					if err != nil || s.records.state("web", 3) != was || s.records.kept["web.v4"].Info.Status != release.Deployed {
+						t.Errorf("reuse %t: %v; v3 %s, v4 %s", reuse, err, s.records.state("web", 3), s.records.state("web", 4))
 					}
 					continue
 				}
 				var inUse *NameInUseError
 				if !errors.As(err, &inUse) || inUse.Status != status || len(s.writes()) > 0 {
-					t.Errorf("replace %t: %v, did %q", replace, err, s.writes())
+					t.Errorf("reuse %t: %v, did %q", reuse, err, s.writes())
 				}
 			}
 		})
@@ -244,7 +228,7 @@ func TestReplaceUsesTheNameOfADeadReleaseOnly(t *testing.T) {
 
 func TestAReplacedReleaseThatCannotBeMarkedFailsTheInstall(t *testing.T) {
 	s := newStory(t, webChart(t), gone(1, release.Uninstalled))
-	s.request.Replace = true
+	s.request.ReuseName = true
 	s.fail["update web.v1 superseded"] = errBroken
 	rel, err := s.install.Run(t.Context(), s.request)
 	if !errors.Is(err, errBroken) || rel == nil {
@@ -270,7 +254,7 @@ func TestOfTwoInstallsAtOnceOneGetsTheName(t *testing.T) {
 	errs := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := Install{Cluster: newCluster(d), Releases: recs}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
+			_, err := Install{Cluster: newCluster(d), Releases: recs, Locker: &locker{diary: d}}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
 			errs <- err
 		}()
 	}
@@ -320,16 +304,20 @@ func TestMissingCRDsCountAsThereAndAreInstalledFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(t,
+		"lock web, install",
 		"capabilities",
 		"missing [CustomResourceDefinition/crontabs.example.com]",
 		"lookup Secret/old", // the cluster is not asked about kinds that it does not have yet
-		"check [ConfigMap/none ConfigMap/list ConfigMap/secret] for ns/web", // nor for objects of them
+		"plan [ConfigMap/list ConfigMap/none ConfigMap/secret] for ns/web", // nor for objects of them
 		"crds [CustomResourceDefinition/crontabs.example.com]",
 		"create web.v1 pending-install",
+		"guard web.v1",
 		"event pre-install",
+		"plan [ConfigMap/list ConfigMap/none ConfigMap/secret CronTab/tab] for ns/web",
 		"apply [ConfigMap/list ConfigMap/none ConfigMap/secret CronTab/tab]",
 		"event post-install",
 		"update web.v1 deployed",
+		"unlock web",
 	)
 }
 
@@ -349,14 +337,16 @@ func TestPreInstallMayStillChangeObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(t,
+		"lock web, install",
 		"capabilities",
-		"missing []",
-		"check [Secret/b ConfigMap/a] for ns/web",
+		"plan [Secret/b ConfigMap/a] for ns/web",
 		"create web.v1 pending-install",
+		"guard web.v1",
 		"event pre-install",
 		"apply [Secret/b ConfigMap/a]",
 		"event post-install",
 		"update web.v1 deployed",
+		"unlock web",
 	)
 	if len(rel.Hooks) != 1 || rel.Hooks[0].Name != "c" || !strings.Contains(rel.Manifest, "name: b") {
 		t.Errorf("%v\n%s", rel.Hooks, rel.Manifest)
@@ -376,7 +366,9 @@ func TestCRDsThatExistOrAreSkippedAreLeftAlone(t *testing.T) {
 	c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", kind("ConfigMap", "a"))
 	for _, skip := range []bool{false, true} {
 		s := newStory(t, c)
-		s.request.SkipCRDs = skip
+		if skip {
+			s.request.CRDs = CRDSkip
+		}
 		s.cluster.missing["crontabs.example.com"] = skip
 		if _, err := s.install.Run(t.Context(), s.request); err != nil {
 			t.Fatal(err)
@@ -391,11 +383,15 @@ func TestPlanWritesNothing(t *testing.T) {
 	s := newStory(t, webChart(t, "crds/tab.yaml", crontab, "templates/c.yaml", tab))
 	s.cluster.missing["crontabs.example.com"] = true
 	s.request.CreateNamespace, s.request.Wait, s.request.TakeOwnership = true, true, true
-	rel, rendered, err := s.install.Plan(t.Context(), s.request)
+	change, rendered, err := s.install.Plan(t.Context(), s.request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.want(t, "capabilities", "missing [CustomResourceDefinition/crontabs.example.com]", "check [ConfigMap/settings Service/web] for ns/web, taking")
+	s.want(t, "capabilities", "missing [CustomResourceDefinition/crontabs.example.com]", "plan [ConfigMap/settings Service/web] for ns/web, taking")
+	rel := change.To
+	if change.From != nil || change.Plan.Changes() != 2 || len(change.Hooks) != 1 || change.Hooks[0].Action != plan.Create {
+		t.Errorf("%+v", change)
+	}
 	if rel.Info.Description != "Dry run complete" || rel.Revision != 1 || names(rendered.Objects) != "[ConfigMap/settings Service/web CronTab/tab]" {
 		t.Errorf("%+v, %s", rel.Info, names(rendered.Objects))
 	}
@@ -406,9 +402,12 @@ func TestPlanWritesNothing(t *testing.T) {
 
 func TestPlanWorksWithoutACluster(t *testing.T) {
 	c := webChart(t, "templates/c.yaml", `{{ lookup "v1" "Secret" "" "" | toJson | printf "# %s" }}`)
-	rel, _, err := Install{}.Plan(t.Context(), InstallRequest{Chart: c, Name: "web", Namespace: "ns"})
-	if err != nil || rel.Info.Status != release.PendingInstall || rel.Info.LastDeployed.IsZero() {
-		t.Errorf("%v, %v", rel, err)
+	change, _, err := Install{}.Plan(t.Context(), InstallRequest{Chart: c, Name: "web", Namespace: "ns"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rel := change.To; change.Plan != nil || rel.Info.Status != release.PendingInstall || rel.Info.LastDeployed.IsZero() {
+		t.Errorf("%v, %v", change.Plan, rel)
 	}
 }
 

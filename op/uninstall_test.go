@@ -27,7 +27,7 @@ func newRemoval(have ...*release.Release) *removal {
 	bus := &event.Bus{}
 	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, _ *event.PreDelete) error { return d.step(ctx, "event pre-delete") })
 	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, _ *event.PostDelete) error { return d.step(ctx, "event post-delete") })
-	r.uninstall = Uninstall{Cluster: r.cluster, Releases: r.records, Events: bus, Now: atNoon}
+	r.uninstall = Uninstall{Cluster: r.cluster, Releases: r.records, Locker: &locker{diary: d}, Events: bus, Now: atNoon}
 	r.request = UninstallRequest{Name: "web"}
 	return r
 }
@@ -49,7 +49,10 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want(t,
+		"lock web, uninstall",
+		"rights delete [Service/web ConfigMap/settings]",
 		"update web.v11 uninstalling",
+		"guard web.v11",
 		"event pre-delete",
 		"delete [Service/web ConfigMap/settings], foreground",
 		"gone [Service/web ConfigMap/settings]",
@@ -57,6 +60,7 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 		"forget web.v2",
 		"forget web.v10",
 		"forget web.v11",
+		"unlock web",
 	)
 	if names(out.Kept) != "[PersistentVolumeClaim/data]" || names(out.Deleted) != "[Service/web ConfigMap/settings]" {
 		t.Errorf("kept %s, deleted %s", names(out.Kept), names(out.Deleted))
@@ -72,7 +76,7 @@ func TestUninstallKeepsHistoryWhereAsked(t *testing.T) {
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Fatal(err)
 	}
-	r.want(t,
+	r.wantWrites(t,
 		"update web.v2 uninstalling",
 		"event pre-delete",
 		"delete [Service/web ConfigMap/settings], background",
@@ -86,15 +90,15 @@ func TestUninstallKeepsHistoryWhereAsked(t *testing.T) {
 	// Once more with history: nothing to do, and it says so.
 	r.lines = nil
 	var already *AlreadyUninstalledError
-	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.As(err, &already) || len(r.lines) > 0 {
-		t.Errorf("%v, did %q", err, r.lines)
+	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.As(err, &already) || len(r.writes()) > 0 {
+		t.Errorf("%v, did %q", err, r.writes())
 	}
 	// Without: the history goes, and no object is touched.
 	r.request.KeepHistory = false
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)
 	}
-	r.want(t, "forget web.v1", "forget web.v2")
+	r.wantWrites(t, "forget web.v1", "forget web.v2")
 }
 
 // As Helm 4.3.1 does: white space and case do not matter. To delete what an
@@ -132,12 +136,12 @@ func TestUninstallRefusesWhatItCannotRead(t *testing.T) {
 	}{
 		"a name that is none":            {"../web", "is invalid"},
 		"a release that is not there":    {"shop", "not found"},
-		"a manifest that cannot be read": {"web", "read the manifest of release web"},
+		"a manifest that cannot be read": {"web", "read the manifest of revision 1 of release web"},
 	} {
 		r := newRemoval(broken)
 		_, err := r.uninstall.Run(t.Context(), UninstallRequest{Name: test.release})
-		if err == nil || !strings.Contains(err.Error(), test.want) || len(r.lines) > 0 {
-			t.Errorf("%s: %v, did %q", name, err, r.lines)
+		if err == nil || !strings.Contains(err.Error(), test.want) || len(r.writes()) > 0 {
+			t.Errorf("%s: %v, did %q", name, err, r.writes())
 		}
 	}
 }
@@ -220,5 +224,5 @@ func TestARecordThatCannotBeMarkedLeavesTheObjects(t *testing.T) {
 	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
-	r.want(t, "update web.v1 uninstalling")
+	r.wantWrites(t, "update web.v1 uninstalling")
 }
