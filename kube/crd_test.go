@@ -73,6 +73,10 @@ func TestDefinitionsAreUpgraded(t *testing.T) {
 	want(t, "merged", s.to(fmt.Sprintf("apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {size: 2}", kind)), "update "+kind+"/x")
 	want(t, "spec", at(s.get("moon.example.com/v2", kind, "x"), "spec"), "map[size:2]")
 
+	// A field that is new in the schema can be set at once.
+	upgrade(strings.ReplaceAll(both, "m: {type: string}", "m: {type: string}, new: {type: string}"))
+	want(t, "the new field is used", s.to(fmt.Sprintf("apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {size: 2, new: b}", kind)), "update "+kind+"/x")
+
 	var stored *StoredVersionError
 	p, err := s.c.PlanCRDs(t.Context(), parse(t, versioned(kind, "size: {type: integer}", "v2")))
 	if !errors.As(err, &stored) || p != nil || len(stored.Definitions) != 1 {

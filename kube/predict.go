@@ -34,9 +34,9 @@ func (c *Client) predict(ctx context.Context, p *plan.Plan, owner Owner) error {
 	if err != nil {
 		return err
 	}
-	toCome := comes(p, owner)
+	toCome := comes(p)
 	err = together(ctx, jobs, func(ctx context.Context, j *job) error {
-		return dry.foretell(ctx, j, toCome)
+		return dry.foretell(ctx, j, owner, toCome)
 	})
 	for i, j := range jobs {
 		*at[i] = j.Step
@@ -44,10 +44,9 @@ func (c *Client) predict(ctx context.Context, p *plan.Plan, owner Owner) error {
 	return gather(err)
 }
 
-// comes are the names of what will be there once a plan is executed, or at
-// least its namespace.
-func comes(p *plan.Plan, owner Owner) map[string]bool {
-	names := map[string]bool{owner.Namespace: true}
+// comes are the names of what will be there once a plan is executed.
+func comes(p *plan.Plan) map[string]bool {
+	names := map[string]bool{}
 	for _, s := range p.Steps {
 		if s.Action == plan.Create {
 			names[s.Name] = true
@@ -58,7 +57,7 @@ func comes(p *plan.Plan, owner Owner) map[string]bool {
 }
 
 // foretell asks about one step.
-func (c *Client) foretell(ctx context.Context, j *job, toCome map[string]bool) error {
+func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[string]bool) error {
 	after, err := c.trial(ctx, j)
 	if err == nil {
 		j.settle(after)
@@ -74,7 +73,7 @@ func (c *Client) foretell(ctx context.Context, j *job, toCome map[string]bool) e
 		return e
 	case errors.As(err, &conflict):
 		return err
-	case apierrors.IsNotFound(err) && j.Live != nil, apierrors.IsAlreadyExists(err), waits(err, toCome):
+	case apierrors.IsNotFound(err) && j.Live != nil, apierrors.IsAlreadyExists(err), missesNamespace(err, owner.Namespace), waits(err, toCome):
 		return nil
 	}
 	return j.fail(string(j.Action), err)
@@ -91,14 +90,30 @@ func waits(err error, toCome map[string]bool) bool {
 		if errors.As(err, &forbidden) {
 			return false
 		}
-		// "namespaces \"x\" not found", "no PriorityClass with name x was found"
-		for word := range strings.FieldsFuncSeq(err.Error(), func(r rune) bool { return strings.ContainsRune(" \"'/,;()[]", r) }) {
+		// What is missing comes behind what was asked for: "namespaces \"x\" not
+		// found", "... is forbidden: no PriorityClass with name x was found".
+		_, text, found := strings.Cut(err.Error(), " is forbidden: ")
+		if !found {
+			text = err.Error()
+		}
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \"'/,;()[]", r) }) {
 			if toCome[strings.TrimSuffix(word, ":")] {
-				return strings.Contains(err.Error(), "found")
+				return strings.Contains(text, "found")
 			}
 		}
 	}
 	return false
+}
+
+// missesNamespace tells whether a namespace is not there yet: a release's own
+// may be made right before its objects.
+func missesNamespace(err error, namespace string) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces" && details.Name == namespace
 }
 
 // settle takes the server's word for what an object becomes.
