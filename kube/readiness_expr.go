@@ -6,11 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
-
-	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/moonhelm/moonhelm/manifest"
 )
@@ -58,7 +55,7 @@ func (e *ReadinessError) Unwrap() error { return e.Err }
 // .metadata. Where both sides are numbers they compare as such; other than
 // numbers can be equal or not. An expression whose path finds nothing is not
 // true, and where it finds several values, one is enough (for !=, all must
-// differ). What the object's controller has not seen yet is not asked.
+// differ). Paths name fields, see path. What the object's controller has not seen yet is not asked.
 //
 // Failure is asked first, and ends the wait at once. Success decides alone
 // whether the object is ready. Helm's proposal wants both annotations and
@@ -127,7 +124,7 @@ func parseExpressions(value any) (out []*expression, wrong string, err error) {
 // expression is "{path} op value".
 type expression struct {
 	source string
-	path   *jsonpath.JSONPath
+	path   path
 	whole  bool // the path is relative to the object, not to its status
 	op     string
 	value  string
@@ -137,62 +134,22 @@ func parseExpression(s string) (*expression, error) {
 	if len(s) > maxExpression {
 		return nil, fmt.Errorf("it has %d bytes, may have %d", len(s), maxExpression)
 	}
-	end := closingBrace(s)
-	if !strings.HasPrefix(s, "{") || end < 0 {
+	inner, ok := strings.CutPrefix(strings.TrimSpace(s), "{")
+	end := closing(inner, '}')
+	if !ok || end < 0 {
 		return nil, errors.New(`it must begin with a JSONPath in braces, such as {.phase}`)
 	}
+	inner, rest := strings.TrimSpace(inner[:end]), strings.TrimSpace(inner[end+1:])
 	x := &expression{source: s}
-	inner := strings.TrimPrefix(strings.TrimSpace(s[1:end]), "$")
-	if !strings.HasPrefix(inner, ".") && !strings.HasPrefix(inner, "[") || strings.Count(inner, "..") > 1 {
-		return nil, fmt.Errorf("{%s} is no path: it must begin with a dot, and may search all depths (..) once", inner)
-	}
-	for _, root := range []string{".status", ".spec", ".metadata"} {
-		if rest, ok := strings.CutPrefix(inner, root); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			x.whole = true
-		}
-	}
-	x.path = jsonpath.New("").AllowMissingKeys(true)
-	if err := x.path.Parse("{" + inner + "}"); err != nil {
+	var err error
+	if x.path, err = parsePath(strings.TrimPrefix(inner, "$")); err != nil {
 		return nil, fmt.Errorf("{%s} is no JSONPath: %w", inner, err)
 	}
-	rest := strings.TrimSpace(s[end+1:])
-	for _, op := range []string{"==", "!=", "<=", ">=", "<", ">"} {
-		if value, ok := strings.CutPrefix(rest, op); ok {
-			x.op, x.value = op, strings.TrimSpace(value)
-			return x, x.checkValue()
-		}
+	if first := x.path[0]; !first.deep {
+		x.whole = first.name == "status" || first.name == "spec" || first.name == "metadata"
 	}
-	return nil, errors.New("after the path it needs one of ==, !=, <, <=, >, >= and a value")
-}
-
-// closingBrace is where the path that s begins with ends, -1 where it does not.
-func closingBrace(s string) int {
-	quote := rune(0)
-	for i, r := range s {
-		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			}
-		case r == '"' || r == '\'':
-			quote = r
-		case r == '}':
-			return i
-		}
-	}
-	return -1
-}
-
-func (x *expression) checkValue() error {
-	if n := len(x.value); n >= 2 && (x.value[0] == '"' || x.value[0] == '\'') && x.value[n-1] == x.value[0] {
-		x.value = x.value[1 : n-1]
-	} else if n == 0 {
-		return fmt.Errorf("the value after %s is missing", x.op)
-	}
-	if _, err := strconv.ParseFloat(x.value, 64); err != nil && x.op != "==" && x.op != "!=" {
-		return fmt.Errorf("only numbers can be compared with %s, and %q is none", x.op, x.value)
-	}
-	return nil
+	x.op, x.value, err = parseComparison(rest)
+	return x, err
 }
 
 // find returns what the path finds in o: texts, numbers and booleans, as text.
@@ -201,36 +158,13 @@ func (x *expression) find(o map[string]any) []string {
 	if !x.whole {
 		root = o["status"]
 	}
-	if root == nil {
-		return nil
-	}
-	results, err := x.path.FindResults(root)
-	if err != nil {
-		return nil // such as an index beyond the end
-	}
 	var out []string
-	for _, list := range results {
-		for _, v := range list {
-			if s, ok := plainValue(v); ok {
-				out = append(out, s)
-			}
+	for _, v := range x.path.find(root) {
+		if s, ok := plainValue(v); ok {
+			out = append(out, s)
 		}
 	}
 	return out
-}
-
-func plainValue(v reflect.Value) (string, bool) {
-	for v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) {
-		v = v.Elem()
-	}
-	if !v.IsValid() {
-		return "", false
-	}
-	switch v.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int64, reflect.Float64, reflect.Int:
-		return fmt.Sprint(v.Interface()), true
-	}
-	return "", false
 }
 
 // holds tells whether the expression is true of o, and the value that made it

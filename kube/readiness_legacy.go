@@ -57,8 +57,9 @@ func legacyDeployment(o map[string]any) verdict {
 	ready := max(0, min(updated, integer(o, "status", "readyReplicas")-old))
 	mayMiss := int64(0)
 	if kind := str(o, "spec", "strategy", "type"); kind == "RollingUpdate" || kind == "" {
-		mayMiss = share(field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable"), want, false)
-		if mayMiss == 0 && share(field(o, "spec", "strategy", "rollingUpdate", "maxSurge"), want, true) == 0 {
+		few, more := field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable"), field(o, "spec", "strategy", "rollingUpdate", "maxSurge")
+		mayMiss = share(few, want, false)
+		if few != nil && mayMiss == 0 && share(more, want, true) == 0 {
 			mayMiss = 1 // as the controller has it: else nothing could move
 		}
 	}
