@@ -134,12 +134,21 @@ func (p *past) orphans() []release.Orphan {
 	return out
 }
 
-// method is how the objects were written last.
+// current is what the release stands for: the revision that is deployed, or the
+// newest where none ever was.
+func (p *past) current() *release.Release {
+	if p.deployed != nil {
+		return p.deployed
+	}
+	return p.last
+}
+
+// method is how the objects were written.
 func (p *past) method() string {
 	if p.last == nil {
 		return ""
 	}
-	return p.last.ApplyMethod
+	return p.current().ApplyMethod
 }
 
 // firstDeployed is when the release was first there.

@@ -19,7 +19,8 @@ import (
 	"github.com/moonhelm/moonhelm/values"
 )
 
-// Reuse says what an upgrade does with the values of the last revision.
+// Reuse says what an upgrade does with the last values: those of the revision
+// that is deployed, or of the newest where none is.
 type Reuse string
 
 // The ways to reuse values.
@@ -149,7 +150,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if past.last == nil || past.last.Info.Status == release.Uninstalled {
 		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: past.last != nil}
 	}
-	c, vals, err := w.values(past.last)
+	c, vals, err := w.values(past.current())
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	now := clock(w.Now)
 	rel := release.New(w.req.Name, w.req.Namespace, past.next(), c)
 	rel.Config = vals
-	rel.Labels = relabel(past.last.Labels, w.req.Labels)
+	rel.Labels = relabel(past.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
 	rel.Info = release.Info{
 		FirstDeployed: past.firstDeployed(now),
 		LastDeployed:  now,
@@ -206,7 +207,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	return w.deployment.remember(w.rendered.Chart)
 }
 
-// values are the chart and the user's values that the request and the last
+// values are the chart and the user's values that the request and the current
 // revision come to.
 func (w *upgrading) values(last *release.Release) (*chart.Chart, map[string]any, error) {
 	c, vals := w.req.Chart, w.req.Values
@@ -323,11 +324,7 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 
 // change is what the upgrade comes to.
 func (w *upgrading) change() (*Change, error) {
-	from := w.past.deployed
-	if from == nil {
-		from = w.past.last
-	}
-	return newChange(from, w.release, w.deployment.plan, w.crds.plan)
+	return newChange(w.past.current(), w.release, w.deployment.plan, w.crds.plan)
 }
 
 func (w *upgrading) describer() Describer {

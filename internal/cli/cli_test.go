@@ -5,6 +5,8 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -21,6 +25,7 @@ var update = flag.Bool("update", false, "accept what the commands print now")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"helm": func() { os.Exit(Main(os.Args[1:], term.Standard())) },
+		"kube": askServer,
 	})
 }
 
@@ -71,4 +76,47 @@ func setup(env *testscript.Env) error {
 		env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "no-kubeconfig"))
 	}
 	return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o755)
+}
+
+// askServer is a command of scripts: kube METHOD PATH [BODY] asks the API server of
+// $KUBECONFIG and prints what it answers. A PATCH is a JSON merge patch.
+func askServer() {
+	if err := ask(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func ask(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("usage: kube METHOD PATH [BODY]")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		return err
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequest(args[0], config.Host+args[1], strings.NewReader(strings.Join(args[2:], " ")))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if args[0] == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(os.Stdout, resp.Body); err != nil {
+		return err
+	}
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %s", args[0], args[1], resp.Status)
+	}
+	return nil
 }

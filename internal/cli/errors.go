@@ -46,6 +46,7 @@ func hints(err error) []string {
 		usage      *env.UsageError
 		unknown    *unknownCommandError
 		notFound   *op.NotFoundError
+		noRelease  *op.NoReleaseError
 		inUse      *op.NameInUseError
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
@@ -74,6 +75,8 @@ func hints(err error) []string {
 			return []string{fmt.Sprintf("helm history %s lists its revisions", notFound.Name)}
 		}
 		return []string{"helm list --all-namespaces shows what is installed; -n chooses the namespace"}
+	case errors.As(err, &noRelease):
+		return []string{fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", noRelease.Name)}
 	case errors.As(err, &inUse):
 		return inUseHints(inUse)
 	case errors.As(err, &gone):

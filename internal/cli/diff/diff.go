@@ -37,6 +37,9 @@ func (s *show) bind(cmd *cobra.Command) {
 
 // print prints a change, and tells of it by the exit code where asked.
 func (s *show) print(e *env.Env, change *op.Change) error {
+	if s.options.Context == 0 {
+		s.options.Context = report.NoContext
+	}
 	if err := report.Plan(e.Streams, s.output, change, s.options); err != nil {
 		return err
 	}
