@@ -69,6 +69,8 @@ type deployment struct {
 	keepHistory int
 
 	plan *plan.Plan
+	// batches are the objects in the order that the charts ask for, nil for none.
+	batches [][]*manifest.Object
 	// partial tells that the plan lacks objects of kinds that are yet to be
 	// defined.
 	partial bool
@@ -100,10 +102,16 @@ func (d *deployment) prepare(ctx context.Context, known []*manifest.Object) erro
 	if d.cluster == nil {
 		return nil
 	}
-	if _, err := d.batches(); err != nil {
+	var err error
+	if d.batches, err = ordered(d.release, d.objects, d.progress); err != nil {
 		return err
 	}
 	d.partial = len(known) < len(d.objects)
+	return d.compute(ctx, known)
+}
+
+// compute plans the change to objects of known kinds.
+func (d *deployment) compute(ctx context.Context, known []*manifest.Object) error {
 	old, err := d.past.objects()
 	if err != nil {
 		return err
@@ -140,7 +148,9 @@ func (d *deployment) create(ctx context.Context) error {
 	if d.lock != nil {
 		d.release.Holder = d.lock.Holder()
 	}
-	if err := d.records.Create(ctx, d.release); err != nil {
+	if err := d.records.Create(ctx, d.release); errors.Is(err, ErrRevisionExists) {
+		return &OvertakenError{Name: d.release.Name, Revision: d.release.Revision}
+	} else if err != nil {
 		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)
 	}
 	d.recorded = true
@@ -154,7 +164,7 @@ func (d *deployment) create(ctx context.Context) error {
 func (d *deployment) apply(ctx context.Context) error {
 	if d.partial {
 		// Kinds that CRDs have defined meanwhile can be planned only now.
-		if err := d.prepare(ctx, d.objects); err != nil {
+		if err := d.compute(ctx, d.objects); err != nil {
 			return err
 		}
 	}
@@ -181,10 +191,7 @@ func (d *deployment) apply(ctx context.Context) error {
 // writeObjects executes what creates and updates, batch by batch where the
 // charts ask for an order.
 func (d *deployment) writeObjects(ctx context.Context) error {
-	batches, err := d.batches()
-	if err != nil {
-		return err
-	}
+	batches := d.batches
 	if len(batches) == 0 {
 		batches = [][]*manifest.Object{d.objects}
 	}
@@ -225,11 +232,6 @@ func (d *deployment) await(ctx context.Context, objects []*manifest.Object) erro
 	return d.cluster.Await(ctx, WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
-// batches is the order that the charts ask for, nil for none.
-func (d *deployment) batches() ([][]*manifest.Object, error) {
-	return ordered(d.release, d.objects, d.progress)
-}
-
 // ordered parts objects into the batches that the charts of a release ask for.
 func ordered(rel *release.Release, objects []*manifest.Object, report progress.Func) ([][]*manifest.Object, error) {
 	var order *plan.Order
@@ -259,14 +261,22 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	if err := d.records.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
+	if err := d.supersedeOthers(ctx); err != nil {
+		return err
+	}
+	return d.prune(ctx)
+}
+
+// supersedeOthers marks what was deployed before as superseded.
+func (d *deployment) supersedeOthers(ctx context.Context) error {
 	for _, old := range d.past.revisions {
-		if old.Status == release.Deployed {
+		if old.Status == release.Deployed && old.Number != d.release.Revision {
 			if err := d.supersede(ctx, old.Number, ""); err != nil {
 				return err
 			}
 		}
 	}
-	return d.prune(ctx)
+	return nil
 }
 
 // supersede marks an older revision as superseded.
@@ -302,34 +312,36 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	if !d.recorded {
 		return
 	}
+	gone := lost(ctx)
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	rel := d.release
 	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
-	err := d.records.Update(ctx, rel)
-	if err == nil {
-		err = d.prune(ctx)
-	}
-	if err != nil {
+	if err := d.records.Update(ctx, rel); err != nil {
 		d.progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+		return
+	}
+	if gone {
+		return // the history is somebody else's to shorten
+	}
+	if err := d.prune(ctx); err != nil {
+		d.progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
 	}
 }
 
-// prune keeps the history as short as asked, and never drops what is deployed.
-// What failed revisions may have left behind stays known: the newest revision
+// prune keeps the history as short as asked, and never drops what is deployed,
+// or what was last where nothing is: a rollback needs it. What failed revisions may have left behind stays known: the newest revision
 // has it among its orphans.
 func (d *deployment) prune(ctx context.Context) error {
 	if d.keepHistory <= 0 {
 		return nil
 	}
-	deployed := 0
+	good := d.past.good()
 	if d.release.Info.Status == release.Deployed {
-		deployed = d.release.Revision
-	} else if d.past.deployed != nil {
-		deployed = d.past.deployed.Revision
+		good = d.release.Revision
 	}
 	err := d.records.Prune(ctx, d.release.Name, d.keepHistory, func(r Revision) bool {
-		return r.Number == deployed || r.Number == d.release.Revision
+		return r.Number == good || r.Number == d.release.Revision
 	})
 	if err != nil {
 		return fmt.Errorf("shorten the history of release %s: %w", d.release.Name, err)
@@ -353,3 +365,17 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	defer cancel()
 	return d.cluster.Delete(ctx, created, d.owner(), CascadeBackground)
 }
+
+// OvertakenError tells that somebody else has created the revision that was to
+// be created: where a release cannot be locked, that decides.
+type OvertakenError struct {
+	Name     string
+	Revision int
+}
+
+func (e *OvertakenError) Error() string {
+	return fmt.Sprintf("release %q is being changed by somebody else, who has just created revision %d: try again once that is done", e.Name, e.Revision)
+}
+
+// Is makes the error an [ErrRevisionExists].
+func (e *OvertakenError) Is(target error) bool { return target == ErrRevisionExists }

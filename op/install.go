@@ -128,8 +128,7 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 	if err := w.plan(ctx, lock, false); err != nil {
 		return nil, err
 	}
-	if err := w.run(ctx); err != nil {
-		err = because(ctx, err)
+	if err := untilLost(ctx, w.run(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
@@ -290,7 +289,7 @@ func (w *installing) recover(ctx context.Context, lock Lock, cause error) error 
 	case w.req.Atomic:
 		w.Install.Progress.Send(progress.Event{Kind: progress.Step, Text: "uninstalling what has failed"})
 		verb := Uninstall{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Install.Progress, Now: w.Now}
-		if _, err := verb.run(context.WithoutCancel(ctx), lock, UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout}); err != nil {
+		if _, err := verb.run(afterwards(ctx), lock, UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout}); err != nil {
 			return fmt.Errorf("%w; uninstalling it again went wrong too: %w", cause, err)
 		}
 		return fmt.Errorf("release %s failed, and has been uninstalled due to --rollback-on-failure: %w", w.req.Name, cause)

@@ -96,6 +96,17 @@ func (p *past) start() int {
 	return 0
 }
 
+// good is the number of the newest revision that went well, 0 for none.
+func (p *past) good() int {
+	n := 0
+	for _, r := range p.revisions {
+		if r.Status == release.Deployed || r.Status == release.Superseded {
+			n = r.Number
+		}
+	}
+	return n
+}
+
 func (p *past) newest() Revision { return p.revisions[len(p.revisions)-1] }
 
 // next is the number of the revision to come.

@@ -96,8 +96,7 @@ func (r Rollback) run(ctx context.Context, lock Lock, req RollbackRequest) (*rel
 	if err := w.plan(ctx, lock, false); err != nil {
 		return nil, err
 	}
-	if err := w.execute(ctx); err != nil {
-		err = because(ctx, err)
+	if err := untilLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
@@ -154,9 +153,10 @@ func (w *rollingBack) find(ctx context.Context, past *past) (*release.Release, e
 		return nil, fmt.Errorf("%d is no revision: they count from 1", number)
 	}
 	if number == 0 {
+		st := past.last.Info.Status
 		if n := len(past.revisions); n > 1 {
 			number = past.revisions[n-2].Number
-		} else if past.last.Info.Status == release.Uninstalled {
+		} else if st == release.Uninstalled || st == release.Uninstalling {
 			number = past.newest().Number
 		} else {
 			return nil, &NoEarlierError{Name: w.req.Name, Revision: past.newest().Number}

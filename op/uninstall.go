@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,11 +135,15 @@ func inventory(p *past) ([]*manifest.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	type key struct{ kind, namespace, name string }
+	type key struct{ group, kind, namespace, name string }
 	seen := map[key]bool{}
 	var out []*manifest.Object
 	add := func(o *manifest.Object) {
-		k := key{o.Kind, orText(o.Namespace, p.last.Namespace), o.Name}
+		group, _, ok := strings.Cut(o.APIVersion, "/")
+		if !ok {
+			group = "" // the version of the core's
+		}
+		k := key{group, o.Kind, orText(o.Namespace, p.last.Namespace), o.Name}
 		if o.Name == "" || !seen[k] {
 			seen[k] = true
 			out = append(out, o)
@@ -202,8 +207,7 @@ func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*U
 		}
 		return w.out, u.purge(ctx, rel.Name)
 	}
-	if err := w.execute(ctx); err != nil {
-		err = because(ctx, err)
+	if err := untilLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
@@ -228,16 +232,13 @@ func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*U
 
 // close settles what the other revisions say: nothing of them is there any more.
 func (w *uninstalling) close(ctx context.Context) error {
-	for _, old := range w.past.applied {
-		if old == w.out.Release || old.Info.Status == release.Failed {
-			continue
-		}
-		old.Info.Status, old.Holder = release.Superseded, ""
-		if err := w.Releases.Update(ctx, old); err != nil && !errors.Is(err, ErrReleaseNotFound) {
-			return fmt.Errorf("record revision %d of release %s as superseded: %w", old.Revision, old.Name, err)
-		}
+	rel := w.out.Release
+	w.past.unfinished = slices.DeleteFunc(w.past.unfinished, func(r *release.Release) bool { return r == rel })
+	if err := w.past.close(ctx, w.Releases); err != nil {
+		return err
 	}
-	return nil
+	d := deployment{records: w.Releases, past: w.past, release: rel}
+	return d.supersedeOthers(ctx)
 }
 
 // execute does all that comes before the record's last word.

@@ -127,8 +127,7 @@ func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release,
 	if err := w.plan(ctx, lock, false); err != nil {
 		return nil, err
 	}
-	if err := w.run(ctx); err != nil {
-		err = because(ctx, err)
+	if err := untilLost(ctx, w.run(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
@@ -301,12 +300,7 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 	if !w.req.Atomic {
 		return cause
 	}
-	target := 0
-	for _, r := range w.past.revisions {
-		if r.Status == release.Deployed || r.Status == release.Superseded {
-			target = r.Number
-		}
-	}
+	target := w.past.good()
 	if target == 0 {
 		return fmt.Errorf("upgrade of release %s failed, and there is no revision that went well to roll back to: %w", w.req.Name, cause)
 	}
@@ -316,7 +310,7 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, MaxHistory: w.req.MaxHistory,
 	}
 	// What the cluster has is what the failed upgrade has made of it.
-	if _, err := verb.run(context.WithoutCancel(ctx), lock, req); err != nil {
+	if _, err := verb.run(afterwards(ctx), lock, req); err != nil {
 		return fmt.Errorf("%w; rolling back to revision %d went wrong too: %w", cause, target, err)
 	}
 	return fmt.Errorf("release %s failed, and has been rolled back to revision %d: %w", w.req.Name, target, cause)
@@ -357,9 +351,23 @@ func lost(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &e) && e.LockLost()
 }
 
-// because puts the reason of a cancelled context in the place of a bare
-// "context canceled".
-func because(ctx context.Context, err error) error {
+// afterwards is the context for what is to be done after a failure: where the
+// user has interrupted, that must not end it too.
+func afterwards(ctx context.Context) context.Context {
+	if ctx.Err() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+// untilLost is the error of an operation. One that has done all it had to fails
+// all the same where its lock was lost meanwhile: whoever has it counts it as
+// failed. The reason of a cancelled context stands before a bare "context
+// canceled".
+func untilLost(ctx context.Context, err error) error {
+	if err == nil && lost(ctx) {
+		return context.Cause(ctx)
+	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) && !errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
