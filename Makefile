@@ -13,7 +13,7 @@ STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean 
 BUILD := github.com/moonhelm/moonhelm/internal/build
 LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
 
-.PHONY: help build demo test check unit race cluster cluster-tests compat bench clean
+.PHONY: help build demo test check unit race cluster cluster-tests faults compat bench clean
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
@@ -29,7 +29,7 @@ cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the f
 demo: build ## install an example chart into a real API server and remove it again
 	@examples/demo.sh
 
-test: check unit race cluster-tests compat ## run everything: what CI runs
+test: check unit race cluster-tests faults compat ## run everything: what CI runs
 
 check: ## formatting, vet, staticcheck
 	@echo "== formatting, vet, staticcheck"
@@ -43,12 +43,16 @@ unit: build ## unit tests and command tests, without a cluster
 
 race: ## the packages that run things concurrently, under the race detector
 	@echo "== race detector"
-	go test -race -skip 'Bomb|Bounded' ./op ./hook ./event ./store ./kube ./render ./archive ./internal/ui ./script ./script/wire ./script/engine/...
+	go test -race -skip 'Bomb|Bounded' ./op ./hook ./event ./store ./kube ./lock ./render ./archive ./internal/ui ./script ./script/wire ./script/engine/...
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
-	test/with-cluster.sh go test -count=1 -p 1 ./kube ./store/... ./internal/cli/...
+	test/with-cluster.sh go test -count=1 -p 1 ./kube ./lock ./store/... ./internal/cli/...
 	cd test/cluster && go vet ./... && go test -count=1 ./...
+
+faults: build cluster ## kill, crowd and spoil the program's work on the control plane (ten minutes or so)
+	@echo "== faults"
+	cd test/faults && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 60m ./...
 
 compat: build cluster ## side by side with Helm's binary; the corpus where it is there
 	@echo "== compatibility"

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const kubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
+
+// cluster is the API server of the tests, asked directly.
+type cluster struct {
+	base      *url.URL
+	token     string
+	ca        string // base64
+	transport *http.Transport
+}
+
+// kubeconfig is the part of such a file that the control plane writes.
+type kubeconfig struct {
+	Clusters []struct {
+		Cluster struct {
+			Server string `yaml:"server"`
+			CA     string `yaml:"certificate-authority-data"`
+		} `yaml:"cluster"`
+	} `yaml:"clusters"`
+	Users []struct {
+		User struct {
+			Token string `yaml:"token"`
+		} `yaml:"user"`
+	} `yaml:"users"`
+}
+
+func connect(t *testing.T) *cluster {
+	t.Helper()
+	path := os.Getenv(kubeconfigVar)
+	if path == "" {
+		t.Skip("no cluster: make faults brings one up (" + kubeconfigVar + ")")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k kubeconfig
+	if err := yaml.Unmarshal(text, &k); err != nil || len(k.Clusters) != 1 || len(k.Users) != 1 {
+		t.Fatalf("read %s: %v", path, err)
+	}
+	c := &cluster{token: k.Users[0].User.Token, ca: k.Clusters[0].Cluster.CA}
+	if c.base, err = url.Parse(k.Clusters[0].Cluster.Server); err != nil {
+		t.Fatal(err)
+	}
+	pem, err := base64.StdEncoding.DecodeString(c.ca)
+	pool := x509.NewCertPool()
+	if err != nil || !pool.AppendCertsFromPEM(pem) {
+		t.Fatalf("read %s: the certificate authority: %v", path, err)
+	}
+	c.transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	return c
+}
+
+// kubeconfig writes a file that leads to server, with the cluster's
+// credentials.
+func (c *cluster) kubeconfig(t *testing.T, server string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	ca := ""
+	if strings.HasPrefix(server, "https:") {
+		ca = ", certificate-authority-data: " + c.ca
+	}
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: x, user: x}}]
+clusters: [{name: x, cluster: {server: "%s"%s}}]
+users: [{name: x, user: {token: %s}}]
+`, server, ca, c.token)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// object is what the tests look at.
+type object struct {
+	Metadata struct {
+		Name        string            `json:"name"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	Data map[string]string `json:"data"`
+	Type string            `json:"type"`
+}
+
+func (c *cluster) call(ctx context.Context, method, path, body string) ([]byte, int, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base.String()+path, strings.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return text, resp.StatusCode, err
+}
+
+func (c *cluster) list(t *testing.T, path string) []object {
+	t.Helper()
+	text, code, err := c.call(t.Context(), http.MethodGet, path, "")
+	var list struct {
+		Items []object `json:"items"`
+	}
+	if err != nil || code != http.StatusOK || json.Unmarshal(text, &list) != nil {
+		t.Fatalf("list %s: %d %s, %v", path, code, text, err)
+	}
+	return list.Items
+}
+
+func (c *cluster) makeNamespace(t *testing.T, name string) {
+	t.Helper()
+	text, code, err := c.call(t.Context(), http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"`+name+`"}}`)
+	if err != nil || code != http.StatusCreated {
+		t.Fatalf("create namespace %s: %d %s, %v", name, code, text, err)
+	}
+}
+
+func (c *cluster) dropNamespace(name string) {
+	_, _, _ = c.call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, "")
+}
+
+// kinds are those that the test's chart has objects of.
+var kinds = map[string]string{
+	"ConfigMap": "/api/v1/namespaces/%s/configmaps", "Secret": "/api/v1/namespaces/%s/secrets",
+	"Service": "/api/v1/namespaces/%s/services", "ServiceAccount": "/api/v1/namespaces/%s/serviceaccounts",
+	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "Job": "/apis/batch/v1/namespaces/%s/jobs",
+}
+
+// objects are all objects of a namespace that somebody made, as Kind/name, with
+// the colour of those that have one.
+func (c *cluster) objects(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for kind, path := range kinds {
+		for _, o := range c.list(t, fmt.Sprintf(path, namespace)) {
+			if o.Metadata.Name != "kube-root-ca.crt" && o.Metadata.Name != "default" && o.Type != "helm.sh/release.v1" {
+				out[kind+"/"+o.Metadata.Name] = o.Metadata.Labels["colour"]
+			}
+		}
+	}
+	return out
+}
+
+// records are the statuses of all revisions of release web, oldest first; it
+// fails the test where one is missing in between or there is a Secret too many.
+func (c *cluster) records(t *testing.T, namespace string) []string {
+	t.Helper()
+	byRevision := map[int]string{}
+	for _, o := range c.list(t, fmt.Sprintf("/api/v1/namespaces/%s/secrets", namespace)) {
+		if o.Type != "helm.sh/release.v1" {
+			continue
+		}
+		n, err := strconv.Atoi(o.Metadata.Labels["version"])
+		if _, twice := byRevision[n]; err != nil || twice || o.Metadata.Name != fmt.Sprintf("sh.helm.release.v1.web.v%d", n) {
+			t.Errorf("a Secret too many: %s %v", o.Metadata.Name, o.Metadata.Labels)
+		}
+		byRevision[n] = o.Metadata.Labels["status"]
+		if o.Metadata.Annotations["moonhelm.github.io/holder"] != "" && !strings.HasPrefix(o.Metadata.Labels["status"], "pending-") {
+			t.Errorf("somebody is said to be at work on revision %d, which is %s", n, o.Metadata.Labels["status"])
+		}
+	}
+	numbers := slices.Sorted(maps.Keys(byRevision))
+	var out []string
+	for i, n := range numbers {
+		if n != numbers[0]+i {
+			t.Errorf("revisions have a gap: %v", numbers)
+		}
+		out = append(out, byRevision[n])
+	}
+	return out
+}
+
+// locks are the leases of locks.
+func (c *cluster) locks(t *testing.T, namespace string) []string {
+	t.Helper()
+	var out []string
+	for _, o := range c.list(t, fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases", namespace)) {
+		out = append(out, o.Metadata.Name)
+	}
+	return out
+}
+
+// eventually gives the cluster's garbage collector time.
+func eventually(holds func() bool) bool {
+	for range 100 {
+		if holds() {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
+}

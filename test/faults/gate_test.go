@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// gate stands between a helm and the API server. Each request passes its rule.
+type gate struct {
+	server *httptest.Server
+	proxy  *httputil.ReverseProxy
+	active sync.WaitGroup
+	writes atomic.Int32
+	reads  atomic.Int32
+
+	mu   sync.Mutex
+	rule rule
+	log  []string // the writes
+	// process is the helm that is at work.
+	process chan *os.Process
+}
+
+// fate is what becomes of a request.
+type fate int
+
+const (
+	pass       fate = iota
+	killBefore      // the helm dies before the request reaches the server
+	killAfter       // the helm dies before it sees the answer
+	drop            // the server does it, the answer is lost
+	cut             // the connection breaks, the server never hears of it
+	busy            // 429
+	mishap          // 500
+	starting        // 503
+	gone            // 410
+	expire          // a watch that begins, and ends with an error event
+)
+
+// rule decides about the n-th write (from one), or the n-th other request,
+// where write is false.
+type rule func(r *http.Request, write bool, n int) fate
+
+func newGate(t *testing.T, c *cluster) *gate {
+	g := &gate{process: make(chan *os.Process, 1)}
+	g.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(c.base)
+			r.Out.Header.Set("Authorization", "Bearer "+c.token)
+		},
+		Transport: c.transport, FlushInterval: -1,
+		ErrorLog:     log.New(io.Discard, "", 0),
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	g.server = httptest.NewUnstartedServer(g)
+	g.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	g.server.Start()
+	t.Cleanup(g.server.Close)
+	return g
+}
+
+// reset forgets what was counted and sets the rule; nil lets everything pass.
+func (g *gate) reset(r rule) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.writes.Store(0)
+	g.reads.Store(0)
+	g.rule, g.log = r, nil
+}
+
+func writes(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return !strings.HasSuffix(r.URL.Path, "reviews") // a question in the form of an object
+	}
+	return false
+}
+
+func (g *gate) decide(r *http.Request) fate {
+	write := writes(r)
+	counter := &g.reads
+	if write {
+		counter = &g.writes
+	}
+	n := int(counter.Add(1))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if write {
+		g.log = append(g.log, fmt.Sprintf("%d: %s %s", n, r.Method, r.URL.Path))
+	}
+	if g.rule == nil {
+		return pass
+	}
+	return g.rule(r, write, n)
+}
+
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.active.Add(1)
+	defer g.active.Done()
+	switch g.decide(r) {
+	case killBefore:
+		g.kill()
+	case killAfter:
+		g.forward(r)
+		g.kill()
+	case drop:
+		g.forward(r)
+		panic(http.ErrAbortHandler)
+	case cut:
+		panic(http.ErrAbortHandler)
+	case busy:
+		w.Header().Set("Retry-After", "1")
+		fail(w, http.StatusTooManyRequests, "TooManyRequests")
+	case mishap:
+		fail(w, http.StatusInternalServerError, "InternalError")
+	case starting:
+		fail(w, http.StatusServiceUnavailable, "ServiceUnavailable")
+	case gone:
+		fail(w, http.StatusGone, "Expired")
+	case expire:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintln(w, `{"type":"ERROR","object":`+status(http.StatusGone, "Expired")+`}`)
+	default:
+		g.proxy.ServeHTTP(w, r)
+	}
+}
+
+// forward has the server do what is asked, whatever becomes of the asker.
+func (g *gate) forward(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	r = r.Clone(context.WithoutCancel(r.Context()))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	g.proxy.ServeHTTP(httptest.NewRecorder(), r)
+}
+
+func (g *gate) kill() {
+	p := <-g.process
+	_ = p.Kill()
+	g.process <- p
+	panic(http.ErrAbortHandler)
+}
+
+func fail(w http.ResponseWriter, code int, reason string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	fmt.Fprint(w, status(code, reason))
+}
+
+func status(code int, reason string) string {
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"injected by the test","reason":%q,"code":%d}`, reason, code)
+}
+
+// kept are the writes that went through the gate, for messages.
+func (g *gate) kept() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.log, "\n    ")
+}

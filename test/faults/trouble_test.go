@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// TestOneAnswerIsLost breaks one connection at a time, at each write: before
+// the server has heard of it, and after it has done it. All operations go
+// through regardless.
+func TestOneAnswerIsLost(t *testing.T) {
+	c := connect(t)
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t, c)
+			for n, more := 1, true; more && !t.Failed(); n++ {
+				for what, f := range map[string]fate{"lost": drop, "cut": cut} {
+					args := h.prepare(t, op)
+					r := h.runGated(t, func(_ *http.Request, write bool, at int) fate {
+						if write && at == n {
+							return f
+						}
+						return pass
+					}, args...)
+					when := fmt.Sprintf("write %d was %s", n, what)
+					if r.err != nil {
+						t.Fatalf("%s: %s\nthe writes were\n    %s", when, r, h.gate.kept())
+					}
+					more = int(h.gate.writes.Load()) >= n
+					h.check(t, op, when)
+				}
+			}
+		})
+	}
+}
+
+// TestTheServerIsInTrouble has the API server answer with errors for a while.
+func TestTheServerIsInTrouble(t *testing.T) {
+	c := connect(t)
+	every := func(k int, f fate) rule {
+		return func(_ *http.Request, _ bool, at int) fate {
+			if at%k == 0 {
+				return f
+			}
+			return pass
+		}
+	}
+	for name, r := range map[string]func() rule{
+		"each third is told that it is busy":      func() rule { return every(3, busy) },
+		"each fourth fails within":                func() rule { return every(4, mishap) },
+		"each second finds the server starting":   func() rule { return every(2, starting) },
+		"each fifth connection breaks":            func() rule { return every(5, cut) },
+		"each third answer to a write is lost":    func() rule { return onWrites(every(3, drop)) },
+		"the server is starting for five seconds": func() rule { return until(5*time.Second, starting) },
+		"nobody answers for five seconds":         func() rule { return until(5*time.Second, cut) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t, c)
+			for _, op := range operations() {
+				args := h.prepare(t, op)
+				if got := h.runGated(t, r(), args...); got.err != nil {
+					t.Fatalf("%s: %s\nthe writes were\n    %s", op.name, got, h.gate.kept())
+				}
+				h.check(t, op, op.name)
+			}
+		})
+	}
+}
+
+func onWrites(r rule) rule {
+	return func(q *http.Request, write bool, n int) fate {
+		if !write {
+			return pass
+		}
+		return r(q, write, n)
+	}
+}
+
+// until gives all requests one fate for a while, from the second write on.
+func until(d time.Duration, f fate) rule {
+	var began atomic.Int64
+	return func(_ *http.Request, write bool, n int) fate {
+		if write && n == 2 {
+			began.CompareAndSwap(0, time.Now().UnixNano())
+		}
+		if b := began.Load(); b != 0 && time.Since(time.Unix(0, b)) < d {
+			return f
+		}
+		return pass
+	}
+}
+
+// TestAServerThatStaysInTrouble has every write fail from some point on. The
+// command says so, and the next one succeeds.
+func TestAServerThatStaysInTrouble(t *testing.T) {
+	c := connect(t)
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t, c)
+			for _, from := range []int{1, 4, 7} {
+				args := h.prepare(t, op)
+				r := h.runGated(t, onWrites(func(_ *http.Request, _ bool, n int) fate {
+					if n >= from {
+						return mishap
+					}
+					return pass
+				}), args...)
+				when := fmt.Sprintf("all writes fail from %d on", from)
+				if r.err == nil || !strings.Contains(r.stderr, "injected by the test") || strings.Contains(r.stderr, "goroutine ") {
+					t.Errorf("%s: %s", when, r)
+				}
+				again := h.run(args...)
+				if op.name == "install" || op.name == "install with hooks" {
+					// A failed install keeps its name, as Helm's does.
+					again = h.run(append(args, "--replace")...)
+				}
+				if !again.ok(op.done...) {
+					t.Fatalf("%s: the same command again: %s", when, again)
+				}
+				h.check(t, op, when)
+			}
+		})
+	}
+}
+
+// TestAWatchExpires has the API server forget what a wait has seen.
+func TestAWatchExpires(t *testing.T) {
+	h := newHelm(t, connect(t))
+	for name, f := range map[string]fate{"refused": gone, "ended by an event": expire, "broken": cut} {
+		var watches atomic.Int32
+		args := []string{"upgrade", "--install", "web", h.chart, "--set", "replicas=1,colour=" + strings.ReplaceAll(name, " ", ""), "--wait", "--timeout", "60s"}
+		r := h.runGated(t, func(q *http.Request, _ bool, _ int) fate {
+			if q.URL.Query().Get("watch") != "" && watches.Add(1) <= 4 {
+				return f
+			}
+			return pass
+		}, args...)
+		if r.err != nil || watches.Load() < 2 {
+			t.Errorf("%s: %d watches, %s", name, watches.Load(), r)
+		}
+	}
+	h.end(t)
+}
+
+// TestABadLine has toxiproxy spoil the connection for some seconds, on the
+// level of bytes. An operation ends well or says what is wrong, and the next
+// one ends well.
+func TestABadLine(t *testing.T) {
+	c := connect(t)
+	for name, toxic := range map[string]string{
+		"reset at once":              `{"type":"reset_peer","attributes":{"timeout":0}}`,
+		"reset after 100 ms":         `{"type":"reset_peer","attributes":{"timeout":100}}`,
+		"reset upstream":             `{"type":"reset_peer","stream":"upstream","attributes":{"timeout":50}}`,
+		"closed after 100 bytes":     `{"type":"limit_data","attributes":{"bytes":100}}`,
+		"closed after 5000 bytes":    `{"type":"limit_data","attributes":{"bytes":5000}}`,
+		"closed after 20000 bytes":   `{"type":"limit_data","attributes":{"bytes":20000}}`,
+		"closed after 4000 bytes up": `{"type":"limit_data","stream":"upstream","attributes":{"bytes":4000}}`,
+		"nothing comes for a second": `{"type":"timeout","attributes":{"timeout":1000}}`,
+		"slow":                       `{"type":"latency","attributes":{"latency":300,"jitter":100}}`,
+		"slow to close":              `{"type":"slow_close","attributes":{"delay":1000}}`,
+		"in slices":                  `{"type":"slicer","attributes":{"average_size":100,"size_variation":50,"delay":100}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHelm(t, c)
+			well := 0
+			for i, op := range operations() {
+				args := h.prepare(t, op)
+				r := h.runToxic(t, toxic, time.Duration(100+i*40)*time.Millisecond, args...)
+				if r.err == nil {
+					well++
+				} else if strings.TrimSpace(r.stderr) == "" || strings.Contains(r.stderr, "goroutine ") {
+					t.Errorf("%s: %s", op.name, r)
+				}
+				if r.err != nil {
+					t.Logf("%s: %s", op.name, r)
+					if again := h.run(args...); !again.ok(op.done...) {
+						if again = h.run(append(args, "--replace")...); again.err != nil || op.args[0] != "install" {
+							t.Fatalf("%s: the same command again: %s", op.name, again)
+						}
+					}
+				}
+				h.check(t, op, op.name)
+			}
+			t.Logf("%d of %d went through regardless", well, len(operations()))
+		})
+	}
+}
+
+// runToxic runs helm through toxiproxy, which becomes toxic a while after the
+// start and stops being so two seconds later.
+func (h *helm) runToxic(t *testing.T, toxic string, after time.Duration, args ...string) result {
+	t.Helper()
+	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+	p := toxiproxy.NewProxy(server, t.Name(), "127.0.0.1:0", h.base.Host)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	path := h.kubeconfig(t, "https://"+p.Listen)
+	done := make(chan struct{})
+	spoiled := make(chan error, 1)
+	go func() {
+		wait(done, after)
+		wrapper, err := p.Toxics.AddToxicJson(strings.NewReader(toxic))
+		if err == nil {
+			wait(done, 2*time.Second)
+			err = p.Toxics.RemoveToxic(t.Context(), wrapper.Name)
+		}
+		spoiled <- err
+	}()
+	r := h.runAt(path, args...)
+	close(done)
+	if err := <-spoiled; err != nil {
+		t.Errorf("toxiproxy: %v", err)
+	}
+	return r
+}
+
+func wait(done <-chan struct{}, d time.Duration) {
+	select {
+	case <-done:
+	case <-time.After(d):
+	}
+}
