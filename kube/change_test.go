@@ -474,3 +474,22 @@ func TestEightHundredObjectsAreQuick(t *testing.T) {
 		s.Old = [][]*manifest.Object{s.New}
 	}
 }
+
+func BenchmarkPlanOf800Unchanged(b *testing.B) {
+	c, _ := client(b)
+	ns := namespace(b, c)
+	r := ChangeRequest{Owner: Owner{"web", ns}, New: manifest.ApplyOrder(parse(b, many(800, "1")))}
+	p, err := c.Plan(b.Context(), r)
+	if err == nil {
+		err = c.Execute(b.Context(), p, p.Steps)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.Old = [][]*manifest.Object{r.New}
+	for b.Loop() {
+		if p, err := c.Plan(b.Context(), r); err != nil || p.Changes() > 0 {
+			b.Fatal(p, err)
+		}
+	}
+}

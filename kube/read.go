@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // whole reads those targets that exist, all of their contents but the book of
@@ -133,6 +134,19 @@ func decodeList(body []byte, managers bool) ([]map[string]any, string, error) {
 		}
 	}
 	return items, list.Metadata.Continue, nil
+}
+
+// decodeObject reads an object as the API server sends it; whole numbers are
+// int64. Without managers, metadata.managedFields is left out.
+func decodeObject(raw []byte, managers bool) (map[string]any, error) {
+	var object map[string]any
+	if err := k8sjson.Unmarshal(raw, &object); err != nil {
+		return nil, err
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok && !managers {
+		delete(metadata, "managedFields")
+	}
+	return object, nil
 }
 
 // textAt is the text at a path of maps, "" where there is none.
