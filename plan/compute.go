@@ -125,13 +125,15 @@ func write(it Item, o Options) (Step, error) {
 		return s, s.apply()
 	}
 	m := mergerOf(it)
-	patch, after, err := m.fields("", field{node: m.node(it.Ref)}, olds(it), it.Live, settable(it.New))
+	patch, after, err := m.fields("", m.top(it.Ref), olds(it), it.Live, normal(it.New))
 	if err != nil {
 		return Step{}, err
 	}
-	s.Action, s.After, s.Drifted = Update, after, drifted(it)
+	// What is as the new manifest says, is as the old one says if that says so too.
+	again := m.again(it)
+	s.Action, s.After, s.Drifted = Update, after, !(patch == nil && again) && drifted(it)
 	if o.ServerSide {
-		if patch == nil && settled(it) {
+		if patch == nil && again && applied(it.Live) {
 			s.Action = Unchanged
 			return s, nil
 		}
@@ -163,14 +165,16 @@ func (s *Step) apply() error {
 	return err
 }
 
-// settled tells whether the server has the manifest already, as the release's
-// own: applying it again would change nothing.
-func settled(it Item) bool {
+// again tells whether the new manifest says what the newest old one does.
+func (m *merger) again(it Item) bool {
 	n := len(it.Old)
-	if n == 0 || !mergerOf(it).same("", "", settable(it.New), settable(it.Old[n-1])) {
-		return false
-	}
-	managers, _ := metadata(it.Live)["managedFields"].([]any)
+	return n > 0 && m.same("", "", normal(it.New), normal(it.Old[n-1]))
+}
+
+// applied tells whether the object's fields are the release's by server-side
+// apply: doing it again with the same manifest would change nothing.
+func applied(live map[string]any) bool {
+	managers, _ := metadata(live)["managedFields"].([]any)
 	for _, entry := range managers {
 		if e, ok := entry.(map[string]any); ok && e["manager"] == "helm" && e["operation"] == "Apply" {
 			return true
@@ -191,12 +195,15 @@ func mergerOf(it Item) *merger {
 	return &merger{table: t, builtIn: builtIn, olds: len(it.Old)}
 }
 
-func (m *merger) node(r Ref) *node { return m.table.kinds[r.APIVersion+" "+r.Kind] }
+// top is how the fields of a whole object merge.
+func (m *merger) top(r Ref) field {
+	return field{node: m.table.kinds[r.APIVersion+" "+r.Kind], place: top}
+}
 
 func olds(it Item) []map[string]any {
 	out := make([]map[string]any, 0, len(it.Old))
 	for _, old := range it.Old {
-		out = append(out, settable(old))
+		out = append(out, normal(old))
 	}
 	return out
 }

@@ -34,11 +34,11 @@ func drift(it Item) (map[string]any, *node) {
 	}
 	m := mergerOf(it)
 	m.olds = 0 // its nulls are none of the differences
-	patch, _, err := m.fields("", field{node: m.node(it.Ref)}, nil, it.Live, settable(it.Old[n-1]))
+	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, normal(it.Old[n-1]))
 	if err != nil {
 		return nil, nil
 	}
-	return patch, m.node(it.Ref)
+	return patch, m.top(it.Ref).node
 }
 
 // Drift lists the fields that the newest old manifest sets and that somebody

@@ -30,24 +30,24 @@ var judged = []struct {
 	spec             grammar
 }{
 	{"apps/v1", "Deployment", appsv1.Deployment{}, grammar{
-		"metadata": meta(), "spec": grammar{
+		"metadata": objectMeta(), "spec": grammar{
 			"replicas": number, "paused": boolean, "strategy": strategy,
-			"template": grammar{"metadata": meta(), "spec": podSpec()},
+			"template": grammar{"metadata": objectMeta(), "spec": podSpec()},
 		},
 	}},
-	{"v1", "Pod", corev1.Pod{}, grammar{"metadata": meta(), "spec": podSpec()}},
-	{"v1", "Service", corev1.Service{}, grammar{"metadata": meta(), "spec": grammar{
+	{"v1", "Pod", corev1.Pod{}, grammar{"metadata": objectMeta(), "spec": podSpec()}},
+	{"v1", "Service", corev1.Service{}, grammar{"metadata": objectMeta(), "spec": grammar{
 		"type": word, "selector": grammar{"app": word, "x": word}, "externalIPs": words,
 		"ports": items{"port", grammar{"name": word, "targetPort": number, "nodePort": number}},
 	}}},
-	{"v1", "ConfigMap", corev1.ConfigMap{}, grammar{"metadata": meta(), "data": plain{}, "immutable": boolean}},
-	{"example.com/v1", "Shop", nil, grammar{"metadata": meta(), "spec": grammar{
+	{"v1", "ConfigMap", corev1.ConfigMap{}, grammar{"metadata": objectMeta(), "data": plain{}, "immutable": boolean}},
+	{"example.com/v1", "Shop", nil, grammar{"metadata": objectMeta(), "spec": grammar{
 		"size": number, "names": words, "anything": anything, "more": anything,
 		"deep": grammar{"a": word, "b": grammar{"c": number, "d": words}},
 	}}},
 }
 
-func meta() grammar {
+func objectMeta() grammar {
 	return grammar{"labels": plain{}, "annotations": plain{}, "finalizers": uniqueWords}
 }
 

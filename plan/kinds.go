@@ -31,13 +31,48 @@ type field struct {
 	retain  bool  // what is not named goes away, when anything changes
 	replace bool  // a map that is replaced whole
 	key     string
+	place   place
 }
+
+// place says what of a map no manifest can change.
+type place byte
+
+const (
+	inside place = iota
+	top          // the object itself
+	meta         // its metadata
+)
 
 func (n *node) field(name string) field {
 	if n == nil {
 		return field{}
 	}
 	return n.fields[name]
+}
+
+// below is how a field of f's map merges.
+func (f field) below(key string) field {
+	b := f.node.field(key)
+	if f.place == top && key == "metadata" {
+		b.place = meta
+	}
+	return b
+}
+
+// skips tells whether key is nothing that a manifest may change: who wrote it
+// is the server, or the object is found by it.
+func (f field) skips(key string) bool {
+	switch f.place {
+	case top:
+		return key == "apiVersion" || key == "kind" || key == "status"
+	case meta:
+		switch key {
+		case "name", "namespace", "generateName", "managedFields", "uid", "resourceVersion", "generation",
+			"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink":
+			return true
+		}
+	}
+	return false
 }
 
 // table is kindsText, read.

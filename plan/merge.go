@@ -52,22 +52,25 @@ func at(key string, err error) error {
 func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch, after map[string]any, err error) {
 	c := change{live: live}
 	for key, w := range want {
+		if f.skips(key) {
+			continue
+		}
 		if w == nil && !plainMap(key) {
 			if live[key] != nil && (m.builtIn || nulls(olds, key) < m.olds) {
 				c.remove(key)
 			}
 			continue
 		}
-		if err := m.value(&c, name, key, f.node.field(key), olds, live[key], w); err != nil {
+		if err := m.value(&c, name, key, f.below(key), olds, live[key], w); err != nil {
 			return nil, nil, at(key, err)
 		}
 	}
 	for _, old := range olds {
 		for key, o := range old {
-			if want[key] != nil || live[key] == nil || o == nil {
+			if want[key] != nil || live[key] == nil || o == nil || f.skips(key) {
 				continue
 			}
-			if err := m.dropped(&c, name, key, f.node.field(key), olds, live[key], o); err != nil {
+			if err := m.dropped(&c, name, key, f.below(key), olds, live[key], o); err != nil {
 				return nil, nil, at(key, err)
 			}
 		}

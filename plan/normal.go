@@ -11,13 +11,6 @@ import (
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// serverFields are fields of metadata that the server alone writes, and those
-// that an object is found by. No patch has them.
-var serverFields = [...]string{
-	"name", "namespace", "generateName", "managedFields", "uid", "resourceVersion",
-	"generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
-}
-
 // normal is an object as the server keeps it: the text of a Secret among its
 // data.
 func normal(o map[string]any) map[string]any {
@@ -25,27 +18,6 @@ func normal(o map[string]any) map[string]any {
 		return encoded(o)
 	}
 	return o
-}
-
-// settable is what a manifest may change of an object.
-func settable(o map[string]any) map[string]any {
-	out := maps.Clone(normal(o))
-	for _, key := range []string{"apiVersion", "kind", "status"} {
-		delete(out, key)
-	}
-	meta, ok := out["metadata"].(map[string]any)
-	if !ok {
-		delete(out, "metadata")
-		return out
-	}
-	for _, key := range serverFields {
-		if _, has := meta[key]; has {
-			meta = without(meta, serverFields[:]...)
-			break
-		}
-	}
-	out["metadata"] = meta
-	return out
 }
 
 func without(m map[string]any, keys ...string) map[string]any {
