@@ -169,11 +169,11 @@ func (w *testRun) run(ctx context.Context) error {
 	if w.req.Logs {
 		runner.Ended = w.readLogs
 	}
-	err := runner.Run(ctx, w.out.Release, w.tests, release.Test)
-	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err) // such as a lock that was lost
+	err := untilLost(ctx, runner.Run(ctx, w.out.Release, w.tests, release.Test))
+	var rerr error
+	if !lost(ctx) { // else the record is somebody else's to write
+		rerr = w.record(ctx)
 	}
-	rerr := w.record(ctx)
 	for _, h := range w.tests {
 		phase := h.LastRun.Phase
 		if phase == "" {

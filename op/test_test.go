@@ -324,3 +324,33 @@ func TestInterruptedTestsAreRecorded(t *testing.T) {
 		t.Error(p)
 	}
 }
+
+// Tests have the release to themselves; when that ends, so do they, and the
+// record is left to whoever has it now.
+func TestTestsHoldTheLock(t *testing.T) {
+	d := &diary{}
+	l := &locker{diary: d}
+	recs := newRecords(d, tested("a 0", "b 0"))
+	if _, err := (Test{Cluster: lab{d}, Releases: recs, Locker: l}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a", "create Pod/b", "finish Pod/b", "update web.v2 deployed", "unlock web")
+
+	d.lines = nil
+	d.at = func(step string) {
+		if step == "finish Pod/a" {
+			l.lose(lostLock{})
+		}
+	}
+	_, err := Test{Cluster: lab{d}, Releases: recs, Locker: l}.Run(t.Context(), TestRequest{Name: "web"})
+	if err == nil || !strings.HasPrefix(err.Error(), "the lock was lost: test hook Pod/a") {
+		t.Error(err)
+	}
+	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a: context canceled", "unlock web")
+
+	d.lines, d.at, d.fail = nil, nil, map[string]error{"lock web, test": errors.New("anna is at it")}
+	if _, err := (Test{Cluster: lab{d}, Releases: recs, Locker: l}).Run(t.Context(), TestRequest{Name: "web"}); err == nil || err.Error() != "anna is at it" {
+		t.Error(err)
+	}
+	d.want(t, "lock web, test")
+}

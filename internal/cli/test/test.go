@@ -69,7 +69,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Test{Cluster: cluster, Releases: records, Progress: e.Report(), Now: e.Now}
+	verb := op.Test{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
 	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
 		return err
 	}
