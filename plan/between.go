@@ -5,6 +5,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,10 +73,22 @@ func (s *Step) compare(former *manifest.Object) error {
 	s.Action = Update
 	m := mergerOf(s.Item)
 	m.builtIn = false // two texts are compared, and every difference shows
-	if m.same("", "", s.After, s.Live) {
+	if m.same("", "", unplaced(s.After), unplaced(s.Live)) {
 		s.Action = Unchanged
 	}
 	return nil
+}
+
+// unplaced is an object without its namespace, which one manifest may name and
+// the other leave to the release.
+func unplaced(object map[string]any) map[string]any {
+	meta := metadata(object)
+	if _, has := meta["namespace"]; !has {
+		return object
+	}
+	object = maps.Clone(object)
+	object["metadata"] = without(meta, "namespace")
+	return object
 }
 
 // identity names an object whatever version of its group it is written in.

@@ -83,10 +83,14 @@ func redactedValues(values, former map[string]any, encoded bool) map[string]any 
 		if raw, err := base64.StdEncoding.DecodeString(text); encoded && err == nil {
 			n = len(raw)
 		}
-		out[key] = fmt.Sprintf("<redacted, %d bytes>", n)
-		if old, had := former[key]; had && fmt.Sprint(old) != text {
-			out[key] = fmt.Sprintf("<redacted, %d bytes> (changed)", n)
+		shown := fmt.Sprintf("<redacted, %d bytes>", n)
+		if n == 1 {
+			shown = "<redacted, 1 byte>"
 		}
+		if old, had := former[key]; had && fmt.Sprint(old) != text {
+			shown += " (changed)"
+		}
+		out[key] = shown
 	}
 	return out
 }

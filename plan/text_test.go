@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+func TestDrift(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		kind      string
+		old, live string
+		want      []string // "path: want -> have"
+	}{{
+		name: "nobody has changed anything",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {replicas: 3}}`, live: `{spec: {replicas: 3, paused: true}, status: {replicas: 2}}`,
+	}, {
+		name: "scaled by hand, another image, a variable gone, another added",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {replicas: 3, template: {spec: {containers: [{name: web, image: "a:1", env: [{name: X, value: "1"}]}]}}}}`,
+		live: `{spec: {replicas: 0, template: {spec: {containers: [{name: web, image: "a:2", env: [{name: Y, value: "1"}]}]}}}}`,
+		want: []string{
+			"spec.replicas: 3 -> 0",
+			"spec.template.spec.containers[web].env[X]: map[name:X value:1] -> <nil>",
+			"spec.template.spec.containers[web].image: a:1 -> a:2",
+		},
+	}, {
+		name: "an annotation with dots in its name",
+		kind: "v1 ConfigMap",
+		old:  `{metadata: {annotations: {a.b/c: d}}, data: {x.yaml: w}}`, live: `{metadata: {annotations: {}}, data: {x.yaml: z}}`,
+		want: []string{"data[x.yaml]: w -> z", "metadata.annotations[a.b/c]: d -> <nil>"},
+	}, {
+		name: "the order of variables",
+		kind: "v1 Pod",
+		old:  `{spec: {containers: [{name: a}, {name: b}]}}`, live: `{spec: {containers: [{name: b}, {name: a}]}}`,
+		want: []string{"spec.containers (order): [a b] -> [b a]"},
+	}, {
+		name: "a list of a custom resource, and a null of the manifest",
+		kind: "example.com/v1 Shop",
+		old:  `{spec: {items: [a], none: null}}`, live: `{spec: {items: [a, b], none: 1}}`,
+		want: []string{"spec.items: [a] -> [a b]"},
+	}} {
+		t.Run(tc.name, func(t *testing.T) {
+			it := item(t, tc.kind, tc.live, tc.old, tc.old)
+			var got []string
+			for _, d := range Drift(it) {
+				got = append(got, fmt.Sprintf("%s: %v -> %v", d.Path, d.Want, d.Have))
+			}
+			if fmt.Sprint(got) != fmt.Sprint(tc.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tc.want, "\n"))
+			}
+			if s := one(t, it, Options{}); s.Drifted != (len(tc.want) > 0) {
+				t.Errorf("drifted is %v", s.Drifted)
+			}
+		})
+	}
+}
+
+func TestDriftOfSecretsIsMarked(t *testing.T) {
+	d := Drift(item(t, "v1 Secret", `{data: {a: eA==}, type: x}`, "", `{stringData: {a: b}, type: y}`))
+	if len(d) != 2 || d[0].Path != "data.a" || !d[0].Secret || d[1].Path != "type" || d[1].Secret {
+		t.Errorf("drift is %+v", d)
+	}
+}
+
+func TestAnObjectThatChangesIsDriftedOnlyWhereOthersChangedIt(t *testing.T) {
+	const cm = "v1 ConfigMap"
+	for _, tc := range []struct {
+		old, live, want string
+		drifted         bool
+	}{
+		{`{data: {a: "1"}}`, `{data: {a: "1"}}`, `{data: {a: "2"}}`, false},
+		{`{data: {a: "1"}}`, `{data: {a: "2"}}`, `{data: {a: "2"}}`, true},
+		{`{data: {a: "1"}}`, `{data: {a: "1", b: "1"}}`, `{data: {a: "1"}}`, false},
+	} {
+		if s := one(t, item(t, cm, tc.live, tc.want, tc.old), Options{}); s.Drifted != tc.drifted {
+			t.Errorf("%+v: drifted is %v", tc, s.Drifted)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	o := object(t, `{kind: ConfigMap, apiVersion: v1, data: {b: x, a: "1"}, status: {x: 1}, metadata: {uid: u, generation: 1, resourceVersion: "1", creationTimestamp: null, managedFields: [], name: web, labels: {a: null}}}`)
+	want := `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  labels: {}
+data:
+  a: "1"
+  b: x
+`
+	if got := Text(o); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	if Text(nil) != "" {
+		t.Error("an object that is not there has a text")
+	}
+	o["data"].(map[string]any)["b"] = "\xff"
+	if got := Text(o); !strings.Contains(got, `"b": `) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	before := object(t, `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"pass":"b2xkZXI="}}'}}, data: {user: YWRtaW4=, pass: b2xkZXI=, gone: eA==}}`)
+	after := object(t, `{apiVersion: v1, kind: Secret, data: {user: YWRtaW4=}, stringData: {pass: newer pass, more: x}}`)
+	b, a := Redact(before, after)
+	if got := fmt.Sprint(b["data"]); got != "map[gone:<redacted, 1 byte> pass:<redacted, 5 bytes> user:<redacted, 5 bytes>]" {
+		t.Errorf("before is %s", got)
+	}
+	if got := fmt.Sprint(a["data"]); got != "map[more:<redacted, 1 byte> pass:<redacted, 10 bytes> (changed) user:<redacted, 5 bytes>]" {
+		t.Errorf("after is %s", got)
+	}
+	if text := Text(b) + Text(a); strings.Contains(text, "b2xkZXI") || strings.Contains(text, "newer") {
+		t.Errorf("it shows\n%s", text)
+	}
+	if before["data"].(map[string]any)["pass"] != "b2xkZXI=" {
+		t.Error("Redact changed its input")
+	}
+	for _, odd := range []string{`{kind: Secret, data: topsecret}`, `{kind: Secret, data: [topsecret]}`, `{kind: Secret, stringData: {a: [topsecret]}}`} {
+		if _, a := Redact(nil, object(t, odd)); strings.Contains(Text(a), "topsecret") {
+			t.Errorf("%s shows as\n%s", odd, Text(a))
+		}
+	}
+	cm := object(t, `{kind: ConfigMap, data: {a: b}}`)
+	if b, a := Redact(nil, cm); b != nil || Text(a) != Text(cm) {
+		t.Errorf("a ConfigMap is\n%s", Text(a))
+	}
+}
+
+func TestBetween(t *testing.T) {
+	read := func(text string) []*manifest.Object {
+		objs, err := manifest.ParseManifest(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return objs
+	}
+	old := read(`---
+# Source: web/templates/a.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: same, namespace: shop}
+data: {a: b}
+---
+# Source: web/templates/b.yaml
+apiVersion: apps/v1beta2
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 1}
+---
+# Source: web/templates/c.yaml
+apiVersion: v1
+kind: Secret
+metadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}
+---
+# Source: web/templates/d.yaml
+apiVersion: v1
+kind: Namespace
+metadata: {name: gone}
+---
+# Source: web/templates/e.yaml
+apiVersion: v1
+kind: Secret
+metadata: {name: text}
+data: {a: Yg==}
+`)
+	now := read(`---
+# Source: web/templates/a.yaml
+# an empty one
+---
+# Source: web/templates/b.yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 2}
+---
+# Source: web/templates/e.yaml
+apiVersion: v1
+kind: Secret
+metadata: {name: text}
+stringData: {a: b}
+---
+# Source: web/templates/a.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: same}
+data: {a: b}
+---
+# Source: web/templates/a.yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: same, namespace: other}
+`)
+	steps, err := Between(old, now, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range steps {
+		got = append(got, fmt.Sprintf("%s %s %s/%s", s.Action, s.APIVersion, s.Namespace, s))
+	}
+	want := []string{
+		"update apps/v1 shop/Deployment/web", "unchanged v1 shop/Secret/text", "unchanged v1 shop/ConfigMap/same",
+		"create v1 other/ConfigMap/same", "keep v1 shop/Secret/kept", "delete v1 /Namespace/gone",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("steps are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
