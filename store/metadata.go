@@ -64,14 +64,28 @@ func annotations(r Record, p parts, now time.Time) map[string]string {
 	return out
 }
 
+// shorten is s without what the record's key tells.
+func shorten(s *release.Summary) *summaryJSON {
+	return &summaryJSON{
+		Status: s.Status, Updated: s.Updated, Description: s.Description,
+		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Rollback: s.RollbackRevision,
+	}
+}
+
+// of is the summary of r.
+func (s *summaryJSON) of(r *Record) *release.Summary {
+	return &release.Summary{
+		Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: s.Status, Updated: s.Updated,
+		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Description: s.Description,
+		RollbackRevision: s.Rollback, Labels: r.Labels,
+	}
+}
+
 func annotate(s *release.Summary) map[string]string {
 	if s == nil {
 		return nil
 	}
-	text, err := json.Marshal(summaryJSON{
-		Status: s.Status, Updated: s.Updated, Description: s.Description,
-		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Rollback: s.RollbackRevision,
-	})
+	text, err := json.Marshal(shorten(s))
 	if err != nil || len(text) > maxSummary {
 		return nil
 	}
@@ -98,11 +112,7 @@ func (m *objectMeta) record() (Record, bool) {
 	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Status != r.Status {
 		return r, true
 	}
-	r.Summary = &release.Summary{
-		Name: name, Namespace: m.Namespace, Revision: revision, Status: s.Status, Updated: s.Updated,
-		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Description: s.Description,
-		RollbackRevision: s.Rollback, Labels: r.Labels,
-	}
+	r.Summary = s.of(&r)
 	return r, true
 }
 

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/store/storetest"
+	"github.com/moonhelm/moonhelm/store/storetest/postgres"
+)
+
+// database opens a database until the test ends.
+func database(t *testing.T, connection, namespace string) *store.SQL {
+	t.Helper()
+	db, err := store.PostgreSQL(connection, namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func TestPostgreSQL(t *testing.T) {
+	server := postgres.Start(t)
+	t.Run("contract", func(t *testing.T) {
+		storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {
+			db := database(t, server.Database(t), "")
+			return func(namespace string) store.Driver { return db.In(namespace) }
+		})
+	})
+	// The same with the tables of somebody who does not let us make our own.
+	t.Run("contract without our table", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("short: the suite once more")
+		}
+		server.Run(t, "postgres", "CREATE ROLE guest LOGIN PASSWORD 'guest'")
+		storetest.RunWithoutSummaries(t, "a", "b", func(t *testing.T) storetest.Open {
+			connection := server.Database(t)
+			name := postgres.Name(connection)
+			owner := database(t, connection, "a")
+			if _, err := owner.List(t.Context(), store.Query{}); err != nil {
+				t.Fatal(err)
+			}
+			owner.Close()
+			server.Run(t, name, "DROP TABLE moonhelm_records_v1", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+				"GRANT ALL ON releases_v1, custom_labels_v1, gorp_migrations TO guest",
+				"ALTER TABLE releases_v1 DISABLE ROW LEVEL SECURITY", "ALTER TABLE custom_labels_v1 DISABLE ROW LEVEL SECURITY")
+			db := database(t, server.URL(name, "guest", "guest"), "")
+			return func(namespace string) store.Driver { return db.In(namespace) }
+		})
+	})
+	t.Run("tables", func(t *testing.T) { testTables(t, server) })
+	t.Run("start", func(t *testing.T) { testTablesAreMadeOnce(t, server) })
+	t.Run("others", func(t *testing.T) { testWhatOthersWrite(t, server) })
+	t.Run("long names", func(t *testing.T) { testLongNames(t, server) })
+	t.Run("errors", func(t *testing.T) { testDatabaseErrors(t, server) })
+	t.Run("waiting", func(t *testing.T) { testWaiting(t, server) })
+	t.Run("helm", func(t *testing.T) { testHelmsTables(t, server) })
+}
+
+// layout asks for columns, indexes, protection and migrations of Helm's tables.
+const layout = `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid), c.relrowsecurity
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+	WHERE c.relname IN ('releases_v1', 'custom_labels_v1', 'gorp_migrations') ORDER BY c.relname, a.attnum;
+	SELECT indexdef FROM pg_indexes WHERE tablename IN ('releases_v1', 'custom_labels_v1', 'gorp_migrations') ORDER BY 1;
+	SELECT id FROM gorp_migrations ORDER BY 1`
+
+const wantLayout = `custom_labels_v1|releasekey|character varying(64)|f||t
+custom_labels_v1|releasenamespace|character varying(67)|f||t
+custom_labels_v1|key|character varying(317)|f||t
+custom_labels_v1|value|character varying(63)|f||t
+gorp_migrations|id|text|t||f
+gorp_migrations|applied_at|timestamp with time zone|f||f
+releases_v1|key|character varying(90)|t||t
+releases_v1|type|character varying(64)|t||t
+releases_v1|body|text|t||t
+releases_v1|name|character varying(64)|t||t
+releases_v1|namespace|character varying(64)|t||t
+releases_v1|version|integer|t||t
+releases_v1|status|text|t||t
+releases_v1|owner|text|t||t
+releases_v1|createdat|integer|t||t
+releases_v1|modifiedat|integer|t|0|t
+CREATE INDEX custom_labels_v1_releasekey_releasenamespace_idx ON public.custom_labels_v1 USING btree (releasekey, releasenamespace)
+CREATE INDEX releases_v1_createdat_idx ON public.releases_v1 USING btree (createdat)
+CREATE INDEX releases_v1_key_namespace_idx ON public.releases_v1 USING btree (key, namespace)
+CREATE INDEX releases_v1_modifiedat_idx ON public.releases_v1 USING btree (modifiedat)
+CREATE INDEX releases_v1_owner_idx ON public.releases_v1 USING btree (owner)
+CREATE INDEX releases_v1_status_idx ON public.releases_v1 USING btree (status)
+CREATE INDEX releases_v1_version_idx ON public.releases_v1 USING btree (version)
+CREATE UNIQUE INDEX gorp_migrations_pkey ON public.gorp_migrations USING btree (id)
+CREATE UNIQUE INDEX releases_v1_pkey ON public.releases_v1 USING btree (key, namespace)
+custom_labels
+init`
+
+// Tables are as Helm 3.22 and 4.3.1 make them.
+func testTables(t *testing.T, server *postgres.Server) {
+	connection := server.Database(t)
+	db := database(t, connection, "a")
+	r := storetest.Release("a", "web", 1, release.Deployed)
+	r.Labels = map[string]string{"team": "blue"}
+	if err := db.Create(t.Context(), storetest.Record(t, r, true)); err != nil {
+		t.Fatal(err)
+	}
+	if got := server.Run(t, postgres.Name(connection), layout); got != wantLayout {
+		t.Errorf("the tables are\n%s\nwanted\n%s", got, wantLayout)
+	}
+	got := server.Run(t, postgres.Name(connection),
+		"SELECT key, type, left(body, 6), name, namespace, version, status, owner, createdat > 1700000000, modifiedat FROM releases_v1", "SELECT * FROM custom_labels_v1")
+	want := "sh.helm.release.v1.web.v1|helm.sh/release.v1|H4sIAA|web|a|1|deployed|helm|t|0\nsh.helm.release.v1.web.v1|a|team|blue"
+	if got != want {
+		t.Errorf("the rows are\n%s\nwanted\n%s", got, want)
+	}
+	if err := db.Delete(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil {
+		t.Error(err)
+	}
+	if got := server.Run(t, postgres.Name(connection), "SELECT key FROM releases_v1 UNION ALL SELECT releasekey FROM custom_labels_v1 UNION ALL SELECT key FROM moonhelm_records_v1"); got != "" {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+// Many clients begin with an empty database at once.
+func testTablesAreMadeOnce(t *testing.T, server *postgres.Server) {
+	for _, before := range []string{
+		"",
+		// Helm was there, before there were labels, or was stopped on the way.
+		"CREATE TABLE gorp_migrations (id text NOT NULL PRIMARY KEY, applied_at timestamp with time zone)",
+		"CREATE TABLE custom_labels_v1 (releasekey varchar(64), releasenamespace varchar(67), key varchar(317), value varchar(63))",
+	} {
+		connection := server.Database(t)
+		if before != "" {
+			server.Run(t, postgres.Name(connection), before)
+		}
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				db, err := store.PostgreSQL(connection, "a")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer db.Close()
+				if err := store.New(db, "a").Create(t.Context(), storetest.Release("a", "web", i+1, release.Deployed)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := server.Run(t, postgres.Name(connection), "SELECT count(*) FROM releases_v1", "SELECT count(*) FROM gorp_migrations"); got != "10\n2" {
+			t.Errorf("after %q: %q", before, got)
+		}
+	}
+}
+
+// What our own table says is void when somebody else has changed the record.
+func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
+	connection := server.Database(t)
+	db := database(t, connection, "a")
+	r := storetest.Release("a", "web", 1, release.PendingUpgrade)
+	r.Holder = "Jürgen 💡"
+	r.Info.Description = "für 💡"
+	if err := store.New(db, "a").Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	listed := func() store.Record {
+		list, err := db.List(t.Context(), store.Query{Name: "web"})
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		return list[0]
+	}
+	if l := listed(); l.Holder != r.Holder || l.Summary == nil || l.Summary.Description != r.Info.Description {
+		t.Errorf("listed %+v, summary %+v", l, l.Summary)
+	}
+	server.Run(t, postgres.Name(connection), "UPDATE releases_v1 SET body = body")
+	if l := listed(); l.Summary != nil || l.Holder != "" {
+		t.Errorf("listed %+v", l)
+	}
+	before, err := db.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Beat(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil {
+		t.Error(err)
+	}
+	if after, err := db.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Beat == before.Beat {
+		t.Errorf("a beat on a record of somebody else's: %+v, %v", after, err)
+	}
+	server.Run(t, postgres.Name(connection), "DELETE FROM releases_v1", "SELECT count(*) FROM moonhelm_records_v1")
+}
+
+// Helm cannot keep labels for a release whose name is long; we make room.
+func testLongNames(t *testing.T, server *postgres.Server) {
+	db := database(t, server.Database(t), "a")
+	r := storetest.Release("a", strings.Repeat("n", 53), 123456, release.Deployed)
+	r.Labels = map[string]string{"example.org/" + strings.Repeat("k", 63): strings.Repeat("v", 63)}
+	if err := store.New(db, "a").Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := store.New(db, "a").Last(t.Context(), r.Name); err != nil || !maps.Equal(got.Labels, r.Labels) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func testDatabaseErrors(t *testing.T, server *postgres.Server) {
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := nobody.Addr().String()
+	nobody.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	plain := noTLS(t)
+	server.Run(t, "postgres", "CREATE ROLE stranger LOGIN PASSWORD 'stranger'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	const secret = "s3cr3t"
+	for connection, want := range map[string][]string{
+		server.URL("postgres", "postgres", secret):                                          {"list releases: PostgreSQL on ", `user "postgres"`, "password authentication failed", "check user and password"},
+		server.URL("nowhere", "postgres", "se/cr:et"):                                       {`database "nowhere" does not exist`, "create it"},
+		server.URL("postgres", "stranger", "stranger"):                                      {"permission denied", "must belong to the user"},
+		"postgresql://u:" + secret + "@" + refused + "/db?sslmode=disable":                  {"PostgreSQL on " + refused, "connection refused"},
+		"host=/nonexistent user=u password=" + secret:                                       {"PostgreSQL on /nonexistent", "no such file"},
+		"postgresql://u:" + secret + "@" + silent.Addr().String() + "/db?connect_timeout=1": {"cannot connect"},
+		"postgresql://u:" + secret + "@" + plain + "/db":                                    {"refused TLS", "sslmode=disable"},
+	} {
+		db := database(t, connection, "a")
+		_, err := db.List(t.Context(), store.Query{})
+		var database *store.DatabaseError
+		if !errors.As(err, &database) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v", err)
+			continue
+		}
+		for _, w := range want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%q is missing in: %v", w, err)
+			}
+		}
+	}
+	for _, connection := range []string{"postgresql://u:" + secret + "/x@db/x", "postgresql://u:" + secret + ":%zz@db:5432/x", "host", "postgresql://u:" + secret + "@db/x?sslmode=no"} {
+		if _, err := store.PostgreSQL(connection, "a"); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "HELM_DRIVER_SQL_CONNECTION_STRING") {
+			t.Errorf("%q: %v", connection, err)
+		}
+	}
+}
+
+// noTLS is the address of a server that refuses encryption.
+func noTLS(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 8))
+			_, _ = conn.Write([]byte("N"))
+			_ = conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+var errGaveUp = errors.New("given up")
+
+// A call that waits for a lock ends with its context, and is not carried out
+// later.
+func testWaiting(t *testing.T, server *postgres.Server) {
+	connection := server.Database(t)
+	db := database(t, connection, "a")
+	st := store.New(db, "a")
+	r := storetest.Release("a", "web", 1, release.PendingInstall)
+	if err := st.Create(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan string)
+	go func() {
+		done <- server.Run(t, postgres.Name(connection), "BEGIN", "SELECT 1 FROM releases_v1 FOR UPDATE", "SELECT pg_sleep(3)", "COMMIT")
+	}()
+	for server.Run(t, postgres.Name(connection), "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = 'releases_v1' AND l.mode = 'RowShareLock'") == "0" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errGaveUp)
+	defer cancel()
+	r.Info.Status = release.Deployed
+	began := time.Now()
+	err := st.Update(ctx, r)
+	if !errors.Is(err, errGaveUp) || time.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+	<-done
+	if got, err := st.Get(t.Context(), "web", 1); err != nil || got.Info.Status != release.PendingInstall {
+		t.Errorf("the update that was given up was carried out: %+v, %v", got, err)
+	}
+}
+
+// Both Helms make the tables that we use, use those that we make, and read what
+// we write.
+func testHelmsTables(t *testing.T, server *postgres.Server) {
+	bins := helms(t)
+	c := cluster(t)
+	for helm, bin := range bins {
+		for _, first := range []string{"ours", helm} {
+			t.Run(fmt.Sprintf("%s, tables of %s", helm, first), func(t *testing.T) {
+				connection := server.Database(t)
+				t.Setenv("HELM_DRIVER_SQL_CONNECTION_STRING", connection)
+				ns, _ := c.namespaces(t)
+				ctx, st := t.Context(), store.New(database(t, connection, ns), ns)
+				dir := testChart(t)
+				if first == "ours" {
+					if _, err := st.List(ctx, store.Filter{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				run(t, bin, ns, "sql", "install", "web", dir, "-l", "team=blue")
+				run(t, bin, ns, "sql", "upgrade", "web", dir, "--set", "port=8080")
+				if got := server.Run(t, postgres.Name(connection), layout); got != wantLayout {
+					t.Errorf("the tables are\n%s\nwanted\n%s", got, wantLayout)
+				}
+				list, err := st.List(ctx, store.Filter{})
+				if err != nil || len(list) != 1 || list[0].Revision != 2 || list[0].ChartName() != "nginx-1.2.3" || list[0].Labels["team"] != "blue" {
+					t.Errorf("list: %+v, %v", list, err)
+				}
+				r, err := st.Last(ctx, "web")
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Info.Status = release.Superseded
+				if err := st.Update(ctx, r); err != nil {
+					t.Fatal(err)
+				}
+				r.Revision, r.Info.Status, r.Labels = 3, release.Deployed, map[string]string{"team": "red"}
+				if err := st.Create(ctx, r); err != nil {
+					t.Fatal(err)
+				}
+				contains(t, run(t, bin, ns, "sql", "list"), "web", "3", "deployed", "nginx-1.2.3")
+				contains(t, run(t, bin, ns, "sql", "list", "-l", "team=red", "-q"), "web")
+				contains(t, run(t, bin, ns, "sql", "history", "web"), "superseded", "deployed")
+				run(t, bin, ns, "sql", "upgrade", "web", dir)
+				history, err := st.History(ctx, "web", 0)
+				if err != nil || len(history) != 4 || history[2].Status != release.Superseded || history[3].Status != release.Deployed {
+					t.Errorf("history: %+v, %v", history, err)
+				}
+				run(t, bin, ns, "sql", "uninstall", "web")
+				left := server.Run(t, postgres.Name(connection), "SELECT key FROM releases_v1 UNION ALL SELECT releasekey FROM custom_labels_v1 UNION ALL SELECT key FROM moonhelm_records_v1")
+				if left != "" {
+					t.Errorf("left behind: %s", left)
+				}
+			})
+		}
+	}
+}
