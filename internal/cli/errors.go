@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
@@ -47,6 +48,10 @@ func hints(err error) []string {
 		unknown    *unknownCommandError
 		notFound   *op.NotFoundError
 		noRelease  *op.NoReleaseError
+		noEarlier  *op.NoEarlierError
+		locked     *lock.LockedError
+		rights     *kube.RightsError
+		noKind     *kube.NoKindError
 		inUse      *op.NameInUseError
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
@@ -77,6 +82,10 @@ func hints(err error) []string {
 		return []string{"helm list --all-namespaces shows what is installed; -n chooses the namespace"}
 	case errors.As(err, &noRelease):
 		return []string{fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", noRelease.Name)}
+	case errors.As(err, &noEarlier):
+		return []string{fmt.Sprintf("helm history %s lists its revisions", noEarlier.Name)}
+	case errors.As(err, &locked):
+		return lockedHints(locked)
 	case errors.As(err, &inUse):
 		return inUseHints(inUse)
 	case errors.As(err, &gone):
@@ -87,7 +96,7 @@ func hints(err error) []string {
 		return []string{"the kubeconfig's certificate-authority does not vouch for this server: --kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"}
 	case errors.As(err, &noServer):
 		return []string{"is the cluster running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
-	case errors.As(err, &forbidden):
+	case errors.As(err, &forbidden), errors.As(err, &rights):
 		return []string{"ask whoever runs the cluster for this right, or use another user: --kube-context, --kube-as-user"}
 	case errors.As(err, &conflict):
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
@@ -101,6 +110,8 @@ func hints(err error) []string {
 		return []string{"a chart's folder holds a Chart.yaml; helm create makes a new one"}
 	case errors.As(err, &missing):
 		return []string{fmt.Sprintf("put them into the chart's charts/ folder, as folders or archives, or drop them from %s", "Chart.yaml")}
+	case errors.As(err, &noKind):
+		return []string{"definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade creates and updates them too"}
 	case errors.As(err, &noKubeVers):
 		return []string{"helm template --kube-version renders for another version"}
 	case errors.As(err, &waited) && errors.Is(waited.Err, context.DeadlineExceeded):
@@ -113,6 +124,14 @@ func hints(err error) []string {
 		return []string{"it was interrupted; helm status tells how far it came"}
 	}
 	return nil
+}
+
+// lockedHints say how to get at a release that somebody else is at work on.
+func lockedHints(e *lock.LockedError) []string {
+	if e.Holder == "" {
+		return []string{fmt.Sprintf("if whoever it was is gone for good, wait until then: nothing needs repair; helm history %s shows how far it came", e.Release)}
+	}
+	return []string{"try again when it has ended; --timeout waits longer for it"}
 }
 
 func scriptHints(e *script.Error) []string {

@@ -12,6 +12,9 @@ import (
 
 // Plan implements op.Changer.
 func (c *Cluster) Plan(ctx context.Context, r op.ChangeRequest) (*plan.Plan, error) {
+	if err := kube.CheckReadiness(r.New); err != nil {
+		return nil, err
+	}
 	return c.client.Plan(ctx, kube.ChangeRequest{
 		Owner: kube.Owner(r.Owner), New: r.New, Old: r.Old, Orphans: r.Orphans,
 		TakeOwnership: r.TakeOwnership, ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts,
