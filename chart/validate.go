@@ -94,6 +94,13 @@ func validateDependencies(field string, deps []*Dependency, bad func(field, form
 		} else {
 			seen[key] = i
 		}
+		for j, name := range d.DependsOn {
+			if name == "" {
+				bad(fmt.Sprintf("%s.depends-on[%d]", at, j), "is empty, must name another dependency")
+			} else if name == key {
+				bad(fmt.Sprintf("%s.depends-on[%d]", at, j), "is the dependency itself, must name another one")
+			}
+		}
 		for j, iv := range d.ImportValues {
 			if !validImport(iv) {
 				bad(fmt.Sprintf("%s.import-values[%d]", at, j), "must be a string, or a map with child and parent")

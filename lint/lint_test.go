@@ -136,6 +136,14 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+func TestDependenciesThatAreWaitedFor(t *testing.T) {
+	text := good + "dependencies:\n- name: db\n  version: 2.0.0\n  alias: store\n- name: app\n  version: 1.0.0\n  depends-on: [db, store, mail]\n"
+	in := Input{Files: files("Chart.yaml", text, "values.yaml", "", "templates/a.yaml", ""), Kube: KubeVersion{1, 37}}
+	same(t, lines(Chart(in)), []string{
+		`[WARNING] Chart.yaml:11: dependency "app" waits for "mail", which is no dependency of the chart: nobody will wait for it`,
+	})
+}
+
 func TestEmail(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a@b.c": true, "a.b+c@d-e.co": true, "ü@b.co": true, "a@ü.co": true, "a@b.co.": true, "o'x@b.co": true, "a@b_c.co": true,

@@ -3,9 +3,11 @@
 package lint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -193,7 +195,16 @@ func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 func dependencyIssues(deps []*chart.Dependency) []issue {
 	var out []issue
 	for i, d := range deps {
-		if d == nil || d.Version == "" {
+		if d == nil {
+			continue
+		}
+		for j, name := range d.DependsOn {
+			if !slices.ContainsFunc(deps, func(o *chart.Dependency) bool { return o != nil && (o.Name == name || o.Alias == name) }) {
+				out = append(out, issue{Warning, fmt.Sprintf("dependencies[%d].depends-on[%d]", i, j),
+					fmt.Sprintf("dependency %q waits for %q, which is no dependency of the chart: nobody will wait for it", cmp.Or(d.Alias, d.Name), name)})
+			}
+		}
+		if d.Version == "" {
 			continue
 		}
 		if _, err := semver.NewConstraint(d.Version); err != nil {

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -180,7 +181,8 @@ func goneEvent(word string) string {
 
 // annotations checks the annotations that make an object a hook, or keep it.
 func (o *objects) annotations(d *document) {
-	for _, a := range annotations(d.node()) {
+	all := annotations(d.node())
+	for _, a := range all {
 		line := d.first + a.line - 1
 		words := strings.Split(strings.ToLower(a.value), ",")
 		switch strings.TrimPrefix(a.key, annotationPrefix) {
@@ -192,10 +194,34 @@ func (o *objects) annotations(d *document) {
 			o.unknown(Info, line, "hook output log policy", words, outputLogPolicies(), "it has no effect")
 		case "resource-policy":
 			o.unknown(Info, line, "resource policy", words, []string{"keep"}, "it has no effect")
+		case "resource-group":
+			if strings.TrimSpace(a.value) == "" {
+				o.add(Warning, line, "the resource group has no name: the object counts as having none")
+			}
+		case "depends-on/resource-groups":
+			o.groups(line, a.value, all)
 		case "hook-weight":
 			if !isInteger(a.value) {
 				o.add(Info, line, "hook weight %q is no integer and counts as 0", a.value)
 			}
+		}
+	}
+}
+
+// groups checks the groups of objects that an object's own waits for.
+func (o *objects) groups(line int, value string, all []annotation) {
+	names := strings.Split(value, ",")
+	if strings.HasPrefix(strings.TrimSpace(value), "[") {
+		names = nil
+		if err := json.Unmarshal([]byte(value), &names); err != nil {
+			o.add(Error, line, `the resource groups to wait for must be a list of names, such as ["a", "b"]: %s`, err)
+			return
+		}
+	}
+	for _, a := range all {
+		own := strings.TrimSpace(a.value)
+		if a.key == annotationPrefix+"resource-group" && own != "" && slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == own }) {
+			o.add(Error, line, "resource group %q waits for itself", own)
 		}
 	}
 }

@@ -39,6 +39,12 @@ func TestObjects(t *testing.T) {
 		{"a Deployment without a selector", "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec:\n  replicas: 1\n", []string{
 			`[ERROR] templates/x.yaml:5: a Deployment must contain matchLabels or matchExpressions, and "x" does not`,
 		}},
+		{"groups of objects that cannot be waited for", configMap + "  annotations:\n    helm.sh/resource-group: app\n    helm.sh/depends-on/resource-groups: '[\"db\", 1]'\n---\n" + configMap + "  annotations:\n    helm.sh/resource-group: ' '\n---\n" + configMap + "  annotations:\n    helm.sh/resource-group: app\n    helm.sh/depends-on/resource-groups: db, app\n", []string{
+			`[ERROR] templates/x.yaml:7: the resource groups to wait for must be a list of names, such as ["a", "b"]: json: cannot unmarshal number into Go value of type string`,
+			`[WARNING] templates/x.yaml:14: the resource group has no name: the object counts as having none`,
+			`[ERROR] templates/x.yaml:22: resource group "app" waits for itself`,
+		}},
+		{"groups of objects as they should be", configMap + "  annotations:\n    helm.sh/resource-group: app\n    helm.sh/depends-on/resource-groups: '[\"db\"]'\n", nil},
 		{"a hook that will never run", configMap + "  annotations:\n    helm.sh/hook: pre-install,pre-instal\n    helm.sh/hook-delete-policy: hook-sucess\n    helm.sh/hook-weight: high\n", []string{
 			`[WARNING] templates/x.yaml:6: unknown hook event "pre-instal", the object will not be installed at all (known: pre-install, post-install, pre-delete, post-delete, pre-upgrade, post-upgrade, pre-rollback, post-rollback, test, test-success)`,
 			`[WARNING] templates/x.yaml:7: unknown hook delete policy "hook-sucess", it has no effect (known: before-hook-creation, hook-succeeded, hook-failed)`,
