@@ -185,7 +185,7 @@ func TestLogsOfHooks(t *testing.T) {
 func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnSucceeded}
-	s := &stage{logs: []Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n"}}}
+	s := &stage{logs: []Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
 	var got []string
 	report := Responder{Progress: func(e progress.Event) {
 		if e.Kind == progress.Log || e.Kind == progress.Warning {
@@ -199,7 +199,7 @@ func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, report); err != nil {
 		t.Fatal("a log that cannot be read failed the hook:", err)
 	}
-	if want := []string{"Job/a (main): one", "Job/a (proxy): two", "Job/a: its log cannot be read: no"}; !slices.Equal(got, want) {
+	if want := []string{"Job/a (main): one", "Job/a (proxy): (only the end of its log)", "Job/a (proxy): two", "Job/a: its log cannot be read: no"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, wanted %q", got, want)
 	}
 }

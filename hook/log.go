@@ -18,6 +18,8 @@ type Log struct {
 	Pod       string
 	Container string
 	Text      string
+	// Truncated tells that Text is only the end of it.
+	Truncated bool
 }
 
 // logTimeout bounds what is done with the logs of a hook that has ended.
@@ -60,6 +62,9 @@ func (r Responder) showLogs(ctx context.Context, rel *release.Release, h *releas
 		from := name
 		if len(logs) > 1 {
 			from += " (" + l.Container + ")"
+		}
+		if l.Truncated {
+			r.Progress.Send(progress.Event{Kind: progress.Log, Object: from, Text: "(only the end of its log)"})
 		}
 		for line := range strings.Lines(l.Text) {
 			r.Progress.Send(progress.Event{Kind: progress.Log, Object: from, Text: strings.TrimRight(line, "\r\n")})

@@ -14,7 +14,7 @@ func (c *Cluster) Logs(ctx context.Context, o *manifest.Object, namespace string
 	logs, err := c.client.Logs(ctx, o, namespace)
 	out := make([]hook.Log, len(logs))
 	for i, l := range logs {
-		out[i] = hook.Log{Pod: l.Pod, Container: l.Container, Text: l.Text}
+		out[i] = hook.Log{Pod: l.Pod, Container: l.Container, Text: l.Text, Truncated: l.Truncated}
 	}
 	return out, err
 }

@@ -95,6 +95,9 @@ func tell(e *env.Env, o Options, res *op.Tested) error {
 	var b strings.Builder
 	b.WriteByte('\n')
 	for _, l := range res.Logs {
+		if l.Truncated {
+			fmt.Fprintf(e.Err, "Warning: the log of pod %s (%s) is long; only its end is shown\n", term.SafeLine(l.Pod), term.SafeLine(l.Container))
+		}
 		fmt.Fprintf(&b, "POD LOGS: %s (%s)\n%s\n", safe(l.Pod), safe(l.Container), safe(l.Text))
 	}
 	_, err := io.WriteString(e.Out, b.String())
