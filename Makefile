@@ -39,6 +39,7 @@ check: ## formatting, vet, staticcheck
 
 unit: build ## unit tests and command tests, without a cluster
 	@echo "== unit and command tests"
+	test/postgres.sh
 	go test ./...
 
 race: ## the packages that run things concurrently, under the race detector

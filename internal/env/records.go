@@ -33,9 +33,16 @@ func (e *Env) driver(namespace string) (store.Driver, error) {
 	switch name {
 	case "memory":
 		return store.NewMemory(namespace), nil
+	case "sql":
+		db, err := store.PostgreSQL(e.Getenv("HELM_DRIVER_SQL_CONNECTION_STRING"), namespace)
+		if err != nil {
+			return nil, err
+		}
+		e.closers = append(e.closers, func() error { db.Close(); return nil })
+		return db, nil
 	case "", "secret", "secrets", "configmap", "configmaps":
 	default:
-		return nil, fmt.Errorf("HELM_DRIVER is %q, must be secret, configmap or memory (sql is to come)", name)
+		return nil, fmt.Errorf("HELM_DRIVER is %q, must be secret, configmap, sql or memory", name)
 	}
 	cluster, err := e.Cluster()
 	if err != nil {

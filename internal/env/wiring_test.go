@@ -113,7 +113,7 @@ func TestAClusterIsMadeOnceAndOnlyWhenAskedFor(t *testing.T) {
 }
 
 func TestDrivers(t *testing.T) {
-	for driver, good := range map[string]bool{"": true, "secret": true, "secrets": true, "configmap": true, "configmaps": true, "memory": true, "disk": false} {
+	for driver, good := range map[string]bool{"": true, "secret": true, "secrets": true, "configmap": true, "configmaps": true, "memory": true, "sql": true, "disk": false} {
 		e := kubeconfig(t, "https://127.0.0.1:1")
 		e.Settings.Driver = driver
 		if _, err := e.Records("ns"); (err == nil) != good || !good && !strings.Contains(err.Error(), "HELM_DRIVER") {

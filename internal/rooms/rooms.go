@@ -26,7 +26,7 @@ var rows = []row{
 	{1, []string{"values", "schema", "release", "progress"}},
 	{2, []string{"event", "render", "plan", "resolve", "lint"}},
 	{3, []string{"hook", "script/wire"}},
-	{4, []string{"op", "archive", "archive/scaffold", "fetch", "repo", "oci", "sign", "kube", "lock", "store", "store/storetest", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "postrender", "internal/ui", "internal/output"}},
+	{4, []string{"op", "archive", "archive/scaffold", "fetch", "repo", "oci", "sign", "kube", "lock", "store", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "postrender", "internal/ui", "internal/output"}},
 	{5, []string{"internal/env", "internal/report", "internal/child"}},
 	{6, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{7, []string{"internal/cli"}},
