@@ -10,51 +10,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/progress"
 )
-
-// Check refuses objects that exist and are not owner's: with a
-// [*ConflictError] that lists them all, unless take says to adopt them. Kinds
-// that the cluster does not serve are a [*NoKindError]. Nothing is written.
-func (c *Client) Check(ctx context.Context, objects []*manifest.Object, owner Owner, take bool) error {
-	targets, err := c.targets(ctx, objects, owner.Namespace)
-	if err != nil || take {
-		return err
-	}
-	live, err := c.live(ctx, targets)
-	if err != nil {
-		return err
-	}
-	conflict := &ConflictError{Owner: owner}
-	for _, t := range targets {
-		if m := live[t]; m != nil {
-			if why := m.foreign(owner); why != "" {
-				conflict.Conflicts = append(conflict.Conflicts, Conflict{Object: t.String(), Reason: why})
-			}
-		}
-	}
-	if len(conflict.Conflicts) > 0 {
-		return conflict
-	}
-	return nil
-}
-
-// Apply creates objects in the order given, neighbours of one kind at once, all
-// marked as owner's. An object that exists is changed to what the manifest
-// says; what the manifest does not mention stays. When objects of one kind
-// fail, the kinds after it are not begun; the error joins an [*ObjectError] for
-// each that failed.
-func (c *Client) Apply(ctx context.Context, objects []*manifest.Object, owner Owner) error {
-	targets, err := c.targets(ctx, objects, owner.Namespace)
-	if err != nil {
-		return err
-	}
-	return eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
-		return c.put(ctx, t, owner)
-	})
-}
 
 // eachTurn calls fn for the targets in order, for neighbours of one kind at
 // once. All of a turn are tried before a failed one ends it.
@@ -102,25 +58,6 @@ func together[T any](ctx context.Context, all []T, fn func(context.Context, T) e
 		return err
 	}
 	return errors.Join(errs...)
-}
-
-func (c *Client) put(ctx context.Context, t *target, owner Owner) error {
-	body, err := t.body(owner)
-	if err != nil {
-		return err
-	}
-	err = c.create(ctx, t, body)
-	if apierrors.IsAlreadyExists(err) {
-		err = c.patch(ctx, t, body)
-		if err == nil {
-			c.progress.Send(progress.Event{Kind: progress.Step, Object: t.short(), Text: "adopted " + t.short()})
-		}
-		return t.fail("update", err)
-	}
-	if err == nil {
-		c.progress.Send(progress.Event{Kind: progress.Created, Object: t.short()})
-	}
-	return t.fail("create", err)
 }
 
 // validation is what the server does about fields that it does not know.

@@ -50,9 +50,15 @@ type ChangeRequest struct {
 func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if err := CheckReadiness(r.New); err != nil {
+		return nil, err
+	}
 	s, err := c.stock(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if len(s.parts) == 0 && len(r.Also) == 0 {
+		return &plan.Plan{ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace}, nil
 	}
 	rights := c.newReview(ctx, s.rights("", r.Also))
 	if err := c.survey(ctx, s, r.ServerSide); err != nil {

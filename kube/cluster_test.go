@@ -117,6 +117,21 @@ func get(t testing.TB, c *Client, apiVersion, kind, namespace, name string) map[
 	return m
 }
 
+// Apply makes objects what they say, whosever they are.
+func (c *Client) Apply(ctx context.Context, objects []*manifest.Object, owner Owner) error {
+	p, err := c.Plan(ctx, ChangeRequest{Owner: owner, New: objects, TakeOwnership: true})
+	if err != nil {
+		return err
+	}
+	return c.Execute(ctx, p, p.Steps)
+}
+
+// Check tells what stands in the way of a release of these objects.
+func (c *Client) Check(ctx context.Context, objects []*manifest.Object, owner Owner, take bool) error {
+	_, err := c.Plan(ctx, ChangeRequest{Owner: owner, New: objects, TakeOwnership: take})
+	return err
+}
+
 func TestApplyMarksCreatesAndDeletes(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
@@ -470,10 +485,16 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	ns := namespace(t, c)
 	poor := as(t, c, ns, `[{apiGroups: [""], resources: [configmaps], verbs: [get]}]`)
 	objects := configMaps(t, "a", "b", "c", "d", "e")
-	if err := poor.Check(t.Context(), objects, Owner{"web", ns}, false); err != nil {
-		t.Errorf("Check must do with the right to get: %v", err)
+	var rights *RightsError
+	if err := poor.Check(t.Context(), objects, Owner{"web", ns}, false); !errors.As(err, &rights) {
+		t.Errorf("Check must do with the right to get, and say which is missing: %v", err)
 	}
-	err := poor.Apply(t.Context(), objects, Owner{"web", ns})
+	// A right that is lost after the plan was made.
+	p, err := c.Plan(t.Context(), ChangeRequest{Owner: Owner{"web", ns}, New: objects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = poor.Execute(t.Context(), p, p.Steps)
 	var forbidden *ForbiddenError
 	if !errors.As(err, &forbidden) || forbidden.Verb != "create" || forbidden.Resource != "configmaps" || forbidden.Namespace != ns || !apierrors.IsForbidden(err) {
 		t.Errorf("Apply: %v", err)
