@@ -144,6 +144,19 @@ func TestMerge(t *testing.T) {
 		want:  `{spec: {containers: [{name: a, env: [{name: Y, value: "2"}]}]}}`,
 		after: `{spec: {containers: [{name: mesh}, {name: a, env: [{name: M, value: m}, {name: Y, value: "2"}]}]}}`,
 	}, {
+		name:  "finalizers and volumes that others added stay when the chart has none any more",
+		kind:  "v1 Pod",
+		old:   `{metadata: {finalizers: [x/ours]}, spec: {volumes: [{name: ours, emptyDir: {}}]}}`,
+		live:  `{metadata: {finalizers: [x/ours, x/theirs]}, spec: {volumes: [{name: ours, emptyDir: {}}, {name: mesh, emptyDir: {}}]}}`,
+		want:  `{spec: {volumes: null}}`,
+		after: `{metadata: {finalizers: [x/theirs]}, spec: {volumes: [{name: mesh, emptyDir: {}}]}}`,
+	}, {
+		name: "limits dropped from the chart, and what the server leaves of them",
+		kind: "v1 Pod",
+		old:  `{spec: {containers: [{name: a, resources: {limits: {cpu: 1}}}]}}`,
+		live: `{spec: {containers: [{name: a, resources: {}}]}}`,
+		want: `{spec: {containers: [{name: a}]}}`,
+	}, {
 		name:  "variables change places",
 		kind:  "v1 Pod",
 		old:   `{spec: {containers: [{name: a, env: [{name: X, value: "1"}, {name: Y, value: $(X)}]}]}}`,

@@ -266,6 +266,7 @@ func bytesOf(t testing.TB, v any) []byte {
 
 // judgeMerge merges by the library.
 func judgeMerge(t testing.TB, typed any, olds []map[string]any, live, want map[string]any) map[string]any {
+	want = withLists(kinds().kinds[fmt.Sprint(want["apiVersion"], " ", want["kind"])], olds, want).(map[string]any)
 	for _, old := range append(slices.Clone(olds), want) { // want as old: it drops nothing
 		old = withoutNulls(old, want).(map[string]any)
 		var patch []byte
@@ -284,6 +285,43 @@ func judgeMerge(t testing.TB, typed any, olds []map[string]any, live, want map[s
 		live = undirected(judgeApply(t, typed, live, patch)).(map[string]any)
 	}
 	return live
+}
+
+// withLists is a manifest with empty lists in the place of nulls, and of lists
+// that merge by key and only the old manifests have: the library would remove
+// others' items with ours.
+func withLists(n *node, olds []map[string]any, want any) any {
+	w, ok := want.(map[string]any)
+	if !ok || n == nil {
+		return want
+	}
+	w = maps.Clone(w)
+	for key, f := range n.fields {
+		v, has := w[key]
+		switch {
+		case f.merge && v == nil:
+			if has || slices.ContainsFunc(olds, func(o map[string]any) bool { return o[key] != nil }) {
+				w[key] = []any{}
+			}
+		case f.merge && f.key != "":
+			list := slices.Clone(v.([]any))
+			for i, item := range list {
+				var former []map[string]any
+				for _, old := range listsAt(olds, key) {
+					for _, o := range old {
+						if m := o.(map[string]any); m[f.key] == item.(map[string]any)[f.key] {
+							former = append(former, m)
+						}
+					}
+				}
+				list[i] = withLists(f.node, former, item)
+			}
+			w[key] = list
+		case v != nil:
+			w[key] = withLists(f.node, mapsAt(olds, key), v)
+		}
+	}
+	return w
 }
 
 // withoutNulls is an old manifest without nulls that the new one does not have:

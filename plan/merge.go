@@ -13,9 +13,9 @@ import (
 // what stays as it is, is shared between what comes in and what goes out.
 //
 // The rules are those of Kubernetes' strategic merge patch, and where the kind
-// is not known those of JSON merge patch, with two differences. Labels,
-// annotations and other maps of plain values are never removed whole, because
-// others put entries into them. And what means the same to the API counts as
+// is not known those of JSON merge patch, with two differences. What others put
+// things into, which are labels, annotations and other maps of plain values,
+// and lists that merge by key, is never removed whole. And what means the same to the API counts as
 // equal: an empty list and none, 1000m and 1, a default that is spelled out.
 type merger struct {
 	table   *table
@@ -47,15 +47,15 @@ func at(key string, err error) error {
 // nothing changes, and patch is nil then. name is the key that the map stands
 // under.
 //
-// A null in want takes away what is there, whoever put it there; in custom
-// resources only when it is new. So Kubernetes has it.
+// Any other null in want takes away what is there, whoever put it there; in
+// custom resources only when it is new. So Kubernetes has it.
 func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch, after map[string]any, err error) {
 	c := change{live: live}
 	for key, w := range want {
 		if f.skips(key) {
 			continue
 		}
-		if w == nil && !plainMap(key) {
+		if w == nil && !plainMap(key) && !f.below(key).merge {
 			if live[key] != nil && (m.builtIn || nulls(olds, key) < m.olds) {
 				c.remove(key)
 			}
@@ -82,20 +82,30 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 }
 
 // dropped takes away what the old manifests set under a key that the new one
-// does not have: all of it, or of a map of plain values what they have put in.
+// does not have: all of it, or of what others may have added to, as to labels
+// or containers, only what the manifests had.
 func (m *merger) dropped(c *change, name, key string, f field, olds []map[string]any, live, old any) error {
 	if _, done := c.patch[key]; done {
 		return nil // a null took it away, or another old manifest
 	}
-	_, isMap := old.(map[string]any)
-	if _, both := live.(map[string]any); isMap && both && (plainMap(key) || m.builtIn && m.table.maps[key]) {
-		if err := m.value(c, name, key, f, olds, live, map[string]any{}); err != nil {
-			return err
+	switch have := live.(type) {
+	case map[string]any:
+		if len(have) == 0 && m.builtIn && (key == "resources" || key == "securityContext") {
+			return nil // the server puts it there
 		}
-		if left, ok := c.after[key].(map[string]any); ok && len(left) == 0 {
-			c.remove(key)
+		if _, ok := old.(map[string]any); ok && (plainMap(key) || m.builtIn && m.table.maps[key]) {
+			if err := m.value(c, name, key, f, olds, live, map[string]any{}); err != nil {
+				return err
+			}
+			if left, ok := c.after[key].(map[string]any); ok && len(left) == 0 {
+				c.remove(key)
+			}
+			return nil
 		}
-		return nil
+	case []any:
+		if _, ok := old.([]any); ok && f.merge {
+			return m.value(c, name, key, f, olds, live, []any{})
+		}
 	}
 	c.remove(key)
 	return nil
@@ -107,8 +117,10 @@ func plainMap(key string) bool { return key == "labels" || key == "annotations" 
 
 // value merges what stands under key, where the new manifest has w.
 func (m *merger) value(c *change, name, key string, f field, olds []map[string]any, live, w any) error {
-	if w == nil { // labels or annotations without any
-		w = map[string]any{}
+	if w == nil { // labels or a list without any
+		if w = map[string]any{}; f.merge {
+			w = []any{}
+		}
 	}
 	if list, ok := live.([]any); live == nil || m.builtIn && ok && len(list) == 0 {
 		if w = m.clean(w); !m.nothing(key, w) {
