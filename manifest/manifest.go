@@ -80,7 +80,8 @@ func Parse(source, text string) ([]*Object, error) {
 
 // ParseManifest reads manifest text as [Format] writes it and as release
 // records keep it: every document's "# Source:" comment gives the object its
-// Source and is not part of Raw.
+// Source and is not part of Raw, nor is the line end that Format has added. So
+// a manifest may be read and written again any number of times.
 func ParseManifest(text string) ([]*Object, error) {
 	var objs []*Object
 	for _, doc := range Split(text) {
@@ -91,6 +92,9 @@ func ParseManifest(text string) ([]*Object, error) {
 		}
 		if strings.TrimSpace(rest) == "" {
 			continue
+		}
+		if strings.HasSuffix(rest, "\n\n") {
+			rest = rest[:len(rest)-1] // a text's last line keeps its end
 		}
 		o, err := parseDocument(source, rest)
 		if err != nil {

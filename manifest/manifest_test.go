@@ -188,6 +188,9 @@ func TestManifestTextComesBack(t *testing.T) {
 	if len(back) != 3 || back[0].Source != "web/templates/x.yaml" || back[0].Kind != "A" || !back[1].Empty || back[2].Kind != "B" || strings.Contains(back[2].Raw, "Source") {
 		t.Errorf("got %+v", back)
 	}
+	if again := Format(back); again != text {
+		t.Errorf("read and written again, it is\n%q\nand was\n%q", again, text)
+	}
 }
 
 func FuzzParse(f *testing.F) {
