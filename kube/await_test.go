@@ -438,15 +438,25 @@ func TestACustomResourceIsNotReadyBeforeItsControllerCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Delete(context.Background(), defs, Owner{}, Background) })
-	objects := parse(t, "apiVersion: moon.example.com/v1\nkind: "+kind+"\nmetadata: {name: x}\nspec: {n: 1}")
-	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
+	silent := parse(t, "apiVersion: moon.example.com/v1\nkind: "+kind+"\nmetadata: {name: silent}")
+	if err := c.Apply(t.Context(), silent, Owner{"web", ns}); err != nil {
 		t.Fatal(err)
+	}
+	begun := time.Now()
+	brief, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if err := c.Await(brief, WaitRequest{Objects: silent, Namespace: ns}); err != nil || time.Since(begun) < 900*time.Millisecond {
+		t.Errorf("one that nobody looks after: %v after %s", err, time.Since(begun))
 	}
 	path := "/apis/moon.example.com/v1/namespaces/" + ns + "/" + strings.ToLower(kind) + "s/x/status"
 	set := func(status string) {
 		if _, err := c.Call(t.Context(), http.MethodPatch, path, nil, http.Header{"Content-Type": {"application/merge-patch+json"}}, []byte(`{"status":`+status+`}`)); err != nil {
 			t.Error(err)
 		}
+	}
+	objects := parse(t, "apiVersion: moon.example.com/v1\nkind: "+kind+"\nmetadata: {name: x}\nspec: {n: 1}")
+	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
+		t.Fatal(err)
 	}
 	var controller sync.WaitGroup
 	defer controller.Wait()

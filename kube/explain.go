@@ -129,7 +129,7 @@ func (c *Client) explainContainer(ctx context.Context, namespace, pod string, s 
 	case end != nil && end.ExitCode != 0:
 		line := fmt.Sprintf("%s ended with %s", where, end.end())
 		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, false)...)
-	case before != nil && before.ExitCode != 0 && !s.Ready:
+	case before != nil && !s.Ready && (end == nil || before.ExitCode != 0):
 		line := fmt.Sprintf("%s ended with %s, %s", where, before.end(), times(s.RestartCount, "restart"))
 		if wait != nil && wait.Reason != "" {
 			line += ", now " + wait.Reason

@@ -271,3 +271,52 @@ func TestTheEndOfALogIsKept(t *testing.T) {
 		}
 	}
 }
+
+func TestTroublesOfPods(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: "
+	for _, test := range []struct {
+		name, status string
+		patient      bool
+		want         string        // text of the worst, "" for none
+		grace        time.Duration // until certain
+	}{
+		{"all is well", "{phase: Running, containerStatuses: [{name: a, ready: true, state: {running: {}}}]}", false, "", 0},
+		{"it is being made", "{phase: Pending, containerStatuses: [{name: a, state: {waiting: {reason: ContainerCreating}}}]}", false, "", 0},
+		{"it has recovered", "{phase: Running, containerStatuses: [{name: a, ready: true, restartCount: 5, state: {running: {}}, lastState: {terminated: {exitCode: 1}}}]}", false, "", 0},
+		{"it runs again after a crash", "{phase: Running, containerStatuses: [{name: a, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}", false, "container a of pod p crashed (exit code 137, OOMKilled, 1 restart)", never},
+		{"it crashes often, and runs for a moment", "{phase: Running, containerStatuses: [{name: a, restartCount: 4, state: {running: {}}, lastState: {terminated: {exitCode: 1}}}]}", false, "container a of pod p crashes again and again (exit code 1, 4 restarts)", never},
+		{"it crashes often", "{phase: Running, containerStatuses: [{name: a, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}}]}", false, "container a of pod p crashes again and again (exit code 1, 4 restarts)", time.Minute},
+		{"it crashes often, as its job allows", "{phase: Running, containerStatuses: [{name: a, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}}]}", true, "container a of pod p crashes again and again (exit code 1, 4 restarts)", never},
+		{"it ends well, which it should not", "{phase: Running, containerStatuses: [{name: a, restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 0, reason: Completed}}}]}", false, "container a of pod p ends again and again (exit code 0, 3 restarts)", time.Minute},
+		{"an init container has done its work", "{phase: Running, initContainerStatuses: [{name: i, ready: true, state: {terminated: {exitCode: 0}}}], containerStatuses: [{name: a, state: {running: {}}}]}", false, "", 0},
+		{"its image is not there", "{phase: Pending, containerStatuses: [{name: a, image: x, state: {waiting: {reason: ErrImagePull, message: long story}}}]}", false, "container a of pod p cannot start: its image x cannot be pulled", time.Second},
+		{"its image has no name", "{phase: Pending, containerStatuses: [{name: a, image: X, state: {waiting: {reason: InvalidImageName}}}]}", false, `container a of pod p cannot start: its image has no valid name: "X"`, 0},
+		{"its secret is missing", "{phase: Pending, containerStatuses: [{name: a, state: {waiting: {reason: CreateContainerConfigError, message: 'secret \"s\" not found'}}}]}", false, `container a of pod p cannot start: CreateContainerConfigError: secret "s" not found`, time.Second},
+		{"no node has room", "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: 0/3 nodes}]}", false, "pod p finds no node: 0/3 nodes", never},
+		{"it is over", "{phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 1}}}]}", false, "", 0},
+	} {
+		_, o := living(t, pod+test.status)
+		p, err := podOf(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := p.troubles(Grace{Start: time.Second, Crash: time.Minute}, test.patient)
+		switch {
+		case len(got) == 0 && test.want == "":
+		case len(got) != 1 || got[0].text != test.want || got[0].grace != test.grace:
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+}
+
+func TestRefusedPodsMayComeLater(t *testing.T) {
+	for message, want := range map[string]time.Duration{
+		`pods "x" is forbidden: exceeded quota: q`:                                    time.Second,
+		`Internal error occurred: failed calling webhook "inject": no endpoints`:      never,
+		`pods "x" is forbidden: violates PodSecurity "restricted:latest": privileged`: time.Second,
+	} {
+		if got := refusalGrace(map[string]any{"message": message}, Grace{Start: time.Second}); got != want {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
+}

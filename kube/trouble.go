@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -102,10 +103,18 @@ func (s containerStatus) crash(pod string, grace Grace, patient bool) (trouble, 
 		return trouble{}, false
 	}
 	t := trouble{class: crashing, container: s.Name, grace: never}
-	t.text = fmt.Sprintf("container %s of pod %s crashed (%s)", s.Name, pod, end.end())
+	how := end.end()
 	if s.RestartCount > 0 {
-		t.text = fmt.Sprintf("container %s of pod %s crashes again and again (%s, %s)", s.Name, pod, end.end(), times(s.RestartCount, "restart"))
+		how += ", " + times(s.RestartCount, "restart")
 	}
+	verb, often := "crashed", "crashes again and again"
+	if end.ExitCode == 0 {
+		verb, often = "ended", "ends again and again"
+	}
+	if s.RestartCount >= restartsEnough {
+		verb = often
+	}
+	t.text = fmt.Sprintf("container %s of pod %s %s (%s)", s.Name, pod, verb, how)
 	backsOff := s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff" || s.State.Terminated != nil
 	if s.RestartCount >= restartsEnough && backsOff && !patient {
 		t.grace = grace.Crash
@@ -149,7 +158,7 @@ func (a *awaited) note(now time.Time, grace Grace, v verdict) {
 	}
 	for _, c := range conditionsOf(a.live) {
 		if a.makesPods() && c["type"] == "ReplicaFailure" && c["status"] == "True" {
-			own = append(own, trouble{class: unmade, text: brief(reason(c)), grace: grace.Start})
+			own = append(own, trouble{class: unmade, text: brief(reason(c)), grace: refusalGrace(c, grace)})
 		}
 	}
 	if a.isPod() {
@@ -159,6 +168,15 @@ func (a *awaited) note(now time.Time, grace Grace, v verdict) {
 	}
 	carry(a.own, own, now)
 	a.own = own
+}
+
+// refusalGrace is how long pods may be refused: what a quota or a policy forbids
+// stays forbidden, while a webhook that does not answer may be about to start.
+func refusalGrace(condition map[string]any, grace Grace) time.Duration {
+	if message, _ := condition["message"].(string); strings.Contains(message, "is forbidden") {
+		return grace.Start
+	}
+	return never
 }
 
 // worst is the trouble to speak of, nil for none, and how long until another

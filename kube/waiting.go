@@ -108,7 +108,7 @@ func (w *waiting) end() {
 
 // observer returns what is told of the members of one place.
 func (w *waiting) observer(members []*target) func(string, map[string]any) bool {
-	byName := map[string]*target{}
+	byName := map[string]*target{} // those not ready yet
 	for _, t := range members {
 		byName[t.name] = t
 	}
@@ -119,15 +119,10 @@ func (w *waiting) observer(members []*target) func(string, map[string]any) bool 
 			a.live, a.seen = o, a.seen || o != nil
 			w.look(a)
 		}
-		if w.failed != nil {
-			return true
+		if t := byName[name]; t != nil && w.awaited[t] == nil {
+			delete(byName, name)
 		}
-		for _, t := range byName {
-			if w.awaited[t] != nil {
-				return false
-			}
-		}
-		return true
+		return w.failed != nil || len(byName) == 0
 	}
 }
 
@@ -240,6 +235,9 @@ func (w *waiting) settle(a *awaited) {
 		e.Text = "complete"
 	}
 	w.report.Send(e)
+	if len(w.awaited) == 0 {
+		w.stop() // time, and not the server, may have decided it
+	}
 }
 
 func (w *waiting) fail(a *awaited, why string, t trouble) {
