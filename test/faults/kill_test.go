@@ -117,6 +117,9 @@ func (h *helm) killAt(t *testing.T, op operation, when string, n int, f fate) {
 		}
 		return pass
 	}, args...)
+	if killed := first.err != nil && first.err.Error() == "signal: killed"; !killed && int(h.gate.writes.Load()) >= n {
+		t.Errorf("%s: it lives: %s", when, first)
+	}
 	if strings.Contains(first.stderr, "panic:") || strings.Contains(first.stderr, "goroutine ") {
 		t.Errorf("%s: %s", when, first)
 	}
