@@ -35,6 +35,10 @@ run install "$release" examples/hello --namespace moonhelm-demo --create-namespa
 run list --namespace moonhelm-demo
 run status "$release" --namespace moonhelm-demo
 run get values "$release" --namespace moonhelm-demo
+run diff upgrade "$release" examples/hello --namespace moonhelm-demo --set replicas=2
+run upgrade "$release" examples/hello --namespace moonhelm-demo --set replicas=2 --wait
+run rollback "$release" --namespace moonhelm-demo --wait
+run test "$release" --namespace moonhelm-demo --logs
 run history "$release" --namespace moonhelm-demo
 run uninstall "$release" --namespace moonhelm-demo --wait
 
@@ -48,7 +52,8 @@ cat <<'END'
 That was: lint checked the chart in examples/hello, install rendered its
 templates with replicas=3, created the objects in order and waited until three
 pods were ready; list, status, get and history read the release's record (a
-Secret beside the objects); uninstall removed all of it. Then a chart with a script of
+Secret beside the objects); diff told what an upgrade would change, upgrade did it,
+rollback went back, test ran the chart's test; uninstall removed all of it. Then a chart with a script of
 its own was rendered: the trace shows what the script changed, and where it stands. Only
 the namespace moonhelm-demo is left.
 
