@@ -112,6 +112,76 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 	return bytes.Equal(p, q)
 }
 
+// Helm reads past the keys of its own that it does not know, and a record of
+// Helm's has none of them.
+func TestWhatOnlyMoonhelmWritesIsReadBack(t *testing.T) {
+	r := New("web", "prod", 3, nil)
+	r.Orphans = []Orphan{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "old"}, {APIVersion: "v1", Kind: "Namespace", Name: "wide"}}
+	r.Order = json.RawMessage(`{"charts":{"":{"app":["db"]}}}`)
+	r.Info.RollbackRevision = 2
+	r.Holder = "anna@laptop"
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"web","info":{"rollback_revision":2},"version":3,"namespace":"prod",` +
+		`"orphans":[{"apiVersion":"apps/v1","kind":"Deployment","namespace":"prod","name":"old"},{"apiVersion":"v1","kind":"Namespace","name":"wide"}],` +
+		`"order":{"charts":{"":{"app":["db"]}}}}`
+	if string(text) != want {
+		t.Errorf("wrote\n%s\nwanted\n%s", text, want)
+	}
+	encoded, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Orphans) != 2 || back.Orphans[0] != r.Orphans[0] || back.Orphans[1] != r.Orphans[1] || string(back.Order) != string(r.Order) || back.Info.RollbackRevision != 2 {
+		t.Errorf("read back %+v", back)
+	}
+	if back.Holder != "" {
+		t.Error("who is at work stands on the record, not in it: it must be readable without the record, and go without a trace")
+	}
+	sum, err := Summarize(bytes.NewReader(encoded))
+	if err != nil || sum.RollbackRevision != 2 {
+		t.Errorf("the summary says %+v, %v", sum, err)
+	}
+}
+
+func TestKeysThatOnlyMoonhelmWritesMayBeMissingOrNull(t *testing.T) {
+	for _, text := range []string{`{"name":"x"}`, `{"name":"x","orphans":null,"order":null,"info":{"rollback_revision":0}}`, `{"name":"x","orphans":[]}`} {
+		r, err := Decode(pack(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Orphans) > 0 || r.Order != nil || r.Info.RollbackRevision != 0 {
+			t.Errorf("%s: read %+v", text, r)
+		}
+		again, err := json.Marshal(r)
+		if err != nil || bytes.Contains(again, []byte("or")) {
+			t.Errorf("%s: wrote %s, %v", text, again, err)
+		}
+	}
+	for _, text := range []string{`{"orphans":7}`, `{"orphans":[7]}`, `{"info":{"rollback_revision":"two"}}`} {
+		if r, err := Decode(pack(t, text)); err == nil {
+			t.Errorf("%s was read as %+v", text, r)
+		}
+	}
+}
+
+func TestACloneIsItsOwn(t *testing.T) {
+	r := New("web", "prod", 3, nil)
+	r.Labels, r.Holder, r.Hooks = map[string]string{"a": "b"}, "anna", []*Hook{{Name: "h"}}
+	r.Orphans, r.Order = []Orphan{{Name: "o"}}, json.RawMessage(`{}`)
+	c := r.Clone()
+	c.Labels["a"], c.Hooks[0], c.Holder, c.Orphans, c.Order, c.Info.Status = "c", nil, "", nil, nil, Failed
+	if r.Labels["a"] != "b" || r.Hooks[0] == nil || r.Holder != "anna" || r.Orphans == nil || r.Order == nil || r.Info.Status != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestZeroTimesAreLeftOut(t *testing.T) {
 	got, err := json.Marshal(New("web", "prod", 1, nil))
 	if err != nil {
