@@ -12,8 +12,10 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/render"
 )
 
@@ -60,10 +62,27 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 		return nil
 	}
 	w.warnings(pre.Chart, out.Warnings)
+	w.order(pre.Chart, out.Files)
 	files := ownFiles(pre.Chart, out.Files)
 	files, err := w.postRender(ctx, pre, out.Files, files)
 	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
 	return err
+}
+
+// order finds cycles in what the charts say about the order of their objects.
+// Only all objects together show them.
+func (w *linting) order(root *chart.Chart, files []render.File) {
+	objects, err := parse(files)
+	if err != nil {
+		return // told where it stands
+	}
+	_, rest, err := hook.Split(objects)
+	if err == nil {
+		_, _, err = plan.Sequence(root, rest)
+	}
+	if err != nil {
+		w.add(lint.Error, chart.DirTemplates+"/", 0, err.Error())
+	}
 }
 
 // way is how a failing template is put aside.
