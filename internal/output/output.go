@@ -97,9 +97,17 @@ func WriteYAML(w io.Writer, value any) error {
 // tabs, as scripts that cut Helm's tables expect. Control characters in cells
 // are made visible. A nil header prints none.
 func Rows(w io.Writer, header []string, rows [][]string) error {
+	return StyledRows(w, header, rows, func(_, _ int, cell string) string { return cell })
+}
+
+// StyledRows is [Rows] with colours: style is called for the text of every cell,
+// of row -1 for the header's, and what it adds takes no room in a column.
+func StyledRows(w io.Writer, header []string, rows [][]string, style func(row, column int, cell string) string) error {
+	first := 0
 	all := rows
 	if header != nil {
 		all = append([][]string{header}, rows...)
+		first = -1
 	}
 	var widths []int
 	for _, row := range all {
@@ -111,13 +119,13 @@ func Rows(w io.Writer, header []string, rows [][]string) error {
 		}
 	}
 	var b strings.Builder
-	for _, row := range all {
+	for n, row := range all {
 		for i, cell := range row {
 			if i > 0 {
 				b.WriteByte('\t')
 			}
 			cell = term.SafeLine(cell)
-			b.WriteString(cell)
+			b.WriteString(style(n+first, i, cell))
 			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
 		}
 		b.WriteByte('\n')

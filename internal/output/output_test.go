@@ -5,6 +5,7 @@ package output
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -27,6 +28,23 @@ func TestTablesKeepTheirTabs(t *testing.T) {
 		if strings.Count(line, "\t") != 1 {
 			t.Errorf("line %d has not two columns for cut: %q", i, line)
 		}
+	}
+}
+
+func TestColoursTakeNoRoom(t *testing.T) {
+	var b bytes.Buffer
+	style := func(row, column int, cell string) string {
+		if row == -1 || column == 1 {
+			return fmt.Sprintf("\x1b[%dm%s\x1b[0m", 31+row, cell)
+		}
+		return cell
+	}
+	err := StyledRows(&b, []string{"NAME", "STATUS"}, [][]string{{"a", "deployed"}, {"web", "\x1b"}}, style)
+	want := "\x1b[30mNAME\x1b[0m\t\x1b[30mSTATUS\x1b[0m  \n" +
+		"a   \t\x1b[31mdeployed\x1b[0m\n" +
+		"web \t\x1b[32m\\x1b\x1b[0m    \n"
+	if err != nil || b.String() != want {
+		t.Errorf("%v, got\n%q\nwanted\n%q", err, b.String(), want)
 	}
 }
 

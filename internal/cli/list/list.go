@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/moonhelm/moonhelm/internal/env"
@@ -26,7 +28,7 @@ import (
 type Options struct {
 	Output        output.Format
 	AllNamespaces bool
-	All           bool // needless: every status is shown
+	All           bool // wins over Statuses; without both every status is shown
 	Statuses      [7]bool
 	Filter        string
 	Selector      string
@@ -72,11 +74,15 @@ func New(e *env.Env) *cobra.Command {
 			return run(cmd.Context(), e, o)
 		},
 	}
-	fs := cmd.Flags()
-	o.Output.Bind(fs)
+	o.bind(cmd.Flags())
 	output.Complete(cmd)
+	return cmd
+}
+
+func (o *Options) bind(fs *pflag.FlagSet) {
+	o.Output.Bind(fs)
 	fs.BoolVarP(&o.AllNamespaces, "all-namespaces", "A", false, "list releases of all namespaces")
-	fs.BoolVarP(&o.All, "all", "a", false, "accepted for compatibility: every status is shown")
+	fs.BoolVarP(&o.All, "all", "a", false, "show releases of every status, as without a choice of statuses")
 	_ = fs.MarkHidden("all") // the flag exists: it was registered one line above
 	for i, s := range statusFlags {
 		fs.BoolVar(&o.Statuses[i], s.name, false, s.help)
@@ -90,7 +96,6 @@ func New(e *env.Env) *cobra.Command {
 	fs.IntVarP(&o.Max, "max", "m", 256, "print at most that many, 0 for all")
 	fs.IntVar(&o.Offset, "offset", 0, "leave out that many from the start")
 	fs.StringVar(&o.TimeFormat, "time-format", "", `Go layout of times, such as "2006-01-02 15:04:05Z0700"`)
-	return cmd
 }
 
 func run(ctx context.Context, e *env.Env, o Options) error {
@@ -116,11 +121,13 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 func (o Options) request() (op.ListRequest, error) {
 	req := op.ListRequest{ByDate: o.ByDate, Reverse: o.Reverse, Offset: o.Offset, Limit: o.Max}
 	for i, on := range o.Statuses {
-		if on {
+		if on && !o.All {
 			req.Statuses = append(req.Statuses, statusFlags[i].statuses...)
-			req.AllRevisions = req.AllRevisions || statusFlags[i].name == "superseded"
 		}
 	}
+	// As in Helm: who asks for superseded ones alone means the revisions before
+	// the newest, and every other choice is one among the newest.
+	req.AllRevisions = slices.Equal(req.Statuses, []release.Status{release.Superseded})
 	if o.Filter != "" {
 		re, err := regexp.Compile(o.Filter)
 		if err != nil {
@@ -148,6 +155,12 @@ type element struct {
 	Chart      string `json:"chart"`
 	AppVersion string `json:"app_version"`
 }
+
+// Which columns of the table are coloured, as Helm 4 has them.
+const (
+	namespaceColumn = 1
+	statusColumn    = 4
+)
 
 func (o Options) print(e *env.Env, found []release.Summary) error {
 	elements := make([]element, 0, len(found))
@@ -179,7 +192,18 @@ func (o Options) print(e *env.Env, found []release.Summary) error {
 		for i, s := range elements {
 			rows[i] = []string{s.Name, s.Namespace, s.Revision, s.Updated, s.Status, s.Chart, s.AppVersion}
 		}
-		return output.Rows(w, header, rows)
+		st := e.Style(e.Out)
+		return output.StyledRows(w, header, rows, func(row, column int, cell string) string {
+			switch {
+			case row < 0:
+				return st.Bold(cell)
+			case column == namespaceColumn:
+				return st.Cyan(cell)
+			case column == statusColumn:
+				return report.Status(st, release.Status(cell))
+			}
+			return cell
+		})
 	})
 }
 
