@@ -16,6 +16,9 @@ type ChangeRequest struct {
 	Owner Owner
 	// New are the objects that the release shall have, in apply order.
 	New []*manifest.Object
+	// Hooks are the release's hooks: nothing is planned for them, but what is
+	// known to be wrong with them is refused as well.
+	Hooks []*manifest.Object
 	// Old are the objects of the revisions that may have been applied, oldest
 	// revision first.
 	Old [][]*manifest.Object

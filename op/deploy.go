@@ -116,9 +116,14 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object) erro
 	if err != nil {
 		return err
 	}
+	hooks, err := hookObjects(d.release)
+	if err != nil {
+		return err
+	}
 	d.plan, err = d.cluster.Plan(ctx, ChangeRequest{
 		Owner:          d.owner(),
 		New:            manifest.ApplyOrder(known),
+		Hooks:          hooks,
 		Old:            old,
 		Orphans:        d.past.orphans(),
 		TakeOwnership:  d.write.TakeOwnership,

@@ -12,7 +12,7 @@ import (
 
 // Plan implements op.Changer.
 func (c *Cluster) Plan(ctx context.Context, r op.ChangeRequest) (*plan.Plan, error) {
-	if err := kube.CheckReadiness(r.New); err != nil {
+	if err := kube.CheckReadiness(r.Hooks); err != nil {
 		return nil, err
 	}
 	return c.client.Plan(ctx, kube.ChangeRequest{
