@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -68,13 +69,15 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		return nil, err
 	}
 	foreign := s.foreign(r.Owner)
-	p, err := plan.Compute(s.items(r.Owner), plan.Options{
+	items, going := s.items(r.Owner)
+	p, err := plan.Compute(items, plan.Options{
 		ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace,
 		Foreign: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
 	})
 	if err != nil {
 		return nil, err
 	}
+	c.outlive(p, going)
 	if err := rights.check(ctx, s.needed(p, r.Also)); err != nil {
 		return nil, err
 	}
@@ -355,9 +358,10 @@ func (s *stock) foreign(owner Owner) map[identity]string {
 	return out
 }
 
-// items are the parts as package plan wants them.
-func (s *stock) items(owner Owner) []plan.Item {
-	out := make([]plan.Item, len(s.parts))
+// items are the parts as package plan wants them; going are the live objects of
+// those that are being deleted.
+func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[string]any) {
+	items, going = make([]plan.Item, len(s.parts)), map[identity]map[string]any{}
 	for i, p := range s.parts {
 		it := plan.Item{Ref: p.ref(), Source: p.source, Live: p.live}
 		for _, t := range p.old {
@@ -367,10 +371,34 @@ func (s *stock) items(owner Owner) []plan.Item {
 		}
 		if p.wanted {
 			it.New, it.Object = p.marked(owner), p.from
+			if textAt(p.live, "metadata", "deletionTimestamp") != "" {
+				going[p.identity()] = p.live
+				if !precious(it) {
+					it.Live = nil
+				}
+			}
 		}
-		out[i] = it
+		items[i] = it
 	}
-	return out
+	return items, going
+}
+
+// outlive has objects that are being deleted, and shall be there, created once
+// they are gone. What holds data may be kept from going by who uses it, and
+// nobody waits for that.
+func (c *Client) outlive(p *plan.Plan, going map[identity]map[string]any) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		live := going[identityOf(s.Ref)]
+		if live == nil || s.New == nil {
+			continue
+		}
+		if precious(s.Item) {
+			c.progress.Send(progress.Event{Kind: progress.Warning, Text: s.String() + " is being deleted, and will be gone once nothing uses it any more"})
+			continue
+		}
+		s.Action, s.Reason, s.Live = plan.Replace, "it is being deleted", live
+	}
 }
 
 func (t *target) ref() plan.Ref {

@@ -413,6 +413,29 @@ func TestDeletionSparesWhatIsThereInstead(t *testing.T) {
 	}
 }
 
+func TestWhatIsBeingDeletedIsMadeAgain(t *testing.T) {
+	for _, serverSide := range []bool{false, true} {
+		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide = serverSide
+			text := "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n"
+			s.to(text)
+			s.by("hand", "v1", "Secret", "s", `{"metadata":{"finalizers":["moon.example.com/hold"]}}`)
+			if err := s.c.Delete(t.Context(), s.New, s.Owner, Background); err != nil {
+				t.Fatal(err)
+			}
+			uid := textAt(s.get("v1", "Secret", "s"), "metadata", "uid")
+			time.AfterFunc(time.Second, func() { s.by("hand", "v1", "Secret", "s", `{"metadata":{"finalizers":null}}`) })
+			want(t, "plan", s.to(text), "replace Secret/s")
+			now := s.get("v1", "Secret", "s")
+			if got := textAt(now, "metadata", "uid"); got == uid || textAt(now, "data", "a") != "Yg==" {
+				t.Errorf("got %v", now)
+			}
+			want(t, "again", s.to(text), "unchanged Secret/s")
+		})
+	}
+}
+
 // many are n objects of five kinds.
 func many(n int, value string) string {
 	var b strings.Builder

@@ -98,7 +98,8 @@ func (c *Client) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.P
 	if len(refused.Definitions) > 0 {
 		return nil, refused
 	}
-	p, err := plan.Compute(s.items(Owner{}), plan.Options{})
+	items, _ := s.items(Owner{})
+	p, err := plan.Compute(items, plan.Options{})
 	if err != nil {
 		return nil, err
 	}

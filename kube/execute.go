@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -247,17 +246,37 @@ func (c *Client) erase(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
+	return c.awaitGone(ctx, j.target, uid)
+}
+
+// goneTime is how long the object that is replaced may take to be gone: it may
+// have a finalizer that nobody works on.
+const goneTime = 2 * time.Minute
+
+func (c *Client) awaitGone(ctx context.Context, t *target, uid string) error {
+	ctx, cancel := context.WithTimeout(ctx, goneTime)
+	defer cancel()
+	told := false
+	defer func() {
+		if told {
+			c.progress.Send(progress.Event{Kind: progress.Settled})
+		}
+	}()
 	for delay := 10 * time.Millisecond; ; delay = min(2*delay, time.Second) {
-		m, err := c.getMeta(ctx, j.target)
-		if err != nil {
+		m, err := c.getMeta(ctx, t)
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		if m == nil || m.UID != uid {
-			c.progress.Send(progress.Event{Kind: progress.Deleted, Object: j.short()})
+		if err == nil && (m == nil || m.UID != uid) {
+			c.progress.Send(progress.Event{Kind: progress.Deleted, Object: t.short()})
 			return nil
 		}
+		if delay > 500*time.Millisecond && !told {
+			told = true
+			c.progress.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: "to be gone"})
+		}
 		if err := pause(ctx, delay); err != nil {
-			return fmt.Errorf("wait until it is gone: %w", err)
+			return &WaitError{Pending: []string{t.String() + " to be gone"}, Err: err}
 		}
 	}
 }

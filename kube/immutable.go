@@ -50,16 +50,16 @@ func replaceable(s plan.Step, all bool) bool {
 	if strings.EqualFold(strings.TrimSpace(textAt(s.New, "metadata", "annotations", annotationReplace)), "true") {
 		return true
 	}
-	return all && !precious(s)
+	return all && !precious(s.Item)
 }
 
 // precious tells that an object holds what nobody brings back.
-func precious(s plan.Step) bool {
-	switch s.Kind {
+func precious(it plan.Item) bool {
+	switch it.Kind {
 	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", crdKind:
 		return true
 	}
-	return strings.EqualFold(strings.TrimSpace(textAt(s.New, "metadata", "annotations", "helm.sh/resource-policy")), "keep")
+	return strings.EqualFold(strings.TrimSpace(textAt(it.New, "metadata", "annotations", "helm.sh/resource-policy")), "keep")
 }
 
 // immutable makes an [*ImmutableError] of the server's refusal to change
@@ -69,7 +69,7 @@ func immutable(s plan.Step, object string, err error) *ImmutableError {
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
-	e := &ImmutableError{Object: object, Source: s.Source, Precious: precious(s), Err: err}
+	e := &ImmutableError{Object: object, Source: s.Source, Precious: precious(s.Item), Err: err}
 	for _, cause := range status.Status().Details.Causes {
 		if !saysImmutable(cause.Message) {
 			return nil // replacing it would not help
