@@ -210,7 +210,13 @@ func (h *helm) end(t *testing.T) {
 	t.Helper()
 	h.must(t, "upgrade", "--install", "web", h.chart, "--set", "colour=last,more=true,less=true")
 	h.sound(t, "after one more upgrade", wanted("last", "ConfigMap/c"))
-	h.must(t, "uninstall", "web")
+	h.remove(t)
+}
+
+// remove uninstalls the release, which leaves nothing.
+func (h *helm) remove(t *testing.T) {
+	t.Helper()
+	h.must(t, "uninstall", "web", "--ignore-not-found")
 	h.nothing(t, "after uninstall")
 }
 

@@ -63,8 +63,16 @@ func (h *helm) with(args []string) []string {
 	return out
 }
 
-// check judges what an operation has led to, and ends the release.
+// check judges what an operation has led to, and whether the release can go on
+// from there.
 func (h *helm) check(t *testing.T, op operation, when string) {
+	t.Helper()
+	h.judge(t, op, when)
+	h.end(t)
+}
+
+// judge judges what an operation has led to.
+func (h *helm) judge(t *testing.T, op operation, when string) {
 	t.Helper()
 	switch {
 	case op.want != nil:
@@ -81,7 +89,6 @@ func (h *helm) check(t *testing.T, op operation, when string) {
 	default:
 		h.nothing(t, when)
 	}
-	h.end(t)
 }
 
 // TestKilled kills the helm at each of its writes, before it reaches the API

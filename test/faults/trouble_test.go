@@ -38,7 +38,8 @@ func TestOneAnswerIsLost(t *testing.T) {
 						t.Fatalf("%s: %s\nthe writes were\n    %s", when, r, h.gate.kept())
 					}
 					more = int(h.gate.writes.Load()) >= n
-					h.check(t, op, when)
+					h.judge(t, op, when)
+					h.remove(t)
 				}
 			}
 		})
@@ -73,7 +74,8 @@ func TestTheServerIsInTrouble(t *testing.T) {
 				if got := h.runGated(t, r(), args...); got.err != nil {
 					t.Fatalf("%s: %s\nthe writes were\n    %s", op.name, got, h.gate.kept())
 				}
-				h.check(t, op, op.name)
+				h.judge(t, op, op.name)
+				h.remove(t)
 			}
 		})
 	}
