@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -47,7 +48,8 @@ type ChangeRequest struct {
 // Plan reads the cluster and tells what it takes to make a release's objects
 // what r says. It writes nothing. It refuses what is known to fail: a
 // [*NoKindError], a [*ConflictError], a [*RightsError], a [*TwiceError], each
-// with all it finds; with r.Predict also what the server would refuse.
+// with all it finds; with r.Predict also what the server would refuse, while
+// missing rights are a warning.
 func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,7 +80,14 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		return nil, err
 	}
 	c.outlive(p, going)
-	if err := rights.check(ctx, s.needed(p, r.Also)); err != nil {
+	err = rights.check(ctx, s.needed(p, r.Also))
+	var missing *RightsError
+	if r.Predict && errors.As(err, &missing) {
+		// Whoever may only look still learns what would become of the objects.
+		c.progress.Send(progress.Event{Kind: progress.Warning, Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
+		return p, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	if r.Predict {

@@ -42,12 +42,15 @@ func (r Right) String() string {
 // and without the names of objects.
 type RightsError struct{ Missing []Right }
 
-func (e *RightsError) Error() string {
+func (e *RightsError) Error() string { return "nothing was changed: " + e.List() }
+
+// List names the rights that are missing.
+func (e *RightsError) List() string {
 	if len(e.Missing) == 1 {
-		return "nothing was changed: the right to " + e.Missing[0].String() + " is missing"
+		return "the right to " + e.Missing[0].String() + " is missing"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "nothing was changed: %d rights are missing", len(e.Missing))
+	fmt.Fprintf(&b, "%d rights are missing", len(e.Missing))
 	for _, r := range e.Missing {
 		b.WriteString("\n  " + r.String())
 	}
