@@ -47,6 +47,9 @@ type crdWork struct {
 	all     []*manifest.Object
 	missing []*manifest.Object
 	plan    *plan.Plan // nil where existing ones are left alone
+	// coming is what the cluster will serve and does not serve yet, as
+	// capabilities say it.
+	coming map[string]bool
 }
 
 // read finds out what there is to do for the definitions of a chart.
@@ -70,10 +73,12 @@ func (w *crdWork) serve(versions []string) []string {
 	if len(crds) == 0 {
 		return versions
 	}
+	w.coming = map[string]bool{}
 	out := slices.Clone(versions)
 	for _, v := range served(crds) {
 		if !slices.Contains(out, v) {
 			out = append(out, v)
+			w.coming[v] = true
 		}
 	}
 	return out
@@ -142,38 +147,29 @@ func served(crds []*manifest.Object) []string {
 	return out
 }
 
-// without leaves out the objects of kinds that crds define: they cannot exist
-// before crds do.
-func without(objects, crds []*manifest.Object) []*manifest.Object {
-	if len(crds) == 0 {
+// without leaves out the objects of kinds that are yet to be defined.
+func without(objects []*manifest.Object, coming map[string]bool) []*manifest.Object {
+	if len(coming) == 0 {
 		return objects
-	}
-	defined := map[string]bool{}
-	for _, v := range served(crds) {
-		defined[v] = true
 	}
 	var out []*manifest.Object
 	for _, o := range objects {
-		if !defined[o.APIVersion+"/"+o.Kind] {
+		if !coming[o.APIVersion+"/"+o.Kind] {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// lookupBefore answers for kinds that crds are about to define: they are there,
-// and there is nothing of them yet. Everything else is left to lookup.
-func lookupBefore(crds []*manifest.Object, lookup lookupFunc) lookupFunc {
-	if len(crds) == 0 || lookup == nil {
+// lookupBefore answers for kinds that are yet to be defined: they are there, and
+// there is nothing of them yet. Everything else is left to lookup.
+func lookupBefore(coming map[string]bool, lookup lookupFunc) lookupFunc {
+	if len(coming) == 0 || lookup == nil {
 		return lookup
-	}
-	defined := map[string]bool{}
-	for _, v := range served(crds) {
-		defined[v] = true
 	}
 	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 		switch {
-		case !defined[apiVersion+"/"+kind]:
+		case !coming[apiVersion+"/"+kind]:
 			return lookup(apiVersion, kind, namespace, name)
 		case name != "":
 			return map[string]any{}, nil

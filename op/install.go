@@ -162,7 +162,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 			return err
 		}
 		caps.APIVersions = w.crds.serve(caps.APIVersions)
-		lookup = lookupBefore(w.crds.missing, lookup)
+		lookup = lookupBefore(w.crds.coming, lookup)
 	}
 	w.rendered, err = rendering{
 		events:       w.Events,
@@ -179,7 +179,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	w.rendered.newCRDs = w.crds.missing
+	w.rendered.coming = w.crds.coming
 	w.deployment = deployment{
 		records: w.Releases, progress: w.Install.Progress, lock: lock, past: past,
 		release: w.newRelease(past.next()), wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,

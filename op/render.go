@@ -37,13 +37,13 @@ type Rendered struct {
 
 	// scene is what the next event shows: Objects with the hooks among them.
 	scene event.Scene
-	// newCRDs are the definitions that the cluster lacks and install brings.
-	newCRDs []*manifest.Object
+	// coming are the kinds that the chart's own CRDs are yet to define.
+	coming map[string]bool
 }
 
 // Known are the objects whose kinds the cluster serves now: all but those of
 // kinds that the chart's own CRDs are yet to define.
-func (r *Rendered) Known() []*manifest.Object { return without(r.Objects, r.newCRDs) }
+func (r *Rendered) Known() []*manifest.Object { return without(r.Objects, r.coming) }
 
 // rendering is one way through chart-loaded → pre-render → validate → render →
 // post-render, the same for every verb that renders.

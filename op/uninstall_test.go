@@ -5,9 +5,11 @@ package op
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -225,4 +227,123 @@ func TestARecordThatCannotBeMarkedLeavesTheObjects(t *testing.T) {
 		t.Error(err)
 	}
 	r.wantWrites(t, "update web.v1 uninstalling")
+}
+
+// What a failed revision has left behind goes too, and what one before it was
+// to remove and has not; each once, and what a policy keeps stays.
+func TestAnUninstallRemovesWhateverTheReleaseMayHave(t *testing.T) {
+	s := installed(t, conf("a=1", "b=1")+kind("Secret", "old", keepPolicy, "keep"))
+	s.breaks(t, "delete [ConfigMap/b]", func() error { return second(s.up(t, conf("a=2", "left=1"))) })
+	s.breaks(t, "event pre-upgrade", func() error {
+		return second(s.up(t, conf("a=3"), func(r *UpgradeRequest) { r.MaxHistory = 1 }))
+	})
+	if got := s.records.history(); got != "1 deployed, 3 failed" {
+		t.Fatal(got)
+	}
+	out, err := s.away(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(out.Deleted) + names(out.Kept); got != "[ConfigMap/a ConfigMap/b ConfigMap/left][Secret/old]" {
+		t.Error(got)
+	}
+	s.wantState(t, "Secret/old", "")
+}
+
+// Two groups may have kinds of one name. (It happens: Knative has a Service.)
+func TestAnUninstallTellsGroupsApart(t *testing.T) {
+	rel := gone(1, release.Deployed)
+	knative := strings.Replace(kind("Service", "web"), "apiVersion: v1", "apiVersion: serving.knative.dev/v1", 1)
+	rel.Manifest = kind("Service", "web") + knative + kind("ConfigMap", "a") + strings.Replace(kind("ConfigMap", "a"), "name: a", "name: a\n  namespace: other", 1)
+	failed := gone(2, release.Failed)
+	failed.Manifest = strings.Replace(knative, "dev/v1", "dev/v2", 1) + kind("ConfigMap", "a")
+	r := newRemoval(rel, failed)
+	out, err := r.uninstall.Plan(t.Context(), r.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, o := range out.Deleted {
+		got = append(got, o.APIVersion+" "+o.Kind+" "+o.Namespace)
+	}
+	slices.Sort(got)
+	if want := "serving.knative.dev/v2 Service , v1 ConfigMap , v1 ConfigMap other, v1 Service "; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, wanted %q", strings.Join(got, ", "), want)
+	}
+}
+
+// Nothing of a release that is uninstalled is deployed or under way, whatever
+// state it was in.
+func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	s.do(t, second(s.up(t, conf("a=2"))))
+	s.records.kept["web.v1"].Info.Status = release.Deployed // killed between two last words
+	s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=3"))) })
+	s.records.kept["web.v3"].Info.Status = release.PendingUpgrade // and before a first one
+	s.do(t, second(s.up(t, conf("a=4"), func(r *UpgradeRequest) { r.Description = "last" })))
+	s.records.kept["web.v1"].Info.Status = release.Deployed
+	s.records.kept["web.v2"].Info.Status = release.Deployed
+	left := s.records.kept["web.v4"].Clone()
+	left.Revision, left.Info.Status, left.Holder = 5, release.PendingRollback, "bert"
+	s.records.kept["web.v5"] = left
+	last := left.Clone()
+	last.Revision, last.Info.Status = 6, release.PendingUpgrade
+	s.records.kept["web.v6"] = last
+	if _, err := s.away(t, func(r *UninstallRequest) { r.KeepHistory = true }); err != nil {
+		t.Fatal(err)
+	}
+	s.wantState(t, "", "1 superseded, 2 superseded, 3 failed, 4 superseded, 5 failed, 6 uninstalled")
+	for n, rel := range s.records.kept {
+		if rel.Holder != "" || rel.Info.Status == release.Uninstalled && rel.Orphans != nil {
+			t.Errorf("%s is held by %q, orphans %v", n, rel.Holder, rel.Orphans)
+		}
+	}
+}
+
+func TestMissingRightsEndAnUninstallBeforeItBegins(t *testing.T) {
+	r := newRemoval(deployed(1))
+	r.fail["rights delete [Service/web ConfigMap/settings]"] = errBroken
+	out, err := r.uninstall.Run(t.Context(), r.request)
+	if !errors.Is(err, errBroken) || out != nil || len(r.writes()) > 0 || r.records.state("web", 1) != "deployed: " {
+		t.Errorf("%v, did %q, left %s", err, r.writes(), r.records.state("web", 1))
+	}
+}
+
+// While it is under way the record says who is at work.
+func TestAnUninstallIsGuarded(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	var at, who string
+	s.at = func(step string) {
+		if strings.HasPrefix(step, "delete ") {
+			at, who = s.records.history(), s.records.kept["web.v1"].Holder
+		}
+	}
+	if _, err := s.away(t); err != nil || at != "1 uninstalling" || who != "anna" || !s.did("guard web.v1") {
+		t.Errorf("%v, %s by %q", err, at, who)
+	}
+}
+
+// The scripts that answer are those of the record; nobody changes what goes.
+func TestEventsOfAnUninstall(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1"), chart.FileScript, "-- a script\n"))
+	s.do(t, s.put())
+	var told []string
+	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.ChartResolved) error {
+		told = append(told, "resolved "+string(e.Chart.Files[0].Data))
+		return nil
+	})
+	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreDelete) error {
+		told = append(told, "pre-delete "+string(e.Release.Info.Status))
+		return nil
+	})
+	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PostDelete) error {
+		told = append(told, "post-delete "+string(e.Release.Info.Status)+" "+s.cluster.has())
+		return nil
+	})
+	if _, err := s.away(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(told, ", "); got != "resolved -- a script\n, pre-delete deployed, post-delete uninstalling " {
+		t.Errorf("%q", got)
+	}
 }

@@ -167,7 +167,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 			return err
 		}
 		caps.APIVersions = w.crds.serve(caps.APIVersions)
-		lookup = lookupBefore(w.crds.missing, lookup)
+		lookup = lookupBefore(w.crds.coming, lookup)
 	}
 	w.rendered, err = rendering{
 		events:       w.Events,
@@ -184,7 +184,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	w.rendered.newCRDs = w.crds.missing
+	w.rendered.coming = w.crds.coming
 	now := clock(w.Now)
 	rel := release.New(w.req.Name, w.req.Namespace, past.next(), c)
 	rel.Config = vals
