@@ -94,6 +94,37 @@ func TestMerge(t *testing.T) {
 			dnsPolicy: ClusterFirst, containers: [{name: a, imagePullPolicy: Always, ports: [{containerPort: 80, protocol: TCP}]}]}}}}`,
 		want: `{spec: {replicas: 3, template: {spec: {containers: [{name: a, ports: [{containerPort: 80}]}]}}}}`,
 	}, {
+		name: "what is left out where it is false, 0 or empty is as the chart says",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false, serviceAccountName: "", containers: [{name: a, stdin: false, env: [{name: A, value: ""}], volumeMounts: [{mountPath: /v, name: v, readOnly: false}]}], volumes: [{name: v, emptyDir: {medium: ""}}]}}}}`,
+		live: `{spec: {template: {spec: {containers: [{name: a, env: [{name: A}], volumeMounts: [{mountPath: /v, name: v}]}], volumes: [{name: v, emptyDir: {}}]}}}}`,
+		want: `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false, serviceAccountName: "", containers: [{name: a, stdin: false, env: [{name: A, value: ""}], volumeMounts: [{mountPath: /v, name: v, readOnly: false}]}], volumes: [{name: v, emptyDir: {medium: ""}}]}}}}`,
+	}, {
+		name:  "what is there becomes false, 0 or empty again",
+		kind:  "apps/v1 Deployment",
+		old:   `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false}}}}`,
+		live:  `{spec: {minReadySeconds: 5, template: {spec: {hostNetwork: true}}}}`,
+		want:  `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false}}}}`,
+		after: `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false}}}}`,
+	}, {
+		name:  "an empty value under a key of one's own is a value",
+		kind:  "v1 ConfigMap",
+		live:  `{data: {a: b}}`,
+		want:  `{data: {a: b, value: "", host: ""}}`,
+		after: `{data: {a: b, value: "", host: ""}}`,
+	}, {
+		name:  "where nothing is told from false, false is written",
+		kind:  "v1 ServiceAccount",
+		live:  `{metadata: {labels: {a: b}}}`,
+		want:  `{metadata: {labels: {a: b}}, automountServiceAccountToken: false}`,
+		after: `{metadata: {labels: {a: b}}, automountServiceAccountToken: false}`,
+	}, {
+		name:  "a custom resource means its empty values",
+		kind:  "example.com/v1 Widget",
+		live:  `{spec: {size: 3}}`,
+		want:  `{spec: {size: 3, host: "", paused: false}}`,
+		after: `{spec: {size: 3, host: "", paused: false}}`,
+	}, {
 		name:  "labels that others added stay, ours go when the chart drops them",
 		kind:  "v1 ConfigMap",
 		old:   `{metadata: {labels: {app: web, tier: front}}}`,

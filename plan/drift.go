@@ -33,7 +33,7 @@ func drift(it Item) (map[string]any, *node) {
 		return nil, nil
 	}
 	m := mergerOf(it)
-	m.olds = 0 // its nulls are none of the differences
+	m.past = true
 	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, normal(it.Old[n-1]))
 	if err != nil {
 		return nil, nil

@@ -46,6 +46,7 @@ func (m *merger) same(parent, key string, want, live any) bool {
 		return true
 	}
 	return equal(want, live) ||
+		live == nil && m.zero(parent, key, want) ||
 		m.builtIn && (m.table.quantities[key] || m.table.quantities[parent]) && sameQuantity(want, live)
 }
 

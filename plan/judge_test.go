@@ -241,6 +241,9 @@ func withoutNothing(v any) any {
 			if l, isList := e.([]any); e == nil || isList && len(l) == 0 {
 				delete(v, key)
 			}
+			if (e == false || e == "" || e == 0.0) && kinds().zeros[key] { // no plain map here has such keys
+				delete(v, key)
+			}
 			if l, isList := e.([]any); isList && key == "finalizers" { // have no order
 				slices.SortFunc(l, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			}

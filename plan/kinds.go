@@ -81,6 +81,9 @@ type table struct {
 	// maps and quantities name fields that, wherever they occur, are maps of
 	// plain values, and hold quantities such as "500m".
 	maps, quantities map[string]bool
+	// zeros name fields that the API leaves out when they are false, 0 or "",
+	// open those below which keys are anybody's.
+	zeros, open map[string]bool
 }
 
 // kinds reads the table when the first plan is made.
@@ -103,6 +106,10 @@ func readTable(text string) *table {
 			t.maps = set(words[1:])
 		case "quantities":
 			t.quantities = set(words[1:])
+		case "zeros":
+			t.zeros = set(words[1:])
+		case "open":
+			t.open = set(words[1:])
 		case "type":
 			n := &node{fields: make(map[string]field, len(words)-2)}
 			for _, w := range words[2:] {

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -45,12 +46,15 @@ type typeTable struct {
 	lines []string
 	maps  map[string]bool // names of fields: every field of that name is a map of plain values
 	quant map[string]bool // names of fields: every field of that name holds quantities
+	zeros map[string]bool // names of fields: no field of that name tells its zero value from none
+	open  map[string]bool // names of fields: some field of that name is a map with keys of its own
 	seen  map[reflect.Type]bool
 }
 
 func generateKinds() string {
 	tt := &typeTable{
-		ids: map[reflect.Type]string{}, maps: map[string]bool{}, quant: map[string]bool{}, seen: map[reflect.Type]bool{},
+		ids: map[reflect.Type]string{}, maps: map[string]bool{}, quant: map[string]bool{},
+		zeros: map[string]bool{}, open: map[string]bool{}, seen: map[reflect.Type]bool{},
 	}
 	groups := map[string][]string{}
 	all := scheme.Scheme.AllKnownTypes()
@@ -72,17 +76,22 @@ func generateKinds() string {
 		groups[gv] = append(groups[gv], kind+"="+tt.node(byName[name], true))
 	}
 	// A rare type uses the name for something else, which no chart leaves empty
-	// or removes whole.
+	// or removes whole, or has a pointer that means the same.
 	for _, name := range []string{"data", "limits", "nodeSelector", "requests"} {
 		tt.maps[name] = true
 	}
 	for _, name := range []string{"capacity", "limits", "requests"} {
 		tt.quant[name] = true
 	}
+	for _, name := range []string{"name", "protocol", "readOnly", "type", "value"} {
+		tt.zeros[name] = true
+	}
 	var b strings.Builder
 	b.WriteString("# Made of the Go types of the Kubernetes API by TestTableOfKindsIsThatOfTheTypes.\n")
 	fmt.Fprintf(&b, "maps %s\n", strings.Join(trueNames(tt.maps), " "))
 	fmt.Fprintf(&b, "quantities %s\n", strings.Join(trueNames(tt.quant), " "))
+	fmt.Fprintf(&b, "zeros %s\n", strings.Join(trueNames(tt.zeros), " "))
+	fmt.Fprintf(&b, "open %s\n", strings.Join(sortedKeys(tt.open), " "))
 	for i, l := range tt.lines {
 		fmt.Fprintf(&b, "type %d %s\n", i, l)
 	}
@@ -141,10 +150,26 @@ func (tt *typeTable) names(t reflect.Type) {
 			ft := bare(f.Type)
 			isMap := ft.Kind() == reflect.Map && strings.Contains(f.Tag.Get("json"), "omitempty")
 			note(tt.maps, name, isMap)
+			// One without omitempty is always there.
+			if left := strings.Contains(f.Tag.Get("json"), "omitempty"); left || !zeroIsPlain(f.Type) {
+				note(tt.zeros, name, zeroIsPlain(f.Type))
+			}
+			if f.Type.Kind() == reflect.Map || ft == reflect.TypeFor[runtime.RawExtension]() {
+				tt.open[name] = true
+			}
 			note(tt.quant, name, ft == quantity || ft.Kind() == reflect.Map && ft.Elem() == quantity)
 		}
 		tt.names(f.Type)
 	}
+}
+
+// zeroIsPlain tells whether the type's zero value is a plain value, and no pointer.
+func zeroIsPlain(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
+		return true
+	}
+	return false
 }
 
 func note(m map[string]bool, name string, is bool) {

@@ -16,7 +16,7 @@ import (
 // is not known those of JSON merge patch, with two differences. What others put
 // things into, which are labels, annotations and other maps of plain values,
 // and lists that merge by key, is never removed whole. And what means the same to the API counts as
-// equal: an empty list and none, 1000m and 1, a default that is spelled out.
+// equal: an empty list or text and none, 1000m and 1, a default that is spelled out.
 type merger struct {
 	table   *table
 	builtIn bool // the rules of known types apply
@@ -24,6 +24,10 @@ type merger struct {
 	// whole is set where a strategic patch could not say what is to change,
 	// because a list has several items of one key.
 	whole bool
+	// past is set where an old manifest is compared with what has become of it:
+	// what it leaves empty, by a null or an empty value, the server may have
+	// filled.
+	past bool
 }
 
 // problem is what is wrong with a value, and where.
@@ -56,7 +60,7 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 			continue
 		}
 		if w == nil && !plainMap(key) && !f.below(key).merge {
-			if live[key] != nil && (m.builtIn || nulls(olds, key) < m.olds) {
+			if live[key] != nil && !m.past && (m.builtIn || nulls(olds, key) < m.olds) {
 				c.remove(key)
 			}
 			continue
@@ -122,8 +126,11 @@ func (m *merger) value(c *change, name, key string, f field, olds []map[string]a
 			w = []any{}
 		}
 	}
+	if m.past && w != false && m.zero(name, key, w) {
+		return nil
+	}
 	if list, ok := live.([]any); live == nil || m.builtIn && ok && len(list) == 0 {
-		if w = m.clean(w); !m.nothing(key, w) {
+		if w = m.clean(w); !m.nothing(key, w) && !m.zero(name, key, w) {
 			c.set(key, w, w)
 		}
 		return nil
@@ -218,6 +225,16 @@ func (m *merger) nothing(key string, w any) bool {
 		return len(w) == 0 && m.builtIn
 	}
 	return w == nil
+}
+
+// zero tells whether w, which stands under key in the map under parent, is a
+// value that the API keeps as if it were not there: false, 0 or "".
+func (m *merger) zero(parent, key string, w any) bool {
+	switch w {
+	case "", false, int64(0), float64(0), 0:
+		return m.builtIn && m.table.zeros[key] && !m.table.open[parent]
+	}
+	return false
 }
 
 // nulls counts the old manifests that have a null under key.

@@ -36,6 +36,16 @@ func TestDrift(t *testing.T) {
 		old:  `{metadata: {annotations: {a.b/c: d}}, data: {x.yaml: w}}`, live: `{metadata: {annotations: {}}, data: {x.yaml: z}}`,
 		want: []string{"data[x.yaml]: w -> z", "metadata.annotations[a.b/c]: d -> <nil>"},
 	}, {
+		name: "what the chart leaves empty, the server leaves out or fills",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false, dnsPolicy: "", schedulerName: null, containers: [{name: web, imagePullPolicy: null, env: [{name: X, value: ""}], livenessProbe: {periodSeconds: 0}}]}}}}`,
+		live: `{spec: {template: {spec: {dnsPolicy: ClusterFirst, schedulerName: default-scheduler, containers: [{name: web, imagePullPolicy: Always, env: [{name: X}], livenessProbe: {periodSeconds: 10}}]}}}}`,
+	}, {
+		name: "what the chart switches off, and somebody has switched on",
+		kind: "apps/v1 Deployment",
+		old:  `{spec: {paused: false}}`, live: `{spec: {paused: true}}`,
+		want: []string{"spec.paused: false -> true"},
+	}, {
 		name: "the order of variables",
 		kind: "v1 Pod",
 		old:  `{spec: {containers: [{name: a}, {name: b}]}}`, live: `{spec: {containers: [{name: b}, {name: a}]}}`,
