@@ -16,7 +16,7 @@ import (
 // for them. k is the lock on the same release.
 func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 	first, err := k.pulse(ctx, revision)
-	if err != nil || !atWork(first.Status) {
+	if err != nil || !first.Status.Underway() {
 		return err
 	}
 	h, known := ParseHolder(first.Holder)
@@ -37,7 +37,7 @@ func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 		}
 		now, err := k.pulse(ctx, revision)
 		switch {
-		case err != nil || !atWork(now.Status):
+		case err != nil || !now.Status.Underway():
 			return err
 		case now.Holder != first.Holder || now.Beat != first.Beat:
 			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision, Status: now.Status}
@@ -55,9 +55,6 @@ func (k *Lock) pulse(ctx context.Context, revision int) (Pulse, error) {
 	}
 	return p, nil
 }
-
-// atWork tells whether a record says of itself that somebody is at work on it.
-func atWork(s release.Status) bool { return s.Pending() || s == release.Uninstalling }
 
 // forgotten judges a record whose maker shows no signs of life, as Helm: by its
 // age, which is the one thing that takes two clocks, with a wide margin.

@@ -72,7 +72,7 @@ func (l *lease) duration() time.Duration {
 	if l.Spec.LeaseDurationSeconds <= 0 {
 		return leaseDuration
 	}
-	return time.Duration(l.Spec.LeaseDurationSeconds) * time.Second
+	return time.Duration(min(l.Spec.LeaseDurationSeconds, int(longestLease/time.Second))) * time.Second
 }
 
 // holder tells who has the lease. Where nothing but an identity is known, known

@@ -66,6 +66,9 @@ type Pulse struct {
 const (
 	// leaseDuration is how long a lease is good for without being renewed.
 	leaseDuration = 30 * time.Second
+	// longestLease is how long anybody's lease is taken to be good for, whatever
+	// it says: a forged one would lock the release for years.
+	longestLease = 5 * time.Minute
 	// renewEvery is how often a holder shows that it is alive.
 	renewEvery = 5 * time.Second
 	// giveUp is after how long without success a holder knows that others may

@@ -5,6 +5,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"math"
 	"fmt"
 	"net/http"
 	"strings"
@@ -330,6 +331,23 @@ func TestOthersLeasesAreJudgedByTheirChanges(t *testing.T) {
 		if !strings.Contains(out.String(), "what was being done by another tool ended without saying so") {
 			t.Errorf("told %q", out)
 		}
+	})
+}
+
+func TestALeaseThatIsToLastForYearsDoesNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		forged := newLease("prod", "web", Holder{})
+		forged.Metadata.Annotations, forged.Metadata.ResourceVersion = nil, "7"
+		forged.Spec = leaseSpec{HolderIdentity: "mallory", LeaseDurationSeconds: math.MaxInt32}
+		s.leases["moonhelm.v1.web"] = forged
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, k, err := New(s, nil, "prod", Options{}).Lock(ctx, "web", "upgrade")
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Unlock()
 	})
 }
 

@@ -42,7 +42,7 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 	if err != nil {
 		return nil, fmt.Errorf("list the history of release %s: %w", name, err)
 	}
-	if st := p.newest().Status; lock != nil && (st.Pending() || st == release.Uninstalling) {
+	if st := p.newest().Status; lock != nil && st.Underway() {
 		if err := lock.Abandoned(ctx, p.newest().Number); err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 		switch st := rel.Info.Status; {
 		case st == release.Deployed:
 			p.deployed = rel
-		case st.Pending(), st == release.Uninstalling:
+		case st.Underway():
 			p.unfinished = append(p.unfinished, rel)
 			if lock != nil {
 				report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s was left %s by somebody who is gone; going on from there", rel.Revision, name, st)})

@@ -46,6 +46,10 @@ func (s Status) Pending() bool {
 	return s == PendingInstall || s == PendingUpgrade || s == PendingRollback
 }
 
+// Underway tells whether somebody says to be at work on the release: it is
+// pending, or being uninstalled.
+func (s Status) Underway() bool { return s.Pending() || s == Uninstalling }
+
 // How the objects of a release were written ([Release.ApplyMethod]).
 const (
 	ApplyServerSide = "ssa" // server-side apply

@@ -9,11 +9,11 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// abridge makes a record that fits one Secret of one that does not. It stands
+// abridge makes a record of at most limit bytes of one that is larger. It stands
 // while the parts are being written, when nothing has been done to the cluster
 // yet, and stays only where the writer is killed there. The chart's files are
 // left out, then the notes, the manifest with the hooks, and the values.
-func abridge(r Record) ([]byte, error) {
+func abridge(r Record, limit int) ([]byte, error) {
 	rel, err := release.Decode(r.Data)
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", objectName(r.Key), err)

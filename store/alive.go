@@ -30,7 +30,7 @@ func (c *Cluster) Beat(ctx context.Context, k Key) error {
 		if err != nil {
 			return err
 		}
-		if !release.Status(m.Labels[labelStatus]).Pending() {
+		if !release.Status(m.Labels[labelStatus]).Underway() {
 			return nil
 		}
 		err = c.beat(ctx, k, m)

@@ -115,7 +115,7 @@ func testCluster(t *testing.T, resource string, driver func(store.API, string) *
 func TestAClusterRemovesThePartsWithTheRecord(t *testing.T) {
 	c := cluster(t)
 	ns, _ := c.namespaces(t)
-	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 2.5)
+	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 5<<19)
 	if err := store.Secrets(c, ns).Create(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func (m Memory) Beat(ctx context.Context, k Key) error {
 	if !ok {
 		return &NotFoundError{k}
 	}
-	if r.Status.Pending() {
+	if r.Status.Underway() {
 		r.beats++
 		m.shared.records[k] = r
 	}

@@ -57,7 +57,7 @@ func annotations(r Record, p parts, now time.Time) map[string]string {
 		text, _ := json.Marshal(p) // plain data
 		out[annotationParts] = string(text)
 	}
-	if r.Holder != "" && r.Status.Pending() {
+	if r.Holder != "" && r.Status.Underway() {
 		out[annotationHolder] = r.Holder
 		out[annotationBeat] = now.UTC().Format(time.RFC3339Nano)
 	}

@@ -40,9 +40,9 @@ const (
 	labelCreated  = "createdAt"
 	labelModified = "modifiedAt"
 
-	// limit is what the API server accepts in one Secret or ConfigMap. A record
-	// that is larger is kept in parts.
-	limit = 1 << 20
+	// objectLimit is what the API server accepts in one Secret or ConfigMap. A
+	// record that is larger is kept in parts.
+	objectLimit = 1 << 20
 	// page is how many records one request of a list asks for.
 	page = 500
 )
@@ -54,6 +54,7 @@ type Cluster struct {
 	namespace string
 	resource  string // "secrets" or "configmaps"
 	kind      string
+	limit     int // how large a record may be that is kept in one piece
 	now       func() time.Time
 	noPatch   atomic.Bool // the user may not patch
 	known     sync.Map    // Key → parts, of the records that were read or written
@@ -62,12 +63,12 @@ type Cluster struct {
 // Secrets is the driver that Helm uses unless told otherwise. Namespace "" is
 // good for listing all namespaces and for records that name theirs.
 func Secrets(api API, namespace string) *Cluster {
-	return &Cluster{api: api, namespace: namespace, resource: "secrets", kind: "Secret", now: time.Now}
+	return &Cluster{api: api, namespace: namespace, resource: "secrets", kind: "Secret", limit: objectLimit, now: time.Now}
 }
 
 // ConfigMaps is the driver behind HELM_DRIVER=configmap.
 func ConfigMaps(api API, namespace string) *Cluster {
-	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", now: time.Now}
+	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", limit: objectLimit, now: time.Now}
 }
 
 // checkKey refuses a name that would lead to another place in the API.
@@ -167,7 +168,7 @@ func (c *Cluster) Create(ctx context.Context, r Record) error {
 	if err := checkKey(r.Key); err != nil {
 		return err
 	}
-	if len(r.Data) > limit {
+	if len(r.Data) > c.limit {
 		return c.createLarge(ctx, r)
 	}
 	_, err := c.create(ctx, r)
@@ -200,7 +201,7 @@ func (c *Cluster) Update(ctx context.Context, r Record) error {
 	if err := checkKey(r.Key); err != nil {
 		return err
 	}
-	if len(r.Data) > limit {
+	if len(r.Data) > c.limit {
 		return c.updateLarge(ctx, r)
 	}
 	old, err := c.partsNow(ctx, r.Key)

@@ -74,10 +74,10 @@ func (p parts) partName(k Key, n int) string {
 }
 
 // split describes data as parts, of a new generation.
-func split(k Key, data []byte) (parts, error) {
-	count := (len(data) + limit - 1) / limit
+func (c *Cluster) split(k Key, data []byte) (parts, error) {
+	count := (len(data) + c.limit - 1) / c.limit
 	if count > maxParts {
-		return parts{}, &TooLargeError{Key: k, Size: len(data), Limit: maxParts * limit}
+		return parts{}, &TooLargeError{Key: k, Size: len(data), Limit: maxParts * c.limit}
 	}
 	var id [6]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -86,7 +86,9 @@ func split(k Key, data []byte) (parts, error) {
 }
 
 // chunk is the nth part of data, counted from 1.
-func chunk(data []byte, n int) []byte { return data[(n-1)*limit : min(n*limit, len(data))] }
+func (c *Cluster) chunk(data []byte, n int) []byte {
+	return data[(n-1)*c.limit : min(n*c.limit, len(data))]
+}
 
 // partsOf reads the annotation.
 func partsOf(k Key, annotations map[string]string) (parts, error) {
@@ -96,7 +98,7 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 		return p, nil
 	}
 	err := json.Unmarshal([]byte(text), &p)
-	if _, bad := hex.DecodeString(p.Generation); err != nil || bad != nil || p.Count < 2 || p.Count > maxParts || p.Size < 0 || p.Size > p.Count*limit {
+	if _, bad := hex.DecodeString(p.Generation); err != nil || bad != nil || p.Count < 2 || p.Count > maxParts || p.Size < 0 {
 		return parts{}, fmt.Errorf("read release %s: its annotation %s is not valid: %q", k, annotationParts, text)
 	}
 	return p, nil
@@ -107,12 +109,12 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 // before the parts; it holds a smaller record, valid in itself, until the parts
 // are there.
 func (c *Cluster) createLarge(ctx context.Context, r Record) error {
-	p, err := split(r.Key, r.Data)
+	p, err := c.split(r.Key, r.Data)
 	if err != nil {
 		return err
 	}
 	small := r
-	if small.Data, err = abridge(r); err != nil {
+	if small.Data, err = abridge(r, c.limit); err != nil {
 		return err
 	}
 	m, err := c.create(ctx, small)
@@ -133,7 +135,7 @@ func (c *Cluster) createLarge(ctx context.Context, r Record) error {
 
 // updateLarge replaces a record by one that one Secret cannot hold.
 func (c *Cluster) updateLarge(ctx context.Context, r Record) error {
-	p, err := split(r.Key, r.Data)
+	p, err := c.split(r.Key, r.Data)
 	if err != nil {
 		return err
 	}
@@ -158,7 +160,7 @@ func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMet
 			old = parts{} // what nobody can read may be replaced
 		}
 		first := r
-		first.Data = chunk(r.Data, 1)
+		first.Data = c.chunk(r.Data, 1)
 		body, err := c.body(first, labelModified, p, m.Version)
 		if err != nil {
 			return err
@@ -205,7 +207,7 @@ func (c *Cluster) writeParts(ctx context.Context, r Record, p parts, uid string)
 					Owners: []ownerReference{{APIVersion: "v1", Kind: c.kind, Name: objectName(r.Key), UID: uid}},
 				},
 			}
-			o.fill(chunk(r.Data, n), partType)
+			o.fill(c.chunk(r.Data, n), partType)
 			body, err := json.Marshal(o)
 			if err != nil {
 				return err

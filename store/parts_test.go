@@ -55,17 +55,22 @@ func cutPart(path string) (record, rest string, ok bool) {
 	return head + ".v1." + fields[0] + "." + fields[1], fields[2], true
 }
 
+// partSize is small, so that many parts are no work.
+const partSize = 4 << 10
+
 // large is a record that takes that many Secrets.
 func large(t *testing.T, status release.Status, secrets int) store.Record {
 	t.Helper()
-	rec := storetest.Large(t, storetest.Release("a", "web", 1, status), float64(secrets)-0.5)
-	if need := (len(rec.Data) + 1<<20 - 1) >> 20; need != secrets {
+	rec := storetest.Large(t, storetest.Release("a", "web", 1, status), secrets*partSize-partSize/2)
+	if need := (len(rec.Data) + partSize - 1) / partSize; need != secrets {
 		t.Fatalf("a record for %d Secrets takes %d", secrets, need)
 	}
 	return rec
 }
 
-func secrets(api store.API) *store.Cluster { return store.Secrets(api, "a") }
+func secrets(api store.API) *store.Cluster {
+	return store.SmallParts(store.Secrets(api, "a"), partSize)
+}
 
 func create(t *testing.T, api store.API, r store.Record) {
 	t.Helper()
@@ -267,7 +272,7 @@ func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
 func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
 	r := storetest.Record(t, storetest.Release("a", "big", 1, release.Deployed), true)
 	r.Data = make([]byte, 65<<20)
-	err := secrets(nil).Create(t.Context(), r)
+	err := store.Secrets(nil, "a").Create(t.Context(), r)
 	var big *store.TooLargeError
 	if !errors.As(err, &big) || big.Name != "big" || !strings.Contains(err.Error(), "65536 KiB") {
 		t.Errorf("Create: %v", err)

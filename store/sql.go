@@ -116,7 +116,7 @@ func (s *SQL) write(ctx context.Context, doing, statement string, r Record) erro
 	}
 	now := s.now()
 	n := note{Holder: r.Holder}
-	if !r.Status.Pending() {
+	if !r.Status.Underway() {
 		n.Holder = ""
 	}
 	if r.Summary != nil {
@@ -219,7 +219,7 @@ func (s *SQL) Beat(ctx context.Context, k Key) error {
 	return s.db.do(ctx, "show signs of life on the record of release "+k.String(), func(ctx context.Context) error {
 		if s.db.notes {
 			tag, err := s.db.pool.Exec(ctx, `UPDATE moonhelm_records_v1 n SET beat = $3::text FROM releases_v1 r
-				WHERE r.key = $1::text AND r.namespace = $2::text AND r.status LIKE 'pending-%'
+				WHERE r.key = $1::text AND r.namespace = $2::text AND (r.status LIKE 'pending-%' OR r.status = 'uninstalling')
 				AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, objectName(k), k.Namespace, beatAt(s.now()))
 			if err != nil || tag.RowsAffected() > 0 {
 				return err
@@ -228,7 +228,7 @@ func (s *SQL) Beat(ctx context.Context, k Key) error {
 		// A row that is written again is in a new state, whatever is in it.
 		var status release.Status
 		err := s.db.pool.QueryRow(ctx, `WITH touched AS (UPDATE releases_v1 SET modifiedat = $3::integer
-			WHERE key = $1::text AND namespace = $2::text AND status LIKE 'pending-%')
+			WHERE key = $1::text AND namespace = $2::text AND (status LIKE 'pending-%' OR status = 'uninstalling'))
 			SELECT status FROM releases_v1 WHERE key = $1::text AND namespace = $2::text`, objectName(k), k.Namespace, s.now().Unix()).Scan(&status)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return &NotFoundError{k}

@@ -226,12 +226,14 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 	defer silent.Close()
 	plain := noTLS(t)
 	server.Run(t, "postgres", "CREATE ROLE stranger LOGIN PASSWORD 'stranger'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+	t.Setenv("PGHOST", "/nonexistent")
 	const secret = "s3cr3t"
 	for connection, want := range map[string][]string{
-		server.URL("postgres", "postgres", secret):                                          {"list releases: PostgreSQL on ", `user "postgres"`, "password authentication failed", "check user and password"},
-		server.URL("nowhere", "postgres", "se/cr:et"):                                       {`database "nowhere" does not exist`, "create it"},
-		server.URL("postgres", "stranger", "stranger"):                                      {"permission denied", "must belong to the user"},
-		"postgresql://u:" + secret + "@" + refused + "/db?sslmode=disable":                  {"PostgreSQL on " + refused, "connection refused"},
+		server.URL("postgres", "postgres", secret):                         {"list releases: PostgreSQL on ", `user "postgres"`, "password authentication failed", "check user and password"},
+		server.URL("nowhere", "postgres", "se/cr:et"):                      {`database "nowhere" does not exist`, "create it"},
+		server.URL("postgres", "stranger", "stranger"):                     {"permission denied", "must belong to the user"},
+		"postgresql://u:" + secret + "@" + refused + "/db?sslmode=disable": {"PostgreSQL on " + refused, "connection refused"},
+		"": {"PostgreSQL on /nonexistent", "HELM_DRIVER_SQL_CONNECTION_STRING is not set"},
 		"host=/nonexistent user=u password=" + secret:                                       {"PostgreSQL on /nonexistent", "no such file"},
 		"postgresql://u:" + secret + "@" + silent.Addr().String() + "/db?connect_timeout=1": {"cannot connect"},
 		"postgresql://u:" + secret + "@" + plain + "/db":                                    {"refused TLS", "sslmode=disable"},

@@ -16,6 +16,7 @@ import (
 const (
 	uniqueViolation = "23505"
 	duplicateTable  = "42P07"
+	duplicateObject = "42710"
 	stringTooLong   = "22001"
 	forbidden       = "42501"
 	noPassword      = "28000"
@@ -69,6 +70,9 @@ func (d *database) explain(ctx context.Context, doing string, err error) error {
 		e.Reason = pg.Message + hint(pg.Code)
 	case errors.As(err, &connect):
 		e.Reason = "cannot connect: " + innermost(err)
+		if d.config.ConnString() == "" {
+			e.Reason += "; HELM_DRIVER_SQL_CONNECTION_STRING is not set"
+		}
 		if strings.Contains(e.Reason, "refused TLS") {
 			e.Reason += "; where that is meant to be so, add sslmode=disable to the connection string"
 		}

@@ -151,7 +151,7 @@ func tables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && tries < 5 {
 			switch pg.Code {
-			case uniqueViolation, duplicateTable, "40P01", "40001":
+			case uniqueViolation, duplicateTable, duplicateObject, "40P01", "40001":
 				continue // somebody else is making them
 			}
 		}

@@ -245,7 +245,11 @@ func (s *Store) read(ctx context.Context, k Key, version string) (*release.Relea
 		return nil, fmt.Errorf("read release %s: %w", k, err)
 	}
 	r.Labels, r.Holder = rec.Labels, rec.Holder
-	if r.Namespace == "" {
+	// Where a record is decides what it is the record of. One that says
+	// otherwise was brought here from elsewhere, or is to pass for another
+	// release, whose objects it would then delete.
+	r.Name, r.Revision = k.Name, k.Revision
+	if k.Namespace != "" {
 		r.Namespace = k.Namespace
 	}
 	return r, nil

@@ -271,6 +271,14 @@ func (s suite) alive(t *testing.T, open Open) {
 	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Beat == second.Beat {
 		t.Errorf("after somebody else's update: %+v, before: %+v", third, second)
 	}
+	// Somebody who uninstalls is at work as well.
+	got.Info.Status = release.Uninstalling
+	must(t, st.Update(ctx, got))
+	leaving := pulse()
+	must(t, st.Beat(ctx, "web", 1))
+	if p := pulse(); p.Holder != s.holder("bob@desk 18") || p.Beat == leaving.Beat {
+		t.Errorf("an uninstall's signs of life: %+v after %+v", p, leaving)
+	}
 	got.Info.Status, got.Holder = release.Deployed, ""
 	must(t, st.Update(ctx, got))
 	done := pulse()
@@ -417,16 +425,19 @@ func Noise(n int) string {
 	return base64.StdEncoding.EncodeToString(raw)
 }
 
-// Large is a record that takes about that many megabytes. It is not compressed,
-// which readers accept and which keeps tests quick.
-func Large(t *testing.T, r *release.Release, megabytes float64) store.Record {
+// Large is a record of about that many bytes. It is not compressed, which
+// readers accept and which keeps tests quick.
+func Large(t *testing.T, r *release.Release, size int) store.Record {
 	t.Helper()
 	c, err := r.Chart()
 	must(t, err)
 	c.Files = nil
 	rec := Record(t, r, true)
-	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(int(megabytes * 9 / 16 * (1 << 20))))}}
 	text, err := json.Marshal(r)
+	must(t, err)
+	plain := len(text) * 4 / 3
+	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise((size - plain) * 9 / 16))}}
+	text, err = json.Marshal(r)
 	must(t, err)
 	rec.Data = []byte(base64.StdEncoding.EncodeToString(text))
 	return rec
@@ -438,7 +449,7 @@ func (s suite) large(t *testing.T, open Open) {
 	r.Labels = map[string]string{"team": "blue"}
 	c, err := r.Chart()
 	must(t, err)
-	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(5 << 20))}}
+	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(large))}}
 	must(t, store.New(d, s.a).Create(ctx, r))
 	// Whoever reads is another process, which has seen nothing of this one.
 	got, err := store.New(open(s.a), s.a).Get(ctx, "big", 1)
@@ -450,17 +461,17 @@ func (s suite) large(t *testing.T, open Open) {
 		t.Errorf("created twice: %v", err)
 	}
 	r.Info.Status = release.Deployed
-	for i, megabytes := range []float64{6.5, 0.1, 2.5, 1.5} {
-		rec := Large(t, r, megabytes)
+	for i, size := range []int{2 << 20, 100 << 10, 5 << 19, 3 << 19} {
+		rec := Large(t, r, size)
 		if i == 2 {
 			d = open(s.a)
 		}
 		must(t, d.Update(ctx, rec))
 		if back, err := open(s.a).Read(ctx, rec.Key, ""); err != nil || !bytes.Equal(back.Data, rec.Data) || back.Status != release.Deployed {
-			t.Errorf("%v MB: read back %d bytes, %v", megabytes, len(back.Data), err)
+			t.Errorf("%d bytes: read back %d, %v", size, len(back.Data), err)
 		}
 	}
-	must(t, d.Create(ctx, Large(t, Release(s.a, "big", 2, release.Deployed), 1.2)))
+	must(t, d.Create(ctx, Large(t, Release(s.a, "big", 2, release.Deployed), 6<<18)))
 	unread := store.New(unread{open(s.a)}, s.a)
 	if !s.summaries {
 		unread = store.New(open(s.a), s.a)
