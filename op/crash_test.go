@@ -314,6 +314,39 @@ func TestWhoLosesTheLockStops(t *testing.T) {
 	}
 }
 
+func TestWhoLosesTheLockUndoesNothing(t *testing.T) {
+	cleanup := func(r *RollbackRequest) { r.CleanupOnFail = true }
+	for name, run := range map[string]func(*story) error{
+		"an install to clean up": func(s *story) error { s.request.CleanupOnFail = true; return s.put() },
+		"an atomic install":      func(s *story) error { s.request.Atomic = true; return s.put() },
+		"a rollback":             func(s *story) error { return second(s.back(t, 1, cleanup)) },
+		"an uninstall":           func(s *story) error { return second(s.away(t)) },
+	} {
+		s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+		if name == "a rollback" || name == "an uninstall" {
+			s = installed(t, conf("a=1"))
+			s.do(t, second(s.up(t, conf("b=1"))))
+		}
+		var before string
+		s.at = func(step string) {
+			if strings.HasPrefix(step, "event post-") || name == "an uninstall" && strings.HasPrefix(step, "event pre-") {
+				before = s.cluster.has()
+				s.locker.lose(lostLock{})
+			}
+		}
+		if err := run(s); !is[lostLock](err) || before == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := s.cluster.has(); got != before {
+			t.Errorf("%s: the cluster has %s, and had %s when the lock was lost", name, got, before)
+		}
+		all := s.records.all("web")
+		if len(all) == 0 || s.records.kept[key("web", all[len(all)-1])].Info.Status != release.Failed {
+			t.Errorf("%s: %s", name, s.records.history())
+		}
+	}
+}
+
 // All is done, and then the lock turns out to be lost: whoever has it has
 // counted this revision as failed.
 func TestALockThatIsLostAtTheVeryEndFails(t *testing.T) {
