@@ -301,7 +301,7 @@ func TestCancelledWaitsEndAtOnce(t *testing.T) {
 		"legacy": func(ctx context.Context) error {
 			return c.Await(ctx, WaitRequest{Objects: objects, Namespace: ns, Legacy: true})
 		},
-		"gone": func(ctx context.Context) error { return c.WaitGone(ctx, objects, ns) },
+		"gone": func(ctx context.Context) error { return c.WaitGone(ctx, objects, Owner{"web", ns}) },
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var at time.Time

@@ -351,18 +351,15 @@ func (s *stock) conflicts(r ChangeRequest) error {
 	return nil
 }
 
-// foreign tells of those that shall go why they are not the owner's to delete.
-// A deployed object that has lost its marks is still the release's; one that
-// only a failed revision had may have been there before it.
+// foreign tells of those that shall go why they are not the owner's to delete:
+// only marks on the object itself tell, for a record may name anything.
 func (s *stock) foreign(owner Owner) map[identity]string {
 	out := map[identity]string{}
 	for _, p := range s.parts {
 		if p.wanted || p.live == nil {
 			continue
 		}
-		if m := metaOf(p.live); !p.deployed || m.others(owner) {
-			out[p.identity()] = m.foreign(owner)
-		}
+		out[p.identity()] = metaOf(p.live).foreign(owner)
 	}
 	return out
 }

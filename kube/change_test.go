@@ -278,14 +278,14 @@ func TestWhatIsKept(t *testing.T) {
 	}
 	s.Old = append(s.Old, configMaps(t, "theirs"))
 	p, says := s.plan(configMapsText("new"))
-	want(t, "plan", says, "create ConfigMap/new, delete ConfigMap/lost, delete ConfigMap/plain, keep ConfigMap/policy, keep ConfigMap/taken, keep ConfigMap/theirs")
+	want(t, "plan", says, "create ConfigMap/new, delete ConfigMap/plain, keep ConfigMap/lost, keep ConfigMap/policy, keep ConfigMap/taken, keep ConfigMap/theirs")
 	for _, step := range p.Steps {
 		if step.Action == plan.Keep && step.Reason == "" || step.Name == "taken" && !strings.Contains(step.Reason, `release "other"`) {
 			t.Errorf("%s is kept because %q", step, step.Reason)
 		}
 	}
 	s.to(configMapsText("new"))
-	want(t, "kept", s.rec.of(progress.Kept), "ConfigMap/policy ConfigMap/taken ConfigMap/theirs")
+	want(t, "kept", s.rec.of(progress.Kept), "ConfigMap/lost ConfigMap/policy ConfigMap/taken ConfigMap/theirs")
 }
 
 func TestWhatIsSomebodyElsesIsRefused(t *testing.T) {

@@ -192,7 +192,7 @@ items:
 	if got := rec.of(progress.Deleted); got != "ConfigMap/one Role/sys:three Secret/two" {
 		t.Errorf("deleted %q", got)
 	}
-	if err := c.WaitGone(t.Context(), objects, ns); err != nil {
+	if err := c.WaitGone(t.Context(), objects, owner); err != nil {
 		t.Fatal(err)
 	}
 	if m := get(t, c, "v1", "ConfigMap", ns, "one"); len(m) != 0 {
@@ -227,13 +227,19 @@ func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
 		t.Error("Check has written")
 	}
 
-	// Uninstalling leaves others' objects alone, but takes what lost its marks.
+	// Uninstalling leaves alone what carries no marks, or others', and does not
+	// wait for it to be gone.
 	rec.reset()
 	if err := c.Delete(t.Context(), objects, mine, Background); err != nil {
 		t.Fatal(err)
 	}
-	if kept, deleted := rec.of(progress.Kept), rec.of(progress.Deleted); kept != "ConfigMap/a ConfigMap/b" || deleted != "ConfigMap/plain" {
+	if kept, deleted := rec.of(progress.Kept), rec.of(progress.Deleted); kept != "ConfigMap/a ConfigMap/b ConfigMap/plain" || deleted != "" {
 		t.Errorf("kept %q, deleted %q", kept, deleted)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := c.WaitGone(ctx, objects, mine); err != nil {
+		t.Errorf("WaitGone: %v", err)
 	}
 
 	if err := c.Check(t.Context(), objects, mine, true); err != nil {

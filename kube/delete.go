@@ -38,9 +38,10 @@ func (c Cascade) policy() string {
 }
 
 // Delete removes objects in the order given, neighbours of one kind at once.
-// Objects that are gone, or whose kind is, are fine. Objects that carry another
-// release's marks are left alone and reported as kept. One that cannot be
-// deleted does not save the others; the error joins an [*ObjectError] for each.
+// Objects that are gone, or whose kind is, are fine. Objects without the owner's
+// marks are left alone and reported as kept: a record may name what was never
+// the release's. One that cannot be deleted does not save the others; the error
+// joins an [*ObjectError] for each.
 func (c *Client) Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error {
 	targets, err := c.existing(ctx, objects, owner.Namespace)
 	if err != nil {
@@ -54,11 +55,11 @@ func (c *Client) Delete(ctx context.Context, objects []*manifest.Object, owner O
 	var errs []error
 	err = eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
 		m := live[t]
-		switch {
-		case m == nil:
+		if m == nil {
 			return nil
-		case m.others(owner):
-			c.progress.Send(progress.Event{Kind: progress.Kept, Object: t.short(), Text: m.foreign(owner)})
+		}
+		if why := m.foreign(owner); why != "" {
+			c.progress.Send(progress.Event{Kind: progress.Kept, Object: t.short(), Text: why})
 			return nil
 		}
 		if err := c.remove(ctx, t, m.UID, cascade); err != nil {

@@ -43,7 +43,7 @@ func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace s
 	if err != nil || c.dryRun {
 		return err
 	}
-	return c.gone(ctx, targets)
+	return c.gone(ctx, targets, func(*meta) bool { return true })
 }
 
 // Finish returns when a Job or Pod has succeeded, and a [*FailedError] with the

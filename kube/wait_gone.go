@@ -11,19 +11,22 @@ import (
 )
 
 // WaitGone returns when none of the objects exists any more, or a [*WaitError]
-// when ctx ends before.
-func (c *Client) WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error {
+// when ctx ends before. What has not the owner's marks is not waited for:
+// [Client.Delete] has left it alone.
+func (c *Client) WaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error {
 	if c.dryRun {
 		return nil
 	}
-	targets, err := c.existing(ctx, objects, namespace)
+	targets, err := c.existing(ctx, objects, owner.Namespace)
 	if err != nil {
 		return err
 	}
-	return c.gone(ctx, targets)
+	return c.gone(ctx, targets, func(m *meta) bool { return m.foreign(owner) == "" })
 }
 
-func (c *Client) gone(ctx context.Context, targets []*target) error {
+// gone returns when nothing stands any more where the targets are; what is not
+// awaited does not count.
+func (c *Client) gone(ctx context.Context, targets []*target, awaited func(*meta) bool) error {
 	told := false
 	defer func() {
 		if told {
@@ -42,10 +45,11 @@ func (c *Client) gone(ctx context.Context, targets []*target) error {
 		if err == nil {
 			trouble, last = outage{}, live
 			targets = keep(targets, func(t *target) bool {
-				if live[t] == nil && told {
+				there := live[t] != nil && awaited(live[t])
+				if !there && told {
 					c.progress.Send(progress.Event{Kind: progress.Ready, Object: t.short(), Text: "gone"})
 				}
-				return live[t] != nil
+				return there
 			})
 		}
 		if len(targets) == 0 {

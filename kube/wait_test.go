@@ -83,7 +83,7 @@ spec: {storageClassName: nowhere, accessModes: [ReadWriteOnce], resources: {requ
 	if d := time.Since(begun); d > 5*time.Second {
 		t.Errorf("took %s", d)
 	}
-	err = c.WaitGone(ctx, objects, ns)
+	err = c.WaitGone(ctx, objects, Owner{"web", ns})
 	if !errors.As(err, &wait) {
 		t.Errorf("WaitGone: %v", err)
 	}

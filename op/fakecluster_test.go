@@ -261,7 +261,7 @@ func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ Owne
 	return nil
 }
 
-func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ string) error {
+func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ Owner) error {
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}

@@ -31,14 +31,14 @@ const (
 // Deleter removes objects from a cluster.
 type Deleter interface {
 	// Delete removes objects in the order given, those of one kind at once.
-	// Objects that are gone are fine; objects that carry another release's
-	// marks are left alone and reported as kept.
+	// Objects that are gone are fine; objects without the owner's marks are left
+	// alone and reported as kept.
 	Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error
 	// CheckRights returns an error that lists the rights that are missing to do
 	// verb ("delete") to the objects.
 	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string) error
-	// WaitGone returns when none of the objects exists any more.
-	WaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error
+	// WaitGone returns when none of the owner's objects exists any more.
+	WaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error
 }
 
 // UninstallCluster is all that [Uninstall] needs of a cluster.
@@ -277,6 +277,7 @@ func (w *uninstalling) execute(ctx context.Context) error {
 // for where they do.
 func (w *uninstalling) remove(ctx context.Context) error {
 	rel := w.out.Release
+	owner := Owner{Release: rel.Name, Namespace: rel.Namespace}
 	cascade := w.req.Cascade
 	if cascade == "" {
 		cascade = CascadeBackground
@@ -293,25 +294,24 @@ func (w *uninstalling) remove(ctx context.Context) error {
 	for i := len(batches) - 1; i >= 0; i-- {
 		batch := batches[i]
 		manifest.SortUninstall(batch)
-		owner := Owner{Release: rel.Name, Namespace: rel.Namespace}
 		if err := w.Cluster.Delete(ctx, batch, owner, cascade); err != nil {
 			return err
 		}
 		if i == 0 && !w.req.Wait {
 			break
 		}
-		if err := w.awaitGone(ctx, batch, rel.Namespace); err != nil {
+		if err := w.awaitGone(ctx, batch, owner); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, namespace string) error {
+func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error {
 	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are gone"})
 	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
 	defer cancel()
-	return w.Cluster.WaitGone(ctx, objects, namespace)
+	return w.Cluster.WaitGone(ctx, objects, owner)
 }
 
 // scene is what the events of an uninstall show: the release, and no chart. The

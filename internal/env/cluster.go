@@ -53,6 +53,11 @@ func (c *Cluster) Lenient() *Cluster {
 	return out
 }
 
+// WaitGone implements op.Deleter.
+func (c *Cluster) WaitGone(ctx context.Context, objects []*manifest.Object, owner op.Owner) error {
+	return c.client.WaitGone(ctx, objects, kube.Owner(owner))
+}
+
 // Delete implements op.Deleter.
 func (c *Cluster) Delete(ctx context.Context, objects []*manifest.Object, owner op.Owner, cascade op.Cascade) error {
 	return c.client.Delete(ctx, objects, kube.Owner(owner), kube.Cascade(cascade))
