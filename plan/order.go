@@ -65,6 +65,34 @@ func OrderOf(root *chart.Chart) (*Order, error) {
 	return o, nil
 }
 
+// What a chart's tree cannot exceed; an order comes from a release's record,
+// which somebody may have forged.
+const (
+	maxDepth = 100
+	maxNames = 1 << 16
+)
+
+// check refuses an order that no tree of charts can have.
+func (o *Order) check() error {
+	n := 0
+	for path, edges := range o.Charts {
+		if path != "" && (strings.Count(path, "/") >= maxDepth || slices.Contains(strings.Split(path, "/"), "")) {
+			return fmt.Errorf("the order of subcharts names a chart that cannot be: %.80q", path)
+		}
+		for of, names := range edges {
+			if n += 1 + len(names); n > maxNames {
+				return fmt.Errorf("the order of subcharts has more than %d names", maxNames)
+			}
+			for _, name := range append([]string{of}, names...) {
+				if name == "" || strings.Contains(name, "/") {
+					return fmt.Errorf("the order of subcharts names a chart that cannot be: %.80q", name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 func (o *Order) read(path string, c *chart.Chart) error {
 	said, err := declared(c)
 	if err != nil {
@@ -189,9 +217,10 @@ func list(text string) ([]string, error) {
 		names = strings.Split(text, ",")
 	}
 	var out []string
+	seen := map[string]bool{}
 	for _, n := range names {
-		if n = strings.TrimSpace(n); n != "" && !slices.Contains(out, n) {
-			out = append(out, n)
+		if n = strings.TrimSpace(n); n != "" && !seen[n] {
+			seen[n], out = true, append(out, n)
 		}
 	}
 	return out, nil

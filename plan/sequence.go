@@ -44,6 +44,9 @@ func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manif
 func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string, err error) {
 	s := &sequence{order: o, charts: map[string]*part{}}
 	if o != nil {
+		if err := o.check(); err != nil {
+			return nil, nil, err
+		}
 		for _, u := range o.Unknown {
 			who := "subchart " + u.Of
 			if u.Of == "" {
@@ -77,6 +80,7 @@ type part struct {
 	subs       []string            // the charts below it, by path
 	groups     map[string]bool     // groups of its objects
 	waits      map[string][]string // which group waits for which; "" for objects without one
+	edges      map[[2]string]bool  // the same, to find one quickly
 	level      map[string]int      // of groups, in this chart
 }
 
@@ -102,8 +106,8 @@ func (s *sequence) add(object *manifest.Object) (said bool, err error) {
 		p.groups[group] = true
 	}
 	for _, name := range names {
-		if !slices.Contains(p.waits[group], name) {
-			p.waits[group] = append(p.waits[group], name)
+		if edge := [2]string{group, name}; !p.edges[edge] {
+			p.edges[edge], p.waits[group] = true, append(p.waits[group], name)
 		}
 	}
 	return group != "" || len(names) > 0, nil
@@ -118,7 +122,7 @@ func (s *sequence) part(path string) *part {
 	if p := s.charts[path]; p != nil {
 		return p
 	}
-	p := &part{path: path, name: path, groups: map[string]bool{}, waits: map[string][]string{}, level: map[string]int{}}
+	p := &part{path: path, name: path, groups: map[string]bool{}, waits: map[string][]string{}, edges: map[[2]string]bool{}, level: map[string]int{}}
 	s.charts[path] = p
 	if path != "" {
 		parent := ""
@@ -132,11 +136,12 @@ func (s *sequence) part(path string) *part {
 }
 
 // chartOf is the place in its tree of the chart that a template belongs to:
-// "app/cache" of "web/charts/app/charts/cache/templates/x.yaml".
+// "app/cache" of "web/charts/app/charts/cache/templates/x.yaml". Nothing is
+// deeper than maxDepth: the text may be a forged record's.
 func chartOf(source string) string {
-	words := strings.Split(source, "/")
+	words := strings.SplitN(source, "/", 2*maxDepth+3)
 	path := ""
-	for i := 1; i+1 < len(words) && (words[i] == chart.DirCharts || words[i] == chart.DirLibrary); i += 2 {
+	for i := 1; i+1 < len(words) && i < 2*maxDepth && (words[i] == chart.DirCharts || words[i] == chart.DirLibrary); i += 2 {
 		path = chartBelow(path, words[i+1])
 	}
 	return path
@@ -178,8 +183,8 @@ func who(group string) string {
 
 // span is which batches a chart and all below it take: from the first that it
 // may have to the first that it leaves to those who wait for it. own is where
-// the chart's own objects begin.
-type span struct{ own, end int }
+// the chart's own objects begin, rest where those without a group are.
+type span struct{ own, rest, end int }
 
 // batches lays the objects out.
 func (s *sequence) batches(objects []*manifest.Object) [][]*manifest.Object {
@@ -197,11 +202,9 @@ func (s *sequence) batches(objects []*manifest.Object) [][]*manifest.Object {
 	var levels [][]*manifest.Object
 	for _, object := range objects {
 		p := s.charts[chartOf(object.Source)]
-		at := s.spans[p.path].own
+		at := s.spans[p.path].rest
 		if group := groupOf(object); group != "" {
-			at += p.groupLevel(group)
-		} else {
-			at += p.depth()
+			at = s.spans[p.path].own + p.groupLevel(group)
 		}
 		for len(levels) <= at {
 			levels = append(levels, nil)
@@ -246,7 +249,8 @@ func (s *sequence) place(p *part, from int) {
 	if ordered {
 		own = end
 	}
-	s.spans[p.path] = span{own: own, end: max(end, own+p.depth()+1)}
+	rest := own + p.depth()
+	s.spans[p.path] = span{own: own, rest: rest, end: max(end, rest+1)}
 }
 
 // depth is how many levels of groups come before the objects without a group.

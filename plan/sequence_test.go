@@ -5,8 +5,10 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -241,6 +243,61 @@ func TestSequenceRefusesWhatIsNoListOfNames(t *testing.T) {
 	root.Metadata.Annotations = map[string]string{"helm.sh/depends-on/subcharts": `{"a": "b"}`}
 	if _, err := OrderOf(root); err == nil || !strings.Contains(err.Error(), "chart web: annotation helm.sh/depends-on/subcharts: must be a map of lists of names") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// A record may be forged, and a manifest as well: what they say of an order ends
+// in an error or in an order, soon, and never in a stack without end.
+func TestForgedOrdersAreRefused(t *testing.T) {
+	deep := strings.Repeat("a/", 5_000_000) + "a"
+	for name, charts := range map[string]map[string]map[string][]string{
+		"the chart itself as its subchart": {"": {"x": {""}}},
+		"no name":                          {"": {"": {"x"}}},
+		"names that are paths":             {"": {"x": {"a/b", "a/b/c"}}},
+		"a path without a name":            {"a//b": {"x": {"y"}}},
+		"a path without an end":            {deep: {"x": {"y"}}},
+		"more names than there can be":     {"": {"x": make([]string, 1<<20)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := (&Order{Charts: charts}).Batches(objects(t, "web/templates/x.yaml x")); err == nil {
+				t.Error("was taken")
+			} else if len(err.Error()) > 500 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestOrdersOfManyAreFoundSoon(t *testing.T) {
+	begun := time.Now()
+	const many = 100_000
+	var names []string
+	for i := range many {
+		names = append(names, fmt.Sprintf("g%06d", i))
+	}
+	chain := make([]*manifest.Object, many) // each waits for the one before
+	for i := range chain {
+		chain[i] = &manifest.Object{Source: "web/templates/x.yaml", Kind: "ConfigMap", Name: names[i], Annotations: map[string]string{groupAnnotation: names[i]}}
+		if i > 0 {
+			chain[i].Annotations[groupsAnnotation] = names[i-1]
+		}
+	}
+	for range many { // objects that wait for all groups
+		chain = append(chain, &manifest.Object{Source: "web/templates/x.yaml", Kind: "ConfigMap", Name: "rest"})
+	}
+	if batches, _, err := Sequence(nil, chain); err != nil || len(batches) != many+1 {
+		t.Errorf("%d batches (%v)", len(batches), err)
+	}
+	wide := &manifest.Object{Source: "web/templates/x.yaml", Kind: "ConfigMap", Name: "all", Annotations: map[string]string{groupsAnnotation: strings.Join(names, ",")}}
+	if _, warnings, err := Sequence(nil, []*manifest.Object{wide}); err != nil || len(warnings) != many {
+		t.Errorf("%d warnings (%v)", len(warnings), err)
+	}
+	far := &manifest.Object{Source: "web" + strings.Repeat("/charts/a", many) + "/templates/x.yaml", Kind: "ConfigMap", Name: "far", Annotations: map[string]string{groupAnnotation: "g"}}
+	if _, _, err := Sequence(nil, []*manifest.Object{far, wide}); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("took %s", took)
 	}
 }
 
