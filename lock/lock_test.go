@@ -5,8 +5,8 @@ package lock
 import (
 	"context"
 	"errors"
-	"math"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
