@@ -77,7 +77,7 @@ func (c *Client) explainOne(ctx context.Context, t *target, podName, container s
 		}
 	}
 	if podName == "" || !t.isPod() {
-		out = append(out, c.warningsOf(ctx, t.namespace, t.kind, t.name)...)
+		out = append(out, c.warningsOf(ctx, t.namespace, t.kind, t.name, c.uidOf(ctx, t))...)
 	}
 	return out
 }
@@ -92,7 +92,7 @@ func (c *Client) explainPods(ctx context.Context, namespace string, query url.Va
 	slices.Reverse(pods)
 	for _, p := range pods {
 		if lines := c.explainPod(ctx, namespace, p, container); len(lines) > 0 {
-			return append(lines, c.warningsOf(ctx, namespace, "Pod", p.Metadata.Name)...)
+			return append(lines, c.warningsOf(ctx, namespace, "Pod", p.Metadata.Name, p.Metadata.UID)...)
 		}
 	}
 	return nil
@@ -170,13 +170,32 @@ func (c *Client) logEnd(ctx context.Context, namespace, pod, container string, p
 	return lines
 }
 
+// uidOf is the UID of the object as it is now, "" where that cannot be read.
+func (c *Client) uidOf(ctx context.Context, t *target) string {
+	body, err := c.Call(ctx, http.MethodGet, t.path(), nil, nil, nil)
+	var live struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+	}
+	if err != nil || json.Unmarshal(body, &live) != nil {
+		return ""
+	}
+	return live.Metadata.UID
+}
+
 // warningsOf are the newest warnings among an object's events, the last at the
-// end.
-func (c *Client) warningsOf(ctx context.Context, namespace, kind, name string) []string {
+// end. What befell another object of that name, such as the job of a hook's last
+// run, is not told; without a UID it is.
+func (c *Client) warningsOf(ctx context.Context, namespace, kind, name, uid string) []string {
 	if namespace == "" {
 		return nil
 	}
-	query := url.Values{"fieldSelector": {"type=Warning,involvedObject.kind=" + kind + ",involvedObject.name=" + name}}
+	selector := "type=Warning,involvedObject.kind=" + kind + ",involvedObject.name=" + name
+	if uid != "" {
+		selector += ",involvedObject.uid=" + uid
+	}
+	query := url.Values{"fieldSelector": {selector}}
 	body, err := c.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/events", query, nil, nil)
 	var events struct {
 		Items []eventItem `json:"items"`
