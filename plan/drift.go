@@ -19,34 +19,44 @@ type Difference struct {
 	Secret bool
 }
 
-// drifted tells whether the object is not what its newest old manifest says.
-func drifted(it Item) bool {
-	patch, _ := drift(it)
-	return patch != nil
-}
+// drifted tells whether the object is what no revision has made of it.
+func drifted(it Item) bool { return len(Drift(it)) > 0 }
 
-// drift is the patch that would make the object what its newest old manifest
-// says again. A manifest that no cluster can have accepted says nothing.
-func drift(it Item) (map[string]any, *node) {
-	n := len(it.Old)
-	if it.Live == nil || n == 0 {
-		return nil, nil
-	}
+// drift is the patch that would make the object what an old manifest says
+// again. A manifest that no cluster can have accepted says nothing: ok is false.
+func drift(it Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
 	m := mergerOf(it)
 	m.past = true
-	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, normal(it.Old[n-1]))
-	if err != nil {
-		return nil, nil
-	}
-	return patch, m.top(it.Ref).node
+	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, normal(old))
+	return patch, m.top(it.Ref).node, err == nil
 }
 
 // Drift lists the fields that the newest old manifest sets and that somebody
-// has changed since, by their paths.
+// has changed since, by their paths. Of several old manifests the newer ones are
+// of revisions that failed, and may never have been written: what is as an older
+// one says, nobody has changed.
 func Drift(it Item) []Difference {
-	patch, n := drift(it)
+	if it.Live == nil || len(it.Old) == 0 {
+		return nil
+	}
 	var out []Difference
-	walkPatch(&out, "", n, patch, it.Live)
+	for i, old := range slices.Backward(it.Old) {
+		patch, n, ok := drift(it, old)
+		if !ok {
+			continue
+		}
+		var here []Difference
+		walkPatch(&here, "", n, patch, it.Live)
+		if i == len(it.Old)-1 {
+			out = here
+		}
+		out = slices.DeleteFunc(out, func(d Difference) bool {
+			return !slices.ContainsFunc(here, func(h Difference) bool { return h.Path == d.Path })
+		})
+		if len(out) == 0 {
+			return nil
+		}
+	}
 	for i := range out {
 		out[i].Secret = it.Kind == "Secret" && (strings.HasPrefix(out[i].Path, "data") || strings.HasPrefix(out[i].Path, "stringData"))
 	}

@@ -74,8 +74,9 @@ type Step struct {
 	// After is the object as it will be: as computed here, or as the server
 	// foretold it. nil where it will not be there.
 	After map[string]any
-	// Drifted tells that Live is not what the newest of Old says: somebody else
-	// has changed fields that the release sets.
+	// Drifted tells that Live is not what Old says, nor in part what one of them
+	// says and in part what another: somebody else has changed fields that the
+	// release sets.
 	Drifted bool
 }
 

@@ -72,6 +72,35 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// After an upgrade has failed, an object may be as that revision says or as the
+// one before: the release's own failure is nobody else's change.
+func TestWhatAFailedRevisionDidNotWriteIsNoDrift(t *testing.T) {
+	for _, tc := range []struct {
+		name, older, failed, live string
+		want                      string
+	}{
+		{"not written", `{data: {a: "1"}}`, `{data: {a: "2", b: "1"}}`, `{data: {a: "1"}}`, ""},
+		{"written", `{data: {a: "1"}}`, `{data: {a: "2", b: "1"}}`, `{data: {a: "2", b: "1"}}`, ""},
+		{"one field as the older says, one as none says", `{data: {a: "1", b: "1"}}`, `{data: {a: "2", b: "2"}}`, `{data: {a: "1", b: "9"}}`, "data.b"},
+		{"changed by hand after both", `{data: {a: "1"}}`, `{data: {a: "2"}}`, `{data: {a: "9"}}`, "data.a"},
+		{"a manifest that no cluster can have accepted", `{data: {a: "1"}}`, `{data: {a: "1"}, metadata: {labels: {x: 1}}}`, `{data: {a: "1"}}`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			it := item(t, "v1 ConfigMap", tc.live, `{data: {a: "3"}}`, tc.older, tc.failed)
+			var paths []string
+			for _, d := range Drift(it) {
+				paths = append(paths, d.Path)
+			}
+			if got := strings.Join(paths, " "); got != tc.want {
+				t.Errorf("drift is %q, want %q", got, tc.want)
+			}
+			if s := one(t, it, Options{}); s.Drifted != (tc.want != "") {
+				t.Errorf("drifted is %v", s.Drifted)
+			}
+		})
+	}
+}
+
 func TestDriftOfSecretsIsMarked(t *testing.T) {
 	d := Drift(item(t, "v1 Secret", `{data: {a: eA==}, type: x}`, "", `{stringData: {a: b}, type: y}`))
 	if len(d) != 2 || d[0].Path != "data.a" || !d[0].Secret || d[1].Path != "type" || d[1].Secret {
