@@ -86,3 +86,19 @@ type Lock interface {
 	// Unlock gives the lock back, even where everything else was cancelled.
 	Unlock()
 }
+
+// take takes the lock of a release, or none where there is no locker.
+func take(ctx context.Context, l Locker, name, doing string) (context.Context, Lock, error) {
+	if l == nil {
+		return ctx, unlocked{}, nil
+	}
+	return l.Lock(ctx, name, doing)
+}
+
+// unlocked is the lock of somebody who is alone.
+type unlocked struct{}
+
+func (unlocked) Holder() string                       { return "" }
+func (unlocked) Guard(int)                            {}
+func (unlocked) Abandoned(context.Context, int) error { return nil }
+func (unlocked) Unlock()                              {}

@@ -107,7 +107,10 @@ func (d *deployment) prepare(ctx context.Context, known []*manifest.Object) erro
 		return err
 	}
 	d.partial = len(known) < len(d.objects)
-	return d.compute(ctx, known)
+	if err := d.compute(ctx, known); err != nil || !d.partial {
+		return err
+	}
+	return d.foresee(known)
 }
 
 // compute plans the change to objects of known kinds.

@@ -41,7 +41,7 @@ type Install struct {
 	// is looked up, and capabilities are the default's.
 	Cluster  InstallCluster
 	Releases Recorder         // may be nil for Plan: then no name is taken
-	Locker   Locker           // not used by Plan
+	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Undo     *event.Bus       // answers the events of undoing a failed install; nil runs no handlers
 	Progress progress.Func    // nil reports nothing
@@ -119,7 +119,7 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, lock, err := in.Locker.Lock(ctx, req.Name, "install")
+	ctx, lock, err := take(ctx, in.Locker, req.Name, "install")
 	if err != nil {
 		return nil, err
 	}

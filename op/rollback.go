@@ -25,7 +25,7 @@ type RollbackCluster interface {
 type Rollback struct {
 	Cluster  RollbackCluster
 	Releases Recorder
-	Locker   Locker           // not used by Plan
+	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
@@ -82,7 +82,7 @@ func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Releas
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, lock, err := r.Locker.Lock(ctx, req.Name, "rollback")
+	ctx, lock, err := take(ctx, r.Locker, req.Name, "rollback")
 	if err != nil {
 		return nil, err
 	}

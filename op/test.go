@@ -76,7 +76,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 		return nil, err
 	}
 	if t.Locker != nil {
-		locked, lock, err := t.Locker.Lock(ctx, req.Name, "test")
+		locked, lock, err := take(ctx, t.Locker, req.Name, "test")
 		if err != nil {
 			return nil, err
 		}

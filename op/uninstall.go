@@ -51,7 +51,7 @@ type UninstallCluster interface {
 type Uninstall struct {
 	Cluster  UninstallCluster
 	Releases Recorder
-	Locker   Locker           // not used by Plan
+	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
@@ -186,7 +186,7 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, lock, err := u.Locker.Lock(ctx, req.Name, "uninstall")
+	ctx, lock, err := take(ctx, u.Locker, req.Name, "uninstall")
 	if err != nil {
 		return nil, err
 	}

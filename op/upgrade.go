@@ -51,7 +51,7 @@ type Upgrade struct {
 	// nothing is looked up, and no objects are compared.
 	Cluster  UpgradeCluster
 	Releases Recorder
-	Locker   Locker           // not used by Plan
+	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Undo     *event.Bus       // answers the events of undoing a failed upgrade; nil runs no handlers
 	Progress progress.Func    // nil reports nothing
@@ -118,7 +118,7 @@ func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release,
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, lock, err := u.Locker.Lock(ctx, req.Name, "upgrade")
+	ctx, lock, err := take(ctx, u.Locker, req.Name, "upgrade")
 	if err != nil {
 		return nil, err
 	}

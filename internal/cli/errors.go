@@ -50,6 +50,7 @@ func hints(err error) []string {
 		noRelease  *op.NoReleaseError
 		noEarlier  *op.NoEarlierError
 		locked     *lock.LockedError
+		overtaken  *op.OvertakenError
 		rights     *kube.RightsError
 		noKind     *kube.NoKindError
 		inUse      *op.NameInUseError
@@ -84,6 +85,8 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", noRelease.Name)}
 	case errors.As(err, &noEarlier):
 		return []string{fmt.Sprintf("helm history %s lists its revisions", noEarlier.Name)}
+	case errors.As(err, &overtaken):
+		return []string{fmt.Sprintf("helm history %s shows what becomes of it", overtaken.Name)}
 	case errors.As(err, &locked):
 		return lockedHints(locked)
 	case errors.As(err, &inUse):
