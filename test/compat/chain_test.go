@@ -3,6 +3,7 @@
 package compat
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 // tool is one of the three, at work in one namespace.
 type tool struct {
 	name, bin, home string
+	flags           []string
 	space
 }
 
@@ -23,14 +25,14 @@ func tools(t *testing.T, s space) map[string]tool {
 	home := t.TempDir()
 	out := map[string]tool{}
 	for name, bin := range map[string]string{"ours": ours(t), "helm4": peer(t, helm4), "helm3": peer(t, helm3)} {
-		out[name] = tool{name, bin, home, s}
+		out[name] = tool{name: name, bin: bin, home: home, space: s}
 	}
 	return out
 }
 
 func (h tool) run(t *testing.T, args ...string) result {
 	t.Helper()
-	return run(t, h.bin, h.home, append(args, "--namespace", h.space.name)...)
+	return run(t, h.bin, h.home, append(append(args, "--namespace", h.space.name), h.flags...)...)
 }
 
 func (h tool) must(t *testing.T, args ...string) string {
@@ -126,6 +128,22 @@ spec: {restartPolicy: Never, containers: [{name: p, image: nowhere/image}]}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	return dir
+}
+
+// bigChart is webChart with a file in it that makes its records too large for
+// one Secret.
+func bigChart(t *testing.T) string {
+	t.Helper()
+	dir := webChart(t)
+	noise := make([]byte, 1<<20)
+	random := rand.NewChaCha8([32]byte{1})
+	for i := range noise {
+		noise[i] = byte('a' + random.Uint64()%26) // the record's gzip cannot do much about it
+	}
+	if err := os.WriteFile(filepath.Join(dir, "noise.txt"), append(noise, noise[:1<<19]...), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -165,6 +165,23 @@ func (s space) records(t *testing.T, release string) []string {
 	return out
 }
 
+// secrets are the names of all Secrets, of records and their parts.
+func secrets(t *testing.T, s space) []string {
+	t.Helper()
+	text, code, err := s.call(t.Context(), http.MethodGet, s.path("Secret", ""), "", "")
+	var list struct {
+		Items []struct{ Metadata struct{ Name string } }
+	}
+	if err != nil || code != http.StatusOK || json.Unmarshal(text, &list) != nil {
+		t.Fatalf("list Secrets: %d %s, %v", code, text, err)
+	}
+	var out []string
+	for _, o := range list.Items {
+		out = append(out, o.Metadata.Name)
+	}
+	return out
+}
+
 // at is what stands at a path of keys and indices, nil where nothing does.
 func at(o any, path ...any) any {
 	for _, p := range path {
