@@ -7,8 +7,6 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,6 +54,8 @@ func (s suite) run(t *testing.T, setup func(t *testing.T) Open) {
 		{"lists are filtered by name, status and namespace", s.list},
 		{"a store finds the newest and the deployed revision", s.newest},
 		{"a list shows the newest revisions, read singly where need be", s.releases},
+		{"writers of one record do not mix", s.writers},
+		{"a history tells all of each revision", s.history},
 		{"the oldest revisions are pruned", s.prune},
 		{"a record may be of many megabytes", s.large},
 		{"many records are all listed", s.many},
@@ -330,231 +330,40 @@ func (s suite) list(t *testing.T, open Open) {
 	}
 }
 
-func (s suite) newest(t *testing.T, open Open) {
-	ctx, st := t.Context(), store.New(open(s.a), s.a)
-	for i, status := range []release.Status{release.Superseded, release.Deployed, release.Failed} {
-		r := Release(s.a, "web", i+1, status)
-		r.Labels = map[string]string{"n": fmt.Sprint(i + 1)}
-		must(t, st.Create(ctx, r))
-	}
-	// Ten comes after nine, not after one.
-	must(t, st.Create(ctx, Release(s.a, "web", 10, release.PendingUpgrade)))
-	last, err := st.Last(ctx, "web")
-	must(t, err)
-	deployed, err := st.Deployed(ctx, "web")
-	must(t, err)
-	if last.Revision != 10 || deployed.Revision != 2 || deployed.Labels["n"] != "2" {
-		t.Errorf("newest %d, deployed %d with labels %v", last.Revision, deployed.Revision, deployed.Labels)
-	}
-	if revisions, err := numbers(ctx, st, "web"); err != nil || !slices.Equal(revisions, []int{1, 2, 3, 10}) {
-		t.Errorf("revisions %v, %v", revisions, err)
-	}
-	history, err := st.History(ctx, "web", 2)
-	must(t, err)
-	if len(history) != 2 || history[0].Revision != 3 || history[1].Revision != 10 || history[1].Status != release.PendingUpgrade {
-		t.Errorf("history %+v", history)
-	}
-	deployed.Info.Status = release.Superseded
-	must(t, st.Update(ctx, deployed))
-	if _, err := st.Deployed(ctx, "web"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("still deployed: %v", err)
-	}
-	must(t, st.Delete(ctx, "web", 10))
-	if last, err := st.Last(ctx, "web"); err != nil || last.Revision != 3 {
-		t.Errorf("newest after Delete: %+v, %v", last, err)
-	}
-}
-
-func numbers(ctx context.Context, st *store.Store, name string) ([]int, error) {
-	records, err := st.Revisions(ctx, name)
-	var out []int
-	for _, r := range records {
-		out = append(out, r.Revision)
-	}
-	return out, err
-}
-
-func (s suite) releases(t *testing.T, open Open) {
-	ctx, d := t.Context(), open(s.a)
-	old := Release(s.a, "web", 1, release.Superseded)
-	old.Labels = map[string]string{"tier": "front"}
-	web := Release(s.a, "web", 2, release.Deployed)
-	web.Labels = map[string]string{"tier": "back"}
-	must(t, d.Create(ctx, Record(t, old, true)))
-	must(t, d.Create(ctx, Record(t, web, false))) // as Helm leaves it
-	must(t, d.Create(ctx, Record(t, Release(s.a, "db", 4, release.Failed), true)))
-	st := store.New(d, s.a)
-	names := func(f store.Filter) string {
-		list, err := st.List(ctx, f)
-		must(t, err)
-		var out []string
-		for _, r := range list {
-			if r.Namespace != s.a || r.ChartName() != "nginx-1.2.3" || r.Description == "" || r.Updated.IsZero() {
-				t.Errorf("listed %+v", r)
-			}
-			out = append(out, fmt.Sprintf("%s.%d", r.Name, r.Revision))
-		}
-		return strings.Join(out, " ")
-	}
-	tier := func(want string) func(map[string]string) bool {
-		return func(l map[string]string) bool { return l["tier"] == want }
-	}
-	for _, test := range []struct {
-		filter store.Filter
-		want   string
-	}{
-		{store.Filter{}, "db.4 web.2"},
-		{store.Filter{Statuses: []release.Status{release.Failed}}, "db.4"},
-		{store.Filter{Statuses: []release.Status{release.Superseded}}, ""},
-		{store.Filter{AllRevisions: true, Statuses: []release.Status{release.Superseded}}, "web.1"},
-		{store.Filter{Match: tier("back")}, "web.2"},
-		{store.Filter{Match: tier("front")}, ""},
-		{store.Filter{Name: func(n string) bool { return n != "web" }}, "db.4"},
-	} {
-		if got := names(test.filter); got != test.want {
-			t.Errorf("%+v: got %q, wanted %q", test.filter, got, test.want)
-		}
-	}
-}
-
-// Noise is text of n bytes that no compression makes smaller than three
-// quarters.
-func Noise(n int) string {
-	raw := make([]byte, n*3/4)
-	_, _ = rand.Read(raw) // never fails
-	return base64.StdEncoding.EncodeToString(raw)
-}
-
-// Large is a record of about that many bytes. It is not compressed, which
-// readers accept and which keeps tests quick.
-func Large(t *testing.T, r *release.Release, size int) store.Record {
-	t.Helper()
-	c, err := r.Chart()
-	must(t, err)
-	c.Files = nil
-	rec := Record(t, r, true)
-	text, err := json.Marshal(r)
-	must(t, err)
-	plain := len(text) * 4 / 3
-	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise((size - plain) * 9 / 16))}}
-	text, err = json.Marshal(r)
-	must(t, err)
-	rec.Data = []byte(base64.StdEncoding.EncodeToString(text))
-	return rec
-}
-
-func (s suite) large(t *testing.T, open Open) {
-	ctx, d := t.Context(), open(s.a)
-	r := Release(s.a, "big", 1, release.PendingInstall)
-	r.Labels = map[string]string{"team": "blue"}
-	c, err := r.Chart()
-	must(t, err)
-	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(large))}}
-	must(t, store.New(d, s.a).Create(ctx, r))
-	// Whoever reads is another process, which has seen nothing of this one.
-	got, err := store.New(open(s.a), s.a).Get(ctx, "big", 1)
-	must(t, err)
-	if whole, err := got.Chart(); err != nil || !bytes.Equal(whole.Files[0].Data, c.Files[0].Data) || got.Manifest != r.Manifest || got.Labels["team"] != "blue" {
-		t.Errorf("read back another release, %v", err)
-	}
-	if err := store.New(d, s.a).Create(ctx, Release(s.a, "big", 1, release.Failed)); !errors.Is(err, store.ErrExists) {
-		t.Errorf("created twice: %v", err)
-	}
-	r.Info.Status = release.Deployed
-	for i, size := range []int{2 << 20, 100 << 10, 5 << 19, 3 << 19} {
-		rec := Large(t, r, size)
-		if i == 2 {
-			d = open(s.a)
-		}
-		must(t, d.Update(ctx, rec))
-		if back, err := open(s.a).Read(ctx, rec.Key, ""); err != nil || !bytes.Equal(back.Data, rec.Data) || back.Status != release.Deployed {
-			t.Errorf("%d bytes: read back %d, %v", size, len(back.Data), err)
-		}
-	}
-	must(t, d.Create(ctx, Large(t, Release(s.a, "big", 2, release.Deployed), 6<<18)))
-	unread := store.New(unread{open(s.a)}, s.a)
-	if !s.summaries {
-		unread = store.New(open(s.a), s.a)
-	}
-	if list, err := unread.List(ctx, store.Filter{AllRevisions: true}); err != nil || len(list) != 2 || list[0].Revision != 1 || list[0].Chart != "nginx" {
-		t.Errorf("listed %+v, %v", list, err)
-	}
-	must(t, unread.Prune(ctx, "big", 1, nil))
-	if _, err := d.Read(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("read what was pruned: %v", err)
-	}
-	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 2}))
-}
-
-// unread is a driver that no record can be read from.
-type unread struct{ store.Driver }
-
-func (unread) Read(context.Context, store.Key, string) (store.Record, error) {
-	return store.Record{}, errors.New("a record was read")
-}
-
-func (s suite) prune(t *testing.T, open Open) {
-	ctx, st := t.Context(), store.New(unread{open(s.a)}, s.a)
-	for i := 1; i <= 12; i++ {
-		status := release.Superseded
-		if i == 3 {
-			status = release.Deployed // and nine that failed after it
-		}
-		must(t, st.Create(ctx, Release(s.a, "web", i, status)))
-	}
-	must(t, st.Create(ctx, Release(s.a, "web2", 1, release.Superseded)))
-	deployed := func(r store.Record) bool { return r.Status == release.Deployed }
-	for _, test := range []struct {
-		most int
-		keep func(store.Record) bool
-		want []int
-	}{
-		{0, nil, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-		{20, nil, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-		{10, deployed, []int{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-		{4, deployed, []int{3, 10, 11, 12}},
-		{4, nil, []int{3, 10, 11, 12}},
-		{2, nil, []int{11, 12}},
-		{1, func(store.Record) bool { return true }, []int{11, 12}},
-	} {
-		must(t, st.Prune(ctx, "web", test.most, test.keep))
-		if left, err := numbers(ctx, st, "web"); err != nil || !slices.Equal(left, test.want) {
-			t.Errorf("pruned to %d: %v are left, wanted %v; %v", test.most, left, test.want, err)
-		}
-	}
-	if left, err := numbers(ctx, st, "web2"); err != nil || len(left) != 1 {
-		t.Errorf("another release lost revisions: %v, %v", left, err)
-	}
-	if err := st.Prune(ctx, "ghost", 1, nil); err != nil {
-		t.Errorf("a release without revisions: %v", err)
-	}
-}
-
-func (s suite) many(t *testing.T, open Open) {
-	if testing.Short() {
-		t.Skip("short: writes 600 records")
-	}
-	ctx, d := t.Context(), open(s.a)
-	rec := Record(t, Release(s.a, "web", 1, release.Superseded), true)
+func (s suite) writers(t *testing.T, open Open) {
+	ctx := t.Context()
+	base := store.New(open(s.a), s.a)
+	must(t, base.Create(ctx, Release(s.a, "web", 1, release.PendingUpgrade)))
 	var wg sync.WaitGroup
-	const n = 600 // more than one page of a cluster's list
-	for w := range 8 {
+	for w := range 5 {
 		wg.Go(func() {
-			for i := w + 1; i <= n; i += 8 {
-				r := rec
-				r.Revision = i
-				if err := d.Create(ctx, r); err != nil {
-					t.Error(err)
-					return
+			st := store.New(open(s.a), s.a)
+			r := Release(s.a, "web", 1, release.Deployed)
+			r.Labels = map[string]string{"writer": fmt.Sprint(w), fmt.Sprintf("only-%d", w): "x"}
+			r.Info.Description = fmt.Sprint(w)
+			for range 4 {
+				if err := st.Update(ctx, r); err != nil {
+					t.Errorf("writer %d: %v", w, err)
 				}
 			}
 		})
 	}
+	whole := func() {
+		got, err := base.Get(ctx, "web", 1)
+		must(t, err)
+		if w := got.Labels["writer"]; got.Info.Status == release.Deployed && (len(got.Labels) != 2 || got.Info.Description != w || got.Labels["only-"+w] == "") {
+			t.Errorf("a record of several writers: %q, %v", got.Info.Description, got.Labels)
+		}
+	}
+	for range 10 {
+		whole()
+	}
 	wg.Wait()
-	revisions, err := numbers(ctx, store.New(d, s.a), "web")
+	whole()
+	list, err := base.History(ctx, "web", 0)
 	must(t, err)
-	if len(revisions) != n || revisions[0] != 1 || revisions[n-1] != n {
-		t.Errorf("%d revisions, wanted %d", len(revisions), n)
+	if len(list) != 1 || list[0].Description != list[0].Labels["writer"] {
+		t.Errorf("listed %+v", list)
 	}
 }
 
