@@ -75,14 +75,11 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	if t.Locker != nil {
-		locked, lock, err := take(ctx, t.Locker, req.Name, "test")
-		if err != nil {
-			return nil, err
-		}
-		ctx = locked
-		defer lock.Unlock()
+	ctx, lock, err := take(ctx, t.Locker, req.Name, "test")
+	if err != nil {
+		return nil, err
 	}
+	defer lock.Unlock()
 	rel, err := t.Releases.Revision(ctx, req.Name, 0)
 	if err != nil {
 		return nil, err
