@@ -389,7 +389,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	}
 	s.want(t, "capabilities", "missing [CustomResourceDefinition/crontabs.example.com]", "plan [ConfigMap/settings Service/web] for ns/web, taking")
 	rel := change.To
-	if change.From != nil || change.Plan.Changes() != 2 || len(change.Hooks) != 1 || change.Hooks[0].Action != plan.Create {
+	if change.From != nil || change.Plan.Changes() != 3 || len(change.Hooks) != 1 || change.Hooks[0].Action != plan.Create {
 		t.Errorf("%+v", change)
 	}
 	if rel.Info.Description != "Dry run complete" || rel.Revision != 1 || names(rendered.Objects) != "[ConfigMap/settings Service/web CronTab/tab]" {
