@@ -93,7 +93,7 @@ func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progre
 		report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("writing %d custom resource definitions", w.plan.Changes())})
 		for _, s := range w.plan.Steps {
 			if s.Action != plan.Unchanged {
-				report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("custom resource definition %s: %s", s.Name, s.Action)})
+				report.Send(progress.Event{Kind: progress.Log, Object: s.String(), Text: "is " + string(s.Action) + "d"})
 			}
 		}
 		return cluster.ExecuteCRDs(ctx, w.plan)
