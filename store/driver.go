@@ -117,6 +117,16 @@ func (e *ExistsError) Error() string {
 // Is makes errors.Is(err, ErrExists) true.
 func (e *ExistsError) Is(target error) bool { return target == ErrExists }
 
+// UnreadableError tells that a record is there and that nobody can read it.
+type UnreadableError struct {
+	Key
+	Err error
+}
+
+func (e *UnreadableError) Error() string { return fmt.Sprintf("read release %s: %s", e.Key, e.Err) }
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
 // TooLargeError tells that a record is larger than a cluster should keep.
 type TooLargeError struct {
 	Key

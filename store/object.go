@@ -278,7 +278,7 @@ func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (stored,
 	}
 	o, err := decodeObject(body)
 	if err != nil {
-		return o, parts{}, fmt.Errorf("read release %s: %s %s: %w", k, c.kind, objectName(k), err)
+		return o, parts{}, &UnreadableError{k, fmt.Errorf("%s %s: %w", c.kind, objectName(k), err)}
 	}
 	p, err := partsOf(k, o.annotations)
 	return o, p, err

@@ -36,6 +36,7 @@ const (
 	labelGeneration  = "generation"
 	annotationParts  = "moonhelm.github.io/parts"
 	maxParts         = 64
+	maxGeneration    = 64 // letters
 	partsAtOnce      = 4
 	leftoverAge      = time.Hour // older parts that nobody points to are nobody's
 	maxSwitchRetries = 8
@@ -98,8 +99,8 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 		return p, nil
 	}
 	err := json.Unmarshal([]byte(text), &p)
-	if _, bad := hex.DecodeString(p.Generation); err != nil || bad != nil || p.Count < 2 || p.Count > maxParts || p.Size < 0 {
-		return parts{}, fmt.Errorf("read release %s: its annotation %s is not valid: %q", k, annotationParts, text)
+	if _, bad := hex.DecodeString(p.Generation); err != nil || bad != nil || len(p.Generation) > maxGeneration || p.Count < 2 || p.Count > maxParts || p.Size < 0 {
+		return parts{}, &UnreadableError{k, fmt.Errorf("its annotation %s is not valid: %.200q", annotationParts, text)}
 	}
 	return p, nil
 }
@@ -248,7 +249,7 @@ func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (
 			}
 			o, err := decodeObject(body)
 			if err != nil {
-				return fmt.Errorf("read release %s: %s %s: %w", k, c.kind, name, err)
+				return &UnreadableError{k, fmt.Errorf("%s %s: %w", c.kind, name, err)}
 			}
 			chunks[n-1] = o.data
 			return nil

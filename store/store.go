@@ -196,7 +196,9 @@ func newestOnly(records []Record) []Record {
 }
 
 // summaries reads the records whose metadata does not tell what a list shows. A
-// record that was deleted meanwhile is left out.
+// record that was deleted meanwhile is left out. Of one that cannot be read the
+// metadata is shown, with the reason as its description: what somebody has
+// spoiled in one namespace must not hide the releases of all others.
 func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summary, error) {
 	out := make([]release.Summary, len(records))
 	group, ctx := errgroup.WithContext(ctx)
@@ -210,6 +212,15 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 			sum, err := s.summary(ctx, r)
 			if errors.Is(err, ErrNotFound) {
 				return nil
+			}
+			var unreadable *UnreadableError
+			var incomplete *PartError
+			if errors.As(err, &unreadable) || errors.As(err, &incomplete) {
+				sum = release.Summary{
+					Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: r.Status, Labels: r.Labels,
+					Description: "cannot be read: " + err.Error(),
+				}
+				err = nil
 			}
 			out[i] = sum
 			return err
@@ -229,7 +240,7 @@ func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, er
 	}
 	sum, err := release.Summarize(bytes.NewReader(rec.Data))
 	if err != nil {
-		return sum, fmt.Errorf("read release %s: %w", k, err)
+		return sum, &UnreadableError{k, err}
 	}
 	sum.Name, sum.Namespace, sum.Revision, sum.Labels = k.Name, k.Namespace, k.Revision, rec.Labels
 	return sum, nil
@@ -242,7 +253,7 @@ func (s *Store) read(ctx context.Context, k Key, version string) (*release.Relea
 	}
 	r, err := release.Decode(rec.Data)
 	if err != nil {
-		return nil, fmt.Errorf("read release %s: %w", k, err)
+		return nil, &UnreadableError{k, err}
 	}
 	r.Labels, r.Holder = rec.Labels, rec.Holder
 	// Where a record is decides what it is the record of. One that says
