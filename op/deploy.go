@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -204,17 +205,12 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		batches = [][]*manifest.Object{d.objects}
 	}
 	steps := map[*manifest.Object][]plan.Step{}
-	changes := 0
 	for _, s := range d.plan.Steps {
-		if s.Object == nil {
-			continue
-		}
-		steps[s.Object] = append(steps[s.Object], s)
-		if s.Action != plan.Unchanged {
-			changes++
+		if s.Object != nil {
+			steps[s.Object] = append(steps[s.Object], s)
 		}
 	}
-	d.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("applying %d objects, of which %d change", len(d.objects), changes)})
+	d.progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {
@@ -232,6 +228,24 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// tally says in a line what a plan comes to.
+func tally(p *plan.Plan) string {
+	count := map[plan.Action]int{}
+	for _, s := range p.Steps {
+		count[s.Action]++
+	}
+	var parts []string
+	for i, a := range []plan.Action{plan.Create, plan.Update, plan.Replace, plan.Delete, plan.Keep, plan.Unchanged} {
+		if n := count[a]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, []string{"to create", "to change", "to replace", "to delete", "kept", "unchanged"}[i]))
+		}
+	}
+	if len(parts) == 0 {
+		return "no objects"
+	}
+	return "objects: " + strings.Join(parts, ", ")
 }
 
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
@@ -368,6 +382,10 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 			created = append(created, s.Object)
 		}
 	}
+	if len(created) == 0 {
+		return nil
+	}
+	d.progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
 	defer cancel()

@@ -75,7 +75,7 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 		case st.Underway():
 			p.unfinished = append(p.unfinished, rel)
 			if lock != nil {
-				report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s was left %s by somebody who is gone; going on from there", rel.Revision, name, st)})
+				report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
 			}
 		}
 	}

@@ -96,6 +96,7 @@ func (r Rollback) run(ctx context.Context, lock Lock, req RollbackRequest) (*rel
 	if err := w.plan(ctx, lock, false); err != nil {
 		return nil, err
 	}
+	r.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("rolling back to revision %d", w.target.Revision)})
 	if err := untilLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err

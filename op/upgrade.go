@@ -304,7 +304,6 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 	if target == 0 {
 		return fmt.Errorf("upgrade of release %s failed, and there is no revision that went well to roll back to: %w", w.req.Name, cause)
 	}
-	w.Upgrade.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("rolling back to revision %d", target)})
 	verb := Rollback{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Upgrade.Progress, Now: w.Now}
 	req := RollbackRequest{
 		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, MaxHistory: w.req.MaxHistory,
