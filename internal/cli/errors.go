@@ -81,6 +81,8 @@ func hints(err error) []string {
 			return []string{fmt.Sprintf("helm history %s lists its revisions", notFound.Name)}
 		}
 		return []string{"helm list --all-namespaces shows what is installed; -n chooses the namespace"}
+	case errors.As(err, &noRelease) && noRelease.Uninstalled:
+		return []string{fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it anew", noRelease.Name)}
 	case errors.As(err, &noRelease):
 		return []string{fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", noRelease.Name)}
 	case errors.As(err, &noEarlier):
@@ -100,7 +102,7 @@ func hints(err error) []string {
 	case errors.As(err, &noServer):
 		return []string{"is the cluster running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
 	case errors.As(err, &forbidden), errors.As(err, &rights):
-		return []string{"ask whoever runs the cluster for this right, or use another user: --kube-context, --kube-as-user"}
+		return []string{"ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"}
 	case errors.As(err, &conflict):
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
 	case errors.As(err, &noChart):

@@ -153,7 +153,7 @@ func (d *DryRun) Type() string { return "string" }
 // BindDryRun registers --dry-run, which may stand without a value; d's value
 // is the default.
 func BindDryRun(fs *pflag.FlagSet, d *DryRun) {
-	fs.Var(d, "dry-run", "simulate: client contacts no cluster, server lets the API server check, none does it for real")
+	fs.Var(d, "dry-run", "simulate: server lets the API server check, client asks it no more than what the release is, none does it for real")
 	fs.Lookup("dry-run").NoOptDefVal = string(DryRunClient)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,6 +84,16 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	return print(e.Out, o, elements)
 }
 
+// firstLine is what a table has room for: a failure is told in many lines, with
+// the end of a log, which helm status and JSON show.
+func firstLine(s string) string {
+	line, _, more := strings.Cut(s, "\n")
+	if more {
+		line += " ..."
+	}
+	return line
+}
+
 func print(w io.Writer, o Options, elements []element) error {
 	return o.Output.Write(w, elements, func(w io.Writer) error {
 		header := []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}
@@ -91,7 +102,7 @@ func print(w io.Writer, o Options, elements []element) error {
 		}
 		rows := make([][]string, len(elements))
 		for i, s := range elements {
-			rows[i] = []string{strconv.Itoa(s.Revision), s.Updated.Local().Format(time.ANSIC), s.Status, s.Chart, s.AppVersion, s.Description}
+			rows[i] = []string{strconv.Itoa(s.Revision), s.Updated.Local().Format(time.ANSIC), s.Status, s.Chart, s.AppVersion, firstLine(s.Description)}
 			if !o.Rollbacks {
 				continue
 			}
