@@ -176,6 +176,9 @@ func plain(message string, o map[string]any) string {
 	case fraction && of != "":
 		return fmt.Sprintf("%s of %s pods %s", have, want, of)
 	case word == "Pending termination":
+		if numbers == "1" {
+			return "1 old pod to go"
+		}
 		return numbers + " old pods to go"
 	case word == "PVC is not Bound. phase":
 		return "to be bound: it is " + numbers
