@@ -113,7 +113,7 @@ func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
 		want     string
 	}{
 		{"w/b", 0, mirror{}, "is invalid"},
-		{"shop", 0, mirror{}, `release "shop" not found`},
+		{"shop", 0, mirror{}, `release: not found: "shop"`},
 		{"web", 7, mirror{}, `release "web" has no revision 7`},
 		{"web", 1, mirror{}, "read the manifest of release web"},
 		{"web", 2, mirror{errBroken}, "broken"},

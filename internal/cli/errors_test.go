@@ -66,7 +66,7 @@ func TestHints(t *testing.T) {
 func TestAnErrorIsASentenceAndAHint(t *testing.T) {
 	e := env.New(term.Streams{})
 	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &op.NotFoundError{Name: "web", Namespace: "ns"})
-	want := "Error: uninstall \\x1b[2Jweb: release \"web\" not found in namespace \"ns\"\n" +
+	want := "Error: uninstall \\x1b[2Jweb: release: not found: \"web\" in namespace \"ns\"\n" +
 		"hint: helm list --all-namespaces shows what is installed; -n chooses the namespace\n"
 	if got := explain(err, e); got != want {
 		t.Errorf("got\n%s", got)
