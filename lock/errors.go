@@ -25,12 +25,20 @@ type LockedError struct {
 	// Until is when the record will count as abandoned; zero where the holder
 	// shows signs of life.
 	Until time.Time
+	// Ended is what ended the wait for it, such as an interrupt; nil where it was
+	// the time that there was for it.
+	Ended error
 }
+
+func (e *LockedError) Unwrap() error { return e.Ended }
 
 func (e *LockedError) Error() string {
 	if e.Holder == "" {
 		return fmt.Sprintf("release %q is locked: revision %d has been %s since %s, by whom is not known; from %s on it counts as abandoned",
 			e.Release, e.Revision, e.Status, clock(e.Since), clock(e.Until))
+	}
+	if e.Ended != nil {
+		return fmt.Sprintf("nothing was changed: %s while waiting for %s, who has been %s %q since %s", e.Ended, term.SafeLine(e.Holder), gerund(term.SafeLine(e.Doing)), e.Release, clock(e.Since))
 	}
 	return fmt.Sprintf("release %q is locked: %s has been %s it since %s", e.Release, term.SafeLine(e.Holder), gerund(term.SafeLine(e.Doing)), clock(e.Since))
 }

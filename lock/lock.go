@@ -283,7 +283,7 @@ func (t *turn) tell(other *lease) {
 	t.step("waiting for %s, who has been %s %q since %s", h.Name(), gerund(h.Doing), t.lock.name, clock(h.Since))
 }
 
-func (t *turn) locked(other *lease) error {
+func (t *turn) locked(other *lease) *LockedError {
 	h, _ := other.holder()
 	return &LockedError{Release: t.lock.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since}
 }
@@ -294,6 +294,10 @@ func (t *turn) ended(ctx context.Context, err error) error {
 	switch {
 	case t.last != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return t.locked(t.last)
+	case t.last != nil && ctx.Err() != nil:
+		e := t.locked(t.last)
+		e.Ended = context.Cause(ctx)
+		return e
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

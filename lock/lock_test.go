@@ -92,7 +92,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		stop := errors.New("interrupted")
 		cctx, interrupt := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { interrupt(stop) })
-		if _, _, err := second.Lock(cctx, "web", "upgrade"); !errors.Is(err, stop) {
+		if _, _, err := second.Lock(cctx, "web", "upgrade"); !errors.Is(err, stop) || !strings.HasPrefix(err.Error(), "nothing was changed: interrupted while waiting for alice@laptop") {
 			t.Errorf("interrupted: %v", err)
 		}
 	})

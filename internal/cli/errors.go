@@ -133,6 +133,9 @@ func hints(err error) []string {
 
 // lockedHints say how to get at a release that somebody else is at work on.
 func lockedHints(e *lock.LockedError) []string {
+	if e.Ended != nil {
+		return nil
+	}
 	if e.Holder == "" {
 		return []string{fmt.Sprintf("if whoever it was is gone for good, wait until then: nothing needs repair; helm history %s shows how far it came", e.Release)}
 	}
