@@ -43,7 +43,9 @@ spec:
 		return err.Error()
 	}
 	bad := job(`moonhelm.test/exit-code: "3"`)
-	run(bad, time.Minute)
+	if got := run(bad, time.Minute); strings.Count(got, "BackoffLimitExceeded") != 1 {
+		t.Errorf("the event says again what the condition has said:\n%s", got)
+	}
 	// Its event may come after the failure.
 	for until := time.Now().Add(10 * time.Second); len(c.warningsOf(t.Context(), ns, "Job", "migrate", "")) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(until) {

@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,7 +141,8 @@ func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error 
 	switch {
 	case w.failed != nil:
 		w.failed.error.Others = w.others()
-		w.failed.error.Details = append(w.failed.error.Details, c.explainFailed(ctx, w.failed)...)
+		told := func(line string) bool { return line == w.failed.error.Reason } // an event that says it again
+		w.failed.error.Details = append(w.failed.error.Details, slices.DeleteFunc(c.explainFailed(ctx, w.failed), told)...)
 		return w.failed.error
 	case ctx.Err() != nil && len(w.pending) > 0:
 		return w.timedOut(context.Cause(ctx), c.explainPending(ctx, targets, w))
