@@ -178,6 +178,18 @@ func TestStatusShowsObjectsByKindAndWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestNothingIsMissingAfterAnUninstall(t *testing.T) {
+	var b bytes.Buffer
+	st := status()
+	st.Release.Info.Status = release.Uninstalled
+	if err := WriteStatus(term.Streams{Out: &b}, output.Table, st); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "MISSING") || !strings.Contains(b.String(), "background") {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
 func TestStatusForMachinesHasObjectsAndNoChart(t *testing.T) {
 	var b bytes.Buffer
 	st := status()

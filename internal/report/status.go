@@ -6,19 +6,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // WriteStatus prints a release with its objects as they are in the cluster.
 // JSON and YAML hold them under info.resources, without the chart.
 func WriteStatus(s term.Streams, f output.Format, st *op.ReleaseStatus) error {
 	if f == output.Table {
-		return View{Resources: resources(st.Objects)}.Write(s, f, st.Release)
+		objects := st.Objects
+		if st.Release.Info.Status == release.Uninstalled { // nobody misses them
+			objects = slices.DeleteFunc(slices.Clone(objects), func(o op.LiveObject) bool { return o.Live == nil })
+		}
+		return View{Resources: resources(objects)}.Write(s, f, st.Release)
 	}
 	bare := st.Release.Clone()
 	bare.SetChart(nil)
