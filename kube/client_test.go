@@ -16,6 +16,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/moonhelm/moonhelm/progress"
@@ -114,6 +116,15 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota")
 		},
 		"/version": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who?", http.StatusUnauthorized) },
+		// What was asked for in protobuf is refused in protobuf.
+		"/api/v1/namespaces/a/secrets/s": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			status := metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: 403, Message: `secrets "s" is forbidden: User "eve" cannot get it`}
+			raw, _ := status.Marshal()
+			envelope := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}
+			packed, _ := envelope.Marshal()
+			w.Write(append([]byte("k8s\x00"), packed...))
+		},
 	}}
 	c, _ := serve(t, "", "", f)
 	ask := func(method, path string) error {
@@ -124,6 +135,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	if err := ask("GET", "/api/v1/namespaces/a/pods"); !errors.As(err, &forbidden) || !apierrors.IsForbidden(err) ||
 		!strings.HasPrefix(err.Error(), `the right to list pods in namespace "a" is missing`) {
 		t.Errorf("got %v", err)
+	}
+	if err := ask("GET", "/api/v1/namespaces/a/secrets/s"); !errors.As(err, &forbidden) ||
+		err.Error() != `the right to get secrets in namespace "a" is missing (secrets "s" is forbidden: User "eve" cannot get it)` {
+		t.Errorf("got %q", err)
 	}
 	if err := ask("POST", "/apis/apps/v1/deployments"); errors.As(err, &forbidden) || !strings.Contains(err.Error(), "exceeded quota") {
 		t.Errorf("a quota is no right: %v", err)

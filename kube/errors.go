@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -147,9 +149,8 @@ func statusError(method, path string, resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	gr, namespace, name := splitPath(path)
 	var err error
-	var status metav1.Status
-	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" && status.Status != metav1.StatusSuccess {
-		err = &apierrors.StatusError{ErrStatus: status}
+	if status := readStatus(body); status != nil {
+		err = &apierrors.StatusError{ErrStatus: *status}
 	} else {
 		err = apierrors.NewGenericServerResponse(resp.StatusCode, strings.ToLower(method), gr, name, strings.TrimSpace(string(body)), 0, true)
 	}
@@ -165,6 +166,24 @@ func statusError(method, path string, resp *http.Response) error {
 		return &UnauthorizedError{Server: server.Scheme + "://" + server.Host, Err: err}
 	}
 	return err
+}
+
+// readStatus reads what a server says of a failure, in JSON or, where protobuf
+// was asked for, in that; nil where it is neither.
+func readStatus(body []byte) *metav1.Status {
+	var status metav1.Status
+	if packed, ok := bytes.CutPrefix(body, []byte("k8s\x00")); ok {
+		var envelope runtime.Unknown
+		if envelope.Unmarshal(packed) != nil || envelope.Kind != "Status" || status.Unmarshal(envelope.Raw) != nil {
+			return nil
+		}
+	} else if json.Unmarshal(body, &status) != nil || status.Kind != "Status" {
+		return nil
+	}
+	if status.Status == metav1.StatusSuccess {
+		return nil
+	}
+	return &status
 }
 
 func verbOf(method, name string) string {
