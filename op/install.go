@@ -290,12 +290,12 @@ func (w *installing) recover(ctx context.Context, lock Lock, cause error) error 
 		w.Install.Progress.Send(progress.Event{Kind: progress.Step, Text: "uninstalling what has failed"})
 		verb := Uninstall{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Install.Progress, Now: w.Now}
 		if _, err := verb.run(afterwards(ctx), lock, UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout}); err != nil {
-			return fmt.Errorf("%w; uninstalling it again went wrong too: %w", cause, err)
+			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}
 		return fmt.Errorf("release %s failed, and has been uninstalled due to --rollback-on-failure: %w", w.req.Name, cause)
 	case w.req.CleanupOnFail:
 		if err := w.removeCreated(ctx); err != nil {
-			return fmt.Errorf("%w; removing what it had created went wrong too: %w", cause, err)
+			return fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
 		}
 	}
 	return cause

@@ -104,7 +104,7 @@ func (r Rollback) run(ctx context.Context, lock Lock, req RollbackRequest) (*rel
 		w.fail(ctx, fmt.Sprintf("Rollback %q failed: %s", req.Name, err))
 		if req.CleanupOnFail && !lost(ctx) {
 			if cerr := w.removeCreated(ctx); cerr != nil {
-				err = fmt.Errorf("%w; removing what it had created went wrong too: %w", err, cerr)
+				err = fmt.Errorf("%w\nremoving what it had created went wrong too: %w", err, cerr)
 			}
 		}
 		return w.release, err

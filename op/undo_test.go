@@ -128,7 +128,7 @@ func TestARollbackThatFailsTooIsTold(t *testing.T) {
 	s.fail["event post-upgrade"] = errBroken
 	s.fail["event pre-rollback"] = errors.New("nor backwards")
 	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
-	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "rolling back to revision 1 went wrong too: nor backwards") {
+	if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "release web failed, and rolling back to revision 1 went wrong too: ") || !strings.Contains(err.Error(), "nor backwards\nwhat had failed first: ") {
 		t.Error(err)
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")

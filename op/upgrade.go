@@ -294,7 +294,7 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 	}
 	if w.req.CleanupOnFail {
 		if err := w.removeCreated(ctx); err != nil {
-			cause = fmt.Errorf("%w; removing what it had created went wrong too: %w", cause, err)
+			cause = fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
 		}
 	}
 	if !w.req.Atomic {
@@ -310,7 +310,7 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 	}
 	// What the cluster has is what the failed upgrade has made of it.
 	if _, err := verb.run(afterwards(ctx), lock, req); err != nil {
-		return fmt.Errorf("%w; rolling back to revision %d went wrong too: %w", cause, target, err)
+		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w", w.req.Name, target, err, cause)
 	}
 	return fmt.Errorf("release %s failed, and has been rolled back to revision %d: %w", w.req.Name, target, cause)
 }
