@@ -57,7 +57,7 @@ faults: build cluster ## kill, crowd and spoil the program's work on the control
 
 compat: build cluster ## side by side with Helm's binary; the corpus where it is there
 	@echo "== compatibility"
-	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 ./...
+	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 30m ./...
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)

@@ -78,6 +78,15 @@ data:
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: {{ ternary "b" "c" .Values.old }}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData:
+  colour: {{ .Values.colour }}
+  {{- if .Values.old }}
+  old: "yes"
+  {{- end }}
 `,
 		"templates/w.yaml": `apiVersion: v1
 kind: Service
@@ -164,13 +173,13 @@ func TestReleasesGoRound(t *testing.T) {
 
 			a.must(t, "install", "web", chart, "--labels", "team=x", "--description", "the first")
 			agree(t, all, "1 deployed")
-			look(t, s, "red", true)
+			look(t, s, a, "red", true)
 			b.must(t, "upgrade", "web", chart, "--set", "colour=blue,old=false,nested.a=7", "--labels", "owned=yes")
 			agree(t, all, "1 superseded", "2 deployed")
-			look(t, s, "blue", false)
+			look(t, s, b, "blue", false)
 			c.must(t, "rollback", "web")
 			agree(t, all, "1 superseded", "2 superseded", "3 deployed")
-			look(t, s, "red", true)
+			look(t, s, c, "red", true)
 			wantIn(t, "history", all["ours"].must(t, "history", "web"), "the first", "Upgrade complete", "Rollback to 1")
 
 			c.must(t, "test", "web")
@@ -184,7 +193,7 @@ func TestReleasesGoRound(t *testing.T) {
 
 			b.must(t, "upgrade", "web", chart, "--set", "colour=blue,old=false")
 			a.must(t, "rollback", "web", "1")
-			look(t, s, "red", true)
+			look(t, s, a, "red", true)
 			agree(t, all, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 deployed")
 
 			c.must(t, "uninstall", "web", "--keep-history", "--wait")
@@ -193,7 +202,7 @@ func TestReleasesGoRound(t *testing.T) {
 				t.Error("after uninstall, ConfigMap a is there")
 			}
 			b.must(t, "rollback", "web", "2")
-			look(t, s, "blue", false)
+			look(t, s, b, "blue", false)
 			agree(t, all, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 uninstalled", "6 deployed")
 			a.must(t, "uninstall", "web")
 			agree(t, all)
@@ -256,8 +265,9 @@ func lastRuns(t *testing.T, h tool) map[string]string {
 // rollbackRevision is a key that Helm 3 drops.
 var rollbackRevision = regexp.MustCompile(`,"rollback_revision":\d+`)
 
-// look wants the objects as the chart makes them with a colour.
-func look(t *testing.T, s space, colour string, old bool) {
+// look wants the objects as the chart makes them with a colour, when a tool has
+// been at work. (Helm does not remove keys of a Secret that stood in stringData.)
+func look(t *testing.T, s space, by tool, colour string, old bool) {
 	t.Helper()
 	a, w := s.object(t, "ConfigMap", "a"), s.object(t, "Deployment", "w")
 	if got := at(a, "data", "colour"); got != colour {
@@ -266,6 +276,9 @@ func look(t *testing.T, s space, colour string, old bool) {
 	pod := at(w, "spec", "template", "spec", "containers", 0)
 	if got := at(pod, "image"); got != "nowhere/image:"+colour {
 		t.Errorf("Deployment w has the image %v, want %s", got, colour)
+	}
+	if there := at(s.object(t, "Secret", "s"), "data", "old") != nil; there != old && by.name == "ours" {
+		t.Errorf("the key old of Secret s: %t, want %t", there, old)
 	}
 	for what, there := range map[string]bool{
 		"ConfigMap b":                s.object(t, "ConfigMap", "b") != nil,

@@ -24,7 +24,7 @@ func TestFailedRevisionsOfTheOther(t *testing.T) {
 			all[next].must(t, "upgrade", "web", chart, "--set", "colour=blue")
 			agree(t, all, "1 superseded", "2 failed", "3 deployed")
 			if next == "ours" { // Helm leaves behind what a failed revision has made
-				look(t, ns, "blue", true)
+				look(t, ns, all[next], "blue", true)
 			}
 			all[failing].fails(t, bad...)
 			all[next].must(t, "rollback", "web", "3")
@@ -62,7 +62,7 @@ func TestOursUndoesAndHelmGoesOn(t *testing.T) {
 		h.must(t, "install", "web", chart)
 		h.fails(t, append([]string{"upgrade", "web", chart}, flaw...)...)
 		told("an upgrade that is undone")
-		look(t, ns, "red", true)
+		look(t, ns, h, "red", true)
 		for _, other := range []string{"ours", "helm4", "helm3"} {
 			all[other].must(t, "upgrade", "web", chart, "--set", "colour=blue")
 		}

@@ -124,7 +124,7 @@ func TestPendingRevisionsOfHelm(t *testing.T) {
 			wantIn(t, "after 14 minutes", we.later(t, 14*time.Minute).fails(t, "upgrade", "web", chart), "is locked")
 			wantIn(t, "helm's", helm.fails(t, "upgrade", "web", chart), another)
 			we.later(t, 16*time.Minute).must(t, "upgrade", "web", chart, "--set", "colour=blue", "--wait")
-			look(t, ns, "blue", true)
+			look(t, ns, we, "blue", true)
 			agree(t, all, "1 superseded", "2 failed", "3 deployed")
 			helm.must(t, "upgrade", "web", chart)
 			agree(t, all, "1 superseded", "2 failed", "3 superseded", "4 deployed")
@@ -164,9 +164,9 @@ func TestHelmKeepsOffOurPendingRevisions(t *testing.T) {
 	_ = cmd.Wait()
 	wantIn(t, "helm4", all["helm4"].fails(t, "upgrade", "web", chart), another)
 	all["helm4"].must(t, "rollback", "web", "4")
-	look(t, ns, "red", true)
+	look(t, ns, all["helm4"], "red", true)
 	we.must(t, "upgrade", "web", chart, "--set", "colour=blue")
-	look(t, ns, "blue", true)
+	look(t, ns, we, "blue", true)
 	// That a revision before the last is pending disturbs nobody: Helm's rollback leaves it so.
 	agree(t, all, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 pending-upgrade", "6 superseded", "7 deployed")
 }

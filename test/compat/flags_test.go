@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// laterFlags are Helm's that come with repositories and plugins.
+var laterFlags = []string{"--repo", "--verify", "--post-renderer", "--post-renderer-args"}
+
+// helpLine is a flag's line in Helm's help: a letter, the name, what it takes,
+// and what it means to stand without a value.
+var helpLine = regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[a-z0-9-]+)(?: (\w+))?(\[=.*?\])?(?:  |$)`)
+
+// TestFlagsOfHelm calls each command with each flag that Helm's help names, in
+// the forms that Helm takes.
+func TestFlagsOfHelm(t *testing.T) {
+	home, bin := t.TempDir(), ours(t)
+	for _, command := range []string{"install", "upgrade", "rollback", "uninstall", "test", "history", "status", "list", "template", "get all", "get hooks", "get manifest", "get metadata", "get notes", "get values"} {
+		verb := strings.Fields(command)
+		seen := map[string]bool{}
+		for _, module := range []string{helm4, helm3} {
+			for _, m := range helpLine.FindAllStringSubmatch(must(t, peer(t, module), home, append(verb, "--help")...), -1) {
+				letter, name, kind, optional := m[1], m[2], m[3], m[4]
+				if slices.Contains(laterFlags, name) || name == "--help" {
+					continue
+				}
+				value := map[string]string{
+					"duration": "1m", "int": "3", "float32": "1.5", "format": "json", "WaitStrategy": "watcher", "stringToString": "a=b", "string": "x", "strings": "x", "stringArray": "x=1", "": "true",
+				}[kind]
+				switch name {
+				case "--server-side":
+					value = "auto"
+				case "--dry-run":
+					value = "server"
+				case "--color", "--colour":
+					value = "never"
+				}
+				if value == "" {
+					t.Errorf("%s %s: this test does not know what a %s is; add it", command, name, kind)
+				}
+				forms := [][]string{{name + "=" + value}}
+				switch {
+				case kind == "":
+					forms = append(forms, []string{name}, []string{name + "=false"})
+				case optional != "":
+					forms = append(forms, []string{name})
+				default:
+					forms = append(forms, []string{name, value})
+				}
+				if letter != "" {
+					forms = append(forms, append([]string{strings.Replace(forms[len(forms)-1][0], name, letter, 1)}, forms[len(forms)-1][1:]...))
+				}
+				for _, form := range forms {
+					args := slices.Concat(verb, form)
+					key := strings.Join(args, " ")
+					if seen[key] {
+						continue
+					}
+					seen[key] = true
+					if r := run(t, bin, home, append(args, "--help")...); r.err != nil {
+						t.Errorf("helm %s: %s", key, r.stderr)
+					}
+				}
+			}
+		}
+		if len(seen) < 20 {
+			t.Errorf("%s has %d flags in Helm's help: this test cannot read it any more", command, len(seen))
+		}
+	}
+}
