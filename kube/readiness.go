@@ -195,9 +195,11 @@ func plain(message string, o map[string]any) string {
 }
 
 // brief is the first line of s, if that is short, or its beginning.
-func brief(s string) string {
+func brief(s string) string { return beginning(s, 160) }
+
+// beginning is the first line of s, or its beginning.
+func beginning(s string, most int) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	const most = 160
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

@@ -66,7 +66,7 @@ func (p *pod) troubles(grace Grace, patient bool) []trouble {
 		}
 	}
 	for i := range out {
-		out[i].pod, out[i].text = p.Metadata.Name, brief(out[i].text)
+		out[i].pod, out[i].text = p.Metadata.Name, beginning(out[i].text, 1000)
 	}
 	return out
 }
