@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -129,9 +130,9 @@ func draw(st term.Style, rows []*row, columns int) []string {
 	text := min(widest, room-object)
 	var lines []string
 	for _, r := range rows {
-		middle := pad(r.object, object) + "  " + r.tint(st, pad(r.text, text))
+		middle := padName(r.object, object) + "  " + r.tint(st, pad(r.text, text))
 		if len(r.below) > 0 {
-			middle = pad(r.object, object+2+text)
+			middle = padName(r.object, object+2+text)
 		}
 		if columns < narrow {
 			lines = append(lines, r.small(st, columns))
@@ -150,7 +151,7 @@ func draw(st term.Style, rows []*row, columns int) []string {
 func (r *row) small(st term.Style, columns int) string {
 	room := columns - 2 - 1 - len(r.since)
 	if displaywidth.String(r.object) > room {
-		return r.mark(st) + fit(r.object, columns-2)
+		return r.mark(st) + strings.TrimRight(padName(r.object, columns-2), " ")
 	}
 	return r.mark(st) + pad(r.object, room) + " " + st.Dim(r.since)
 }
@@ -188,6 +189,21 @@ func fit(text string, columns int) string {
 func pad(text string, columns int) string {
 	text = fit(text, columns)
 	return text + strings.Repeat(" ", max(columns-displaywidth.String(text), 0))
+}
+
+// padName is [pad] for names, which are cut in their middle: what tells many of
+// one release apart stands at the end.
+func padName(name string, columns int) string {
+	tail := name
+	for most := columns / 3; displaywidth.String(tail) > most && tail != ""; {
+		_, n := utf8.DecodeRuneInString(tail)
+		tail = tail[n:]
+	}
+	if displaywidth.String(name) <= columns || tail == "" {
+		return pad(name, columns)
+	}
+	head := fit(name, columns-displaywidth.String(tail))
+	return pad(head+tail, columns)
 }
 
 // fold breaks text into lines of that many columns, at spaces where it can; the
