@@ -5,12 +5,15 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -28,7 +31,14 @@ type workload struct {
 	// it and not measured.
 	args          []string
 	before, after []string
-	needsCluster  bool
+	// setup and teardown are run once for each binary, around all its runs.
+	setup, teardown []string
+	// begin and end are called once, around all workloads of a group.
+	group        string
+	begin, end   func() error
+	needsCluster bool
+	// unchanged says that ours may write no object of release bench.
+	unchanged bool
 }
 
 // sample is one run.
@@ -39,20 +49,28 @@ type sample struct {
 
 func main() {
 	n := flag.Int("n", 5, "runs of each command")
+	var size sizes
+	flag.IntVar(&size.objects, "objects", 800, "objects to install, upgrade and uninstall")
+	flag.IntVar(&size.releases, "releases", 300, "releases to list")
+	flag.IntVar(&size.revisions, "revisions", 10, "revisions of each of them")
 	match := flag.String("run", "", "measure only what matches this regular expression")
 	flag.Parse()
-	if err := bench(*n, *match); err != nil {
+	if err := bench(*n, *match, size); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(n int, match string) error {
+func bench(n int, match string, size sizes) (err error) {
 	re, err := regexp.Compile(match)
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
-	ours, err := filepath.Abs("../bin/helm")
+	ours := os.Getenv("MOONHELM_TEST_HELM")
+	if ours == "" {
+		ours = "../bin/helm"
+	}
+	ours, err = filepath.Abs(ours)
 	if err != nil {
 		return err
 	}
@@ -65,12 +83,18 @@ func bench(n int, match string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	list, err := workloads(dir, helm)
+	list, err := workloads(dir, ours, helm, size)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "work\tours\tHelm\tratio\tours MB\tHelm MB\tratio")
+	var group workload
+	defer func() {
+		if group.end != nil {
+			err = errors.Join(err, group.end())
+		}
+	}()
 	for _, l := range list {
 		if !re.MatchString(l.name) {
 			continue
@@ -78,6 +102,18 @@ func bench(n int, match string) error {
 		if l.needsCluster && kubeconfig() == "" {
 			fmt.Fprintf(w, "%s\t(no cluster: see README.md)\n", l.name)
 			continue
+		}
+		if l.group != group.group {
+			if group.end != nil {
+				if err := group.end(); err != nil {
+					return err
+				}
+			}
+			if group = l; l.begin != nil {
+				if err := l.begin(); err != nil {
+					return fmt.Errorf("%s: %w", l.name, err)
+				}
+			}
 		}
 		a, b, err := compare(l, ours, helm, dir, n)
 		if err != nil {
@@ -97,12 +133,25 @@ func bench(n int, match string) error {
 // meets both.
 func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error) {
 	var as, bs []sample
-	for range n {
-		for _, side := range []struct {
-			bin  string
-			into *[]sample
-		}{{ours, &as}, {helm, &bs}} {
-			s, err := measure(l, side.bin, dir)
+	sides := []struct {
+		bin, namespace string
+		unchanged      bool
+		into           *[]sample
+	}{{ours, "bench-ours", l.unchanged, &as}, {helm, "bench-helm", false, &bs}}
+	for _, side := range sides {
+		if err := quiet(side.bin, dir, fill(l.setup, side.namespace, 0)); err != nil {
+			return a, b, err
+		}
+		defer func() {
+			err = errors.Join(err, quiet(side.bin, dir, fill(l.teardown, side.namespace, 0)))
+		}()
+	}
+	for i := range n {
+		for _, side := range sides {
+			own := l
+			own.args, own.before, own.after = fill(l.args, side.namespace, i+1), fill(l.before, side.namespace, i+1), fill(l.after, side.namespace, i+1)
+			own.unchanged = side.unchanged
+			s, err := measure(own, side.bin, dir, side.namespace)
 			if err != nil {
 				return a, b, err
 			}
@@ -112,9 +161,27 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	return median(as), median(bs), nil
 }
 
-func measure(l workload, bin, dir string) (sample, error) {
+// fill puts in what NS and RUN stand for.
+func fill(args []string, namespace string, run int) []string {
+	out := slices.Clone(args)
+	for i, a := range out {
+		if out[i] = strings.Replace(a, "=RUN", fmt.Sprintf("=%d", run), 1); a == "NS" {
+			out[i] = namespace
+		}
+	}
+	return out
+}
+
+func measure(l workload, bin, dir, namespace string) (sample, error) {
 	if err := quiet(bin, dir, l.before); err != nil {
 		return sample{}, err
+	}
+	var was map[string]string
+	if l.unchanged {
+		var err error
+		if was, err = versions(bin, dir, namespace); err != nil {
+			return sample{}, err
+		}
 	}
 	cmd := command(bin, dir, l.args)
 	start := time.Now()
@@ -125,6 +192,15 @@ func measure(l workload, bin, dir string) (sample, error) {
 	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		s.memory = usage.Maxrss << 10 // Linux counts kilobytes
+	}
+	if l.unchanged {
+		is, err := versions(bin, dir, namespace)
+		if err != nil {
+			return s, err
+		}
+		if len(is) == 0 || !maps.Equal(was, is) {
+			return s, fmt.Errorf("%s %s: objects were written although nothing had changed", bin, strings.Join(l.args, " "))
+		}
 	}
 	return s, quiet(bin, dir, l.after)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // workloads makes the charts to measure with, below dir.
-func workloads(dir, helm string) ([]workload, error) {
+func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 	list := []workload{{name: "version", args: []string{"version"}}}
 	if chart := largest(); chart != "" {
 		list = append(list, workload{
@@ -35,17 +35,8 @@ func workloads(dir, helm string) ([]workload, error) {
 		return nil, err
 	}
 	list = append(list, scripts...)
-	objects := filepath.Join(dir, "objects800")
-	if err := manyObjects(objects, 800); err != nil {
-		return nil, err
-	}
-	in := []string{"--namespace", "bench", "--timeout", "5m"}
-	install := append([]string{"install", "bench", objects, "--create-namespace"}, in...)
-	uninstall := append([]string{"uninstall", "bench"}, in...)
-	return append(list,
-		workload{name: "install 800 objects", args: install, after: uninstall, needsCluster: true},
-		workload{name: "uninstall 800 objects", before: install, args: uninstall, needsCluster: true},
-	), nil
+	inCluster, err := clusterWorkloads(dir, ours, helm, n)
+	return append(list, inCluster...), err
 }
 
 // umbrella is a chart over n services, each what `helm create` scaffolds with a
@@ -115,32 +106,36 @@ func sharedLibrary(dir string, n int) error {
 	return write(files)
 }
 
-// manyObjects is a chart of n small objects of four kinds.
+// manyObjects is a chart of n small objects of four kinds. Five of eight change
+// with the value v.
 func manyObjects(dir string, n int) error {
 	return write(map[string]string{
-		filepath.Join(dir, "Chart.yaml"): "apiVersion: v2\nname: objects\nversion: 0.1.0\n",
+		filepath.Join(dir, "Chart.yaml"):  "apiVersion: v2\nname: objects\nversion: 0.1.0\n",
+		filepath.Join(dir, "values.yaml"): "v: 0\n",
 		filepath.Join(dir, "templates", "all.yaml"): fmt.Sprintf(`{{- range $i := until %d }}
+{{- $meta := dict "name" (printf "%%s-%%d" $.Release.Name $i) }}
+{{- if lt $i %d }}{{ $_ := set $meta "annotations" (dict "v" (toString $.Values.v)) }}{{ end }}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+metadata: {{ toJson $meta }}
 data: {key: "value {{ $i }}"}
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+metadata: {{ toJson $meta }}
 stringData: {key: "value {{ $i }}"}
 ---
 apiVersion: v1
 kind: ServiceAccount
-metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+metadata: {{ toJson $meta }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
-metadata: {name: "{{ $.Release.Name }}-{{ $i }}"}
+metadata: {{ toJson $meta }}
 rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
 {{- end }}
-`, n/4),
+`, n/4, n*5/32),
 	})
 }
 
