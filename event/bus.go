@@ -37,6 +37,8 @@ const (
 	// ObjectValidation takes hooks and objects apart, and refuses objects that
 	// are somebody else's.
 	ObjectValidation
+	// Rights refuses hooks that the user may not run.
+	Rights
 	// CRDs installs the custom resource definitions that the cluster lacks.
 	CRDs
 	// Record writes the release's record.
@@ -60,6 +62,8 @@ func (p Place) String() string {
 		return "post-renderer"
 	case ObjectValidation:
 		return "object validation"
+	case Rights:
+		return "rights"
 	case CRDs:
 		return "custom resource definitions"
 	case Record:

@@ -26,6 +26,10 @@ type Runner interface {
 	UpdateHook(ctx context.Context, o *manifest.Object, namespace string) error
 	// DeleteHook deletes o and returns when it is gone; one that is not there is fine.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace string) error
+	// CheckRights returns an error that lists the rights that are missing to do
+	// verb ("create") to the objects, and to the release's records what records
+	// says. An object of a kind that is not there yet needs none.
+	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, records ...string) error
 	// Finish returns when a Job or Pod has succeeded, and an error when it
 	// failed; any other kind is finished as soon as it exists.
 	Finish(ctx context.Context, o *manifest.Object, namespace string) error
@@ -52,6 +56,10 @@ const defaultTimeout = 5 * time.Minute
 // Register puts r on the bus for every event that annotations can name. Tests
 // are no event: [Responder.Run] runs them.
 func (r Responder) Register(b *event.Bus) {
+	check[*event.PreInstall](r, b, release.PreInstall, release.PostInstall)
+	check[*event.PreUpgrade](r, b, release.PreUpgrade, release.PostUpgrade)
+	check[*event.PreRollback](r, b, release.PreRollback, release.PostRollback)
+	check[*event.PreDelete](r, b, release.PreDelete, release.PostDelete)
 	answer[*event.PreInstall](r, b, release.PreInstall)
 	answer[*event.PostInstall](r, b, release.PostInstall)
 	answer[*event.PreUpgrade](r, b, release.PreUpgrade)
@@ -60,6 +68,33 @@ func (r Responder) Register(b *event.Bus) {
 	answer[*event.PostRollback](r, b, release.PostRollback)
 	answer[*event.PreDelete](r, b, release.PreDelete)
 	answer[*event.PostDelete](r, b, release.PostDelete)
+}
+
+// check refuses, before anything is written, hooks that the user may not create.
+func check[E event.Event](r Responder, b *event.Bus, at ...release.HookEvent) {
+	event.Respond(b, event.Rights, func(ctx context.Context, e E) error {
+		scene := e.At()
+		if scene.Operation != nil && scene.Operation.DryRun || scene.Release == nil {
+			return nil
+		}
+		due := slices.DeleteFunc(slices.Clone(scene.Release.Hooks), func(h *release.Hook) bool { return !slices.ContainsFunc(at, h.On) })
+		return r.CheckRights(ctx, scene.Release, due)
+	})
+}
+
+// CheckRights returns an error that lists the rights that are missing to create
+// hooks of a release, and to do to its records what records says.
+func (r Responder) CheckRights(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
+	var objects []*manifest.Object
+	for _, h := range hooks {
+		if o, err := object(h); err == nil { // running it tells what is wrong
+			objects = append(objects, o)
+		}
+	}
+	if len(objects) == 0 {
+		return nil
+	}
+	return r.Cluster.CheckRights(ctx, "create", objects, rel.Namespace, records...)
 }
 
 // answer runs the hooks that name at when an event of type E is emitted.

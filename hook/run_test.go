@@ -68,6 +68,14 @@ func (s *stage) put(ctx context.Context, verb string, o *manifest.Object, ns str
 func (s *stage) DeleteHook(ctx context.Context, o *manifest.Object, ns string) error {
 	return s.do(ctx, "delete", o, ns)
 }
+func (s *stage) CheckRights(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...string) error {
+	for _, o := range objects {
+		if err := s.fail["right to "+verb+" "+o.Name]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
 func (s *stage) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
 	return s.live[o.Name], s.fail["live "+o.Name]
 }
@@ -150,6 +158,34 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 			t.Errorf("%s: %v", ev.Name(), err)
 		}
 		s.want(t, "create mine", "finish mine", "delete mine")
+	}
+}
+
+// What an operation would run, before it or after it, is checked before anything
+// is written; nothing is asked for a dry run, or about the hooks of others.
+func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
+	errBroken := errors.New("broken")
+	for _, e := range []struct {
+		pre, post release.HookEvent
+		event     func(event.Scene) event.Event
+	}{
+		{release.PreInstall, release.PostInstall, func(s event.Scene) event.Event { return &event.PreInstall{Scene: s} }},
+		{release.PreUpgrade, release.PostUpgrade, func(s event.Scene) event.Event { return &event.PreUpgrade{Scene: s} }},
+		{release.PreRollback, release.PostRollback, func(s event.Scene) event.Event { return &event.PreRollback{Scene: s} }},
+		{release.PreDelete, release.PostDelete, func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} }},
+	} {
+		for _, on := range []release.HookEvent{e.pre, e.post, release.Test} {
+			for _, dry := range []bool{false, true} {
+				rel := withHooks("mine")
+				rel.Hooks[0].Events = []release.HookEvent{on}
+				s := &stage{fail: map[string]error{"right to create mine": errBroken}}
+				err := s.at(t.Context(), e.event(event.Scene{Release: rel, Operation: &event.Operation{DryRun: dry}}), Responder{})
+				if refused := errors.Is(err, errBroken); refused != (on != release.Test && !dry) {
+					t.Errorf("%s at %s, dry run %t: %v", on, e.pre, dry, err)
+				}
+				s.want(t)
+			}
+		}
 	}
 }
 

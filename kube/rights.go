@@ -58,9 +58,9 @@ func (e *RightsError) List() string {
 }
 
 // CheckRights returns a [*RightsError] where the user may not do verb with each
-// of the objects, which live in namespace unless they say otherwise. Where the
-// cluster does not tell, it returns nil.
-func (c *Client) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string) error {
+// of the objects, which live in namespace unless they say otherwise, or lacks
+// one of the other rights. Where the cluster does not tell, it returns nil.
+func (c *Client) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...Right) error {
 	all, err := unplaced(objects)
 	if err != nil {
 		return err
@@ -73,6 +73,7 @@ func (c *Client) CheckRights(ctx context.Context, verb string, objects []*manife
 	for i, t := range targets {
 		rights[i] = t.right(verb)
 	}
+	rights = append(rights, also...)
 	return c.newReview(ctx, rights).check(ctx, rights)
 }
 

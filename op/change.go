@@ -34,6 +34,9 @@ type ChangeRequest struct {
 	// Replace deletes and creates again what cannot be updated, as the
 	// annotation helm.sh/replace does for one object.
 	Replace bool
+	// Records is what the operation does to the release's records: "create",
+	// "update", "delete". Who may not is told so.
+	Records []string
 	// Predict asks the server what would become of each object that changes,
 	// and fails where the server would refuse it.
 	Predict bool

@@ -135,6 +135,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object) erro
 		ForceConflicts: d.write.ForceConflicts,
 		Replace:        d.write.Replace,
 		Predict:        d.predict,
+		Records:        d.recording(),
 	})
 	if err != nil {
 		return err
@@ -146,6 +147,15 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object) erro
 		}
 	}
 	return nil
+}
+
+// recording is what the deployment does to records.
+func (d *deployment) recording() []string {
+	verbs := []string{"create", "update"}
+	if d.keepHistory > 0 && len(d.past.revisions) >= d.keepHistory {
+		verbs = append(verbs, "delete")
+	}
+	return verbs
 }
 
 func (d *deployment) owner() Owner {

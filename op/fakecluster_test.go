@@ -247,7 +247,10 @@ func (c *cluster) Await(ctx context.Context, r WaitRequest) error {
 		map[bool]string{true: ", jobs too"}[r.Jobs], map[bool]string{true: ", as Helm 3"}[r.Legacy])
 }
 
-func (c *cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, _ string) error {
+func (c *cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, _ string, records ...string) error {
+	if len(records) > 0 {
+		return c.step(ctx, "rights %s %s; records: %s", verb, names(objects), strings.Join(records, " "))
+	}
 	return c.step(ctx, "rights %s %s", verb, names(objects))
 }
 

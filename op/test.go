@@ -94,7 +94,14 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := w.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if err := w.runner().CheckRights(ctx, rel, w.tests, "update"); err != nil {
+		return nil, err
+	}
 	return w.out, w.run(ctx)
+}
+
+func (w *testRun) runner() hook.Responder {
+	return hook.Responder{Cluster: w.Cluster, Progress: w.Progress, Timeout: w.req.Timeout, Now: w.Now}
 }
 
 // prepare starts the scripts of the chart in the record and emits pre-test.
@@ -159,10 +166,10 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 
 // run runs the tests and tells scripts and the record how it went.
 func (w *testRun) run(ctx context.Context) error {
+	runner := w.runner()
 	for _, h := range w.tests {
 		h.LastRun = release.Run{}
 	}
-	runner := hook.Responder{Cluster: w.Cluster, Progress: w.Progress, Timeout: w.req.Timeout, Now: w.Now}
 	if w.req.Logs {
 		runner.Ended = w.readLogs
 	}

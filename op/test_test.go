@@ -27,6 +27,9 @@ func (l lab) Capabilities(context.Context) (*render.Capabilities, error) {
 func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
 	return nil, nil
 }
+func (l lab) CheckRights(_ context.Context, verb string, objects []*manifest.Object, _ string, records ...string) error {
+	return l.fail[fmt.Sprintf("rights %s %s, records %s", verb, names(objects), records)]
+}
 func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
 	return nil, nil
 }
@@ -246,6 +249,15 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 		}
 		d.want(t)
 	}
+}
+
+func TestMissingRightsEndTestsBeforeTheyBegin(t *testing.T) {
+	d := &diary{fail: map[string]error{"rights create [Pod/a], records [update]": errBroken}}
+	out, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("a 0"))}.Run(t.Context(), TestRequest{Name: "web"})
+	if !errors.Is(err, errBroken) || out != nil {
+		t.Errorf("%v, %v", out, err)
+	}
+	d.want(t)
 }
 
 // Scripts come from the chart in the record, and see its values.

@@ -35,8 +35,9 @@ type Deleter interface {
 	// alone and reported as kept.
 	Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error
 	// CheckRights returns an error that lists the rights that are missing to do
-	// verb ("delete") to the objects.
-	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string) error
+	// verb ("delete") to the objects, and to the release's records what records
+	// says.
+	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, records ...string) error
 	// WaitGone returns when none of the owner's objects exists any more.
 	WaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error
 }
@@ -248,7 +249,11 @@ func (w *uninstalling) execute(ctx context.Context) error {
 	}
 	bus := w.Events.Fork()
 	event.Respond(bus, event.ObjectValidation, func(ctx context.Context, _ *event.PreDelete) error {
-		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace)
+		records := []string{"update", "delete"}
+		if w.req.KeepHistory {
+			records = records[:1]
+		}
+		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace, records...)
 	})
 	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreDelete) error {
 		rel.Info.Status = release.Uninstalling

@@ -52,7 +52,7 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 	}
 	r.want(t,
 		"lock web, uninstall",
-		"rights delete [Service/web ConfigMap/settings]",
+		"rights delete [Service/web ConfigMap/settings]; records: update delete",
 		"update web.v11 uninstalling",
 		"guard web.v11",
 		"event pre-delete",
@@ -302,10 +302,20 @@ func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
 
 func TestMissingRightsEndAnUninstallBeforeItBegins(t *testing.T) {
 	r := newRemoval(deployed(1))
-	r.fail["rights delete [Service/web ConfigMap/settings]"] = errBroken
+	r.fail["rights delete [Service/web ConfigMap/settings]; records: update delete"] = errBroken
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if !errors.Is(err, errBroken) || out != nil || len(r.writes()) > 0 || r.records.state("web", 1) != "deployed: " {
 		t.Errorf("%v, did %q, left %s", err, r.writes(), r.records.state("web", 1))
+	}
+}
+
+// An uninstall that keeps the history removes no record.
+func TestAKeptHistoryNeedsNoRightToRemoveIt(t *testing.T) {
+	r := newRemoval(deployed(1))
+	r.request.KeepHistory = true
+	r.fail["rights delete [Service/web ConfigMap/settings]; records: update"] = errBroken
+	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) || len(r.writes()) > 0 {
+		t.Errorf("%v, did %q", err, r.writes())
 	}
 }
 

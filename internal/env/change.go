@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -18,17 +19,22 @@ func (c *Cluster) Plan(ctx context.Context, r op.ChangeRequest) (*plan.Plan, err
 	return c.client.Plan(ctx, kube.ChangeRequest{
 		Owner: kube.Owner(r.Owner), New: r.New, Old: r.Old, Orphans: r.Orphans,
 		TakeOwnership: r.TakeOwnership, ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts,
-		Replace: r.Replace, Predict: r.Predict, Also: c.recording(r.Owner.Namespace),
+		Replace: r.Replace, Predict: r.Predict, Also: c.recording(r.Owner.Namespace, r.Records),
 	})
 }
 
-// recording are the rights that writing a release's records takes.
-func (c *Cluster) recording(namespace string) []kube.Right {
+// CheckRights implements op.Deleter and hook.Runner.
+func (c *Cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, records ...string) error {
+	return c.client.CheckRights(ctx, verb, objects, namespace, c.recording(namespace, records)...)
+}
+
+// recording are the rights to do what verbs say to a release's records.
+func (c *Cluster) recording(namespace string, verbs []string) []kube.Right {
 	if c.records == "" {
 		return nil
 	}
 	var out []kube.Right
-	for _, verb := range []string{"create", "update"} {
+	for _, verb := range verbs {
 		out = append(out, kube.Right{Verb: verb, Resource: c.records, Namespace: namespace})
 	}
 	return out
