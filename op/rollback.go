@@ -163,7 +163,22 @@ func (w *rollingBack) find(ctx context.Context, past *past) (*release.Release, e
 			return nil, &NoEarlierError{Name: w.req.Name, Revision: past.newest().Number}
 		}
 	}
-	return w.Releases.Revision(ctx, w.req.Name, number)
+	target, err := w.Releases.Revision(ctx, w.req.Name, number)
+	if err == nil && w.req.Revision == 0 {
+		w.doubt(target, past)
+	}
+	return target, err
+}
+
+// doubt warns where the revision before is one that failed: nobody has asked
+// for that one by its number.
+func (w *rollingBack) doubt(target *release.Release, past *past) {
+	good := past.good()
+	if target.Info.Status != release.Failed || good == 0 {
+		return
+	}
+	w.Rollback.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf(
+		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision, good, w.req.Name, good)})
 }
 
 // stage is what the events show: the stored objects, hooks among them, and the

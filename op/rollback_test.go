@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -118,6 +119,43 @@ func TestWhereARollbackGoes(t *testing.T) {
 }
 
 // An uninstalled revision stays uninstalled, as with Helm.
+// "The one before" may have failed too. Helm goes back to it; so do we, and say so.
+func TestARollbackToARevisionThatFailedIsDoubted(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		fails    int
+		revision int
+		want     string
+	}{
+		{"one failed", 1, 0, ""},
+		{"two failed", 2, 0, "revision 2, the one before, has failed itself; the last that went well is 1: helm rollback web 1"},
+		{"asked for", 2, 2, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := installed(t, conf("a=1"))
+			s.fail["event post-upgrade"] = errBroken
+			for range tc.fails {
+				if _, err := s.up(t, conf("a=2")); !errors.Is(err, errBroken) {
+					t.Fatal(err)
+				}
+			}
+			var warned []string
+			verb := s.rollback()
+			verb.Progress = func(e progress.Event) {
+				if e.Kind == progress.Warning {
+					warned = append(warned, e.Text)
+				}
+			}
+			if _, err := verb.Run(t.Context(), RollbackRequest{Name: "web", Revision: tc.revision}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(warned, "\n"); got != tc.want {
+				t.Errorf("warned %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestARollbackBringsBackWhatWasUninstalled(t *testing.T) {
 	s := upgraded(t)
 	s.do(t, second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true })))
