@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -142,7 +143,8 @@ func (v *review) ask(ctx context.Context) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	var mu sync.Mutex
-	for namespace := range v.rules {
+	// The first answers come while the last questions are asked.
+	for _, namespace := range slices.Collect(maps.Keys(v.rules)) {
 		group.Go(func() error {
 			// Without an answer the single questions decide.
 			set, err := v.rulesIn(ctx, namespace)
