@@ -84,6 +84,15 @@ func (w *crdWork) serve(versions []string) []string {
 	return out
 }
 
+// foretell is what write will do, nil for nothing.
+func (w *crdWork) foretell() (*plan.Plan, error) {
+	if w.plan != nil || len(w.missing) == 0 {
+		return w.plan, nil
+	}
+	steps, err := plan.Between(nil, w.missing, "")
+	return &plan.Plan{Steps: steps}, err
+}
+
 // write brings the definitions into the cluster.
 func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progress.Func, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))

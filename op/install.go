@@ -107,7 +107,11 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 		return nil, nil, err
 	}
 	w.release.Info.Description = "Dry run complete"
-	change, err := newChange(nil, w.release, w.deployment.plan, w.crds.plan)
+	crds, err := w.crds.foretell()
+	if err != nil {
+		return nil, nil, err
+	}
+	change, err := newChange(nil, w.release, w.deployment.plan, crds)
 	return change, w.rendered, err
 }
 

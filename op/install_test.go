@@ -389,6 +389,9 @@ func TestPlanWritesNothing(t *testing.T) {
 	}
 	s.want(t, "capabilities", "missing [CustomResourceDefinition/crontabs.example.com]", "plan [ConfigMap/settings Service/web] for ns/web, taking")
 	rel := change.To
+	if change.CRDs == nil || change.CRDs.Changes() != 1 || change.CRDs.Steps[0].Action != plan.Create || change.CRDs.Steps[0].Name != "crontabs.example.com" {
+		t.Errorf("of the definition that an install creates it tells %+v", change.CRDs)
+	}
 	if change.From != nil || change.Plan.Changes() != 3 || len(change.Hooks) != 1 || change.Hooks[0].Action != plan.Create {
 		t.Errorf("%+v", change)
 	}
