@@ -154,6 +154,9 @@ func (p placeKey) decode(raw []byte) (map[string]any, error) {
 	if err := k8sjson.Unmarshal(raw, &object); err != nil {
 		return nil, err
 	}
+	if object == nil {
+		return nil, errors.New("the server's answer is null, not an object")
+	}
 	object["apiVersion"], object["kind"] = p.res.apiVersion, p.res.Kind
 	return object, nil
 }

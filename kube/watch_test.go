@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -135,5 +136,14 @@ func TestAFollowedPlaceIsLeftWithItsContext(t *testing.T) {
 	err := c.follow(ctx, podPlace("ns"), nil, func(string, json.RawMessage) bool { return false })
 	if !errors.Is(err, stop) || time.Since(begun) > 2*time.Second {
 		t.Errorf("%v after %s", err, time.Since(begun))
+	}
+}
+
+func TestAnAnswerThatIsNoObjectIsAnError(t *testing.T) {
+	place := placeKey{res: &resource{apiVersion: "v1", Kind: "Pod"}}
+	for _, answer := range []string{"null", "[]", `"x"`, "7", "", strings.Repeat(`{"a":`, 100_000)} {
+		if object, err := place.decode([]byte(answer)); err == nil {
+			t.Errorf("%.20s is %v", answer, object)
+		}
 	}
 }
