@@ -132,6 +132,11 @@ func (c *Client) Check(ctx context.Context, objects []*manifest.Object, owner Ow
 	return err
 }
 
+// WaitReady is Await by watching.
+func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, namespace string, jobs bool) error {
+	return c.Await(ctx, WaitRequest{Objects: objects, Namespace: namespace, Jobs: jobs})
+}
+
 // discard deletes what a test has made without marks.
 func discard(c *Client, objects []*manifest.Object) {
 	for _, o := range objects {

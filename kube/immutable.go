@@ -47,7 +47,7 @@ func (e *ImmutableError) Unwrap() error { return e.Err }
 // replaceable tells whether a step's object may be deleted and created again:
 // its annotation says so, or the plan does and nothing is lost with it.
 func replaceable(s plan.Step, all bool) bool {
-	if strings.EqualFold(strings.TrimSpace(textAt(s.New, "metadata", "annotations", annotationReplace)), "true") {
+	if plan.Replaceable(s) {
 		return true
 	}
 	return all && !precious(s.Item)

@@ -110,11 +110,6 @@ func (c *Client) Await(ctx context.Context, r WaitRequest) error {
 	return c.wait(ctx, targets, w)
 }
 
-// WaitReady is Await by watching.
-func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, namespace string, jobs bool) error {
-	return c.Await(ctx, WaitRequest{Objects: objects, Namespace: namespace, Jobs: jobs})
-}
-
 // wait follows all places that targets live in until each of them is ready.
 func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error {
 	targets = keep(targets, func(t *target) bool { return t.name != "" })
