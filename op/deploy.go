@@ -232,7 +232,7 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		if i == len(batches)-1 {
 			break // what comes last is awaited only where that is asked for
 		}
-		d.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting for batch %d of %d", i+1, len(batches))})
+		d.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
 		if err := d.await(ctx, batch); err != nil {
 			return err
 		}

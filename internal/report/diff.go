@@ -20,6 +20,8 @@ type Diff struct {
 	// Stored compares what is written down, and changes nothing: words say what
 	// differs, not what will be done.
 	Stored bool
+	// Title is what the sum at the end is called, "" for "Plan" or "Difference".
+	Title string
 	// Objects stand in the order in which they are changed.
 	Objects []DiffObject
 	// Hooks are compared as they are written down: they are no objects of the
@@ -162,7 +164,7 @@ func (d Diff) text(w io.Writer, st term.Style, o DiffOptions) error {
 			t.object(hook)
 		}
 	}
-	b.WriteString(st.Bold(c.sentence(d.Stored)) + "\n")
+	b.WriteString(st.Bold(c.sentence(d.Stored, d.Title)) + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -45,7 +46,7 @@ func compared(a plan.Action) string {
 }
 
 // sentence sums a diff up, or says that there is nothing to do.
-func (c counts) sentence(stored bool) string {
+func (c counts) sentence(stored bool, title string) string {
 	if !c.changes() && c.Keep == 0 {
 		return "No changes."
 	}
@@ -59,9 +60,9 @@ func (c counts) sentence(stored bool) string {
 	if c.Hooks == 1 {
 		hooks = "hook changed"
 	}
-	head, words := "Plan: ", []string{"to create", "to change", "to replace", "to delete"}
+	head, words := "Plan", []string{"to create", "to change", "to replace", "to delete"}
 	if stored {
-		head, words = "Difference: ", []string{"added", "changed", "replaced", "removed"}
+		head, words = "Difference", []string{"added", "changed", "replaced", "removed"}
 	}
 	add(c.Create, words[0])
 	add(c.Update, words[1])
@@ -70,7 +71,7 @@ func (c counts) sentence(stored bool) string {
 	add(c.Keep, "kept")
 	add(c.Unchanged, "unchanged")
 	add(c.Hooks, hooks)
-	return head + strings.Join(parts, ", ")
+	return cmp.Or(title, head) + ": " + strings.Join(parts, ", ")
 }
 
 // diffText prints objects. Nothing that a chart or a cluster says reaches the

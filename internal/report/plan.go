@@ -31,6 +31,12 @@ func diffOf(c *op.Change) Diff {
 	if c.From != nil {
 		d.From = c.From.Revision
 	}
+	switch {
+	case c.Stored && c.From != nil && c.From.Name == c.To.Name && c.From.Namespace == c.To.Namespace:
+		d.Title = fmt.Sprintf("Difference from revision %d to %d", d.From, d.To)
+	case !c.Stored && c.To.Info.RollbackRevision > 0:
+		d.Title = fmt.Sprintf("Plan of the rollback to revision %d", c.To.Info.RollbackRevision)
+	}
 	if c.CRDs != nil {
 		d.Objects = DiffOf(c.CRDs)
 	}
