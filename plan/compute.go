@@ -58,16 +58,16 @@ const (
 // what only the server writes are no part of it.
 func Compute(items []Item, o Options) (*Plan, error) {
 	p := &Plan{ServerSide: o.ServerSide, ForceConflicts: o.ForceConflicts, Replace: o.Replace}
-	wanted := make(map[any]bool, len(items)) // by uid: one object may be served by two groups
+	wanted := make(map[string]bool, len(items)) // by uid: one object may be served by two groups
 	for _, it := range items {
-		if uid := metadata(it.Live)["uid"]; it.New != nil && uid != nil {
+		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {
 			wanted[uid] = true
 		}
 	}
 	var errs []error
 	for _, it := range items {
 		if it.New == nil {
-			if it.Live == nil || wanted[metadata(it.Live)["uid"]] {
+			if uid, _ := metadata(it.Live)["uid"].(string); it.Live == nil || wanted[uid] {
 				continue
 			}
 			p.Steps = append(p.Steps, remove(it, o))

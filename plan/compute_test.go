@@ -482,3 +482,28 @@ func TestOldManifestsThatNoClusterCanHaveAcceptedAreReadPast(t *testing.T) {
 		t.Errorf("patch is %s, drifted %v", s.Patch, s.Drifted)
 	}
 }
+
+// Charts are written by strangers, and what a server sends may be odd as well.
+func TestOddValuesAreNoPanic(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"9e999999999", "1"}, {"1e2147483647", "1000m"}, {"1e-2147483648", "0"}, {"0." + strings.Repeat("0", 1<<20) + "1", "1"},
+		{strings.Repeat("9", 1<<20), "1"}, {"1e100000", "1"},
+	} {
+		if sameQuantity(pair[0], pair[1]) || sameQuantity(pair[1], pair[0]) {
+			t.Errorf("%.20s is %s", pair[0], pair[1])
+		}
+	}
+	for _, pair := range [][2]string{{"1000m", "1"}, {"1e3", "1k"}, {"1E", "1e18"}, {"2Ei", "2305843009213693952"}} {
+		if !sameQuantity(pair[0], pair[1]) {
+			t.Errorf("%s is not %s", pair[0], pair[1])
+		}
+	}
+	for _, uid := range []any{[]any{"a"}, map[string]any{}, int64(1), nil} {
+		live := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "uid": uid}}
+		ref := Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}
+		p, err := Compute([]Item{{Ref: ref, New: live, Live: live}, {Ref: ref, Live: live}}, Options{})
+		if err != nil || len(p.Steps) != 2 {
+			t.Errorf("uid %v: %v, %v", uid, p, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"math"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -128,6 +129,11 @@ func quantityOf(v any) (resource.Quantity, bool) {
 	case float64:
 		text = formatFloat(v)
 	default:
+		return resource.Quantity{}, false
+	}
+	// Beyond what the API keeps the library panics, or takes its time.
+	exponent := strings.IndexAny(text, "eE")
+	if len(text) > 64 || exponent >= 0 && len(text)-exponent > len("e-18") {
 		return resource.Quantity{}, false
 	}
 	q, err := resource.ParseQuantity(text)
