@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,29 @@ func TestNoChangeIsNoWrite(t *testing.T) {
 				t.Errorf("told %v", s.rec.events)
 			}
 			want(t, "versions", s.versions(), before)
+		})
+	}
+}
+
+// What a server adds to objects, and how it writes what they say, is no change.
+func TestNoChangeIsNoWriteInAnyKind(t *testing.T) {
+	text, err := os.ReadFile("testdata/kinds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, serverSide := range []bool{false, true} {
+		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide = serverSide
+			s.to(string(text))
+			for step := range strings.SplitSeq(s.to(string(text)), ", ") {
+				if !strings.HasPrefix(step, "unchanged ") {
+					t.Error(step)
+				}
+			}
+			if got := s.rec.of(progress.Updated); got != "" {
+				t.Errorf("wrote %s", got)
+			}
 		})
 	}
 }
