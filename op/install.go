@@ -170,6 +170,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	}
 	w.rendered, err = rendering{
 		events:       w.Events,
+		report:       w.Install.Progress,
 		command:      "install",
 		dryRun:       dryRun,
 		resolved:     resolved,

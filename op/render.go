@@ -49,6 +49,7 @@ func (r *Rendered) Known() []*manifest.Object { return without(r.Objects, r.comi
 // post-render, the same for every verb that renders.
 type rendering struct {
 	events  *event.Bus
+	report  progress.Func
 	command string
 	dryRun  bool
 
@@ -138,8 +139,19 @@ func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered
 	if err := r.events.Emit(ctx, post); err != nil {
 		return nil, err
 	}
+	r.leftOut(post.Objects)
 	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
 	return rendered, rendered.sort(post.Objects)
+}
+
+// leftOut tells of objects that are neither hooks nor part of the release,
+// because their annotation names a moment that does not exist.
+func (r rendering) leftOut(objects []*manifest.Object) {
+	for _, o := range objects {
+		if unknown := hook.UnknownEvents(o); len(unknown) > 0 {
+			r.report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s (%s) is left out: its annotation %s says %q, which is no moment of a release", o, o.Source, hook.Annotation, strings.Join(unknown, ","))})
+		}
+	}
 }
 
 func parse(files []render.File) ([]*manifest.Object, error) {

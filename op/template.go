@@ -53,6 +53,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	}
 	rendered, err := rendering{
 		events:       t.Events,
+		report:       t.Progress,
 		command:      "template",
 		dryRun:       true,
 		resolved:     resolved,

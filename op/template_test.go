@@ -130,3 +130,16 @@ func TestWarningsOfValuesAreReported(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// YAML's "on" is a bool, so it happens easily; Helm leaves such objects out too.
+func TestAHookOfNoMomentIsLeftOutAndTold(t *testing.T) {
+	var told []string
+	verb := Template{Progress: func(e progress.Event) { told = append(told, e.Text) }}
+	out, err := verb.Run(t.Context(), TemplateRequest{Name: "web", Chart: newChart(t, "templates/a.yaml", kind("Job", "a", "helm.sh/hook", "pre-instal")+kind("Job", "b"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Objects) != 1 || len(out.Hooks) != 0 || len(told) != 1 || told[0] != `Job/a (web/templates/a.yaml) is left out: its annotation helm.sh/hook says "pre-instal", which is no moment of a release` {
+		t.Errorf("%v, %v, told %q", out.Objects, out.Hooks, told)
+	}
+}

@@ -171,6 +171,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	}
 	w.rendered, err = rendering{
 		events:       w.Events,
+		report:       w.Upgrade.Progress,
 		command:      "upgrade",
 		dryRun:       dryRun,
 		resolved:     resolved,
