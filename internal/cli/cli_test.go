@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/client-go/rest"
@@ -79,7 +80,8 @@ func setup(env *testscript.Env) error {
 }
 
 // askServer is a command of scripts: kube METHOD PATH [BODY] asks the API server of
-// $KUBECONFIG and prints what it answers. A PATCH is a JSON merge patch.
+// $KUBECONFIG and prints what it answers. A PATCH is a JSON merge patch. kube AWAIT
+// PATH TEXT asks until the answer has the text.
 func askServer() {
 	if err := ask(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -98,6 +100,9 @@ func ask(args []string) error {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err
+	}
+	if args[0] == "AWAIT" && len(args) == 3 {
+		return await(client, config.Host+args[1], args[2])
 	}
 	req, err := http.NewRequest(args[0], config.Host+args[1], strings.NewReader(strings.Join(args[2:], " ")))
 	if err != nil {
@@ -119,4 +124,18 @@ func ask(args []string) error {
 		return fmt.Errorf("%s %s: %s", args[0], args[1], resp.Status)
 	}
 	return nil
+}
+
+func await(client *http.Client, url, text string) error {
+	for range 600 {
+		if resp, err := client.Get(url); err == nil {
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if strings.Contains(string(body), text) {
+				return nil
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return fmt.Errorf("%s never had %s", url, text)
 }
