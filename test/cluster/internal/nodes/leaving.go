@@ -4,6 +4,7 @@ package nodes
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,8 +12,8 @@ import (
 
 // leavingOnly lets pods be deleted that are leaving, and answers for all others
 // that they are not there. kwok deletes by name, sometimes twice: the second
-// time can meet a new pod of that name, which a kubelet, going by the UID, would
-// leave alone.
+// time can meet a new pod of that name. A kubelet goes by the UID, and so does
+// this: the pod that was looked at is deleted, or none.
 type leavingOnly struct{ next http.RoundTripper }
 
 func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -34,6 +35,7 @@ func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer res.Body.Close()
 	var pod struct {
 		Metadata struct {
+			UID               string  `json:"uid"`
 			DeletionTimestamp *string `json:"deletionTimestamp"`
 		} `json:"metadata"`
 	}
@@ -41,7 +43,11 @@ func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if pod.Metadata.DeletionTimestamp != nil {
-		return l.next.RoundTrip(req)
+		res, err := l.next.RoundTrip(last(req, pod.Metadata.UID))
+		if err != nil || res.StatusCode != http.StatusConflict {
+			return res, err
+		}
+		res.Body.Close() // it is gone, and another has its name
 	}
 	const gone = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
 	return &http.Response{
@@ -51,4 +57,13 @@ func (l leavingOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		Body:    io.NopCloser(strings.NewReader(gone)),
 		Request: req,
 	}, nil
+}
+
+// last is the deletion of the pod of that UID, without further grace.
+func last(req *http.Request, uid string) *http.Request {
+	body := fmt.Sprintf(`{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"preconditions":{"uid":%q}}`, uid)
+	out := req.Clone(req.Context())
+	out.Body, out.ContentLength, out.GetBody = io.NopCloser(strings.NewReader(body)), int64(len(body)), nil
+	out.Header.Set("Content-Type", "application/json")
+	return out
 }
