@@ -137,9 +137,10 @@ func lockedHints(e *lock.LockedError) []string {
 		return nil
 	}
 	if e.Holder == "" {
-		return []string{fmt.Sprintf("if whoever it was is gone for good, wait until then: nothing needs repair; helm history %s shows how far it came", e.Release)}
+		return []string{fmt.Sprintf("another operation (install/upgrade/rollback) is in progress; if whoever it was is gone for good, wait until then: nothing needs repair; helm history %s shows how far it came", e.Release)}
 	}
-	return []string{"try again when it has ended; --timeout waits longer for it"}
+	// Helm's words, which scripts look for, come first.
+	return []string{"another operation (install/upgrade/rollback) is in progress: try again when it has ended; --timeout waits longer for it"}
 }
 
 func scriptHints(e *script.Error) []string {
