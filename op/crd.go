@@ -93,6 +93,35 @@ func (w *crdWork) foretell() (*plan.Plan, error) {
 	return &plan.Plan{Steps: steps}, err
 }
 
+// render renders r's chart for the cluster as it is, nil for none, or, where
+// read says so, as it will be once the chart's definitions are written:
+// templates must see the kinds that are about to exist, and nothing may be
+// written before all is known to fit.
+func (w *crdWork) render(ctx context.Context, cluster UpgradeCluster, read, upgrade bool, r rendering) (*Rendered, error) {
+	var about Describer // an untyped nil where there is no cluster
+	if cluster != nil {
+		about = cluster
+	}
+	caps, err := capabilities(ctx, about, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	r.capabilities, r.lookup = caps, lookupIn(ctx, about)
+	if cluster != nil && read {
+		if err := w.read(ctx, cluster, r.resolved.Chart, upgrade); err != nil {
+			return nil, err
+		}
+		caps.APIVersions = w.serve(caps.APIVersions)
+		r.lookup = lookupBefore(w.coming, r.lookup)
+	}
+	out, err := r.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.coming = w.coming
+	return out, nil
+}
+
 // write brings the definitions into the cluster.
 func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progress.Func, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))

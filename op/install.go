@@ -154,37 +154,24 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	caps, err := capabilities(ctx, w.describer(), "", nil)
+	var cluster UpgradeCluster // an untyped nil where there is none
+	if w.Cluster != nil {
+		cluster = w.Cluster
+	}
+	w.rendered, err = w.crds.render(ctx, cluster, w.req.CRDs != CRDSkip, w.req.CRDs == CRDUpgrade, rendering{
+		events:     w.Events,
+		report:     w.Install.Progress,
+		command:    "install",
+		dryRun:     dryRun,
+		resolved:   resolved,
+		release:    render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsInstall: true},
+		lookupHost: w.req.LookupHost,
+		skipSchema: w.req.SkipSchema,
+		subNotes:   w.req.SubchartNotes,
+	})
 	if err != nil {
 		return err
 	}
-	lookup := lookupIn(ctx, w.describer())
-	if w.Cluster != nil && w.req.CRDs != CRDSkip {
-		// Templates must see the kinds that are about to exist, and nothing
-		// may be written before all is known to fit.
-		if err := w.crds.read(ctx, w.Cluster, resolved.Chart, w.req.CRDs == CRDUpgrade); err != nil {
-			return err
-		}
-		caps.APIVersions = w.crds.serve(caps.APIVersions)
-		lookup = lookupBefore(w.crds.coming, lookup)
-	}
-	w.rendered, err = rendering{
-		events:       w.Events,
-		report:       w.Install.Progress,
-		command:      "install",
-		dryRun:       dryRun,
-		resolved:     resolved,
-		release:      render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsInstall: true},
-		capabilities: caps,
-		lookup:       lookup,
-		lookupHost:   w.req.LookupHost,
-		skipSchema:   w.req.SkipSchema,
-		subNotes:     w.req.SubchartNotes,
-	}.run(ctx)
-	if err != nil {
-		return err
-	}
-	w.rendered.coming = w.crds.coming
 	w.deployment = deployment{
 		records: w.Releases, progress: w.Install.Progress, lock: lock, past: past,
 		release: w.newRelease(past.next()), wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
@@ -310,13 +297,6 @@ func (w *installing) recover(ctx context.Context, lock Lock, cause error) error 
 // has happened: ctx without its cancellation, for a bounded time.
 func lastWord(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-}
-
-func (w *installing) describer() Describer {
-	if w.Cluster == nil {
-		return nil
-	}
-	return w.Cluster
 }
 
 func orDefault(d time.Duration) time.Duration {

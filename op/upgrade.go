@@ -157,35 +157,20 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	caps, err := capabilities(ctx, w.describer(), "", nil)
+	w.rendered, err = w.crds.render(ctx, w.Cluster, w.req.CRDs == CRDUpgrade, true, rendering{
+		events:     w.Events,
+		report:     w.Upgrade.Progress,
+		command:    "upgrade",
+		dryRun:     dryRun,
+		resolved:   resolved,
+		release:    render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsUpgrade: true},
+		lookupHost: w.req.LookupHost,
+		skipSchema: w.req.SkipSchema,
+		subNotes:   w.req.SubchartNotes,
+	})
 	if err != nil {
 		return err
 	}
-	lookup := lookupIn(ctx, w.describer())
-	if w.Cluster != nil && w.req.CRDs == CRDUpgrade {
-		if err := w.crds.read(ctx, w.Cluster, resolved.Chart, true); err != nil {
-			return err
-		}
-		caps.APIVersions = w.crds.serve(caps.APIVersions)
-		lookup = lookupBefore(w.crds.coming, lookup)
-	}
-	w.rendered, err = rendering{
-		events:       w.Events,
-		report:       w.Upgrade.Progress,
-		command:      "upgrade",
-		dryRun:       dryRun,
-		resolved:     resolved,
-		release:      render.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsUpgrade: true},
-		capabilities: caps,
-		lookup:       lookup,
-		lookupHost:   w.req.LookupHost,
-		skipSchema:   w.req.SkipSchema,
-		subNotes:     w.req.SubchartNotes,
-	}.run(ctx)
-	if err != nil {
-		return err
-	}
-	w.rendered.coming = w.crds.coming
 	now := clock(w.Now)
 	rel := release.New(w.req.Name, w.req.Namespace, past.next(), c)
 	rel.Config = vals
@@ -319,13 +304,6 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 // change is what the upgrade comes to.
 func (w *upgrading) change() (*Change, error) {
 	return newChange(w.past.current(), w.release, w.deployment.plan, w.crds.plan)
-}
-
-func (w *upgrading) describer() Describer {
-	if w.Cluster == nil {
-		return nil
-	}
-	return w.Cluster
 }
 
 // NoReleaseError tells that there is nothing to upgrade.
