@@ -17,14 +17,7 @@ func Plan(s term.Streams, f output.Format, c *op.Change, o DiffOptions) error {
 }
 
 // Changes tells whether a change does anything to objects or hooks.
-func Changes(c *op.Change) bool {
-	for _, p := range []*plan.Plan{c.Plan, c.CRDs, {Steps: c.Hooks}} {
-		if p != nil && p.Changes() > 0 {
-			return true
-		}
-	}
-	return false
-}
+func Changes(c *op.Change) bool { return diffOf(c).Changes() }
 
 func diffOf(c *op.Change) Diff {
 	d := Diff{Release: c.To.Name, Namespace: c.To.Namespace, To: c.To.Revision, Stored: c.Stored}
