@@ -17,6 +17,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/cli/completion"
 	"github.com/moonhelm/moonhelm/internal/cli/create"
+	"github.com/moonhelm/moonhelm/internal/cli/dependency"
 	"github.com/moonhelm/moonhelm/internal/cli/diff"
 	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
 	"github.com/moonhelm/moonhelm/internal/cli/get"
@@ -25,14 +26,21 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/lint"
 	"github.com/moonhelm/moonhelm/internal/cli/list"
 	packaging "github.com/moonhelm/moonhelm/internal/cli/package"
+	"github.com/moonhelm/moonhelm/internal/cli/plugin"
+	"github.com/moonhelm/moonhelm/internal/cli/pull"
+	"github.com/moonhelm/moonhelm/internal/cli/push"
+	"github.com/moonhelm/moonhelm/internal/cli/registry"
+	"github.com/moonhelm/moonhelm/internal/cli/repo"
 	"github.com/moonhelm/moonhelm/internal/cli/rollback"
 	"github.com/moonhelm/moonhelm/internal/cli/schema"
+	"github.com/moonhelm/moonhelm/internal/cli/search"
 	"github.com/moonhelm/moonhelm/internal/cli/show"
 	"github.com/moonhelm/moonhelm/internal/cli/status"
 	"github.com/moonhelm/moonhelm/internal/cli/template"
 	"github.com/moonhelm/moonhelm/internal/cli/test"
 	"github.com/moonhelm/moonhelm/internal/cli/uninstall"
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
+	"github.com/moonhelm/moonhelm/internal/cli/verify"
 	"github.com/moonhelm/moonhelm/internal/cli/version"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -111,8 +119,8 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(
-		completion.New(e), create.New(e), diff.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
-		packaging.New(e), rollback.New(e), schema.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), version.New(e),
+		completion.New(e), create.New(e), dependency.New(e), diff.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
+		packaging.New(e), plugin.New(e), pull.New(e), push.New(e), registry.New(e), repo.New(e), rollback.New(e), schema.New(e), search.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), verify.New(e), version.New(e),
 	)
 	return root
 }

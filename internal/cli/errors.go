@@ -106,12 +106,6 @@ func hints(err error) []string {
 	case errors.As(err, &conflict):
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
 	case errors.As(err, &noChart):
-		if strings.Contains(noChart.Ref, "://") {
-			return nil
-		}
-		if repo, name, ok := strings.Cut(noChart.Ref, "/"); ok && strings.Trim(repo, ".") != "" && !strings.Contains(name, "/") {
-			return []string{"charts of repositories cannot be named yet: download its archive, and give its path"}
-		}
 		return []string{"a chart's folder holds a Chart.yaml; helm create makes a new one"}
 	case errors.As(err, &missing):
 		return []string{fmt.Sprintf("put them into the chart's charts/ folder, as folders or archives, or drop them from %s", "Chart.yaml")}

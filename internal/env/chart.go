@@ -3,8 +3,11 @@
 package env
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,18 +15,49 @@ import (
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Chart loads the chart that ref points at: a folder or an archive.
-func (e *Env) Chart(ref string) (*chart.Chart, error) {
-	if _, err := os.Stat(ref); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+// Chart loads the chart that ref names: a folder or an archive on disk, a chart
+// of a repository that was added ("repo/name"), or one at a URL (http, https,
+// oci, a plugin's scheme). flags may be nil, where a command has none.
+func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.Chart, error) {
+	if flags == nil {
+		flags = &ChartFlags{}
+	}
+	if flags.Repo == "" {
+		info, err := os.Stat(ref)
+		switch {
+		case err == nil && flags.Verify:
+			return e.verified(ref, info, flags.Keyring)
+		case err == nil:
+			return e.loaded(archive.Loader{}.Load(ref))
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("open chart: %w", err)
+		case isPath(ref):
 			return nil, &ChartNotFoundError{Ref: ref}
 		}
-		return nil, fmt.Errorf("open chart: %w", err)
 	}
-	c, warnings, err := archive.Loader{}.Load(ref)
+	found, err := e.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
+	if err != nil {
+		return nil, err
+	}
+	return e.open(found)
+}
+
+// open loads an archive that was found.
+func (e *Env) open(a *fetch.Archive) (*chart.Chart, error) {
+	f, err := os.Open(a.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open chart %s: %w", a.Name, err)
+	}
+	defer f.Close()
+	return e.loaded(archive.Loader{}.LoadArchive(a.Name, f))
+}
+
+// loaded tells the warnings of a chart that was loaded.
+func (e *Env) loaded(c *chart.Chart, warnings []string, err error) (*chart.Chart, error) {
 	report := e.Report()
 	for _, w := range warnings {
 		report.Send(progress.Event{Kind: progress.Warning, Text: w})
@@ -31,13 +65,63 @@ func (e *Env) Chart(ref string) (*chart.Chart, error) {
 	return c, err
 }
 
-// ChartNotFoundError tells that a reference points at no chart.
+// maxArchive is the largest archive that is read to be verified, in bytes.
+const maxArchive = 200 << 20
+
+// verified loads the archive at path if the provenance file beside it vouches
+// for it. What is loaded is what was verified, whatever becomes of the file.
+func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Chart, error) {
+	if info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: --verify checks archives only, because only they are signed", path)
+	}
+	prov, err := os.ReadFile(path + ".prov")
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s cannot be verified: there is no %s.prov beside it", path, filepath.Base(path))
+		}
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxArchive+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(data) > maxArchive {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxArchive>>20)
+	}
+	if _, err := e.Verifier(keyring).Verify(filepath.Base(path), bytes.NewReader(data), prov); err != nil {
+		return nil, err
+	}
+	return e.loaded(archive.Loader{}.LoadArchive(path, bytes.NewReader(data)))
+}
+
+// Finder finds and fetches charts. keyring holds the public keys that provenance
+// is checked with.
+func (e *Env) Finder(keyring string) *fetch.Finder {
+	return &fetch.Finder{
+		HTTP: e.HTTP(), Repositories: e.Repositories(), Registry: e.Registry(), Plugins: e.Plugins(),
+		Verifier: e.Verifier(keyring), Cache: e.Cache(), Progress: e.Report(), Now: e.Now,
+	}
+}
+
+// isPath tells whether ref can only be a path: it names no repository and is no
+// URL.
+func isPath(ref string) bool {
+	if strings.Contains(ref, "://") {
+		return false
+	}
+	repo, name, slash := strings.Cut(ref, "/")
+	return !slash || repo == "" || strings.Trim(repo, ".") == "" || name == "" || filepath.IsAbs(ref)
+}
+
+// ChartNotFoundError tells that a path points at no chart.
 type ChartNotFoundError struct{ Ref string }
 
 func (e *ChartNotFoundError) Error() string {
-	if strings.Contains(e.Ref, "://") {
-		return fmt.Sprintf("chart %s: charts are read from folders and archives on disk; download it first", e.Ref)
-	}
 	abs, err := filepath.Abs(e.Ref)
 	if err != nil {
 		abs = e.Ref

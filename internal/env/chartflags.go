@@ -2,33 +2,101 @@
 
 package env
 
-import "github.com/spf13/pflag"
+import (
+	"path/filepath"
 
-// ChartFlags are the flags that say where a chart comes from and how to reach
-// it there. For a chart on disk they mean nothing, here as in Helm; scripts
-// pass them all the same. Those that would promise something (--repo, --verify)
-// are not among them.
-type ChartFlags struct {
-	texts [7]string
-	bools [5]bool
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/fetch"
+)
+
+// AccessFlags say how to reach a repository or a registry.
+type AccessFlags struct {
+	Username, Password string
+	CertFile, KeyFile  string
+	CAFile             string
+	SkipTLS            bool
+	PlainHTTP          bool
 }
 
-// Bind registers the flags, hidden from help. version says whether --version
-// is among them: for some commands it means something else.
-func (c *ChartFlags) Bind(fs *pflag.FlagSet, version bool) {
-	const help = "for charts that are fetched; a chart on disk does not need it"
-	names := []string{"username", "password", "ca-file", "cert-file", "key-file", "keyring"}
+// BindTLS registers the flags about certificates.
+func (a *AccessFlags) BindTLS(fs *pflag.FlagSet) {
+	fs.StringVar(&a.CertFile, "cert-file", "", "client certificate, in PEM")
+	fs.StringVar(&a.KeyFile, "key-file", "", "key of the client certificate, in PEM")
+	fs.StringVar(&a.CAFile, "ca-file", "", "certificate authorities to trust, in PEM")
+	fs.BoolVar(&a.SkipTLS, "insecure-skip-tls-verify", false, "do not check the server's certificate (makes connections insecure)")
+}
+
+// BindPlain registers --plain-http.
+func (a *AccessFlags) BindPlain(fs *pflag.FlagSet) {
+	fs.BoolVar(&a.PlainHTTP, "plain-http", false, "speak HTTP without TLS to OCI registries")
+}
+
+// Access is what the flags come to.
+func (a *AccessFlags) Access() fetch.Access {
+	return fetch.Access{
+		Username: a.Username, Password: a.Password, CertFile: a.CertFile, KeyFile: a.KeyFile,
+		CAFile: a.CAFile, SkipTLS: a.SkipTLS, PlainHTTP: a.PlainHTTP,
+	}
+}
+
+// VerifyFlags say whether provenance is checked, and with whose keys.
+type VerifyFlags struct {
+	Verify  bool
+	Keyring string
+}
+
+// Bind registers the flags.
+func (v *VerifyFlags) Bind(fs *pflag.FlagSet, e *Env) {
+	fs.BoolVar(&v.Verify, "verify", false, "use the chart only if its provenance file vouches for it")
+	v.BindKeyring(fs, e)
+}
+
+// BindKeyring registers --keyring alone.
+func (v *VerifyFlags) BindKeyring(fs *pflag.FlagSet, e *Env) {
+	fs.StringVar(&v.Keyring, "keyring", e.DefaultKeyring(), "keyring with the public keys to verify with: GnuPG's, old or new, or exported keys")
+}
+
+// DefaultKeyring is where GnuPG keeps public keys, in its old form.
+func (e *Env) DefaultKeyring() string {
+	if home := e.Getenv("GNUPGHOME"); home != "" {
+		return filepath.Join(home, "pubring.gpg")
+	}
+	return filepath.Join(e.Getenv("HOME"), ".gnupg", "pubring.gpg")
+}
+
+// ChartFlags are the flags that say where a chart comes from and how to reach
+// it there. A chart on disk takes no notice of them but for --verify.
+type ChartFlags struct {
+	AccessFlags
+	VerifyFlags
+	Repo    string
+	Version string
+	Devel   bool
+	passAll bool
+}
+
+// Bind registers the flags. version says whether --version is among them: for
+// some commands it means something else.
+func (c *ChartFlags) Bind(cmd *cobra.Command, e *Env, version bool) {
+	fs := cmd.Flags()
 	if version {
-		names = append(names, "version")
+		fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the newest release if not given")
 	}
-	for i, name := range names {
-		fs.StringVar(&c.texts[i], name, "", help)
-	}
-	switches := []string{"devel", "pass-credentials", "insecure-skip-tls-verify", "plain-http", "dependency-update"}
-	for i, name := range switches {
-		fs.BoolVar(&c.bools[i], name, false, help)
-	}
-	for _, name := range append(names, switches...) {
-		_ = fs.MarkHidden(name) // the flag exists: it was registered above
-	}
+	fs.StringVar(&c.Repo, "repo", "", "URL of the repository that has the chart; it need not have been added")
+	fs.BoolVar(&c.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
+	fs.StringVar(&c.Username, "username", "", "user name at the chart's repository")
+	fs.StringVar(&c.Password, "password", "", "password at the chart's repository")
+	fs.BoolVar(&c.passAll, "pass-credentials", false, "send user name and password to other hosts too, where the repository leads there")
+	c.BindTLS(fs)
+	c.BindPlain(fs)
+	c.VerifyFlags.Bind(fs, e)
+}
+
+// Ref is the chart of that name as the flags want it.
+func (c *ChartFlags) Ref(name string) fetch.Ref {
+	access := c.Access()
+	access.PassAll = c.passAll
+	return fetch.Ref{Name: name, Version: c.Version, Devel: c.Devel, Repo: c.Repo, Access: access, Verify: c.Verify}
 }

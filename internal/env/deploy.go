@@ -41,14 +41,14 @@ type DeployFlags struct {
 }
 
 // Bind registers the flags.
-func (d *DeployFlags) Bind(cmd *cobra.Command) {
+func (d *DeployFlags) Bind(cmd *cobra.Command, e *Env) {
 	fs := cmd.Flags()
 	d.DryRun = DryRunNone
 	d.ValueFlags.Bind(fs)
 	d.WaitFlags.Bind(fs, true)
 	d.ApplyFlags.Bind(fs)
 	d.BindOwnership(fs)
-	d.ChartFlags.Bind(fs, true)
+	d.ChartFlags.Bind(cmd, e, true)
 	d.ScriptFlags.Bind(fs)
 	fs.StringVar(&d.Description, "description", "", "what the release's history says of this revision")
 	fs.StringToStringVarP(&d.Labels, "labels", "l", nil, "labels of the release's record: key=value,key=value")

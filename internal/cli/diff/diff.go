@@ -95,7 +95,7 @@ asked what each change would come to, so that defaults and refusals show.`,
 			return s.print(e, change)
 		},
 	}
-	flags.Bind(cmd)
+	flags.Bind(cmd, e)
 	reuse.Bind(cmd.Flags())
 	cmd.Flags().BoolVarP(&install, "install", "i", false, "where there is no release of that name, what an install would do")
 	var ignored int
@@ -112,7 +112,7 @@ func planUpgrade(ctx context.Context, e *env.Env, flags env.DeployFlags, reuse o
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.Chart(ref)
+	c, err := e.Chart(ctx, ref, &flags.ChartFlags)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ release stays, marked failed: helm uninstall removes what was created, and
 			return run(cmd.Context(), e, o)
 		},
 	}
-	o.DeployFlags.Bind(cmd)
+	o.DeployFlags.Bind(cmd, e)
 	fs := cmd.Flags()
 	o.NameFlags.Bind(fs)
 	o.Output.Bind(fs)
@@ -71,7 +71,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(o.ChartRef)
+	c, err := e.Chart(ctx, o.ChartRef, &o.ChartFlags)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ sets the time that the archive's entries carry.
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
 	fs.BoolVar(&o.DeriveSchema, "derive-schema", false, "put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm schema); Helm itself reads values.schema.json only")
-	o.chartFlags.Bind(fs, false)
+	o.chartFlags.Bind(cmd, e, false)
 	env.CompleteChoices(cmd)
 	return cmd
 }
@@ -65,7 +65,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	for _, p := range o.Paths {
-		c, err := e.Chart(p)
+		c, err := e.Chart(ctx, p, nil)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ package schema
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,9 +54,9 @@ or as JSON where the name ends in .json.
   helm schema ./mychart --output ./mychart/values.schema.yaml
   helm schema ./mychart --check`,
 		Args: env.Args(1, 1, "a chart: the path of a folder or an archive"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Ref = args[0]
-			return run(e, o)
+			return run(cmd.Context(), e, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -64,8 +65,8 @@ or as JSON where the name ends in .json.
 	return cmd
 }
 
-func run(e *env.Env, o Options) error {
-	c, err := e.Chart(o.Ref)
+func run(ctx context.Context, e *env.Env, o Options) error {
+	c, err := e.Chart(ctx, o.Ref, nil)
 	if err != nil {
 		return err
 	}

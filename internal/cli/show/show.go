@@ -54,8 +54,8 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 		Short:   short,
 		Example: "  " + example,
 		Args:    env.Args(1, 1, "a chart: the path of a folder or an archive"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, err := e.Chart(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := e.Chart(cmd.Context(), args[0], &flags)
 			if err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 			return err
 		},
 	}
-	flags.Bind(cmd.Flags(), true)
+	flags.Bind(cmd, e, true)
 	return cmd
 }
 

@@ -74,7 +74,7 @@ the objects.
 	o.NameFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
 	o.skippedFlags.Bind(fs)
-	o.chartFlags.Bind(fs, true)
+	o.chartFlags.Bind(cmd, e, true)
 	fs.StringArrayVarP(&o.ShowOnly, "show-only", "s", nil, "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
 	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this folder instead of standard output")
 	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a folder named after the release")
@@ -101,7 +101,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(o.Chart)
+	c, err := e.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}

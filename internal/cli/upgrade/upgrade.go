@@ -59,7 +59,7 @@ the old ones.
 			return run(cmd.Context(), e, o)
 		},
 	}
-	o.DeployFlags.Bind(cmd)
+	o.DeployFlags.Bind(cmd, e)
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
 	output.Complete(cmd)
@@ -77,7 +77,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(o.ChartRef)
+	c, err := e.Chart(ctx, o.ChartRef, &o.ChartFlags)
 	if err != nil {
 		return err
 	}

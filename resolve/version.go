@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// Versions puts the semantic versions among list in order, newest first, and
+// drops the rest. Of versions that differ in build metadata only, the later in
+// the order of text comes first, so that the result does not depend on the list's.
+func Versions(list []string) []string {
+	sorted := parseAll(list)
+	out := make([]string, len(sorted))
+	for i, v := range sorted {
+		out[i] = v.Original()
+	}
+	return out
+}
+
+// Version picks of list, in any order, the one that want means: a version that
+// is there in these very words (with or without a leading v), else the newest
+// within the range ("^1.2", "~1.2", "1.x", ">=1 <3", "1.2 || 2.x"). "" is the
+// newest release; with devel, the newest of all. A range takes pre-releases only
+// where it names one, or with devel where want is "".
+//
+// Errors are a [*WantError].
+func Version(list []string, want string, devel bool) (string, error) {
+	want = strings.TrimSpace(want)
+	if want != "" {
+		if i := slices.Index(list, want); i >= 0 {
+			return list[i], nil
+		}
+	}
+	text := want
+	switch {
+	case want == "" && devel:
+		text = ">0.0.0-0"
+	case want == "":
+		text = "*"
+	}
+	c, err := semver.NewConstraint(text)
+	if err != nil {
+		return "", &WantError{Want: want, Problem: "is no version and no range such as 1.2.3, ^1.2, ~1.2, 1.x or >=1 <3"}
+	}
+	sorted := parseAll(list)
+	if v, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
+		for _, have := range sorted { // build metadata counts in a version that is written out
+			if have.Equal(v) && have.Metadata() == v.Metadata() {
+				return have.Original(), nil
+			}
+		}
+	}
+	for _, v := range sorted {
+		if c.Check(v) {
+			return v.Original(), nil
+		}
+	}
+	return "", &WantError{Want: want, Have: originals(sorted)}
+}
+
+// WantError tells that no version suits.
+type WantError struct {
+	Want string // "" for the newest
+	// Problem says what is wrong with Want itself, "" where nothing is.
+	Problem string
+	// Have are the versions that there are, newest first.
+	Have []string
+}
+
+func (e *WantError) Error() string {
+	switch {
+	case e.Problem != "":
+		return fmt.Sprintf("%q %s", e.Want, e.Problem)
+	case len(e.Have) == 0:
+		return "there is no version of it"
+	case e.Want == "":
+		return fmt.Sprintf("there is no release of it, only pre-releases: %s", few(e.Have))
+	}
+	return fmt.Sprintf("no version of it is %s; there is %s", e.Want, few(e.Have))
+}
+
+// few lists the first of versions.
+func few(versions []string) string {
+	const most = 5
+	if len(versions) <= most {
+		return strings.Join(versions, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(versions[:most], ", "), len(versions)-most)
+}
+
+func originals(vs []*semver.Version) []string {
+	out := make([]string, len(vs))
+	for i, v := range vs {
+		out[i] = v.Original()
+	}
+	return out
+}
+
+func parseAll(list []string) []*semver.Version {
+	out := make([]*semver.Version, 0, len(list))
+	for _, text := range list {
+		if v, err := semver.NewVersion(text); err == nil {
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *semver.Version) int {
+		if c := b.Compare(a); c != 0 {
+			return c
+		}
+		return strings.Compare(b.Original(), a.Original())
+	})
+	return out
+}
