@@ -24,6 +24,7 @@ const (
 	HookRun  Kind = "hook"     // a hook started; Object is its resource
 	Warning  Kind = "warning"  // something the user should know; Text says it
 	Download Kind = "download" // Done of Total bytes of Text have arrived
+	Fetched  Kind = "fetched"  // the download of Text has ended, well or not; Done bytes have arrived
 )
 
 // Event is one report. Fields that do not apply are zero.

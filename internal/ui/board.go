@@ -29,8 +29,8 @@ const (
 )
 
 // Board is the error stream of one run of the program, as people watch it. On a
-// terminal it tells each step and draws a table of what is awaited below the
-// last line; elsewhere it tells warnings, what was kept, what objects wrote, and
+// terminal it tells each step and draws a table of what is awaited, and of what is
+// being downloaded, below the last line; elsewhere it tells warnings, what was kept, what objects wrote, and
 // one line for each change of what is awaited. Verbose tells every object too.
 //
 // All methods may be called from several goroutines at once. A table is drawn
@@ -46,6 +46,7 @@ type Board struct {
 
 	mu      sync.Mutex
 	wait    wait
+	loads   transfers
 	closed  bool
 	stop    chan struct{} // ends the goroutine that draws; nil where there is none
 	lines   []byte        // lines that the next drawing puts above the table
@@ -76,9 +77,12 @@ func (b *Board) Report(e progress.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if e.Kind == progress.Settled {
+	switch e.Kind {
+	case progress.Settled:
 		b.settle(now)
 		return
+	case progress.Download, progress.Fetched:
+		b.hearLoad(e, now)
 	}
 	changed := b.wait.hear(e, now)
 	if changed && b.tables() {
@@ -102,8 +106,22 @@ func (b *Board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clear()
-	b.wait = wait{}
+	b.wait, b.loads = wait{}, transfers{}
 	b.closed = true
+}
+
+// hearLoad takes the state of a download in.
+func (b *Board) hearLoad(e progress.Event, now time.Time) {
+	b.loads.hear(e, now)
+	if !b.tables() {
+		return
+	}
+	b.stale = true
+	if len(b.loads.list) > 0 {
+		b.watch()
+	} else if len(b.wait.objects) == 0 {
+		b.clear()
+	}
 }
 
 // Above returns a writer to w, a stream of the same terminal, whose lines come
@@ -135,6 +153,9 @@ func (b *Board) settle(now time.Time) {
 	over := b.wait
 	b.clear()
 	b.wait = wait{}
+	if len(b.loads.list) > 0 && b.tables() {
+		b.watch()
+	}
 	if !b.tables() || len(over.objects) == 0 {
 		return
 	}
@@ -197,7 +218,11 @@ func (b *Board) draw(now time.Time) {
 	}
 	// The row below the table is the cursor's. A table that fills a large screen
 	// would take away what was said before.
-	table := b.wait.table(b.style, columns, min(rows-1, max(rows/2, 15)), now)
+	height := min(rows-1, max(rows/2, 15))
+	table := b.loads.table(b.style, columns, height, now)
+	if len(b.wait.objects) > 0 {
+		table = append(table, b.wait.table(b.style, columns, height-len(table), now)...)
+	}
 	b.at, b.stale = now, false
 	if len(b.lines) == 0 && columns == b.columns && slices.Equal(table, b.last) {
 		return

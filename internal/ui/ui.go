@@ -49,8 +49,8 @@ func (b *Board) detail(kind progress.Kind, object, text string, e progress.Event
 		return b.style.Yellow("updated ") + subject(object, text)
 	case progress.Deleted:
 		return b.style.Red("deleted ") + subject(object, text)
-	case progress.Download:
-		return b.style.Dim(fmt.Sprintf("downloaded %d of %d bytes: %s", e.Done, e.Total, text))
+	case progress.Fetched:
+		return b.style.Dim(fmt.Sprintf("downloaded %s: %s", size(e.Done), text))
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ var all = []progress.Event{
 	{Kind: progress.Ready, Object: "Deployment/web"},
 	{Kind: progress.HookRun, Object: "Job/setup", Text: "pre-install"},
 	{Kind: progress.Warning, Text: "old chart"},
-	{Kind: progress.Download, Text: "chart", Done: 5, Total: 10},
+	{Kind: progress.Fetched, Text: "chart", Done: 5},
 	{Kind: "a kind of next year", Text: "x"},
 }
 
@@ -52,7 +52,7 @@ waiting for Deployment/web: 0 of 1 ready
 ready Deployment/web
 hook Job/setup: pre-install
 Warning: old chart
-downloaded 5 of 10 bytes: chart
+downloaded 5 B: chart
 `
 	if b.String() != want {
 		t.Errorf("got\n%s", b.String())

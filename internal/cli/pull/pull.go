@@ -1,12 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package pull is the command that downloads charts.
 package pull
 
 import (
+	"context"
+	"fmt"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
 )
 
+// Options are the flags of `helm pull`.
+type Options struct {
+	env.ChartFlags
+	Prov        bool
+	Untar       bool
+	UntarDir    string
+	Destination string
+}
+
 // New makes the command.
-func New(e *env.Env) *cobra.Command { return &cobra.Command{Use: "pull"} }
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:     "pull CHART...",
+		Aliases: []string{"fetch"},
+		Short:   "download charts from a repository or a registry",
+		Long: `Downloads charts, and unpacks them where --untar says so. CHART is repo/name, a
+URL of an archive, or oci://host/path/name.
+
+  helm pull stable/web --version '^1.2'
+  helm pull stable/web --untar --untardir charts
+  helm pull web --repo https://charts.example.com
+  helm pull oci://registry.example.com/charts/web --verify
+
+An archive is complete or not there at all. With --verify, one whose provenance
+file does not vouch for it is not kept.`,
+		Args: env.Args(1, -1, "a chart: repo/name, or a URL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, ref := range args {
+				if err := run(cmd.Context(), e, o, ref); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	fs := cmd.Flags()
+	o.ChartFlags.Bind(cmd, e, true)
+	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
+	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
+	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the folder to unpack into; below --destination, where that is given")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to write to")
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options, name string) error {
+	ref := o.Ref(name)
+	ref.Prov = o.Prov || o.Verify
+	found, err := e.Finder(o.Keyring).Find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if found.Pushed != "" {
+		fmt.Fprintf(e.Err, "Pulled: %s\nDigest: %s\n", found.URL, found.Pushed)
+	}
+	if found.Signer != "" {
+		fmt.Fprintln(e.Out, found.Signer)
+	}
+	if o.Prov && found.Provenance == nil {
+		fmt.Fprintf(e.Err, "WARNING: there is no provenance file for %s\n", found.URL)
+	}
+	if o.Untar {
+		dir := o.UntarDir
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(o.Destination, dir)
+		}
+		_, err = e.Unpack(found, dir)
+		return err
+	}
+	_, err = e.Keep(found, o.Destination)
+	return err
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/fetch"
+)
+
+// Keep copies an archive that was found into dir, with its provenance file where
+// that was fetched, and returns its path. A file of that name is replaced.
+func (e *Env) Keep(a *fetch.Archive, dir string) (string, error) {
+	f, err := os.Open(a.Path)
+	if err != nil {
+		return "", fmt.Errorf("keep %s: %w", a.Name, err)
+	}
+	defer f.Close()
+	path, err := archive.Put(dir, a.Name, f)
+	if err != nil || a.Provenance == nil {
+		return path, err
+	}
+	_, err = archive.Put(dir, a.Name+".prov", bytes.NewReader(a.Provenance))
+	return path, err
+}
+
+// Unpack unpacks an archive that was found into a folder below dir that bears
+// the chart's name, and returns that folder's path.
+func (e *Env) Unpack(a *fetch.Archive, dir string) (string, error) {
+	f, err := os.Open(a.Path)
+	if err != nil {
+		return "", fmt.Errorf("unpack %s: %w", a.Name, err)
+	}
+	defer f.Close()
+	return archive.Expand(dir, f)
+}
