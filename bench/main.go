@@ -161,11 +161,12 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	return median(as), median(bs), nil
 }
 
-// fill puts in what NS and RUN stand for.
+// fill puts in what NS, {NS} and RUN stand for.
 func fill(args []string, namespace string, run int) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
-		if out[i] = strings.Replace(a, "=RUN", fmt.Sprintf("=%d", run), 1); a == "NS" {
+		out[i] = strings.Replace(a, "=RUN", fmt.Sprintf("=%d", run), 1)
+		if out[i] = strings.Replace(out[i], "{NS}", namespace, 1); a == "NS" {
 			out[i] = namespace
 		}
 	}
@@ -215,9 +216,11 @@ func quiet(bin, dir string, args []string) error {
 	return nil
 }
 
+// command is a run of bin, with a home that no other binary has.
 func command(bin, dir string, args []string) *exec.Cmd {
 	cmd := exec.Command(bin, args...)
-	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + kubeconfig()}
+	home := filepath.Join(dir, "home", filepath.Base(filepath.Dir(bin)))
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "KUBECONFIG=" + kubeconfig()}
 	return cmd
 }
 

@@ -35,6 +35,11 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 		return nil, err
 	}
 	list = append(list, scripts...)
+	fetched, err := repositoryWorkloads(dir)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, fetched...)
 	inCluster, err := clusterWorkloads(dir, ours, helm, n)
 	return append(list, inCluster...), err
 }
