@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolve finds the versions of library charts: one of each for a
-// whole tree.
+// Package resolve chooses versions: of a chart among those that there are
+// ([Version]), and of library charts one of each for a whole tree ([Libraries]).
 //
-// In comes a chart tree whose dependencies are decided (values.Resolve), with
+// For the latter, in comes a chart tree whose dependencies are decided (values.Resolve), with
 // the charts of its library/ folders in it; out comes the same tree with each
 // library once, below the root. The package reads no files, asks no repository
 // and knows nothing of dependencies: they stay where they are, also those of
