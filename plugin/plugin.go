@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package plugin reads, installs and runs plugins: other people's programs that
+// add a command to helm, bring charts from places that helm does not know, or
+// change what charts render to.
+//
+// In comes a folder with a plugin.yaml, of Helm 3's form or of Helm 4's. Out
+// comes a [Plugin], and a process where it is run. A plugin is as much trusted as
+// any program that the user starts; its manifest and the archive that it came in
+// are not. The package knows no command line, and fetches nothing by itself but
+// what git fetches.
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// ManifestFile is what a plugin's manifest is called.
+const ManifestFile = "plugin.yaml"
+
+// LuaFile is what a plugin of the runtime [Lua] is written in.
+const LuaFile = "main.lua"
+
+// maxManifest is the largest manifest that is read, in bytes.
+const maxManifest = 1 << 20
+
+// Plugin is a plugin in its folder.
+type Plugin struct {
+	// Dir is the folder, an absolute path. It may be a symbolic link.
+	Dir string
+	Manifest
+}
+
+// LoadError tells which plugin cannot be used, and why.
+type LoadError struct {
+	Path string // of the manifest
+	Err  error
+}
+
+func (e *LoadError) Error() string { return fmt.Sprintf("plugin %s: %v", e.Path, e.Err) }
+func (e *LoadError) Unwrap() error { return e.Err }
+
+// NotFoundError tells that no plugin of that name is installed.
+type NotFoundError struct {
+	Name string
+	Has  []string // the names of those that are
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no plugin %q", e.Name) }
+
+// Load reads the plugin in a folder. The error is a [*LoadError].
+func Load(dir string) (*Plugin, error) {
+	name := filepath.Join(dir, ManifestFile)
+	p, err := load(dir, name)
+	if err != nil {
+		return nil, &LoadError{Path: name, Err: err}
+	}
+	return p, nil
+}
+
+func load(dir, name string) (*Plugin, error) {
+	data, err := readManifest(name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if m.Runtime == Lua {
+		if _, err := os.Stat(filepath.Join(dir, LuaFile)); err != nil {
+			return nil, fmt.Errorf("%s is missing, which the runtime %s needs", LuaFile, Lua)
+		}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Plugin{Dir: abs, Manifest: m}, nil
+}
+
+func readManifest(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s: %w", ManifestFile, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("it is not a file"))
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxManifest {
+		return nil, fmt.Errorf("it has more than %d MiB", maxManifest>>20)
+	}
+	return data, nil
+}
+
+// Find reads the plugins below a list of folders, as PATH has them: each folder
+// with a plugin.yaml directly below one of these. They come sorted by name; of
+// two with one name, the one found first counts and the other is among the
+// errors. A plugin that is broken hides no other one: the errors are
+// [*LoadError] and [*ClashError].
+func Find(paths string) ([]*Plugin, []error) {
+	var (
+		found  []*Plugin
+		errs   []error
+		byName = map[string]*Plugin{}
+	)
+	for _, root := range filepath.SplitList(paths) {
+		if root == "" {
+			continue
+		}
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
+			continue
+		}
+		for _, e := range entries {
+			p, err := candidate(filepath.Join(root, e.Name()))
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if p == nil {
+				continue
+			}
+			if first, twice := byName[p.Name]; twice {
+				errs = append(errs, &ClashError{Name: p.Name, Dir: p.Dir, With: first.Dir})
+				continue
+			}
+			byName[p.Name] = p
+			found = append(found, p)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].Name < found[j].Name })
+	return found, errs
+}
+
+// candidate reads the plugin in a folder, nil where there is none: other things
+// may lie beside plugins.
+func candidate(dir string) (*Plugin, error) {
+	if strings.HasPrefix(filepath.Base(dir), ".") {
+		return nil, nil // an installation that is under way, or was cut off
+	}
+	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) || isNotFolder(dir) {
+			return nil, nil
+		}
+		return nil, &LoadError{Path: filepath.Join(dir, ManifestFile), Err: err}
+	}
+	return Load(dir)
+}
+
+func isNotFolder(dir string) bool {
+	info, err := os.Stat(dir)
+	return err != nil || !info.IsDir()
+}
+
+// ClashError tells that two plugins bear one name.
+type ClashError struct{ Name, Dir, With string }
+
+func (e *ClashError) Error() string {
+	return fmt.Sprintf("two plugins claim the name %q: %s is used, %s is not", e.Name, e.With, e.Dir)
+}

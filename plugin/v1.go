@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// v1 is Helm 4's manifest.
+type v1 struct {
+	APIVersion    string    `yaml:"apiVersion"`
+	Name          string    `yaml:"name"`
+	Type          string    `yaml:"type"`
+	Runtime       string    `yaml:"runtime"`
+	Version       string    `yaml:"version"`
+	SourceURL     string    `yaml:"sourceURL"`
+	Config        yaml.Node `yaml:"config"`
+	RuntimeConfig yaml.Node `yaml:"runtimeConfig"`
+}
+
+// cliConfig is config of a plugin of the type cli/v1, getterConfig that of a
+// getter/v1. A postrenderer/v1 has nothing to say there.
+type cliConfig struct {
+	Usage       string `yaml:"usage"`
+	ShortHelp   string `yaml:"shortHelp"`
+	LongHelp    string `yaml:"longHelp"`
+	IgnoreFlags bool   `yaml:"ignoreFlags"`
+}
+
+type getterConfig struct {
+	Protocols []string `yaml:"protocols"`
+}
+
+// subprocessConfig is runtimeConfig of the runtime subprocess.
+type subprocessConfig struct {
+	PlatformCommand  []program            `yaml:"platformCommand"`
+	PlatformHooks    map[string][]program `yaml:"platformHooks"`
+	ProtocolCommands []protocolCommand    `yaml:"protocolCommands"`
+}
+
+type protocolCommand struct {
+	Protocols       []string  `yaml:"protocols"`
+	PlatformCommand []program `yaml:"platformCommand"`
+}
+
+func parseV1(data []byte) (Manifest, error) {
+	var v v1
+	if err := decode(data, true, &v); err != nil {
+		return Manifest{}, err
+	}
+	m := Manifest{
+		Name: v.Name, Version: v.Version, Type: v.Type, Runtime: v.Runtime, SourceURL: v.SourceURL,
+		Usage: v.Name, Hooks: map[string][]Program{},
+	}
+	schemes, err := m.configure(&v.Config)
+	if err != nil {
+		return Manifest{}, err
+	}
+	switch v.Runtime {
+	case Subprocess:
+		err = m.subprocess(&v.RuntimeConfig, schemes)
+	case Lua:
+		if len(schemes) > 0 {
+			m.Getters = []GetterConfig{{Schemes: schemes}}
+		}
+	case "":
+		err = &FieldError{"runtime", "is missing; it is subprocess or lua"}
+	default:
+		err = &FieldError{"runtime", fmt.Sprintf("%q is not one of those that this helm has: subprocess and lua", v.Runtime)}
+	}
+	return m, err
+}
+
+// configure reads config, and returns the schemes that a getter says it serves.
+func (m *Manifest) configure(config *yaml.Node) (schemes []string, err error) {
+	switch m.Type {
+	case CLI:
+		var c cliConfig
+		if err := decodeNode("config", config, true, &c); err != nil {
+			return nil, err
+		}
+		m.Short, m.Long, m.IgnoreFlags = c.ShortHelp, c.LongHelp, c.IgnoreFlags
+		if c.Usage != "" {
+			m.Usage = c.Usage
+		}
+		return nil, nil
+	case Getter:
+		var c getterConfig
+		if err := decodeNode("config", config, true, &c); err != nil {
+			return nil, err
+		}
+		if len(c.Protocols) == 0 {
+			return nil, &FieldError{"config.protocols", "is empty"}
+		}
+		return c.Protocols, nil
+	case PostRenderer:
+		var none struct{}
+		return nil, decodeNode("config", config, true, &none)
+	case "":
+		return nil, &FieldError{"type", "is missing; it is cli/v1, getter/v1 or postrenderer/v1"}
+	}
+	return nil, &FieldError{"type", fmt.Sprintf("%q is not one of cli/v1, getter/v1 and postrenderer/v1", m.Type)}
+}
+
+// subprocess reads runtimeConfig. Schemes without a command are found when they
+// are asked for.
+func (m *Manifest) subprocess(config *yaml.Node, schemes []string) error {
+	var c subprocessConfig
+	if err := decodeNode("runtimeConfig", config, false, &c); err != nil {
+		return err
+	}
+	m.Programs = programs(c.PlatformCommand)
+	for name, list := range c.PlatformHooks {
+		m.Hooks[name] = programs(list)
+	}
+	commands := map[string][]Program{}
+	for _, p := range c.ProtocolCommands {
+		for _, s := range p.Protocols {
+			commands[s] = programs(p.PlatformCommand)
+		}
+	}
+	for _, s := range schemes {
+		m.Getters = append(m.Getters, GetterConfig{Schemes: []string{s}, Programs: commands[s]})
+	}
+	return nil
+}
+
+// decodeNode reads a part of a manifest; one that is not there leaves into alone.
+func decodeNode(field string, n *yaml.Node, strict bool, into any) error {
+	if n.IsZero() || n.Tag == "!!null" {
+		return nil
+	}
+	text, err := yaml.Marshal(n) // strictness is the decoder's, which reads text
+	if err != nil {
+		return &FieldError{field, err.Error()}
+	}
+	if err := decode(text, strict, into); err != nil {
+		return &FieldError{field, err.Error()}
+	}
+	return nil
+}
