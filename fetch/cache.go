@@ -2,9 +2,266 @@
 
 package fetch
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+)
+
 // Cache keeps content by its digest, for everything that is fetched. It is safe
-// for concurrent use, by several processes too.
+// for concurrent use, by several processes too. Its layout is that of Helm 4,
+// ab/abcd....chart, and the two may share a folder: what Helm has put there
+// under a digest that is not the content's is not used.
 type Cache struct {
-	// Dir is the folder; it is made when something is added.
+	// Dir is the folder; it is made when something is added. Where that cannot
+	// be, a folder takes its place that [Cache.Close] removes.
 	Dir string
+
+	mu   sync.Mutex
+	temp string
+}
+
+const (
+	cacheExt  = ".chart"
+	provExt   = ".prov"
+	partGlob  = ".part-*" // what is being written
+	dirMode   = 0o755
+	digestLen = 2 * sha256.Size
+
+	maxProvenance = 1 << 20 // bytes
+)
+
+// cachePath is where content of that digest is, below Dir, "" for what is no
+// SHA-256 in hex.
+func cachePath(digest, ext string) string {
+	if len(digest) != digestLen {
+		return ""
+	}
+	for _, c := range digest {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
+	}
+	return path.Join(digest[:2], digest+ext)
+}
+
+// Lookup returns the file with the content whose SHA-256 is digest, in lower
+// case hex. It reads the whole file, each time; one that is damaged is removed
+// and not there. So is what a symbolic link leads out of the folder.
+func (c *Cache) Lookup(digest string) (file string, ok bool) {
+	name := cachePath(digest, cacheExt)
+	if c == nil || name == "" {
+		return "", false
+	}
+	for _, dir := range c.dirs() {
+		if holds(dir, name, digest) {
+			return filepath.Join(dir, filepath.FromSlash(name)), true
+		}
+	}
+	return "", false
+}
+
+// holds tells whether the file below dir has that digest, and removes it where
+// it has another.
+func holds(dir, name, digest string) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.LimitReader(f, MaxArchive+1)); err != nil {
+		return false
+	}
+	if hex.EncodeToString(sum.Sum(nil)) == digest {
+		return true
+	}
+	_ = root.Remove(name) // if it stays, it is not used either
+	return false
+}
+
+// Add keeps what fill writes, and returns its file and its digest. If fill
+// fails, or cannot be kept whole, nothing stays.
+func (c *Cache) Add(fill func(w io.Writer) error) (file, digest string, err error) {
+	return c.add("", fill)
+}
+
+// add is Add of content that should have that digest, "" for any. With another
+// it is not kept, and the error is a *[DigestError] without a URL.
+func (c *Cache) add(should string, fill func(w io.Writer) error) (file, digest string, err error) {
+	if c == nil {
+		return "", "", errors.New("there is no content cache")
+	}
+	part, dir, err := c.create()
+	if err != nil {
+		return "", "", err
+	}
+	defer os.Remove(part.Name())
+	defer part.Close()
+	sum := sha256.New()
+	if err := fill(io.MultiWriter(part, sum)); err != nil {
+		return "", "", err
+	}
+	digest = hex.EncodeToString(sum.Sum(nil))
+	if should != "" && should != digest {
+		return "", "", &DigestError{Want: should, Got: digest}
+	}
+	if err := part.Close(); err != nil {
+		return "", "", fmt.Errorf("content cache: %w", err)
+	}
+	file, err = settle(dir, part.Name(), cachePath(digest, cacheExt))
+	return file, digest, err
+}
+
+// Provenance returns the provenance file kept beside the content of that
+// digest, nil where there is none. Nothing vouches for it but what it says.
+func (c *Cache) Provenance(digest string) []byte {
+	name := cachePath(digest, provExt)
+	if c == nil || name == "" {
+		return nil
+	}
+	for _, dir := range c.dirs() {
+		if data := readBelow(dir, name); data != nil {
+			return data
+		}
+	}
+	return nil
+}
+
+func readBelow(dir, name string) []byte {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxProvenance {
+		return nil
+	}
+	data, err := root.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// AddProvenance keeps a provenance file beside the content of that digest.
+func (c *Cache) AddProvenance(digest string, text []byte) error {
+	name := cachePath(digest, provExt)
+	if c == nil || name == "" {
+		return nil
+	}
+	part, dir, err := c.create()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name())
+	_, err = part.Write(text)
+	if err := errors.Join(err, part.Close()); err != nil {
+		return fmt.Errorf("content cache: %w", err)
+	}
+	_, err = settle(dir, part.Name(), name)
+	return err
+}
+
+// create makes a file to write to, in Dir or in what takes its place.
+func (c *Cache) create() (*os.File, string, error) {
+	if c.Dir != "" && os.MkdirAll(c.Dir, dirMode) == nil {
+		if part, err := os.CreateTemp(c.Dir, partGlob); err == nil {
+			return part, c.Dir, nil
+		}
+	}
+	dir, err := c.makeTemp()
+	if err != nil {
+		return nil, "", err
+	}
+	part, err := os.CreateTemp(dir, partGlob)
+	if err != nil {
+		return nil, "", fmt.Errorf("content cache: %w", err)
+	}
+	return part, dir, nil
+}
+
+// settle gives what was written its place.
+func settle(dir, part, name string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", fmt.Errorf("content cache: %w", err)
+	}
+	defer root.Close()
+	part = filepath.Base(part)
+	err = root.MkdirAll(path.Dir(name), dirMode)
+	if err == nil {
+		err = root.Rename(part, name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("content cache: %w", err)
+	}
+	return filepath.Join(dir, filepath.FromSlash(name)), nil
+}
+
+// dirs are where content may be.
+func (c *Cache) dirs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var dirs []string
+	if c.Dir != "" {
+		dirs = append(dirs, c.Dir)
+	}
+	if c.temp != "" {
+		dirs = append(dirs, c.temp)
+	}
+	return dirs
+}
+
+func (c *Cache) makeTemp() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.temp == "" {
+		dir, err := os.MkdirTemp("", "moonhelm-content-")
+		if err != nil {
+			return "", fmt.Errorf("content cache: %w", err)
+		}
+		c.temp = dir
+	}
+	return c.temp, nil
+}
+
+// Close removes the folder that took the place of Dir, where there is one, with
+// all that is in it.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.temp == "" {
+		return nil
+	}
+	dir := c.temp
+	c.temp = ""
+	return os.RemoveAll(dir)
+}
+
+// DigestError tells that content is not what it should be.
+type DigestError struct {
+	URL       string // without credentials
+	Want, Got string // SHA-256 in hex
+}
+
+func (e *DigestError) Error() string {
+	if e.URL == "" {
+		return fmt.Sprintf("the content has the digest sha256:%s, and should have sha256:%s", e.Got, e.Want)
+	}
+	return fmt.Sprintf("fetch %s: the content has the digest sha256:%s, and should have sha256:%s", e.URL, e.Got, e.Want)
 }

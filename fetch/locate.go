@@ -85,17 +85,29 @@ type Registry interface {
 	// Tags are the versions of a chart, oci://host/path/name without a tag, with
 	// + for _ (see package oci), in no order.
 	Tags(ctx context.Context, ref string, a Access) ([]string, error)
-	// Pull writes the archive at oci://host/path/name:version or @sha256:...
-	// to w. prov asks for the provenance layer too.
-	Pull(ctx context.Context, ref string, a Access, w io.Writer, prov bool) (Pulled, error)
+	// Pull writes the archive at oci://host/path/name:version, @sha256:... or
+	// :version@sha256:... to w.
+	Pull(ctx context.Context, ref string, a Access, w io.Writer, o PullOptions) (Pulled, error)
+}
+
+// PullOptions say what of a chart is pulled. The zero value is its archive.
+type PullOptions struct {
+	// Prov asks for the provenance layer too.
+	Prov bool
+	// Have tells whether the content of that digest (SHA-256 in hex) is here
+	// already: then nothing is written to w. nil has nothing.
+	Have func(digest string) bool
 }
 
 // Pulled is what a registry says about an archive that was pulled.
 type Pulled struct {
 	Name, Version string
-	// Manifest is the manifest's digest, "sha256:...".
-	Manifest string
-	// Size is the archive's, in bytes.
+	// Manifest is the manifest's digest, "sha256:...", and ManifestJSON its
+	// bytes, which may be nil.
+	Manifest     string
+	ManifestJSON []byte
+	// Digest is the archive's SHA-256 in hex, Size its bytes.
+	Digest     string
 	Size       int64
 	Provenance []byte // nil where there is none
 }

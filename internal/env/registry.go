@@ -22,6 +22,6 @@ func (r *Registry) Tags(context.Context, string, fetch.Access) ([]string, error)
 }
 
 // Pull implements fetch.Registry.
-func (r *Registry) Pull(context.Context, string, fetch.Access, io.Writer, bool) (fetch.Pulled, error) {
+func (r *Registry) Pull(context.Context, string, fetch.Access, io.Writer, fetch.PullOptions) (fetch.Pulled, error) {
 	return fetch.Pulled{}, errors.New("not there yet")
 }

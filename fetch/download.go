@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+const (
+	maxRedirects = 10
+	maxTries     = 4
+	maxPause     = 15 * time.Second // that a server may ask for
+	step         = 256 << 10        // bytes between two reports
+	goodRun      = 1 << 20          // bytes after which a broken connection is forgotten
+)
+
+// download is one call of [Client.Get].
+type download struct {
+	client   *Client
+	patience patience
+	want
+	target *url.URL // address
+	home   *url.URL
+	w      io.Writer
+
+	name  string // as told, without credentials
+	done  int64  // bytes written to w
+	told  int64  // the last done that was reported
+	open  bool   // something was reported
+	etag  string // of what has been written, "" where the server can't tell
+	total int64
+}
+
+func (c *Client) newDownload(wanted want, w io.Writer) (*download, error) {
+	target, err := parse(wanted.address)
+	if err != nil {
+		return nil, err
+	}
+	d := &download{client: c, patience: c.patience.orUsual(), want: wanted, target: target, home: target, w: w, name: Clean(wanted.address)}
+	if wanted.home != "" {
+		if d.home, err = parse(wanted.home); err != nil {
+			return nil, err
+		}
+	}
+	if d.access.Username == "" && d.access.Password == "" && d.home.User != nil {
+		d.access.Username = d.home.User.Username()
+		d.access.Password, _ = d.home.User.Password()
+	}
+	if d.text == "" {
+		d.text = path.Base(target.Path)
+	}
+	if d.text == "." || d.text == "/" {
+		d.text = target.Host
+	}
+	return d, nil
+}
+
+// parse reads an http or https URL.
+func parse(address string) (*url.URL, error) {
+	scheme, _, _ := strings.Cut(address, ":")
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, &URLError{Scheme: scheme, Problem: "malformed"}
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, &URLError{URL: clean(u), Scheme: u.Scheme, Problem: "only http and https URLs can be fetched"}
+	case u.Hostname() == "":
+		return nil, &URLError{Scheme: scheme, Problem: "malformed: it names no host"}
+	}
+	return u, nil
+}
+
+// Clean is a URL as it may be told: without user, password and query, which may
+// hold a token.
+func Clean(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		scheme, _, ok := strings.Cut(address, ":")
+		if !ok {
+			return "a malformed URL"
+		}
+		return "a malformed " + scheme + " URL"
+	}
+	return clean(u)
+}
+
+func clean(u *url.URL) string {
+	c := *u
+	c.User, c.Fragment, c.RawFragment = nil, "", ""
+	if c.RawQuery != "" {
+		c.RawQuery = ""
+		return c.String() + "?..."
+	}
+	return c.String()
+}
+
+// close tells that the download is over.
+func (d *download) close() {
+	if d.open {
+		d.client.Progress.Send(progress.Event{Kind: progress.Fetched, Text: d.text, Done: d.done, Total: d.total})
+	}
+}
+
+// run tries until it is done, or trying again makes no sense.
+func (d *download) run(ctx context.Context) error {
+	pause := d.patience.pause
+	for try := 1; ; try++ {
+		before := d.done
+		err := d.attempt(ctx)
+		if err == nil || ctx.Err() != nil {
+			return d.explain(ctx, err)
+		}
+		var again *againError
+		if !errors.As(err, &again) || try >= maxTries || d.done > 0 && d.etag == "" {
+			return d.explain(ctx, err)
+		}
+		if d.done-before >= goodRun { // it got on
+			try, pause = 0, d.patience.pause
+		}
+		if err := sleep(ctx, max(pause, again.after)); err != nil {
+			return err
+		}
+		pause *= 2
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// againError is what may pass.
+type againError struct {
+	err   error
+	after time.Duration // that the server asks for
+}
+
+func (e *againError) Error() string { return e.err.Error() }
+
+func (e *againError) Unwrap() error { return e.err }
+
+// attempt is one request, with the redirects that it takes.
+func (d *download) attempt(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := d.watch(cancel)
+	defer watch.stop()
+	resp, err := d.ask(ctx, watch)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := d.accept(resp)
+	if err != nil {
+		return err
+	}
+	if err := d.copy(body, watch); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	}
+	return nil
+}
+
+// accept looks at the head of an answer, and returns what follows, unpacked.
+func (d *download) accept(resp *http.Response) (io.Reader, error) {
+	switch {
+	case resp.StatusCode == http.StatusPartialContent && d.done > 0:
+		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", d.done)) || resp.Header.Get("ETag") != d.etag {
+			return nil, d.broken(resp)
+		}
+		return resp.Body, nil
+	case resp.StatusCode == http.StatusOK && d.done > 0: // it has changed meanwhile
+		return nil, d.broken(resp)
+	case resp.StatusCode != http.StatusOK:
+		return nil, d.refused(resp)
+	}
+	d.total = max(resp.ContentLength, 0)
+	if d.total > d.limit {
+		return nil, &SizeError{URL: d.name, Limit: d.limit}
+	}
+	encoding := strings.ToLower(resp.Header.Get("Content-Encoding"))
+	switch {
+	case d.packed || encoding == "" || encoding == "identity":
+		if tag := resp.Header.Get("ETag"); strings.HasPrefix(tag, `"`) {
+			d.etag = tag
+		}
+		return resp.Body, nil
+	case encoding == "gzip" || encoding == "x-gzip":
+		d.total = 0
+		z, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			return nil, fmt.Errorf("fetch %s: unpack what the server sent: %w", d.name, err)
+		}
+		return z, nil
+	}
+	return nil, fmt.Errorf("fetch %s: the server sent it packed by %q, which was not asked for", d.name, encoding)
+}
+
+// broken is the error for a download that broke off, and cannot go on where it
+// was.
+func (d *download) broken(resp *http.Response) error {
+	return &UnreachableError{URL: d.name, Host: resp.Request.URL.Host, Done: d.done, Err: io.ErrUnexpectedEOF}
+}
+
+// refused is the error for a status other than 200.
+func (d *download) refused(resp *http.Response) error {
+	err := &StatusError{URL: d.name, Host: resp.Request.URL.Host, Code: resp.StatusCode}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		after := time.Duration(0)
+		if n, bad := strconv.Atoi(resp.Header.Get("Retry-After")); bad == nil && n > 0 {
+			after = time.Duration(n) * time.Second
+		}
+		if after > maxPause {
+			return err
+		}
+		return &againError{err, after}
+	}
+	return err
+}
+
+// copy writes the body to w.
+func (d *download) copy(body io.Reader, watch *watch) error {
+	buf := make([]byte, 64<<10)
+	d.report(0)
+	for {
+		n, err := body.Read(buf)
+		watch.heard(n)
+		if d.done+int64(n) > d.limit {
+			return &SizeError{URL: d.name, Limit: d.limit}
+		}
+		if n > 0 {
+			if _, err := d.w.Write(buf[:n]); err != nil {
+				return err
+			}
+			d.done += int64(n)
+			d.report(step)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return passing(err, &UnreachableError{URL: d.name, Host: d.target.Host, Done: d.done, Err: err})
+		}
+	}
+}
+
+// passing marks the error told where its cause is a connection that broke.
+func passing(cause, told error) error {
+	err := cause
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		return &againError{err: told}
+	}
+	return told
+}
+
+// report tells how far it is, where that is news.
+func (d *download) report(step int64) {
+	if d.done-d.told < step {
+		return
+	}
+	d.told, d.open = d.done, true
+	d.client.Progress.Send(progress.Event{Kind: progress.Download, Text: d.text, Done: d.done, Total: d.total})
+}
+
+// watch ends a request when its server stalls.
+type watch struct {
+	d      *download
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+
+	mu    sync.Mutex
+	start time.Time
+	got   int64
+}
+
+func (d *download) watch(cancel context.CancelCauseFunc) *watch {
+	w := &watch{d: d, cancel: cancel, start: time.Now()}
+	w.timer = time.AfterFunc(d.patience.idle, func() {
+		cancel(&StalledError{URL: d.name, Idle: d.patience.idle})
+	})
+	return w
+}
+
+func (w *watch) stop() { w.timer.Stop() }
+
+// heard counts what has arrived. Servers that trickle keep neither the time
+// between two bytes nor the pace for long.
+func (w *watch) heard(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.got += int64(n)
+	p := w.d.patience
+	took := time.Since(w.start) - p.grace
+	if took > 0 && float64(w.got) < took.Seconds()*float64(p.pace) {
+		w.cancel(&StalledError{URL: w.d.name, Done: w.got})
+		return
+	}
+	w.timer.Reset(p.idle)
+}

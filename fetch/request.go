@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// ask sends the request, and follows where it leads.
+func (d *download) ask(ctx context.Context, watch *watch) (*http.Response, error) {
+	hop := d.target
+	for range maxRedirects + 1 {
+		resp, err := d.send(ctx, hop)
+		if err != nil {
+			return nil, d.noAnswer(ctx, hop, err)
+		}
+		watch.heard(0)
+		next, err := d.next(hop, resp)
+		if err != nil || next == nil {
+			if err != nil {
+				resp.Body.Close()
+			}
+			return resp, err
+		}
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+		resp.Body.Close()
+		hop = next
+	}
+	return nil, fmt.Errorf("fetch %s: %w", d.name, errTooManyRedirects)
+}
+
+// next is where an answer leads, nil where it is the last.
+func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, nil
+	}
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return nil, nil
+	}
+	to, err := url.Parse(location)
+	if err != nil {
+		return nil, fmt.Errorf("fetch %s: the server leads on to a malformed URL", d.name)
+	}
+	// A user in hop is not inherited: credentials are decided on for each hop.
+	from := *hop
+	from.User = nil
+	to = from.ResolveReference(to)
+	if to.Scheme != "http" && to.Scheme != "https" {
+		return nil, &URLError{URL: d.name, Scheme: to.Scheme, Problem: fmt.Sprintf("the server leads on to a %s URL: unsupported protocol scheme, only http and https are followed", to.Scheme)}
+	}
+	if to.Hostname() == "" {
+		return nil, fmt.Errorf("fetch %s: the server leads on to a malformed URL", d.name)
+	}
+	return to, nil
+}
+
+// send sends one request, with the credentials that its host may see.
+func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, error) {
+	bare := *hop
+	bare.User = nil
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, bare.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "moonhelm")
+	if d.client.UserAgent != "" {
+		req.Header.Set("User-Agent", d.client.UserAgent)
+	}
+	req.Header.Set("Accept-Encoding", "gzip")
+	if d.packed {
+		req.Header.Set("Accept-Encoding", "identity")
+	}
+	if d.done > 0 {
+		req.Header.Set("Accept-Encoding", "identity")
+		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
+		req.Header.Set("If-Range", d.etag)
+	}
+	access, user := d.identity(hop)
+	if user != nil {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
+	t, err := d.client.Transport(access)
+	if err != nil {
+		return nil, err
+	}
+	return t.RoundTrip(req)
+}
+
+// identity is who we are to a host: with the client certificate and the
+// credentials where they were given for it (CVE-2021-32690), else nobody.
+func (d *download) identity(hop *url.URL) (Access, *url.Userinfo) {
+	access := d.access
+	if access.PassAll || samePlace(d.home, hop) {
+		if access.Username != "" || access.Password != "" {
+			return access, url.UserPassword(access.Username, access.Password)
+		}
+	} else {
+		access.CertFile, access.KeyFile = "", ""
+	}
+	switch {
+	case hop.User != nil:
+		return access, hop.User
+	case d.target.User != nil && samePlace(d.target, hop):
+		return access, d.target.User
+	}
+	return access, nil
+}
+
+// SamePlace tells whether credentials that were given for the URL home may be
+// sent to the URL other: scheme, host and port are the same, or a host that was
+// to be spoken to without TLS now is with it, at the usual ports.
+func SamePlace(home, other string) bool {
+	a, err := url.Parse(home)
+	if err != nil {
+		return false
+	}
+	b, err := url.Parse(other)
+	return err == nil && samePlace(a, b)
+}
+
+func samePlace(home, other *url.URL) bool {
+	if home.Hostname() == "" || !strings.EqualFold(home.Hostname(), other.Hostname()) {
+		return false
+	}
+	from, to := port(home), port(other)
+	if strings.EqualFold(home.Scheme, other.Scheme) {
+		return from == to
+	}
+	return home.Scheme == "http" && other.Scheme == "https" && from == "80" && to == "443"
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+// noAnswer sorts out why there is no answer.
+func (d *download) noAnswer(ctx context.Context, hop *url.URL, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var file *CertificateError
+	if errors.As(err, &file) {
+		return err
+	}
+	if untrusted(err) {
+		return &UntrustedError{URL: d.name, Host: hop.Host, Err: err}
+	}
+	var record tls.RecordHeaderError
+	plain := errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/"
+	return passing(err, &UnreachableError{URL: d.name, Host: hop.Host, Plain: plain, Err: err})
+}
+
+// untrusted tells whether err is about the server's certificate.
+func untrusted(err error) bool {
+	var (
+		verify    *tls.CertificateVerificationError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+	)
+	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
+}
+
+// explain is the error as the caller gets it.
+func (d *download) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("fetch %s: %w", d.name, cause)
+	}
+	var again *againError
+	if errors.As(err, &again) {
+		err = again.err
+	}
+	return err
+}

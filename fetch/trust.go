@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// trust is the part of an [Access] that makes connections differ.
+type trust struct {
+	certFile, keyFile, caFile string
+	skip                      bool
+}
+
+// Transport returns the transport for connections as a wants them, the same one
+// for the same wishes. Proxies are those of the environment.
+func (c *Client) Transport(a Access) (*http.Transport, error) {
+	key := trust{certFile: a.CertFile, keyFile: a.KeyFile, caFile: a.CAFile, skip: a.SkipTLS}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t, ok := c.transports[key]; ok {
+		return t, nil
+	}
+	config, err := key.config()
+	if err != nil {
+		return nil, err
+	}
+	usual := c.patience.orUsual()
+	t := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:       config,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ResponseHeaderTimeout: 2 * usual.idle, // Get gives up before
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   8,
+		IdleConnTimeout:       90 * time.Second,
+	}
+	if c.transports == nil {
+		c.transports = map[trust]*http.Transport{}
+	}
+	c.transports[key] = t
+	return t, nil
+}
+
+// config reads the files.
+func (t trust) config() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.skip}
+	if t.certFile != "" || t.keyFile != "" {
+		if t.certFile == "" || t.keyFile == "" {
+			return nil, &CertificateError{File: t.certFile + t.keyFile, Err: errors.New("a client certificate and its key belong together, and only one of them is given")}
+		}
+		pair, err := tls.LoadX509KeyPair(t.certFile, t.keyFile)
+		if err != nil {
+			return nil, &CertificateError{File: t.certFile, Err: err}
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	if t.caFile != "" {
+		pem, err := os.ReadFile(t.caFile)
+		if err != nil {
+			return nil, &CertificateError{File: t.caFile, Err: err}
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, &CertificateError{File: t.caFile, Err: errors.New("it holds no certificate in PEM")}
+		}
+		config.RootCAs = pool
+	}
+	return config, nil
+}
+
+// CertificateError tells that a file with a certificate or key is of no use.
+type CertificateError struct {
+	File string
+	Err  error
+}
+
+func (e *CertificateError) Error() string { return fmt.Sprintf("certificate %s: %v", e.File, e.Err) }
+
+func (e *CertificateError) Unwrap() error { return e.Err }
