@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+)
+
+// A keybox (GnuPG 2.1 and later, kbx/keybox-blob.c tells its format) is a row of
+// blobs, numbers in big endian:
+//
+//	0   u32  length of the blob
+//	4   u8   type: 1 for the first, which describes the file, 2 for an OpenPGP key
+//	5   u8   version
+//	6   u16  flags
+//	8   u32  in a key's blob, where in the blob its packets begin
+//	12  u32  and how many bytes they have
+//
+// The first has "KBXf" at 8. What else is there serves GnuPG's searches.
+const (
+	keyboxHeader  = 1
+	keyboxOpenPGP = 2
+	keyboxMagic   = "KBXf"
+	keyboxMinimum = 16
+)
+
+var errDamagedKeybox = errors.New("the keybox is damaged")
+
+func isKeybox(data []byte) bool {
+	return len(data) >= 12 && data[4] == keyboxHeader && string(data[8:12]) == keyboxMagic
+}
+
+// readKeybox reads the keys of a keybox. A key that is not understood is left
+// out, as GnuPG's own database of all kinds of keys may hold some.
+func readKeybox(data []byte) (openpgp.EntityList, error) {
+	var keys openpgp.EntityList
+	for len(data) > 0 {
+		if len(data) < 5 {
+			return nil, errDamagedKeybox
+		}
+		length := uint64(binary.BigEndian.Uint32(data))
+		if length < 5 || length > uint64(len(data)) {
+			return nil, errDamagedKeybox
+		}
+		blob := data[:length]
+		data = data[length:]
+		if blob[4] != keyboxOpenPGP {
+			continue // certificates, and what was deleted
+		}
+		if len(blob) < keyboxMinimum {
+			return nil, errDamagedKeybox
+		}
+		start, size := uint64(binary.BigEndian.Uint32(blob[8:])), uint64(binary.BigEndian.Uint32(blob[12:]))
+		if start+size > length {
+			return nil, errDamagedKeybox
+		}
+		if more, err := openpgp.ReadKeyRing(bytes.NewReader(blob[start : start+size])); err == nil {
+			keys = append(keys, more...)
+		}
+	}
+	return keys, nil
+}

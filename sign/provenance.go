@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	yaml3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
+)
+
+// MaxProvenance is the largest provenance file that is read, in bytes. A Chart.yaml
+// has at most 5 MiB.
+const MaxProvenance = 8 << 20
+
+// maxSignatures is the largest number of signatures under one text.
+const maxSignatures = 32
+
+// separator stands between a chart's metadata and the hashes.
+const separator = "..."
+
+// ReadFile reads the provenance file at path.
+func ReadFile(path string) ([]byte, error) { return readFile(path, MaxProvenance) }
+
+// compose is the text to be signed.
+func compose(name, digest string, metadata []byte) ([]byte, error) {
+	files, err := yaml.Marshal(map[string]map[string]string{"files": {name: digest}})
+	if err != nil {
+		return nil, err
+	}
+	text := bytes.TrimRight(metadata, "\n")
+	return bytes.Join([][]byte{text, []byte("\n\n" + separator + "\n"), files}, nil), nil
+}
+
+// message is a provenance file taken apart; nothing of it is checked yet.
+type message struct {
+	text       []byte // as people read it
+	signed     []byte // as it was signed
+	signatures []*packet.Signature
+}
+
+const beginMessage = "-----BEGIN PGP SIGNED MESSAGE-----"
+
+// parseMessage takes a provenance file apart. It is one signed message: what
+// stands before or after it is signed by nobody, and could only mislead.
+func parseMessage(prov []byte) (*message, error) {
+	if len(prov) > MaxProvenance {
+		return nil, fmt.Errorf("it is larger than %d MiB", MaxProvenance>>20)
+	}
+	prov = bytes.TrimSpace(bytes.TrimPrefix(prov, []byte("\xef\xbb\xbf")))
+	if len(prov) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	if !bytes.HasPrefix(prov, []byte(beginMessage)) {
+		if bytes.Contains(prov, []byte(beginMessage)) {
+			return nil, errors.New("text that is not signed stands before the signed message")
+		}
+		return nil, errors.New("it has no signed message")
+	}
+	block, rest := clearsign.Decode(prov)
+	if block == nil {
+		return nil, errors.New("the signed message is damaged")
+	}
+	if len(bytes.TrimSpace(rest)) > 0 {
+		return nil, errors.New("text that is not signed stands after the signature")
+	}
+	m := &message{text: block.Plaintext, signed: block.Bytes}
+	return m, m.readSignatures(block.ArmoredSignature.Body)
+}
+
+func (m *message) readSignatures(armoured io.Reader) error {
+	packets := packet.NewReader(armoured)
+	for {
+		p, err := packets.Next()
+		if err == io.EOF {
+			break
+		}
+		sig, ok := p.(*packet.Signature)
+		switch {
+		case err != nil:
+			return fmt.Errorf("the signature is damaged, or of a kind that is not known: %w", err)
+		case !ok:
+			return errors.New("what stands in the signature's place is none")
+		case len(m.signatures) == maxSignatures:
+			return errors.New("it has too many signatures")
+		}
+		m.signatures = append(m.signatures, sig)
+	}
+	if len(m.signatures) == 0 {
+		return errors.New("there is no signature under the message")
+	}
+	return nil
+}
+
+// listed is what a signed text says about files: by name, what their hashes are
+// ("sha256:<hex>").
+func listed(text []byte) (map[string]string, error) {
+	lines := strings.Split(strings.ReplaceAll(string(text), "\r", ""), "\n")
+	at := -1
+	for i, line := range lines {
+		if strings.TrimRight(line, " \t") != separator {
+			continue
+		}
+		if at >= 0 {
+			return nil, errors.New("the signed text has more than metadata and hashes: several lines of dots")
+		}
+		at = i
+	}
+	if at < 0 {
+		return nil, errors.New("the signed text has no hashes: there is no line of three dots")
+	}
+	return parseFiles(strings.Join(lines[at+1:], "\n"))
+}
+
+// parseFiles reads the part with the hashes. It is read from its nodes, so that
+// nothing in it can be said twice.
+func parseFiles(text string) (map[string]string, error) {
+	dec := yaml3.NewDecoder(strings.NewReader(text))
+	var doc, more yaml3.Node
+	if err := dec.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("the list of hashes is not YAML: %w", err)
+	}
+	if err := dec.Decode(&more); err != io.EOF {
+		return nil, errors.New("something stands after the list of hashes")
+	}
+	top, err := pairs(&doc)
+	if err != nil {
+		return nil, err
+	}
+	files, err := pairs(top["files"])
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string, len(files))
+	for name, node := range files {
+		if node.Kind != yaml3.ScalarNode {
+			return nil, fmt.Errorf("the hash of %q is no text", name)
+		}
+		out[name] = node.Value
+	}
+	return out, nil
+}
+
+// pairs are the pairs of a mapping whose keys are texts, each there once.
+func pairs(node *yaml3.Node) (map[string]*yaml3.Node, error) {
+	if node != nil && node.Kind == yaml3.DocumentNode && len(node.Content) == 1 {
+		node = node.Content[0]
+	}
+	if node == nil || node.Kind != yaml3.MappingNode {
+		return nil, errors.New("the list of hashes lacks its \"files\"")
+	}
+	out := make(map[string]*yaml3.Node, len(node.Content)/2)
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		if key.Kind != yaml3.ScalarNode {
+			return nil, errors.New("a name in the list of hashes is no text")
+		}
+		if _, twice := out[key.Value]; twice {
+			return nil, fmt.Errorf("the list of hashes has %q twice", key.Value)
+		}
+		out[key.Value] = node.Content[i+1]
+	}
+	return out, nil
+}
+
+// sha256Of is the hash in hex of "sha256:<hex>".
+func sha256Of(listed string) (string, error) {
+	digest, ok := strings.CutPrefix(listed, "sha256:")
+	if raw, err := hex.DecodeString(digest); !ok || err != nil || len(raw) != 32 {
+		return "", fmt.Errorf("the hash listed is %q, not sha256 with 64 digits", listed)
+	}
+	return strings.ToLower(digest), nil
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+)
+
+// Signature is a signature that was found valid.
+type Signature struct {
+	// Signers are the user ids of the key that signed, the primary one first.
+	Signers []string
+	// Fingerprint is that of the key, of its primary key where a subkey signed.
+	Fingerprint string
+	// Digest is the archive's, "sha256:<hex>".
+	Digest string
+	// Time is when it was signed, as the signer says.
+	Time time.Time
+}
+
+// String is what Helm prints about a signature, a line for each thing. The names
+// are what strangers chose.
+func (s *Signature) String() string {
+	var b strings.Builder
+	for _, name := range s.Signers {
+		fmt.Fprintf(&b, "Signed by: %s\n", strings.ReplaceAll(name, "\n", " "))
+	}
+	fmt.Fprintf(&b, "Using Key With Fingerprint: %s\nChart Hash Verified: %s", s.Fingerprint, s.Digest)
+	return b.String()
+}
+
+// Verify checks that prov is signed by a key of the keyring and vouches for the
+// archive that is called name (a base name) and read from archive. Every doubt is
+// an error: a [*VerifyError], which wraps a [*UnknownKeyError], a
+// [*MismatchError], a [*NotListedError] where it is one of these.
+func (k *Keyring) Verify(name string, archive io.Reader, prov []byte) (*Signature, error) {
+	sig, err := k.verify(name, archive, prov)
+	if err != nil {
+		return nil, &VerifyError{Name: name, Err: err}
+	}
+	return sig, nil
+}
+
+func (k *Keyring) verify(name string, archive io.Reader, prov []byte) (*Signature, error) {
+	m, err := parseMessage(prov)
+	if err != nil {
+		return nil, fmt.Errorf("provenance file: %w", err)
+	}
+	sig, err := k.checkSignature(m)
+	if err != nil {
+		return nil, err
+	}
+	files, err := listed(m.text)
+	if err != nil {
+		return nil, fmt.Errorf("provenance file: %w", err)
+	}
+	entry, ok := files[name]
+	if !ok {
+		return nil, &NotListedError{Name: name, Listed: sortedKeys(files)}
+	}
+	want, err := sha256Of(entry)
+	if err != nil {
+		return nil, fmt.Errorf("provenance file: %w", err)
+	}
+	got, err := digest(archive)
+	if err != nil {
+		return nil, err
+	}
+	if got != want {
+		return nil, &MismatchError{Listed: "sha256:" + want, Actual: "sha256:" + got}
+	}
+	sig.Digest = "sha256:" + got
+	return sig, nil
+}
+
+func digest(archive io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, archive); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func sortedKeys(m map[string]string) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// strong tells whether a hash is good enough to sign with: of the old ones, two
+// texts with one hash can be had.
+func strong(h crypto.Hash) bool {
+	switch h {
+	case crypto.SHA224, crypto.SHA256, crypto.SHA384, crypto.SHA512, crypto.SHA3_256, crypto.SHA3_512:
+		return true
+	}
+	return false
+}
+
+// checkSignature finds a signature under m that a key of the keyring made. One
+// that such a key made and that does not hold is the end: whoever altered the
+// text may have added another.
+func (k *Keyring) checkSignature(m *message) (*Signature, error) {
+	unknown := &UnknownKeyError{Keyring: k.path}
+	for _, s := range m.signatures {
+		if !strong(s.Hash) {
+			return nil, fmt.Errorf("it is signed over a %v hash, which can be forged: have it signed anew", s.Hash)
+		}
+	}
+	for _, s := range m.signatures {
+		if s.IssuerKeyId == nil || len(k.keys.KeysByIdUsage(*s.IssuerKeyId, packet.KeyFlagSign)) == 0 {
+			unknown.add(s)
+			continue
+		}
+		return k.checkOne(m, s)
+	}
+	return nil, unknown
+}
+
+func (k *Keyring) checkOne(m *message, s *packet.Signature) (*Signature, error) {
+	var raw bytes.Buffer
+	if err := s.Serialize(&raw); err != nil {
+		return nil, err
+	}
+	now := k.now()
+	_, signer, err := openpgp.VerifyDetachedSignature(k.keys, bytes.NewReader(m.signed), &raw, &packet.Config{Time: func() time.Time { return now }})
+	if err == nil && signer == nil {
+		err = pgperrors.ErrUnknownIssuer
+	}
+	if err != nil {
+		return nil, explain(err, signer, s, now)
+	}
+	return &Signature{Signers: userIDs(signer), Fingerprint: fingerprint(signer), Time: s.CreationTime}, nil
+}
+
+// explain says what is wrong with a signature of a key that is known.
+func explain(err error, signer *openpgp.Entity, s *packet.Signature, now time.Time) error {
+	who := "the key that signed it"
+	if signer != nil {
+		who = fmt.Sprintf("the key of %s (%s)", userIDs(signer)[0], fingerprint(signer))
+	}
+	switch {
+	case errors.Is(err, pgperrors.ErrKeyExpired):
+		return fmt.Errorf("%s has expired; its owner may have a newer one", who)
+	case errors.Is(err, pgperrors.ErrKeyRevoked):
+		return fmt.Errorf("%s was revoked", who)
+	case errors.Is(err, pgperrors.ErrSignatureExpired) && s.CreationTime.After(now):
+		return errors.New("the signature's time lies in the future: is the clock right?")
+	case errors.Is(err, pgperrors.ErrSignatureExpired):
+		return errors.New("the signature has expired")
+	}
+	return fmt.Errorf("the signature does not fit the text: the provenance file was altered (%w)", err)
+}
+
+// userIDs are the names of a key, the primary one first.
+func userIDs(e *openpgp.Entity) []string {
+	var names []string
+	primary := e.PrimaryIdentity()
+	for name := range e.Identities {
+		if primary == nil || name != primary.Name {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	if primary != nil {
+		names = append([]string{primary.Name}, names...)
+	}
+	if len(names) == 0 {
+		names = []string{"somebody without a name"}
+	}
+	return names
+}
+
+func fingerprint(e *openpgp.Entity) string { return fmt.Sprintf("%X", e.PrimaryKey.Fingerprint) }
+
+// VerifyError tells that nobody vouches for an archive, and why.
+type VerifyError struct {
+	Name string
+	Err  error
+}
+
+func (e *VerifyError) Error() string { return fmt.Sprintf("%s is not verified: %v", e.Name, e.Err) }
+
+func (e *VerifyError) Unwrap() error { return e.Err }
+
+// UnknownKeyError tells that only keys that are not in the keyring signed.
+type UnknownKeyError struct {
+	Keyring string
+	// Keys are the fingerprints of the keys that signed, or their ids.
+	Keys []string
+}
+
+func (e *UnknownKeyError) add(s *packet.Signature) {
+	switch {
+	case len(s.IssuerFingerprint) > 0:
+		e.Keys = append(e.Keys, fmt.Sprintf("%X", s.IssuerFingerprint))
+	case s.IssuerKeyId != nil:
+		e.Keys = append(e.Keys, fmt.Sprintf("%016X", *s.IssuerKeyId))
+	}
+}
+
+func (e *UnknownKeyError) Error() string {
+	who := strings.Join(e.Keys, ", ")
+	if who == "" {
+		who = "that it does not name"
+	}
+	in := "the keyring"
+	if e.Keyring != "" {
+		in = "keyring " + e.Keyring
+	}
+	return fmt.Sprintf("it is signed with key %s, which %s does not have as a key for signing", who, in)
+}
+
+// MismatchError tells that an archive is not the one that was signed.
+type MismatchError struct{ Listed, Actual string }
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("the archive was altered: its hash is %s, and signed was %s", e.Actual, e.Listed)
+}
+
+// NotListedError tells that a valid provenance file is about other archives.
+type NotListedError struct {
+	Name   string
+	Listed []string
+}
+
+func (e *NotListedError) Error() string {
+	return fmt.Sprintf("the provenance file does not name it, only %s: was it renamed?", strings.Join(e.Listed, ", "))
+}
