@@ -51,9 +51,9 @@ cluster-tests: build cluster ## tests on the local control plane
 	test/with-cluster.sh go test -count=1 -p 1 ./kube ./lock ./store/... ./internal/cli/...
 	cd test/cluster && go vet ./... && go test -count=1 ./...
 
-faults: build cluster ## kill, crowd and spoil the program's work on the control plane (ten minutes or so)
+faults: build cluster ## kill, crowd and spoil the program's work on the control plane (six minutes or so)
 	@echo "== faults"
-	cd test/faults && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 60m ./...
+	cd test/faults && go vet ./... && ../with-cluster.sh go test -count=1 -parallel 6 -timeout 60m ./... # they mostly wait
 
 compat: build cluster ## side by side with Helm's binary; the corpus where it is there
 	@echo "== compatibility"
