@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package resolve
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Lock is Chart.lock, or requirements.lock of a chart of apiVersion v1: what a
+// chart's dependencies and libraries were resolved to. What Helm does not know
+// (contents, libraries) it reads past, and leaves out when it writes.
+type Lock struct {
+	Generated time.Time
+	// Digest is [LockDigest] of what the chart listed and Dependencies.
+	Digest       string
+	Dependencies []*Locked
+	Libraries    []*Locked
+}
+
+// Locked is a dependency in the version that was chosen.
+type Locked struct {
+	chart.Dependency
+	// Content is the digest of the chart's archive, "sha256:<hex>"; "" where it
+	// is not known.
+	Content string `json:"digest,omitempty"`
+}
+
+// ParseLock reads a lock file. name stands for it in errors.
+func ParseLock(name string, data []byte) (*Lock, error) {
+	base, err := chart.ParseLock(name, data)
+	if err != nil {
+		return nil, err
+	}
+	lists, err := chart.ParseRequirements(name, data)
+	if err != nil {
+		return nil, err
+	}
+	var more struct {
+		Dependencies, Libraries []struct {
+			Digest string `json:"digest"`
+		}
+	}
+	if err := yaml.Unmarshal(data, &more); err != nil {
+		return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Problem: "a digest is no text"})
+	}
+	l := &Lock{Generated: base.Generated, Digest: base.Digest}
+	contents := func(list string, i int) (string, error) {
+		from := more.Dependencies
+		if list == "libraries" {
+			from = more.Libraries
+		}
+		if i >= len(from) {
+			return "", nil
+		}
+		if text := from[i].Digest; text == "" || isContent(text) {
+			return text, nil
+		}
+		return "", chart.Locate(name, data, &chart.InvalidError{File: name, Field: fmt.Sprintf("%s[%d].digest", list, i),
+			Problem: fmt.Sprintf("is %q, must be sha256: and 64 hexadecimal digits", from[i].Digest)})
+	}
+	if l.Dependencies, err = lockedList("dependencies", base.Dependencies, contents); err != nil {
+		return nil, err
+	}
+	for i, d := range lists.Libraries {
+		if d == nil {
+			return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Field: fmt.Sprintf("libraries[%d]", i), Problem: "is empty, must have a name and a version"})
+		}
+	}
+	if l.Libraries, err = lockedList("libraries", lists.Libraries, contents); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func lockedList(list string, deps []*chart.Dependency, content func(string, int) (string, error)) ([]*Locked, error) {
+	if deps == nil {
+		return nil, nil
+	}
+	out := make([]*Locked, len(deps))
+	for i, d := range deps {
+		text, err := content(list, i)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = &Locked{Dependency: *d, Content: text}
+	}
+	return out, nil
+}
+
+// isContent tells whether text is the digest of some content.
+func isContent(text string) bool {
+	digits, ok := strings.CutPrefix(text, "sha256:")
+	raw, err := hex.DecodeString(digits)
+	return ok && err == nil && len(raw) == sha256.Size && strings.ToLower(digits) == digits
+}
+
+// Text is the lock file, as Helm writes it where it holds nothing of ours.
+// Entries keep name, repository, version and digest; nothing else is known of
+// what was chosen.
+func (l *Lock) Text() ([]byte, error) {
+	var b strings.Builder
+	writeLocked(&b, "dependencies", l.Dependencies)
+	fmt.Fprintf(&b, "digest: %s\n", scalar(l.Digest))
+	fmt.Fprintf(&b, "generated: %q\n", l.Generated.Format(time.RFC3339Nano))
+	if len(l.Libraries) > 0 {
+		writeLocked(&b, "libraries", l.Libraries)
+	}
+	text := []byte(b.String())
+	back, err := ParseLock(chart.FileLock, text)
+	if err == nil && (len(back.Dependencies) != len(l.Dependencies) || len(back.Libraries) != len(l.Libraries)) {
+		err = fmt.Errorf("%s would not read back as it was written", chart.FileLock)
+	}
+	return text, err
+}
+
+func writeLocked(b *strings.Builder, key string, list []*Locked) {
+	if len(list) == 0 {
+		fmt.Fprintf(b, "%s: []\n", key)
+		return
+	}
+	fmt.Fprintf(b, "%s:\n", key)
+	for _, d := range list {
+		fmt.Fprintf(b, "- name: %s\n  repository: %s\n", scalar(d.Name), scalar(d.Repository))
+		if d.Version != "" {
+			fmt.Fprintf(b, "  version: %s\n", scalar(d.Version))
+		}
+		if d.Content != "" {
+			fmt.Fprintf(b, "  digest: %s\n", d.Content)
+		}
+	}
+}
+
+// scalar is a text as YAML, on one line.
+func scalar(text string) string {
+	out, err := yaml.Marshal(text)
+	if one := strings.TrimSuffix(string(out), "\n"); err == nil && !strings.Contains(one, "\n") {
+		return one
+	}
+	quoted, _ := json.Marshal(text) // a string always can be
+	return string(quoted)
+}
+
+// Same tells whether l and o hold the same, whenever they were made.
+func (l *Lock) Same(o *Lock) bool {
+	same := func(a, b *Locked) bool {
+		return a.Name == b.Name && a.Version == b.Version && a.Repository == b.Repository && a.Content == b.Content
+	}
+	return l.Digest == o.Digest && slices.EqualFunc(l.Dependencies, o.Dependencies, same) && slices.EqualFunc(l.Libraries, o.Libraries, same)
+}
+
+// hashed is what a lock's digest knows of a dependency: depends-on and digests
+// of contents, which Helm knows nothing of, are not in it.
+type hashed struct {
+	Name         string   `json:"name"`
+	Version      string   `json:"version,omitempty"`
+	Repository   string   `json:"repository"`
+	Condition    string   `json:"condition,omitempty"`
+	Tags         []string `json:"tags,omitempty"`
+	Enabled      bool     `json:"enabled,omitempty"`
+	ImportValues []any    `json:"import-values,omitempty"`
+	Alias        string   `json:"alias,omitempty"`
+}
+
+// LockDigest is Helm's digest over the dependencies that a chart lists and what
+// they are locked to: "sha256:<hex>" of [[listed],[locked]] as compact JSON.
+// A list that is not there at all counts as null, as with Helm.
+func LockDigest(listed []*chart.Dependency, locked []*Locked) (string, error) {
+	var have []*chart.Dependency
+	if locked != nil {
+		have = make([]*chart.Dependency, len(locked))
+		for i, l := range locked {
+			have[i] = &l.Dependency
+		}
+	}
+	return digest([][]*hashed{hashable(listed), hashable(have)})
+}
+
+// legacyDigest is what Helm 2 wrote: over what requirements.yaml lists only.
+func legacyDigest(listed []*chart.Dependency) (string, error) {
+	return digest(map[string][]*hashed{"dependencies": hashable(listed)})
+}
+
+func hashable(deps []*chart.Dependency) []*hashed {
+	if deps == nil {
+		return nil
+	}
+	out := make([]*hashed, len(deps))
+	for i, d := range deps {
+		if d != nil {
+			out[i] = &hashed{d.Name, d.Version, d.Repository, d.Condition, d.Tags, d.Enabled, d.ImportValues, d.Alias}
+		}
+	}
+	return out
+}
+
+func digest(v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("compute the digest of the lock: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
