@@ -4,11 +4,7 @@ package fetch
 
 import (
 	"context"
-	"errors"
 	"io"
-	"time"
-
-	"github.com/moonhelm/moonhelm/progress"
 )
 
 // Ref is a chart as a user names it, with what the flags say about it.
@@ -126,23 +122,4 @@ type Verifier interface {
 	// Without a valid signature of a known key over these very bytes it is an
 	// error.
 	Verify(name string, r io.Reader, provenance []byte) (signer string, err error)
-}
-
-// Finder finds charts and brings their archives. Fields that are nil are not
-// needed until somebody names what they serve; then the error says what is
-// missing. It is safe for concurrent use.
-type Finder struct {
-	HTTP         *Client
-	Repositories Repositories
-	Registry     Registry
-	Plugins      Downloader
-	Verifier     Verifier
-	Cache        *Cache
-	Progress     progress.Func
-	Now          func() time.Time
-}
-
-// Find finds the chart that ref names, and brings its archive.
-func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
-	return nil, errors.New("not there yet")
 }

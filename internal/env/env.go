@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
 	"github.com/moonhelm/moonhelm/progress"
@@ -25,9 +26,12 @@ type Env struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	kube    lazyKube
-	board   func() *ui.Board
-	closers []func() error
+	kube         lazyKube
+	repositories *Repositories
+	board        func() *ui.Board
+	web          func() *fetch.Client
+	content      func() *fetch.Cache
+	closers      []func() error
 }
 
 // New returns an Env over the given streams, its settings read from the
@@ -50,6 +54,7 @@ func New(s term.Streams) *Env {
 		e.closers = append(e.closers, func() error { b.Close(); return nil })
 		return b
 	})
+	e.wireFetch()
 	return e
 }
 

@@ -2,12 +2,27 @@
 
 package env
 
-import "github.com/moonhelm/moonhelm/fetch"
+import (
+	"sync"
 
-// HTTP is the client that everything that is fetched goes through.
-func (e *Env) HTTP() *fetch.Client {
-	return &fetch.Client{UserAgent: "moonhelm", Progress: e.Report()}
+	"github.com/moonhelm/moonhelm/fetch"
+)
+
+// wireFetch has the client and the cache made when somebody first asks.
+func (e *Env) wireFetch() {
+	e.web = sync.OnceValue(func() *fetch.Client {
+		return &fetch.Client{UserAgent: "moonhelm", Progress: e.Report()}
+	})
+	e.content = sync.OnceValue(func() *fetch.Cache {
+		c := &fetch.Cache{Dir: e.Settings.ContentCache}
+		e.closers = append(e.closers, c.Close)
+		return c
+	})
 }
 
+// HTTP is the client that everything that is fetched goes through. It is one, so
+// that connections are used again.
+func (e *Env) HTTP() *fetch.Client { return e.web() }
+
 // Cache is the content cache.
-func (e *Env) Cache() *fetch.Cache { return &fetch.Cache{Dir: e.Settings.ContentCache} }
+func (e *Env) Cache() *fetch.Cache { return e.content() }

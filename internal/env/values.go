@@ -42,7 +42,8 @@ func (v *ValueFlags) Build(ctx context.Context, e *Env) (map[string]any, error) 
 // maxSource is the largest values file that is read, in bytes.
 const maxSource = fetch.MaxText
 
-// ReadSource reads a file, standard input for "-", or an http or https URL.
+// ReadSource reads a file, standard input for "-", or what is at a URL: http,
+// https, or a scheme that a plugin serves.
 func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 	switch {
 	case path == "-":
@@ -51,10 +52,10 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 		}
 		return readBounded("standard input", e.In)
 	case fetch.IsURL(path):
-		return fetch.Text(ctx, path)
+		return e.HTTP().Text(ctx, path)
 	}
-	if scheme, _, ok := strings.Cut(path, "://"); ok {
-		return nil, fmt.Errorf("%s: %s URLs are not supported; only http and https are fetched", path, scheme)
+	if strings.Contains(path, "://") {
+		return (&fetch.Finder{HTTP: e.HTTP(), Plugins: e.Plugins(), Progress: e.Report()}).Text(ctx, path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

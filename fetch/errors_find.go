@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// NameError tells that a name leads nowhere.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q names no chart: a chart is named as repository/chart, or by a URL", e.Name)
+}
+
+// SchemeError tells that nobody here knows how to follow a URL.
+type SchemeError struct {
+	URL, Scheme string
+	Known       []string // those that work
+}
+
+func (e *SchemeError) Error() string {
+	if e.Scheme == "file" {
+		return fmt.Sprintf("%s: charts on this machine are named by their paths, not by file URLs", e.URL)
+	}
+	return fmt.Sprintf("%s: the scheme %s is not supported; there is %s, and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
+}
+
+// EntryError tells that an index says something unusable of a chart.
+type EntryError struct {
+	Repository, Chart, Version string
+	Problem                    string
+}
+
+func (e *EntryError) Error() string {
+	return fmt.Sprintf("%s-%s in the index of %s: %s", e.Chart, e.Version, e.Repository, e.Problem)
+}
+
+// VersionError tells that a reference says one version, and the request another.
+type VersionError struct {
+	Ref     string
+	Version string // of what Ref leads to
+	Want    string
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s is version %s, and %s was asked for", e.Ref, e.Version, e.Want)
+}
+
+// NotArchiveError tells that there is something else where an archive should be.
+type NotArchiveError struct {
+	URL   string
+	Empty bool
+	Page  bool // it looks like a page for people
+}
+
+func (e *NotArchiveError) Error() string {
+	what := "what is there is no chart archive"
+	switch {
+	case e.Empty:
+		what = "there is nothing in it"
+	case e.Page:
+		what = "what is there is a web page, not a chart archive"
+	}
+	return fmt.Sprintf("fetch %s: %s", e.URL, what)
+}
+
+// named puts the URL into an error of the cache, which knows none.
+func named(err error, address string) error {
+	var d *DigestError
+	if errors.As(err, &d) && d.URL == "" {
+		return &DigestError{URL: Clean(address), Want: d.Want, Got: d.Got}
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"time"
+
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Finder finds charts and brings their archives. Fields that are nil are not
+// needed until somebody names what they serve; then the error says what is
+// missing. It is safe for concurrent use, and must not be copied.
+type Finder struct {
+	HTTP         *Client
+	Repositories Repositories
+	Registry     Registry
+	Plugins      Downloader
+	Verifier     Verifier
+	Cache        *Cache
+	Progress     progress.Func
+	Now          func() time.Time
+
+	flights flights
+}
+
+// Find finds the chart that ref names, and brings its archive into the cache.
+// What is in the cache already, by the digest that the repository's index or the
+// reference tells, is taken from there without a request.
+//
+// Errors: *[NameError], *[SchemeError], *[DigestError], *[NotArchiveError],
+// *[ProvenanceError], those of [Client.Get], and what repositories, registries
+// and plugins say.
+func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
+	s, err := f.locate(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	a, from, err := f.bring(ctx, s, ref)
+	if err != nil {
+		return nil, err
+	}
+	if !ref.Verify && !ref.Prov {
+		a.Provenance = nil
+		return a, nil
+	}
+	if err := f.prove(ctx, s, from, a, ref.Verify); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// bring brings the archive from the first of its places that has it, and tells
+// which that is.
+func (f *Finder) bring(ctx context.Context, s source, ref Ref) (a *Archive, from string, err error) {
+	if path, ok := f.Cache.Lookup(s.digest); ok {
+		return s.archive(path, s.digest, s.urls[0]), s.urls[0], nil
+	}
+	prov := ref.Verify || ref.Prov
+	for _, url := range s.urls {
+		a, again := f.flights.join(ctx, flight{url: url, digest: s.digest, home: s.home, access: s.access, prov: prov}, func() (Archive, error) {
+			return f.download(ctx, s, url, prov)
+		})
+		if again == nil {
+			return &a, url, nil
+		}
+		if err == nil { // what is wrong with the first tells most
+			err = again
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, "", err
+}
+
+// download brings the archive from one place.
+func (f *Finder) download(ctx context.Context, s source, address string, prov bool) (Archive, error) {
+	access := s.access.For(address, s.home)
+	switch scheme := schemeOf(address); {
+	case scheme == "oci":
+		return f.pull(ctx, s, address, access, prov)
+	case scheme == "http" || scheme == "https" || f.served(scheme):
+		path, digest, err := f.Cache.add(s.digest, func(w io.Writer) error {
+			only := &archiveOnly{w: w, url: Clean(address)}
+			if err := f.get(ctx, address, s.home, s.access, s.fileName(address), MaxArchive, only); err != nil {
+				return err
+			}
+			return only.end()
+		})
+		if err != nil {
+			return Archive{}, named(err, address)
+		}
+		return *s.archive(path, digest, address), nil
+	default:
+		return Archive{}, f.unserved(address, "http", "https", "oci")
+	}
+}
+
+// get writes what is at a URL of http, https or a plugin's scheme to w.
+func (f *Finder) get(ctx context.Context, address, home string, a Access, text string, limit int64, w io.Writer) error {
+	switch schemeOf(address) {
+	case "http", "https":
+		client := f.HTTP
+		if client == nil {
+			client = &Client{}
+			defer client.Close()
+		}
+		if home != "" && !IsURL(home) { // a plugin's repository that leads to a web server
+			a, home = a.For(address, home), ""
+		}
+		return client.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: true, text: text}, w)
+	}
+	f.Progress.Send(progress.Event{Kind: progress.Download, Text: text})
+	bounded := &limited{w: w, left: limit, err: &SizeError{URL: Clean(address), Limit: limit}}
+	err := f.Plugins.Get(ctx, address, a.For(address, home), bounded)
+	f.Progress.Send(progress.Event{Kind: progress.Fetched, Text: text, Done: limit - bounded.left})
+	if bounded.over {
+		return bounded.err
+	}
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", Clean(address), err)
+	}
+	return nil
+}
+
+// Text reads the document at a URL: http, https, or a scheme that a plugin
+// serves. Errors are those of [Client.Get], and *[SchemeError].
+func (f *Finder) Text(ctx context.Context, location string) ([]byte, error) {
+	if IsURL(location) && f.HTTP != nil {
+		return f.HTTP.Text(ctx, location)
+	}
+	if scheme := schemeOf(location); !f.served(scheme) {
+		return nil, f.unserved(location, "http", "https")
+	}
+	var b bytes.Buffer
+	err := f.get(ctx, location, "", Access{}, path.Base(Clean(location)), MaxText, &b)
+	return b.Bytes(), err
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// prove brings the provenance file of a, which came from that URL, and with verify checks it: then
+// whatever is missing or wrong is an error (CVE-2026-35205).
+func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, verify bool) error {
+	if kept := f.Cache.Provenance(a.Digest); kept != nil && a.Provenance == nil {
+		if !verify {
+			a.Provenance = kept
+			return nil
+		}
+		if signer, err := f.verified(a, kept); err == nil {
+			a.Provenance, a.Signer = kept, signer
+			return nil
+		}
+	}
+	if a.Provenance == nil {
+		text, err := f.provenance(ctx, s, from, a)
+		switch {
+		case err != nil && verify:
+			return &ProvenanceError{Archive: a.Name, URL: a.URL, Missing: missing(err), Err: err}
+		case err != nil:
+			if ctx.Err() != nil {
+				return err
+			}
+			if !missing(err) {
+				f.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s: its provenance file cannot be fetched: %v", a.Name, err)})
+			}
+			return nil
+		}
+		a.Provenance = text
+	}
+	if !verify {
+		return nil
+	}
+	signer, err := f.verified(a, a.Provenance)
+	if err != nil {
+		return &ProvenanceError{Archive: a.Name, URL: a.URL, Err: err}
+	}
+	a.Signer = signer
+	// If it cannot be kept, it is fetched again next time.
+	_ = f.Cache.AddProvenance(a.Digest, a.Provenance)
+	return nil
+}
+
+// verified checks a provenance file against the very bytes of the archive.
+func (f *Finder) verified(a *Archive, provenance []byte) (signer string, err error) {
+	if f.Verifier == nil {
+		return "", errors.New("there is nothing to verify signatures with")
+	}
+	file, err := os.Open(a.Path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return f.Verifier.Verify(a.Name, file, provenance)
+}
+
+// errUnsigned tells that a registry has no provenance of a chart.
+var errUnsigned = errors.New("it has been pushed without a provenance file")
+
+// missing tells whether err means that there is no provenance file, rather than
+// that it could not be had.
+func missing(err error) bool {
+	var status *StatusError
+	return errors.Is(err, errUnsigned) || errors.As(err, &status) && (status.Code == http.StatusNotFound || status.Code == http.StatusGone)
+}
+
+// provenance fetches the file beside the archive.
+func (f *Finder) provenance(ctx context.Context, s source, address string, a *Archive) ([]byte, error) {
+	switch scheme := schemeOf(address); {
+	case scheme == "oci": // it comes with the archive, if there is one
+		pulled, err := f.pullProvenance(ctx, s, address, a)
+		if err != nil {
+			return nil, err
+		}
+		if pulled == nil {
+			return nil, errUnsigned
+		}
+		return pulled, nil
+	case scheme != "http" && scheme != "https" && !f.served(scheme):
+		return nil, f.unserved(address, "http", "https", "oci")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, &URLError{Scheme: schemeOf(address), Problem: "malformed"}
+	}
+	u.Path, u.RawPath = u.Path+provExt, ""
+	var text bytes.Buffer
+	if err := f.get(ctx, u.String(), s.home, s.access, a.Name+provExt, maxProvenance, &text); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// pullProvenance asks a registry for the provenance of an archive that is here.
+func (f *Finder) pullProvenance(ctx context.Context, s source, address string, a *Archive) ([]byte, error) {
+	if f.Registry == nil {
+		return nil, errors.New("registries cannot be reached from here")
+	}
+	if a.Pushed != "" { // it was pulled a moment ago, with what there is
+		return nil, nil
+	}
+	pulled, err := f.Registry.Pull(ctx, address, s.access.For(address, s.home), io.Discard, PullOptions{Prov: true, Have: func(digest string) bool { return digest == a.Digest }})
+	return pulled.Provenance, err
+}
+
+// ProvenanceError tells that nothing vouches for an archive.
+type ProvenanceError struct {
+	Archive, URL string
+	Missing      bool // there is no provenance file at all
+	Err          error
+}
+
+func (e *ProvenanceError) Error() string {
+	if e.Missing {
+		return fmt.Sprintf("%s cannot be verified: there is no provenance file for %s", e.Archive, e.URL)
+	}
+	return fmt.Sprintf("%s cannot be verified: %v", e.Archive, e.Err)
+}
+
+func (e *ProvenanceError) Unwrap() error { return e.Err }

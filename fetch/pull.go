@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/moonhelm/moonhelm/resolve"
+)
+
+// image is a chart in a registry: oci://host/path/name:tag@digest.
+type image struct{ name, tag, digest string }
+
+// parseImage takes a reference apart.
+func parseImage(ref string) image {
+	var i image
+	i.name, i.digest, _ = strings.Cut(ref, "@")
+	if slash, colon := strings.LastIndexByte(i.name, '/'), strings.LastIndexByte(i.name, ':'); colon > slash && slash > len("oci:/") {
+		i.name, i.tag = i.name[:colon], i.name[colon+1:]
+	}
+	return i
+}
+
+func (i image) String() string {
+	s := i.name
+	if i.tag != "" {
+		s += ":" + i.tag
+	}
+	if i.digest != "" {
+		s += "@" + i.digest
+	}
+	return s
+}
+
+// tagged is a chart of a registry. A version that is written out is asked for as
+// such; for others, the registry tells which there are.
+func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
+	i := parseImage(ref.Name)
+	s := source{access: ref.Access}
+	_, inexact := semver.StrictNewVersion(ref.Version)
+	switch {
+	case f.Registry == nil:
+		return s, fmt.Errorf("find %s: registries cannot be reached from here", Clean(ref.Name))
+	case i.tag == "" && i.digest == "" && inexact == nil:
+		i.tag = ref.Version
+	case i.tag == "" && i.digest == "":
+		tags, err := f.Registry.Tags(ctx, i.name, ref.Access)
+		if err != nil {
+			return s, err
+		}
+		if i.tag, err = resolve.Version(tags, ref.Version, ref.Devel); err != nil {
+			return s, fmt.Errorf("%s: %w", Clean(i.name), err)
+		}
+	case i.tag != "" && ref.Version != "":
+		if _, err := resolve.Version([]string{strings.ReplaceAll(i.tag, "_", "+")}, ref.Version, ref.Devel); err != nil {
+			return s, &VersionError{Ref: Clean(ref.Name), Version: i.tag, Want: ref.Version}
+		}
+	}
+	s.urls = []string{i.String()}
+	s.version = strings.ReplaceAll(i.tag, "_", "+")
+	if i.digest != "" && ref.Version != "" {
+		s.want = ref.Version
+	}
+	return s, nil
+}
+
+// errHave ends a pull of what is here already.
+var errHave = errors.New("it is in the cache")
+
+// pull brings a chart from a registry.
+func (f *Finder) pull(ctx context.Context, s source, address string, a Access, prov bool) (Archive, error) {
+	if f.Registry == nil {
+		return Archive{}, fmt.Errorf("fetch %s: registries cannot be reached from here", Clean(address))
+	}
+	i := parseImage(address)
+	pulled, path := f.recall(i.digest, prov)
+	if path == "" {
+		var err error
+		if path, pulled, err = f.pullAnew(ctx, s, address, a, prov); err != nil {
+			return Archive{}, named(err, address)
+		}
+	}
+	if i.digest != "" && pulled.Manifest != i.digest {
+		return Archive{}, &DigestError{URL: Clean(address), Want: bare(i.digest), Got: bare(pulled.Manifest)}
+	}
+	if s.want != "" {
+		if _, err := resolve.Version([]string{pulled.Version}, s.want, true); err != nil {
+			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Version, Want: s.want}
+		}
+	}
+	if s.chart == "" {
+		s.chart = pulled.Name
+	}
+	if pulled.Version != "" {
+		s.version = pulled.Version
+	}
+	got := s.archive(path, pulled.Digest, address)
+	got.Provenance, got.Pushed = pulled.Provenance, pulled.Manifest
+	return *got, nil
+}
+
+// pullAnew asks the registry; the archive itself is transferred only where it is
+// not here.
+func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Access, prov bool) (path string, pulled Pulled, err error) {
+	here := ""
+	have := func(digest string) bool {
+		file, ok := f.Cache.Lookup(digest)
+		if ok {
+			here = file
+		}
+		return ok
+	}
+	path, digest, err := f.Cache.add(s.digest, func(w io.Writer) (err error) {
+		bounded := &limited{w: w, left: MaxArchive, err: &SizeError{URL: Clean(address), Limit: MaxArchive}}
+		pulled, err = f.Registry.Pull(ctx, address, a, bounded, PullOptions{Prov: prov, Have: have})
+		switch {
+		case bounded.over:
+			return bounded.err
+		case err == nil && here != "":
+			return errHave
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errHave):
+		path, digest = here, pulled.Digest
+		if s.digest != "" && s.digest != digest {
+			return "", pulled, &DigestError{Want: s.digest, Got: digest}
+		}
+	case err != nil:
+		return "", pulled, err
+	}
+	if pulled.Digest != "" && pulled.Digest != digest {
+		return "", pulled, &DigestError{Want: pulled.Digest, Got: digest}
+	}
+	pulled.Digest = digest
+	f.remember(pulled)
+	return path, pulled, nil
+}
+
+// remember keeps the manifest, under its digest, so that a reference by digest
+// needs no request.
+func (f *Finder) remember(p Pulled) {
+	if len(p.ManifestJSON) == 0 {
+		return
+	}
+	// If it cannot be kept, the registry is asked again next time.
+	_, _, _ = f.Cache.add(bare(p.Manifest), func(w io.Writer) error {
+		_, err := w.Write(p.ManifestJSON)
+		return err
+	})
+}
+
+// maxManifest is the largest manifest that is read from the cache, in bytes.
+const maxManifest = 4 << 20
+
+// What of a manifest matters here, see package oci.
+type imageManifest struct {
+	Layers []struct {
+		MediaType string `json:"mediaType"`
+		Digest    string `json:"digest"`
+		Size      int64  `json:"size"`
+	} `json:"layers"`
+	Annotations map[string]string `json:"annotations"`
+}
+
+const (
+	contentType       = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+	annotationTitle   = "org.opencontainers.image.title"
+	annotationVersion = "org.opencontainers.image.version"
+)
+
+// recall is what a reference by digest means, where all of it is in the cache.
+// Both the manifest and the archive are verified by their digests.
+func (f *Finder) recall(digest string, prov bool) (p Pulled, path string) {
+	file, ok := f.Cache.Lookup(bare(digest))
+	if digest == "" || !ok {
+		return Pulled{}, ""
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Size() > maxManifest {
+		return Pulled{}, ""
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return Pulled{}, ""
+	}
+	var m imageManifest
+	if json.Unmarshal(data, &m) != nil {
+		return Pulled{}, ""
+	}
+	p = Pulled{Name: m.Annotations[annotationTitle], Version: m.Annotations[annotationVersion], Manifest: digest}
+	for _, l := range m.Layers {
+		if l.MediaType == contentType {
+			p.Digest, p.Size = bare(l.Digest), l.Size
+		}
+	}
+	path, ok = f.Cache.Lookup(p.Digest)
+	if !ok || p.Name == "" || p.Version == "" {
+		return Pulled{}, ""
+	}
+	if prov {
+		if p.Provenance = f.Cache.Provenance(p.Digest); p.Provenance == nil {
+			return Pulled{}, ""
+		}
+	}
+	return p, path
+}
+
+// bare is a digest in hex alone.
+func bare(digest string) string { return strings.TrimPrefix(digest, "sha256:") }
