@@ -4,6 +4,7 @@ package archive
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"crypto/rand"
 	"errors"
@@ -27,6 +28,10 @@ type Options struct {
 	// Version and AppVersion replace those of Chart.yaml where they are set.
 	Version    string
 	AppVersion string
+	// Sign, where it is set, makes the provenance file of an archive that is called
+	// name and read from r, which [Save] writes beside it as <archive>.prov. Where
+	// it fails, nothing is written. m is the metadata that is packed.
+	Sign func(name string, r io.Reader, m *chart.Metadata) ([]byte, error)
 }
 
 // epoch stands in for the time that files were changed, which differs from one
@@ -61,11 +66,49 @@ func Save(c *chart.Chart, dir string, opts Options) (string, error) {
 		return "", fmt.Errorf("save chart: %w", err)
 	}
 	target := filepath.Join(dir, m.Name+"-"+m.Version+".tgz")
-	if err := replaceFile(target, func(w io.Writer) error { return Write(w, c, opts) }); err != nil {
+	write := func(w io.Writer) error { return Write(w, c, opts) }
+	if opts.Sign != nil {
+		write = func(w io.Writer) error { return writeSigned(w, c, m, target, opts) }
+	}
+	err = replaceFile(target, write)
+	if unsigned := (*SignError)(nil); errors.As(err, &unsigned) {
+		return "", unsigned
+	}
+	if err != nil {
 		return "", fmt.Errorf("save chart %s: %w", m.Name, err)
 	}
 	return target, nil
 }
+
+// writeSigned is [Write], and puts the provenance file of what it writes beside
+// target: before the archive gets its place, so that there is never one without.
+func writeSigned(w io.Writer, c *chart.Chart, m *chart.Metadata, target string, opts Options) error {
+	var packed bytes.Buffer
+	if err := Write(&packed, c, opts); err != nil {
+		return err
+	}
+	prov, err := opts.Sign(filepath.Base(target), bytes.NewReader(packed.Bytes()), m)
+	if err != nil {
+		return &SignError{Archive: filepath.Base(target), Err: err}
+	}
+	if _, err := packed.WriteTo(w); err != nil {
+		return err
+	}
+	return replaceFile(target+".prov", func(w io.Writer) error {
+		_, err := w.Write(prov)
+		return err
+	})
+}
+
+// SignError tells that an archive could not be signed, and so was not written.
+type SignError struct {
+	Archive string
+	Err     error
+}
+
+func (e *SignError) Error() string { return fmt.Sprintf("sign %s: %v", e.Archive, e.Err) }
+
+func (e *SignError) Unwrap() error { return e.Err }
 
 // Write writes c to w as an archive: one top folder, entries by name, fixed
 // modes and times. A file stays as it was read, unless the chart's fields were

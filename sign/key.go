@@ -155,7 +155,7 @@ type LockedKeyError struct {
 
 func (e *LockedKeyError) Error() string {
 	if e.Wrong {
-		return fmt.Sprintf("the passphrase of the key of %s is another one", e.Key)
+		return fmt.Sprintf("the passphrase given does not open the key of %s", e.Key)
 	}
 	return fmt.Sprintf("the key of %s needs its passphrase, and there is no terminal to ask for it", e.Key)
 }

@@ -105,17 +105,20 @@ func title(e *openpgp.Entity) string {
 func (s *Signer) Sign(ctx context.Context, name string, archive io.Reader, metadata []byte) ([]byte, error) {
 	hex, err := digest(archive)
 	if err != nil {
-		return nil, fmt.Errorf("sign %s: %w", name, err)
+		return nil, err
 	}
 	text, err := compose(name, "sha256:"+hex, metadata)
 	if err != nil {
-		return nil, fmt.Errorf("sign %s: %w", name, err)
+		return nil, err
 	}
 	prov, err := s.sign(ctx, text)
 	if err != nil {
-		return nil, fmt.Errorf("sign %s: %w", name, err)
+		return nil, err
 	}
-	return prov, s.check(name, "sha256:"+hex, prov)
+	if err := s.check(name, "sha256:"+hex, prov); err != nil {
+		return nil, err
+	}
+	return prov, nil
 }
 
 // check verifies what was signed, before anybody relies on it.
@@ -132,7 +135,7 @@ func (s *Signer) check(name, digest string, prov []byte) error {
 		err = errors.New("it does not say what was to be signed")
 	}
 	if err != nil {
-		return fmt.Errorf("sign %s: the signature made would not verify: %w", name, err)
+		return fmt.Errorf("the signature made would not verify: %w", err)
 	}
 	return nil
 }

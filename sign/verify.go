@@ -36,7 +36,7 @@ type Signature struct {
 func (s *Signature) String() string {
 	var b strings.Builder
 	for _, name := range s.Signers {
-		fmt.Fprintf(&b, "Signed by: %s\n", strings.ReplaceAll(name, "\n", " "))
+		fmt.Fprintf(&b, "Signed by: %s\n", name)
 	}
 	fmt.Fprintf(&b, "Using Key With Fingerprint: %s\nChart Hash Verified: %s", s.Fingerprint, s.Digest)
 	return b.String()
@@ -168,7 +168,8 @@ func explain(err error, signer *openpgp.Entity, s *packet.Signature, now time.Ti
 	return fmt.Errorf("the signature does not fit the text: the provenance file was altered (%w)", err)
 }
 
-// userIDs are the names of a key, the primary one first.
+// userIDs are the names of a key, the primary one first, each on one line: what
+// looks like a second "Signed by" must be one.
 func userIDs(e *openpgp.Entity) []string {
 	var names []string
 	primary := e.PrimaryIdentity()
@@ -183,6 +184,9 @@ func userIDs(e *openpgp.Entity) []string {
 	}
 	if len(names) == 0 {
 		names = []string{"somebody without a name"}
+	}
+	for i, name := range names {
+		names[i] = strings.NewReplacer("\r", " ", "\n", " ").Replace(name)
 	}
 	return names
 }

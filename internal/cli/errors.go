@@ -19,6 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/sign"
 )
 
 // explain is what a person reads when a command has failed: the error, and what
@@ -69,6 +70,8 @@ func hints(err error) []string {
 	switch {
 	case errors.As(err, &hinted):
 		return []string{hinted.Hint}
+	case provenanceHint(err) != "":
+		return []string{provenanceHint(err)}
 	case errors.As(err, &usage):
 		return []string{"usage: " + usage.Usage, fmt.Sprintf("%s --help tells more", usage.Command)}
 	case errors.As(err, &unknown):
@@ -159,6 +162,35 @@ func untouched(err error) bool {
 		return false
 	}
 	return !handler.Responder || handler.Event == "chart-resolved"
+}
+
+// provenanceHint says what to do about keys and signatures, "" about anything else.
+func provenanceHint(err error) string {
+	var (
+		keyring  *sign.KeyringError
+		noSecret *sign.NoSecretError
+		noGnuPG  *sign.NoGnuPGError
+		gnupg    *sign.GnuPGError
+		locked   *sign.LockedKeyError
+		unknown  *sign.UnknownKeyError
+		mismatch *sign.MismatchError
+	)
+	const export = "gpg --export-secret-keys KEY > FILE writes secret keys to a file, for --keyring FILE"
+	switch {
+	case errors.As(err, &keyring):
+		return "--keyring names a file with keys: gpg --export > FILE writes the public ones, gpg --export-secret-keys > FILE those to sign with"
+	case errors.As(err, &noSecret):
+		return export
+	case errors.As(err, &noGnuPG):
+		return "install GnuPG; or, where it is: " + export
+	case errors.As(err, &locked) && !locked.Wrong, errors.As(err, &gnupg):
+		return "--passphrase-file FILE gives the passphrase, --passphrase-file - takes it from standard input"
+	case errors.As(err, &unknown):
+		return "if you trust that key, get it from its owner and gpg --import it, or give its file to --keyring"
+	case errors.As(err, &mismatch):
+		return "do not use it; fetch it again, or ask who signed it"
+	}
+	return ""
 }
 
 // isUntrusted tells whether the server's certificate was not accepted.

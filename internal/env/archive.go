@@ -4,17 +4,21 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/sign"
 )
 
 // Archives writes charts into a folder, as package op calls it.
 type Archives struct {
 	dir     string
 	modTime time.Time
+	// Signer has every archive signed, nil none.
+	Signer *sign.Signer
 }
 
 // Archives returns a writer into dir. The time that entries carry is
@@ -25,8 +29,13 @@ func (e *Env) Archives(dir string) (Archives, error) {
 }
 
 // Archive implements op.Archiver.
-func (a Archives) Archive(_ context.Context, c *chart.Chart, version, appVersion string) (string, error) {
-	path, err := archive.Save(c, a.dir, archive.Options{ModTime: a.modTime, Version: version, AppVersion: appVersion})
+func (a Archives) Archive(ctx context.Context, c *chart.Chart, version, appVersion string) (string, error) {
+	path, err := archive.Save(c, a.dir, archive.Options{
+		ModTime: a.modTime, Version: version, AppVersion: appVersion, Sign: signing(ctx, a.Signer),
+	})
+	if unsigned := (*archive.SignError)(nil); errors.As(err, &unsigned) {
+		return "", err
+	}
 	if err != nil {
 		return "", fmt.Errorf("write the archive: %w", err)
 	}

@@ -74,11 +74,8 @@ func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Ch
 	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder: --verify checks archives only, because only they are signed", path)
 	}
-	prov, err := os.ReadFile(path + ".prov")
+	prov, err := provenanceOf(path)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s cannot be verified: there is no %s.prov beside it", path, filepath.Base(path))
-		}
 		return nil, err
 	}
 	f, err := os.Open(path)

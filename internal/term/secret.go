@@ -3,23 +3,48 @@
 package term
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"golang.org/x/term"
 )
 
-// AskSecret is [Streams.Ask] for what must not be seen: on a terminal the answer
-// is not shown, and it is returned as it was typed, without the end of the line.
+// AskSecret is [Streams.AskSecretUntil] without an end.
 func (s Streams) AskSecret(question string) (string, error) {
+	return s.AskSecretUntil(context.Background(), question)
+}
+
+// AskSecretUntil is [Streams.Ask] for what must not be seen: on a terminal the
+// answer is not shown, and it is returned as it was typed, without the end of the
+// line. When ctx ends first, the terminal shows again what is typed.
+func (s Streams) AskSecretUntil(ctx context.Context, question string) (string, error) {
 	f, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return s.Ask(question)
+	}
+	before, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return "", err
 	}
 	if s.Err != nil {
 		fmt.Fprint(s.Err, question)
 		defer fmt.Fprintln(s.Err) // the user's own end of line was not shown either
 	}
-	secret, err := term.ReadPassword(int(f.Fd()))
-	return string(secret), err
+	type answer struct {
+		text []byte
+		err  error
+	}
+	typed := make(chan answer, 1)
+	go func() { // it stays behind when ctx ends: nothing ends reading a terminal
+		text, err := term.ReadPassword(int(f.Fd()))
+		typed <- answer{text, err}
+	}()
+	select {
+	case a := <-typed:
+		return string(a.text), a.err
+	case <-ctx.Done():
+		_ = term.Restore(int(f.Fd()), before) // there is nobody to tell
+		return "", ctx.Err()
+	}
 }

@@ -5,12 +5,14 @@ package packaging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/sign"
 )
 
 // Options are the flags of `helm package`.
@@ -22,6 +24,11 @@ type Options struct {
 	AppVersion  string
 	Destination string
 	chartFlags  env.ChartFlags
+	// Sign has a provenance file written beside each archive, with the key that
+	// Key names in the keyring.
+	Sign           bool
+	Key            string
+	PassphraseFile string
 	// DeriveSchema gives charts without a schema one.
 	DeriveSchema bool
 }
@@ -37,7 +44,16 @@ is left out. The same chart gives the same bytes every time; SOURCE_DATE_EPOCH
 sets the time that the archive's entries carry.
 
   helm package ./mychart
-  helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist`,
+  helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist
+
+With --sign a provenance file, <name>-<version>.tgz.prov, is written beside the
+archive, by which "helm verify" and --verify tell that it is yours. --key names
+your key by a part of its user id or by its fingerprint. Keys that GnuPG keeps are
+used by way of gpg, which asks for the passphrase; elsewhere, give --keyring a file
+made by "gpg --export-secret-keys".
+
+  helm package ./mychart --sign --key ann@example.com
+  helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
 		Args: env.Args(1, -1, "the path of a chart's folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
@@ -50,7 +66,11 @@ sets the time that the archive's entries carry.
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
 	fs.BoolVar(&o.DeriveSchema, "derive-schema", false, "put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm schema); Helm itself reads values.schema.json only")
+	fs.BoolVar(&o.Sign, "sign", false, "write a provenance file, signed with --key")
+	fs.StringVar(&o.Key, "key", "", "the key to sign with: a part of its user id, or its fingerprint")
+	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file whose first line is the key's passphrase; - for standard input")
 	o.chartFlags.Bind(cmd, e, false)
+	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
 	env.CompleteChoices(cmd)
 	return cmd
 }
@@ -58,6 +78,9 @@ sets the time that the archive's entries carry.
 func run(ctx context.Context, e *env.Env, o Options) error {
 	writer, err := e.Archives(o.Destination)
 	if err != nil {
+		return err
+	}
+	if writer.Signer, err = o.signer(e); err != nil {
 		return err
 	}
 	verb := op.Package{Archives: writer}
@@ -78,4 +101,15 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		}
 	}
 	return nil
+}
+
+// signer is nil where nothing is to be signed.
+func (o Options) signer(e *env.Env) (*sign.Signer, error) {
+	switch {
+	case !o.Sign:
+		return nil, nil
+	case o.Key == "":
+		return nil, &env.HintError{Err: errors.New("--key is required for signing a package"), Hint: "gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint"}
+	}
+	return e.Signer(o.chartFlags.Keyring, o.Key, o.PassphraseFile)
 }

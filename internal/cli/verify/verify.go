@@ -1,12 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package verify is the command that checks who signed an archive.
 package verify
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
+// Options are the arguments and flags of `helm verify`.
+type Options struct {
+	Path  string
+	Flags env.VerifyFlags
+}
+
 // New makes the command.
-func New(e *env.Env) *cobra.Command { return &cobra.Command{Use: "verify"} }
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "verify PATH",
+		Short: "check who signed a chart's archive",
+		Long: `Checks the archive at PATH against PATH.prov, the provenance file beside it, and
+tells who signed it. It fails where that file is missing, was altered, is about
+another archive, or is not signed by a key of the keyring.
+
+  helm verify web-1.2.3.tgz
+  helm verify web-1.2.3.tgz --keyring ann.asc`,
+		Args: env.Args(1, 1, "the path of an archive"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Path = args[0]
+			return run(e, o)
+		},
+	}
+	o.Flags.BindKeyring(cmd.Flags(), e)
+	return cmd
+}
+
+func run(e *env.Env, o Options) error {
+	signer, err := e.VerifyArchive(o.Path, o.Flags.Keyring)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(e.Out, term.Safe(signer))
+	return err
+}
