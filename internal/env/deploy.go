@@ -36,8 +36,9 @@ type DeployFlags struct {
 	Atomic          bool
 	CleanupOnFail   bool
 
-	crds     string
-	skipCRDs bool
+	crds       string
+	skipCRDs   bool
+	postRender PostRenderFlags
 }
 
 // Bind registers the flags.
@@ -50,6 +51,7 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, e *Env) {
 	d.BindOwnership(fs)
 	d.ChartFlags.Bind(cmd, e, true)
 	d.ScriptFlags.Bind(fs)
+	d.postRender.Bind(fs)
 	fs.StringVar(&d.Description, "description", "", "what the release's history says of this revision")
 	fs.StringToStringVarP(&d.Labels, "labels", "l", nil, "labels of the release's record: key=value,key=value")
 	fs.BoolVar(&d.CreateNamespace, "create-namespace", false, "create the namespace if it is not there")
@@ -173,8 +175,10 @@ type target struct {
 
 func (d *DeployFlags) target(e *Env) (t target, err error) {
 	if d.DryRun == DryRunClient {
-		t.events, err = e.Events(d.ScriptFlags, nil, 0)
-		return t, err
+		if t.events, err = e.Events(d.ScriptFlags, nil, 0); err != nil {
+			return t, err
+		}
+		return t, d.postRender.Register(e, t.events)
 	}
 	if t.cluster, err = e.Cluster(); err != nil {
 		return t, err
@@ -184,7 +188,10 @@ func (d *DeployFlags) target(e *Env) (t target, err error) {
 		return t, err
 	}
 	t.locker = e.Locker(t.cluster, t.records, d.Timeout)
-	if t.events, err = e.Events(d.ScriptFlags, d.HooksOn(t.cluster), d.Timeout); err != nil || !d.Atomic {
+	if t.events, err = e.Events(d.ScriptFlags, d.HooksOn(t.cluster), d.Timeout); err != nil {
+		return t, err
+	}
+	if err = d.postRender.Register(e, t.events); err != nil || !d.Atomic {
 		return t, err
 	}
 	again := d.ScriptFlags

@@ -39,6 +39,7 @@ type Options struct {
 	EnableDNS    bool
 	skippedFlags env.IgnoredInstallFlags
 	chartFlags   env.ChartFlags
+	postRender   env.PostRenderFlags
 }
 
 // New makes the command.
@@ -73,6 +74,7 @@ the objects.
 	o.ValueFlags.Bind(fs)
 	o.NameFlags.Bind(fs)
 	o.ScriptFlags.Bind(fs)
+	o.postRender.Bind(fs)
 	o.skippedFlags.Bind(fs)
 	o.chartFlags.Bind(cmd, e, true)
 	fs.StringArrayVarP(&o.ShowOnly, "show-only", "s", nil, "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
@@ -114,6 +116,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		verb.Cluster = cluster
 	}
 	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+		return err
+	}
+	if err := o.postRender.Register(e, verb.Events); err != nil {
 		return err
 	}
 	req := op.TemplateRequest{

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/postrender"
+)
+
+// PostRenderFlags name a program that everything rendered is piped through.
+type PostRenderFlags struct {
+	Name string
+	Args []string
+}
+
+// Bind registers the flags.
+func (f *PostRenderFlags) Bind(fs *pflag.FlagSet) {
+	fs.StringVar(&f.Name, "post-renderer", "", "pipe all objects and hooks through this plugin or program: a plugin's name, or a program in the PATH or at a path")
+	fs.StringArrayVar(&f.Args, "post-renderer-args", nil, "an argument for the post-renderer (may be repeated)")
+}
+
+// Register has the program answer on bus, where the flags name one.
+func (f PostRenderFlags) Register(e *Env, bus *event.Bus) error {
+	if f.Name == "" {
+		return nil
+	}
+	runner, err := f.runner(e)
+	if err != nil {
+		return err
+	}
+	postrender.Renderer{Name: f.Name, Runner: runner, Stderr: term.SafeWriter(e.board().Above(e.Err))}.Register(bus)
+	return nil
+}
+
+// runner is who runs what is named: what has a slash is a path; else it is a
+// plugin (as in Helm 4), or a program in the PATH or in the folder (as in Helm 3).
+func (f PostRenderFlags) runner(*Env) (postrender.Runner, error) {
+	path, err := exec.LookPath(f.Name)
+	if errors.Is(err, exec.ErrNotFound) && filepath.Base(f.Name) == f.Name {
+		path, err = exec.LookPath("." + string(filepath.Separator) + f.Name)
+	}
+	switch {
+	case err == nil:
+		return postrender.Program{Path: path, Args: f.Args}, nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return nil, &HintError{
+			Err:  fmt.Errorf("--post-renderer %s: there is no plugin and no program of that name", f.Name),
+			Hint: "helm plugin list shows the plugins; of them those of the type postrenderer/v1 are post-renderers",
+		}
+	}
+	return nil, fmt.Errorf("--post-renderer %s: %w", f.Name, err)
+}

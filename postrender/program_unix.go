@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package postrender
+
+import (
+	"os"
+	"syscall"
+)
+
+// interrupt asks a program to end.
+func interrupt(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
