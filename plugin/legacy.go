@@ -2,9 +2,7 @@
 
 package plugin
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // legacy is Helm 3's manifest.
 type legacy struct {
@@ -32,10 +30,10 @@ type downloader struct {
 	Command   string   `yaml:"command"`
 }
 
-func programs(in []program) []Program {
+func programs(in []program, literal bool) []Program {
 	var out []Program
 	for _, p := range in {
-		out = append(out, Program(p))
+		out = append(out, Program{OS: p.OS, Arch: p.Arch, Command: p.Command, Args: p.Args, Literal: literal})
 	}
 	return out
 }
@@ -51,17 +49,17 @@ func parseLegacy(data []byte) (Manifest, error) {
 	m := Manifest{
 		Name: l.Name, Version: l.Version, Legacy: true, Type: CLI, Runtime: Subprocess,
 		Usage: l.Name, Short: l.Usage, Long: l.Description, IgnoreFlags: l.IgnoreFlags,
-		Programs: programs(l.PlatformCommand), Hooks: map[string][]Program{},
+		Programs: programs(l.PlatformCommand, false), Hooks: map[string][]Program{},
 	}
 	if l.Command != "" {
 		m.Programs = append(m.Programs, Program{Command: l.Command})
 	}
 	for name, list := range l.PlatformHooks {
-		m.Hooks[name] = programs(list)
+		m.Hooks[name] = programs(list, false)
 	}
 	for name, line := range l.Hooks {
 		if line != "" { // a shell runs it, as in Helm
-			m.Hooks[name] = append(m.Hooks[name], Program{Command: "sh", Args: []string{"-c", line}})
+			m.Hooks[name] = append(m.Hooks[name], Program{Command: "sh", Args: []string{"-c", line}, Literal: true})
 		}
 	}
 	for i, d := range l.Downloaders {
@@ -71,7 +69,7 @@ func parseLegacy(data []byte) (Manifest, error) {
 		if d.Command == "" {
 			return Manifest{}, &FieldError{fmt.Sprintf("downloaders[%d].command", i), "is empty"}
 		}
-		m.Getters = append(m.Getters, GetterConfig{Schemes: d.Protocols, Programs: []Program{{Command: d.Command}}})
+		m.Getters = append(m.Getters, GetterConfig{Schemes: d.Protocols, Programs: []Program{{Command: d.Command, Literal: true}}})
 		m.Type = Getter
 	}
 	return m, nil

@@ -64,11 +64,14 @@ type Manifest struct {
 // Program is a command line for one platform. An empty OS or Arch suits all.
 type Program struct {
 	OS, Arch string
-	// Command is the program, with arguments behind it, all separated by blanks;
-	// $VARIABLES stand for those of the plugin's environment.
+	// Command is the program, with arguments behind it, all separated by blanks:
+	// no quotes, as in Helm. $VARIABLES in the program stand for those of the
+	// plugin's environment.
 	Command string
 	// Args are further arguments.
 	Args []string
+	// Literal leaves $VARIABLES in arguments alone, for the program to expand.
+	Literal bool
 }
 
 // GetterConfig is how URLs of some schemes are served.

@@ -111,14 +111,14 @@ func (m *Manifest) subprocess(config *yaml.Node, schemes []string) error {
 	if err := decodeNode("runtimeConfig", config, false, &c); err != nil {
 		return err
 	}
-	m.Programs = programs(c.PlatformCommand)
+	m.Programs = programs(c.PlatformCommand, false)
 	for name, list := range c.PlatformHooks {
-		m.Hooks[name] = programs(list)
+		m.Hooks[name] = programs(list, true)
 	}
 	commands := map[string][]Program{}
 	for _, p := range c.ProtocolCommands {
 		for _, s := range p.Protocols {
-			commands[s] = programs(p.PlatformCommand)
+			commands[s] = programs(p.PlatformCommand, true)
 		}
 	}
 	for _, s := range schemes {

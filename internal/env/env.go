@@ -28,6 +28,7 @@ type Env struct {
 
 	kube         lazyKube
 	repositories *Repositories
+	plugins      *Plugins
 	board        func() *ui.Board
 	web          func() *fetch.Client
 	content      func() *fetch.Cache

@@ -4,22 +4,218 @@ package env
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// Plugins implements fetch.Downloader over the plugins that are installed.
-type Plugins struct{}
+// Plugins are the plugins that are installed. It implements fetch.Downloader
+// and is safe for concurrent use.
+type Plugins struct {
+	e    *Env
+	load func() ([]*plugin.Plugin, []error)
+	warn func()
+}
 
 // Plugins are those that are installed; they are looked for when first needed.
-func (e *Env) Plugins() *Plugins { return &Plugins{} }
+func (e *Env) Plugins() *Plugins {
+	if e.plugins == nil {
+		e.plugins = newPlugins(e)
+	}
+	return e.plugins
+}
+
+func newPlugins(e *Env) *Plugins {
+	p := &Plugins{e: e}
+	p.load = sync.OnceValues(func() ([]*plugin.Plugin, []error) {
+		if off, err := strconv.ParseBool(e.Getenv("HELM_NO_PLUGINS")); off && err == nil {
+			return nil, nil
+		}
+		return plugin.Find(e.Settings.Plugins)
+	})
+	p.warn = sync.OnceFunc(func() {
+		_, errs := p.load()
+		for _, err := range errs {
+			fmt.Fprintf(e.Err, "%s %s\n", e.Style(e.Err).Yellow("Warning:"), term.SafeLine(err.Error()))
+		}
+	})
+	return p
+}
+
+// All are the plugins that can be used, by name. Of the others there is a
+// warning on the error stream, once.
+func (p *Plugins) All() []*plugin.Plugin {
+	p.warn()
+	return p.Quietly()
+}
+
+// Quietly is [Plugins.All] without a warning: for shells that complete.
+func (p *Plugins) Quietly() []*plugin.Plugin {
+	found, _ := p.load()
+	return found
+}
+
+// Lookup is the plugin of that name, or a [*plugin.NotFoundError].
+func (p *Plugins) Lookup(name string) (*plugin.Plugin, error) {
+	missing := &plugin.NotFoundError{Name: name}
+	for _, candidate := range p.All() {
+		if candidate.Name == name {
+			return candidate, nil
+		}
+		missing.Has = append(missing.Has, candidate.Name)
+	}
+	return nil, missing
+}
+
+// Environ is the environment of a plugin: the user's own, what `helm env`
+// prints, and who the plugin is (CONTRACTS.md).
+func (p *Plugins) Environ(of *plugin.Plugin) []string {
+	s := p.e.Settings
+	env := os.Environ()
+	add := func(name, value string) { env = append(env, name+"="+value) }
+	for _, v := range s.Vars(p.e.Namespace()) {
+		add(v.Name, v.Value)
+	}
+	add("HELM_PLUGIN_NAME", of.Name)
+	add("HELM_PLUGIN_DIR", of.Dir)
+	add("HELM_PATH_CACHE", s.CacheHome)
+	add("HELM_PATH_CONFIG", s.ConfigHome)
+	add("HELM_PATH_DATA", s.DataHome)
+	add("HELM_HOME", s.DataHome)
+	if s.KubeConfig != "" {
+		add("KUBECONFIG", s.KubeConfig)
+	}
+	return env
+}
+
+func (p *Plugins) invocation(of *plugin.Plugin) plugin.Invocation {
+	return plugin.Invocation{
+		Plugin: of, Env: p.Environ(of), In: p.e.In, Out: p.e.Out, Err: p.e.Err, Debug: p.e.Settings.Debug,
+	}
+}
+
+func (p *Plugins) run(ctx context.Context, inv plugin.Invocation) error {
+	switch inv.Plugin.Runtime {
+	case plugin.Subprocess:
+		return plugin.Process{}.Run(ctx, inv)
+	case plugin.Lua:
+		return p.e.luaPlugins().Run(ctx, inv)
+	}
+	return fmt.Errorf("plugin %q has the runtime %q, which this helm does not have", inv.Plugin.Name, inv.Plugin.Runtime)
+}
+
+// Command runs a plugin's command with the user's streams. Arguments are not
+// passed on where the plugin wants none.
+func (p *Plugins) Command(ctx context.Context, of *plugin.Plugin, args []string) error {
+	inv := p.invocation(of)
+	if !of.IgnoreFlags {
+		inv.Args = args
+	}
+	return p.run(ctx, inv)
+}
+
+// Complete asks a plugin what the last of args may become.
+func (p *Plugins) Complete(ctx context.Context, of *plugin.Plugin, args []string) (words []string, directive int, err error) {
+	inv := p.invocation(of)
+	inv.In, inv.Args = nil, args
+	return plugin.Complete(ctx, inv)
+}
+
+// Hook runs a plugin's hook.
+func (p *Plugins) Hook(ctx context.Context, name string, of *plugin.Plugin) error {
+	return plugin.Hook(ctx, name, p.invocation(of))
+}
+
+// PostRender has a plugin change what a chart has rendered to.
+func (p *Plugins) PostRender(ctx context.Context, of *plugin.Plugin, args []string, in io.Reader, out, stderr io.Writer) error {
+	if of.Type != plugin.PostRenderer {
+		return fmt.Errorf("plugin %q is a %s, not a %s", of.Name, of.Type, plugin.PostRenderer)
+	}
+	inv := p.invocation(of)
+	inv.Call, inv.Args, inv.In, inv.Out, inv.Err = plugin.Render, args, in, out, stderr
+	return p.run(ctx, inv)
+}
+
+// ownSchemes are those that plugins cannot take over.
+var ownSchemes = []string{"http", "https", "oci", "file"}
 
 // Schemes implements fetch.Downloader.
-func (p *Plugins) Schemes() []string { return nil }
+func (p *Plugins) Schemes() []string {
+	var all []string
+	for _, candidate := range p.All() {
+		for _, s := range candidate.Schemes() {
+			if !slices.Contains(ownSchemes, s) && !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
 
-// Get implements fetch.Downloader.
-func (p *Plugins) Get(context.Context, string, fetch.Access, io.Writer) error {
-	return errors.New("not there yet")
+// maxDownload is the most that a plugin may bring at once, in bytes.
+const maxDownload = fetch.MaxArchive
+
+// Get implements fetch.Downloader. The caller sees to it that a's credentials
+// are for the host of address.
+func (p *Plugins) Get(ctx context.Context, address string, a fetch.Access, w io.Writer) error {
+	scheme, _, _ := strings.Cut(address, "://")
+	of := p.serving(strings.ToLower(scheme))
+	if of == nil {
+		return fmt.Errorf("no plugin serves %s:// URLs", scheme)
+	}
+	out := &plugin.LimitWriter{W: w, Left: maxDownload}
+	inv := p.invocation(of)
+	inv.Call, inv.In, inv.Out = plugin.Get, nil, out
+	inv.Args = []string{a.CertFile, a.KeyFile, a.CAFile, address}
+	inv.Env = append(inv.Env,
+		"HELM_PLUGIN_USERNAME="+a.Username, "HELM_PLUGIN_PASSWORD="+a.Password,
+		"HELM_PLUGIN_PASS_CREDENTIALS_ALL="+strconv.FormatBool(a.PassAll))
+	err := p.run(ctx, inv)
+	if out.Exceeded {
+		err = fmt.Errorf("it is larger than %d MiB", maxDownload>>20)
+	}
+	if err != nil {
+		return &DownloadError{Plugin: of.Name, URL: redacted(address), Err: err}
+	}
+	return nil
+}
+
+// DownloadError tells that a plugin did not bring what it should.
+type DownloadError struct {
+	Plugin string
+	URL    string // without a password
+	Err    error
+}
+
+func (e *DownloadError) Error() string {
+	return fmt.Sprintf("fetch %s with the plugin %q: %v", e.URL, e.Plugin, e.Err)
+}
+func (e *DownloadError) Unwrap() error { return e.Err }
+
+// redacted is a URL without its password. What is no URL is not repeated.
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		scheme, _, _ := strings.Cut(address, ":")
+		return scheme + "://..."
+	}
+	return u.Redacted()
+}
+
+func (p *Plugins) serving(scheme string) *plugin.Plugin {
+	for _, candidate := range p.All() {
+		if slices.Contains(candidate.Schemes(), scheme) {
+			return candidate
+		}
+	}
+	return nil
 }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// What a plugin tells of itself to shells: static words, and a program that
+// knows more.
+const (
+	completionFile    = "completion.yaml"
+	completionProgram = "plugin.complete"
+)
+
+// Completion is what completion.yaml says of a plugin's command, or of a
+// command below it.
+type Completion struct {
+	Name string
+	// Flags are names without dashes; one letter is a shorthand.
+	Flags     []string
+	ValidArgs []string
+	Commands  []Completion
+}
+
+// maxCompletion bounds commands inside commands.
+const maxCompletion = 32
+
+type completion struct {
+	Name      string       `yaml:"name"`
+	Flags     []string     `yaml:"flags"`
+	ValidArgs []string     `yaml:"validArgs"`
+	Commands  []completion `yaml:"commands"`
+}
+
+// Completion reads completion.yaml. A plugin without one has a zero Completion.
+func (p *Plugin) Completion() (Completion, error) {
+	path := filepath.Join(p.Dir, completionFile)
+	data, err := readManifest(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Completion{}, nil
+	}
+	var c completion
+	if err == nil {
+		err = decode(data, false, &c)
+	}
+	if err != nil {
+		return Completion{}, &LoadError{Path: path, Err: err}
+	}
+	return c.clean(maxCompletion), nil
+}
+
+// clean leaves out what is no word.
+func (c completion) clean(depth int) Completion {
+	out := Completion{Name: word(c.Name)}
+	for _, f := range c.Flags {
+		if f = strings.TrimLeft(word(f), "-"); f != "" && !strings.Contains(f, "=") {
+			out.Flags = append(out.Flags, f)
+		}
+	}
+	for _, a := range c.ValidArgs {
+		if a = word(a); a != "" {
+			out.ValidArgs = append(out.ValidArgs, a)
+		}
+	}
+	for _, sub := range c.Commands {
+		if s := sub.clean(depth - 1); s.Name != "" && depth > 0 {
+			out.Commands = append(out.Commands, s)
+		}
+	}
+	return out
+}
+
+func word(s string) string {
+	if fields := strings.Fields(printable(s)); len(fields) == 1 {
+		return fields[0]
+	}
+	return ""
+}
+
+// HasProgram tells whether the plugin brings a program that completes.
+func (p *Plugin) HasProgram() bool {
+	info, err := os.Stat(filepath.Join(p.Dir, completionProgram))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// maxWords is the most text that a program that completes may print.
+const maxWords = 1 << 20
+
+// Complete asks the plugin's program what the last of inv.Args may become. Each
+// word may have a description behind a tab. directive is what the shell shall
+// do with them, a number as Cobra knows it, 0 where the program does not say.
+func Complete(ctx context.Context, inv Invocation) (words []string, directive int, err error) {
+	var out bytes.Buffer
+	inv.Out = &LimitWriter{W: &out, Left: maxWords}
+	if err := run(ctx, inv, filepath.Join(inv.Plugin.Dir, completionProgram), inv.Args); err != nil {
+		return nil, 0, err
+	}
+	for line := range strings.Lines(out.String()) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			words = append(words, line)
+		}
+	}
+	if n := len(words); n > 0 {
+		if number, ok := strings.CutPrefix(words[n-1], ":"); ok {
+			if d, err := strconv.Atoi(number); err == nil {
+				return words[:n-1], d, nil
+			}
+		}
+	}
+	return words, 0, nil
+}
+
+// LimitWriter passes bytes on to W, and fails where more come than are Left.
+type LimitWriter struct {
+	W    io.Writer
+	Left int64
+	// Exceeded tells that more came.
+	Exceeded bool
+}
+
+var errTooMuch = errors.New("it prints too much")
+
+// Write implements [io.Writer].
+func (l *LimitWriter) Write(p []byte) (int, error) {
+	if int64(len(p)) > l.Left {
+		l.Exceeded = true
+		return 0, errTooMuch
+	}
+	l.Left -= int64(len(p))
+	return l.W.Write(p)
+}
