@@ -89,6 +89,9 @@ func (w *walk) dir(real, name string, above []string) error {
 }
 
 func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
+	if strings.HasPrefix(name, stagePrefix) {
+		return nil // what a killed Replace has left is no part of the chart
+	}
 	real, mode := filepath.Join(dir, e.Name()), e.Type()
 	if mode&fs.ModeSymlink != 0 {
 		if w.ignore.Ignored(name, false) {

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import "golang.org/x/sys/unix"
+
+// exchange makes each of two paths what the other was, in a single step.
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}

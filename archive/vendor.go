@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Vendored is a chart that stands in charts/ or library/ of another's folder,
+// or what stands there in the place of one.
+type Vendored struct {
+	// Dir is chart.DirCharts or chart.DirLibrary, File the name there of a
+	// folder or, with Archive, of an archive.
+	Dir, File string
+	Archive   bool
+	// Name and Version are the chart's own.
+	Name, Version string
+	// Err says why it is no chart that can be read; then Name is "".
+	Err error
+}
+
+// Path is the place in the chart: "charts/db-1.2.3.tgz".
+func (v Vendored) Path() string { return path.Join(v.Dir, v.File) }
+
+// Folder is a chart's folder, as far as it is looked after for its author: what
+// it lists, what it has of that, and the lock.
+type Folder struct {
+	Path string
+	// Chart is what can be loaded: subcharts that are broken are left out.
+	Chart *chart.Chart
+	// Vendored is what stands in charts/ and library/, by path. What nobody takes
+	// for a chart is not among it: files whose names begin with _ or a dot,
+	// provenance files, and files of library/ that are no archives.
+	Vendored []Vendored
+	// Lock is the text of the lock file, nil where there is none that can be read;
+	// then LockErr may say why. LockName is what the file is to be called.
+	Lock     []byte
+	LockName string
+	LockErr  error
+	// Warnings are sentences for the user.
+	Warnings []string
+
+	files []*chart.File // without Vendored's archives and folders that are broken
+}
+
+// OpenFolder reads the chart's folder at path, however broken the charts in it.
+// A lock file that is a symbolic link is refused (CVE-2025-53547).
+func OpenFolder(path string) (*Folder, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("load chart: %w", err)
+	} else if !info.IsDir() {
+		return nil, &NoFolderError{Path: path}
+	}
+	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {
+		if err := noLink(filepath.Join(path, name), name); err != nil {
+			return nil, fmt.Errorf("load chart %s: %w", path, err)
+		}
+	}
+	files, warnings, err := Loader{}.Files(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Path: path, files: files, Warnings: warnings}
+	f.leaveOutBadLocks()
+	if err := f.load(); err != nil {
+		return nil, fmt.Errorf("load chart %s: %w", path, explainMissing(path, files, err))
+	}
+	f.look(files)
+	f.findLock()
+	return f, nil
+}
+
+// leaveOutBadLocks leaves out lock files that cannot be read (conflicts of a
+// merge are usual in them), so that a new one can be made.
+func (f *Folder) leaveOutBadLocks() {
+	for _, name := range []string{chart.FileRequirementsLock, chart.FileLock} {
+		for _, file := range f.files {
+			if file.Name != name {
+				continue
+			}
+			if _, err := chart.ParseLock(name, file.Data); err != nil {
+				f.files, f.LockErr = without(f.files, name), err
+			}
+		}
+	}
+}
+
+func (f *Folder) findLock() {
+	f.LockName = chart.FileLock
+	other := chart.FileRequirementsLock
+	if f.Chart.Metadata.APIVersion == chart.APIVersionV1 {
+		f.LockName, other = other, f.LockName
+	}
+	for _, name := range []string{f.LockName, other} {
+		if file := f.Chart.File(name); file != nil {
+			f.Lock, f.LockErr = file.Data, nil
+			return
+		}
+	}
+}
+
+// NoFolderError tells that dependencies can be looked after in a folder only.
+type NoFolderError struct{ Path string }
+
+func (e *NoFolderError) Error() string {
+	return fmt.Sprintf("%s is no folder: only unpacked charts can be updated", e.Path)
+}
+
+func noLink(path, name string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil // what else is wrong is seen when it is read or written
+	}
+	return &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a file of its own"}
+}
+
+// load loads the chart, leaving out one subchart after the other that is broken.
+func (f *Folder) load() error {
+	for {
+		c, warnings, err := Loader{}.LoadFiles(f.files)
+		var broken *SubchartError
+		if err == nil || !errors.As(err, &broken) {
+			f.Chart, f.Warnings = c, append(f.Warnings, warnings...)
+			return err
+		}
+		left := without(f.files, broken.Path)
+		if len(left) == len(f.files) {
+			return err
+		}
+		f.files = left
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s is left out: %v", broken.Path, broken.Err))
+	}
+}
+
+// without are the files that are not at that path, nor below it.
+func without(files []*chart.File, at string) []*chart.File {
+	var out []*chart.File
+	for _, f := range files {
+		if f.Name != at && !strings.HasPrefix(f.Name, at+"/") {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// look finds what files have in charts/ and library/.
+func (f *Folder) look(files []*chart.File) {
+	seen := map[string]bool{}
+	for _, file := range files {
+		dir, rest, _ := strings.Cut(file.Name, "/")
+		if dir != chart.DirCharts && dir != chart.DirLibrary || rest == "" {
+			continue
+		}
+		name, below, isDir := strings.Cut(rest, "/")
+		switch {
+		case seen[dir+"/"+name], name[0] == '_', name[0] == '.':
+		case isDir:
+			if dir == chart.DirLibrary && below != chart.FileMetadata {
+				continue // files of somebody's, unless there is a Chart.yaml to come
+			}
+			seen[dir+"/"+name] = true
+			f.Vendored = append(f.Vendored, unpackedChart(files, dir, name))
+		case path.Ext(name) == ".prov", dir == chart.DirLibrary && path.Ext(name) != ".tgz":
+		default:
+			f.Vendored = append(f.Vendored, packedChart(file, dir, name))
+		}
+	}
+}
+
+func unpackedChart(files []*chart.File, dir, name string) Vendored {
+	v := Vendored{Dir: dir, File: name, Err: ErrNoMetadata}
+	for _, file := range files {
+		if file.Name == path.Join(dir, name, chart.FileMetadata) {
+			v.read(file.Data)
+		}
+	}
+	return v
+}
+
+func packedChart(file *chart.File, dir, name string) Vendored {
+	v := Vendored{Dir: dir, File: name, Archive: true}
+	m, err := ReadMetadata(bytes.NewReader(file.Data))
+	if err != nil {
+		v.Err = err
+		return v
+	}
+	v.Name, v.Version = m.Name, m.Version
+	return v
+}
+
+func (v *Vendored) read(text []byte) {
+	m, err := chart.ParseMetadata(chart.FileMetadata, text)
+	if err == nil {
+		err = m.Validate()
+	}
+	if v.Err = err; err == nil {
+		v.Name, v.Version = m.Name, m.Version
+	}
+}
+
+// ReadMetadata reads the Chart.yaml of an archive, which is within the default
+// limits as a whole, and holds it against the rules.
+func ReadMetadata(r io.Reader) (*chart.Metadata, error) {
+	limits := Limits{}.withDefaults()
+	files, err := readArchive(r, limits, &budget{total: limits.Total})
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if file.Name == chart.FileMetadata {
+			m, err := chart.ParseMetadata(file.Name, file.Data)
+			if err != nil {
+				return nil, err
+			}
+			return m, m.Validate()
+		}
+	}
+	return nil, ErrNoMetadata
+}
+
+// New is an archive that is to stand in charts/ or library/.
+type New struct {
+	Dir, File string
+	// Open reads its bytes. It is called more than once.
+	Open func() (io.ReadCloser, error)
+}
+
+func (n New) read() ([]byte, error) {
+	r, err := n.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	limit := Limits{}.withDefaults().Total
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = &LimitError{What: n.File, Limit: limit, Unit: "bytes"}
+	}
+	return data, err
+}
+
+// Preview is the chart as it will load with put in it and without drop. Nothing
+// is written.
+func (f *Folder) Preview(put []New, drop []Vendored) (*chart.Chart, error) {
+	files := f.files
+	for _, d := range drop {
+		files = without(files, d.Path())
+	}
+	for _, n := range put {
+		data, err := n.read()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", n.File, err)
+		}
+		at := path.Join(n.Dir, n.File)
+		files = append(without(files, at), &chart.File{Name: at, Data: data})
+	}
+	c, _, err := Loader{}.LoadFiles(files)
+	if err != nil {
+		return nil, fmt.Errorf("load chart %s: %w", f.Path, err)
+	}
+	return c, nil
+}
