@@ -161,7 +161,7 @@ func untouched(err error) bool {
 	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":
 		return false
 	}
-	return !handler.Responder || handler.Event == "chart-resolved"
+	return !handler.Responder || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
 // provenanceHint says what to do about keys and signatures, "" about anything else.
