@@ -71,7 +71,10 @@ func (c *Client) newDownload(wanted want, w io.Writer) (*download, error) {
 
 // parse reads an http or https URL.
 func parse(address string) (*url.URL, error) {
-	scheme, _, _ := strings.Cut(address, ":")
+	scheme, _, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme = "http"
+	}
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
@@ -88,12 +91,8 @@ func parse(address string) (*url.URL, error) {
 // hold a token.
 func Clean(address string) string {
 	u, err := url.Parse(address)
-	if err != nil {
-		scheme, _, ok := strings.Cut(address, ":")
-		if !ok {
-			return "a malformed URL"
-		}
-		return "a malformed " + scheme + " URL"
+	if err != nil || u.Opaque != "" {
+		return "a malformed URL"
 	}
 	return clean(u)
 }

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// hurried is a client that waits for nobody.
+func hurried(t *testing.T) *Client {
+	c := &Client{patience: patience{pause: time.Millisecond}}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func serve(t *testing.T, fn http.HandlerFunc) *httptest.Server {
+	s := httptest.NewServer(fn)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func serveTLS(t *testing.T, fn http.HandlerFunc) *httptest.Server {
+	s := httptest.NewUnstartedServer(fn)
+
+	s.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	s.Config.ErrorLog = discardLog()
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// writePEM writes a file and returns its path.
+func writePEM(t *testing.T, kind string, der []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), kind+".pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// identityFiles are a client's certificate and key.
+func identityFiles(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "anna"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return writePEM(t, "CERTIFICATE", der), writePEM(t, "EC PRIVATE KEY", keyDER)
+}
+
+// byName is an address of the same server by another name.
+func byName(address string) string { return strings.Replace(address, "127.0.0.1", "localhost", 1) }
+
+func withUser(address string) string {
+	return strings.Replace(address, "://", "://url:hunter2@", 1)
+}
+
+// CVE-2021-32690: who is given credentials, and who is not.
+func TestCredentialsStayWithTheirHost(t *testing.T) {
+	tell := func(w http.ResponseWriter, r *http.Request) {
+		user, _, _ := r.BasicAuth()
+		if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
+			user += "+certificate"
+		}
+		fmt.Fprint(w, user)
+	}
+	var to string
+	lead := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/lead" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
+		tell(w, r)
+	}
+	plain, other, secure := serve(t, lead), serve(t, tell), serveTLS(t, lead)
+	cert, key := identityFiles(t)
+	given := Access{Username: "anna", Password: "hunter2", CertFile: cert, KeyFile: key, SkipTLS: true}
+	all := given
+	all.PassAll = true
+	for _, c := range []struct {
+		name, address, home, to string
+		access                  Access
+		want                    string
+	}{
+		{"the host that they are for", plain.URL + "/a", plain.URL, "", given, "anna"},
+		{"no home: the address itself", plain.URL + "/a", "", "", given, "anna"},
+		{"with a certificate", secure.URL + "/a", secure.URL + "/charts", "", given, "anna+certificate"},
+		{"an address on another port", other.URL + "/a", plain.URL, "", given, ""},
+		{"an address on another host", byName(plain.URL) + "/a", plain.URL, "", given, ""},
+		{"an address on another host, by its certificate", byName(secure.URL) + "/a", secure.URL, "", given, ""},
+		{"an address without TLS", plain.URL + "/a", secure.URL, "", given, ""},
+		{"an address elsewhere, passing all", other.URL + "/a", plain.URL, "", all, "anna"},
+		{"a redirect on the same host", plain.URL + "/lead", plain.URL, "/b", given, "anna"},
+		{"a redirect to another host", plain.URL + "/lead", plain.URL, byName(plain.URL) + "/b", given, ""},
+		{"a redirect to another port", plain.URL + "/lead", plain.URL, other.URL + "/b", given, ""},
+		{"a redirect to no TLS", secure.URL + "/lead", secure.URL, plain.URL + "/b", given, ""},
+		{"a redirect to TLS elsewhere", plain.URL + "/lead", plain.URL, secure.URL + "/b", given, ""},
+		{"a redirect elsewhere, passing all", plain.URL + "/lead", plain.URL, secure.URL + "/b", all, "anna+certificate"},
+		{"a redirect from elsewhere back home", byName(plain.URL) + "/lead", plain.URL, plain.URL + "/b", given, "anna"},
+		{"in the URL", withUser(plain.URL) + "/a", "", "", Access{}, "url"},
+		{"in the URL, on the same host", withUser(plain.URL) + "/lead", "", "/b", Access{}, "url"},
+		{"in the URL, to another port", withUser(plain.URL) + "/lead", "", other.URL + "/b", Access{}, ""},
+		{"in the URL, to another host", withUser(plain.URL) + "/lead", "", byName(plain.URL) + "/b", Access{}, ""},
+		{"in the home's URL", plain.URL + "/a", withUser(plain.URL), "", Access{}, "url"},
+		{"in the home's URL, to another port", other.URL + "/a", withUser(plain.URL), "", Access{}, ""},
+		{"in the home's URL, with given ones", plain.URL + "/a", withUser(plain.URL), "", given, "anna"},
+		{"in a foreign URL", withUser(other.URL) + "/a", plain.URL, "", given, "url"},
+		{"in a redirect's URL, for its host", plain.URL + "/lead", plain.URL, withUser(other.URL) + "/b", given, "url"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			to = c.to
+			var got bytes.Buffer
+			if err := hurried(t).Get(t.Context(), c.address, c.home, c.access, 100, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != c.want {
+				t.Errorf("the server knows %q, want %q", &got, c.want)
+			}
+		})
+	}
+}
+
+func TestSamePlace(t *testing.T) {
+	for _, c := range []struct {
+		home, other string
+		want        bool
+	}{
+		{"https://a/x", "https://a/y", true},
+		{"https://a", "https://A:443", true},
+		{"http://a", "http://a:80/", true},
+		{"http://a", "https://a", true}, // safer than what was asked for
+		{"https://a", "http://a", false},
+		{"http://a:8080", "https://a", false},
+		{"http://a", "https://a:8443", false},
+		{"https://a", "https://b.a", false},
+		{"https://b.a", "https://a", false},
+		{"https://a", "https://a.", false},
+		{"https://a", "https://a:444", false},
+		{"https://a@b", "https://a", false},
+		{"https://[::1]", "https://[::1]:443", true},
+		{"s3://bucket/charts", "s3://bucket/web.tgz", true},
+		{"s3://bucket", "s3://other", false},
+		{"", "https://a", false},
+		{"", "", false},
+		{"https://a", "https://a:b:c", false},
+	} {
+		if got := SamePlace(c.home, c.other); got != c.want {
+			t.Errorf("%s to %s: %t", c.home, c.other, got)
+		}
+	}
+}
+
+// CVE-2019-1010275: a server that cannot prove who it is is not spoken to.
+func TestCertificatesAreChecked(t *testing.T) {
+	s := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "secret") })
+	foreign := serve(t, func(http.ResponseWriter, *http.Request) {})
+	ca := writePEM(t, "CERTIFICATE", s.Certificate().Raw)
+	otherCA, key := identityFiles(t)
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(empty, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		address string
+		access  Access
+		want    string // part of the error, "" for success
+	}{
+		"a known authority":          {s.URL, Access{CAFile: ca}, ""},
+		"unchecked":                  {s.URL, Access{SkipTLS: true}, ""},
+		"an unknown authority":       {s.URL, Access{}, "certificate is not trusted: "},
+		"another authority":          {s.URL, Access{CAFile: otherCA}, "certificate is not trusted: "},
+		"another host":               {byName(s.URL), Access{CAFile: ca}, "*.example.com, not localhost"},
+		"no TLS at all":              {strings.Replace(foreign.URL, "http:", "https:", 1), Access{}, "speaks HTTP without TLS"},
+		"no such file":               {s.URL, Access{CAFile: "/nowhere.pem"}, "certificate /nowhere.pem: "},
+		"a file without certificate": {s.URL, Access{CAFile: empty}, "holds no certificate"},
+		"a certificate without key":  {s.URL, Access{CertFile: ca}, "belong together"},
+		"a key of another":           {s.URL, Access{CertFile: ca, KeyFile: key}, "does not match"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got strings.Builder
+			err := hurried(t).Get(t.Context(), c.address, "", c.access, 100, &got)
+			if c.want == "" {
+				if err != nil || got.String() != "secret" {
+					t.Errorf("%q, %v", got.String(), err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) || got.Len() > 0 {
+				t.Errorf("%q, %v; want an error with %q", got.String(), err, c.want)
+			}
+			var untrusted *UntrustedError
+			if strings.Contains(c.want, "not localhost") && (!errors.As(err, &untrusted) || !strings.HasPrefix(untrusted.Host, "localhost")) {
+				t.Errorf("%T", err)
+			}
+		})
+	}
+}
+
+func TestTransportsAreShared(t *testing.T) {
+	c := hurried(t)
+	one, err := c.Transport(Access{Username: "a", SkipTLS: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, _ := c.Transport(Access{Username: "b", SkipTLS: true}); same != one {
+		t.Error("two transports for the same wishes")
+	}
+	if other, _ := c.Transport(Access{}); other == one {
+		t.Error("one transport for different wishes")
+	}
+}
+
+// counter counts what is written and keeps none of it.
+type counter struct{ n int64 }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += int64(len(p))
+	return len(p), nil
+}
+
+func TestSizesAreBounded(t *testing.T) {
+	const limit = 1 << 20
+	packed := func(w http.ResponseWriter, n int64) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.CopyN(z, zeros{}, n)
+		_ = z.Close()
+	}
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/announced":
+			w.Header().Set("Content-Length", fmt.Sprint(limit+1))
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done() // whoever reads on waits
+		case "/endless":
+			_, _ = io.Copy(w, zeros{})
+		case "/bomb":
+			packed(w, 1<<30)
+		case "/exact":
+			packed(w, limit)
+		}
+	})
+	for path, fits := range map[string]bool{"/announced": false, "/endless": false, "/bomb": false, "/exact": true} {
+		var got counter
+		err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, limit, &got)
+		var size *SizeError
+		if fits != (err == nil) || !fits && !errors.As(err, &size) || got.n > limit || fits && got.n != limit {
+			t.Errorf("%s: %d bytes, %v", path, got.n, err)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestPatienceEnds(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/silent":
+			<-r.Context().Done()
+		case "/stalled":
+			_, _ = w.Write([]byte("a"))
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		case "/trickling":
+			for r.Context().Err() == nil {
+				_, _ = w.Write([]byte("a"))
+				w.(http.Flusher).Flush()
+			}
+		}
+	})
+	for path, p := range map[string]patience{
+		"/silent":    {idle: 20 * time.Millisecond},
+		"/stalled":   {idle: 20 * time.Millisecond},
+		"/trickling": {grace: time.Millisecond, pace: 1 << 50},
+	} {
+		c := &Client{patience: p}
+		defer c.Close()
+		var got counter
+		err := c.Get(t.Context(), s.URL+path, "", Access{}, 1<<40, &got)
+		var stalled *StalledError
+		if !errors.As(err, &stalled) || strings.Contains(err.Error(), "canceled") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// tear ends the connection, after the first 3 bytes of 7 where part is set.
+func tear(w http.ResponseWriter, part bool) {
+	if part {
+		w.Header().Set("Content-Length", "7")
+		fmt.Fprint(w, "con")
+		w.(http.Flusher).Flush()
+	}
+	panic(http.ErrAbortHandler)
+}
+
+func TestWhatPassesIsTriedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(try int, w http.ResponseWriter, r *http.Request)
+		want   string // content, or "error: " and a part of it
+		tries  int
+	}{
+		"busy": {func(try int, w http.ResponseWriter, r *http.Request) {
+			if try < 3 {
+				w.WriteHeader([]int{0, 429, 503}[try])
+				return
+			}
+			fmt.Fprint(w, "content")
+		}, "content", 3},
+		"busy for long": {func(_ int, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(503)
+		}, "error: the server answered 503", 1},
+		"busy for ever": {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) }, "error: the server answered 503", maxTries},
+		"gone":          {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(404) }, "error: the server answered 404", 1},
+		"hung up": {func(try int, w http.ResponseWriter, r *http.Request) {
+			if try < 3 {
+				tear(w, false)
+			}
+			fmt.Fprint(w, "content")
+		}, "content", 3},
+		"hung up in the middle": {func(try int, w http.ResponseWriter, r *http.Request) {
+			tear(w, true)
+		}, "error: the connection broke after 3 bytes", 1},
+		"goes on": {func(try int, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			if try == 1 {
+				tear(w, true)
+			}
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("content"))
+		}, "content", 2},
+		"has changed": {func(try int, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, try))
+			if try == 1 {
+				tear(w, true)
+			}
+			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("changed"))
+		}, "error: the connection broke after 3 bytes", 2},
+		"knows no ranges": {func(try int, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			if try == 1 {
+				tear(w, true)
+			}
+			fmt.Fprint(w, "content")
+		}, "error: the connection broke after 3 bytes", 2},
+		"sends another part": {func(try int, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			if try == 1 {
+				tear(w, true)
+			}
+			w.Header().Set("Content-Range", "bytes 0-3/7")
+			w.WriteHeader(http.StatusPartialContent)
+			fmt.Fprint(w, "cont")
+		}, "error: the connection broke after 3 bytes", 2},
+		"sends a part at once": {func(try int, w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusPartialContent)
+			fmt.Fprint(w, "cont")
+		}, "error: the server answered 206", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tries atomic.Int64
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) { c.answer(int(tries.Add(1)), w, r) })
+			s.Config.ErrorLog = discardLog()
+			var got strings.Builder
+			err := hurried(t).Get(t.Context(), s.URL+"/web.tgz", "", Access{}, 100, &got)
+			want, fails := strings.CutPrefix(c.want, "error: ")
+			switch {
+			case fails && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%q, %v; want %q", got.String(), err, want)
+			case !fails && (err != nil || got.String() != want):
+				t.Errorf("%q, %v; want %q", got.String(), err, want)
+			case fails && !strings.HasPrefix("content", got.String()):
+				t.Errorf("two contents were mixed: %q", got.String())
+			}
+			// The transport repeats a request on its own where a connection that
+			// it used again turns out to be dead.
+			if n := int(tries.Load()); n != c.tries {
+				t.Errorf("asked %d times, want %d", n, c.tries)
+			}
+		})
+	}
+}
+
+// Some servers say that an archive is text packed for the way.
+func TestArchivesAreTakenAsTheyAre(t *testing.T) {
+	var archive bytes.Buffer
+	z := gzip.NewWriter(&archive)
+	fmt.Fprint(z, "tar")
+	_ = z.Close()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(archive.Bytes())
+	})
+	for path, want := range map[string]string{"/web-1.0.0.tgz": archive.String(), "/index.yaml": "tar"} {
+		var got strings.Builder
+		if err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, 1000, &got); err != nil || got.String() != want {
+			t.Errorf("%s: %q, %v", path, got.String(), err)
+		}
+	}
+}
+
+func TestProgressIsTold(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/nowhere" {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(make([]byte, 1<<20)))
+	})
+	var mu sync.Mutex
+	var events []progress.Event
+	c := hurried(t)
+	c.Progress = func(e progress.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		events = append(events, e)
+	}
+	if err := c.Get(t.Context(), s.URL+"/a/web-1.0.0.tgz?x=y", "", Access{}, 1<<20, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if len(events) < 4 || events[0] != (progress.Event{Kind: progress.Download, Text: "web-1.0.0.tgz", Total: 1 << 20}) ||
+		events[len(events)-1] != (progress.Event{Kind: progress.Fetched, Text: "web-1.0.0.tgz", Done: 1 << 20, Total: 1 << 20}) {
+		t.Errorf("%+v", events)
+	}
+	if !slices.IsSortedFunc(events, func(a, b progress.Event) int { return int(a.Done - b.Done) }) {
+		t.Errorf("goes back: %+v", events)
+	}
+	events = nil
+	if err := c.Get(t.Context(), s.URL+"/nowhere", "", Access{}, 1<<20, io.Discard); err == nil || len(events) > 0 {
+		t.Errorf("%v, %+v", err, events)
+	}
+}
+
+func TestGetEndsWithItsContext(t *testing.T) {
+	started := make(chan struct{})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(make([]byte, 1000))
+		w.(http.Flusher).Flush()
+		close(started)
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-started
+		cancel()
+	}()
+	if err := hurried(t).Get(ctx, s.URL, "", Access{}, 1<<20, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// What could hold a secret is in no error.
+func TestErrorsTellNoSecrets(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/lead":
+			http.Redirect(w, r, "http://x:hunter2@127.0.0.1:1/?token=hunter2", http.StatusFound)
+		case "/odd":
+			w.Header().Set("Location", "http://x:hunter2@[::1/")
+			w.WriteHeader(http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	given := Access{Username: "anna", Password: "hunter2"}
+	for _, address := range []string{
+		withUser(s.URL) + "/a?token=hunter2", s.URL + "/lead", s.URL + "/odd", "http://x:hunter2@[::1/", "ftp://x:hunter2@a/",
+		"http://x:hunter2@127.0.0.1:1/?token=hunter2", "https://:hunter2@/a",
+	} {
+		err := hurried(t).Get(t.Context(), address, "", given, 10, io.Discard)
+		for ; err != nil; err = errors.Unwrap(err) {
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: %T: %v", address, err, err)
+			}
+		}
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("https://u:", "host/path?x=y#z")
+	f.Add("http://u:%zz", "host/")
+	f.Add("u:", "host")
+	f.Add("//u:", "host/x")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const secret = "s3cr3tw0rd"
+		scheme, user, absolute := strings.Cut(before, "://")
+		if !absolute || strings.Contains(scheme, "/") || strings.ContainsAny(user, "/?#") || strings.Contains(before, secret) || strings.Contains(after, secret) {
+			return
+		}
+		if got := Clean(before + secret + "@" + after); strings.Contains(got, secret) {
+			t.Errorf("%q + the secret + %q is told as %q", before, after, got)
+		}
+		if got := Clean("https://host/" + after + "?token=" + secret); strings.Contains(got, secret) && !strings.Contains(after, "#") {
+			t.Errorf("%q with a token is told as %q", after, got)
+		}
+	})
+}
+
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
