@@ -65,6 +65,7 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	defer e.Close()
 	root := New(e)
 	root.SetArgs(args)
+	addPlugins(root, e, args)
 	if err := root.ExecuteContext(ctx); err != nil {
 		var exit *env.ExitError
 		if errors.As(err, &exit) {
