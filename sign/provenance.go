@@ -94,7 +94,7 @@ func (m *message) readSignatures(armoured io.Reader) error {
 		m.signatures = append(m.signatures, sig)
 	}
 	if len(m.signatures) == 0 {
-		return errors.New("there is no signature under the message")
+		return errors.New("there is no signature of a kind that is known under the message")
 	}
 	return nil
 }

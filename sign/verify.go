@@ -155,13 +155,14 @@ func explain(err error, signer *openpgp.Entity, s *packet.Signature, now time.Ti
 	if signer != nil {
 		who = fmt.Sprintf("the key of %s (%s)", userIDs(signer)[0], fingerprint(signer))
 	}
+	expired := errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired)
 	switch {
+	case expired && s.CreationTime.After(now):
+		return errors.New("the signature's time lies in the future: is the clock right?")
 	case errors.Is(err, pgperrors.ErrKeyExpired):
 		return fmt.Errorf("%s has expired; its owner may have a newer one", who)
 	case errors.Is(err, pgperrors.ErrKeyRevoked):
 		return fmt.Errorf("%s was revoked", who)
-	case errors.Is(err, pgperrors.ErrSignatureExpired) && s.CreationTime.After(now):
-		return errors.New("the signature's time lies in the future: is the clock right?")
 	case errors.Is(err, pgperrors.ErrSignatureExpired):
 		return errors.New("the signature has expired")
 	}
