@@ -80,6 +80,8 @@ type want struct {
 	// compression the transfer's would have it unpacked, and its digest change.
 	packed bool
 	text   string // what progress calls it, "" for the URL's last element
+	have   Mark   // of the content that we have, see [Client.GetChanged]
+	said   *Mark  // takes that of the content that arrives; may be nil
 }
 
 // isPacked tells whether the content is compressed by itself, by its name.

@@ -86,6 +86,7 @@ func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, erro
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", d.done))
 		req.Header.Set("If-Range", d.etag)
 	}
+	d.askWhetherChanged(req)
 	access, user := d.identity(hop)
 	if user != nil {
 		password, _ := user.Password()
