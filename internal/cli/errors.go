@@ -70,6 +70,8 @@ func hints(err error) []string {
 	switch {
 	case errors.As(err, &hinted):
 		return []string{hinted.Hint}
+	case registryHints(err) != nil:
+		return registryHints(err)
 	case provenanceHint(err) != "":
 		return []string{provenanceHint(err)}
 	case errors.As(err, &usage):

@@ -5,23 +5,170 @@ package env
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
 
+	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Registry implements fetch.Registry over package oci.
-type Registry struct{}
+// Registry implements fetch.Registry over package oci. It is safe for concurrent
+// use.
+type Registry struct {
+	env     *Env
+	mu      sync.Mutex
+	clients map[fetch.Access]*oci.Client
+}
 
 // Registry speaks to OCI registries with the user's stored credentials.
-func (e *Env) Registry() *Registry { return &Registry{} }
+func (e *Env) Registry() *Registry { return &Registry{env: e} }
+
+// Client is the client that reaches registries as a has it, the same one for the
+// same access.
+func (r *Registry) Client(a fetch.Access) (*oci.Client, error) {
+	a.PassAll = false // a registry's credentials go nowhere else
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c, ok := r.clients[a]; ok {
+		return c, nil
+	}
+	transport, err := r.env.HTTP().Transport(a)
+	if err != nil {
+		return nil, err
+	}
+	report := r.env.Report()
+	c := &oci.Client{
+		Transport: transport, PlainHTTP: a.PlainHTTP, Username: a.Username, Password: a.Password,
+		Credentials: &oci.Credentials{File: r.env.Settings.RegistryConfig, Docker: r.env.dockerConfig()},
+		Progress: func(name string, done, total int64) {
+			kind := progress.Download
+			if done >= total {
+				kind = progress.Fetched
+			}
+			report.Send(progress.Event{Kind: kind, Text: name, Done: done, Total: total})
+		},
+	}
+	if r.clients == nil {
+		r.clients = map[fetch.Access]*oci.Client{}
+	}
+	r.clients[a] = c
+	return c, nil
+}
+
+// dockerConfig is the file in which Docker keeps credentials, "" where nobody
+// can tell.
+func (e *Env) dockerConfig() string {
+	if dir := e.Getenv("DOCKER_CONFIG"); dir != "" {
+		return filepath.Join(dir, "config.json")
+	}
+	if home := e.Getenv("HOME"); home != "" {
+		return filepath.Join(home, ".docker", "config.json")
+	}
+	if home := e.Getenv("USERPROFILE"); home != "" { // Windows
+		return filepath.Join(home, ".docker", "config.json")
+	}
+	return ""
+}
 
 // Tags implements fetch.Registry.
-func (r *Registry) Tags(context.Context, string, fetch.Access) ([]string, error) {
-	return nil, errors.New("not there yet")
+func (r *Registry) Tags(ctx context.Context, ref string, a fetch.Access) ([]string, error) {
+	at, client, err := r.at(ref, a)
+	if err != nil {
+		return nil, err
+	}
+	return client.Tags(ctx, at)
 }
 
 // Pull implements fetch.Registry.
-func (r *Registry) Pull(context.Context, string, fetch.Access, io.Writer, fetch.PullOptions) (fetch.Pulled, error) {
-	return fetch.Pulled{}, errors.New("not there yet")
+func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Writer, o fetch.PullOptions) (fetch.Pulled, error) {
+	at, client, err := r.at(ref, a)
+	if err != nil {
+		return fetch.Pulled{}, err
+	}
+	p, err := client.Pull(ctx, at, w, oci.PullOptions{Provenance: o.Prov, Have: o.Have})
+	if err != nil {
+		return fetch.Pulled{}, err
+	}
+	return fetch.Pulled{
+		Name: p.Metadata.Name, Version: p.Metadata.Version, Manifest: p.Manifest, ManifestJSON: p.ManifestJSON,
+		Digest: p.Digest, Size: p.Size, Provenance: p.Provenance,
+	}, nil
+}
+
+func (r *Registry) at(ref string, a fetch.Access) (oci.Ref, *oci.Client, error) {
+	at, err := oci.ParseRef(ref)
+	if err != nil {
+		return at, nil, err
+	}
+	client, err := r.Client(a)
+	return at, client, err
+}
+
+// Push puts the archive at path, and the provenance file beside it if there is
+// one, into the folder of a registry that remote names ("oci://host/path").
+func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access) (*oci.Pushed, error) {
+	if !strings.HasPrefix(remote, oci.Scheme) {
+		return nil, &RemoteError{Remote: fetch.Clean(remote)}
+	}
+	folder, client, err := r.at(remote, a)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &ChartNotFoundError{Ref: path}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open chart: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("open chart: %w", err)
+	}
+	if info.IsDir() {
+		return nil, &HintError{
+			Err:  fmt.Errorf("%s is a folder: registries take archives", path),
+			Hint: fmt.Sprintf("helm package %s makes one", path),
+		}
+	}
+	c, err := r.env.loaded(archive.Loader{}.LoadArchive(path, f))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	prov, err := provenanceBeside(path)
+	if err != nil {
+		return nil, err
+	}
+	return client.Push(ctx, folder, oci.Artifact{Metadata: c.Metadata, Archive: f, Provenance: prov, Created: info.ModTime()})
+}
+
+// provenanceBeside is the provenance file of an archive, nil where there is none.
+func provenanceBeside(path string) ([]byte, error) {
+	f, err := os.Open(path + ".prov")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBounded(path+".prov", f)
+}
+
+// RemoteError tells that a chart cannot be pushed to a place of that kind.
+type RemoteError struct{ Remote string }
+
+func (e *RemoteError) Error() string {
+	return fmt.Sprintf("push to %s: charts are pushed to OCI registries only, oci://host/path", e.Remote)
 }

@@ -1,12 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package push is the command that puts charts into registries.
 package push
 
 import (
+	"context"
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
+// Options are the flags of `helm push`.
+type Options struct {
+	env.AccessFlags
+	File   string
+	Remote string
+}
+
 // New makes the command.
-func New(e *env.Env) *cobra.Command { return &cobra.Command{Use: "push"} }
+func New(e *env.Env) *cobra.Command {
+	var o Options
+	cmd := &cobra.Command{
+		Use:   "push CHART REMOTE",
+		Short: "put a chart into a registry",
+		Long: `Puts a chart's archive into an OCI registry, and with it its provenance file
+where one is beside it. REMOTE is the place for charts; the chart's name becomes
+the last element of the path, and its version the tag, with _ for + (registries
+have no + in tags; pulling it turns it back).
+
+  helm package ./web
+  helm push web-1.2.3.tgz oci://registry.example.com/charts
+  helm pull oci://registry.example.com/charts/web --version 1.2.3`,
+		Args: env.Args(2, 2, "a chart's archive and a remote such as oci://registry.example.com/charts"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return []string{"tgz"}, cobra.ShellCompDirectiveFilterFileExt
+			}
+			return []string{"oci://"}, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.File, o.Remote = args[0], args[1]
+			return run(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.Username, "username", "", "user name at the registry, instead of the stored one")
+	fs.StringVar(&o.Password, "password", "", "password at the registry, instead of the stored one")
+	o.BindTLS(fs)
+	o.BindPlain(fs)
+	return cmd
+}
+
+func run(ctx context.Context, e *env.Env, o Options) error {
+	pushed, err := e.Registry().Push(ctx, o.File, o.Remote, o.Access())
+	if err != nil {
+		return err
+	}
+	ref := term.SafeLine(pushed.Ref.String())
+	if _, err := fmt.Fprintf(e.Out, "Pushed: %s\nDigest: %s\n", ref, pushed.Manifest); err != nil {
+		return err
+	}
+	if strings.Contains(pushed.Ref.Tag, "_") {
+		_, err = fmt.Fprintf(e.Err, "The tag has _ for the + of the version, because tags cannot hold a +; pulling it turns it back.\n")
+	}
+	return err
+}

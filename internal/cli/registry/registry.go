@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package registry is the commands that log in to registries and out of them.
 package registry
 
 import (
@@ -8,5 +9,20 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 )
 
-// New makes the command.
-func New(e *env.Env) *cobra.Command { return &cobra.Command{Use: "registry"} }
+// New makes the group of commands.
+func New(e *env.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "registry",
+		Short: "log in to OCI registries, and out of them",
+		Long: `Charts in OCI registries are named as oci://host/path/name, wherever helm takes
+a chart. Registries that want to know who asks need a login.
+
+  helm registry login ghcr.io -u ann
+  helm push web-1.2.3.tgz oci://ghcr.io/ann/charts
+  helm install web oci://ghcr.io/ann/charts/web --version ^1.2`,
+		Args: env.Group,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLogin(e), newLogout(e))
+	return cmd
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// LoginOptions are the flags of `helm registry login`.
+type LoginOptions struct {
+	env.AccessFlags
+	Host          string
+	PasswordStdin bool
+}
+
+func newLogin(e *env.Env) *cobra.Command {
+	var o LoginOptions
+	cmd := &cobra.Command{
+		Use:   "login HOST[/PATH]",
+		Short: "log in to a registry",
+		Long: `Asks the registry whether it accepts user name and password, and stores them for
+later: with the program that the registry configuration names (credsStore,
+credHelpers; as in Docker's), or in $HELM_REGISTRY_CONFIG, which only you can read.
+With a path the credentials are for what is below it; those for the longest path
+that fits are used. What docker login has stored is used too, and needs no login.
+
+An empty user name takes the password for an identity token.
+
+  helm registry login ghcr.io -u ann
+  echo "$TOKEN" | helm registry login ghcr.io -u ann --password-stdin
+  helm registry login localhost:5000/charts -u ann --plain-http`,
+		Args:              env.Args(1, 1, "the registry's host"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Host = args[0]
+			return login(cmd.Context(), e, o)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&o.Username, "username", "u", "", "user name")
+	fs.StringVarP(&o.Password, "password", "p", "", "password or identity token (others on this machine may see it: better --password-stdin)")
+	fs.BoolVar(&o.PasswordStdin, "password-stdin", false, "read the password or identity token from standard input")
+	o.BindTLS(fs)
+	fs.BoolVar(&o.SkipTLS, "insecure", false, "do not check the registry's certificate (makes connections insecure)")
+	_ = fs.MarkHidden("insecure-skip-tls-verify") // the flag exists: it was registered above
+	o.BindPlain(fs)
+	return cmd
+}
+
+func login(ctx context.Context, e *env.Env, o LoginOptions) error {
+	ref, err := parseHost(o.Host)
+	if err != nil {
+		return err
+	}
+	if err := o.ask(e); err != nil {
+		return err
+	}
+	client, err := e.Registry().Client(o.Access())
+	if err != nil {
+		return err
+	}
+	if err := client.Login(ctx, ref); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(e.Out, "Login Succeeded")
+	return err
+}
+
+// maxPassword is how much of standard input is read for a password, in bytes.
+const maxPassword = 1 << 20
+
+// ask completes user name and password.
+func (o *LoginOptions) ask(e *env.Env) error {
+	switch {
+	case o.PasswordStdin && o.Password != "":
+		return fmt.Errorf("--password and --password-stdin cannot be used together")
+	case o.PasswordStdin:
+		if e.In == nil {
+			return fmt.Errorf("--password-stdin: there is no standard input")
+		}
+		text, err := io.ReadAll(io.LimitReader(e.In, maxPassword))
+		if err != nil {
+			return fmt.Errorf("--password-stdin: %w", err)
+		}
+		o.Password = strings.TrimRight(string(text), "\r\n")
+		if o.Password == "" {
+			return fmt.Errorf("--password-stdin: standard input is empty")
+		}
+		return nil
+	case o.Password != "":
+		e.Report().Send(progress.Event{Kind: progress.Warning, Text: "a password on the command line can be seen by others on this machine: --password-stdin reads it from standard input"})
+		return nil
+	case !e.Interactive():
+		return fmt.Errorf("log in to %s: user name and password are missing, and there is no terminal to ask on: use --username and --password-stdin", o.Host)
+	}
+	var err error
+	if o.Username == "" {
+		if o.Username, err = e.Ask("Username: "); err != nil {
+			return fmt.Errorf("log in to %s: no user name was given", o.Host)
+		}
+	}
+	question := "Password: "
+	if o.Username == "" {
+		question = "Token: "
+	}
+	if o.Password, err = e.AskSecret(question); err != nil || o.Password == "" {
+		return fmt.Errorf("log in to %s: no password was given", o.Host)
+	}
+	return nil
+}
+
+// parseHost reads a registry's address as people write it.
+func parseHost(text string) (oci.Ref, error) {
+	if rest, ok := strings.CutPrefix(text, "https://"); ok {
+		text = rest
+	}
+	if strings.HasPrefix(text, "http://") {
+		return oci.Ref{}, fmt.Errorf("%s: give the host alone; --plain-http has registries spoken to without TLS", text)
+	}
+	return oci.ParseRef(text)
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package registry
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+func newLogout(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout HOST[/PATH]",
+		Short: "forget the credentials for a registry",
+		Long: `Removes what helm registry login has stored. Credentials that Docker has stored
+are left alone.
+
+  helm registry logout ghcr.io`,
+		Args:              env.Args(1, 1, "the registry's host"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return logout(cmd.Context(), e, args[0])
+		},
+	}
+}
+
+func logout(ctx context.Context, e *env.Env, host string) error {
+	ref, err := parseHost(host)
+	if err != nil {
+		return err
+	}
+	client, err := e.Registry().Client(fetch.Access{})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(e.Out, "Removing login credentials for %s\n", term.SafeLine(ref.String())); err != nil {
+		return err
+	}
+	had, err := client.Logout(ctx, ref)
+	if err == nil && !had {
+		e.Report().Send(progress.Event{Kind: progress.Warning, Text: "no credentials were stored for " + ref.String()})
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// UnauthorizedError tells that the registry does not let us do what was asked.
+type UnauthorizedError struct {
+	Ref  string
+	Host string
+	User string // "" where no credentials were sent
+	// Denied tells that it knows who we are, and does not allow it.
+	Denied  bool
+	Message string // the registry's words, which are a stranger's
+	// Err is why stored credentials were not used, nil where nothing went wrong.
+	Err error
+}
+
+func (e *UnauthorizedError) Error() string {
+	var what string
+	switch {
+	case e.Denied && e.User == "":
+		what = "the registry does not allow it to somebody who is not logged in"
+	case e.Denied:
+		what = fmt.Sprintf("the registry does not allow it to %s", e.User)
+	case e.User == "":
+		what = "the registry wants to know who asks, and no credentials for it are stored"
+	default:
+		what = fmt.Sprintf("the registry does not accept the credentials of %s", e.User)
+	}
+	if e.Message != "" {
+		what += ": " + e.Message
+	}
+	if e.Err != nil {
+		what += fmt.Sprintf(" (stored credentials could not be used: %v)", e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Ref, what)
+}
+
+func (e *UnauthorizedError) Unwrap() error { return e.Err }
+
+// NotFoundError tells that the registry has nothing of that name.
+type NotFoundError struct{ Ref Ref }
+
+func (e *NotFoundError) Error() string {
+	what := "chart"
+	if e.Ref.Tag != "" {
+		what = "version"
+	}
+	if e.Ref.Digest != "" {
+		what = "content"
+	}
+	return fmt.Sprintf("%s: there is no such %s in the registry", e.Ref, what)
+}
+
+// StatusError tells that the registry answered with something that was not
+// expected.
+type StatusError struct {
+	Ref     string
+	Code    int
+	Message string // the registry's words, which are a stranger's
+}
+
+func (e *StatusError) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("%s: the registry answered %d %s", e.Ref, e.Code, http.StatusText(e.Code))
+	}
+	return fmt.Sprintf("%s: the registry answered %d: %s", e.Ref, e.Code, e.Message)
+}
+
+// KindError tells that what a reference leads to is no chart.
+type KindError struct {
+	Ref  string
+	Kind string // "a container image"
+}
+
+func (e *KindError) Error() string { return fmt.Sprintf("%s is no chart but %s", e.Ref, e.Kind) }
+
+// ContentError tells that a registry's content is not what it says it is, or
+// nothing that a chart may hold.
+type ContentError struct {
+	Ref     string
+	Problem string
+}
+
+func (e *ContentError) Error() string { return e.Ref + ": " + e.Problem }
+
+// SizeError tells that a registry's content is larger than allowed.
+type SizeError struct {
+	Ref   string
+	What  string // "the archive"
+	Limit int64  // in bytes, or as many as Unit says
+	Unit  string // "" for bytes
+}
+
+func (e *SizeError) Error() string {
+	if e.Unit != "" {
+		return fmt.Sprintf("%s: %s more than %d %s", e.Ref, e.What, e.Limit, e.Unit)
+	}
+	return fmt.Sprintf("%s: %s larger than %d MiB", e.Ref, e.What, e.Limit>>20)
+}
+
+// PlainError tells that a registry speaks HTTP without TLS, which was not asked
+// for.
+type PlainError struct{ Ref, Host string }
+
+func (e *PlainError) Error() string {
+	return fmt.Sprintf("%s: %s speaks HTTP without TLS", e.Ref, e.Host)
+}
+
+// ConnectError tells that there was no answer, or only a part of it.
+type ConnectError struct {
+	Ref, Host string
+	Err       error
+}
+
+func (e *ConnectError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
+func (e *ConnectError) Unwrap() error { return e.Err }
+
+// explain turns what the registry's client says about ref into this package's
+// errors.
+func (c *call) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(cause, errStalled) {
+			return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: cause}
+		}
+		return cause
+	}
+	var (
+		answer  *errcode.ErrorResponse
+		request *url.Error
+	)
+	switch {
+	case errors.As(err, &answer):
+		return c.answered(answer)
+	case errors.Is(err, auth.ErrBasicCredentialNotFound):
+		return c.unauthorized(&UnauthorizedError{})
+	case errors.Is(err, errdef.ErrNotFound):
+		return &NotFoundError{Ref: c.ref}
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return &PlainError{Ref: c.ref.String(), Host: c.ref.Host}
+	case errors.As(err, &request):
+		return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: request.Err}
+	}
+	return err
+}
+
+func (c *call) answered(answer *errcode.ErrorResponse) error {
+	var words []string
+	for _, e := range answer.Errors {
+		if e.Message != "" {
+			words = append(words, short(e.Message))
+		}
+	}
+	message := strings.Join(words[:min(len(words), 3)], "; ")
+	switch answer.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return c.unauthorized(&UnauthorizedError{Denied: answer.StatusCode == http.StatusForbidden, Message: message})
+	case http.StatusNotFound:
+		return &NotFoundError{Ref: c.ref}
+	}
+	return &StatusError{Ref: c.ref.String(), Code: answer.StatusCode, Message: message}
+}
+
+// unauthorized fills in who we were.
+func (c *call) unauthorized(e *UnauthorizedError) error {
+	e.Ref, e.Host = c.ref.String(), c.ref.Host
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.User, e.Err = c.user, c.trouble
+	return e
+}
+
+// short is a stranger's message that fits a line or two.
+func short(text string) string {
+	const most = 300
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"oras.land/oras-go/v2/registry"
+)
+
+// Scheme begins the URLs of registries.
+const Scheme = "oci://"
+
+// Ref is a place in a registry.
+type Ref struct {
+	Host   string // with a port, if any
+	Path   string // "charts/web"; "" for the registry itself
+	Tag    string // as in the registry, with _ for +
+	Digest string // "sha256:..."
+}
+
+// ParseRef reads a reference, "oci://" before it or not. A + in the tag is taken
+// for the _ that stands for it in registries. Errors are a [*RefError].
+func ParseRef(text string) (Ref, error) {
+	rest := strings.TrimPrefix(text, Scheme)
+	host, rest, _ := strings.Cut(rest, "/")
+	if strings.Contains(host, "@") {
+		// What is before the @ may be a password, and must not be repeated.
+		return Ref{}, &RefError{Problem: "a reference to a registry holds no user name and no password"}
+	}
+	r := Ref{Host: host}
+	wrong := func(format string, args ...any) (Ref, error) {
+		return Ref{}, &RefError{Ref: text, Problem: fmt.Sprintf(format, args...)}
+	}
+	if strings.Contains(rest, "://") {
+		return wrong("only oci:// leads to registries")
+	}
+	rest, r.Digest, _ = strings.Cut(rest, "@")
+	if i := strings.LastIndexByte(rest, ':'); i >= 0 && !strings.Contains(rest[i:], "/") {
+		rest, r.Tag = rest[:i], TagOf(rest[i+1:])
+		if r.Tag == "" {
+			return wrong("the tag is empty")
+		}
+	}
+	r.Path = strings.TrimSuffix(rest, "/")
+	check := registry.Reference{Registry: r.Host, Repository: r.Path}
+	if err := check.ValidateRegistry(); err != nil || r.Host == "" {
+		return wrong("%q is no host", r.Host)
+	}
+	if r.Path == "" {
+		if r.Tag != "" || r.Digest != "" {
+			return wrong("it has a tag and no name")
+		}
+		return r, nil
+	}
+	if err := check.ValidateRepository(); err != nil {
+		if strings.ToLower(r.Path) != r.Path {
+			return wrong("registries know small letters only in names, not %q", r.Path)
+		}
+		return wrong("%q is no name in a registry (a-z, 0-9, and . _ - / between them)", r.Path)
+	}
+	check.Reference = r.Tag
+	if err := check.ValidateReferenceAsTag(); r.Tag != "" && err != nil {
+		return wrong("%q is no tag (letters, digits, . _ -, 128 at most)", r.Tag)
+	}
+	if strings.HasSuffix(text, "@") || r.Digest != "" && !isDigest(r.Digest) {
+		return wrong("%q is no digest (sha256: and 64 hexadecimal digits)", r.Digest)
+	}
+	return r, nil
+}
+
+// isDigest tells whether text is the one kind of digest that charts have.
+func isDigest(text string) bool {
+	hex, ok := strings.CutPrefix(text, "sha256:")
+	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// String is the reference without a scheme, as Helm prints it.
+func (r Ref) String() string {
+	s := r.Host
+	if r.Path != "" {
+		s += "/" + r.Path
+	}
+	if r.Tag != "" {
+		s += ":" + r.Tag
+	}
+	if r.Digest != "" {
+		s += "@" + r.Digest
+	}
+	return s
+}
+
+// Name is the last element of the path: the chart's name.
+func (r Ref) Name() string { return path.Base(r.Path) }
+
+// TagOf is the tag of a version: tags cannot hold the + of build metadata.
+func TagOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
+
+// VersionOf is the version that a tag stands for.
+func VersionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
+
+// RefError tells that a text is no reference to a place in a registry.
+type RefError struct {
+	Ref     string // "" where it may hold a secret
+	Problem string
+}
+
+func (e *RefError) Error() string {
+	if e.Ref == "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s: %s", e.Ref, e.Problem)
+}
