@@ -26,7 +26,7 @@ func ParseMetadata(name string, data []byte) (*Metadata, error) {
 	if m.APIVersion == "" {
 		m.APIVersion = APIVersionV1
 	}
-	m.sanitize()
+	m.Sanitize()
 	return m, nil
 }
 
@@ -76,7 +76,9 @@ func decode(name string, data []byte, into any) error {
 	return syntaxError(name, err)
 }
 
-func (m *Metadata) sanitize() {
+// Sanitize makes everything that ends up on a terminal printable, as
+// [ParseMetadata] does.
+func (m *Metadata) Sanitize() {
 	for _, s := range []*string{&m.Name, &m.Description, &m.Home, &m.Icon, &m.Condition, &m.Tags, &m.AppVersion, &m.KubeVersion} {
 		*s = printable(*s)
 	}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"errors"
+	"strings"
+)
+
+// block is an index that is YAML in block style.
+type block struct {
+	*source
+	*outline
+}
+
+func (b *block) names() []string {
+	names := make([]string, len(b.charts))
+	for i, c := range b.charts {
+		names[i] = c.name
+	}
+	return names
+}
+
+// items finds where the entries begin, and what their versions are.
+func (b *block) items(chart int) ([]item, error) {
+	c := b.charts[chart]
+	text, err := b.bytes(c.span)
+	if err != nil {
+		return nil, err
+	}
+	whole := unchanging(text)
+	var out []item
+	l := newLines(text)
+	l.more() // the chart's name
+	column := none
+	for l.more() {
+		switch {
+		case l.indent < c.items || l.indent == c.items && !l.dash:
+			return nil, b.refuse(c.span)
+		case l.indent == c.items:
+			if n := len(out); n > 0 {
+				out[n-1].text = whole[out[n-1].at:l.start]
+			}
+			out, column = append(out, item{at: int64(l.start)}), l.col
+		}
+		if l.col != column || string(text[l.key:l.keyEnd]) != "version" {
+			continue
+		}
+		it := &out[len(out)-1]
+		if it.version != "" {
+			return nil, b.refuse(c.span)
+		}
+		it.version = l.simpleValue()
+	}
+	if l.odd || l.quote != 0 {
+		return nil, b.refuse(c.span)
+	}
+	if n := len(out); n > 0 {
+		out[n-1].text = whole[out[n-1].at:]
+	}
+	return out, b.complete(c, out)
+}
+
+// complete finds the versions that are not as simple as usual, and makes the
+// entries' places those in the index.
+func (b *block) complete(c part, items []item) error {
+	var t tape
+	for i := range items {
+		it := &items[i]
+		it.at += c.at
+		if it.version != "" {
+			continue
+		}
+		t = t[:0]
+		if err := b.read(&t, *it); err != nil {
+			return err
+		}
+		it.version = t.version()
+	}
+	return nil
+}
+
+// simpleValue is the value of this line's key, "" where it takes a parser to
+// tell.
+func (l *lines) simpleValue() string {
+	s := strings.TrimRight(string(l.text[l.value:l.end]), " ")
+	if n := len(s); n > 2 && (s[0] == '"' || s[0] == '\'') && s[n-1] == s[0] {
+		s = s[1 : n-1]
+	}
+	for i := range len(s) {
+		if !isWordByte(s[i]) && strings.IndexByte(".-+", s[i]) < 0 {
+			return ""
+		}
+	}
+	// The value may go on in the next line.
+	next := l.next
+	for next < len(l.text) && l.text[next] == ' ' {
+		next++
+	}
+	if next-l.next > l.col || next < len(l.text) && l.text[next] == '\n' || s == "" || s[0] < '0' || s[0] > '9' && s[0] != 'v' {
+		return ""
+	}
+	return s
+}
+
+// version is the version of the entry on a tape of its own.
+func (t tape) version() string {
+	if t[0].kind != table {
+		return ""
+	}
+	for k := 1; k < t[0].end; k = t[k+1].end {
+		if v := k + 1; t[k].text == "version" && t[v].kind == scalar && !t.null(v) {
+			return t[v].text
+		}
+	}
+	return ""
+}
+
+func (b *block) read(t *tape, it item) error {
+	from := len(*t)
+	if !quickly(t, it.text) {
+		if err := slowly(t, it.text); err != nil {
+			return b.locate(err, it.at)
+		}
+	}
+	if (*t)[from].kind != list || len(*t) < from+2 || (*t)[from+1].end != len(*t) {
+		return b.refuse(span{it.at, it.at + int64(len(it.text))})
+	}
+	// The list was only around it because the text has a dash.
+	*t = append((*t)[:from], (*t)[from+1:]...)
+	for i := range (*t)[from:] {
+		(*t)[from+i].end--
+	}
+	return nil
+}
+
+func (b *block) field(t *tape, key string) error {
+	for _, p := range b.top {
+		if p.name == key {
+			return b.readPart(t, p)
+		}
+	}
+	return nil
+}
+
+// readPart appends the value of a key of the index to t.
+func (b *block) readPart(t *tape, p part) error {
+	text, err := b.bytes(p.span)
+	if err != nil {
+		return err
+	}
+	var doc tape
+	if !quickly(&doc, unchanging(text)) {
+		if err := slowly(&doc, string(text)); err != nil {
+			return b.locate(err, p.at)
+		}
+	}
+	if doc[0].kind != table || len(doc) < 3 || doc[2].end != len(doc) {
+		return b.refuse(p.span)
+	}
+	for _, tok := range doc[2:] {
+		tok.end += len(*t) - 2
+		*t = append(*t, tok)
+	}
+	return nil
+}
+
+func (b *block) check() error {
+	for _, p := range b.top {
+		var t tape
+		if err := b.readPart(&t, p); err != nil {
+			return err
+		}
+	}
+	gaps := b.gaps
+	for _, c := range b.charts {
+		text, err := b.bytes(c.span)
+		if err != nil {
+			return err
+		}
+		l := newLines(text)
+		l.more()
+		l.more()
+		gaps = append(gaps, span{c.at, c.at + int64(l.start)})
+	}
+	for _, g := range gaps {
+		if text, err := b.bytes(g); err != nil {
+			return err
+		} else if !simpleText(unchanging(text)) {
+			return b.refuse(g)
+		}
+	}
+	return nil
+}
+
+// refuse asks the full parser what is wrong with a piece.
+func (b *block) refuse(p span) error {
+	text, err := b.bytes(p)
+	if err != nil {
+		return err
+	}
+	var t tape
+	if err := slowly(&t, string(text)); err != nil {
+		return b.locate(err, p.at)
+	}
+	return &FormatError{Line: b.line(p.at), Problem: "what stands here is no entry"}
+}
+
+// locate makes lines of a piece lines of the index.
+func (b *block) locate(err error, at int64) error {
+	if f, ok := errors.AsType[*FormatError](err); ok && f.Line > 0 {
+		return &FormatError{Line: f.Line + b.line(at) - 1, Problem: f.Problem}
+	}
+	if d, ok := errors.AsType[*DuplicateError](err); ok && d.Line > 0 {
+		return &DuplicateError{Line: d.Line + b.line(at) - 1, Key: d.Key}
+	}
+	return err
+}

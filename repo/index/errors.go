@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FormatError tells that a text is no index. Problem is the rest of the sentence.
+type FormatError struct {
+	// Line is 1-based, 0 where it is not known.
+	Line    int
+	Problem string
+}
+
+func (e *FormatError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("this is no repository index: line %d: %s", e.Line, e.Problem)
+	}
+	return "this is no repository index: " + e.Problem
+}
+
+// DuplicateError tells that a key stands twice in one table, of which two
+// readers may take one each.
+type DuplicateError struct {
+	Key  string
+	Line int // of the second one, 1-based, 0 where it is not known
+}
+
+func (e *DuplicateError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("the index is refused: line %d has the key %q a second time", e.Line, e.Key)
+	}
+	return fmt.Sprintf("the index is refused: it has the key %q twice in one place", e.Key)
+}
+
+// EntryError tells that an entry cannot be used. The other entries can.
+type EntryError struct {
+	Chart   string
+	Version string // "" where it has none
+	Number  int    // the entry's place among the chart's, 1-based; 0 for the whole chart
+	Field   string // "" where the whole entry is meant
+	Problem string // the rest of the sentence
+}
+
+func (e *EntryError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the index's entry %q", e.Chart)
+	switch {
+	case e.Version != "":
+		b.WriteString(" " + e.Version)
+	case e.Number > 0:
+		fmt.Fprintf(&b, " number %d", e.Number)
+	}
+	b.WriteString(" is left out: ")
+	if e.Field != "" {
+		b.WriteString(e.Field + " ")
+	}
+	b.WriteString(e.Problem)
+	return b.String()
+}
+
+// NoChartError tells that an index does not have a chart.
+type NoChartError struct {
+	Name string
+	Near string // a name that may have been meant, or ""
+}
+
+func (e *NoChartError) Error() string {
+	if e.Near != "" {
+		return fmt.Sprintf("there is no chart %q in the index; did you mean %q?", e.Name, e.Near)
+	}
+	return fmt.Sprintf("there is no chart %q in the index", e.Name)
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/resolve"
+)
+
+// Index is the list of a repository's charts. It may be used concurrently.
+type Index struct {
+	source *source
+	body   body
+	sorted []string
+	place  map[string]int // where the body has a chart
+	made   time.Time
+}
+
+// Parse reads an index from memory. data is kept and must not be changed any
+// more. The index's structure is checked, and the entries when they are asked
+// for; see [Index.Check].
+//
+// Errors are a [*FormatError] or a [*DuplicateError].
+func Parse(data []byte) (*Index, error) {
+	return read(&source{data: data, size: int64(len(data))})
+}
+
+// Open reads the index at path by the rules of [Parse]. What is not needed is
+// not kept in memory: the file stays open until Close, or until the index is
+// garbage. Replacing the file by another does not change the index.
+func Open(path string) (*Index, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the index: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read the index: %w", err), f.Close())
+	}
+	x, err := read(&source{file: f, size: info.Size()})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return x, nil
+}
+
+// Close closes the file of an index that [Open] has read.
+func (x *Index) Close() error {
+	if x.source.file == nil {
+		return nil
+	}
+	return x.source.file.Close()
+}
+
+func read(s *source) (*Index, error) {
+	head, err := s.bytes(span{0, min(s.size, 4096)})
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{source: s}
+	head = bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	case s.size == 0:
+		return nil, &FormatError{Problem: "it is empty"}
+	case len(head) > 0 && head[0] == '<':
+		return nil, &FormatError{Problem: "it is a web page (HTML or XML); ask the repository's owner for the URL below which index.yaml stands"}
+	case len(head) > 0 && head[0] == '{':
+		err = x.useAll()
+	default:
+		o, usual, err := outlined(s, s.size)
+		if err != nil {
+			return nil, fmt.Errorf("read the index: %w", err)
+		}
+		x.body = &block{source: s, outline: o}
+		if !usual {
+			if err := x.useAll(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x, x.begin()
+}
+
+// useAll reads the whole text, with a parser for all of JSON or YAML.
+func (x *Index) useAll() error {
+	data, err := x.source.bytes(span{0, x.source.size})
+	if err != nil {
+		return err
+	}
+	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		x.body, err = parseObject(unchanging(text))
+		return err
+	}
+	n, err := parseNodes(data)
+	if err != nil {
+		return err
+	}
+	x.body = n
+	return nil
+}
+
+// begin reads what is said about the index as a whole.
+func (x *Index) begin() error {
+	var d decoder
+	if err := x.body.field(&d.tape, "apiVersion"); err != nil {
+		return err
+	}
+	if len(d.tape) == 0 || d.text(0, "apiVersion") == "" {
+		return &FormatError{Problem: "it has no apiVersion"}
+	}
+	if d.problem != "" {
+		return &FormatError{Problem: "apiVersion " + d.problem}
+	}
+	d.tape = d.tape[:0]
+	if err := x.body.field(&d.tape, "generated"); err != nil {
+		return err
+	}
+	if len(d.tape) > 0 {
+		x.made = d.when(0)
+	}
+	names := x.body.names()
+	x.place = make(map[string]int, len(names))
+	for i, n := range names {
+		x.place[n] = i
+	}
+	x.sorted = slices.Sorted(slices.Values(names))
+	return nil
+}
+
+// Names are the charts' names, sorted. They are the caller's.
+func (x *Index) Names() []string { return slices.Clone(x.sorted) }
+
+// Generated is when the index was made, zero where it does not say.
+func (x *Index) Generated() time.Time { return x.made }
+
+// Versions are the versions of a chart as they are listed, without those of
+// entries that have none. No entry is decoded, so some of them may turn out to
+// be of no use.
+func (x *Index) Versions(name string) []string {
+	i, ok := x.place[name]
+	if !ok {
+		return nil
+	}
+	items, err := x.body.items(i)
+	if err != nil {
+		return nil
+	}
+	return versions(items)
+}
+
+func versions(items []item) []string {
+	out := make([]string, 0, len(items))
+	for _, it := range items {
+		if it.version != "" {
+			out = append(out, it.version)
+		}
+	}
+	return out
+}
+
+// Find is the entry of a chart whose version [resolve.Version] picks for want
+// and devel. Entries that cannot be used are passed over; where nothing else
+// suits, the error is their [*EntryError]. Other errors are a [*NoChartError],
+// a [*resolve.WantError] (wrapped), or what refuses the index.
+func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
+	i, ok := x.place[name]
+	if !ok {
+		return nil, &NoChartError{Name: name, Near: near.Pick(x.sorted, name, 1+len(name)/4, strings.ToLower)}
+	}
+	items, err := x.body.items(i)
+	if err != nil {
+		return nil, err
+	}
+	var unusable error
+	for have := versions(items); ; {
+		v, err := pick(have, want, devel)
+		if err != nil && unusable != nil {
+			return nil, unusable
+		}
+		if err != nil {
+			return nil, fmt.Errorf("chart %s: %w", name, err)
+		}
+		n := slices.IndexFunc(items, func(it item) bool { return it.version == v })
+		e, err := (&reader{body: x.body}).entry(name, n, items[n])
+		if err == nil {
+			return e, nil
+		}
+		if _, left := errors.AsType[*EntryError](err); !left {
+			return nil, err
+		}
+		if unusable == nil {
+			unusable = err
+		}
+		have = without(have, v)
+		items[n].version = ""
+	}
+}
+
+// without takes the first v out of versions.
+func without(versions []string, v string) []string {
+	i := slices.Index(versions, v)
+	return slices.Delete(versions, i, i+1)
+}
+
+func pick(have []string, want string, devel bool) (string, error) {
+	if want == "" {
+		return newest(have, devel)
+	}
+	return resolve.Version(have, want, devel)
+}
+
+// reader decodes entries, one after the other, with one tape.
+type reader struct {
+	body
+	d decoder
+}
+
+// entry decodes the entry that is the nth of a chart, counted from 0. The error
+// is an [*EntryError], or what refuses the index.
+func (r *reader) entry(name string, n int, it item) (*Entry, error) {
+	it.text = strings.Clone(it.text) // an entry keeps its own text alive, not the chart's
+	e := new(Entry)
+	return e, r.into(e, name, n, it)
+}
+
+func (r *reader) into(e *Entry, name string, n int, it item) error {
+	r.d = decoder{tape: r.d.tape[:0]}
+	if err := r.read(&r.d.tape, it); err != nil {
+		return err
+	}
+	r.d.entry(0, e)
+	if r.d.problem == "" && e.Version != it.version {
+		r.d.bad("version", "cannot be told")
+	}
+	if err := chart.ValidateName(name); err != nil {
+		r.d.bad("name", "%s", err)
+	}
+	e.Name = name
+	if r.d.problem != "" {
+		return &EntryError{Chart: name, Version: it.version, Number: n + 1, Field: r.d.field, Problem: r.d.problem}
+	}
+	return nil
+}

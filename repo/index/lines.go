@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"math"
+)
+
+// lines goes through YAML in block style line by line, and passes over what
+// belongs to a scalar of several lines. Whether the text is YAML at all is not
+// its concern: where it is, no line that next gives is part of a scalar that
+// began earlier. It meets odd things, and says so, long before it is wrong.
+type lines struct {
+	text []byte
+	next int  // where the next line begins
+	odd  bool // there was something that only the full parser knows
+	line
+
+	deep  int  // lines indented deeper than this belong to a scalar
+	quote byte // the scalar in these quotes is not closed yet
+	empty int  // column of the key or dash whose value did not follow, or none
+}
+
+// line is a line with structure: offsets into lines.text.
+type line struct {
+	start, indent int
+	dash          bool
+	col           int // column of what follows the dashes
+	key, keyEnd   int // equal where there is no key
+	value, end    int // of the key's value in this line
+}
+
+const none = math.MaxInt
+
+func newLines(text []byte) lines { return lines{text: text, deep: none, empty: none} }
+
+// more goes to the next line that has structure. It is false at the end, and
+// where the text is odd.
+func (l *lines) more() bool {
+	for l.next < len(l.text) && !l.odd {
+		start, end := l.next, len(l.text)
+		if n := bytes.IndexByte(l.text[start:], '\n'); n >= 0 {
+			end = start + n
+		}
+		l.next = end + 1
+		at := start
+		for at < end && l.text[at] == ' ' {
+			at++
+		}
+		if l.quote != 0 {
+			l.quoted(start, at, end)
+			continue
+		}
+		if at == end || at-start > l.deep {
+			continue
+		}
+		if l.text[at] == '#' {
+			continue
+		}
+		l.line = line{start: start, indent: at - start, end: end}
+		l.structure(at)
+		return !l.odd
+	}
+	return false
+}
+
+// structure reads a line from its first character on.
+func (l *lines) structure(at int) {
+	l.deep = none
+	text, end, parent := l.text, l.end, l.empty
+	l.empty = none
+	if at == l.start && marks(text[at:end]) {
+		l.odd = true
+		return
+	}
+	for text[at] == '-' && (at+1 == end || text[at+1] == ' ' || text[at+1] == '\t') {
+		l.dash, parent = true, at-l.start
+		for at++; at < end && text[at] == ' '; at++ {
+		}
+		if at == end || text[at] == '#' {
+			l.col, l.key, l.keyEnd, l.value, l.empty = at-l.start, end, end, end, parent
+			return
+		}
+	}
+	l.col, l.key, l.keyEnd, l.value = at-l.start, end, end, at
+	keyEnd, colon := l.keyAt(at)
+	if l.odd || colon < 0 {
+		l.scalar(at, parent)
+		return
+	}
+	l.key, l.keyEnd = at, keyEnd
+	for at = colon + 1; at < end && text[at] == ' '; at++ {
+	}
+	l.value = at
+	if at == end || text[at] == '#' {
+		l.value, l.empty = end, l.col
+		return
+	}
+	l.scalar(at, l.col)
+}
+
+// marks tells that a line without indentation begins or ends a document.
+func marks(s []byte) bool {
+	return s[0] == '%' || bytes.HasPrefix(s, []byte("---")) || bytes.HasPrefix(s, []byte("..."))
+}
+
+// longestKey bounds keys; a longer one is no key to some parsers.
+const longestKey = 200
+
+// keyAt finds the end of the key that begins at at, and its colon; -1 where
+// there is no key.
+func (l *lines) keyAt(at int) (keyEnd, colon int) {
+	text, end := l.text, l.end
+	switch c := text[at]; c {
+	case '"', '\'':
+		stop := closing(text[at+1:end], c)
+		if stop < 0 {
+			return 0, -1
+		}
+		colon = at + 1 + stop + 1
+		if colon == end || text[colon] != ':' {
+			return 0, -1
+		}
+		l.odd = colon-at > longestKey || colon+1 < end && text[colon+1] != ' '
+		return colon, colon
+	case '[', '{', '|', '>':
+		return 0, -1
+	case '&', '*', '!', '%', '@', '`', ',', ']', '}', '\t':
+		l.odd = true
+		return 0, -1
+	case '?', ':', '-':
+		l.odd = at+1 == end || text[at+1] == ' ' || text[at+1] == '\t'
+	}
+	for from := at; ; {
+		n := bytes.IndexByte(text[from:end], ':')
+		if n < 0 {
+			return 0, -1
+		}
+		colon = from + n
+		if colon+1 == end || text[colon+1] == ' ' || text[colon+1] == '\t' {
+			break
+		}
+		from = colon + 1
+	}
+	if bytes.Contains(text[at:colon], []byte(" #")) {
+		return 0, -1
+	}
+	l.odd = l.odd || colon-at > longestKey || colon+1 < end && text[colon+1] == '\t' || bytes.IndexByte(text[at:colon], '\t') >= 0
+	return at + len(bytes.TrimRight(text[at:colon], " ")), colon
+}
+
+// scalar reads the scalar that begins at at; parent is the column of the key or
+// dash that it belongs to.
+func (l *lines) scalar(at, parent int) {
+	text, end := l.text, l.end
+	if parent == none {
+		l.odd = true
+		return
+	}
+	switch c := text[at]; c {
+	case '"', '\'':
+		stop := closing(text[at+1:end], c)
+		if stop < 0 {
+			l.quote = c
+			return
+		}
+		l.rest(at + 1 + stop + 1)
+	case '|', '>':
+		header := bytes.TrimLeft(text[at+1:end], "+-0123456789")
+		l.odd = len(header) > 0 && (header[0] != ' ' || !trailing(header))
+		l.deep = parent
+	case '[', '{':
+		stop := flowEnd(text[at:end])
+		if stop < 0 {
+			l.odd = true
+			return
+		}
+		l.rest(at + stop)
+	case '&', '*', '!', '%', '@', '`', ',', ']', '}', '\t', '#':
+		l.odd = true
+	case '?', ':', '-':
+		l.odd = at+1 == end || text[at+1] == ' ' || text[at+1] == '\t'
+		l.deep = parent
+	default:
+		l.deep = parent
+	}
+}
+
+// quoted reads a further line of a scalar in quotes, which begins at start and
+// has its first character at at.
+func (l *lines) quoted(start, at, end int) {
+	if at == start && at < end && marks(l.text[at:end]) {
+		l.odd = true
+		return
+	}
+	stop := closing(l.text[at:end], l.quote)
+	if stop < 0 {
+		return
+	}
+	l.quote, l.end = 0, end
+	l.rest(at + stop + 1)
+}
+
+// rest takes what stands behind a scalar that is closed.
+func (l *lines) rest(at int) {
+	l.odd = l.odd || !trailing(l.text[at:l.end])
+}
+
+// trailing tells that s is nothing, or blanks and a comment.
+func trailing(s []byte) bool {
+	t := bytes.TrimLeft(s, " ")
+	return len(t) == 0 || t[0] == '#' && len(t) < len(s)
+}
+
+// closing finds the quote that closes a scalar, -1 where there is none in s.
+func closing[T string | []byte](s T, quote byte) int {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quote == '"':
+			i++
+		case s[i] != quote:
+		case quote == '\'' && i+1 < len(s) && s[i+1] == '\'':
+			i++
+		default:
+			return i
+		}
+	}
+	return -1
+}
+
+// flowEnd finds the end of the collection in brackets that s begins with, -1
+// where it is not in s or holds what is not simple.
+func flowEnd(s []byte) int {
+	depth, begins := 0, true // begins: a value may begin here
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '[', '{':
+			depth++
+			begins = true
+			continue
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ':', ' ':
+			if c != ':' {
+				begins = true
+			} else if i+1 < len(s) && s[i+1] == ' ' {
+				begins = true
+			}
+			continue
+		case '"', '\'':
+			if begins {
+				stop := closing(s[i+1:], c)
+				if stop < 0 {
+					return -1
+				}
+				i += 1 + stop
+			}
+		case '&', '*', '!', '#', '?', '|', '>', '%', '@', '`', '\t':
+			if begins {
+				return -1
+			}
+		}
+		begins = false
+	}
+	return -1
+}
+
+// breaks tells whether text has characters that YAML takes for the end of a line,
+// or for no text at all, and that a search for line feeds passes over.
+func breaks(text []byte) bool {
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		w := word(text[i:])
+		cr := w ^ 0x0d0d0d0d0d0d0d0d
+		if (w|(cr-0x0101010101010101)&^cr)&0x8080808080808080 == 0 {
+			continue
+		}
+		for j := i; j < i+8; j++ {
+			if oddAt(text, j) {
+				return true
+			}
+		}
+	}
+	for ; i < len(text); i++ {
+		if oddAt(text, i) {
+			return true
+		}
+	}
+	return false
+}
+
+func word(b []byte) uint64 {
+	_ = b[7]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+func oddAt(text []byte, i int) bool {
+	switch text[i] {
+	case '\r':
+		return true
+	case 0xc2: // U+0085
+		return i+1 < len(text) && text[i+1] == 0x85
+	case 0xe2: // U+2028, U+2029
+		return i+2 < len(text) && text[i+1] == 0x80 && text[i+2]&^1 == 0xa8
+	case 0xef: // U+FEFF
+		return i+2 < len(text) && text[i+1] == 0xbb && text[i+2] == 0xbf
+	}
+	return false
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// nodes is an index that the full YAML parser has read.
+type nodes struct {
+	top     tape // all but the entries
+	charts  []string
+	entries []*yaml.Node
+}
+
+// slowly appends the YAML document text to t by way of the full parser.
+func slowly(t *tape, text string) error {
+	doc, err := parseYAML([]byte(text))
+	if err != nil {
+		return err
+	}
+	return (&putter{tape: t}).put(doc, 0)
+}
+
+// parseYAML reads the first document, with its duplicate keys.
+func parseYAML(data []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, syntaxError(err)
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
+		return nil, &FormatError{Problem: "it is empty"}
+	}
+	return doc.Content[0], nil
+}
+
+// syntaxError takes the line out of what the parser says.
+func syntaxError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(text); m != nil {
+		if line, err := strconv.Atoi(m[1]); err == nil {
+			return &FormatError{Line: line, Problem: "no YAML: " + m[2]}
+		}
+	}
+	return &FormatError{Problem: "no YAML: " + text}
+}
+
+// parseNodes reads an index of any YAML.
+func parseNodes(data []byte) (*nodes, error) {
+	root, err := parseYAML(data)
+	if err != nil {
+		return nil, err
+	}
+	root = followed(root)
+	n := &nodes{}
+	p := putter{tape: &n.top}
+	if root.Kind != yaml.MappingNode {
+		k := scalar
+		if root.Kind == yaml.SequenceNode {
+			k = list
+		} else if len(root.Value) == 0 || root.Tag == "!!null" {
+			return nil, &FormatError{Problem: "it is empty"}
+		}
+		return nil, &FormatError{Problem: "it is " + k.String() + ", must be a table with apiVersion and entries"}
+	}
+	pairs, err := p.pairs(root, 0)
+	if err != nil {
+		return nil, err
+	}
+	i := n.top.open(table, 0)
+	for ; len(pairs) > 0; pairs = pairs[2:] {
+		if pairs[0].Value == "entries" {
+			if err := n.takeEntries(followed(pairs[1])); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		n.top.scalar(pairs[0].Value, false, pairs[0].Line)
+		if err := p.put(pairs[1], 0); err != nil {
+			return nil, err
+		}
+	}
+	n.top.close(i)
+	return n, nil
+}
+
+func (n *nodes) takeEntries(entries *yaml.Node) error {
+	switch {
+	case entries.Kind == yaml.ScalarNode && entries.Tag == "!!null":
+		return nil
+	case entries.Kind == yaml.ScalarNode:
+		return &FormatError{Line: entries.Line, Problem: "entries is text, must be a table of charts"}
+	case entries.Kind != yaml.MappingNode:
+		return &FormatError{Line: entries.Line, Problem: "entries is a list, must be a table of charts"}
+	}
+	pairs, err := (&putter{tape: &tape{}}).pairs(entries, 0)
+	for ; len(pairs) > 0; pairs = pairs[2:] {
+		n.charts, n.entries = append(n.charts, pairs[0].Value), append(n.entries, followed(pairs[1]))
+	}
+	return err
+}
+
+func followed(n *yaml.Node) *yaml.Node {
+	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < maxDepth; i++ {
+		n = n.Alias
+	}
+	return n
+}
+
+func (n *nodes) names() []string { return n.charts }
+
+func (n *nodes) items(chart int) ([]item, error) {
+	v := n.entries[chart]
+	switch {
+	case v.Kind == yaml.MappingNode:
+		return nil, notList(n.charts[chart], table)
+	case v.Kind == yaml.ScalarNode && !plainNull(v):
+		return nil, notList(n.charts[chart], scalar)
+	case v.Kind != yaml.SequenceNode:
+		return nil, nil
+	}
+	out := make([]item, 0, len(v.Content))
+	var t tape
+	for _, c := range v.Content {
+		t = t[:0]
+		it := item{node: c}
+		if err := n.read(&t, it); err != nil {
+			return nil, err
+		}
+		it.version = t.version()
+		out = append(out, it)
+	}
+	return out, nil
+}
+
+func plainNull(v *yaml.Node) bool {
+	var t tape
+	t.scalar(v.Value, isPlain(v), 0)
+	return t.null(0)
+}
+
+func isPlain(v *yaml.Node) bool {
+	return v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
+}
+
+func (n *nodes) read(t *tape, it item) error { return (&putter{tape: t}).put(it.node, 0) }
+
+func (n *nodes) field(t *tape, key string) error {
+	for k := 1; k < len(n.top); k = n.top[k+1].end {
+		if n.top[k].text != key {
+			continue
+		}
+		for _, tok := range n.top[k+1 : n.top[k+1].end] {
+			tok.end += len(*t) - (k + 1)
+			*t = append(*t, tok)
+		}
+	}
+	return nil
+}
+
+func (n *nodes) check() error { return nil }
+
+// putter appends nodes to a tape. Its bound keeps aliases from making a large
+// text of a small one.
+type putter struct {
+	*tape
+	aliased int // how many tokens came of aliases
+	inside  int // how many aliases we are inside of
+}
+
+const mostAliased = 100_000
+
+var errAliases = errors.New("its aliases go too deep or make too much of it")
+
+func (p *putter) put(n *yaml.Node, depth int) error {
+	if p.inside > 0 {
+		p.aliased++
+	}
+	if depth > 10*maxDepth || p.aliased > mostAliased {
+		return &FormatError{Line: n.Line, Problem: errAliases.Error()}
+	}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		p.scalar(n.Value, isPlain(n), n.Line)
+		return nil
+	case yaml.AliasNode:
+		p.inside++
+		defer func() { p.inside-- }()
+		return p.put(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		i := p.open(list, n.Line)
+		for _, c := range n.Content {
+			if err := p.put(c, depth+1); err != nil {
+				return err
+			}
+		}
+		p.close(i)
+		return nil
+	case yaml.MappingNode:
+		pairs, err := p.pairs(n, depth)
+		if err != nil {
+			return err
+		}
+		i := p.open(table, n.Line)
+		for j := 0; j < len(pairs); j += 2 {
+			p.scalar(pairs[j].Value, false, pairs[j].Line)
+			if err := p.put(pairs[j+1], depth+1); err != nil {
+				return err
+			}
+		}
+		p.close(i)
+		return nil
+	}
+	return &FormatError{Line: n.Line, Problem: "no YAML that an index can hold"}
+}
+
+// pairs are the keys and values of a table, those of merged tables behind them.
+func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
+	var out, merged []*yaml.Node
+	seen := make(map[string]bool, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := followed(n.Content[i])
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			return nil, &FormatError{Line: k.Line, Problem: "a key is no text"}
+		case seen[k.Value]:
+			return nil, &DuplicateError{Key: k.Value, Line: k.Line}
+		}
+		seen[k.Value] = true
+		if k.Value == "<<" && isPlain(k) {
+			merged = append(merged, n.Content[i+1])
+			continue
+		}
+		out = append(out, k, n.Content[i+1])
+	}
+	for _, m := range merged {
+		more, err := p.merged(followed(m), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		for ; len(more) > 0; more = more[2:] {
+			if !seen[more[0].Value] {
+				seen[more[0].Value] = true
+				out = append(out, more[0], more[1])
+			}
+		}
+	}
+	return out, nil
+}
+
+// merged are the pairs that a merge key (<<) brings: those of a table, or of
+// the tables of a list, the first of which count.
+func (p *putter) merged(n *yaml.Node, depth int) ([]*yaml.Node, error) {
+	if p.aliased += len(n.Content); depth > maxDepth || p.aliased > mostAliased {
+		return nil, &FormatError{Line: n.Line, Problem: errAliases.Error()}
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return p.pairs(n, depth)
+	case yaml.SequenceNode:
+		var out []*yaml.Node
+		for _, c := range n.Content {
+			if c = followed(c); c.Kind != yaml.MappingNode {
+				break
+			}
+			more, err := p.pairs(c, depth)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+		return out, nil
+	}
+	return nil, &FormatError{Line: n.Line, Problem: fmt.Sprintf("%q merges what is no table", "<<")}
+}

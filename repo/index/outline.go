@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+)
+
+// span is a piece of the text.
+type span struct{ at, end int64 }
+
+// outline is where things stand in an index that is YAML in block style.
+type outline struct {
+	top    []part // the keys of the index, without entries
+	charts []part // the keys below entries
+	gaps   []span // the lines that belong to none of them
+}
+
+// part is a key and the lines that belong to it, its own included.
+type part struct {
+	name string
+	span
+	items int // the column of the list's dashes, none where the list is empty
+}
+
+// chunk is how much text is looked at at once.
+const chunk = 256 << 10
+
+// outlined reads where things stand in size bytes of r. ok is false where the
+// text is anything but the usual, valid or not.
+func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
+	b := builder{outline: &outline{gaps: []span{{}}}, column: none}
+	buf := make([]byte, min(chunk, size))
+	l := newLines(nil)
+	for base, have := int64(0), 0; base+int64(have) < size || have > 0; {
+		n, err := r.ReadAt(buf[have:min(int64(len(buf)), size-base)], base+int64(have))
+		if err != nil && (err != io.EOF || n == 0) {
+			return nil, false, err
+		}
+		have += n
+		text := buf[:have]
+		last := base+int64(have) == size
+		if !last {
+			text = buf[:bytes.LastIndexByte(text, '\n')+1]
+			if len(text) == 0 { // a line longer than that
+				buf = append(buf, make([]byte, len(buf))...)
+				continue
+			}
+		}
+		l.text, l.next = text, 0
+		if !b.read(&l, base) {
+			return nil, false, nil
+		}
+		base += int64(len(text))
+		have = copy(buf, buf[len(text):have])
+	}
+	ok = b.end(size) && l.quote == 0
+	return b.outline, ok, nil
+}
+
+// builder makes an outline of lines.
+type builder struct {
+	*outline
+	begun   bool
+	entries bool // the lines are below the key entries
+	column  int  // of the charts' names
+}
+
+func (b *builder) read(l *lines, base int64) bool {
+	if breaks(l.text) {
+		return false
+	}
+	if !b.begun && bytes.HasPrefix(l.text, []byte("---\n")) {
+		l.next = 4
+	}
+	b.begun = true
+	for l.more() {
+		if !b.line(l, base+int64(l.start)) {
+			return false
+		}
+	}
+	return !l.odd
+}
+
+func (b *builder) line(l *lines, at int64) bool {
+	switch {
+	case l.indent == 0:
+		return b.topKey(l, at)
+	case !b.entries:
+		return len(b.top) > 0 // part of another key's value
+	case l.indent < b.column && b.column != none || l.indent > b.column || l.dash:
+		return b.inChart(l)
+	}
+	b.column = l.indent
+	name, ok := simpleKey(l.text[l.key:l.keyEnd])
+	if !ok {
+		return false
+	}
+	b.close(at)
+	p := part{name: name, span: span{at: at}, items: none}
+	if l.value < l.end {
+		if string(bytes.TrimRight(l.text[l.value:l.end], " ")) != "[]" {
+			return false
+		}
+		p.items = -1
+	}
+	b.charts = append(b.charts, p)
+	return true
+}
+
+// inChart takes a line that belongs to the chart above.
+func (b *builder) inChart(l *lines) bool {
+	if len(b.charts) == 0 || l.indent < b.column {
+		return false
+	}
+	c := &b.charts[len(b.charts)-1]
+	switch {
+	case c.items == none && l.dash:
+		c.items = l.indent
+	case c.items < 0, c.items == none, l.indent < c.items, l.indent == c.items && !l.dash:
+		return false
+	}
+	return true
+}
+
+func (b *builder) topKey(l *lines, at int64) bool {
+	if l.dash {
+		return !b.entries && len(b.top) > 0
+	}
+	name, ok := simpleKey(l.text[l.key:l.keyEnd])
+	if !ok {
+		return false
+	}
+	b.close(at)
+	if b.entries = name == "entries"; b.entries {
+		b.gaps = append(b.gaps, span{at: at})
+		if l.value < l.end {
+			b.column = -1 // nothing may follow
+			return string(bytes.TrimRight(l.text[l.value:l.end], " ")) == "{}" && len(b.gaps) == 2
+		}
+		return len(b.gaps) == 2
+	}
+	b.top = append(b.top, part{name: name, span: span{at: at}})
+	return true
+}
+
+// close ends what stands above at.
+func (b *builder) close(at int64) {
+	if n := len(b.charts); n > 0 && b.charts[n-1].end == 0 {
+		b.charts[n-1].end = at
+	}
+	if n := len(b.top); n > 0 && b.top[n-1].end == 0 {
+		b.top[n-1].end = at
+	}
+	if n := len(b.gaps); b.gaps[n-1].end == 0 {
+		b.gaps[n-1].end = at
+	}
+}
+
+// end finishes the outline. A key that stands twice is the full parser's.
+func (b *builder) end(size int64) bool {
+	b.close(size)
+	return unique(b.top) && unique(b.charts)
+}
+
+func unique(parts []part) bool {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.name
+	}
+	slices.Sort(names)
+	return len(slices.Compact(names)) == len(parts)
+}
+
+// simpleKey is the text of a key that needs no parser.
+func simpleKey(s []byte) (string, bool) {
+	if len(s) > 2 && (s[0] == '"' || s[0] == '\'') {
+		s = s[1 : len(s)-1]
+		return string(s), bytes.IndexAny(s, "\"'\\\t") < 0 && bytes.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+	}
+	if len(s) == 0 || !isWordByte(s[0]) {
+		return "", false
+	}
+	for _, c := range s {
+		if !isWordByte(c) && strings.IndexByte("-./", c) < 0 {
+			return "", false
+		}
+	}
+	return string(s), true
+}
+
+func isWordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unsafe"
+)
+
+// source is a text that is read in pieces: a file, or what is in memory.
+type source struct {
+	file *os.File // nil for a text in memory
+	data []byte
+	size int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *source) ReadAt(p []byte, at int64) (int, error) {
+	if s.file != nil {
+		return s.file.ReadAt(p, at)
+	}
+	if at >= int64(len(s.data)) {
+		return 0, io.EOF
+	}
+	return copy(p, s.data[at:]), nil
+}
+
+// errChanged tells that a file is not what it was when it was opened: Helm
+// writes indexes in place.
+var errChanged = errors.New("the index was changed while it was read; try again")
+
+// bytes are those of a piece. They are not to be changed.
+func (s *source) bytes(p span) ([]byte, error) {
+	if s.file == nil {
+		return s.data[p.at:p.end], nil
+	}
+	buf := make([]byte, p.end-p.at)
+	switch n, err := s.file.ReadAt(buf, p.at); {
+	case n == len(buf):
+		return buf, nil
+	case err == io.EOF:
+		return nil, errChanged
+	default:
+		return nil, fmt.Errorf("read the index: %w", err)
+	}
+}
+
+// line is the number of the line that begins at at, 0 where it cannot be told.
+func (s *source) line(at int64) int {
+	before, err := s.bytes(span{0, at})
+	if err != nil {
+		return 0
+	}
+	return 1 + bytes.Count(before, []byte("\n"))
+}
+
+// unchanging is b as a string. Nobody changes b from now on.
+func unchanging(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	return unsafe.String(&b[0], len(b))
+}
