@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // Cache keeps content by its digest, for everything that is fetched. It is safe
@@ -22,6 +23,8 @@ type Cache struct {
 	// Dir is the folder; it is made when something is added. Where that cannot
 	// be, a folder takes its place that [Cache.Close] removes.
 	Dir string
+
+	swept sync.Once
 
 	mu   sync.Mutex
 	temp string
@@ -34,7 +37,8 @@ const (
 	dirMode   = 0o755
 	digestLen = 2 * sha256.Size
 
-	maxProvenance = 1 << 20 // bytes
+	partAge       = 24 * time.Hour // after which nobody writes to it any more
+	maxProvenance = 1 << 20        // bytes
 )
 
 // cachePath is where content of that digest is, below Dir, "" for what is no
@@ -90,7 +94,13 @@ func holds(dir, name, digest string) bool {
 	if hex.EncodeToString(sum.Sum(nil)) == digest {
 		return true
 	}
-	_ = root.Remove(name) // if it stays, it is not used either
+	// If it stays, it is not used either. What somebody has put there meanwhile
+	// is not touched.
+	now, err := root.Lstat(name)
+	read, err2 := f.Stat()
+	if err == nil && err2 == nil && os.SameFile(now, read) {
+		_ = root.Remove(name)
+	}
 	return false
 }
 
@@ -123,7 +133,7 @@ func (c *Cache) add(should string, fill func(w io.Writer) error) (file, digest s
 	if err := part.Close(); err != nil {
 		return "", "", fmt.Errorf("content cache: %w", err)
 	}
-	file, err = settle(dir, part.Name(), cachePath(digest, cacheExt))
+	file, err = c.settle(dir, part.Name(), cachePath(digest, cacheExt))
 	return file, digest, err
 }
 
@@ -173,44 +183,80 @@ func (c *Cache) AddProvenance(digest string, text []byte) error {
 	if err := errors.Join(err, part.Close()); err != nil {
 		return fmt.Errorf("content cache: %w", err)
 	}
-	_, err = settle(dir, part.Name(), name)
+	_, err = c.settle(dir, part.Name(), name)
 	return err
 }
 
 // create makes a file to write to, in Dir or in what takes its place.
-func (c *Cache) create() (*os.File, string, error) {
+func (c *Cache) create() (part *os.File, dir string, err error) {
 	if c.Dir != "" && os.MkdirAll(c.Dir, dirMode) == nil {
 		if part, err := os.CreateTemp(c.Dir, partGlob); err == nil {
+			c.swept.Do(func() { sweep(c.Dir, time.Now().Add(-partAge)) })
 			return part, c.Dir, nil
 		}
 	}
-	dir, err := c.makeTemp()
-	if err != nil {
+	if dir, err = c.makeTemp(); err != nil {
 		return nil, "", err
 	}
-	part, err := os.CreateTemp(dir, partGlob)
-	if err != nil {
+	if part, err = os.CreateTemp(dir, partGlob); err != nil {
 		return nil, "", fmt.Errorf("content cache: %w", err)
 	}
 	return part, dir, nil
 }
 
-// settle gives what was written its place.
-func settle(dir, part, name string) (string, error) {
+// sweep removes what processes that were killed have left half written.
+func sweep(dir string, before time.Time) {
+	parts, _ := filepath.Glob(filepath.Join(dir, partGlob)) // the pattern is well formed
+	for _, part := range parts {
+		if info, err := os.Lstat(part); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			_ = os.Remove(part) // next time, then
+		}
+	}
+}
+
+// settle gives what was written its place; where somebody else's folder is in
+// the way, one in what takes the place of Dir.
+func (c *Cache) settle(dir, part, name string) (string, error) {
+	err := place(dir, filepath.Base(part), name)
+	if err == nil {
+		return filepath.Join(dir, filepath.FromSlash(name)), nil
+	}
+	temp, again := c.makeTemp()
+	if again != nil || temp == dir {
+		return "", fmt.Errorf("content cache: %w", err)
+	}
+	moved := filepath.Join(temp, filepath.Base(part))
+	if err := copyFile(part, moved); err != nil {
+		return "", fmt.Errorf("content cache: %w", err)
+	}
+	return c.settle(temp, moved, name)
+}
+
+// place moves a file to its name below dir, and never out of dir.
+func place(dir, part, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return "", fmt.Errorf("content cache: %w", err)
+		return err
 	}
 	defer root.Close()
-	part = filepath.Base(part)
-	err = root.MkdirAll(path.Dir(name), dirMode)
-	if err == nil {
-		err = root.Rename(part, name)
+	if err := root.MkdirAll(path.Dir(name), dirMode); err != nil {
+		return err
 	}
+	return root.Rename(part, name)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
 	if err != nil {
-		return "", fmt.Errorf("content cache: %w", err)
+		return err
 	}
-	return filepath.Join(dir, filepath.FromSlash(name)), nil
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // dirs are where content may be.
