@@ -42,6 +42,9 @@ func (b *block) items(chart int) ([]item, error) {
 				out[n-1].text = whole[out[n-1].at:l.start]
 			}
 			out, column = append(out, item{at: int64(l.start)}), l.col
+			if l.nested {
+				column = none
+			}
 		}
 		if l.col != column || string(text[l.key:l.keyEnd]) != "version" {
 			continue
@@ -179,9 +182,11 @@ func (b *block) check() error {
 			return err
 		}
 		l := newLines(text)
-		l.more()
-		l.more()
-		gaps = append(gaps, span{c.at, c.at + int64(l.start)})
+		first := c.end // where the entries begin
+		if l.more() && l.more() {
+			first = c.at + int64(l.start)
+		}
+		gaps = append(gaps, span{c.at, first})
 	}
 	for _, g := range gaps {
 		if text, err := b.bytes(g); err != nil {

@@ -25,10 +25,10 @@ type lines struct {
 // line is a line with structure: offsets into lines.text.
 type line struct {
 	start, indent int
-	dash          bool
-	col           int // column of what follows the dashes
-	key, keyEnd   int // equal where there is no key
-	value, end    int // of the key's value in this line
+	dash, nested  bool // it has a dash, or more than one
+	col           int  // column of what follows the dashes
+	key, keyEnd   int  // equal where there is no key
+	value, end    int  // of the key's value in this line
 }
 
 const none = math.MaxInt
@@ -75,7 +75,7 @@ func (l *lines) structure(at int) {
 		return
 	}
 	for text[at] == '-' && (at+1 == end || text[at+1] == ' ' || text[at+1] == '\t') {
-		l.dash, parent = true, at-l.start
+		l.nested, l.dash, parent = l.dash, true, at-l.start
 		for at++; at < end && text[at] == ' '; at++ {
 		}
 		if at == end || text[at] == '#' {
