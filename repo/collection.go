@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/repo/index"
+)
+
+// Getter brings what repositories serve.
+type Getter interface {
+	// Get writes the document at address, a URL of the repository e, to w. It
+	// bounds the document's size. e's credentials are for e's host.
+	//
+	// have is what the server said of the document that we have, zero where we
+	// have none. A Getter that learns from the server that it is still the same
+	// writes nothing, and returns [ErrUnchanged]; one that cannot ask brings the
+	// document. It returns what the server says of the document that it wrote.
+	Get(ctx context.Context, e Entry, address string, have Mark, w io.Writer) (Mark, error)
+}
+
+// ErrUnchanged tells that a server has the very document that we have.
+var ErrUnchanged = errors.New("the document has not changed")
+
+// Collection is what a user has added: the file that lists the repositories,
+// and their indexes. It is safe for concurrent use, by several processes too.
+type Collection struct {
+	Path  string // of repositories.yaml
+	Cache Cache
+	HTTP  Getter // needed by Add and Update
+	// Timeout is how long one index may take, 0 for as long as it takes.
+	Timeout time.Duration
+}
+
+// Load reads the file.
+func (c Collection) Load() (*File, error) { return Load(c.Path) }
+
+// Add adds a repository once its index is here and sound, and tells whether it
+// did: a repository that is there with the very same settings is left alone.
+// With replace, e takes the place of one that has its name.
+//
+// Errors: *[NameError], *[TakenError], *[ExpiredError] (but for old), *[URLError],
+// *[RegistryError], *[InvalidError], and those of [Update].
+func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, error) {
+	var expired *ExpiredError
+	if err := e.check(); err != nil && !(old && errors.As(err, &expired)) {
+		return false, err
+	}
+	f, err := c.Load()
+	if err != nil {
+		return false, err
+	}
+	if same, err := f.has(e, replace); same || err != nil {
+		return false, err
+	}
+	got, err := c.download(ctx, e, Mark{})
+	if err != nil {
+		return false, &InvalidError{URL: e.Shown(), Err: err}
+	}
+	defer got.discard()
+	if err := got.check(); err != nil {
+		return false, &InvalidError{URL: e.Shown(), Err: err}
+	}
+	added := false
+	err = Update(ctx, c.Path, func(f *File) error {
+		// Somebody may have added one of this name since.
+		if same, err := f.has(e, replace); same || err != nil {
+			return err
+		}
+		if err := c.keep(e, got); err != nil {
+			return err
+		}
+		f.Set(e)
+		added = true
+		return nil
+	})
+	return added && err == nil, err
+}
+
+// has tells whether a repository like e is there, and need not or must not be
+// added.
+func (f *File) has(e Entry, replace bool) (same bool, err error) {
+	have, ok := f.Entry(e.Name)
+	switch {
+	case !ok || replace:
+		return false, nil
+	case have.Same(e):
+		return true, nil
+	}
+	return false, &TakenError{Name: e.Name}
+}
+
+// Remove removes a repository and what is cached of it. Errors: *[NoneError],
+// *[UnknownError], and those of [Update].
+func (c Collection) Remove(ctx context.Context, name string) error {
+	f, err := c.Load()
+	if err != nil {
+		return err
+	}
+	if len(f.Entries) == 0 {
+		return &NoneError{}
+	}
+	err = Update(ctx, c.Path, func(f *File) error {
+		if !f.Remove(name) {
+			return f.Unknown(name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.Cache.remove(name); err != nil {
+		return fmt.Errorf("remove what is cached of repository %q: %w", name, err)
+	}
+	return nil
+}
+
+// Result is what has become of the index of a repository.
+type Result struct {
+	Entry Entry
+	Err   error // nil where it is the newest now
+	// Unusable are entries of a new index that are passed over.
+	Unusable []*index.EntryError
+}
+
+// Pick are the repositories of those names, each once; all without a name.
+// Errors: *[NoneError], *[UnmatchedError].
+func (f *File) Pick(names ...string) ([]Entry, error) {
+	if len(f.Entries) == 0 {
+		return nil, &NoneError{}
+	}
+	if len(names) == 0 {
+		return f.Entries, nil
+	}
+	var entries []Entry
+	var missing []string
+	for _, name := range names {
+		e, ok := f.Entry(name)
+		switch {
+		case !ok && !slices.Contains(missing, name):
+			missing = append(missing, name)
+		case ok && !slices.ContainsFunc(entries, func(x Entry) bool { return x.Name == name }):
+			entries = append(entries, e)
+		}
+	}
+	if missing != nil {
+		have := f.Names()
+		return nil, &UnmatchedError{Names: missing, Near: near.Pick(have, missing[0], 2, nil), Have: have}
+	}
+	return entries, nil
+}
+
+// How many indexes are fetched at once, and how many checked: that takes memory.
+const (
+	manyFetched = 16
+	manyChecked = 2
+)
+
+// Update fetches the indexes of those repositories, many at once, and calls
+// report for each as it is done, one at a time. One that fails keeps its old
+// index and does not stop the others; an [*UpdateError] names all that failed,
+// in the order of entries.
+func (c Collection) Update(ctx context.Context, entries []Entry, report func(Result)) error {
+	results := make([]Result, len(entries))
+	var wg sync.WaitGroup
+	var one sync.Mutex
+	fetching, checking := make(chan struct{}, manyFetched), make(chan struct{}, manyChecked)
+	for i, e := range entries {
+		wg.Go(func() {
+			fetching <- struct{}{}
+			defer func() { <-fetching }()
+			results[i] = c.update(ctx, e, checking)
+			one.Lock()
+			defer one.Unlock()
+			if report != nil {
+				report(results[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	failed := slices.DeleteFunc(results, func(r Result) bool { return r.Err == nil })
+	if len(failed) > 0 {
+		return &UpdateError{Failed: failed}
+	}
+	return nil
+}
+
+func (c Collection) update(ctx context.Context, e Entry, checking chan struct{}) Result {
+	r := Result{Entry: e}
+	got, err := c.download(ctx, e, c.mark(e))
+	if errors.Is(err, ErrUnchanged) {
+		return r
+	}
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	defer got.discard()
+	checking <- struct{}{}
+	defer func() { <-checking }()
+	if r.Err = got.check(); r.Err == nil {
+		r.Unusable = got.unusable
+		r.Err = c.keep(e, got)
+	}
+	return r
+}
+
+// Fetch brings the index of a repository that need not have been added, and
+// leaves nothing behind.
+func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
+	got, err := c.download(ctx, e, Mark{})
+	if err != nil {
+		return nil, &InvalidError{URL: e.Shown(), Err: err}
+	}
+	defer got.discard()
+	data, err := os.ReadFile(got.path) // a file that is open cannot be removed everywhere
+	if err != nil {
+		return nil, fmt.Errorf("read the index of %s: %w", e.Shown(), err)
+	}
+	x, err := index.Parse(data)
+	if err != nil {
+		return nil, &InvalidError{URL: e.Shown(), Err: err}
+	}
+	return x, nil
+}
+
+// fetched is an index that is not in its place yet.
+type fetched struct {
+	path     string
+	mark     Mark
+	hash     string
+	charts   []string // once it was checked
+	unusable []*index.EntryError
+}
+
+func (g *fetched) discard() { _ = os.Remove(g.path) } // it may have been moved to its place
+
+// check tells whether all of it can be used.
+func (g *fetched) check() error {
+	x, err := index.Open(g.path)
+	if err == nil {
+		g.charts = x.Names()
+		g.unusable, err = x.Survey()
+		err = errors.Join(err, x.Close())
+	}
+	return unnamed(err)
+}
+
+// unnamed is an error about an index without the name of the file, which is one
+// that nobody knows.
+func unnamed(err error) error {
+	var format *index.FormatError
+	var duplicate *index.DuplicateError
+	switch {
+	case errors.As(err, &format):
+		return format
+	case errors.As(err, &duplicate):
+		return duplicate
+	}
+	return err
+}
+
+func (c Collection) keep(e Entry, got *fetched) error {
+	if err := c.Cache.keep(e.Name, got.path, got.charts); err != nil {
+		return fmt.Errorf("keep the index of repository %q: %w", e.Name, err)
+	}
+	c.remember(e, got)
+	return nil
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const small = `apiVersion: v1
+entries:
+  web:
+  - apiVersion: v2
+    description: Serves pages
+    digest: 0034108cefcb201bf8e68613fb0455ac41f533184f272a8f064c5e13236fa3bc
+    name: web
+    urls:
+    - web-1.0.0.tgz
+    version: 1.0.0
+  api:
+  - apiVersion: v2
+    name: api
+    urls:
+    - api-2.0.0.tgz
+    version: 2.0.0
+generated: "2026-11-01T00:00:00Z"
+`
+
+// site is a web server of repositories: the text at each URL. A text may be an
+// error, and may be known by a mark.
+type site struct {
+	mu    sync.Mutex
+	pages map[string]string
+	marks map[string]Mark
+	asked []string // URLs, with "?" where the mark was the right one
+	slow  time.Duration
+}
+
+func (s *site) Get(ctx context.Context, e Entry, address string, have Mark, w io.Writer) (Mark, error) {
+	s.mu.Lock()
+	text, ok := s.pages[address]
+	mark := s.marks[address]
+	same := have != Mark{} && have == mark
+	if same {
+		address += "?"
+	}
+	s.asked = append(s.asked, address)
+	s.mu.Unlock()
+	if s.slow > 0 {
+		select {
+		case <-ctx.Done():
+			_, _ = io.WriteString(w, text[:len(text)/2])
+			return Mark{}, context.Cause(ctx)
+		case <-time.After(s.slow):
+		}
+	}
+	if same {
+		return Mark{}, ErrUnchanged
+	}
+	if !ok {
+		_, _ = io.WriteString(w, "half of ")
+		return Mark{}, fmt.Errorf("%s: not found", e.Name)
+	}
+	_, err := io.WriteString(w, text)
+	return mark, err
+}
+
+func collection(t *testing.T, s *site) Collection {
+	dir := t.TempDir()
+	return Collection{Path: filepath.Join(dir, "config", "repositories.yaml"), Cache: Cache{Dir: filepath.Join(dir, "cache")}, HTTP: s}
+}
+
+// files are the names in the cache.
+func (c Cache) files(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestAddAndRemove(t *testing.T) {
+	s := &site{pages: map[string]string{"http://a/index.yaml": small, "http://b/index.yaml": small, "http://page/index.yaml": "<!DOCTYPE html>\n<html></html>\n", "http://empty/index.yaml": ""}}
+	c := collection(t, s)
+	a := Entry{Name: "a", URL: "http://a", Username: "me", Password: "pw"}
+	if added, err := c.Add(t.Context(), a, false, false); !added || err != nil {
+		t.Fatal(added, err)
+	}
+	if got := c.Cache.files(t); !slices.Equal(got, []string{"a-charts.txt", "a-index.yaml"}) {
+		t.Errorf("the cache has %v", got)
+	}
+	if text, _ := os.ReadFile(filepath.Join(c.Cache.Dir, "a-charts.txt")); string(text) != "api\nweb\n" {
+		t.Errorf("the names are %q", text)
+	}
+	if added, err := c.Add(t.Context(), a, false, false); added || err != nil || len(s.asked) != 1 {
+		t.Errorf("the same again: %t, %v, asked %v", added, err, s.asked)
+	}
+	for _, other := range []Entry{{Name: "a", URL: "http://b", Username: "me", Password: "pw"}, {Name: "a", URL: "http://a"}, {Name: "a", URL: "http://a", Username: "me", Password: "other"}} {
+		_, err := c.Add(t.Context(), other, false, false)
+		var taken *TakenError
+		if !errors.As(err, &taken) || err.Error() != "repository name (a) already exists, please specify a different name" {
+			t.Errorf("%+v: %v", other, err)
+		}
+	}
+	if added, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://b"}, true, false); !added || err != nil {
+		t.Errorf("in its place: %v", err)
+	}
+	for _, bad := range []string{"http://page", "http://empty", "http://nowhere"} {
+		_, err := c.Add(t.Context(), Entry{Name: "bad", URL: bad}, false, false)
+		var invalid *InvalidError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), fmt.Sprintf("looks like %q is not a valid chart repository or cannot be reached", bad)) {
+			t.Errorf("%s: %v", bad, err)
+		}
+		// An index that cannot replace the old one leaves it alone.
+		if _, err := c.Add(t.Context(), Entry{Name: "a", URL: bad}, true, false); err == nil {
+			t.Errorf("%s replaced one that works", bad)
+		}
+	}
+	if f, err := c.Load(); err != nil || len(f.Entries) != 1 || f.Entries[0].URL != "http://b" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if err := c.Remove(t.Context(), "b"); !errors.As(err, new(*UnknownError)) || err.Error() != `no repo named "b" found` {
+		t.Error(err)
+	}
+	if err := c.Remove(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+	if got := c.Cache.files(t); got != nil {
+		t.Errorf("left in the cache: %v", got)
+	}
+	if err := c.Remove(t.Context(), "a"); !errors.As(err, new(*NoneError)) {
+		t.Error(err)
+	}
+}
+
+func TestExpiredRepositoriesAreAddedOnlyOnDemand(t *testing.T) {
+	const old = "https://kubernetes-charts.storage.googleapis.com"
+	c := collection(t, &site{pages: map[string]string{old + "/index.yaml": small}})
+	if _, err := c.Add(t.Context(), Entry{Name: "stable", URL: old}, false, false); !errors.As(err, new(*ExpiredError)) {
+		t.Error(err)
+	}
+	if added, err := c.Add(t.Context(), Entry{Name: "stable", URL: old}, false, true); !added || err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUpdateHidesNothing(t *testing.T) {
+	s := &site{pages: map[string]string{}}
+	c := collection(t, s)
+	for i := range 20 {
+		url := fmt.Sprintf("http://host%d", i)
+		s.pages[url+"/index.yaml"] = small
+		if _, err := c.Add(t.Context(), Entry{Name: fmt.Sprintf("r%02d", i), URL: url}, false, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, _ := c.Load()
+	newer := strings.ReplaceAll(small, "1.0.0", "1.1.0")
+	for i := range 20 {
+		s.pages[fmt.Sprintf("http://host%d/index.yaml", i)] = newer
+	}
+	delete(s.pages, "http://host3/index.yaml")
+	s.pages["http://host7/index.yaml"] = "half: ["
+	told := map[string]bool{}
+	err := c.Update(t.Context(), f.Entries, func(r Result) { told[r.Entry.Name] = r.Err == nil })
+	var failed *UpdateError
+	if !errors.As(err, &failed) || len(failed.Failed) != 2 || err.Error() != "failed to update the following repositories: [http://host3 http://host7]" {
+		t.Error(err)
+	}
+	if len(told) != 20 || told["r03"] || told["r07"] || !told["r04"] {
+		t.Errorf("told %v", told)
+	}
+	for name, want := range map[string]string{"r03": "1.0.0", "r07": "1.0.0", "r04": "1.1.0"} {
+		x, err := c.Cache.Index(name)
+		if err != nil || !slices.Equal(x.Versions("web"), []string{want}) {
+			t.Errorf("%s has %v, %v", name, x.Versions("web"), err)
+		}
+	}
+	if got := c.Cache.files(t); len(got) != 40 {
+		t.Errorf("the cache has %v", got)
+	}
+}
+
+func TestUpdateAsksOnlyForWhatIsNew(t *testing.T) {
+	const url = "http://a/index.yaml"
+	s := &site{pages: map[string]string{url: small}, marks: map[string]Mark{url: {ETag: `"1"`}}}
+	c := collection(t, s)
+	if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err != nil {
+		t.Fatal(err)
+	}
+	update := func(want string) {
+		t.Helper()
+		s.asked = nil
+		f, _ := c.Load()
+		if err := c.Update(t.Context(), f.Entries, nil); err != nil {
+			t.Error(err)
+		}
+		if !slices.Equal(s.asked, []string{want}) {
+			t.Errorf("asked %v", s.asked)
+		}
+		if text, _ := os.ReadFile(filepath.Join(c.Cache.Dir, "a-index.yaml")); string(text) != s.pages[url] {
+			t.Errorf("the cache has %s", text)
+		}
+	}
+	update(url + "?")
+	s.pages[url], s.marks[url] = strings.ReplaceAll(small, "1.0.0", "1.1.0"), Mark{ETag: `"2"`}
+	update(url)
+	update(url + "?")
+	// What somebody else wrote into the cache is not taken for the server's.
+	if err := os.WriteFile(filepath.Join(c.Cache.Dir, "a-index.yaml"), []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	update(url)
+	if err := os.Remove(filepath.Join(c.Cache.Dir, "a-index.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	update(url)
+	if err := os.Remove(filepath.Join(c.Cache.Dir, "a-charts.txt")); err != nil {
+		t.Fatal(err)
+	}
+	update(url)
+	if err := os.WriteFile(filepath.Join(c.Cache.Dir, "a-index.mark"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	update(url)
+	update(url + "?")
+	// Another URL under the name is another document.
+	s.pages["http://b/index.yaml"], s.marks["http://b/index.yaml"] = small, s.marks[url]
+	if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://b"}, true, false); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(filepath.Join(c.Cache.Dir, "a-index.yaml")); string(text) != small {
+		t.Errorf("the cache has %s", text)
+	}
+	if err := c.Remove(t.Context(), "a"); err != nil || c.Cache.files(t) != nil {
+		t.Errorf("%v, left in the cache: %v", err, c.Cache.files(t))
+	}
+}
+
+func TestNothingIsLeftOfWhatWasBrokenOff(t *testing.T) {
+	s := &site{pages: map[string]string{"http://a/index.yaml": small}, slow: time.Hour}
+	c := collection(t, s)
+	c.Timeout = 10 * time.Millisecond
+	_, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false)
+	var late *TimeoutError
+	if !errors.As(err, &late) || !strings.Contains(err.Error(), "has not arrived within 10ms") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	c.Timeout = 0
+	if err := c.Update(ctx, []Entry{{Name: "a", URL: "http://a"}}, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if got := c.Cache.files(t); got != nil {
+		t.Errorf("left behind: %v", got)
+	}
+	// What a killed process left goes with the next fetch, once it is old.
+	old, fresh := filepath.Join(c.Cache.Dir, ".a-index.yaml-1.part"), filepath.Join(c.Cache.Dir, ".a-index.yaml-2.part")
+	for _, path := range []string{old, fresh} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	s.slow = 0
+	if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Cache.files(t); !slices.Equal(got, []string{filepath.Base(fresh), "a-charts.txt", "a-index.yaml"}) {
+		t.Errorf("the cache has %v", got)
+	}
+}
+
+func TestTwentyAreAddedAtOnce(t *testing.T) {
+	s := &site{pages: map[string]string{}}
+	for i := range 20 {
+		s.pages[fmt.Sprintf("http://host%d/index.yaml", i)] = small
+	}
+	c := collection(t, s)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if _, err := c.Add(t.Context(), Entry{Name: fmt.Sprint("r", i), URL: fmt.Sprint("http://host", i)}, false, false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if f, err := c.Load(); err != nil || len(f.Entries) != 20 {
+		t.Errorf("%v, %v", f.Names(), err)
+	}
+	// Of many that want one name, one gets it.
+	added := make(chan bool, 20)
+	for i := range 20 {
+		wg.Go(func() {
+			ok, err := c.Add(t.Context(), Entry{Name: "same", URL: fmt.Sprint("http://host", i)}, false, false)
+			if err != nil && !errors.As(err, new(*TakenError)) {
+				t.Error(err)
+			}
+			added <- ok
+		})
+	}
+	wg.Wait()
+	close(added)
+	won := 0
+	for ok := range added {
+		if ok {
+			won++
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d got the name", won)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(c.Path), ".*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestLockIsHelms(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a/repositories.yaml": "/a/repositories.lock", "/a/noext": "/a/noext.lock", "/a.b/noext": "/a.b/noext.lock", "/a/.repos": "/a/.lock", "a.b.c": "a.b.lock",
+	} {
+		if got := lockPath(path); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+func TestUpdateOfTheFileStopsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "repositories.yaml")
+	inside, out := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := Update(t.Context(), path, func(*File) error { close(inside); <-out; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-inside
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if err := Update(ctx, path, func(*File) error { t.Error("two at once"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(out)
+	wg.Wait()
+	failure := errors.New("no")
+	if err := Update(t.Context(), path, func(f *File) error { f.Set(Entry{Name: "a"}); return failure }); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	if f, err := Load(path); err != nil || len(f.Entries) > 0 {
+		t.Errorf("saved after a failure: %+v, %v", f, err)
+	}
+}
+
+// Names in a file that somebody has edited must not lead out of the cache.
+func TestNamesStayInTheCache(t *testing.T) {
+	s := &site{pages: map[string]string{"http://a/index.yaml": small}}
+	c := collection(t, s)
+	for _, name := range []string{"../out", "a/../../out", `..\out`, "/etc/out", "a\x00"} {
+		if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		f := &File{Entries: []Entry{{Name: name, URL: "http://a"}}}
+		if err := f.Save(c.Path); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Update(t.Context(), f.Entries, nil); !errors.As(err, new(*NameError)) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if _, err := c.Cache.Index(name); !errors.As(err, new(*NameError)) {
+			t.Errorf("%q: %v", name, err)
+		}
+		if got := c.Cache.Charts(name); got != nil {
+			t.Errorf("%q: %v", name, got)
+		}
+		if err := c.Remove(t.Context(), name); err != nil { // it must be possible to get rid of it
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if out, _ := filepath.Glob(filepath.Join(filepath.Dir(c.Cache.Dir), "out*")); out != nil {
+		t.Errorf("written: %v", out)
+	}
+}
+
+// CVE-2021-21303: names come from a stranger's index.
+func TestChartNamesAreOnALineEach(t *testing.T) {
+	if got := list([]string{"web", "a\nb", "\x1b[2J", "api"}); got != "web\napi\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestFetchLeavesNothing(t *testing.T) {
+	c := collection(t, &site{pages: map[string]string{"http://a/index.yaml": small}})
+	x, err := c.Fetch(t.Context(), Entry{URL: "http://a"})
+	if err != nil || !slices.Equal(x.Names(), []string{"api", "web"}) {
+		t.Error(x, err)
+	}
+	if _, err := c.Fetch(t.Context(), Entry{URL: "http://b"}); !errors.As(err, new(*InvalidError)) {
+		t.Error(err)
+	}
+	if got := c.Cache.files(t); got != nil {
+		t.Errorf("left behind: %v", got)
+	}
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/internal/near"
+)
+
+// maxFile is the largest file of repositories that is read, in bytes.
+const maxFile = 8 << 20
+
+// File is repositories.yaml. The zero value is that of somebody who has added
+// none.
+type File struct {
+	APIVersion string
+	Generated  time.Time
+	// Entries are in the order in which they were added; no two have one name.
+	// What is wrong with a name or a URL is told when it is used, so that it can
+	// be listed and removed.
+	Entries []Entry
+
+	rest map[string]json.RawMessage
+}
+
+// Load reads the file at path; one that is not there is empty. Errors are a
+// [*FileError].
+func Load(path string) (*File, error) {
+	data, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &File{}, nil
+	}
+	var f *File
+	if err == nil {
+		f, err = parse(data)
+	}
+	if err != nil {
+		return nil, &FileError{Path: path, Err: err}
+	}
+	return f, nil
+}
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, bare(err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return data, nil
+}
+
+// bare is err without the path, which is told anyway.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// parse reads the text of a file of repositories. Keys may not be there twice:
+// nobody could tell which of two URLs is the one that is used.
+func parse(data []byte) (*File, error) {
+	text, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, err
+	}
+	var known struct {
+		APIVersion   string    `json:"apiVersion"`
+		Generated    time.Time `json:"generated"`
+		Repositories []*fields `json:"repositories"`
+	}
+	// Numbers stand for text where text is wanted (password: 1234), so this does
+	// not read the JSON above.
+	if err := yaml.Unmarshal(data, &known); err != nil {
+		return nil, fmt.Errorf("it is no list of repositories: %w", err)
+	}
+	var all struct {
+		Repositories []map[string]json.RawMessage `json:"repositories"`
+	}
+	f := &File{APIVersion: known.APIVersion, Generated: known.Generated}
+	if err := errors.Join(json.Unmarshal(text, &f.rest), json.Unmarshal(text, &all)); err != nil {
+		return nil, fmt.Errorf("it is no list of repositories: %w", err)
+	}
+	for _, key := range []string{"apiVersion", "generated", "repositories"} {
+		delete(f.rest, key)
+	}
+	for i, r := range known.Repositories {
+		if r == nil {
+			return nil, fmt.Errorf("entry %d of repositories is empty", i+1)
+		}
+		if err := f.append(*r, all.Repositories[i]); err != nil {
+			return nil, fmt.Errorf("entry %d of repositories: %w", i+1, err)
+		}
+	}
+	return f, nil
+}
+
+func (f *File) append(r fields, rest map[string]json.RawMessage) error {
+	if _, ok := f.Entry(r.Name); ok {
+		return fmt.Errorf("there is another one named %q", r.Name)
+	}
+	known, err := keys(r)
+	if err != nil {
+		return err
+	}
+	for key := range known {
+		delete(rest, key)
+	}
+	f.Entries = append(f.Entries, r.entry(rest))
+	return nil
+}
+
+// Entry is the repository of that name.
+func (f *File) Entry(name string) (Entry, bool) {
+	i := f.index(name)
+	if i < 0 {
+		return Entry{}, false
+	}
+	return f.Entries[i], true
+}
+
+func (f *File) index(name string) int {
+	return slices.IndexFunc(f.Entries, func(e Entry) bool { return e.Name == name })
+}
+
+// Set adds e, or puts it in the place of the repository that has its name.
+func (f *File) Set(e Entry) {
+	if i := f.index(e.Name); i >= 0 {
+		e.rest = f.Entries[i].rest
+		f.Entries[i] = e
+		return
+	}
+	f.Entries = append(f.Entries, e)
+}
+
+// Remove takes the repository of that name away, and tells whether it was there.
+func (f *File) Remove(name string) bool {
+	i := f.index(name)
+	if i < 0 {
+		return false
+	}
+	f.Entries = slices.Delete(f.Entries, i, i+1)
+	return true
+}
+
+// Names are the repositories' names, in their order.
+func (f *File) Names() []string {
+	names := make([]string, len(f.Entries))
+	for i, e := range f.Entries {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Unknown is the error for a name that is not there.
+func (f *File) Unknown(name string) *UnknownError {
+	names := f.Names()
+	return &UnknownError{Name: name, Near: near.Pick(names, name, 2, nil), Have: names}
+}
+
+// Save writes the file in Helm's form. It takes the place of the old one at
+// once and keeps its mode; a new one only its owner may read, because it may
+// hold passwords. A symbolic link stays one.
+func (f *File) Save(path string) error {
+	text, err := f.text()
+	if err != nil {
+		return err
+	}
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := place(path, mode, bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("write %s: %w", path, bare(err))
+	}
+	return nil
+}
+
+func (f *File) text() ([]byte, error) {
+	repositories := make([]map[string]any, len(f.Entries))
+	for i, e := range f.Entries {
+		m, err := keys(e.fields())
+		if err != nil {
+			return nil, err
+		}
+		repositories[i] = with(m, e.rest)
+	}
+	return yaml.Marshal(with(map[string]any{
+		"apiVersion": f.APIVersion, "generated": f.Generated, "repositories": repositories,
+	}, f.rest))
+}
+
+func with(m map[string]any, rest map[string]json.RawMessage) map[string]any {
+	for key, value := range rest {
+		m[key] = value
+	}
+	return m
+}
+
+func keys(f fields) (map[string]any, error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]any{}
+	return m, json.Unmarshal(text, &m)
+}
+
+// place writes what r has to a file beside path, and moves it there.
+func place(path string, mode fs.FileMode, r io.Reader) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*.part")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(tmp, r)
+	if err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name()) // it is of no use to anybody
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Mark is what a server says of a document by which it can tell later whether
+// the document is still the same: the headers ETag and Last-Modified.
+type Mark struct {
+	ETag     string `json:"etag,omitempty"`
+	Modified string `json:"modified,omitempty"`
+}
+
+// memory is the file that keeps a mark, and what it is worth: it is of the
+// answer at one URL, and says nothing if the index beside it is not the bytes
+// of that answer any more.
+type memory struct {
+	URL    string `json:"url"`
+	SHA256 string `json:"sha256"`
+	Mark
+}
+
+// mark is what the server said of the index that is cached, zero where nobody
+// knows or somebody else has changed it since.
+func (c Collection) mark(e Entry) Mark {
+	path, err := c.Cache.path(e.Name, markSuffix)
+	if err != nil {
+		return Mark{}
+	}
+	text, err := os.ReadFile(path)
+	var m memory
+	if err != nil || json.Unmarshal(text, &m) != nil || m.URL != e.Shown() || m.Mark == (Mark{}) {
+		return Mark{}
+	}
+	cached, err := c.Cache.path(e.Name, indexSuffix)
+	if err != nil || c.Cache.Charts(e.Name) == nil {
+		return Mark{}
+	}
+	f, err := os.Open(cached)
+	if err != nil {
+		return Mark{}
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil || hex.EncodeToString(hash.Sum(nil)) != m.SHA256 {
+		return Mark{}
+	}
+	return m.Mark
+}
+
+// remember keeps a mark for the next update. It is a help, and never a reason
+// to fail.
+func (c Collection) remember(e Entry, got *fetched) {
+	path, err := c.Cache.path(e.Name, markSuffix)
+	if err != nil {
+		return
+	}
+	if got.mark == (Mark{}) {
+		_ = os.Remove(path)
+		return
+	}
+	text, err := json.Marshal(memory{URL: e.Shown(), SHA256: got.hash, Mark: got.mark})
+	if err == nil {
+		_ = place(path, 0o644, strings.NewReader(string(text)+"\n"))
+	}
+}
+
+// download brings the index of a repository as a file that nobody knows yet.
+func (c Collection) download(ctx context.Context, e Entry, have Mark) (*fetched, error) {
+	address, err := e.IndexURL()
+	if err != nil {
+		return nil, err
+	}
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, &TimeoutError{After: c.Timeout})
+		defer cancel()
+	}
+	f, err := c.Cache.part(e.Name)
+	if err != nil {
+		return nil, fmt.Errorf("keep the index: %w", err)
+	}
+	got := &fetched{path: f.Name()}
+	hash := sha256.New()
+	got.mark, err = c.HTTP.Get(ctx, e, address, have, io.MultiWriter(f, hash))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		got.discard()
+		return nil, err
+	}
+	got.hash = hex.EncodeToString(hash.Sum(nil))
+	return got, nil
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/repo/index"
+	"github.com/moonhelm/moonhelm/resolve"
+)
+
+// Search looks for charts. The zero value finds the newest release of every
+// chart.
+type Search struct {
+	// Word is looked for in names, descriptions and keywords, in capitals or not;
+	// with Regexp it is a regular expression, for which capitals count.
+	Word   string
+	Regexp bool
+	// Versions finds every version of a chart, not only the newest.
+	Versions bool
+	// Want is a range that versions are to be in; "" is all releases, with Devel
+	// pre-releases too.
+	Want  string
+	Devel bool
+}
+
+// Found is a version of a chart that was found.
+type Found struct {
+	Name                             string // with its repository: "stable/web"
+	Version, AppVersion, Description string
+	Library                          bool // it is for other charts to use
+
+	score   int
+	version *semver.Version
+}
+
+// Query is a [Search] made ready. It is safe for concurrent use.
+type Query struct {
+	search Search
+	word   string
+	expr   *regexp.Regexp
+	within *semver.Constraints // for Versions
+}
+
+// Query makes the search ready. Errors: that of a bad regular expression, and a
+// *[resolve.WantError].
+func (s Search) Query() (*Query, error) {
+	q := &Query{search: s, word: strings.ToLower(s.Word)}
+	if s.Regexp {
+		expr, err := regexp.Compile(s.Word)
+		if err != nil {
+			return nil, err
+		}
+		q.expr = expr
+	}
+	if _, err := resolve.Version(nil, s.Want, s.Devel); err != nil {
+		var want *resolve.WantError
+		if errors.As(err, &want) && want.Problem != "" {
+			return nil, err
+		}
+	}
+	text := s.Want
+	switch {
+	case text == "" && s.Devel:
+		text = ">=0.0.0-0"
+	case text == "":
+		text = "*"
+	}
+	within, err := semver.NewConstraint(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text, err)
+	}
+	q.within = within
+	return q, nil
+}
+
+// In finds charts of the repository of that name. No more entries are decoded
+// than may be found: the newest of each chart, unless all versions are asked
+// for. Entries that cannot be used are passed over.
+func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
+	var found []Found
+	for e, err := range x.Select(q.choose) {
+		var unusable *index.EntryError
+		switch {
+		case errors.As(err, &unusable):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		name := repository + "/" + e.Name
+		if score, ok := q.score(name, e); ok {
+			found = append(found, Found{
+				Name: name, Version: e.Version, AppVersion: e.AppVersion, Description: e.Description,
+				Library: e.Type == chart.TypeLibrary, score: score, version: version(e.Version),
+			})
+		}
+	}
+	return found, nil
+}
+
+// choose are those of a chart's versions that may be found.
+func (q *Query) choose(have []string) []string {
+	if q.search.Versions {
+		return slices.DeleteFunc(have, func(v string) bool {
+			parsed := version(v)
+			return parsed == nil || !q.within.Check(parsed)
+		})
+	}
+	v, err := resolve.Version(have, q.search.Want, q.search.Devel)
+	if err != nil {
+		return nil // there is none that suits
+	}
+	return []string{v}
+}
+
+// version is nil for what is none.
+func version(text string) *semver.Version {
+	v, err := semver.NewVersion(text)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// separator stands between the parts of the text that is searched, as in Helm,
+// whose users' regular expressions see it.
+const separator = "\v"
+
+// score tells whether an entry is found, and by which of its parts: chart's
+// name, name with repository, description, keywords. The first is the best.
+func (q *Query) score(name string, e *index.Entry) (int, bool) {
+	text := strings.Join([]string{e.Name, name, e.Description, strings.Join(e.Keywords, " ")}, separator)
+	at := 0
+	if q.expr != nil {
+		loc := q.expr.FindStringIndex(text)
+		if loc == nil {
+			return 0, false
+		}
+		at = loc[0]
+	} else {
+		text = strings.ToLower(text)
+		if at = strings.Index(text, q.word); at < 0 {
+			return 0, false
+		}
+	}
+	return strings.Count(text[:at], separator), true
+}
+
+// SortFound puts the best first, then names in order, and of one chart the
+// newest version first.
+func SortFound(found []Found) {
+	slices.SortStableFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), strings.Compare(a.Name, b.Name), b.version.Compare(a.version))
+	})
+}
