@@ -209,7 +209,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 		"an unknown authority":       {s.URL, Access{}, "certificate is not trusted: "},
 		"another authority":          {s.URL, Access{CAFile: otherCA}, "certificate is not trusted: "},
 		"another host":               {byName(s.URL), Access{CAFile: ca}, "*.example.com, not localhost"},
-		"no TLS at all":              {strings.Replace(foreign.URL, "http:", "https:", 1), Access{}, "speaks HTTP without TLS"},
+		"no TLS at all":              {strings.Replace(foreign.URL, "http:", "https:", 1), Access{}, "does not speak TLS"},
 		"no such file":               {s.URL, Access{CAFile: "/nowhere.pem"}, "certificate /nowhere.pem: "},
 		"a file without certificate": {s.URL, Access{CAFile: empty}, "holds no certificate"},
 		"a certificate without key":  {s.URL, Access{CertFile: ca}, "belong together"},
@@ -380,6 +380,15 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 				tear(w, true)
 			}
 			http.ServeContent(w, r, "", time.Time{}, strings.NewReader("changed"))
+		}, "error: the connection broke after 3 bytes", 2},
+		"has changed and does not see it": {func(try int, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, try))
+			if try == 1 {
+				tear(w, true)
+			}
+			w.Header().Set("Content-Range", "bytes 3-6/7")
+			w.WriteHeader(http.StatusPartialContent)
+			fmt.Fprint(w, "nged")
 		}, "error: the connection broke after 3 bytes", 2},
 		"knows no ranges": {func(try int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("ETag", `"1"`)

@@ -57,7 +57,7 @@ func (e *UntrustedError) Unwrap() error { return e.Err }
 // UnreachableError tells that there was no answer, or only a part of it.
 type UnreachableError struct {
 	URL, Host string
-	// Plain tells that an https server was looked for and speaks http only.
+	// Plain tells that the server does not speak TLS, as it should.
 	Plain bool
 	Done  int64 // bytes that had arrived when the connection broke
 	Err   error
@@ -65,7 +65,7 @@ type UnreachableError struct {
 
 func (e *UnreachableError) Error() string {
 	if e.Plain {
-		return fmt.Sprintf("fetch %s: %s speaks HTTP without TLS", e.URL, e.Host)
+		return fmt.Sprintf("fetch %s: %s does not speak TLS", e.URL, e.Host)
 	}
 	if e.Done > 0 {
 		return fmt.Sprintf("fetch %s: the connection broke after %d bytes: %v", e.URL, e.Done, e.Err)

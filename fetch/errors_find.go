@@ -28,15 +28,24 @@ func (e *SchemeError) Error() string {
 	return fmt.Sprintf("%s: the scheme %s is not supported; there is %s, and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
 }
 
-// EntryError tells that an index says something unusable of a chart.
+// EntryError tells that what an index says of a chart is of no use.
 type EntryError struct {
 	Repository, Chart, Version string
-	Problem                    string
+	Problem                    string // "" where Err says it
+	Err                        error  // why the archive could not be had
 }
 
 func (e *EntryError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s-%s, which the index of %s lists: %v", e.Chart, e.Version, e.Repository, e.Err)
+	}
 	return fmt.Sprintf("%s-%s in the index of %s: %s", e.Chart, e.Version, e.Repository, e.Problem)
 }
+
+func (e *EntryError) Unwrap() error { return e.Err }
+
+// Gone tells whether the archive is not where the index says.
+func (e *EntryError) Gone() bool { return e.Err != nil && missing(e.Err) }
 
 // VersionError tells that a reference says one version, and the request another.
 type VersionError struct {

@@ -33,7 +33,7 @@ type Finder struct {
 // What is in the cache already, by the digest that the repository's index or the
 // reference tells, is taken from there without a request.
 //
-// Errors: *[NameError], *[SchemeError], *[DigestError], *[NotArchiveError],
+// Errors: *[NameError], *[SchemeError], *[EntryError], *[DigestError], *[NotArchiveError],
 // *[ProvenanceError], those of [Client.Get], and what repositories, registries
 // and plugins say.
 func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
@@ -75,6 +75,9 @@ func (f *Finder) bring(ctx context.Context, s source, ref Ref) (a *Archive, from
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	if s.chart != "" && ctx.Err() == nil {
+		err = &EntryError{Repository: Clean(s.home), Chart: s.chart, Version: s.version, Err: err}
 	}
 	return nil, "", err
 }

@@ -162,7 +162,7 @@ func (d *download) noAnswer(ctx context.Context, hop *url.URL, err error) error 
 		return &UntrustedError{URL: d.name, Host: hop.Host, Err: err}
 	}
 	var record tls.RecordHeaderError
-	plain := errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/"
+	plain := errors.As(err, &record)
 	return passing(err, &UnreachableError{URL: d.name, Host: hop.Host, Plain: plain, Err: err})
 }
 

@@ -74,6 +74,8 @@ func hints(err error) []string {
 		return registryHints(err)
 	case provenanceHint(err) != "":
 		return []string{provenanceHint(err)}
+	case fetchHints(err) != nil:
+		return fetchHints(err)
 	case errors.As(err, &usage):
 		return []string{"usage: " + usage.Usage, fmt.Sprintf("%s --help tells more", usage.Command)}
 	case errors.As(err, &unknown):

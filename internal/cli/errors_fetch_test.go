@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/fetch"
+)
+
+func TestFetchHints(t *testing.T) {
+	listed := func(err error) error { return &fetch.EntryError{Chart: "web", Version: "1.0.0", Err: err} }
+	for _, test := range []struct {
+		err  error
+		want string // "" for none
+	}{
+		{&fetch.NameError{Name: "web"}, "helm search repo"},
+		{&fetch.SchemeError{Scheme: "s3"}, "helm plugin install"},
+		{&fetch.SchemeError{Scheme: "file"}, ""},
+		{&fetch.ProvenanceError{Missing: true}, "have not signed it"},
+		{listed(&fetch.StatusError{Code: 404}), "helm repo update"},
+		{listed(&fetch.StatusError{Code: 401, Host: "a"}), "--username and --password say who you are at a"},
+		{listed(&fetch.DigestError{}), "somebody has replaced the archive"},
+		{&fetch.DigestError{}, ""},
+		{&fetch.VersionError{}, "in one place only"},
+		{&fetch.NotArchiveError{Page: true}, "ends in .tgz"},
+		{&fetch.NotArchiveError{}, ""},
+		{&fetch.StatusError{Code: 403, Host: "a"}, "say who you are at a"},
+		{&fetch.StatusError{Code: 404}, ""},
+		{&fetch.UnreachableError{Host: "a"}, "is a the right address"},
+		{&fetch.UnreachableError{Host: "a", Plain: true}, "an http:// address goes without TLS"},
+		{&fetch.UnreachableError{Host: "a", Done: 5}, "try again"},
+		{&fetch.StalledError{}, "try again"},
+		{&fetch.UntrustedError{Err: errors.New("x")}, "--ca-file"},
+	} {
+		got := strings.Join(hints(fmt.Errorf("outer: %w", test.err)), "\n")
+		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%T %+v: %q, want %q", test.err, test.err, got, test.want)
+		}
+	}
+}
