@@ -256,3 +256,14 @@ func FuzzParseLock(f *testing.F) {
 		_ = l.Check("l", "c", &chart.Metadata{})
 	})
 }
+
+func TestShownTellsNoSecrets(t *testing.T) {
+	for repository, want := range map[string]string{
+		"@st": "@st", "alias:st": "alias:st", "": "", "https://h/x": "https://h/x", "file://../x": "file://../x", "oci://h:5000/x": "oci://h:5000/x",
+		"https://ana:hunter2@h/x?token=hunter2": "https://h/x", "https://ana:hunter2@h:x/": "https://...", "https://ana:hunter2%zz@h/": "https://...",
+	} {
+		if got := resolve.Shown(repository); got != want {
+			t.Errorf("%s: got %s", repository, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package resolve
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -88,7 +89,7 @@ func differences(lists string, want []*chart.Dependency, have []*Locked) []strin
 		case err != nil:
 			say(w.Name, "%s wants %s, the lock has %s", lists, w.Version, h.Version)
 		case !sameRepository(w.Repository, h.Repository):
-			say(w.Name, "%s says the repository is %q, the lock has it from %q", lists, w.Repository, h.Repository)
+			say(w.Name, "%s says the repository is %q, the lock has it from %q", lists, Shown(w.Repository), Shown(h.Repository))
 		}
 	}
 	for _, h := range have {
@@ -113,4 +114,22 @@ func inVersion(version string) string {
 func sameRepository(a, b string) bool {
 	alias := func(s string) bool { return strings.HasPrefix(s, "@") || strings.HasPrefix(s, "alias:") }
 	return alias(a) || alias(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
+}
+
+// Shown is a repository as it may be shown to anybody: without what its URL may
+// hold of user, password and token.
+func Shown(repository string) string {
+	u, err := url.Parse(repository)
+	if err != nil {
+		scheme, rest, ok := strings.Cut(repository, "://")
+		if ok && strings.ContainsAny(rest, "@?") {
+			return scheme + "://..." // malformed, and nobody knows where the secret is
+		}
+		return repository
+	}
+	if u.User == nil && u.RawQuery == "" {
+		return repository
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
 }

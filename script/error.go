@@ -40,6 +40,10 @@ type Error struct {
 // Unwrap gives how the process ended, where that is what went wrong.
 func (e *Error) Unwrap() error { return e.err }
 
+// Loading tells that scripts could not be loaded or initialised for a reason of
+// their own: no limit was hit, and the process lives.
+func (e *Error) Loading() bool { return e.Event == "" && e.Limit == "" && e.err == nil }
+
 // Place is where it happened: "ext/lua/chart.lua:12".
 func (e *Error) Place() string {
 	if e.File == "" || e.Line == 0 {

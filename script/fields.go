@@ -93,5 +93,8 @@ func dependencyFields(d *chart.Dependency) map[string]any {
 	if len(d.ImportValues) > 0 {
 		f["import-values"] = d.ImportValues
 	}
+	if len(d.DependsOn) > 0 {
+		f["depends-on"] = texts(d.DependsOn)
+	}
 	return f
 }

@@ -315,6 +315,18 @@ func (st *stage) dependencies(c *changes, n *node) ([]*chart.Dependency, error) 
 	return out, nil
 }
 
+// readTexts is a list that holds nothing but texts.
+func readTexts(v any) ([]string, bool) {
+	l, ok := v.([]any)
+	var out []string
+	for _, e := range l {
+		t, isText := e.(string)
+		ok = ok && isText
+		out = append(out, t)
+	}
+	return out, ok
+}
+
 // readDependency is the opposite of [dependencyFields].
 func readDependency(m map[string]any) (*chart.Dependency, error) {
 	d := &chart.Dependency{}
@@ -336,14 +348,9 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 		case "import-values":
 			d.ImportValues, ok = v.([]any)
 		case "tags":
-			var l []any
-			if l, ok = v.([]any); ok {
-				for _, e := range l {
-					t, isText := e.(string)
-					ok = ok && isText
-					d.Tags = append(d.Tags, t)
-				}
-			}
+			d.Tags, ok = readTexts(v)
+		case "depends-on":
+			d.DependsOn, ok = readTexts(v)
 		default:
 			return nil, fmt.Errorf("%q is no field of a dependency", clip(k, 80))
 		}
