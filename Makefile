@@ -40,6 +40,7 @@ check: ## formatting, vet, staticcheck
 unit: build ## unit tests and command tests, without a cluster
 	@echo "== unit and command tests"
 	test/postgres.sh
+	test/gnupg.sh
 	go test ./...
 
 race: ## the packages that run things concurrently, under the race detector

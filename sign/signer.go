@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
@@ -155,8 +156,32 @@ func (s *Signer) sign(ctx context.Context, text []byte) ([]byte, error) {
 	if _, err := w.Write(text); err != nil {
 		return nil, err
 	}
-	err = w.Close() // writes the signature
-	return out.Bytes(), err
+	if err := w.Close(); err != nil { // writes the signature
+		return nil, err
+	}
+	return withChecksum(out.Bytes())
+}
+
+// withChecksum gives the signature's armour the checksum that it may do without:
+// gpg before 2.4 trips over armour that has none and happens to need no padding.
+func withChecksum(message []byte) ([]byte, error) {
+	at := bytes.LastIndex(message, []byte(begin))
+	block, err := armor.Decode(bytes.NewReader(message[at:]))
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(message[:at:at])
+	w, err := armor.EncodeWithChecksumOption(out, block.Type, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(w, block.Body); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 // attempts is how often a person may mistype a passphrase.

@@ -111,6 +111,9 @@ func (e *Env) Signer(keyring, key, passphraseFile string) (*sign.Signer, error) 
 	if e.Interactive() {
 		s.Ask = func(ctx context.Context, key string) ([]byte, error) {
 			text, err := e.AskSecretUntil(ctx, fmt.Sprintf("Passphrase for the key of %s: ", term.SafeLine(key)))
+			if errors.Is(err, io.EOF) {
+				err = errors.New("no passphrase was given")
+			}
 			return []byte(text), err
 		}
 	}

@@ -23,28 +23,29 @@ func (s Streams) AskSecretUntil(ctx context.Context, question string) (string, e
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return s.Ask(question)
 	}
-	before, err := term.GetState(int(f.Fd()))
+	// Before the question is seen: somebody may be quick, or paste.
+	read, restore, err := hush(f)
 	if err != nil {
 		return "", err
 	}
+	defer restore()
 	if s.Err != nil {
 		fmt.Fprint(s.Err, question)
 		defer fmt.Fprintln(s.Err) // the user's own end of line was not shown either
 	}
 	type answer struct {
-		text []byte
+		text string
 		err  error
 	}
 	typed := make(chan answer, 1)
 	go func() { // it stays behind when ctx ends: nothing ends reading a terminal
-		text, err := term.ReadPassword(int(f.Fd()))
+		text, err := read()
 		typed <- answer{text, err}
 	}()
 	select {
 	case a := <-typed:
-		return string(a.text), a.err
+		return a.text, a.err
 	case <-ctx.Done():
-		_ = term.Restore(int(f.Fd()), before) // there is nobody to tell
 		return "", ctx.Err()
 	}
 }
