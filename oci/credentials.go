@@ -12,11 +12,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
-
-	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
 // Credentials are the files in which credentials for registries are stored, in
@@ -43,17 +39,17 @@ type configFile struct {
 
 // storedAuth is one entry of a file of credentials.
 type storedAuth struct {
-	Auth          string `json:"auth"` // base64 of name:password
-	Username      string `json:"username"`
-	Password      string `json:"password"`
-	IdentityToken string `json:"identitytoken"`
-	RegistryToken string `json:"registrytoken"`
+	Auth          string `json:"auth,omitempty"` // base64 of name:password
+	Username      string `json:"username,omitempty"`
+	Password      string `json:"password,omitempty"`
+	IdentityToken string `json:"identitytoken,omitempty"`
+	RegistryToken string `json:"registrytoken,omitempty"`
 }
 
 // find looks for credentials for what is at ref: those stored for the longest
 // part of its path first, the host's last; of two files with the same, ours goes
 // first. When nothing is found, the error says what could not be read.
-func (c *Credentials) find(ctx context.Context, ref Ref) (auth.Credential, error) {
+func (c *Credentials) find(ctx context.Context, ref Ref) (secret, error) {
 	var files []*configFile
 	var trouble []error
 	for _, path := range []string{c.File, c.Docker} {
@@ -70,12 +66,12 @@ func (c *Credentials) find(ctx context.Context, ref Ref) (auth.Credential, error
 			if err != nil {
 				trouble = append(trouble, err)
 			}
-			if found != auth.EmptyCredential {
+			if found != (secret{}) {
 				return found, nil
 			}
 		}
 	}
-	return auth.EmptyCredential, errors.Join(trouble...)
+	return secret{}, errors.Join(trouble...)
 }
 
 // keys are the names that credentials for ref may be stored under, the longest
@@ -140,25 +136,29 @@ func readConfig(path string) (*configFile, error) {
 	return c, nil
 }
 
-// find looks for key. Helper programs are asked about hosts, and about paths that
-// the file lists: not about every part of a path.
-func (c *configFile) find(ctx context.Context, key string, host bool) (auth.Credential, error) {
+// helper is the program that keeps the credentials for key, "" for none. One that
+// keeps everything is asked about hosts, and about paths that the file lists: not
+// about every part of a path.
+func (c *configFile) helper(key string, host bool) helper {
 	server := serverOf(key)
-	stored, listed := c.entry(key)
-	helper := ""
-	if host || listed {
-		helper = c.CredsStore
-	}
 	for name, program := range c.CredHelpers {
 		if keyOf(name) == server {
-			helper = program
+			return helper(program)
 		}
 	}
-	found, err := auth.EmptyCredential, error(nil)
-	if helper != "" {
-		found, err = askHelper(ctx, helper, server)
+	if _, listed := c.entry(key); host || listed {
+		return helper(c.CredsStore)
 	}
-	if found == auth.EmptyCredential && listed {
+	return ""
+}
+
+// find looks for key, with a helper first.
+func (c *configFile) find(ctx context.Context, key string, host bool) (secret, error) {
+	found, err := secret{}, error(nil)
+	if h := c.helper(key, host); h != "" {
+		found, err = h.get(ctx, serverOf(key))
+	}
+	if stored, listed := c.entry(key); found == (secret{}) && listed {
 		var bad error
 		if found, bad = stored.credential(); bad != nil {
 			return found, fmt.Errorf("what is stored for %s cannot be read", key)
@@ -181,83 +181,15 @@ func (c *configFile) entry(key string) (storedAuth, bool) {
 	return storedAuth{}, false
 }
 
-func (s storedAuth) credential() (auth.Credential, error) {
-	out := auth.Credential{Username: s.Username, Password: s.Password, RefreshToken: s.IdentityToken, AccessToken: s.RegistryToken}
+func (s storedAuth) credential() (secret, error) {
+	out := secret{user: s.Username, password: s.Password, identity: s.IdentityToken, token: s.RegistryToken}
 	if s.Auth != "" {
 		text, err := base64.StdEncoding.DecodeString(s.Auth)
 		user, password, ok := strings.Cut(string(text), ":")
 		if err != nil || !ok {
-			return auth.EmptyCredential, errors.New("malformed")
+			return secret{}, errors.New("malformed")
 		}
-		out.Username, out.Password = user, strings.TrimRight(password, "\x00")
+		out.user, out.password = user, strings.TrimRight(password, "\x00")
 	}
 	return out, nil
-}
-
-func askHelper(ctx context.Context, helper, server string) (auth.Credential, error) {
-	if strings.ContainsAny(helper, `/\`) {
-		return auth.EmptyCredential, fmt.Errorf("%q is no name of a program that keeps credentials", helper)
-	}
-	found, err := credentials.NewNativeStore(helper).Get(ctx, server)
-	if err != nil {
-		return auth.EmptyCredential, fmt.Errorf("docker-credential-%s, which keeps the credentials for %s: %w", helper, server, err)
-	}
-	return found, nil
-}
-
-// save stores a credential for key as Helm does: with the helper program that the
-// file names, or where it is new, with one that the system has for its own
-// keychain, or else in the file.
-func (c *Credentials) save(ctx context.Context, key string, secret auth.Credential) error {
-	store, err := c.open(true)
-	if err != nil {
-		return err
-	}
-	if err := store.Put(ctx, serverOf(key), secret); err != nil {
-		return fmt.Errorf("store the credentials for %s: %w", key, err)
-	}
-	return nil
-}
-
-// remove forgets what is stored for key, and tells whether anything was.
-func (c *Credentials) remove(ctx context.Context, key string) (bool, error) {
-	before, err := readConfig(c.File)
-	if err != nil {
-		return false, err
-	}
-	found, _ := before.find(ctx, key, !strings.Contains(key, "/")) // what cannot be read can be removed
-	store, err := c.open(false)
-	if err != nil {
-		return false, err
-	}
-	names := []string{serverOf(key)}
-	for name := range before.Auths {
-		if keyOf(name) == serverOf(key) && name != serverOf(key) {
-			names = append(names, name)
-		}
-	}
-	_, listed := before.entry(key)
-	if !listed && before.CredsStore == "" && len(before.CredHelpers) == 0 {
-		return false, nil // nothing to write
-	}
-	for _, name := range names {
-		if err := store.Delete(ctx, name); err != nil {
-			return false, fmt.Errorf("remove the credentials for %s: %w", key, err)
-		}
-	}
-	return listed || found != auth.EmptyCredential, nil
-}
-
-// open opens our file for writing. A link to it is kept, and what it leads to is
-// written.
-func (c *Credentials) open(detect bool) (*credentials.DynamicStore, error) {
-	path := c.File
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	store, err := credentials.NewStore(path, credentials.StoreOptions{AllowPlaintextPut: true, DetectDefaultNativeStore: detect})
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", c.File, err)
-	}
-	return store, nil
 }

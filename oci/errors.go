@@ -4,15 +4,13 @@ package oci
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"oras.land/oras-go/v2/errdef"
-	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
 // UnauthorizedError tells that the registry does not let us do what was asked.
@@ -128,8 +126,7 @@ type ConnectError struct {
 func (e *ConnectError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// explain turns what the registry's client says about ref into this package's
-// errors.
+// explain has an error tell why the context has ended, where it has.
 func (c *call) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -140,40 +137,59 @@ func (c *call) explain(ctx context.Context, err error) error {
 		}
 		return cause
 	}
-	var (
-		answer  *errcode.ErrorResponse
-		request *url.Error
-	)
+	return err
+}
+
+// refused is the error of a request that failed, or that was answered with an
+// error; the answer is closed.
+func (c *call) refused(resp *http.Response, err error) error {
+	var request *url.Error
 	switch {
-	case errors.As(err, &answer):
-		return c.answered(answer)
-	case errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return c.unauthorized(&UnauthorizedError{})
-	case errors.Is(err, errdef.ErrNotFound):
-		return &NotFoundError{Ref: c.ref}
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return &PlainError{Ref: c.ref.String(), Host: c.ref.Host}
 	case errors.As(err, &request):
 		return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: request.Err}
+	case err != nil:
+		return err
 	}
-	return err
+	defer resp.Body.Close()
+	code, message := wordsOf(resp)
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return c.unauthorized(&UnauthorizedError{Denied: resp.StatusCode == http.StatusForbidden, Message: message})
+	case http.StatusNotFound:
+		missing := c.ref
+		if code == "NAME_UNKNOWN" {
+			missing.Tag, missing.Digest = "", ""
+		}
+		return &NotFoundError{Ref: missing}
+	}
+	return &StatusError{Ref: c.ref.String(), Code: resp.StatusCode, Message: message}
 }
 
-func (c *call) answered(answer *errcode.ErrorResponse) error {
+// maxAnswer is how much of an answer that is an error is read, in bytes.
+const maxAnswer = 64 << 10
+
+// wordsOf is what a server says about an error: the first error's code, and
+// messages.
+func wordsOf(resp *http.Response) (code, message string) {
+	var answer struct {
+		Errors []struct{ Code, Message string }
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil || json.Unmarshal(data, &answer) != nil {
+		return "", ""
+	}
 	var words []string
-	for _, e := range answer.Errors {
+	for _, e := range answer.Errors[:min(len(answer.Errors), 3)] {
 		if e.Message != "" {
 			words = append(words, short(e.Message))
 		}
+		if code == "" {
+			code = e.Code
+		}
 	}
-	message := strings.Join(words[:min(len(words), 3)], "; ")
-	switch answer.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return c.unauthorized(&UnauthorizedError{Denied: answer.StatusCode == http.StatusForbidden, Message: message})
-	case http.StatusNotFound:
-		return &NotFoundError{Ref: c.ref}
-	}
-	return &StatusError{Ref: c.ref.String(), Code: answer.StatusCode, Message: message}
+	return code, strings.Join(words, "; ")
 }
 
 // unauthorized fills in who we were.

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-
-	"oras.land/oras-go/v2/registry"
-	"oras.land/oras-go/v2/registry/remote"
 )
 
 // Login asks the registry at ref whether it takes the client's user name and
@@ -24,17 +21,17 @@ func (c *Client) Login(ctx context.Context, ref Ref) error {
 	asking, _, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
-	reg := &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
-		Client: call.auth, Reference: registry.Reference{Registry: ref.Host}, PlainHTTP: c.PlainHTTP,
-	}}
-	if err := reg.Ping(asking); err != nil {
+	call.login = true
+	resp, err := call.do(asking, request{method: http.MethodGet})
+	if err != nil {
 		err = call.explain(asking, err)
 		var missing *NotFoundError
 		if errors.As(err, &missing) {
-			return &StatusError{Ref: ref.Host, Code: http.StatusNotFound, Message: "it is no registry"}
+			return &StatusError{Ref: ref.Host, Code: http.StatusNotFound, Message: "there is no registry at that address"}
 		}
 		return err
 	}
+	resp.Body.Close()
 	return c.Credentials.save(ctx, ref.String(), secretOf(c.Username, c.Password))
 }
 

@@ -4,16 +4,14 @@ package oci
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/opencontainers/go-digest"
-	"github.com/opencontainers/image-spec/specs-go"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -27,7 +25,11 @@ const (
 	legacyType = "application/tar+gzip"
 )
 
+// The media types of other things, and of manifests.
 const (
+	imageManifest  = "application/vnd.oci.image.manifest.v1+json"
+	imageIndex     = "application/vnd.oci.image.index.v1+json"
+	imageConfig    = "application/vnd.oci.image.config.v1+json"
 	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
 	dockerList     = "application/vnd.docker.distribution.manifest.list.v2+json"
 	dockerImage    = "application/vnd.docker.container.image.v1+json"
@@ -43,19 +45,37 @@ const (
 
 // manifestTypes are the manifests that we ask for: those that can be a chart's,
 // and those about which we can tell what they are instead.
-func manifestTypes() []string {
-	return []string{ocispec.MediaTypeImageManifest, dockerManifest, ocispec.MediaTypeImageIndex, dockerList}
+const manifestTypes = imageManifest + ", " + dockerManifest + ", " + imageIndex + ", " + dockerList
+
+// annotation begins the annotations that the specification names.
+const annotation = "org.opencontainers.image."
+
+// descriptor says what a blob is. Its form in JSON, and the manifest's, is that
+// of the OCI image specification, without what charts do not have.
+type descriptor struct {
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+}
+
+type manifest struct {
+	SchemaVersion int               `json:"schemaVersion"`
+	MediaType     string            `json:"mediaType,omitempty"`
+	ArtifactType  string            `json:"artifactType,omitempty"`
+	Config        descriptor        `json:"config"`
+	Layers        []descriptor      `json:"layers"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
 // layers are the parts of a chart in a registry.
 type layers struct {
-	config, archive ocispec.Descriptor
-	provenance      *ocispec.Descriptor // nil for none
+	config, archive descriptor
+	provenance      *descriptor // nil for none
 }
 
 // parseManifest finds the parts of a chart. ref stands for it in errors.
 func parseManifest(ref, mediaType string, data []byte) (*layers, error) {
-	var m ocispec.Manifest
+	var m manifest
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, &ContentError{Ref: ref, Problem: fmt.Sprintf("its manifest cannot be read: %v", err)}
 	}
@@ -84,13 +104,13 @@ func parseManifest(ref, mediaType string, data []byte) (*layers, error) {
 }
 
 // kindOf tells what a manifest is that is no chart's, "" for a chart's.
-func kindOf(mediaType string, m ocispec.Manifest) string {
+func kindOf(mediaType string, m manifest) string {
 	switch {
-	case mediaType == ocispec.MediaTypeImageIndex, mediaType == dockerList:
+	case mediaType == imageIndex, mediaType == dockerList:
 		return "an index of several images"
 	case m.Config.MediaType == configType:
 		return ""
-	case m.Config.MediaType == ocispec.MediaTypeImageConfig, m.Config.MediaType == dockerImage:
+	case m.Config.MediaType == imageConfig, m.Config.MediaType == dockerImage:
 		return "a container image"
 	}
 	kind := m.ArtifactType
@@ -107,7 +127,7 @@ func kindOf(mediaType string, m ocispec.Manifest) string {
 func (l *layers) check(ref string) error {
 	type bound struct {
 		what  string
-		desc  ocispec.Descriptor
+		desc  descriptor
 		limit int64
 	}
 	parts := []bound{{"its metadata is", l.config, maxConfig}, {"the archive is", l.archive, maxArchive}}
@@ -115,7 +135,7 @@ func (l *layers) check(ref string) error {
 		parts = append(parts, bound{"its provenance file is", *l.provenance, maxProvenance})
 	}
 	for _, p := range parts {
-		if !isDigest(p.desc.Digest.String()) || p.desc.Size < 0 {
+		if !isDigest(p.desc.Digest) || p.desc.Size < 0 {
 			return &ContentError{Ref: ref, Problem: "its manifest has a malformed digest or size"}
 		}
 		if p.desc.Size > p.limit {
@@ -126,23 +146,27 @@ func (l *layers) check(ref string) error {
 }
 
 // part describes a blob.
-func part(mediaType string, data []byte) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
+func part(mediaType string, data []byte) descriptor {
+	return descriptor{MediaType: mediaType, Digest: digestOf(data), Size: int64(len(data))}
 }
+
+func digestOf(data []byte) string { return sum(sha256.Sum256(data)) }
+
+func sum(hash [sha256.Size]byte) string { return "sha256:" + hex.EncodeToString(hash[:]) }
 
 // newManifest is the manifest of a chart, byte for byte as Helm writes it: layers
 // in the order of their digests.
 func newManifest(meta *chart.Metadata, created time.Time, l layers) ([]byte, error) {
-	m := ocispec.Manifest{
-		Versioned:   specs.Versioned{SchemaVersion: 2},
-		Config:      l.config,
-		Layers:      []ocispec.Descriptor{l.archive},
-		Annotations: annotations(meta, created),
+	m := manifest{
+		SchemaVersion: 2,
+		Config:        l.config,
+		Layers:        []descriptor{l.archive},
+		Annotations:   annotations(meta, created),
 	}
 	if l.provenance != nil {
 		m.Layers = append(m.Layers, *l.provenance)
 	}
-	slices.SortFunc(m.Layers, func(a, b ocispec.Descriptor) int { return strings.Compare(a.Digest.String(), b.Digest.String()) })
+	slices.SortFunc(m.Layers, func(a, b descriptor) int { return strings.Compare(a.Digest, b.Digest) })
 	return json.Marshal(m)
 }
 
@@ -156,18 +180,18 @@ func annotations(meta *chart.Metadata, created time.Time) map[string]string {
 			out[name] = value
 		}
 	}
-	set(ocispec.AnnotationDescription, meta.Description)
-	set(ocispec.AnnotationURL, meta.Home)
-	set(ocispec.AnnotationCreated, created.Format(time.RFC3339))
+	set(annotation+"description", meta.Description)
+	set(annotation+"url", meta.Home)
+	set(annotation+"created", created.Format(time.RFC3339))
 	if len(meta.Sources) > 0 {
-		set(ocispec.AnnotationSource, meta.Sources[0])
+		set(annotation+"source", meta.Sources[0])
 	}
-	set(ocispec.AnnotationAuthors, authors(meta.Maintainers))
+	set(annotation+"authors", authors(meta.Maintainers))
 	maps.Copy(out, meta.Annotations)
-	delete(out, ocispec.AnnotationTitle)
-	delete(out, ocispec.AnnotationVersion)
-	set(ocispec.AnnotationTitle, meta.Name)
-	set(ocispec.AnnotationVersion, meta.Version)
+	delete(out, annotation+"title")
+	delete(out, annotation+"version")
+	set(annotation+"title", meta.Name)
+	set(annotation+"version", meta.Version)
 	return out
 }
 

@@ -5,14 +5,16 @@ package oci
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"time"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
-	"oras.land/oras-go/v2/content"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -114,36 +116,51 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	if name == "" {
 		name = c.ref.Digest
 	}
-	desc, body, err := c.repo.Manifests().FetchReference(ctx, name)
+	resp, err := c.do(ctx, request{method: http.MethodGet, path: "manifests/" + name, header: http.Header{"Accept": {manifestTypes}}})
 	if err != nil {
 		return nil, nil, err
 	}
-	defer body.Close()
-	if desc.Size > maxManifest {
-		return nil, nil, &SizeError{Ref: c.ref.String(), What: "its manifest is", Limit: maxManifest}
-	}
-	data, err := content.ReadAll(body, desc)
+	defer resp.Body.Close()
+	data, err := c.readSmall(resp.Body, "its manifest is", maxManifest)
 	if err != nil {
-		return nil, nil, c.damaged("its manifest", err)
+		return nil, nil, err
 	}
-	if c.ref.Digest != "" && desc.Digest.String() != c.ref.Digest {
-		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, desc.Digest)}
+	digest := digestOf(data)
+	switch {
+	case c.ref.Digest == "" || c.ref.Digest == digest:
+	case c.ref.Tag != "":
+		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, digest)}
+	default:
+		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: "the manifest that the registry sent has another digest"}
 	}
-	found, err := parseManifest(c.ref.String(), desc.MediaType, data)
+	mediaType, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	found, err := parseManifest(c.ref.String(), strings.TrimSpace(mediaType), data)
 	if err != nil {
 		return nil, nil, err
 	}
 	return found, &Pulled{
-		Manifest: desc.Digest.String(), ManifestJSON: data,
-		Digest: found.archive.Digest.Encoded(), Size: found.archive.Size,
+		Manifest: digest, ManifestJSON: data,
+		Digest: strings.TrimPrefix(found.archive.Digest, "sha256:"), Size: found.archive.Size,
 	}, nil
 }
 
 // blob brings a small blob.
-func (c *call) blob(ctx context.Context, desc ocispec.Descriptor) ([]byte, error) {
+func (c *call) blob(ctx context.Context, desc descriptor) ([]byte, error) {
 	var b bytes.Buffer
 	err := c.copy(ctx, &b, desc, func(int) {})
 	return b.Bytes(), err
+}
+
+// readSmall reads what must be small.
+func (c *call) readSmall(r io.Reader, what string, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: err}
+	}
+	if int64(len(data)) > limit {
+		return nil, &SizeError{Ref: c.ref.String(), What: what, Limit: limit}
+	}
+	return data, nil
 }
 
 // maxBreaks is how often a connection may break while one blob arrives.
@@ -151,42 +168,58 @@ const maxBreaks = 3
 
 // copy writes a blob to w and checks its digest. Where the connection breaks, and
 // the registry can do that, it goes on from there.
-func (c *call) copy(ctx context.Context, w io.Writer, desc ocispec.Descriptor, tell func(int)) error {
-	body, err := c.repo.Blobs().Fetch(ctx, desc)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	check := desc.Digest.Verifier()
-	to := &target{w: io.MultiWriter(w, check)}
+func (c *call) copy(ctx context.Context, w io.Writer, desc descriptor, tell func(int)) error {
+	hash := sha256.New()
+	to := &target{w: io.MultiWriter(w, hash)}
 	for breaks := 0; ; breaks++ {
-		_, err := io.Copy(to, watched{io.LimitReader(body, desc.Size-to.n+1), tell})
-		if err == nil && to.n >= desc.Size {
+		err := c.copyFrom(ctx, to, desc, tell)
+		var broken *brokenError
+		if err == nil {
 			break
 		}
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		seeker, ok := body.(io.Seeker)
-		if to.err != nil || ctx.Err() != nil {
+		if !errors.As(err, &broken) || to.err != nil || ctx.Err() != nil {
 			return err
 		}
-		if !ok || breaks == maxBreaks {
-			return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, err)}
-		}
-		if _, err := seeker.Seek(to.n, io.SeekStart); err != nil {
-			return err
+		if breaks == maxBreaks {
+			return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, broken.err)}
 		}
 	}
-	if to.n != desc.Size || !check.Verified() {
-		return c.damaged("what the registry sent", errors.New("its digest is another"))
+	if got := "sha256:" + hex.EncodeToString(hash.Sum(nil)); to.n != desc.Size || got != desc.Digest {
+		return &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("what the registry sent is not %s, but damaged or something else", desc.Digest)}
 	}
 	return nil
 }
 
-func (c *call) damaged(what string, err error) error {
-	return &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("%s is not what its digest says: %v", what, err)}
+// copyFrom goes on with a blob where to is.
+func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell func(int)) error {
+	r := request{method: http.MethodGet, path: "blobs/" + desc.Digest, header: http.Header{}}
+	if to.n > 0 {
+		r.header.Set("Range", fmt.Sprintf("bytes=%d-", to.n))
+	}
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if to.n > 0 && (resp.StatusCode != http.StatusPartialContent || !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", to.n))) {
+		return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot go on there", to.n, desc.Size)}
+	}
+	// One byte more shows content that is longer than it should be.
+	_, err = io.Copy(to, watched{io.LimitReader(resp.Body, desc.Size-to.n+1), tell})
+	switch {
+	case to.n >= desc.Size:
+		return to.err
+	case err == nil:
+		err = io.ErrUnexpectedEOF
+	}
+	return &brokenError{err}
 }
+
+// brokenError tells that a connection broke while content arrived.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
 
 // target counts what was written, and remembers whose fault an error was.
 type target struct {

@@ -5,18 +5,17 @@ package oci
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path"
 	"time"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
-	"oras.land/oras-go/v2/errdef"
-	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -59,12 +58,12 @@ func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, err
 	if err != nil {
 		return nil, err
 	}
-	l := layers{config: part(configType, config), archive: ocispec.Descriptor{MediaType: contentType}}
-	hash := digest.Canonical.Digester()
-	if l.archive.Size, err = io.Copy(hash.Hash(), a.Archive); err != nil {
+	l := layers{config: part(configType, config), archive: descriptor{MediaType: contentType}}
+	hash := sha256.New()
+	if l.archive.Size, err = io.Copy(hash, a.Archive); err != nil {
 		return nil, err
 	}
-	l.archive.Digest = hash.Digest()
+	l.archive.Digest = "sha256:" + hex.EncodeToString(hash.Sum(nil))
 	if _, err := a.Archive.Seek(start, io.SeekStart); err != nil {
 		return nil, err
 	}
@@ -79,17 +78,17 @@ func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref, err)
 	}
-	return c.push(ctx, ref, l, manifest, map[digest.Digest]io.Reader{
-		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive, digest.FromBytes(a.Provenance): bytes.NewReader(a.Provenance),
+	return c.push(ctx, ref, l, manifest, map[string]io.Reader{
+		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive, digestOf(a.Provenance): bytes.NewReader(a.Provenance),
 	})
 }
 
 // push sends the parts, then the manifest under its tag.
-func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, content map[digest.Digest]io.Reader) (*Pushed, error) {
+func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, content map[string]io.Reader) (*Pushed, error) {
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
-	parts := []ocispec.Descriptor{l.config, l.archive}
+	parts := []descriptor{l.config, l.archive}
 	if l.provenance != nil {
 		parts = append(parts, *l.provenance)
 	}
@@ -97,7 +96,7 @@ func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, c
 	for _, desc := range parts {
 		group.Go(func() error {
 			done := int64(0)
-			return call.send(groupCtx, desc, content[desc.Digest], func(n int) {
+			return call.upload(groupCtx, desc, content[desc.Digest], func(n int) {
 				alive()
 				if done += int64(n); desc.Digest == l.archive.Digest {
 					c.tell(ref, done, desc.Size)
@@ -109,21 +108,51 @@ func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, c
 		return nil, call.explain(ctx, err)
 	}
 	alive()
-	desc := part(ocispec.MediaTypeImageManifest, manifest)
-	if err := call.repo.Manifests().PushReference(ctx, desc, bytes.NewReader(manifest), ref.Tag); err != nil {
+	desc := part(imageManifest, manifest)
+	resp, err := call.do(ctx, request{
+		method: http.MethodPut, path: "manifests/" + ref.Tag, small: string(manifest), write: true,
+		header: http.Header{"Content-Type": {imageManifest}},
+	})
+	if err != nil {
 		return nil, call.explain(ctx, err)
 	}
-	return &Pushed{Ref: ref, Manifest: desc.Digest.String()}, nil
+	resp.Body.Close()
+	return &Pushed{Ref: ref, Manifest: desc.Digest}, nil
 }
 
-// send sends one blob, unless it is there.
-func (c *call) send(ctx context.Context, desc ocispec.Descriptor, from io.Reader, tell func(int)) error {
-	// Asked with the right to write, or a token for reading would be fetched first
-	// and then another one.
-	ctx = auth.AppendRepositoryScope(ctx, c.repo.Reference, auth.ActionPull, auth.ActionPush)
-	there, err := c.repo.Blobs().Exists(ctx, desc)
-	if err == nil && there || err != nil && !errors.Is(err, errdef.ErrNotFound) {
+// upload sends one blob, unless it is there.
+func (c *call) upload(ctx context.Context, desc descriptor, from io.Reader, tell func(int)) error {
+	// Everything is asked with the right to write, or a token for reading would
+	// be fetched first and then another one.
+	resp, err := c.do(ctx, request{method: http.MethodHead, path: "blobs/" + desc.Digest, write: true})
+	var missing *NotFoundError
+	if err == nil {
+		return resp.Body.Close()
+	}
+	if !errors.As(err, &missing) {
 		return err
 	}
-	return c.repo.Blobs().Push(ctx, desc, watched{from, tell})
+	resp, err = c.do(ctx, request{method: http.MethodPost, path: "blobs/uploads/", write: true})
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	location, err := resp.Location()
+	if err != nil {
+		return &ContentError{Ref: c.ref.String(), Problem: "the registry does not say where to upload to"}
+	}
+	if !sameOrigin(location, c.base()) {
+		return &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("the registry wants the upload sent to %s://%s, where its credentials do not belong", location.Scheme, location.Host)}
+	}
+	query := location.Query()
+	query.Set("digest", desc.Digest)
+	location.RawQuery = query.Encode()
+	resp, err = c.do(ctx, request{
+		method: http.MethodPut, url: location, body: watched{from, tell}, size: desc.Size, write: true,
+		header: http.Header{"Content-Type": {"application/octet-stream"}},
+	})
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
 }

@@ -4,10 +4,9 @@ package oci
 
 import (
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
-
-	"oras.land/oras-go/v2/registry"
 )
 
 // Scheme begins the URLs of registries.
@@ -45,30 +44,63 @@ func ParseRef(text string) (Ref, error) {
 		}
 	}
 	r.Path = strings.TrimSuffix(rest, "/")
-	check := registry.Reference{Registry: r.Host, Repository: r.Path}
-	if err := check.ValidateRegistry(); err != nil || r.Host == "" {
+	if !isHost(r.Host) {
 		return wrong("%q is no host", r.Host)
 	}
-	if r.Path == "" {
-		if r.Tag != "" || r.Digest != "" {
-			return wrong("it has a tag and no name")
-		}
+	switch {
+	case r.Path == "" && (r.Tag != "" || r.Digest != ""):
+		return wrong("it has a tag or a digest, and no name")
+	case r.Path == "":
 		return r, nil
-	}
-	if err := check.ValidateRepository(); err != nil {
-		if strings.ToLower(r.Path) != r.Path {
-			return wrong("registries know small letters only in names, not %q", r.Path)
-		}
-		return wrong("%q is no name in a registry (a-z, 0-9, and . _ - / between them)", r.Path)
-	}
-	check.Reference = r.Tag
-	if err := check.ValidateReferenceAsTag(); r.Tag != "" && err != nil {
+	case !isPath(r.Path) && isPath(strings.ToLower(r.Path)):
+		return wrong("registries know small letters only in names, not %q", r.Path)
+	case !isPath(r.Path):
+		return wrong("%q is no name in a registry (small letters and digits, and . _ - / between them)", r.Path)
+	case r.Tag != "" && !isTag(r.Tag):
 		return wrong("%q is no tag (letters, digits, . _ -, 128 at most)", r.Tag)
 	}
 	if strings.HasSuffix(text, "@") || r.Digest != "" && !isDigest(r.Digest) {
 		return wrong("%q is no digest (sha256: and 64 hexadecimal digits)", r.Digest)
 	}
 	return r, nil
+}
+
+// What follows are the grammars of https://github.com/opencontainers/distribution-spec,
+// without regular expressions, which would be compiled at every start.
+
+const alphanumeric = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+func isHost(text string) bool {
+	u, err := url.Parse("https://" + text)
+	return err == nil && u.Hostname() != "" && u.Host == text && !strings.ContainsAny(text, " %\\\"'<>^`{|}$&+,;=!*()~_")
+}
+
+// isPath tells whether text is [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, several of them
+// between slashes.
+func isPath(text string) bool {
+	for part := range strings.SplitSeq(text, "/") {
+		for {
+			rest := strings.TrimLeft(part, alphanumeric)
+			if rest == part {
+				return false
+			}
+			if rest == "" {
+				break
+			}
+			part = strings.TrimLeft(rest, rest[:1])
+			switch separator := rest[:len(rest)-len(part)]; {
+			case separator == ".", separator == "_", separator == "__", separator[0] == '-':
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isTag(text string) bool {
+	const letters = alphanumeric + "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	return text != "" && len(text) <= 128 && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+".-") == ""
 }
 
 // isDigest tells whether text is the one kind of digest that charts have.

@@ -4,15 +4,18 @@ package oci
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	"oras.land/oras-go/v2/errdef"
 )
 
 const (
 	maxTags     = 200_000
-	maxTagPages = 2_000
+	maxTagPages = 4_000
 )
 
 // Tags are the versions of the chart at ref, with + for _, in the registry's
@@ -25,24 +28,61 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
-	tooMany := &SizeError{Ref: ref.String(), What: "it has", Limit: maxTags, Unit: "tags"}
+	r := request{method: http.MethodGet, path: "tags/list"}
 	var versions []string
 	seen := 0
-	err := call.repo.Tags(ctx, "", func(page []string) error {
-		alive()
-		if seen += len(page); seen > maxTags {
-			return tooMany
+	for range maxTagPages {
+		tags, next, err := call.tags(ctx, r)
+		if err != nil {
+			return nil, call.explain(ctx, err)
 		}
-		for _, tag := range page {
+		alive()
+		for _, tag := range tags {
 			version := VersionOf(tag)
 			if _, err := semver.StrictNewVersion(version); err == nil {
 				versions = append(versions, version)
 			}
 		}
-		return nil
-	})
-	if errors.Is(err, errdef.ErrTooManyPages) {
-		err = tooMany
+		if seen += len(tags); next == nil {
+			return versions, nil
+		}
+		if seen > maxTags {
+			break
+		}
+		r.url = next
 	}
-	return versions, call.explain(ctx, err)
+	return nil, &SizeError{Ref: ref.String(), What: "it has", Limit: maxTags, Unit: "tags"}
+}
+
+// tags brings a page of tags, and tells where the next one is.
+func (c *call) tags(ctx context.Context, r request) ([]string, *url.URL, error) {
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer resp.Body.Close()
+	var page struct{ Tags []string }
+	data, err := c.readSmall(resp.Body, "a page of its tags is", maxManifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := json.Unmarshal(data, &page); err != nil {
+		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("its list of tags cannot be read: %v", err)}
+	}
+	return page.Tags, nextPage(resp, c.base()), nil
+}
+
+// nextPage is where the Link header leads, on the same server whatever it says.
+func nextPage(resp *http.Response, base *url.URL) *url.URL {
+	for _, link := range resp.Header.Values("Link") {
+		target, params, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(link), "<"), ">")
+		if !strings.Contains(params, `rel="next"`) && !strings.Contains(params, "rel=next") {
+			continue
+		}
+		if u, err := resp.Request.URL.Parse(target); err == nil {
+			u.Scheme, u.Host, u.User = base.Scheme, base.Host, nil
+			return u
+		}
+	}
+	return nil
 }
