@@ -187,38 +187,38 @@ func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var unusable error
-	for have := versions(items); ; {
-		v, err := pick(have, want, devel)
-		if err != nil && unusable != nil {
-			return nil, unusable
+	r := reader{body: x.body}
+	e, err := r.pick(name, items, want, devel)
+	if !isEntry(err) {
+		return e, err
+	}
+	r.weed(name, items)
+	if e, again := r.pick(name, items, want, devel); again == nil {
+		return e, nil
+	}
+	return nil, err
+}
+
+// pick decodes the entry that want means.
+func (r *reader) pick(name string, items []item, want string, devel bool) (*Entry, error) {
+	v, err := choose(versions(items), want, devel)
+	if err != nil {
+		return nil, fmt.Errorf("chart %s: %w", name, err)
+	}
+	n := slices.IndexFunc(items, func(it item) bool { return it.version == v })
+	return r.entry(name, n, items[n])
+}
+
+// weed takes the versions of the entries that cannot be used.
+func (r *reader) weed(name string, items []item) {
+	for n := range items {
+		if err := r.into(new(Entry), name, n, items[n]); err != nil {
+			items[n].version = ""
 		}
-		if err != nil {
-			return nil, fmt.Errorf("chart %s: %w", name, err)
-		}
-		n := slices.IndexFunc(items, func(it item) bool { return it.version == v })
-		e, err := (&reader{body: x.body}).entry(name, n, items[n])
-		if err == nil {
-			return e, nil
-		}
-		if _, left := errors.AsType[*EntryError](err); !left {
-			return nil, err
-		}
-		if unusable == nil {
-			unusable = err
-		}
-		have = without(have, v)
-		items[n].version = ""
 	}
 }
 
-// without takes the first v out of versions.
-func without(versions []string, v string) []string {
-	i := slices.Index(versions, v)
-	return slices.Delete(versions, i, i+1)
-}
-
-func pick(have []string, want string, devel bool) (string, error) {
+func choose(have []string, want string, devel bool) (string, error) {
 	if want == "" {
 		return newest(have, devel)
 	}
@@ -236,7 +236,10 @@ type reader struct {
 func (r *reader) entry(name string, n int, it item) (*Entry, error) {
 	it.text = strings.Clone(it.text) // an entry keeps its own text alive, not the chart's
 	e := new(Entry)
-	return e, r.into(e, name, n, it)
+	if err := r.into(e, name, n, it); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 func (r *reader) into(e *Entry, name string, n int, it item) error {

@@ -56,9 +56,9 @@ func (x *Index) selected(r *reader, name string, choose func([]string) []string,
 	if err != nil {
 		return yield(nil, err) && isEntry(err)
 	}
-	for have := versions(items); len(have) > 0; {
-		picked := choose(slices.Clone(have))
-		failed := ""
+	failed := false
+	picked := choose(versions(items))
+	take := func() bool {
 		for _, v := range picked {
 			n := slices.IndexFunc(items, func(it item) bool { return it.version == v })
 			if n < 0 {
@@ -66,19 +66,22 @@ func (x *Index) selected(r *reader, name string, choose func([]string) []string,
 			}
 			e, err := r.entry(name, n, items[n])
 			items[n].version = "" // of two equal versions the next is the second
-			if err != nil {
-				e, failed = nil, v
-			}
+			failed = failed || err != nil
 			if !yield(e, err) || err != nil && !isEntry(err) {
 				return false
 			}
 		}
-		if failed == "" || len(picked) > 1 {
-			return true
-		}
-		have = without(have, failed)
+		return true
 	}
-	return true
+	if !take() {
+		return false
+	}
+	if !failed || len(picked) > 1 {
+		return true
+	}
+	r.weed(name, items)
+	picked = choose(versions(items))
+	return take()
 }
 
 func isEntry(err error) bool {

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// Listing is an index that is being made. Entries are newest first under their
+// charts' names.
+type Listing struct {
+	Entries   map[string][]*Entry
+	Generated time.Time
+	// Skipped tells what is not listed, and why: an [*ArchiveError] for each
+	// archive, an [*EntryError] for each entry of an index that was merged.
+	Skipped []error
+}
+
+// ArchiveError tells what is wrong with an archive.
+type ArchiveError struct {
+	Path string
+	Err  error
+}
+
+func (e *ArchiveError) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// Build lists the archives (*.tgz) in dir, and in the folders directly in it.
+// Their URLs are below base, or relative to the index where base is "". Every
+// entry is created now.
+//
+// An archive that is no chart does not keep the others from being listed; see
+// [Listing.Skipped].
+func Build(ctx context.Context, dir, base string, now time.Time) (*Listing, error) {
+	below, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("the URL for the archives is malformed: %w", errors.Unwrap(err))
+	}
+	files, err := archives(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, problems := make([]*Entry, len(files)), make([]error, len(files))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				entries[i], problems[i] = describe(filepath.Join(dir, filepath.FromSlash(files[i])))
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l := &Listing{Entries: map[string][]*Entry{}, Generated: now}
+	for i, e := range entries {
+		if problems[i] != nil {
+			l.Skipped = append(l.Skipped, &ArchiveError{Path: files[i], Err: problems[i]})
+			continue
+		}
+		e.URLs, e.Created = []string{place(below, base, files[i])}, now
+		l.Entries[e.Name] = append(l.Entries[e.Name], e)
+	}
+	l.sort()
+	return l, nil
+}
+
+// archives are the paths of the archives that an index lists, with slashes.
+func archives(dir string) ([]string, error) {
+	var out []string
+	top, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the archives: %w", err)
+	}
+	for _, f := range top {
+		switch {
+		case !f.IsDir():
+			out = appendArchive(out, dir, f.Name())
+		default:
+			inner, err := os.ReadDir(filepath.Join(dir, f.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("list the archives: %w", err)
+			}
+			for _, g := range inner {
+				out = appendArchive(out, dir, f.Name()+"/"+g.Name())
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func appendArchive(out []string, dir, name string) []string {
+	if !strings.HasSuffix(name, ".tgz") {
+		return out
+	}
+	if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && !info.Mode().IsRegular() {
+		return out // a folder, or a device that may never end
+	}
+	return append(out, name)
+}
+
+// place is the URL of an archive.
+func place(below *url.URL, base, file string) string {
+	if base == "" {
+		return file
+	}
+	u := *below
+	u.RawPath, u.Path = "", path.Join(below.Path, file)
+	if u.Host != "" && !strings.HasPrefix(u.Path, "/") {
+		u.Path = "/" + u.Path
+	}
+	return u.String()
+}
+
+// describe makes an entry of an archive, but for its place.
+func describe(file string) (*Entry, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer f.Close()
+	digest := sha256.New()
+	meta, requirements, err := readMetadata(io.TeeReader(f, digest))
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if _, err := io.Copy(digest, f); err != nil {
+		return nil, withoutPath(err)
+	}
+	m, err := chart.ParseMetadata(chart.FileMetadata, meta)
+	if err != nil {
+		return nil, err
+	}
+	if m.APIVersion == chart.APIVersionV1 && requirements != nil {
+		r, err := chart.ParseRequirements(chart.FileRequirements, requirements)
+		if err != nil {
+			return nil, err
+		}
+		m.Dependencies, m.Libraries = r.Dependencies, r.Libraries
+	}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return &Entry{Metadata: *m, Digest: hex.EncodeToString(digest.Sum(nil))}, nil
+}
+
+// withoutPath is err without the path that an [ArchiveError] says already.
+func withoutPath(err error) error {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// Merge adds the entries of an index that are not listed yet, by name and
+// version. An archive that is listed in both, byte for byte the same, keeps the
+// time at which it was created. Entries of prev that cannot be used are added to
+// Skipped.
+func (l *Listing) Merge(prev *Index) error {
+	have := map[[2]string]*Entry{}
+	for _, all := range l.Entries {
+		for _, e := range all {
+			have[[2]string{e.Name, e.Version}] = e
+		}
+	}
+	unusable, err := prev.Survey()
+	if err != nil {
+		return err
+	}
+	for _, e := range unusable {
+		l.Skipped = append(l.Skipped, e)
+	}
+	for e, err := range prev.All() {
+		switch {
+		case isEntry(err):
+			continue
+		case err != nil:
+			return err
+		}
+		key := [2]string{e.Name, e.Version}
+		if mine := have[key]; mine == nil {
+			have[key] = e
+			l.Entries[e.Name] = append(l.Entries[e.Name], e)
+		} else if mine.Digest == e.Digest && !e.Created.IsZero() {
+			mine.Created = e.Created
+		}
+	}
+	l.sort()
+	return nil
+}
+
+// sort puts the newest entries first; equal ones stay as they are.
+func (l *Listing) sort() {
+	for _, all := range l.Entries {
+		parsed := make(map[string]*semver.Version, len(all))
+		for _, e := range all {
+			if v, err := semver.NewVersion(e.Version); err == nil {
+				parsed[e.Version] = v
+			}
+		}
+		slices.SortStableFunc(all, func(a, b *Entry) int {
+			v, w := parsed[a.Version], parsed[b.Version]
+			if v == nil || w == nil {
+				return strings.Compare(b.Version, a.Version)
+			}
+			return w.Compare(v)
+		})
+	}
+}

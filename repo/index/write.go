@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// APIVersion is that of the indexes that are written.
+const APIVersion = "v1"
+
+// WriteJSON writes the index as JSON, in Helm's form.
+func (l *Listing) WriteJSON(w io.Writer) error {
+	entries := make(map[string][]*Entry, len(l.Entries))
+	for name, all := range l.Entries {
+		for _, e := range all {
+			entries[name] = append(entries[name], published(e))
+		}
+	}
+	data, err := json.MarshalIndent(struct {
+		APIVersion string              `json:"apiVersion"`
+		Generated  time.Time           `json:"generated"`
+		Entries    map[string][]*Entry `json:"entries"`
+	}{APIVersion, l.Generated, entries}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the index: %w", err)
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// WriteYAML writes the index as YAML, in Helm's form: charts by name, keys in
+// order.
+func (l *Listing) WriteYAML(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "apiVersion: %s\n", APIVersion)
+	if len(l.Entries) == 0 {
+		out.WriteString("entries: {}\n")
+	} else {
+		out.WriteString("entries:\n")
+	}
+	for text, err := range l.texts() {
+		if err != nil {
+			return fmt.Errorf("write the index: %w", err)
+		}
+		out.Write(text)
+	}
+	made, err := yaml.Marshal(map[string]time.Time{"generated": l.Generated})
+	if err != nil {
+		return fmt.Errorf("write the index: %w", err)
+	}
+	out.Write(made)
+	return out.Flush()
+}
+
+// texts are the entries as YAML, each chart's name before its first. They are
+// written by several at once, some way ahead of who takes them.
+func (l *Listing) texts() func(yield func([]byte, error) bool) {
+	return func(yield func([]byte, error) bool) {
+		type result struct {
+			text []byte
+			err  error
+		}
+		ahead := make(chan chan result, 4*runtime.GOMAXPROCS(0))
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer close(ahead)
+			for _, name := range slices.Sorted(maps.Keys(l.Entries)) {
+				done := make(chan result, 1)
+				select {
+				case ahead <- done:
+				case <-stop:
+					return
+				}
+				wg.Go(func() {
+					text, err := chartText(name, l.Entries[name])
+					done <- result{text, err}
+				})
+			}
+		})
+		defer wg.Wait()
+		defer close(stop)
+		for done := range ahead {
+			if r := <-done; !yield(r.text, r.err) || r.err != nil {
+				return
+			}
+		}
+	}
+}
+
+// chartText is a chart and its entries as they stand in an index. The encoder
+// folds long lines by their column, so it is given what is around them too.
+func chartText(name string, all []*Entry) ([]byte, error) {
+	entries := make([]*Entry, len(all))
+	for i, e := range all {
+		entries[i] = published(e)
+	}
+	text, err := yaml.Marshal(map[string]any{"entries": map[string]any{name: entries}})
+	return bytes.TrimPrefix(text, []byte("entries:\n")), err
+}
+
+// published is an entry without what Helm would refuse the whole index for: it
+// knows neither libraries nor the order of dependencies.
+func published(e *Entry) *Entry {
+	out := *e
+	out.Libraries = nil
+	out.Dependencies = make([]*chart.Dependency, len(e.Dependencies))
+	for i, d := range e.Dependencies {
+		if d != nil && d.DependsOn != nil {
+			without := *d
+			without.DependsOn = nil
+			d = &without
+		}
+		out.Dependencies[i] = d
+	}
+	return &out
+}
