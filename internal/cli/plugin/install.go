@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/plugin"
+)
+
+// installOptions are the flags of `helm plugin install`.
+type installOptions struct {
+	env.AccessFlags
+	env.VerifyFlags
+	Version string
+	// Asked tells that --verify was given, and is not just the default.
+	Asked bool
+}
+
+func newInstall(e *env.Env) *cobra.Command {
+	var o installOptions
+	cmd := &cobra.Command{
+		Use:     "install PATH|URL",
+		Aliases: []string{"add"},
+		Short:   "install a plugin",
+		Long: `Installs a plugin and runs its install hook. Where it comes from:
+
+  helm plugin install ./my-plugin                        a folder, which is linked to
+  helm plugin install my-plugin-1.2.3.tgz                an archive
+  helm plugin install https://example.com/p-1.2.3.tgz    an archive
+  helm plugin install oci://example.com/plugins/p        a registry
+  helm plugin install https://example.com/me/helm-p      a git repository
+  helm plugin install git@example.com:me/helm-p.git
+
+--version chooses a tag, a branch, a commit or a range of versions of a git
+repository, and a version or a range in a registry.
+
+An archive is installed only if the provenance file beside it (.prov) vouches for
+it; --verify=false does without. Git repositories have no such file.`,
+		Args: env.Args(1, 1, "the path or the URL of a plugin"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Asked = cmd.Flags().Changed("verify")
+			return o.run(cmd.Context(), e, args[0])
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.Version, "version", "", "version to install, or a range; for git also a tag, a branch or a commit")
+	fs.BoolVar(&o.Verify, "verify", true, "install an archive only if its provenance file vouches for it")
+	o.BindKeyring(fs, e)
+	fs.StringVar(&o.Username, "username", "", "user name at the plugin's host")
+	fs.StringVar(&o.Password, "password", "", "password at the plugin's host")
+	o.BindTLS(fs)
+	o.BindPlain(fs)
+	return cmd
+}
+
+func (o *installOptions) run(ctx context.Context, e *env.Env, from string) error {
+	source, err := plugin.ParseSource(from)
+	if err != nil {
+		return err
+	}
+	verify := o.Verify
+	switch {
+	case source.Kind == plugin.Folder:
+		if err := say(e, "Installing plugin from local directory (development mode)"); err != nil {
+			return err
+		}
+	case source.Kind == plugin.Git && !o.Asked:
+		warn(e, "git repositories have no provenance: the plugin is not verified")
+		verify = false
+	case !verify:
+		warn(e, "Skipping plugin signature verification")
+	default:
+		if err := say(e, "Verifying plugin signature..."); err != nil {
+			return err
+		}
+	}
+	in := e.Installer(o.Access(), o.Keyring, func(signer string) { _ = say(e, "%s", inPluginsWords(signer)) })
+	p, err := in.Install(ctx, plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
+	if err != nil {
+		return err
+	}
+	return say(e, "Installed plugin: %s", p.Name)
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/plugin"
+)
+
+// listOptions are the flags of `helm plugin list`.
+type listOptions struct {
+	Output output.Format
+	Type   string // "" for all
+}
+
+func newList(e *env.Env) *cobra.Command {
+	var o listOptions
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "list plugins",
+		Long: `Lists the plugins that are installed. APIVERSION tells plugins for Helm 3 (legacy)
+from those for Helm 4 (v1). PROVENANCE is "signed" for an archive that was installed
+with a provenance file, "unsigned" for one without, "local dev" for a folder that is
+linked to, and "unknown" for the rest, such as git repositories.`,
+		Args:              env.Args(0, -1, ""),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(*cobra.Command, []string) error { return o.run(e) },
+	}
+	fs := cmd.Flags()
+	o.Output.Bind(fs)
+	fs.StringVar(&o.Type, "type", "", "list plugins of one type: cli/v1, getter/v1 or postrenderer/v1")
+	output.Complete(cmd)
+	// This fails only for flags that are not there.
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{plugin.CLI, plugin.Getter, plugin.PostRenderer}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// element is one plugin in JSON and YAML.
+type element struct {
+	Name       string `json:"name"`
+	Version    string `json:"version"`
+	Type       string `json:"type"`
+	APIVersion string `json:"apiVersion"`
+	Provenance string `json:"provenance"`
+	Source     string `json:"source"`
+	Summary    string `json:"description"`
+	Path       string `json:"path"`
+}
+
+func (o *listOptions) run(e *env.Env) error {
+	elements := []element{}
+	for _, p := range e.Plugins().All() {
+		if o.Type != "" && p.Type != o.Type {
+			continue
+		}
+		el := element{
+			Name: p.Name, Version: p.Version, Type: p.Type, APIVersion: "v1",
+			Provenance: p.Provenance(), Source: p.Source(), Summary: p.Short, Path: p.Dir,
+		}
+		if p.Legacy {
+			el.APIVersion = "legacy"
+		}
+		elements = append(elements, el)
+	}
+	return o.Output.Write(e.Out, elements, func(w io.Writer) error {
+		rows := make([][]string, len(elements))
+		for i, p := range elements {
+			rows[i] = []string{p.Name, p.Version, p.Type, p.APIVersion, p.Provenance, p.Source}
+		}
+		return output.Rows(w, []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}, rows)
+	})
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/plugin"
+)
+
+// packageOptions are the flags of `helm plugin package`.
+type packageOptions struct {
+	Keyring        env.VerifyFlags
+	Sign           bool
+	Key            string
+	PassphraseFile string
+	Destination    string
+}
+
+func newPackage(e *env.Env) *cobra.Command {
+	var o packageOptions
+	cmd := &cobra.Command{
+		Use:   "package PATH",
+		Short: "pack a plugin into an archive",
+		Long: `Packs the folder of a plugin into an archive, <name>-<version>.tgz, and signs it: the
+provenance file <name>-<version>.tgz.prov is what "helm plugin install" verifies it
+with. The same files give the same archive every time; SOURCE_DATE_EPOCH sets the
+time that its entries carry.
+
+  helm plugin package ./my-plugin --key ann@example.com --keyring ~/.gnupg/secring.gpg
+  helm plugin package ./my-plugin --sign=false`,
+		Args: env.Args(1, 1, "the path of a plugin's folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), e, args[0])
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&o.Sign, "sign", true, "sign the archive")
+	fs.StringVar(&o.Key, "key", "", "key to sign with: a part of its user id, or its fingerprint")
+	o.Keyring.BindKeyring(fs, e)
+	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file with the key's passphrase, - for standard input")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
+	return cmd
+}
+
+func (o *packageOptions) run(ctx context.Context, e *env.Env, dir string) error {
+	p, err := plugin.Load(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.Destination, 0o755); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(o.Destination, ".package-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	name := filepath.Join(temp, p.ArchiveName())
+	if err := o.pack(e, p, name); err != nil {
+		return err
+	}
+	if o.Sign {
+		err = o.sign(ctx, e, p, name)
+	} else {
+		warn(e, "Skipping plugin signing. This is not recommended for plugins intended for distribution.")
+	}
+	if err != nil {
+		return err
+	}
+	saved := filepath.Join(o.Destination, p.ArchiveName())
+	if err := os.Rename(name, saved); err != nil {
+		return err
+	}
+	if o.Sign {
+		if err := os.Rename(name+".prov", saved+".prov"); err != nil {
+			return err
+		}
+		if err := say(e, "Successfully signed. Signature written to: %s.prov", saved); err != nil {
+			return err
+		}
+	}
+	return say(e, "Successfully packaged plugin and saved it to: %s", saved)
+}
+
+func (o *packageOptions) pack(e *env.Env, p *plugin.Plugin, name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.PackPlugin(p, f), f.Close())
+}
+
+func (o *packageOptions) sign(ctx context.Context, e *env.Env, p *plugin.Plugin, name string) error {
+	signer, err := e.Signer(o.Keyring.Keyring, o.Key, o.PassphraseFile)
+	if err != nil {
+		return err
+	}
+	metadata, err := p.Metadata()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	prov, err := signer.Sign(ctx, filepath.Base(name), f, metadata)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name+".prov", prov, 0o644)
+}

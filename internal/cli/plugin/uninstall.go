@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/plugin"
+)
+
+func newUninstall(e *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "uninstall PLUGIN...",
+		Aliases: []string{"rm", "remove"},
+		Short:   "remove plugins",
+		Long: `Runs the delete hook of plugins and removes them. Of a plugin that was installed
+from a folder only the link is removed.`,
+		Args:              env.Args(1, -1, "the name of a plugin"),
+		ValidArgsFunction: completeNames(e),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			in := e.Installer(fetch.Access{}, "", nil)
+			return each(cmd.Context(), e, names, func(p *plugin.Plugin) error {
+				if err := in.Uninstall(cmd.Context(), p); err != nil {
+					return fmt.Errorf("failed to uninstall plugin %s: %w", p.Name, err)
+				}
+				return say(e, "Uninstalled plugin: %s", p.Name)
+			})
+		},
+	}
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+)
+
+func newVerify(e *env.Env) *cobra.Command {
+	var keyring env.VerifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify PATH",
+		Short: "check who signed a plugin's archive",
+		Long: `Checks the archive of a plugin against PATH.prov, the provenance file beside it, and
+tells who signed it. It fails where that file is missing, was altered, or is not
+signed by a key of the keyring.`,
+		Args: env.Args(1, 1, "the path of an archive"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			signer, err := e.VerifyArchive(args[0], keyring.Keyring)
+			if err != nil {
+				return err
+			}
+			return say(e, "%s", inPluginsWords(signer))
+		},
+	}
+	keyring.BindKeyring(cmd.Flags(), e)
+	return cmd
+}

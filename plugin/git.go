@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/resolve"
+)
+
+// wantKey is where a clone remembers which version was asked for.
+const wantKey = "moonhelm.version"
+
+// git runs the git program in one folder.
+type git struct{ dir string }
+
+// GitError tells that git failed, with what it said.
+type GitError struct {
+	Did string // "clone https://..."
+	Err error
+	Say string // git's own words
+}
+
+func (e *GitError) Error() string {
+	if errors.Is(e.Err, exec.ErrNotFound) {
+		return fmt.Sprintf("git %s: there is no program git, which plugins from git repositories need", e.Did)
+	}
+	if e.Say != "" {
+		return fmt.Sprintf("git %s: %s", e.Did, e.Say)
+	}
+	return fmt.Sprintf("git %s: %v", e.Did, e.Err)
+}
+func (e *GitError) Unwrap() error { return e.Err }
+
+// run runs git, and returns what it prints. did says what is being done, for
+// errors: addresses may have passwords in them.
+func (g git) run(ctx context.Context, did string, args ...string) (string, error) {
+	// Transports that run what an address names are off, whatever the user's
+	// configuration says.
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "protocol.ext.allow=never", "-c", "advice.detachedHead=false"}, args...)...)
+	cmd.Dir = g.dir
+	cmd.WaitDelay = grace
+	cmd.Env = append(gitEnviron(), "GIT_ALLOW_PROTOCOL="+strings.Join(gitSchemes, ":"), "LC_ALL=C")
+	var out bytes.Buffer
+	say := &tail{most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = &LimitWriter{W: &out, Left: 16 << 20}, say
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return "", &GitError{Did: did, Err: err, Say: say.text()}
+	}
+	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// gitEnviron is the environment without what points git at another repository:
+// helm may be called from a hook of git.
+func gitEnviron() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		switch name, _, _ := strings.Cut(v, "="); name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX":
+		default:
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	most int
+	data []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.data = append(t.data, p...)
+	if len(t.data) > 2*t.most {
+		t.data = append(t.data[:0], t.data[len(t.data)-t.most:]...)
+	}
+	return len(p), nil
+}
+
+// userinfo is a user and a password inside a URL.
+var userinfo = regexp.MustCompile(`://[^/@\s']+@`)
+
+// text is the end of it on one line, without passwords.
+func (t *tail) text() string {
+	data := t.data[max(0, len(t.data)-t.most):]
+	return userinfo.ReplaceAllString(strings.Join(strings.Fields(printable(string(data))), " "), "://xxxxx@")
+}
+
+// stageGit clones a repository and checks the wanted version out.
+func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, error) {
+	if strings.HasPrefix(req.Version, "-") {
+		return nil, &SourceError{req.Source.String(), fmt.Sprintf("%q is no version", req.Version)}
+	}
+	dir := filepath.Join(temp, "clone")
+	if _, err := (git{temp}).run(ctx, "clone "+req.Source.String(), "clone", "--quiet", "--", req.Source.Location, dir); err != nil {
+		return nil, err
+	}
+	g := git{dir}
+	if req.Version != "" {
+		if err := g.checkout(ctx, req.Version); err != nil {
+			return nil, fmt.Errorf("install a plugin from %s: %w", req.Source, err)
+		}
+		if _, err := g.run(ctx, "config", "config", wantKey, req.Version); err != nil {
+			return nil, err
+		}
+	}
+	p, err := Load(dir)
+	if err != nil {
+		var bad *LoadError
+		if errors.As(err, &bad) {
+			bad.Path = filepath.Join(req.Source.String(), ManifestFile)
+		}
+		return nil, err
+	}
+	return &staged{dir: dir, folder: req.Source.base(), plugin: p}, nil
+}
+
+// checkout takes what want means: a tag or a branch in these words, the newest
+// tag in a range, or a commit.
+func (g git) checkout(ctx context.Context, want string) error {
+	refs, err := g.run(ctx, "for-each-ref", "for-each-ref", "--format=%(refname)", "refs/tags", "refs/remotes/origin")
+	if err != nil {
+		return err
+	}
+	var tags []string
+	for ref := range strings.Lines(refs) {
+		ref = strings.TrimSpace(ref)
+		if tag, ok := strings.CutPrefix(ref, "refs/tags/"); ok {
+			tags = append(tags, tag)
+		}
+		if ref == "refs/remotes/origin/"+want && want != "HEAD" {
+			_, err := g.run(ctx, "checkout "+want, "checkout", "--quiet", "-B", want, "--track", "origin/"+want)
+			return err
+		}
+	}
+	to, missing := resolve.Version(tags, want, false)
+	if missing == nil {
+		to = "refs/tags/" + to
+	} else if to, err = g.commit(ctx, want); err != nil {
+		return fmt.Errorf("requested version %q does not exist: %w", want, missing)
+	}
+	_, err = g.run(ctx, "checkout "+want, "checkout", "--quiet", "--detach", to)
+	return err
+}
+
+var commitName = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+
+func (g git) commit(ctx context.Context, want string) (string, error) {
+	if !commitName.MatchString(want) {
+		return "", errors.New("is no commit")
+	}
+	return g.run(ctx, "rev-parse", "rev-parse", "--verify", "--quiet", want+"^{commit}")
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ArchiveName is what an archive of the plugin is called.
+func (m *Manifest) ArchiveName() string { return m.Name + "-" + m.Version + ".tgz" }
+
+// Pack writes the plugin as an archive that Helm 4 installs too: its files below
+// a folder that bears its name, all of the same time, without git's own. The
+// same files give the same bytes.
+func Pack(p *Plugin, at time.Time, w io.Writer) error {
+	if p.Version == "" {
+		return &FieldError{"version", "is missing; an archive needs one"}
+	}
+	zw := gzip.NewWriter(w)
+	tw := tar.NewWriter(zw)
+	err := filepath.WalkDir(p.Dir+string(filepath.Separator), func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Name() == ".git" {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(p.Dir, file)
+		if err != nil {
+			return err
+		}
+		return pack(tw, file, path.Join(p.Name, filepath.ToSlash(rel)), at)
+	})
+	return errors.Join(err, tw.Close(), zw.Close())
+}
+
+func pack(tw *tar.Writer, file, name string, at time.Time) error {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return err
+	}
+	h := &tar.Header{Name: name, ModTime: at, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size(), Format: tar.FormatPAX}
+	switch {
+	case info.IsDir() || info.Mode()&fs.ModeSymlink != 0 && name == path.Base(name):
+		h.Name, h.Mode, h.Typeflag, h.Size = name+"/", 0o755, tar.TypeDir, 0
+		return tw.WriteHeader(h)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is neither a file nor a folder; plugins' archives may have no links", file)
+	case info.Mode()&0o111 != 0:
+		h.Mode = 0o755
+	}
+	if problem := entryProblem(h); problem != "" {
+		return &EntryError{name, problem}
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := tw.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err = io.CopyN(tw, f, h.Size)
+	return err
+}
+
+// Metadata is what a provenance file says of the plugin, in YAML.
+func (m *Manifest) Metadata() ([]byte, error) {
+	generation := "v1"
+	if m.Legacy {
+		generation = "legacy"
+	}
+	return yaml.Marshal(struct {
+		APIVersion string `yaml:"apiVersion"`
+		Name       string `yaml:"name"`
+		Version    string `yaml:"version"`
+		Type       string `yaml:"type"`
+		Runtime    string `yaml:"runtime"`
+		SourceURL  string `yaml:"sourceURL,omitempty"`
+	}{generation, m.Name, m.Version, m.Type, m.Runtime, m.SourceURL})
+}
+
+// Provenance tells what is known of where an installed plugin came from, in
+// Helm's words: "local dev" for a folder that is linked to, "signed" and
+// "unsigned" for archives, "unknown" for the rest.
+func (p *Plugin) Provenance() string {
+	if info, err := os.Lstat(p.Dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "local dev"
+	}
+	archive := archiveOf(p)
+	switch {
+	case !exists(archive):
+		return "unknown"
+	case !exists(archive + ".prov"):
+		return "unsigned"
+	}
+	return "signed"
+}
+
+// Source is where the plugin comes from, as its author says, or else as was
+// written down when it was installed; "unknown" where nobody says.
+func (p *Plugin) Source() string {
+	if p.SourceURL != "" {
+		return p.SourceURL
+	}
+	if r, ok, err := recall(p); ok && err == nil {
+		return printable(r.Source)
+	}
+	return "unknown"
+}

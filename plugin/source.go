@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Kind is the kind of place that a plugin comes from.
+type Kind int
+
+// The kinds of places.
+const (
+	Folder   Kind = iota // a folder on this machine, which is linked to
+	Archive              // an archive on this machine
+	Download             // an archive at an http or https URL
+	Registry             // an OCI registry
+	Git                  // a git repository
+)
+
+// Source is where a plugin comes from.
+type Source struct {
+	Kind Kind
+	// Location is a path, or a URL that may have a password in it.
+	Location string
+}
+
+// SourceError tells that nothing can be installed from somewhere.
+type SourceError struct{ Source, Problem string }
+
+func (e *SourceError) Error() string {
+	if e.Source == "" {
+		return "install a plugin: " + e.Problem
+	}
+	return fmt.Sprintf("install a plugin from %s: %s", e.Source, e.Problem)
+}
+
+// gitSchemes are the transports that git may use, without those that run
+// programs which an address names (ext::).
+var gitSchemes = []string{"https", "http", "ssh", "git", "file"}
+
+// scpLike is git's short form of an address by ssh: git@host:path.
+var scpLike = regexp.MustCompile(`^([A-Za-z0-9_.][A-Za-z0-9_.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):([^-].*)$`)
+
+// ParseSource says what a user means by a place: what exists on disk, else a URL.
+// An http or https URL is an archive's where it ends as archives do, and a git
+// repository's otherwise. The error is a [*SourceError].
+func ParseSource(text string) (Source, error) {
+	if info, err := os.Stat(text); err == nil && text != "" {
+		abs, err := filepath.Abs(text)
+		if err != nil {
+			return Source{}, err
+		}
+		if info.IsDir() {
+			return Source{Folder, abs}, nil
+		}
+		return Source{Archive, abs}, nil
+	}
+	if scpLike.MatchString(text) {
+		return Source{Git, text}, nil
+	}
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL {
+		return Source{}, &SourceError{text, "there is no such folder or file, and it is no URL"}
+	}
+	u, err := url.Parse(text)
+	if err != nil { // a password may be in it
+		return Source{}, &SourceError{"", fmt.Sprintf("the %s URL given is malformed", scheme)}
+	}
+	if strings.HasPrefix(u.Host, "-") || strings.HasPrefix(u.User.Username(), "-") || rest == "" {
+		return Source{}, &SourceError{u.Redacted(), "it names no host"}
+	}
+	return remote(text, u)
+}
+
+func remote(text string, u *url.URL) (Source, error) {
+	switch u.Scheme {
+	case "oci":
+		return Source{Registry, text}, nil
+	case "http", "https":
+		if isArchive(u.Path) {
+			return Source{Download, text}, nil
+		}
+		return Source{Git, text}, nil
+	case "ssh", "git", "file":
+		return Source{Git, text}, nil
+	}
+	for _, s := range gitSchemes {
+		if u.Scheme == "git+"+s {
+			return Source{Git, strings.TrimPrefix(text, "git+")}, nil
+		}
+	}
+	return Source{}, &SourceError{u.Redacted(), "plugins come from folders, archives, and URLs that begin with https, oci, ssh or git"}
+}
+
+func isArchive(name string) bool {
+	return strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".tar.gz")
+}
+
+// String is the location without a password.
+func (s Source) String() string {
+	if u, err := url.Parse(s.Location); err == nil && u.Scheme != "" {
+		return u.Redacted()
+	}
+	return s.Location
+}
+
+// plain is the location without user and password.
+func (s Source) plain() string {
+	if u, err := url.Parse(s.Location); err == nil && u.Scheme != "" && s.Kind != Git {
+		u.User = nil
+		return u.String()
+	}
+	return s.Location
+}
+
+// base is the last part of the location, the name of a folder or an archive.
+func (s Source) base() string {
+	if s.Kind == Folder || s.Kind == Archive {
+		return filepath.Base(s.Location)
+	}
+	location := s.Location
+	if u, err := url.Parse(location); err == nil && u.Scheme != "" {
+		location = u.Path
+	} else if _, after, ok := strings.Cut(location, ":"); ok {
+		location = after
+	}
+	return strings.TrimSuffix(path.Base(strings.TrimRight(location, "/")), ".git")
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Bounds on archives of plugins. Plugins bring programs, which are large.
+const (
+	// MaxArchive is the largest archive, in bytes.
+	MaxArchive = 200 << 20
+	// maxUnpacked is how many bytes its files may have together.
+	maxUnpacked = 1 << 30
+	// maxEntries is how many files and folders it may have.
+	maxEntries = 50_000
+)
+
+// EntryError tells which entry of an archive is not one that a plugin may have.
+type EntryError struct{ Entry, Problem string }
+
+func (e *EntryError) Error() string {
+	return fmt.Sprintf("the archive's entry %q %s", e.Entry, e.Problem)
+}
+
+// SizeError tells that an archive goes beyond a bound.
+type SizeError struct{ Problem string }
+
+func (e *SizeError) Error() string { return "the archive " + e.Problem }
+
+// ErrNotArchive tells that something is no gzip-compressed tar archive.
+var ErrNotArchive = errors.New("it is no archive (a gzip-compressed tar file was expected)")
+
+// unpack writes an archive's files into the folder dst, which is there, and
+// nowhere else: names that lead out of it and links are refused (CVE-2020-4053).
+// What the plugin's own folder is called in the archive does not matter; its
+// path is returned.
+func unpack(r io.Reader, dst string) (string, error) {
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	zr, err := gzip.NewReader(r)
+	if err != nil {
+		return "", ErrNotArchive
+	}
+	defer zr.Close()
+	bounded := &LimitWriter{W: io.Discard, Left: maxUnpacked + maxEntries*1024}
+	tr := tar.NewReader(io.TeeReader(zr, bounded))
+	left := int64(maxUnpacked)
+	for n := 0; ; n++ {
+		h, err := tr.Next()
+		switch {
+		case bounded.Exceeded:
+			return "", &SizeError{fmt.Sprintf("unpacks to more than %d MiB", maxUnpacked>>20)}
+		case err == io.EOF:
+			return top(root, dst)
+		case err != nil:
+			return "", fmt.Errorf("%w: %w", ErrNotArchive, err)
+		case n >= maxEntries:
+			return "", &SizeError{fmt.Sprintf("has more than %d entries", maxEntries)}
+		}
+		if left -= max(h.Size, 0); left < 0 {
+			return "", &SizeError{fmt.Sprintf("unpacks to more than %d MiB", maxUnpacked>>20)}
+		}
+		if err := extract(root, h, tr); err != nil && !bounded.Exceeded {
+			return "", err
+		}
+	}
+}
+
+// extract writes one entry.
+func extract(root *os.Root, h *tar.Header, body io.Reader) error {
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return nil
+	}
+	if problem := entryProblem(h); problem != "" {
+		return &EntryError{h.Name, problem}
+	}
+	name := filepath.FromSlash(path.Clean(h.Name))
+	if h.Typeflag == tar.TypeDir {
+		return root.MkdirAll(name, 0o755)
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if h.Mode&0o111 != 0 {
+		mode = 0o755
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, body)
+	return errors.Join(err, f.Close())
+}
+
+// entryProblem says why an entry is refused, on any platform; "" where it is not.
+func entryProblem(h *tar.Header) string {
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeDir:
+	case tar.TypeSymlink, tar.TypeLink:
+		return "is a link"
+	default:
+		return "is neither a file nor a folder"
+	}
+	switch {
+	case strings.ContainsAny(h.Name, "\\\x00"):
+		return "has a backslash or a zero byte in its name"
+	case h.Name == "", strings.HasPrefix(h.Name, "/"):
+		return "has an absolute path, or none"
+	}
+	for part := range strings.SplitSeq(h.Name, "/") {
+		if part == ".." {
+			return "leads out of the plugin's folder"
+		}
+		if strings.ContainsRune(part, ':') { // a drive, or another stream of a file
+			return "has a colon in its name"
+		}
+	}
+	return ""
+}
+
+// top finds the folder that has the manifest: the archive's top, or the only
+// folder in it.
+func top(root *os.Root, dst string) (string, error) {
+	if _, err := root.Stat(ManifestFile); err == nil {
+		return dst, nil
+	}
+	entries, err := os.ReadDir(dst)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if _, err := root.Stat(filepath.Join(e.Name(), ManifestFile)); err == nil {
+			return filepath.Join(dst, e.Name()), nil
+		}
+	}
+	return "", fmt.Errorf("the archive has no %s", ManifestFile)
+}

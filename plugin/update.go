@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FixedError tells that a plugin cannot be updated where it is.
+type FixedError struct{ Plugin, Problem string }
+
+func (e *FixedError) Error() string {
+	return fmt.Sprintf("plugin %q cannot be updated: %s", e.Plugin, e.Problem)
+}
+
+// DirtyError tells that somebody has changed the files of a plugin from git.
+type DirtyError struct{ Plugin, Dir string }
+
+func (e *DirtyError) Error() string {
+	return fmt.Sprintf("plugin %q has been changed by hand in %s: undo that, or install it anew", e.Plugin, e.Dir)
+}
+
+// Update brings a plugin's newest version from where it came: for git the newest
+// of its branch, or of the range of versions that was asked for; for registries
+// and URLs what is there now. Then the update hook runs. If anything fails, the
+// old version is in its place. The plugin as it is now is returned.
+func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
+	r, known, err := recall(p)
+	switch {
+	case err != nil:
+		return nil, err
+	case known:
+		return in.updateArchive(ctx, p, r)
+	case exists(filepath.Join(p.Dir, ".git")):
+		return in.updateGit(ctx, p)
+	}
+	if to, err := os.Readlink(p.Dir); err == nil {
+		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that folder", to)}
+	}
+	return nil, &FixedError{p.Name, "nobody wrote down where it came from; uninstall it and install it anew"}
+}
+
+func (in Installer) updateGit(ctx context.Context, p *Plugin) (*Plugin, error) {
+	g := git{p.Dir}
+	changes, err := g.run(ctx, "status", "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return nil, err
+	}
+	if changes != "" {
+		return nil, &DirtyError{p.Name, p.Dir}
+	}
+	before, err := g.run(ctx, "rev-parse", "rev-parse", "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	if err := g.pull(ctx); err != nil {
+		return nil, fmt.Errorf("update plugin %q: %w", p.Name, err)
+	}
+	updated, err := Load(p.Dir)
+	if err == nil && updated.Name != p.Name {
+		err = fmt.Errorf("plugin %q is called %q in its new version", p.Name, updated.Name)
+	}
+	if err == nil {
+		err = in.Hook(ctx, HookUpdate, updated)
+	}
+	if err != nil {
+		// What undoes it must go on when the user interrupts.
+		_, undo := g.run(context.WithoutCancel(ctx), "reset", "reset", "--quiet", "--hard", before)
+		return nil, errors.Join(err, undo)
+	}
+	return updated, nil
+}
+
+// pull goes to the newest commit of the branch that is checked out, or else to
+// the newest tag in the range that was asked for. One fixed version stays.
+func (g git) pull(ctx context.Context) error {
+	if _, err := g.run(ctx, "fetch", "fetch", "--quiet", "--tags", "--force", "origin"); err != nil {
+		return err
+	}
+	if _, err := g.run(ctx, "symbolic-ref", "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		_, err := g.run(ctx, "merge", "merge", "--quiet", "--ff-only", "@{upstream}")
+		return err
+	}
+	want, err := g.run(ctx, "config", "config", "--get", wantKey)
+	if err != nil || want == "" {
+		return nil
+	}
+	return g.checkout(ctx, want)
+}
+
+func (in Installer) updateArchive(ctx context.Context, p *Plugin, r record) (*Plugin, error) {
+	source, err := ParseSource(r.Source)
+	if err != nil {
+		return nil, err
+	}
+	if source.Kind != Download && source.Kind != Registry {
+		return nil, &FixedError{p.Name, fmt.Sprintf("it came from %s", source)}
+	}
+	home := filepath.Dir(p.Dir)
+	temp, err := os.MkdirTemp(home, ".install-")
+	if err != nil {
+		return nil, err
+	}
+	defer removeAll(temp)
+	s, err := in.stageArchive(ctx, InstallRequest{Source: source, Version: r.Version, Verify: r.Verify}, temp)
+	if err != nil {
+		return nil, err
+	}
+	if s.plugin.Name != p.Name {
+		return nil, fmt.Errorf("plugin %q: what is at %s now is the plugin %q", p.Name, source, s.plugin.Name)
+	}
+	if s.record.Digest == r.Digest {
+		return p, in.Hook(ctx, HookUpdate, p)
+	}
+	return in.swap(ctx, p, s, temp)
+}
+
+// swap puts a staged plugin into the place of the one that is there, and back
+// again if its hook fails.
+func (in Installer) swap(ctx context.Context, p *Plugin, s *staged, temp string) (*Plugin, error) {
+	old := map[string]string{} // from its place to where it waits
+	for _, path := range append(kept(p), p.Dir) {
+		if exists(path) {
+			old[path] = filepath.Join(temp, "old-"+strings.TrimPrefix(filepath.Base(path), "."))
+			if err := os.Rename(path, old[path]); err != nil {
+				return nil, errors.Join(err, back(old))
+			}
+		}
+	}
+	s.folder = filepath.Base(p.Dir)
+	updated, err := Installer{Dir: filepath.Dir(p.Dir)}.place(s)
+	if err != nil {
+		return nil, errors.Join(err, back(old))
+	}
+	if err := in.Hook(ctx, HookUpdate, updated); err != nil {
+		return nil, errors.Join(err, remove(updated), back(old))
+	}
+	return updated, nil
+}
+
+func back(old map[string]string) error {
+	var errs []error
+	for path, waits := range old {
+		if exists(waits) {
+			errs = append(errs, os.Rename(waits, path))
+		}
+	}
+	return errors.Join(errs...)
+}
