@@ -72,6 +72,8 @@ func hints(err error) []string {
 		return []string{hinted.Hint}
 	case registryHints(err) != nil:
 		return registryHints(err)
+	case repoHints(err) != nil:
+		return repoHints(err)
 	case provenanceHint(err) != "":
 		return []string{provenanceHint(err)}
 	case fetchHints(err) != nil:

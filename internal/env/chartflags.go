@@ -83,6 +83,7 @@ func (c *ChartFlags) Bind(cmd *cobra.Command, e *Env, version bool) {
 	fs := cmd.Flags()
 	if version {
 		fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the newest release if not given")
+		_ = cmd.RegisterFlagCompletionFunc("version", e.completeVersion) // the flag exists: it was registered one line above
 	}
 	fs.StringVar(&c.Repo, "repo", "", "URL of the repository that has the chart; it need not have been added")
 	fs.BoolVar(&c.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")

@@ -149,11 +149,10 @@ func (e *Env) CompleteReleaseAndRevision(cmd *cobra.Command, args []string, toCo
 	return e.CompleteRevisions(cmd, args, toComplete)
 }
 
-// CompleteReleaseAndChart completes the name of a release, then the path of a
-// chart.
+// CompleteReleaseAndChart completes the name of a release, then a chart.
 func (e *Env) CompleteReleaseAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return e.CompleteReleases(1)(cmd, args, toComplete)
 	}
-	return nil, cobra.ShellCompDirectiveDefault
+	return e.CompleteChart(2, true)(cmd, args, toComplete)
 }

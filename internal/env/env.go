@@ -79,3 +79,7 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) 
 // Report returns where operations report their progress: the error stream, as
 // lines, and on a terminal as a live table of what is awaited.
 func (e *Env) Report() progress.Func { return e.board().Report }
+
+// Lines is the output stream for lines that come while downloads are drawn on the
+// error stream. What strangers wrote cannot steer a terminal.
+func (e *Env) Lines() io.Writer { return e.board().Above(term.SafeWriter(e.Out)) }

@@ -43,7 +43,8 @@ Where an object exists already and does not belong to the release, nothing is
 written, unless --take-ownership is given. If the install fails half-way the
 release stays, marked failed: helm uninstall removes what was created, and
 --rollback-on-failure does so at once.`,
-		Args: env.NameAndChart,
+		Args:              env.NameAndChart,
+		ValidArgsFunction: e.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Resolve(args, e.Now()); err != nil {
 				return err

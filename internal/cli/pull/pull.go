@@ -39,7 +39,8 @@ URL of an archive, or oci://host/path/name.
 
 An archive is complete or not there at all. With --verify, one whose provenance
 file does not vouch for it is not kept.`,
-		Args: env.Args(1, -1, "a chart: repo/name, or a URL"),
+		Args:              env.Args(1, -1, "a chart: repo/name, or a URL"),
+		ValidArgsFunction: e.CompleteChart(-1, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, ref := range args {
 				if err := run(cmd.Context(), e, o, ref); err != nil {

@@ -50,10 +50,11 @@ CRDs, or all of them.`,
 func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (string, error)) *cobra.Command {
 	var flags env.ChartFlags
 	cmd := &cobra.Command{
-		Use:     name + " CHART",
-		Short:   short,
-		Example: "  " + example,
-		Args:    env.Args(1, 1, "a chart: the path of a folder or an archive"),
+		Use:               name + " CHART",
+		Short:             short,
+		Example:           "  " + example,
+		Args:              env.Args(1, 1, "a chart: the path of a folder or an archive"),
+		ValidArgsFunction: e.CompleteChart(1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Chart(cmd.Context(), args[0], &flags)
 			if err != nil {

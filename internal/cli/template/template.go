@@ -57,7 +57,8 @@ the objects.
   helm template web ./mychart -f production.yaml
   helm template web ./mychart --show-only templates/deployment.yaml
   helm template web ./mychart --kube-version 1.30 --api-versions monitoring.coreos.com/v1`,
-		Args: env.NameAndChart,
+		Args:              env.NameAndChart,
+		ValidArgsFunction: e.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Resolve(args, e.Now()); err != nil {
 				return err

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/repo"
+	"github.com/moonhelm/moonhelm/repo/index"
+)
+
+// repoHints say what to do about errors of chart repositories, nothing about
+// others.
+func repoHints(err error) []string {
+	var (
+		unknown   *repo.UnknownError
+		unmatched *repo.UnmatchedError
+		none      *repo.NoneError
+		taken     *repo.TakenError
+		registry  *repo.RegistryError
+		uncached  *repo.UncachedError
+		listing   *env.ListingError
+		locked    *repo.LockedError
+		file      *repo.FileError
+		late      *repo.TimeoutError
+		invalid   *repo.InvalidError
+		untrusted *fetch.UntrustedError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return namesHint(unknown.Near, unknown.Have)
+	case errors.As(err, &unmatched):
+		return namesHint(unmatched.Near, unmatched.Have)
+	case errors.As(err, &none):
+		return []string{"helm repo add NAME URL adds one"}
+	case errors.As(err, &taken):
+		return []string{fmt.Sprintf("helm repo list shows it; --force-update puts this one in its place, helm repo remove %s removes it", taken.Name)}
+	case errors.As(err, &registry):
+		return []string{"helm show chart oci://HOST/PATH/NAME shows one; helm registry login HOST says who you are"}
+	case errors.As(err, &uncached):
+		return []string{fmt.Sprintf("helm repo update %s fetches it", uncached.Name)}
+	case errors.As(err, &listing) && listing.Repository != "":
+		return []string{fmt.Sprintf("helm search repo %[1]s/ --versions lists what there was when helm repo update %[1]s was last run", listing.Repository)}
+	case errors.As(err, &locked):
+		return []string{"try again when it has ended"}
+	case errors.As(err, &file):
+		return []string{"mend it by hand, or remove it and add the repositories again"}
+	case errors.As(err, &late):
+		return []string{"--timeout gives it more time"}
+	case errors.As(err, &untrusted):
+		return []string{"--ca-file names the authorities to trust, where they are your own"}
+	case errors.As(err, &invalid):
+		return invalidHint(invalid)
+	}
+	return nil
+}
+
+func namesHint(near string, have []string) []string {
+	switch {
+	case near != "":
+		return []string{fmt.Sprintf("did you mean %q?", near)}
+	case len(have) == 0:
+		return []string{"helm repo add NAME URL adds one"}
+	}
+	return []string{"there is " + strings.Join(have, ", ")}
+}
+
+func invalidHint(e *repo.InvalidError) []string {
+	var (
+		format *index.FormatError
+		status *fetch.StatusError
+	)
+	switch {
+	case errors.As(e, &status) && status.Unauthorized():
+		return []string{"--username and --password-stdin say who you are"}
+	case errors.As(e, &format), errors.As(e, &status):
+		return []string{fmt.Sprintf("%s/index.yaml must be the repository's index: is it the URL of the repository itself, not of a page about it?", strings.TrimSuffix(e.URL, "/"))}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/repo/index"
+)
+
+// indexOptions are the flags of `helm repo index`.
+type indexOptions struct {
+	URL   string
+	Merge string
+	JSON  bool
+}
+
+func newIndex(e *env.Env) *cobra.Command {
+	var o indexOptions
+	cmd := &cobra.Command{
+		Use:   "index DIR",
+		Short: "make a folder of charts a repository, by writing its index.yaml",
+		Long: `Reads the chart archives of a folder, and of the folders in it, and writes index.yaml
+there. Any web server that serves the folder is a repository then.
+
+  helm package web -d public
+  helm repo index public --url https://charts.example.com
+
+With --merge, the entries of another index are taken over, so that only new archives
+need be here. Archives that are no charts are left out, with a warning.`,
+		Args: env.Args(1, 1, "a folder of chart archives"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), e, args[0]) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+	}
+	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the folder will be served; without, archives are where the index is")
+	cmd.Flags().StringVar(&o.Merge, "merge", "", "index whose entries are taken over; what is in the folder wins")
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "write the index as JSON")
+	return cmd
+}
+
+func (o *indexOptions) run(ctx context.Context, e *env.Env, dir string) error {
+	listing, err := index.Build(ctx, dir, o.URL, e.Now())
+	if err != nil {
+		return err
+	}
+	if err := o.merge(listing); err != nil {
+		return err
+	}
+	for _, skipped := range listing.Skipped {
+		e.Report().Send(progress.Event{Kind: progress.Warning, Text: skipped.Error()})
+	}
+	return o.write(listing, filepath.Join(dir, "index.yaml"))
+}
+
+// merge takes the entries of the other index over. One that is not there has
+// none: whoever publishes for the first time has no index yet.
+func (o *indexOptions) merge(listing *index.Listing) error {
+	if o.Merge == "" {
+		return nil
+	}
+	prev, err := index.Open(o.Merge)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("--merge: %w", err)
+	}
+	return errors.Join(listing.Merge(prev), prev.Close())
+}
+
+// write puts the index in its place at once: whoever serves the folder never
+// serves half of one.
+func (o *indexOptions) write(listing *index.Listing, path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".index-*.part")
+	if err != nil {
+		return err
+	}
+	text := listing.WriteYAML
+	if o.JSON {
+		text = listing.WriteJSON
+	}
+	err = errors.Join(text(f), f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it is of no use to anybody
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/repo"
+)
+
+// listOptions are the flags of `helm repo list`.
+type listOptions struct {
+	Output    output.Format
+	NoHeaders bool
+}
+
+func newList(e *env.Env) *cobra.Command {
+	var o listOptions
+	cmd := &cobra.Command{
+		Use:               "list",
+		Aliases:           []string{"ls"},
+		Short:             "list the repositories that were added",
+		Args:              env.Args(0, 0, ""),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(*cobra.Command, []string) error { return o.run(e) },
+	}
+	o.Output.Bind(cmd.Flags())
+	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "leave the table's header out")
+	output.Complete(cmd)
+	return cmd
+}
+
+// element is a repository in JSON and YAML; the format is in CONTRACTS.md.
+type element struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+func (o *listOptions) run(e *env.Env) error {
+	f, err := e.Collection().Load()
+	if err != nil {
+		return err
+	}
+	elements := make([]element, len(f.Entries))
+	for i, r := range f.Entries {
+		elements[i] = element{Name: r.Name, URL: r.URL}
+	}
+	return o.Output.Write(e.Out, elements, func(w io.Writer) error { return o.table(e, w, f.Entries) })
+}
+
+// table shows URLs without passwords: somebody may look over one's shoulder.
+func (o *listOptions) table(e *env.Env, w io.Writer, entries []repo.Entry) error {
+	if len(entries) == 0 {
+		_, err := fmt.Fprintln(e.Err, "no repositories to show")
+		return err
+	}
+	header := []string{"NAME", "URL"}
+	if o.NoHeaders {
+		header = nil
+	}
+	rows := make([][]string, len(entries))
+	for i, r := range entries {
+		rows[i] = []string{r.Name, r.Shown()}
+	}
+	st := e.Style(e.Out)
+	return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
+		if row < 0 {
+			return st.Bold(cell)
+		}
+		return cell
+	})
+}

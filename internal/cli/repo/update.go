@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/repo"
+)
+
+// updateOptions are the flags of `helm repo update`.
+type updateOptions struct {
+	Fail    bool // without effect: it does anyway
+	Timeout time.Duration
+}
+
+func newUpdate(e *env.Env) *cobra.Command {
+	var o updateOptions
+	cmd := &cobra.Command{
+		Use:     "update [NAME...]",
+		Aliases: []string{"up"},
+		Short:   "fetch the newest indexes of repositories",
+		Long: `Fetches the newest indexes of all repositories, or of those that are named, many at
+once. One that fails keeps the index that was there, and does not stop the others.`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeNames(e),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), e, args) },
+	}
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", defaultTimeout, "how long each index may take to arrive")
+	cmd.Flags().BoolVar(&o.Fail, "fail-on-repo-update-fail", false, "accepted and needless: it fails if a repository cannot be updated")
+	_ = cmd.Flags().MarkHidden("fail-on-repo-update-fail") // the flag exists: it was registered one line above
+	return cmd
+}
+
+// The words are Helm's, which scripts look for.
+func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) error {
+	repositories := e.Collection()
+	repositories.Timeout = o.Timeout
+	f, err := repositories.Load()
+	if err != nil {
+		return err
+	}
+	entries, err := f.Pick(names...)
+	var none *repo.NoneError
+	if errors.As(err, &none) {
+		return &env.HintError{Err: errors.New("no repositories found. You must add one before updating"), Hint: "helm repo add NAME URL adds one"}
+	}
+	if err != nil {
+		return err
+	}
+	out := e.Lines()
+	fmt.Fprintln(out, "Hang tight while we grab the latest from your chart repositories...")
+	err = repositories.Update(ctx, entries, func(r repo.Result) {
+		if r.Err != nil {
+			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name, r.Entry.Shown(), term.Safe(r.Err.Error()))
+			return
+		}
+		e.WarnUnusable(r)
+		fmt.Fprintf(out, "...Successfully got an update from the %q chart repository\n", r.Entry.Name)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "Update Complete. ⎈Happy Helming!⎈")
+	return err
+}

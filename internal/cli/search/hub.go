@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/env"
+)
+
+// hubOptions are the flags of `helm search hub`.
+type hubOptions struct {
+	Endpoint string
+	ListRepo bool
+	results
+}
+
+// defaultHub leads to Artifact Hub, as it does in Helm.
+const defaultHub = "https://hub.helm.sh"
+
+func newHub(e *env.Env) *cobra.Command {
+	var o hubOptions
+	cmd := &cobra.Command{
+		Use:   "hub [WORD]",
+		Short: "look for charts in Artifact Hub, or in a hub of your own",
+		Long: `Looks for charts in Artifact Hub (https://artifacthub.io), or in another hub that
+answers as it does: one with the search interface of Monocular.
+
+  helm search hub web
+  helm search hub web --list-repo-url
+  helm search hub web --endpoint https://hub.example.com`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), e, strings.Join(args, " "))
+		},
+	}
+	cmd.Flags().StringVar(&o.Endpoint, "endpoint", defaultHub, "URL of the hub")
+	cmd.Flags().BoolVar(&o.ListRepo, "list-repo-url", false, "show the URL of each chart's repository too")
+	o.bind(cmd)
+	return cmd
+}
+
+// answer is what a hub says: Monocular's search interface, with what Artifact
+// Hub adds.
+type answer struct {
+	Data []struct {
+		ID          string `json:"id"`
+		ArtifactHub struct {
+			PackageURL string `json:"packageUrl"`
+		} `json:"artifactHub"`
+		Attributes struct {
+			Description string     `json:"description"`
+			Repo        repository `json:"repo"`
+		} `json:"attributes"`
+		Relationships struct {
+			LatestChartVersion struct {
+				Data struct {
+					Version    string `json:"version"`
+					AppVersion string `json:"app_version"`
+				} `json:"data"`
+			} `json:"latestChartVersion"`
+		} `json:"relationships"`
+	} `json:"data"`
+}
+
+type repository struct {
+	URL  string `json:"url"`
+	Name string `json:"name"`
+}
+
+// hubElement is a chart in JSON and YAML; the format is in CONTRACTS.md.
+type hubElement struct {
+	URL         string     `json:"url"`
+	Version     string     `json:"version"`
+	AppVersion  string     `json:"app_version"`
+	Description string     `json:"description"`
+	Repository  repository `json:"repository"`
+}
+
+func (o *hubOptions) run(ctx context.Context, e *env.Env, word string) error {
+	said, err := o.ask(ctx, e, word)
+	if err != nil {
+		return err
+	}
+	elements := make([]hubElement, len(said.Data))
+	rows := make([][]string, len(said.Data))
+	header := []string{"URL", "CHART VERSION", "APP VERSION", "DESCRIPTION"}
+	if o.ListRepo {
+		header = append(header, "REPO URL")
+	}
+	for i, d := range said.Data {
+		latest := d.Relationships.LatestChartVersion.Data
+		page := d.ArtifactHub.PackageURL
+		if page == "" { // where Monocular has it
+			page = strings.TrimSuffix(fetch.Clean(o.Endpoint), "/") + "/charts/" + d.ID
+		}
+		elements[i] = hubElement{
+			URL: page, Version: latest.Version, AppVersion: latest.AppVersion,
+			Description: d.Attributes.Description, Repository: d.Attributes.Repo,
+		}
+		rows[i] = []string{page, latest.Version, latest.AppVersion, d.Attributes.Description}
+		if o.ListRepo {
+			rows[i] = append(rows[i], d.Attributes.Repo.URL)
+		}
+	}
+	return o.print(e, len(elements), elements, header, rows)
+}
+
+// maxAnswer is the longest answer that is read, in bytes.
+const maxAnswer = 32 << 20
+
+func (o *hubOptions) ask(ctx context.Context, e *env.Env, word string) (*answer, error) {
+	u, err := url.Parse(o.Endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("--endpoint: %s is no http or https URL of a hub", fetch.Clean(o.Endpoint))
+	}
+	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
+	var b bytes.Buffer
+	if err := e.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.Access{}, maxAnswer, &b); err != nil {
+		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.Clean(o.Endpoint), err)
+	}
+	var said answer
+	if err := json.Unmarshal(b.Bytes(), &said); err != nil {
+		return nil, fmt.Errorf("unable to perform search against %q: what answers there is no hub: %w", fetch.Clean(o.Endpoint), err)
+	}
+	return &said, nil
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/repo"
+)
+
+// repoOptions are the flags of `helm search repo`.
+type repoOptions struct {
+	repo.Search
+	results
+}
+
+func newRepo(e *env.Env) *cobra.Command {
+	var o repoOptions
+	cmd := &cobra.Command{
+		Use:   "repo [WORD]",
+		Short: "look for charts in the repositories that were added",
+		Long: `Looks in the names, descriptions and keywords of the charts of all repositories that
+were added, as their indexes were when "helm repo update" was last run, and shows the
+newest release of each chart that is found. Library charts, which others use and nobody
+installs, are marked.
+
+  helm search repo web
+  helm search repo web --version ^1.2
+  helm search repo web --versions --devel
+  helm search repo --regexp '^(nginx|apache)'`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Word = strings.Join(args, " ")
+			return o.run(cmd.Context(), e)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVarP(&o.Versions, "versions", "l", false, "show every version of a chart")
+	fs.StringVar(&o.Want, "version", "", "look at versions within this range only, such as ^1.2 or 1.x")
+	fs.BoolVar(&o.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
+	fs.BoolVarP(&o.Regexp, "regexp", "r", false, "WORD is a regular expression")
+	o.bind(cmd)
+	return cmd
+}
+
+// element is a chart in JSON and YAML; the format is in CONTRACTS.md.
+type element struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	AppVersion  string `json:"app_version"`
+	Description string `json:"description"`
+}
+
+func (o *repoOptions) run(ctx context.Context, e *env.Env) error {
+	query, err := o.Query()
+	if err != nil {
+		return err
+	}
+	found, err := e.Repositories().Search(ctx, query)
+	if err != nil {
+		return err
+	}
+	elements := make([]element, len(found))
+	rows := make([][]string, len(found))
+	for i, f := range found {
+		elements[i] = element{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion, Description: f.Description}
+		rows[i] = []string{f.Name, f.Version, f.AppVersion, mark(f)}
+	}
+	return o.print(e, len(found), elements, []string{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}, rows)
+}
+
+// mark is the description with what kind of chart it is of. Machines do without,
+// and find the columns before it as ever.
+func mark(f repo.Found) string {
+	if !f.Library {
+		return f.Description
+	}
+	return strings.TrimSpace("(library) " + f.Description)
+}
