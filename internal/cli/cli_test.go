@@ -73,6 +73,7 @@ func setup(env *testscript.Env) error {
 	}
 	env.Setenv("EXAMPLES", examples)
 	env.Setenv("SITE", site())
+	serveWWW(env)
 	if strings.TrimSpace(env.Getenv("KUBECONFIG")) == "" {
 		env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "no-kubeconfig"))
 	}
