@@ -50,6 +50,9 @@ import (
 // returns the exit code: 0, or 1 where something went wrong. An interrupt
 // cancels what is running.
 func Main(args []string, streams term.Streams) int {
+	if len(args) > 0 && args[0] == env.LuaCommand {
+		return luaPlugin(args[1:], streams)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// A second interrupt must end the program at once, whatever hangs.

@@ -4,14 +4,32 @@ package env
 
 import (
 	"context"
-	"errors"
 
 	"github.com/moonhelm/moonhelm/plugin"
+	"github.com/moonhelm/moonhelm/script"
 )
 
-// luaPlugins is the runtime of plugins that are written in Lua.
-func (e *Env) luaPlugins() plugin.Runtime { return luaPlugins{} }
+// LuaCommand is the first argument that makes helm run a plugin that is written
+// in Lua, behind it come the plugin's folder and arguments. The plugin so has a
+// process of its own: it reads and writes the user's streams, its os.exit ends
+// it alone, and what goes wrong in it stays there.
+const LuaCommand = "__lua"
 
-type luaPlugins struct{}
+// luaPlugins is the runtime of plugins that are written in Lua: this program
+// once more.
+func (e *Env) luaPlugins() plugin.Runtime {
+	return plugin.Interpreter{Path: e.Settings.Binary, Args: []string{LuaCommand}}
+}
 
-func (luaPlugins) Run(context.Context, plugin.Invocation) error { return errors.New("not there yet") }
+// Outside answers what plugins in Lua ask of the world.
+func (e *Env) Outside() script.Outside {
+	return script.Outside{
+		Lookup: func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
+			cluster, err := e.Cluster()
+			if err != nil {
+				return nil, err
+			}
+			return cluster.Lookup(ctx, apiVersion, kind, namespace, name)
+		},
+	}
+}

@@ -88,17 +88,26 @@ func (e *Env) Events(f ScriptFlags, hooks *Cluster, timeout time.Duration) (*eve
 func (e *Env) limits(f ScriptFlags) (wire.Limits, error) {
 	l := wire.DefaultLimits()
 	l.CPU = f.CPU
+	memory, err := e.ScriptMemory()
+	if memory > 0 {
+		l.Memory = memory
+	}
+	return l, err
+}
+
+// ScriptMemory is what the environment says that scripts may use, in bytes; 0
+// where it says nothing.
+func (e *Env) ScriptMemory() (int64, error) {
 	text := strings.TrimSpace(e.Getenv("HELM_SCRIPT_MEMORY"))
 	if text == "" {
-		return l, nil
+		return 0, nil
 	}
 	q, err := resource.ParseQuantity(text)
 	const least, most = 16 << 20, 64 << 30
 	if err != nil || q.Value() < least || q.Value() > most {
-		return l, fmt.Errorf("HELM_SCRIPT_MEMORY is %q, must be a size from 16Mi to 64Gi, such as 512Mi", term.SafeLine(text))
+		return 0, fmt.Errorf("HELM_SCRIPT_MEMORY is %q, must be a size from 16Mi to 64Gi, such as 512Mi", term.SafeLine(text))
 	}
-	l.Memory = q.Value()
-	return l, nil
+	return q.Value(), nil
 }
 
 // ScriptChecker reads charts' scripts without running them.

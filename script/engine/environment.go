@@ -17,6 +17,19 @@ import (
 
 // newEnvironment makes what a chart's scripts see as their globals.
 func (e *engine) newEnvironment(c *chart) {
+	e.language(c)
+	e.eventTables(c)
+	e.r.SetEnv(c.env, "template", e.tableOf(map[string]rt.Value{
+		"func": e.value("func", 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.templateFunc(c, gc) }),
+	}))
+	e.install(c, modules.Options{
+		Chart: c.index, Grants: c.grants, Environ: e.environ, Ask: e.ask,
+		Print: func(line string) error { e.printLine(c, line); return nil },
+	})
+}
+
+// language is what every script has.
+func (e *engine) language(c *chart) {
 	env := rt.NewTable()
 	c.env = env
 	for name, v := range e.lib.base {
@@ -32,18 +45,14 @@ func (e *engine) newEnvironment(c *chart) {
 	e.r.SetEnv(env, "_G", rt.TableValue(env))
 	e.r.SetEnv(env, "print", e.value("print", 0, true, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.print(c, t, gc) }))
 	e.r.SetEnv(env, "require", e.value("require", 1, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.require(c, t, gc) }))
-	e.eventTables(c)
-	e.r.SetEnv(env, "template", e.tableOf(map[string]rt.Value{
-		"func": e.value("func", 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.templateFunc(c, gc) }),
-	}))
 	e.r.SetEnv(env, "kube", e.tableOf(map[string]rt.Value{"lookup": e.value("lookup", 4, false, e.lookup)}))
-	done := modules.Install(e.bridge, env, modules.Options{
-		Chart: c.index, Grants: c.grants, Environ: e.environ, Ask: e.ask,
-		Print: func(line string) error { e.printLine(c, line); return nil },
-	})
-	e.cleanup = append(e.cleanup, done)
+}
+
+// install adds the modules; what is there then is not the script's own.
+func (e *engine) install(c *chart, o modules.Options) {
+	e.cleanup = append(e.cleanup, modules.Install(e.bridge, c.env, o))
 	c.builtin = map[string]rt.Value{}
-	each(env, func(name string, v rt.Value) { c.builtin[name] = v })
+	each(c.env, func(name string, v rt.Value) { c.builtin[name] = v })
 }
 
 // tableOf makes a table of functions.
@@ -76,6 +85,10 @@ func (e *engine) print(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 }
 
 func (e *engine) printLine(c *chart, line string) {
+	if e.program != nil {
+		e.program.print(line)
+		return
+	}
 	e.spend(len(line) + messageSize)
 	e.tell(wire.Print, map[string]any{"chart": int64(c.index), "text": line})
 }

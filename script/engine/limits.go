@@ -22,6 +22,9 @@ const (
 	limitStack  = "stack"
 )
 
+// plenty is of golua's resources, for which it must have a limit to count them.
+const plenty = 1 << 60
+
 const (
 	// ticksPerMilli is how many of golua's ticks a millisecond is at least. A
 	// tick takes 9 to 40 ns; the watchdog holds the time, ticks are the second wall.
@@ -99,6 +102,9 @@ func (e *engine) ownMemory() {
 // contextLimits are golua's limits for one request: what is left of the time,
 // and of the memory what is not held already.
 func (e *engine) contextLimits() rt.RuntimeResources {
+	if e.program != nil {
+		return rt.RuntimeResources{Cpu: plenty, Memory: plenty} // the watch looks after memory
+	}
 	left := e.clock.left()
 	memory := e.limits.Memory
 	if e.exit != nil {

@@ -25,7 +25,7 @@ type module struct {
 }
 
 // source is the name of a chunk: errors and tracebacks begin with it.
-func (c *chart) source(file string) string { return c.path + "/" + folder + file }
+func (c *chart) source(file string) string { return c.path + "/" + c.folder + file }
 
 // require is require("x") and require("dep/x").
 func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
@@ -64,8 +64,27 @@ func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
 		owner, rest = e.charts[i], r
 	}
 	file := strings.ReplaceAll(rest, ".", "/") + ".lua"
-	_, ok := owner.files[file]
-	return owner, file, ok
+	return owner, file, owner.has(file)
+}
+
+// has tells whether there is such a file; one that is found is kept.
+func (c *chart) has(file string) bool {
+	if _, ok := c.files[file]; ok || c.open == nil {
+		return ok
+	}
+	text, ok := c.open(file)
+	if ok {
+		c.files[file] = text
+	}
+	return ok
+}
+
+// noun is what a message calls c.
+func (c *chart) noun() string {
+	if c.folder == "" {
+		return "the plugin"
+	}
+	return "the chart"
 }
 
 // noModule says what can be required.
@@ -86,14 +105,19 @@ func (e *engine) noModule(c *chart, name string) error {
 	dep, rest, foreign := strings.Cut(name, "/")
 	missing := ""
 	if i, known := c.requires[dep]; foreign && known {
-		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, folder, strings.ReplaceAll(rest, ".", "/"))
+		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.folder, strings.ReplaceAll(rest, ".", "/"))
+	} else if foreign && c.folder == "" {
+		missing = "files of folders are required with a dot, as in " + fmt.Sprintf("%q", clip(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100))
 	} else if foreign {
 		missing = fmt.Sprintf("the chart has no dependency or library %q", clip(dep, 100))
 	} else {
-		missing = fmt.Sprintf("the chart has no %s%s.lua", folder, strings.ReplaceAll(clip(name, 100), ".", "/"))
+		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.folder, strings.ReplaceAll(clip(name, 100), ".", "/"))
 	}
 	if meant := meantModule(can, name); meant != "" {
 		missing += fmt.Sprintf(" (did you mean %q?)", meant)
+	}
+	if c.open != nil {
+		return fmt.Errorf("cannot require %q: %s", clip(name, 100), missing)
 	}
 	if len(can) == 0 {
 		missing += "; a script can require files of its own chart and of direct dependencies and libraries"
@@ -123,7 +147,7 @@ func meantModule(names []string, name string) string {
 func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 	if m := c.loaded[file]; m != nil {
 		if m.loading {
-			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle", folder+file)
+			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle", c.folder+file)
 		}
 		return m.value, nil
 	}
@@ -148,7 +172,7 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 // compile makes a function of a file.
 func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	source := c.source(file)
-	at := place{chart: c.index, file: folder + file}
+	at := place{chart: c.index, file: c.folder + file}
 	e.sources[source] = at
 	text := c.files[file]
 	if err := bounded(text); err != nil {

@@ -17,6 +17,7 @@ import (
 // engine is one operation's scripts.
 type engine struct {
 	link    *link
+	program *program // instead of a link, where the script is no chart's
 	confine func(wire.Message) error
 	exit    func(int)
 
@@ -65,7 +66,9 @@ type chart struct {
 	name, path    string
 	library       bool
 	handled       bool
-	files         map[string]string
+	folder        string                           // where its scripts stand
+	files         map[string]string                // below folder
+	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int
 	grants        []string
 	children      []*chart
@@ -190,6 +193,9 @@ func (e *engine) killed(t rt.ContextTerminationError) *fault {
 func (e *engine) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
 	if e.stopped.Load() {
 		e.stop(limitCPU)
+	}
+	if e.program != nil {
+		return e.program.ask(kind, body)
 	}
 	e.clock.stop()
 	answer, err := e.link.ask(wire.Message{Kind: kind, Body: body})

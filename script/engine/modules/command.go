@@ -43,20 +43,26 @@ func (c *call) popen() error {
 	aside := &tail{}
 	c.keep(maxErrors)
 	var pipe io.Closer
-	cmd.Stderr = aside
+	if cmd.Stderr == nil {
+		cmd.Stderr = aside
+	}
 	if mode == "r" {
+		cmd.Stdout = nil // a program's own
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return c.giveError(err)
 		}
 		f.reader, pipe = bufio.NewReaderSize(out, readBuffer), out
 	} else {
+		cmd.Stdin = nil
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			return c.giveError(err)
 		}
 		f.writer, pipe = in, in
-		cmd.Stdout = aside
+		if cmd.Stdout == nil {
+			cmd.Stdout = aside
+		}
 	}
 	if err := cmd.Start(); err != nil {
 		return c.giveError(err)
@@ -101,6 +107,9 @@ func (c *call) execute() error {
 	}
 	c.spend(10_000)
 	cmd := c.startCommand(text)
+	if c.o.Program != nil {
+		return c.giveEnd(cmd.Run())
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return c.giveError(err)

@@ -51,6 +51,10 @@ func (fs *files) init(m *module) {
 	fs.stdin = &file{name: "stdin", reader: bufio.NewReader(strings.NewReader("")), std: true}
 	fs.stdout = &file{name: "stdout", writer: &lines{m: m}, std: true}
 	fs.stderr = &file{name: "stderr", writer: &lines{m: m}, std: true}
+	if p := m.o.Program; p != nil {
+		fs.stdin.reader = bufio.NewReaderSize(p.asked(), readBuffer)
+		fs.stdout.writer, fs.stderr.writer = p.Out, p.Err
+	}
 	fs.input, fs.output = fs.stdin, fs.stdout
 
 	text := m.goFunction(function{Function: Function{Name: "tostring"}, args: 1, do: func(c *call) error {
@@ -165,10 +169,18 @@ func (f *file) end() error {
 	return err
 }
 
+// flush writes out what is held back.
+func (f *file) flush() error {
+	if w, ok := f.writer.(interface{ Flush() error }); ok {
+		return w.Flush()
+	}
+	return nil
+}
+
 // done is what Install returns.
 func (fs *files) done(end bool) {
 	for _, f := range []*file{fs.stdout, fs.stderr} {
-		_ = f.writer.(*lines).Flush()
+		_ = f.flush()
 	}
 	if !end {
 		return
@@ -246,10 +258,14 @@ func (l *lines) print() error {
 	return l.m.o.Print(line)
 }
 
-// startCommand makes a command that the shell runs. Its input is empty.
+// startCommand makes a command that the shell runs. Its input is empty; what a
+// program starts has the program's.
 func (m *module) startCommand(text string) *exec.Cmd {
 	name, args := shell(text)
 	cmd := exec.Command(name, args...)
 	cmd.Env = append([]string{}, m.o.Environ...) // never nil, which is the process's own
+	if p := m.o.Program; p != nil {
+		p.lend(cmd)
+	}
 	return cmd
 }

@@ -33,6 +33,9 @@ func (m *module) helmFunctions() []function {
 				if err != nil {
 					return err
 				}
+				if p := c.o.Program; p != nil {
+					p.Fail(s)
+				}
 				return errors.New(s)
 			},
 		},

@@ -79,10 +79,8 @@ func (m *module) fileMethods() []function {
 	return []function{
 		fn("close", "() → true", "Closes the file.", 0, false, (*call).closeFile),
 		fn("flush", "() → file", "Prints what was written to a standard stream without the end of its line. Other files keep nothing back.", 0, false, func(c *call, f *file) error {
-			if l, ok := f.writer.(*lines); ok {
-				if err := l.Flush(); err != nil {
-					return c.giveError(err)
-				}
+			if err := f.flush(); err != nil {
+				return c.giveError(err)
 			}
 			c.give(c.arg(0))
 			return nil

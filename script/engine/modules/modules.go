@@ -47,6 +47,8 @@ type Options struct {
 	// Ask puts a question of kind [wire.HTTP] or [wire.Host] to the host and
 	// returns the body of its answer. Nil: there is no network.
 	Ask func(kind wire.Kind, body map[string]any) (map[string]any, error)
+	// Program makes the script a program of its own; nil: it belongs to a chart.
+	Program *Program
 }
 
 // Function describes a function, or a constant, for people.
@@ -61,8 +63,8 @@ type Function struct {
 	Permission string
 }
 
-// Reference describes everything that Install can install, in the order in
-// which documentation shows it.
+// Reference describes everything that Install can install for a chart, in the
+// order in which documentation shows it.
 func Reference() []Function {
 	var out []Function
 	for _, f := range new(module).functions() {
@@ -104,7 +106,7 @@ type pattern struct {
 func Install(b *bridge.Bridge, env *rt.Table, o Options) (done func(end bool)) {
 	m := &module{Bridge: b, o: o, started: time.Now(), patterns: map[string]pattern{}}
 	m.files.init(m)
-	for _, f := range m.functions() {
+	for _, f := range slices.Concat(m.functions(), m.programFunctions()) {
 		if f.Permission == "" || slices.Contains(o.Grants, f.Permission) {
 			m.place(env, f)
 		}

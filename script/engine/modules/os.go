@@ -36,7 +36,10 @@ func (m *module) osFunctions() []function {
 		}),
 		fn("execute", "([command]) → true or nil, text, number", `Runs a command of the shell and prints what it prints. Gives true or nil, "exit" or "signal", and the number of either; without a command, whether there is a shell.`, 1, (*call).execute),
 		fn("exit", "()", "Is always an error: a script cannot end helm. helm.fail stops the operation.", 1, func(c *call) error {
-			return c.fail("scripts cannot end helm; helm.fail stops the operation")
+			if c.o.Program == nil {
+				return c.fail("scripts cannot end helm; helm.fail stops the operation")
+			}
+			return c.exit()
 		}),
 		fn("getenv", "(name) → text", "A variable of the environment that helm was started in, or nil.", 1, func(c *call) error {
 			name, err := c.text(0)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/script/engine"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// luaPlugin is the life of a process that runs a plugin in Lua: its folder and
+// its arguments are args. Nothing catches an interrupt: it ends the plugin as it
+// ends any program.
+func luaPlugin(args []string, streams term.Streams) int {
+	e := env.New(streams)
+	defer e.Close()
+	e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
+	if len(args) == 0 {
+		fmt.Fprintf(e.Err, "Error: helm %s runs a plugin, and needs its folder\n", env.LuaCommand)
+		return 1
+	}
+	memory, err := e.ScriptMemory()
+	if err != nil {
+		fmt.Fprintf(e.Err, "Error: %v\n", err)
+		return 1
+	}
+	root, err := os.OpenRoot(args[0])
+	if err != nil {
+		fmt.Fprintf(e.Err, "Error: %v\n", err)
+		return 1
+	}
+	defer root.Close()
+	name := e.Getenv("HELM_PLUGIN_NAME")
+	if name == "" {
+		name = filepath.Base(args[0])
+	}
+	outside := e.Outside()
+	code, err := engine.Program{
+		Name: name, Files: root.FS(), Args: args[1:], Environ: os.Environ(),
+		In: e.In, Out: e.Out, Err: e.Err, Lines: term.IsTerminal(e.Out),
+		Helm: e.Settings.Binary, Memory: memory, End: os.Exit,
+		Ask: func(kind wire.Kind, body map[string]any) (map[string]any, error) {
+			return outside.Answer(context.Background(), kind, body)
+		},
+	}.Run()
+	if err != nil {
+		fmt.Fprint(e.Err, explainPlugin(err, name, e))
+	}
+	return code
+}
+
+// explainPlugin is what a person reads when a plugin has failed. Only what
+// helm.fail says has no place in the plugin.
+func explainPlugin(err error, name string, e *env.Env) string {
+	var b strings.Builder
+	var failed *engine.ProgramError
+	placed := errors.As(err, &failed) && failed.File != ""
+	fmt.Fprintf(&b, "%s ", e.Style(e.Err).Red("Error:"))
+	if placed {
+		fmt.Fprintf(&b, "plugin %q: ", name)
+	}
+	b.WriteString(term.Safe(err.Error()))
+	b.WriteByte('\n')
+	if failed != nil && failed.Traceback != "" && e.Settings.Debug {
+		b.WriteString(e.Style(e.Err).Dim(term.Safe(failed.Traceback)) + "\n")
+	}
+	return b.String()
+}

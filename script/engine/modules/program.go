@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// Program is what a script has that is a program of its own: standard streams, an
+// exit code, and helm to call.
+type Program struct {
+	// In, Out and Err are the standard streams, none of them nil. Those that are
+	// files are handed to the commands that the script starts as they are.
+	In       io.Reader
+	Out, Err io.Writer
+	// Flush writes out what Out holds back. It is called before the script waits
+	// for input, and before somebody else writes.
+	Flush func() error
+	// Child is where commands that the script starts print, if not to Out.
+	Child io.Writer
+	// Exit ends the script; it does not return.
+	Exit func(code int)
+	// Fail is told the message of helm.fail, whatever becomes of it.
+	Fail func(message string)
+	// Helm is the path of the helm that helm.run starts.
+	Helm string
+}
+
+// asked is the input; who is asked shall have seen the question.
+func (p *Program) asked() io.Reader { return askedReader{p} }
+
+type askedReader struct{ p *Program }
+
+func (r askedReader) Read(b []byte) (int, error) {
+	_ = r.p.Flush() // where nobody reads any more, writing ends the program
+	return r.p.In.Read(b)
+}
+
+// lend gives a command the program's streams.
+func (p *Program) lend(cmd *exec.Cmd) {
+	_ = p.Flush()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.In, p.Out, p.Err
+	if p.Child != nil {
+		cmd.Stdout = p.Child
+	}
+}
+
+// programFunctions are what only programs have.
+func (m *module) programFunctions() []function {
+	if m.o.Program == nil {
+		return nil
+	}
+	return []function{{
+		Function: Function{Name: "helm.run", Signature: "helm.run(arguments) → text or nil, text, number",
+			Text: "Runs helm with a list of arguments and gives what it prints. Where it fails, gives nil, what it says about it and its exit code. The field input is what it reads."},
+		args: 1, do: (*call).runHelm,
+	}}
+}
+
+// exit is os.exit.
+func (c *call) exit() error {
+	code := int64(0)
+	switch v := c.arg(0); {
+	case v.IsNil():
+	case v.Type() == rt.BoolType:
+		if !v.AsBool() {
+			code = 1
+		}
+	default:
+		var err error
+		if code, err = c.integer(0); err != nil {
+			return err
+		}
+	}
+	c.o.Program.Exit(int(code & 0xff))
+	return errors.New("the program goes on after its end")
+}
+
+func (c *call) runHelm() error {
+	p := c.o.Program
+	args, input, err := c.helmArguments()
+	if err != nil {
+		return err
+	}
+	if p.Helm == "" {
+		return c.fail("nobody knows where helm is")
+	}
+	var out, said bytes.Buffer
+	cmd := exec.Command(p.Helm, args...)
+	cmd.Env = append([]string{}, c.o.Environ...)
+	p.lend(cmd)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if input != nil {
+		cmd.Stdin = strings.NewReader(*input)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		_, _ = p.Err.Write(said.Bytes()) // warnings
+		c.giveText(out.String())
+	case errors.As(err, &exit):
+		text := strings.TrimPrefix(strings.TrimSpace(said.String()), "Error: ")
+		if text == "" {
+			text = fmt.Sprintf("helm %s: %s", strings.Join(args, " "), exit)
+		}
+		c.give(rt.NilValue, rt.StringValue(text), rt.IntValue(int64(exit.ExitCode())))
+	default:
+		return c.fail("%w", err)
+	}
+	return nil
+}
+
+// helmArguments are those of helm.run's table.
+func (c *call) helmArguments() (args []string, input *string, err error) {
+	t, err := c.table(0)
+	if err != nil {
+		return nil, nil, err
+	}
+	const form = `helm.run takes a list of texts and numbers: helm.run{"template", "web", "./web", input="..."}`
+	for i := int64(1); ; i++ {
+		v := t.Get(rt.IntValue(i))
+		if v.IsNil() {
+			break
+		}
+		if k := v.Type(); k != rt.StringType && k != rt.IntType && k != rt.FloatType {
+			return nil, nil, c.wrong(0, "argument %d is a %s value; "+form, i, v.TypeName())
+		}
+		s, _ := v.ToString()
+		args = append(args, s)
+	}
+	for k, v, _ := t.Next(rt.NilValue); !k.IsNil(); k, v, _ = t.Next(k) {
+		if n, isNumber := k.TryInt(); isNumber && n >= 1 && n <= int64(len(args)) {
+			continue
+		}
+		name, _ := k.TryString()
+		text, isText := v.TryString()
+		if name != "input" || !isText {
+			key, _ := k.ToString()
+			return nil, nil, c.wrong(0, "there is a field %s; "+form, short(key))
+		}
+		input = &text
+	}
+	return args, input, nil
+}

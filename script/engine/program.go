@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"runtime/debug"
+	"time"
+
+	rt "github.com/arnodel/golua/runtime"
+
+	"github.com/moonhelm/moonhelm/script/engine/modules"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// MainFile is the file that a [Program] begins with.
+const MainFile = "main.lua"
+
+// Program is a script that is a program of its own, such as a plugin: its
+// function main(args) gets the arguments and gives the exit code.
+//
+// It is as much trusted as any program that the user starts: it has everything
+// that charts' scripts may ask for, and no limit but that on memory. Run it in a
+// process of its own: a stack that overflows ends the process, and commands that
+// it starts inherit the streams.
+type Program struct {
+	// Name is what errors and tracebacks call it.
+	Name string
+	// Files is its folder: [MainFile], and the files that it may require.
+	Files fs.FS
+	Args  []string
+	// Environ is what it knows of the environment, "NAME=value".
+	Environ []string
+	// In, Out and Err are its standard streams; nil ones are empty, or discard.
+	In       io.Reader
+	Out, Err io.Writer
+	// Lines has each line written as soon as it is whole, for who watches.
+	Lines bool
+	// Helm is the path of the helm that it may call, "" for none.
+	Helm string
+	// Ask answers questions of the kinds [wire.HTTP], [wire.Host] and
+	// [wire.Lookup]; nil refuses them.
+	Ask func(kind wire.Kind, body map[string]any) (map[string]any, error)
+	// Memory bounds what it holds, in bytes, 0 for 1 GiB. It is held only where
+	// End is set.
+	Memory int64
+	// End ends the process, which is then the program's own. Nil: it is somebody
+	// else's.
+	End func(code int)
+}
+
+// ProgramError is an error that nobody in a program caught.
+type ProgramError struct {
+	Message   string
+	File      string // "" where the message is all that matters
+	Line      int
+	Traceback string
+}
+
+func (e *ProgramError) Error() string {
+	switch {
+	case e.File == "":
+		return e.Message
+	case e.Line > 0:
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Message)
+	}
+	return e.File + ": " + e.Message
+}
+
+const (
+	defaultProgramMemory = 1 << 30
+	watchProgramEvery    = 20 * time.Millisecond
+	forever              = math.MaxInt64
+	// outBuffer is how much of the output is held back at most.
+	outBuffer = 32 << 10
+)
+
+// program is a Program that runs.
+type program struct {
+	Program
+	out  *bufio.Writer
+	said string // by helm.fail
+}
+
+// exited is a panic that os.exit ends the program with.
+type exited int
+
+// Run runs the program and returns its exit code. An error is a [*ProgramError].
+func (p Program) Run() (code int, err error) {
+	if p.Memory <= 0 {
+		p.Memory = defaultProgramMemory
+	}
+	if p.In == nil {
+		p.In = bytes.NewReader(nil)
+	}
+	if p.Out == nil {
+		p.Out = io.Discard
+	}
+	if p.Err == nil {
+		p.Err = io.Discard
+	}
+	pr := &program{Program: p, out: bufio.NewWriterSize(p.Out, outBuffer)}
+	e := &engine{
+		program: pr, exit: p.End, failed: make(chan error, 1),
+		limits: wire.Limits{CPU: forever, Memory: p.Memory, Output: forever}, clock: clock{limit: forever},
+		environ: p.Environ,
+	}
+	e.charts = []*chart{{
+		parent: -1, name: p.Name, path: p.Name, handled: true, files: map[string]string{}, open: p.open,
+		requires: map[string]int{}, loaded: map[string]*module{}, functions: map[string]rt.Value{},
+		grants: []string{modules.Network, modules.IO, modules.OS},
+	}}
+	if p.End != nil {
+		debug.SetMaxStack(maxStack)
+		e.ownMemory()
+		done := make(chan struct{})
+		defer close(done)
+		go e.watchProgram(done)
+	}
+	defer func() {
+		e.close()
+		if lost := pr.out.Flush(); lost != nil && err == nil {
+			code, err = 1, &ProgramError{Message: lost.Error()}
+		}
+	}()
+	return e.runProgram()
+}
+
+// open reads a file of the program's.
+func (p Program) open(file string) (string, bool) {
+	if !fs.ValidPath(file) {
+		return "", false
+	}
+	f, err := p.Files.Open(file)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()                                         //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxSource+1)) // compile says what is too long
+	return string(data), err == nil
+}
+
+// runProgram loads the file and calls main.
+func (e *engine) runProgram() (code int, err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case exited:
+			code, err = int(p), nil
+		default:
+			code, err = 1, &ProgramError{Message: "the script engine failed: " + clip(fmt.Sprint(p), 500)}
+		}
+	}()
+	c := e.charts[0]
+	e.newRuntime(time.Now().UnixNano())
+	e.language(c)
+	e.install(c, modules.Options{
+		Grants: c.grants, Environ: e.environ, Ask: e.ask,
+		Program: &modules.Program{
+			In: e.program.In, Out: writer{e.program}, Err: e.program.Err, Child: e.program.Out,
+			Flush: e.program.out.Flush, Helm: e.program.Helm,
+			Exit: func(code int) { panic(exited(code)) },
+			Fail: func(message string) { e.program.said = message },
+		},
+	})
+	result := rt.NilValue
+	err = e.inLua(0, func(t *rt.Thread) error {
+		if !c.has(MainFile) {
+			return fmt.Errorf("there is no %s", MainFile)
+		}
+		if _, err := e.run(t, c, MainFile); err != nil {
+			return err
+		}
+		main := c.env.Get(rt.StringValue("main"))
+		if _, ok := main.TryCallable(); !ok {
+			return fmt.Errorf("%s defines no function main(args)", MainFile)
+		}
+		var err error
+		result, err = rt.Call1(t, main, e.arguments())
+		return err
+	})
+	if err != nil {
+		return 1, e.program.explain(err)
+	}
+	return exitStatus(result)
+}
+
+// arguments is the table that main gets.
+func (e *engine) arguments() rt.Value {
+	t := rt.NewTable()
+	t.Set(rt.IntValue(0), rt.StringValue(e.program.Name))
+	for i, a := range e.program.Args {
+		t.Set(rt.IntValue(int64(i+1)), rt.StringValue(a))
+	}
+	return rt.TableValue(t)
+}
+
+// exitStatus is the exit code that main's result stands for.
+func exitStatus(v rt.Value) (int, error) {
+	if v.IsNil() {
+		return 0, nil
+	}
+	if v.Type() == rt.BoolType {
+		if v.AsBool() {
+			return 0, nil
+		}
+		return 1, nil
+	}
+	if n, ok := rt.ToIntNoString(v); ok && n >= 0 && n <= 255 {
+		return int(n), nil
+	}
+	s, _ := v.ToString()
+	return 1, &ProgramError{Message: fmt.Sprintf("main returned %s; it returns the exit code, a number from 0 to 255, or nothing", clip(s, 100))}
+}
+
+// explain makes an error for people. What helm.fail says is meant for them as
+// it is; everything else has a place.
+func (p *program) explain(err error) error {
+	var f *fault
+	if !errors.As(err, &f) {
+		return &ProgramError{Message: err.Error()}
+	}
+	if f.limit == "" && p.said != "" && f.text == clip(p.said, maxMessage) {
+		return &ProgramError{Message: f.text, Traceback: f.traceback}
+	}
+	return &ProgramError{Message: f.text, File: f.file, Line: f.line, Traceback: f.traceback}
+}
+
+// watchProgram ends a program that holds too much, for which nothing but the
+// end of its process helps.
+func (e *engine) watchProgram(done <-chan struct{}) {
+	tick := time.NewTicker(watchProgramEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		if limit := e.exceeded(e.base); limit != "" {
+			fmt.Fprintf(e.program.Err, "Error: %s: %s\n", e.program.Name, e.program.exceeded(limit))
+			e.exit(exitCode)
+		}
+	}
+}
+
+func (p *program) exceeded(limit string) string {
+	if limit == limitMemory {
+		return fmt.Sprintf("it used more memory than %d MiB (HELM_SCRIPT_MEMORY=8Gi gives it more)", p.Memory>>20)
+	}
+	return "its functions call each other too deep"
+}
+
+// ask answers a question of the script's.
+func (p *program) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
+	if p.Ask == nil {
+		return nil, errors.New("there is nobody to ask here")
+	}
+	_ = p.out.Flush()
+	return p.Ask(kind, body)
+}
+
+// print is the script's print.
+func (p *program) print(line string) {
+	_, _ = io.WriteString(writer{p}, line+"\n")
+}
+
+// writer is the output as the script writes it.
+type writer struct{ p *program }
+
+func (w writer) Write(b []byte) (int, error) {
+	n, err := w.p.out.Write(b)
+	if err == nil && w.p.Lines && bytes.IndexByte(b, '\n') >= 0 {
+		err = w.p.out.Flush()
+	}
+	return n, err
+}
+
+// Flush writes what was held back.
+func (w writer) Flush() error { return w.p.out.Flush() }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// Outside answers what a script asks of the world, for a script that nobody
+// hosts and that may do what the user may: a plugin.
+type Outside struct {
+	// Transport carries requests; nil is the system's own way, with the user's
+	// proxies.
+	Transport http.RoundTripper
+	// Lookup reads from the cluster, as templates' lookup does; nil finds nothing.
+	Lookup func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)
+}
+
+// Answer answers a question as package wire describes it, of the kinds
+// [wire.HTTP], [wire.Host] and [wire.Lookup].
+func (o Outside) Answer(ctx context.Context, kind wire.Kind, body map[string]any) (map[string]any, error) {
+	switch kind {
+	case wire.HTTP:
+		return (&Host{Transport: o.Transport}).fetch(ctx, body)
+	case wire.Host:
+		return lookupHost(ctx, textOf(body, "name"))
+	case wire.Lookup:
+		return o.lookup(ctx, body)
+	}
+	return nil, fmt.Errorf("a %s message is no question", kind)
+}
+
+func (o Outside) lookup(ctx context.Context, body map[string]any) (map[string]any, error) {
+	var found map[string]any
+	if o.Lookup != nil {
+		var err error
+		found, err = o.Lookup(ctx, textOf(body, "apiVersion"), textOf(body, "kind"), textOf(body, "namespace"), textOf(body, "name"))
+		if err != nil {
+			return nil, err
+		}
+	}
+	if found == nil {
+		found = map[string]any{}
+	}
+	v, err := plain(found, true, 0)
+	return map[string]any{"value": v}, err
+}
