@@ -33,6 +33,7 @@ type Cache struct {
 const (
 	cacheExt  = ".chart"
 	provExt   = ".prov"
+	imageExt  = ".json" // Helm puts archives under their manifest's digest, too
 	partGlob  = ".part-*" // what is being written
 	dirMode   = 0o755
 	digestLen = 2 * sha256.Size
@@ -58,8 +59,10 @@ func cachePath(digest, ext string) string {
 // Lookup returns the file with the content whose SHA-256 is digest, in lower
 // case hex. It reads the whole file, each time; one that is damaged is removed
 // and not there. So is what a symbolic link leads out of the folder.
-func (c *Cache) Lookup(digest string) (file string, ok bool) {
-	name := cachePath(digest, cacheExt)
+func (c *Cache) Lookup(digest string) (file string, ok bool) { return c.lookup(digest, cacheExt) }
+
+func (c *Cache) lookup(digest, ext string) (file string, ok bool) {
+	name := cachePath(digest, ext)
 	if c == nil || name == "" {
 		return "", false
 	}
@@ -107,12 +110,12 @@ func holds(dir, name, digest string) bool {
 // Add keeps what fill writes, and returns its file and its digest. If fill
 // fails, or cannot be kept whole, nothing stays.
 func (c *Cache) Add(fill func(w io.Writer) error) (file, digest string, err error) {
-	return c.add("", fill)
+	return c.add(cacheExt, "", fill)
 }
 
-// add is Add of content that should have that digest, "" for any. With another
-// it is not kept, and the error is a *[DigestError] without a URL.
-func (c *Cache) add(should string, fill func(w io.Writer) error) (file, digest string, err error) {
+// add is Add of content of a kind that should have that digest, "" for any. With
+// another it is not kept, and the error is a *[DigestError] without a URL.
+func (c *Cache) add(ext, should string, fill func(w io.Writer) error) (file, digest string, err error) {
 	if c == nil {
 		return "", "", errors.New("there is no content cache")
 	}
@@ -133,7 +136,7 @@ func (c *Cache) add(should string, fill func(w io.Writer) error) (file, digest s
 	if err := part.Close(); err != nil {
 		return "", "", fmt.Errorf("content cache: %w", err)
 	}
-	file, err = c.settle(dir, part.Name(), cachePath(digest, cacheExt))
+	file, err = c.settle(dir, part.Name(), cachePath(digest, ext))
 	return file, digest, err
 }
 

@@ -157,7 +157,7 @@ func TestWhatIsNotWholeIsNotKept(t *testing.T) {
 	if !errors.Is(err, broken) || len(files(t, c.Dir)) > 0 {
 		t.Errorf("%v, %v", err, files(t, c.Dir))
 	}
-	_, _, err = c.add(digestOf("this"), text("that"))
+	_, _, err = c.add(cacheExt, digestOf("this"), text("that"))
 	var wrong *DigestError
 	if !errors.As(err, &wrong) || wrong.Want != digestOf("this") || wrong.Got != digestOf("that") || len(files(t, c.Dir)) > 0 {
 		t.Errorf("%v, %v", err, files(t, c.Dir))

@@ -89,7 +89,7 @@ func (f *Finder) download(ctx context.Context, s source, address string, prov bo
 	case scheme == "oci":
 		return f.pull(ctx, s, address, access, prov)
 	case scheme == "http" || scheme == "https" || f.served(scheme):
-		path, digest, err := f.Cache.add(s.digest, func(w io.Writer) error {
+		path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) error {
 			only := &archiveOnly{w: w, url: Clean(address)}
 			if err := f.get(ctx, address, s.home, s.access, s.fileName(address), MaxArchive, only); err != nil {
 				return err

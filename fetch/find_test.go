@@ -543,8 +543,8 @@ func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
 	find(byDigest, "manifest oci://host/web@"+manifest+" ")
 	find(byDigest)
 	// A damaged manifest or archive is no answer.
-	for _, digest := range []string{digestOf(manifestOf(tgz("web"))), digestOf(tgz("web"))} {
-		file, ok := f.Cache.Lookup(digest)
+	for ext, digest := range map[string]string{imageExt: digestOf(manifestOf(tgz("web"))), cacheExt: digestOf(tgz("web"))} {
+		file, ok := f.Cache.lookup(digest, ext)
 		if !ok {
 			t.Fatal("not in the cache")
 		}

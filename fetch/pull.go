@@ -118,7 +118,7 @@ func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Acces
 		}
 		return ok
 	}
-	path, digest, err := f.Cache.add(s.digest, func(w io.Writer) (err error) {
+	path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) (err error) {
 		bounded := &limited{w: w, left: MaxArchive, err: &SizeError{URL: Clean(address), Limit: MaxArchive}}
 		pulled, err = f.Registry.Pull(ctx, address, a, bounded, PullOptions{Prov: prov, Have: have})
 		switch {
@@ -153,7 +153,7 @@ func (f *Finder) remember(p Pulled) {
 		return
 	}
 	// If it cannot be kept, the registry is asked again next time.
-	_, _, _ = f.Cache.add(bare(p.Manifest), func(w io.Writer) error {
+	_, _, _ = f.Cache.add(imageExt, bare(p.Manifest), func(w io.Writer) error {
 		_, err := w.Write(p.ManifestJSON)
 		return err
 	})
@@ -181,7 +181,7 @@ const (
 // recall is what a reference by digest means, where all of it is in the cache.
 // Both the manifest and the archive are verified by their digests.
 func (f *Finder) recall(digest string, prov bool) (p Pulled, path string) {
-	file, ok := f.Cache.Lookup(bare(digest))
+	file, ok := f.Cache.lookup(bare(digest), imageExt)
 	if digest == "" || !ok {
 		return Pulled{}, ""
 	}
