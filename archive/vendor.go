@@ -138,7 +138,7 @@ func (f *Folder) load() error {
 			return err
 		}
 		f.files = left
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s is left out: %v", broken.Path, broken.Err))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s is left out: %s", broken.Path, strings.ReplaceAll(broken.Err.Error(), "\n", "; ")))
 	}
 }
 

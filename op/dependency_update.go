@@ -60,7 +60,7 @@ func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose
 		list = listed(v.Chart())
 	}
 	if s, err = u.obtain(ctx, req, list, choose); err != nil || s.wants == nil {
-		return err
+		return interrupted(ctx, err)
 	}
 	if scene == nil && u.Events != nil {
 		was := list
@@ -74,6 +74,15 @@ func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose
 		}
 	}
 	return u.write(ctx, v, scene, list, s, lock)
+}
+
+// interrupted is err, unless the user has ended what failed: then nothing else
+// needs to be said, for nothing was written.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // obtain has everything that choose says brought. No wants means that there is

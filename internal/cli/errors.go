@@ -58,7 +58,6 @@ func hints(err error) []string {
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
 		noChart    *env.ChartNotFoundError
-		missing    *op.MissingDependenciesError
 		forbidden  *kube.ForbiddenError
 		noServer   *kube.UnreachableError
 		noKubeVers *op.KubeVersionError
@@ -78,6 +77,8 @@ func hints(err error) []string {
 		return []string{provenanceHint(err)}
 	case fetchHints(err) != nil:
 		return fetchHints(err)
+	case dependencyHints(err) != nil:
+		return dependencyHints(err)
 	case errors.As(err, &usage):
 		return []string{"usage: " + usage.Usage, fmt.Sprintf("%s --help tells more", usage.Command)}
 	case errors.As(err, &unknown):
@@ -116,8 +117,6 @@ func hints(err error) []string {
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
 	case errors.As(err, &noChart):
 		return []string{"a chart's folder holds a Chart.yaml; helm create makes a new one"}
-	case errors.As(err, &missing):
-		return []string{fmt.Sprintf("put them into the chart's charts/ folder, as folders or archives, or drop them from %s", "Chart.yaml")}
 	case errors.As(err, &noKind):
 		return []string{"definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade creates and updates them too"}
 	case errors.As(err, &noKubeVers):

@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Every error that somebody can do something about says what, also from inside
@@ -42,7 +43,9 @@ func TestHints(t *testing.T) {
 		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
 		{&kube.ConflictError{}, []string{"--take-ownership"}},
 		{&env.ChartNotFoundError{Ref: "x"}, []string{"helm create"}},
-		{&op.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"charts/ folder"}},
+		{&op.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "charts/ folder"}},
+		{&op.DependencyError{Err: &op.RepublishedError{}}, []string{"helm dependency update"}},
+		{&resolve.SyncError{}, []string{"update the dependencies with 'helm dependency update'"}},
 		{&op.KubeVersionError{}, []string{"--kube-version"}},
 		{context.Canceled, []string{"it was interrupted"}},
 		{errors.New("what nobody knows a remedy for"), nil},

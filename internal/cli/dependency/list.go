@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dependency
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/resolve"
+)
+
+// listOptions are the flags of `helm dependency list`.
+type listOptions struct {
+	Path  string
+	Width uint
+}
+
+func newList(e *env.Env) *cobra.Command {
+	o := listOptions{Path: "."}
+	cmd := &cobra.Command{
+		Use:     "list [CHART]",
+		Aliases: []string{"ls"},
+		Short:   "show a chart's dependencies, and what of them is there",
+		Long: `Shows what the chart, a folder or an archive, lists under dependencies: and
+libraries:, and what it has of that in charts/ and library/:
+
+  ok                an archive in a version that is wanted
+  unpacked          a folder in such a version
+  missing           nothing (helm dependency update fetches it)
+  wrong version     no version that is wanted
+  too many matches  archives beside that nothing wants
+  misnamed          an archive under its name that is another chart
+  corrupt           an archive or a folder that cannot be read
+  invalid version   what is wanted is no version and no range`,
+		Args: env.Args(0, 1, "the path of a chart, or none for this folder"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.Path = args[0]
+			}
+			return o.run(e)
+		},
+	}
+	cmd.Flags().UintVar(&o.Width, "max-col-width", 80, "cut columns of the table that are wider, 0 for none")
+	return cmd
+}
+
+// run prints what Helm prints: a table, then warnings, all on standard output.
+func (o listOptions) run(e *env.Env) error {
+	v, err := e.Vendor(o.Path)
+	if err != nil {
+		return err
+	}
+	found, unlisted := op.DependencyList{}.Run(v)
+	if len(found) == 0 {
+		_, err := fmt.Fprintf(e.Out, "WARNING: no dependencies at %s\n", term.SafeLine(filepath.Join(o.Path, chart.DirCharts)))
+		return err
+	}
+	rows := make([][]string, len(found))
+	for i, d := range found {
+		name := d.Name
+		if d.Library {
+			name = chart.DirLibrary + "/" + name
+		}
+		rows[i] = []string{name, d.Version, resolve.Shown(d.Repository), string(d.Status)}
+		for j, cell := range rows[i] {
+			rows[i][j] = cut(cell, int(min(o.Width, 1<<20)))
+		}
+	}
+	if err := output.Rows(e.Out, []string{"NAME", "VERSION", "REPOSITORY", "STATUS"}, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Out)
+	for _, h := range unlisted {
+		problem := "is not in " + chart.FileMetadata
+		if h.Err != nil {
+			problem = "is not a chart"
+		}
+		fmt.Fprintf(e.Out, "WARNING: %q %s.\n", term.SafeLine(filepath.Join(o.Path, filepath.FromSlash(h.Path()))), problem)
+	}
+	return nil
+}
+
+// cut is text in at most width characters, as Helm cuts it.
+func cut(text string, width int) string {
+	runes := []rune(text)
+	if width == 0 || len(runes) <= width {
+		return text
+	}
+	if width < 3 {
+		return string(runes[:width])
+	}
+	return string(runes[:width-3]) + "..."
+}

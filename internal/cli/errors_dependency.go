@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/resolve"
+)
+
+// dependencyHints say what to do about the charts that a chart depends on.
+func dependencyHints(err error) []string {
+	var (
+		sync        *resolve.SyncError
+		republished *op.RepublishedError
+		missing     *op.MissingDependenciesError
+	)
+	switch {
+	case errors.As(err, &sync): // close to Helm's words, which scripts look for
+		return []string{"update the dependencies with 'helm dependency update'; helm dependency list shows what is there"}
+	case errors.As(err, &republished):
+		return []string{"whoever publishes the chart can tell why; if you trust what is there now, 'helm dependency update' locks it"}
+	case errors.As(err, &missing):
+		return []string{"helm dependency update fetches them, helm dependency build those that Chart.lock names; or put them into its charts/ folder, or drop them from Chart.yaml"}
+	}
+	return nil
+}
