@@ -33,7 +33,7 @@ type Cache struct {
 const (
 	cacheExt  = ".chart"
 	provExt   = ".prov"
-	imageExt  = ".json" // Helm puts archives under their manifest's digest, too
+	imageExt  = ".json"   // Helm puts archives under their manifest's digest, too
 	partGlob  = ".part-*" // what is being written
 	dirMode   = 0o755
 	digestLen = 2 * sha256.Size

@@ -4,7 +4,6 @@ package fetch
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -65,8 +64,8 @@ func (p patience) orUsual() patience {
 // got a part.
 //
 // Errors: *[URLError], *[StatusError], *[UntrustedError], *[UnreachableError],
-// *[StalledError], *[SizeError], and what w and the context say. None tells a
-// password.
+// *[StalledError], *[SizeError], *[CertificateError], *[InterruptedError] where
+// the context has ended, and what w says. None tells a password.
 func (c *Client) Get(ctx context.Context, address, home string, a Access, limit int64, w io.Writer) error {
 	return c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address)}, w)
 }
@@ -125,5 +124,3 @@ func (c *Client) Close() error {
 	}
 	return nil
 }
-
-var errTooManyRedirects = errors.New("stopped after 10 redirects")

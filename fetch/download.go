@@ -131,7 +131,7 @@ func (d *download) run(ctx context.Context) error {
 			try, pause = 0, d.patience.pause
 		}
 		if err := sleep(ctx, max(pause, again.after)); err != nil {
-			return err
+			return d.explain(ctx, err)
 		}
 		pause *= 2
 	}

@@ -104,3 +104,13 @@ func (e *SizeError) Error() string {
 	}
 	return fmt.Sprintf("fetch %s: larger than %d MiB", e.URL, e.Limit>>20)
 }
+
+// InterruptedError tells that the context ended during a download.
+type InterruptedError struct {
+	URL string
+	Err error // the context's
+}
+
+func (e *InterruptedError) Error() string { return fmt.Sprintf("fetch %s: %v", e.URL, e.Err) }
+
+func (e *InterruptedError) Unwrap() error { return e.Err }

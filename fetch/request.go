@@ -34,7 +34,7 @@ func (d *download) ask(ctx context.Context, watch *watch) (*http.Response, error
 		resp.Body.Close()
 		hop = next
 	}
-	return nil, fmt.Errorf("fetch %s: %w", d.name, errTooManyRedirects)
+	return nil, &URLError{URL: d.name, Scheme: hop.Scheme, Problem: fmt.Sprintf("the server leads on and on: given up after %d redirects", maxRedirects)}
 }
 
 // next is where an answer leads, nil where it is the last.
@@ -50,7 +50,7 @@ func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
 	}
 	to, err := url.Parse(location)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: the server leads on to a malformed URL", d.name)
+		return nil, &URLError{URL: d.name, Problem: "the server leads on to a malformed URL"}
 	}
 	// A user in hop is not inherited: credentials are decided on for each hop.
 	from := *hop
@@ -60,7 +60,7 @@ func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
 		return nil, &URLError{URL: d.name, Scheme: to.Scheme, Problem: fmt.Sprintf("the server leads on to a %s URL: unsupported protocol scheme, only http and https are followed", to.Scheme)}
 	}
 	if to.Hostname() == "" {
-		return nil, fmt.Errorf("fetch %s: the server leads on to a malformed URL", d.name)
+		return nil, &URLError{URL: d.name, Problem: "the server leads on to a malformed URL"}
 	}
 	return to, nil
 }
@@ -183,7 +183,7 @@ func (d *download) explain(ctx context.Context, err error) error {
 		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		return fmt.Errorf("fetch %s: %w", d.name, cause)
+		return &InterruptedError{URL: d.name, Err: cause}
 	}
 	var again *againError
 	if errors.As(err, &again) {

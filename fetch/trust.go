@@ -40,6 +40,7 @@ func (c *Client) Transport(a Access) (*http.Transport, error) {
 		TLSHandshakeTimeout:   15 * time.Second,
 		ResponseHeaderTimeout: 2 * usual.idle, // Get gives up before
 		ForceAttemptHTTP2:     true,
+		DisableCompression:    true, // content is verified as it is sent; who wants it packed asks for it
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       90 * time.Second,
 	}

@@ -160,7 +160,7 @@ func scriptHints(e *script.Error) []string {
 func untouched(err error) bool {
 	var handler *event.HandlerError
 	if !errors.As(err, &handler) {
-		return err == context.Canceled
+		return err == context.Canceled || stillFetching(err)
 	}
 	switch handler.Event {
 	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":

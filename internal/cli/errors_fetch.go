@@ -52,3 +52,10 @@ func fetchHints(err error) []string {
 	}
 	return nil
 }
+
+// stillFetching tells whether it was a download that was interrupted: nothing
+// has been begun then that somebody has to look after.
+func stillFetching(err error) bool {
+	var fetching *fetch.InterruptedError
+	return errors.As(err, &fetching)
+}

@@ -3,12 +3,15 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 func TestFetchHints(t *testing.T) {
@@ -40,5 +43,12 @@ func TestFetchHints(t *testing.T) {
 		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
 			t.Errorf("%T %+v: %q, want %q", test.err, test.err, got, test.want)
 		}
+	}
+}
+
+func TestAnInterruptedDownloadSaysNoMore(t *testing.T) {
+	err := fmt.Errorf("load: %w", &fetch.InterruptedError{URL: "http://a/web.tgz", Err: context.Canceled})
+	if got := explain(err, env.New(term.Streams{})); got != "Error: load: fetch http://a/web.tgz: interrupted\n" {
+		t.Errorf("%q", got)
 	}
 }
