@@ -132,7 +132,9 @@ func (call pluginCall) run(cmd *cobra.Command, p *plugin.Plugin) error {
 	var exit *plugin.ExitError
 	switch {
 	case errors.As(err, &exit):
-		fmt.Fprintf(e.Err, "%s plugin %q exited with error\n", e.Style(e.Err).Red("Error:"), p.Name)
+		if p.Runtime != plugin.Lua { // those say by themselves what went wrong
+			fmt.Fprintf(e.Err, "%s plugin %q exited with error\n", e.Style(e.Err).Red("Error:"), p.Name)
+		}
 		return &env.ExitError{Code: exit.Code}
 	case errors.Is(err, context.Canceled):
 		return context.Canceled

@@ -3,16 +3,20 @@
 package env
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plugin"
 	"github.com/moonhelm/moonhelm/postrender"
 )
 
@@ -43,7 +47,17 @@ func (f PostRenderFlags) Register(e *Env, bus *event.Bus) error {
 
 // runner is who runs what is named: what has a slash is a path; else it is a
 // plugin (as in Helm 4), or a program in the PATH or in the folder (as in Helm 3).
-func (f PostRenderFlags) runner(*Env) (postrender.Runner, error) {
+func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
+	if !strings.ContainsAny(f.Name, `/`+string(filepath.Separator)) {
+		p, err := e.Plugins().Lookup(f.Name)
+		var none *plugin.NotFoundError
+		switch {
+		case err == nil && p.Type == plugin.PostRenderer:
+			return pluginRenderer{e.Plugins(), p, f.Args}, nil
+		case err != nil && !errors.As(err, &none):
+			return nil, err
+		}
+	}
 	path, err := exec.LookPath(f.Name)
 	if errors.Is(err, exec.ErrNotFound) && filepath.Base(f.Name) == f.Name {
 		path, err = exec.LookPath("." + string(filepath.Separator) + f.Name)
@@ -58,4 +72,21 @@ func (f PostRenderFlags) runner(*Env) (postrender.Runner, error) {
 		}
 	}
 	return nil, fmt.Errorf("--post-renderer %s: %w", f.Name, err)
+}
+
+// pluginRenderer runs a plugin as post-renderer.
+type pluginRenderer struct {
+	plugins *Plugins
+	plugin  *plugin.Plugin
+	args    []string
+}
+
+// Run implements postrender.Runner.
+func (r pluginRenderer) Run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
+	err := r.plugins.PostRender(ctx, r.plugin, r.args, in, out, stderr)
+	var exit *plugin.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("it failed with exit code %d", exit.Code)
+	}
+	return err
 }
