@@ -85,7 +85,7 @@ func read(s *source) (*Index, error) {
 			return nil, fmt.Errorf("read the index: %w", err)
 		}
 		x.body = &block{source: s, outline: o}
-		if !usual {
+		if !usual || !o.has("apiVersion") { // then somebody must say what it is instead
 			if err := x.useAll(); err != nil {
 				return nil, err
 			}
@@ -121,11 +121,15 @@ func (x *Index) begin() error {
 	if err := x.body.field(&d.tape, "apiVersion"); err != nil {
 		return err
 	}
-	if len(d.tape) == 0 || d.text(0, "apiVersion") == "" {
-		return &FormatError{Problem: "it has no apiVersion"}
+	version := ""
+	if len(d.tape) > 0 {
+		version = d.text(0, "apiVersion")
 	}
-	if d.problem != "" {
+	switch {
+	case d.problem != "":
 		return &FormatError{Problem: "apiVersion " + d.problem}
+	case version == "":
+		return &FormatError{Problem: "it has no apiVersion"}
 	}
 	d.tape = d.tape[:0]
 	if err := x.body.field(&d.tape, "generated"); err != nil {

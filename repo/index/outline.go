@@ -19,6 +19,11 @@ type outline struct {
 	gaps   []span // the lines that belong to none of them
 }
 
+// has tells whether the index has such a key.
+func (o *outline) has(key string) bool {
+	return slices.ContainsFunc(o.top, func(p part) bool { return p.name == key })
+}
+
 // part is a key and the lines that belong to it, its own included.
 type part struct {
 	name string
