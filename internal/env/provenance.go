@@ -33,7 +33,8 @@ type verifier struct {
 }
 
 // Verify implements fetch.Verifier. Who signed it is told in Helm's words, in
-// several lines without a last end of line.
+// several lines without a last end of line, made safe to show: names are what
+// strangers chose.
 func (v verifier) Verify(name string, r io.Reader, provenance []byte) (string, error) {
 	keys, err := v.keys()
 	if err != nil {
@@ -43,7 +44,7 @@ func (v verifier) Verify(name string, r io.Reader, provenance []byte) (string, e
 	if err != nil {
 		return "", err
 	}
-	return sig.String(), nil
+	return term.Safe(sig.String()), nil
 }
 
 func (e *Env) keyring(path string) (*sign.Keyring, error) {
