@@ -328,8 +328,8 @@ func (in Installer) place(s *staged) (*Plugin, error) {
 // keep puts the archive and its provenance beside the plugin, where Helm keeps
 // them, and writes down where the plugin came from.
 func keep(p *Plugin, s *staged) error {
-	if s.archive == "" {
-		return nil
+	if err := s.record.write(p); err != nil || s.archive == "" {
+		return err
 	}
 	path := archiveOf(p)
 	if err := os.Rename(s.archive, path); err != nil {
@@ -338,12 +338,10 @@ func keep(p *Plugin, s *staged) error {
 	if err := os.Chmod(path, 0o644); err != nil {
 		return err
 	}
-	if len(s.prov) > 0 {
-		if err := os.WriteFile(path+".prov", s.prov, 0o644); err != nil {
-			return err
-		}
+	if len(s.prov) == 0 {
+		return nil
 	}
-	return s.record.write(p)
+	return os.WriteFile(path+".prov", s.prov, 0o644)
 }
 
 // archiveOf is where the archive of a plugin is kept. Name and version cannot
@@ -364,6 +362,7 @@ func remove(p *Plugin) error {
 			errs = append(errs, err)
 		}
 	}
+	_ = os.Remove(filepath.Dir(recordOf(p))) // where it was the last one
 	return errors.Join(errs...)
 }
 

@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 )
 
-// record is what is remembered of a plugin that came as an archive, so that it
-// can be updated. Plugins from git are their own record.
+// record is what is remembered of a plugin, so that it can be updated, and its
+// source shown.
 type record struct {
 	Source  string `json:"source"` // without user and password
 	Version string `json:"version,omitempty"`
 	Verify  bool   `json:"verify,omitempty"`
+	// Git tells that the source is a git repository, of which the clone is.
+	Git bool `json:"git,omitempty"`
 	// Digest is the archive's SHA-256 in hex.
 	Digest string `json:"digest,omitempty"`
 }
@@ -24,6 +26,7 @@ type record struct {
 // records is the folder of records, among the plugins' folders.
 const records = ".sources"
 
+// recordOf is where the record of a plugin is.
 func recordOf(p *Plugin) string {
 	return filepath.Join(filepath.Dir(p.Dir), records, p.Name+".json")
 }

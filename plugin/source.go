@@ -111,13 +111,18 @@ func (s Source) String() string {
 	return s.Location
 }
 
-// plain is the location without user and password.
+// plain is the location without credentials.
 func (s Source) plain() string {
-	if u, err := url.Parse(s.Location); err == nil && u.Scheme != "" && s.Kind != Git {
+	u, err := url.Parse(s.Location)
+	switch {
+	case err != nil || u.Scheme == "": // git@host:path has no password
+		return s.Location
+	case s.Kind == Git && u.Scheme == "ssh" && u.User != nil: // whose user is part of the address
+		u.User = url.User(u.User.Username())
+	default:
 		u.User = nil
-		return u.String()
 	}
-	return s.Location
+	return u.String()
 }
 
 // base is the last part of the location, the name of a folder or an archive.

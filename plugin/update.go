@@ -34,7 +34,7 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case known:
+	case known && !r.Git:
 		return in.updateArchive(ctx, p, r)
 	case exists(filepath.Join(p.Dir, ".git")):
 		return in.updateGit(ctx, p)

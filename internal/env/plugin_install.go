@@ -4,13 +4,15 @@ package env
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/plugin"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Installer installs plugins into the first folder of HELM_PLUGINS. Archives are
@@ -42,9 +44,31 @@ func (e *Env) pluginsDir() string {
 	return e.Settings.Plugins
 }
 
-// pullPlugin writes the archive of a plugin in an OCI registry to w.
-func (e *Env) pullPlugin(context.Context, string, string, fetch.Access, io.Writer) (plugin.Pulled, error) {
-	return plugin.Pulled{}, errors.New("plugins cannot be pulled from registries yet")
+// pullPlugin writes the archive of a plugin in an OCI registry to w: of the tag or
+// digest in ref, or else of the version that is wanted.
+func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.Access, w io.Writer) (plugin.Pulled, error) {
+	at, client, err := e.Registry().at(ref, access)
+	if err != nil {
+		return plugin.Pulled{}, err
+	}
+	if at.Tag == "" && at.Digest == "" {
+		have, err := client.Tags(ctx, at)
+		if err != nil {
+			return plugin.Pulled{}, err
+		}
+		chosen, err := resolve.Version(have, version, false)
+		if err != nil {
+			return plugin.Pulled{}, fmt.Errorf("%s: %w", at, err)
+		}
+		at.Tag = oci.TagOf(chosen)
+	} else if version != "" && at.Tag != "" && oci.VersionOf(at.Tag) != version {
+		return plugin.Pulled{}, fmt.Errorf("%s has a version already, --version %s is another", at, version)
+	}
+	pulled, err := client.PullPlugin(ctx, at, w)
+	if err != nil {
+		return plugin.Pulled{}, err
+	}
+	return plugin.Pulled{Name: pulled.Name, Provenance: pulled.Provenance}, nil
 }
 
 // PackPlugin writes a plugin as an archive to w. SOURCE_DATE_EPOCH sets the time

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// pluginType is the type of Helm 4's plugins, as their manifest's or, in older
+// ones, as that of their configuration.
+const pluginType = "application/vnd.helm.plugin.v1+json"
+
+// PulledPlugin is a plugin that was pulled.
+type PulledPlugin struct {
+	Name string // of the archive: "name-1.2.3.tgz"
+	// Provenance is nil where there is none.
+	Provenance []byte
+}
+
+type pluginManifest struct {
+	ArtifactType string     `json:"artifactType"`
+	Config       descriptor `json:"config"`
+	Layers       []struct {
+		descriptor
+		Annotations map[string]string `json:"annotations"`
+	} `json:"layers"`
+}
+
+// PullPlugin writes the archive of the plugin at ref, which has a tag or a digest,
+// to w. Its digest has been checked when there is no error. Errors are those of
+// [Client.Pull].
+func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer) (*PulledPlugin, error) {
+	if ref.Tag == "" && ref.Digest == "" {
+		return nil, &RefError{Ref: ref.String(), Problem: "it has no version"}
+	}
+	ctx, alive, stop := attentive(ctx, c.waiting())
+	defer stop()
+	call := c.call(ref)
+	out, archive, prov, err := call.pluginManifest(ctx)
+	if err != nil {
+		return nil, call.explain(ctx, err)
+	}
+	if prov != nil {
+		if out.Provenance, err = call.blob(ctx, *prov); err != nil {
+			return nil, call.explain(ctx, err)
+		}
+	}
+	done := int64(0)
+	err = call.copy(ctx, w, archive, func(n int) {
+		alive()
+		done += int64(n)
+		c.tell(ref, done, archive.Size)
+	})
+	if err != nil {
+		return nil, call.explain(ctx, err)
+	}
+	return out, nil
+}
+
+func (c *call) pluginManifest(ctx context.Context) (out *PulledPlugin, archive descriptor, prov *descriptor, err error) {
+	name := c.ref.Tag
+	if c.ref.Digest != "" {
+		name = c.ref.Digest
+	}
+	resp, err := c.do(ctx, request{method: http.MethodGet, path: "manifests/" + name, header: http.Header{"Accept": {manifestTypes}}})
+	if err != nil {
+		return nil, archive, nil, err
+	}
+	defer resp.Body.Close()
+	data, err := c.readSmall(resp.Body, "its manifest is", maxManifest)
+	if err != nil {
+		return nil, archive, nil, err
+	}
+	if c.ref.Digest != "" && c.ref.Digest != digestOf(data) {
+		return nil, archive, nil, &ContentError{Ref: c.ref.String(), Problem: "the manifest that the registry sent has another digest"}
+	}
+	return parsePlugin(c.ref.String(), data)
+}
+
+// parsePlugin finds the archive of a plugin, and its provenance, by the names
+// that their layers bear.
+func parsePlugin(ref string, data []byte) (out *PulledPlugin, archive descriptor, prov *descriptor, err error) {
+	wrong := func(problem string) (*PulledPlugin, descriptor, *descriptor, error) {
+		return nil, descriptor{}, nil, &ContentError{Ref: ref, Problem: problem}
+	}
+	var m pluginManifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return wrong(fmt.Sprintf("its manifest cannot be read: %v", err))
+	}
+	switch {
+	case m.ArtifactType == pluginType, m.Config.MediaType == pluginType:
+	case m.Config.MediaType == configType:
+		return wrong("it is a chart, not a plugin")
+	default:
+		return wrong("it is not a plugin")
+	}
+	byTitle := map[string]descriptor{}
+	title := ""
+	for _, l := range m.Layers {
+		name := l.Annotations[annotation+"title"]
+		if name != path.Base(name) || strings.Contains(name, `\`) {
+			return wrong("its manifest names a file in another folder")
+		}
+		byTitle[name] = l.descriptor
+		if strings.HasSuffix(name, ".tgz") {
+			if title != "" {
+				return wrong("its manifest names two archives")
+			}
+			title, archive = name, l.descriptor
+		}
+	}
+	if title == "" {
+		return wrong("its manifest names no archive of a plugin")
+	}
+	out = &PulledPlugin{Name: title}
+	parts := &layers{archive: archive, config: m.Config}
+	if p, ok := byTitle[title+".prov"]; ok {
+		prov, parts.provenance = &p, &p
+	}
+	return out, archive, prov, parts.check(ref)
+}
