@@ -214,7 +214,7 @@ entries:
 func TestWriteYAMLAgreesWithTheEncoder(t *testing.T) {
 	l := &Listing{Generated: now, Entries: map[string][]*Entry{}}
 	for i, s := range []string{"plain", "", "true", "12", "1.10", "a: b", "it's", "# x", "- x", " x ", "two\nlines\n", "two\n\nlines", "é\u2028\x07", strings.Repeat("long words ", 30), strings.Repeat("x", 200), "~", "<a&b>", "\t", "@x", "2001-01-01"} {
-		name := []string{"web", "db", "123", "true"}[i%4]
+		name := []string{"web10", "web9", "123", "true", "Web"}[i%5]
 		l.Entries[name] = append(l.Entries[name], &Entry{Metadata: chart.Metadata{Name: name, Version: "1.0.0", Description: s, Keywords: []string{s}, Annotations: map[string]string{s: s}, Dependencies: []*chart.Dependency{{Name: s}}}, URLs: []string{s}, Created: now})
 	}
 	want, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "entries": l.Entries, "generated": now})

@@ -52,7 +52,11 @@ func (l *Listing) WriteYAML(w io.Writer) error {
 	} else {
 		out.WriteString("entries:\n")
 	}
-	for text, err := range l.texts() {
+	order, err := encoded(slices.Collect(maps.Keys(l.Entries)))
+	if err != nil {
+		return fmt.Errorf("write the index: %w", err)
+	}
+	for text, err := range l.texts(order) {
 		if err != nil {
 			return fmt.Errorf("write the index: %w", err)
 		}
@@ -66,9 +70,31 @@ func (l *Listing) WriteYAML(w io.Writer) error {
 	return out.Flush()
 }
 
-// texts are the entries as YAML, each chart's name before its first. They are
-// written by several at once, some way ahead of who takes them.
-func (l *Listing) texts() func(yield func([]byte, error) bool) {
+// encoded are names in the order in which the encoder writes keys: web9 comes
+// before web10.
+func encoded(names []string) ([]string, error) {
+	m := make(map[string]string, len(names))
+	for _, n := range names {
+		m[n] = ""
+	}
+	text, err := yaml.Marshal(m)
+	if err != nil || len(m) == 0 {
+		return nil, err
+	}
+	var t tape
+	if err := slowly(&t, string(text)); err != nil {
+		return nil, err
+	}
+	order := make([]string, 0, len(names))
+	for k := 1; k < len(t); k = t[k+1].end {
+		order = append(order, t[k].text)
+	}
+	return order, nil
+}
+
+// texts are the charts as YAML, in that order. They are written by several at
+// once, some way ahead of who takes them.
+func (l *Listing) texts(order []string) func(yield func([]byte, error) bool) {
 	return func(yield func([]byte, error) bool) {
 		type result struct {
 			text []byte
@@ -79,7 +105,7 @@ func (l *Listing) texts() func(yield func([]byte, error) bool) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			defer close(ahead)
-			for _, name := range slices.Sorted(maps.Keys(l.Entries)) {
+			for _, name := range order {
 				done := make(chan result, 1)
 				select {
 				case ahead <- done:
