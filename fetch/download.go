@@ -142,7 +142,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	case <-timer.C:
 		return nil
 	}

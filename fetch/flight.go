@@ -46,7 +46,7 @@ func (f *flights) join(ctx context.Context, key flight, fn func() (Archive, erro
 		f.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			return Archive{}, &InterruptedError{URL: Clean(key.url), Err: context.Cause(ctx)}
+			return Archive{}, &InterruptedError{URL: Clean(key.url), Err: ctx.Err()}
 		case <-l.done:
 		}
 		if l.err == nil || ctx.Err() == nil && !interrupted(l.err) {

@@ -182,8 +182,8 @@ func (d *download) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return &InterruptedError{URL: d.name, Err: cause}
+	if ctx.Err() != nil {
+		return &InterruptedError{URL: d.name, Err: ctx.Err()}
 	}
 	var again *againError
 	if errors.As(err, &again) {
