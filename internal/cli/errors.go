@@ -75,6 +75,8 @@ func hints(err error) []string {
 		return repoHints(err)
 	case provenanceHint(err) != "":
 		return []string{provenanceHint(err)}
+	case pluginHints(err) != nil:
+		return pluginHints(err)
 	case fetchHints(err) != nil:
 		return fetchHints(err)
 	case dependencyHints(err) != nil:
