@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	yaml2 "go.yaml.in/yaml/v2"
 	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -135,7 +136,15 @@ func chartText(name string, all []*Entry) ([]byte, error) {
 	for i, e := range all {
 		entries[i] = published(e)
 	}
-	text, err := yaml.Marshal(map[string]any{"entries": map[string]any{name: entries}})
+	data, err := json.Marshal(entries)
+	if err != nil {
+		return nil, err
+	}
+	var plain any // what sigs.k8s.io/yaml would come to by parsing this as YAML
+	if err := json.Unmarshal(data, &plain); err != nil {
+		return nil, err
+	}
+	text, err := yaml2.Marshal(map[string]any{"entries": map[string]any{name: plain}})
 	return bytes.TrimPrefix(text, []byte("entries:\n")), err
 }
 
