@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/values"
 )
 
 // Chart loads the chart that ref names: a folder or an archive on disk, a chart
@@ -31,6 +32,8 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 		switch {
 		case err == nil && flags.Verify:
 			return e.verified(ref, info, flags.Keyring)
+		case err == nil && flags.update && info.IsDir():
+			return e.updated(ctx, ref, flags)
 		case err == nil:
 			return e.loaded(archive.Loader{}.Load(ref))
 		case !errors.Is(err, fs.ErrNotExist):
@@ -44,6 +47,19 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 		return nil, err
 	}
 	return e.open(found)
+}
+
+// updated loads the chart in the folder at path, once it has the dependencies
+// that it lists.
+func (e *Env) updated(ctx context.Context, path string, flags *ChartFlags) (*chart.Chart, error) {
+	c, err := archive.Load(path)
+	if err != nil || len(values.Missing(c)) > 0 {
+		update := DependencyFlags{AccessFlags: flags.AccessFlags, VerifyFlags: VerifyFlags{Keyring: flags.Keyring}, ScriptFlags: *flags.scripts}
+		if err := e.UpdateDependencies(ctx, path, update, e.Err); err != nil {
+			return nil, err
+		}
+	}
+	return e.loaded(archive.Loader{}.Load(path))
 }
 
 // open loads an archive that was found.

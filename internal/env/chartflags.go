@@ -75,16 +75,23 @@ type ChartFlags struct {
 	Version string
 	Devel   bool
 	passAll bool
+
+	update  bool
+	scripts *ScriptFlags
 }
 
-// Bind registers the flags. version says whether --version is among them: for
-// some commands it means something else.
-func (c *ChartFlags) Bind(cmd *cobra.Command, e *Env, version bool) {
+// BindUpdate registers --dependency-update. scripts are the flags for scripts of
+// the same command, which the chart's scripts run by then too.
+func (c *ChartFlags) BindUpdate(fs *pflag.FlagSet, scripts *ScriptFlags) {
+	c.scripts = scripts
+	fs.BoolVar(&c.update, "dependency-update", false, "fetch the dependencies that the chart's folder lacks (see helm dependency update)")
+}
+
+// Bind registers the flags.
+func (c *ChartFlags) Bind(cmd *cobra.Command, e *Env) {
 	fs := cmd.Flags()
-	if version {
-		fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the newest release if not given")
-		_ = cmd.RegisterFlagCompletionFunc("version", e.completeVersion) // the flag exists: it was registered one line above
-	}
+	fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the newest release if not given")
+	_ = cmd.RegisterFlagCompletionFunc("version", e.completeVersion) // the flag exists: it was registered one line above
 	fs.StringVar(&c.Repo, "repo", "", "URL of the repository that has the chart; it need not have been added")
 	fs.BoolVar(&c.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
 	fs.StringVar(&c.Username, "username", "", "user name at the chart's repository")

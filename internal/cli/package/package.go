@@ -23,7 +23,10 @@ type Options struct {
 	Version     string
 	AppVersion  string
 	Destination string
-	chartFlags  env.ChartFlags
+	access      env.AccessFlags
+	keys        env.VerifyFlags
+	// Update fetches dependencies anew before a chart is packed.
+	Update bool
 	// Sign has a provenance file written beside each archive, with the key that
 	// Key names in the keyring.
 	Sign           bool
@@ -69,7 +72,12 @@ made by "gpg --export-secret-keys".
 	fs.BoolVar(&o.Sign, "sign", false, "write a provenance file, signed with --key")
 	fs.StringVar(&o.Key, "key", "", "the key to sign with: a part of its user id, or its fingerprint")
 	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file whose first line is the key's passphrase; - for standard input")
-	o.chartFlags.Bind(cmd, e, false)
+	fs.BoolVarP(&o.Update, "dependency-update", "u", false, "fetch the chart's dependencies anew first (see helm dependency update)")
+	fs.StringVar(&o.access.Username, "username", "", "user name at the registry or repository of the dependencies")
+	fs.StringVar(&o.access.Password, "password", "", "password at the registry or repository of the dependencies")
+	o.access.BindTLS(fs)
+	o.access.BindPlain(fs)
+	o.keys.BindKeyring(fs, e)
 	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
 	env.CompleteChoices(cmd)
 	return cmd
@@ -88,6 +96,12 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	for _, p := range o.Paths {
+		if o.Update {
+			update := env.DependencyFlags{AccessFlags: o.access, VerifyFlags: env.VerifyFlags{Keyring: o.keys.Keyring}, ScriptFlags: o.ScriptFlags}
+			if err := e.UpdateDependencies(ctx, p, update, e.Err); err != nil {
+				return err
+			}
+		}
 		c, err := e.Chart(ctx, p, nil)
 		if err != nil {
 			return err
@@ -111,5 +125,5 @@ func (o Options) signer(e *env.Env) (*sign.Signer, error) {
 	case o.Key == "":
 		return nil, &env.HintError{Err: errors.New("--key is required for signing a package"), Hint: "gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint"}
 	}
-	return e.Signer(o.chartFlags.Keyring, o.Key, o.PassphraseFile)
+	return e.Signer(o.keys.Keyring, o.Key, o.PassphraseFile)
 }

@@ -51,7 +51,7 @@ file does not vouch for it is not kept.`,
 		},
 	}
 	fs := cmd.Flags()
-	o.ChartFlags.Bind(cmd, e, true)
+	o.ChartFlags.Bind(cmd, e)
 	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
 	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
 	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the folder to unpack into; below --destination, where that is given")

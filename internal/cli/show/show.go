@@ -69,7 +69,7 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 			return err
 		},
 	}
-	flags.Bind(cmd, e, true)
+	flags.Bind(cmd, e)
 	return cmd
 }
 
