@@ -20,13 +20,20 @@ type Mark struct {
 	Modified string `json:"modified,omitempty"`
 }
 
-// memory is the file that keeps a mark, and what it is worth: it is of the
-// answer at one URL, and says nothing if the index beside it is not the bytes
-// of that answer any more.
+// memory is the file that keeps a mark, and what it is worth: it is of what one
+// user was answered at one URL, and says nothing if the index beside it is not
+// the bytes of that answer any more.
 type memory struct {
-	URL    string `json:"url"`
+	From   string `json:"from"` // see asked
 	SHA256 string `json:"sha256"`
 	Mark
+}
+
+// asked tells URL and user from others, and does not tell them: a URL may hold a
+// password or a token, and the cache is for everybody to read.
+func asked(e Entry) string {
+	sum := sha256.Sum256([]byte(e.URL + "\n" + e.Username))
+	return hex.EncodeToString(sum[:])
 }
 
 // mark is what the server said of the index that is cached, zero where nobody
@@ -38,7 +45,7 @@ func (c Collection) mark(e Entry) Mark {
 	}
 	text, err := os.ReadFile(path)
 	var m memory
-	if err != nil || json.Unmarshal(text, &m) != nil || m.URL != e.Shown() || m.Mark == (Mark{}) {
+	if err != nil || json.Unmarshal(text, &m) != nil || m.From != asked(e) || m.Mark == (Mark{}) {
 		return Mark{}
 	}
 	cached, err := c.Cache.path(e.Name, indexSuffix)
@@ -68,7 +75,7 @@ func (c Collection) remember(e Entry, got *fetched) {
 		_ = os.Remove(path)
 		return
 	}
-	text, err := json.Marshal(memory{URL: e.Shown(), SHA256: got.hash, Mark: got.mark})
+	text, err := json.Marshal(memory{From: asked(e), SHA256: got.hash, Mark: got.mark})
 	if err == nil {
 		_ = place(path, 0o644, strings.NewReader(string(text)+"\n"))
 	}

@@ -28,7 +28,6 @@ func repoHints(err error) []string {
 		file      *repo.FileError
 		late      *repo.TimeoutError
 		invalid   *repo.InvalidError
-		untrusted *fetch.UntrustedError
 	)
 	switch {
 	case errors.As(err, &unknown):
@@ -51,8 +50,6 @@ func repoHints(err error) []string {
 		return []string{"mend it by hand, or remove it and add the repositories again"}
 	case errors.As(err, &late):
 		return []string{"--timeout gives it more time"}
-	case errors.As(err, &untrusted):
-		return []string{"--ca-file names the authorities to trust, where they are your own"}
 	case errors.As(err, &invalid):
 		return invalidHint(invalid)
 	}
@@ -75,9 +72,7 @@ func invalidHint(e *repo.InvalidError) []string {
 		status *fetch.StatusError
 	)
 	switch {
-	case errors.As(e, &status) && status.Unauthorized():
-		return []string{"--username and --password-stdin say who you are"}
-	case errors.As(e, &format), errors.As(e, &status):
+	case errors.As(e, &format), errors.As(e, &status) && !status.Unauthorized():
 		return []string{fmt.Sprintf("%s/index.yaml must be the repository's index: is it the URL of the repository itself, not of a page about it?", strings.TrimSuffix(e.URL, "/"))}
 	}
 	return nil
