@@ -35,7 +35,7 @@ func TestFlagsOfHelm(t *testing.T) {
 					continue
 				}
 				value := map[string]string{
-					"duration": "1m", "int": "3", "uint": "3", "float32": "1.5", "format": "json", "WaitStrategy": "watcher", "stringToString": "a=b", "string": "x", "strings": "x", "stringArray": "x=1", "": "true",
+					"duration": "1m", "int": "3", "uint": "3", "float32": "1.5", "format": "json", "WaitStrategy": "watcher", "stringToString": "a=b", "string": "x", "strings": "x", "stringArray": "x=1", "postRendererString": "cat", "postRendererArgsSlice": "x", "": "true",
 				}[kind]
 				switch name {
 				case "--server-side":
