@@ -64,8 +64,9 @@ func (p patience) orUsual() patience {
 // got a part.
 //
 // Errors: *[URLError], *[StatusError], *[UntrustedError], *[UnreachableError],
-// *[StalledError], *[SizeError], *[CertificateError], *[InterruptedError] where
-// the context has ended, and what w says. None tells a password.
+// *[StalledError], *[SizeError], *[EncodingError], *[CertificateError],
+// *[InterruptedError] where the context has ended, and what w says. None tells a
+// password.
 func (c *Client) Get(ctx context.Context, address, home string, a Access, limit int64, w io.Writer) error {
 	return c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address)}, w)
 }
@@ -78,7 +79,7 @@ type want struct {
 	// packed has the body taken as it is. Servers that call an archive's own
 	// compression the transfer's would have it unpacked, and its digest change.
 	packed bool
-	text   string // what progress calls it, "" for the URL's last element
+	text   string // what progress calls it, "" for what the URL says
 	have   Mark   // of the content that we have, see [Client.GetChanged]
 	said   *Mark  // takes that of the content that arrives; may be nil
 }

@@ -453,6 +453,30 @@ func TestArchivesAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
+	var good bytes.Buffer
+	z := gzip.NewWriter(&good)
+	fmt.Fprint(z, "index")
+	_ = z.Close()
+	torn := good.String()[:good.Len()-4]
+	for name, c := range map[string]struct{ encoding, body, want string }{
+		"no gzip":          {"gzip", "text that is no gzip", "does not unpack: gzip: invalid header"},
+		"a wrong checksum": {"gzip", good.String()[:good.Len()-8] + "12345678", "does not unpack: gzip: invalid checksum"},
+		"corrupt":          {"gzip", good.String()[:10] + "xxxxxxxxxxxx", "does not unpack: flate: corrupt"},
+		"torn":             {"gzip", torn, "unexpected EOF"},
+		"unasked":          {"br", "x", `packed by "br", which was not asked for`},
+	} {
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", c.encoding)
+			_, _ = io.WriteString(w, c.body)
+		})
+		err := hurried(t).Get(t.Context(), s.URL+"/index.yaml", "", Access{}, 100, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fetch "+s.URL) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 func TestProgressIsTold(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/nowhere" {
@@ -478,6 +502,10 @@ func TestProgressIsTold(t *testing.T) {
 	}
 	if !slices.IsSortedFunc(events, func(a, b progress.Event) int { return int(a.Done - b.Done) }) {
 		t.Errorf("goes back: %+v", events)
+	}
+	events = nil
+	if err := c.Get(t.Context(), withUser(s.URL)+"/a/index.yaml?x=y", "", Access{}, 1<<20, io.Discard); err != nil || events[0].Text != strings.TrimPrefix(s.URL, "http://")+"/a/index.yaml" {
+		t.Errorf("%v, %+v", err, events)
 	}
 	events = nil
 	if err := c.Get(t.Context(), s.URL+"/nowhere", "", Access{}, 1<<20, io.Discard); err == nil || len(events) > 0 {

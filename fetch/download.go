@@ -3,7 +3,6 @@
 package fetch
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -61,12 +60,18 @@ func (c *Client) newDownload(wanted want, w io.Writer) (*download, error) {
 		d.access.Password, _ = d.home.User.Password()
 	}
 	if d.text == "" {
-		d.text = path.Base(target.Path)
-	}
-	if d.text == "." || d.text == "/" {
-		d.text = target.Host
+		d.text = textOf(target, d.packed)
 	}
 	return d, nil
+}
+
+// textOf is what progress calls the content at u: archives have names of their
+// own, and an index.yaml is known by its place.
+func textOf(u *url.URL, packed bool) string {
+	if name := path.Base(u.Path); packed && name != "." && name != "/" {
+		return name
+	}
+	return strings.TrimSuffix(u.Host+u.Path, "/")
 }
 
 // parse reads an http or https URL.
@@ -213,13 +218,9 @@ func (d *download) accept(resp *http.Response) (io.Reader, error) {
 		return resp.Body, nil
 	case encoding == "gzip" || encoding == "x-gzip":
 		d.total = 0
-		z, err := gzip.NewReader(resp.Body)
-		if err != nil {
-			return nil, fmt.Errorf("fetch %s: unpack what the server sent: %w", d.name, err)
-		}
-		return z, nil
+		return &unpacker{packed: resp.Body}, nil
 	}
-	return nil, fmt.Errorf("fetch %s: the server sent it packed by %q, which was not asked for", d.name, encoding)
+	return nil, &EncodingError{URL: d.name, Encoding: encoding}
 }
 
 // broken is the error for a download that broke off, and cannot go on where it
@@ -265,6 +266,10 @@ func (d *download) copy(body io.Reader, watch *watch) error {
 		if err == io.EOF {
 			return nil
 		}
+		var encoding *EncodingError
+		if errors.As(err, &encoding) {
+			return &EncodingError{URL: d.name, Encoding: encoding.Encoding, Err: encoding.Err}
+		}
 		if err != nil {
 			return passing(err, &UnreachableError{URL: d.name, Host: d.target.Host, Done: d.done, Err: err})
 		}
@@ -273,9 +278,10 @@ func (d *download) copy(body io.Reader, watch *watch) error {
 
 // passing marks the error told where its cause is a connection that broke.
 func passing(cause, told error) error {
-	err := cause
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return &againError{err: told}
+	for _, broken := range []error{io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(cause, broken) {
+			return &againError{err: told}
+		}
 	}
 	return told
 }

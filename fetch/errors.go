@@ -105,6 +105,21 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("fetch %s: larger than %d MiB", e.URL, e.Limit>>20)
 }
 
+// EncodingError tells that content cannot be unpacked after its way.
+type EncodingError struct {
+	URL, Encoding string
+	Err           error // nil for an encoding that nobody asked for
+}
+
+func (e *EncodingError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("fetch %s: the server sent it packed by %q, which was not asked for", e.URL, e.Encoding)
+	}
+	return fmt.Sprintf("fetch %s: the server sent something that does not unpack: %v", e.URL, e.Err)
+}
+
+func (e *EncodingError) Unwrap() error { return e.Err }
+
 // InterruptedError tells that the context ended during a download.
 type InterruptedError struct {
 	URL string
