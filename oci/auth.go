@@ -114,7 +114,7 @@ const maxToken = 1 << 20
 func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) (string, error) {
 	realm, err := url.Parse(ch.params["realm"])
 	if err != nil || realm.Hostname() == "" || realm.Scheme != "https" && realm.Scheme != "http" {
-		return "", &ContentError{Ref: c.ref.String(), Problem: "the registry names a malformed token server"}
+		return "", &ContentError{Ref: c.ref.told(), Problem: "the registry names a malformed token server"}
 	}
 	if realm.Scheme == "http" && (!c.plain || !strings.EqualFold(realm.Hostname(), c.base().Hostname())) {
 		return "", &ForeignError{Host: c.ref.Host, Other: realm.Host}
@@ -167,7 +167,7 @@ func (c *call) askToken(req *http.Request) (string, error) {
 	}
 	// What is not printable would be an error with the token in its text.
 	if err != nil || answer.Token == "" || strings.ContainsFunc(answer.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("the registry's token server %s gives no token", req.URL.Host)}
+		return "", &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry's token server %s gives no token", req.URL.Host)}
 	}
 	return answer.Token, nil
 }

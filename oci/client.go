@@ -91,7 +91,7 @@ func (c *Client) newPlace(at Ref) *place {
 // chartRef refuses references that name no chart.
 func chartRef(ref Ref) error {
 	if ref.Path == "" {
-		return &RefError{Ref: ref.String(), Problem: "it names a registry, and no chart in it"}
+		return &RefError{Ref: ref.told(), Problem: "it names a registry, and no chart in it"}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (e *NotFoundError) Error() string {
 	if e.Ref.Digest != "" {
 		what = "content"
 	}
-	return fmt.Sprintf("%s: there is no such %s in the registry", e.Ref, what)
+	return fmt.Sprintf("%s: there is no such %s in the registry", e.Ref.told(), what)
 }
 
 // StatusError tells that the registry answered with something that was not
@@ -133,7 +133,7 @@ func (c *call) explain(ctx context.Context, err error) error {
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errStalled) {
-			return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: cause}
+			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: cause}
 		}
 		return cause
 	}
@@ -146,9 +146,9 @@ func (c *call) refused(resp *http.Response, err error) error {
 	var request *url.Error
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return &PlainError{Ref: c.ref.String(), Host: c.ref.Host}
+		return &PlainError{Ref: c.ref.told(), Host: c.ref.Host}
 	case errors.As(err, &request):
-		return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: request.Err}
+		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: request.Err}
 	case err != nil:
 		return err
 	}
@@ -164,7 +164,7 @@ func (c *call) refused(resp *http.Response, err error) error {
 		}
 		return &NotFoundError{Ref: missing}
 	}
-	return &StatusError{Ref: c.ref.String(), Code: resp.StatusCode, Message: message}
+	return &StatusError{Ref: c.ref.told(), Code: resp.StatusCode, Message: message}
 }
 
 // maxAnswer is how much of an answer that is an error is read, in bytes.
@@ -194,7 +194,7 @@ func wordsOf(resp *http.Response) (code, message string) {
 
 // unauthorized fills in who we were.
 func (c *call) unauthorized(e *UnauthorizedError) error {
-	e.Ref, e.Host = c.ref.String(), c.ref.Host
+	e.Ref, e.Host = c.ref.told(), c.ref.Host
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.User, e.Err = c.user, c.trouble

@@ -13,7 +13,7 @@ import (
 // and stores them if so: for the whole registry, or for what is below ref's path.
 func (c *Client) Login(ctx context.Context, ref Ref) error {
 	if ref.Tag != "" || ref.Digest != "" {
-		return &RefError{Ref: ref.String(), Problem: "credentials are stored for a registry or a path in it, not for a version"}
+		return &RefError{Ref: ref.told(), Problem: "credentials are stored for a registry or a path in it, not for a version"}
 	}
 	if c.Credentials == nil || c.Username == "" && c.Password == "" {
 		return errors.New("a login needs credentials, and a place to store them")
@@ -39,7 +39,7 @@ func (c *Client) Login(ctx context.Context, ref Ref) error {
 // tells whether there were any.
 func (c *Client) Logout(ctx context.Context, ref Ref) (bool, error) {
 	if ref.Tag != "" || ref.Digest != "" {
-		return false, &RefError{Ref: ref.String(), Problem: "credentials are stored for a registry or a path in it, not for a version"}
+		return false, &RefError{Ref: ref.told(), Problem: "credentials are stored for a registry or a path in it, not for a version"}
 	}
 	return c.Credentials.remove(ctx, ref.String())
 }

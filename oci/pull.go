@@ -52,7 +52,7 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 		return nil, err
 	}
 	if ref.Tag == "" && ref.Digest == "" {
-		return nil, &RefError{Ref: ref.String(), Problem: "it has no version"}
+		return nil, &RefError{Ref: ref.told(), Problem: "it has no version"}
 	}
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
@@ -65,7 +65,7 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 	group.Go(func() error {
 		data, err := call.blob(groupCtx, found.config)
 		if err == nil {
-			out.Metadata, err = parseConfig(ref.String(), data)
+			out.Metadata, err = parseConfig(ref.told(), data)
 		}
 		return err
 	})
@@ -129,12 +129,12 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	switch {
 	case c.ref.Digest == "" || c.ref.Digest == digest:
 	case c.ref.Tag != "":
-		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, digest)}
+		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, digest)}
 	default:
-		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: "the manifest that the registry sent has another digest"}
+		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: "the manifest that the registry sent has another digest"}
 	}
 	mediaType, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	found, err := parseManifest(c.ref.String(), strings.TrimSpace(mediaType), data)
+	found, err := parseManifest(c.ref.told(), strings.TrimSpace(mediaType), data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,10 +155,10 @@ func (c *call) blob(ctx context.Context, desc descriptor) ([]byte, error) {
 func (c *call) readSmall(r io.Reader, what string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: err}
+		return nil, &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: err}
 	}
 	if int64(len(data)) > limit {
-		return nil, &SizeError{Ref: c.ref.String(), What: what, Limit: limit}
+		return nil, &SizeError{Ref: c.ref.told(), What: what, Limit: limit}
 	}
 	return data, nil
 }
@@ -181,11 +181,11 @@ func (c *call) copy(ctx context.Context, w io.Writer, desc descriptor, tell func
 			return err
 		}
 		if breaks == maxBreaks {
-			return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, broken.err)}
+			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, broken.err)}
 		}
 	}
 	if got := "sha256:" + hex.EncodeToString(hash.Sum(nil)); to.n != desc.Size || got != desc.Digest {
-		return &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("what the registry sent is not %s, but damaged or something else", desc.Digest)}
+		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("what the registry sent is not %s, but damaged or something else", desc.Digest)}
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell f
 	}
 	defer resp.Body.Close()
 	if to.n > 0 && (resp.StatusCode != http.StatusPartialContent || !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", to.n))) {
-		return &ConnectError{Ref: c.ref.String(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot go on there", to.n, desc.Size)}
+		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot go on there", to.n, desc.Size)}
 	}
 	// One byte more shows content that is longer than it should be.
 	_, err = io.Copy(to, watched{io.LimitReader(resp.Body, desc.Size-to.n+1), tell})

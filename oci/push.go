@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,15 +43,19 @@ type Pushed struct {
 // Errors are those of [Client.Pull], and what reading the archive says.
 func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, error) {
 	if folder.Tag != "" || folder.Digest != "" {
-		return nil, &RefError{Ref: folder.String(), Problem: "a push names the place only: the chart's own name and version are added to it"}
+		return nil, &RefError{Ref: folder.told(), Problem: "a push names the place only: the chart's own name and version are added to it"}
 	}
-	ref, err := ParseRef(Ref{Host: folder.Host, Path: path.Join(folder.Path, a.Metadata.Name), Tag: TagOf(a.Metadata.Version)}.String())
+	name := a.Metadata.Name
+	if folder.Path != "" {
+		name = folder.Path + "/" + name
+	}
+	ref, err := ParseRef(Ref{Host: folder.Host, Path: name, Tag: TagOf(a.Metadata.Version)}.String())
 	if err != nil {
 		return nil, err
 	}
 	config, err := json.Marshal(a.Metadata)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return nil, fmt.Errorf("%s: %w", ref.told(), err)
 	}
 	start, err := a.Archive.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -71,12 +74,12 @@ func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, err
 		desc := part(provenanceType, a.Provenance)
 		l.provenance = &desc
 	}
-	if err := l.check(ref.String()); err != nil {
+	if err := l.check(ref.told()); err != nil {
 		return nil, err
 	}
 	manifest, err := newManifest(a.Metadata, a.Created, l)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ref, err)
+		return nil, fmt.Errorf("%s: %w", ref.told(), err)
 	}
 	return c.push(ctx, ref, l, manifest, map[string]io.Reader{
 		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive, digestOf(a.Provenance): bytes.NewReader(a.Provenance),
@@ -139,10 +142,10 @@ func (c *call) upload(ctx context.Context, desc descriptor, from io.Reader, tell
 	resp.Body.Close()
 	location, err := resp.Location()
 	if err != nil {
-		return &ContentError{Ref: c.ref.String(), Problem: "the registry does not say where to upload to"}
+		return &ContentError{Ref: c.ref.told(), Problem: "the registry does not say where to upload to"}
 	}
 	if !sameOrigin(location, c.base()) {
-		return &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("the registry wants the upload sent to %s://%s, where its credentials do not belong", location.Scheme, location.Host)}
+		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry wants the upload sent to %s://%s, where its credentials do not belong", location.Scheme, location.Host)}
 	}
 	query := location.Query()
 	query.Set("digest", desc.Digest)

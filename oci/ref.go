@@ -24,6 +24,9 @@ type Ref struct {
 // for the _ that stands for it in registries. Errors are a [*RefError].
 func ParseRef(text string) (Ref, error) {
 	rest := strings.TrimPrefix(text, Scheme)
+	if scheme, _, ok := strings.Cut(rest, "://"); ok && !strings.Contains(scheme, "/") {
+		return Ref{}, &RefError{Problem: fmt.Sprintf("%s:// leads to no registry, only oci:// does", scheme)}
+	}
 	host, rest, _ := strings.Cut(rest, "/")
 	if strings.Contains(host, "@") {
 		// What is before the @ may be a password, and must not be repeated.
@@ -32,9 +35,6 @@ func ParseRef(text string) (Ref, error) {
 	r := Ref{Host: host}
 	wrong := func(format string, args ...any) (Ref, error) {
 		return Ref{}, &RefError{Ref: text, Problem: fmt.Sprintf(format, args...)}
-	}
-	if strings.Contains(rest, "://") {
-		return wrong("only oci:// leads to registries")
 	}
 	rest, r.Digest, _ = strings.Cut(rest, "@")
 	if i := strings.LastIndexByte(rest, ':'); i >= 0 && !strings.Contains(rest[i:], "/") {
@@ -81,11 +81,11 @@ func isPath(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
 		for {
 			rest := strings.TrimLeft(part, alphanumeric)
-			if rest == part {
-				return false
-			}
-			if rest == "" {
+			if rest == "" && part != "" {
 				break
+			}
+			if rest == part || !strings.Contains("._-", rest[:1]) {
+				return false
 			}
 			part = strings.TrimLeft(rest, rest[:1])
 			switch separator := rest[:len(rest)-len(part)]; {
@@ -122,6 +122,14 @@ func (r Ref) String() string {
 		s += "@" + r.Digest
 	}
 	return s
+}
+
+// told is the reference as errors name it.
+func (r Ref) told() string {
+	if r.Path == "" {
+		return r.Host
+	}
+	return Scheme + r.String()
 }
 
 // Name is the last element of the path: the chart's name.

@@ -52,12 +52,13 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 			return nil, c.refused(resp, err)
 		case err == nil && resp.StatusCode == http.StatusUnauthorized && !asked:
 			asked = true
-			challenges := resp.Header.Values("WWW-Authenticate")
-			refused := c.refused(resp, nil)
-			if ok, err := c.authorize(ctx, challenges, sent, r.write); err != nil {
+			ok, err := c.authorize(ctx, resp.Header.Values("WWW-Authenticate"), sent, r.write)
+			if err == nil && !ok {
+				return nil, c.refused(resp, nil)
+			}
+			resp.Body.Close()
+			if err != nil {
 				return nil, err
-			} else if !ok {
-				return nil, refused
 			}
 			continue
 		case !passing(resp, err) || try == maxTries:

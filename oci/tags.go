@@ -51,7 +51,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		}
 		r.url = next
 	}
-	return nil, &SizeError{Ref: ref.String(), What: "it has", Limit: maxTags, Unit: "tags"}
+	return nil, &SizeError{Ref: ref.told(), What: "it has", Limit: maxTags, Unit: "tags"}
 }
 
 // tags brings a page of tags, and tells where the next one is.
@@ -67,7 +67,7 @@ func (c *call) tags(ctx context.Context, r request) ([]string, *url.URL, error) 
 		return nil, nil, err
 	}
 	if err := json.Unmarshal(data, &page); err != nil {
-		return nil, nil, &ContentError{Ref: c.ref.String(), Problem: fmt.Sprintf("its list of tags cannot be read: %v", err)}
+		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("its list of tags cannot be read: %v", err)}
 	}
 	return page.Tags, nextPage(resp, c.base()), nil
 }

@@ -21,6 +21,8 @@ func registryHints(err error) []string {
 		remote       *env.RemoteError
 	)
 	switch {
+	case errors.As(err, &unauthorized) && unauthorized.User != "":
+		return []string{fmt.Sprintf("helm registry login %s tries other credentials, and stores them if they are accepted", unauthorized.Host)}
 	case errors.As(err, &unauthorized):
 		return []string{fmt.Sprintf("helm registry login %s stores credentials for it", unauthorized.Host)}
 	case errors.As(err, &plain):

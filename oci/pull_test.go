@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// pull pulls from f, anonymously.
+func pull(f *fake, path string, o PullOptions) (string, *Pulled, error) {
+	var b bytes.Buffer
+	p, err := f.client().Pull(context.Background(), f.ref(path), &b, o)
+	return b.String(), p, err
+}
+
+func TestPushedChartsArePulled(t *testing.T) {
+	f := newFake(t)
+	meta := &chart.Metadata{Name: "web", Version: "1.2.3+b.5", Description: "shows pages"}
+	pushed, err := f.client().Push(context.Background(), f.ref("charts"), Artifact{
+		Metadata: meta, Archive: strings.NewReader("the archive"), Provenance: []byte("signed"), Created: time.Unix(0, 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := f.host() + "/charts/web:1.2.3_b.5"; pushed.Ref.String() != want {
+		t.Errorf("pushed to %s, wanted %s", pushed.Ref, want)
+	}
+	for _, path := range []string{"charts/web:1.2.3+b.5", "charts/web@" + pushed.Manifest, "charts/web:1.2.3_b.5@" + pushed.Manifest} {
+		text, p, err := pull(f, path, PullOptions{Provenance: true})
+		if err != nil || text != "the archive" || string(p.Provenance) != "signed" || p.Manifest != pushed.Manifest || p.Size != 11 {
+			t.Errorf("%s: %q, %+v, %v", path, text, p, err)
+			continue
+		}
+		if p.Metadata.Version != "1.2.3+b.5" || "sha256:"+p.Digest != digestOf([]byte(text)) || digestOf(p.ManifestJSON) != p.Manifest {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+	if _, p, err := pull(f, "charts/web:1.2.3_b.5", PullOptions{}); err != nil || p.Provenance != nil {
+		t.Errorf("provenance nobody asked for: %+v, %v", p, err)
+	}
+	before := f.count("POST")
+	if _, err := f.client().Push(context.Background(), f.ref("charts"), Artifact{Metadata: meta, Archive: strings.NewReader("the archive"), Provenance: []byte("signed")}); err != nil || f.count("POST") != before {
+		t.Errorf("what was there was uploaded again: %v", err)
+	}
+}
+
+func TestWhatIsHereIsNotTransferred(t *testing.T) {
+	f := newFake(t)
+	archive := f.chart("web", "1.0.0", "the archive")
+	text, p, err := pull(f, "web:1.0.0", PullOptions{Have: func(digest string) bool { return "sha256:"+digest == archive.Digest }})
+	if err != nil || text != "" || p.Size != archive.Size || f.count("GET /v2/web/blobs/"+archive.Digest) != 0 {
+		t.Errorf("%q, %+v, %v", text, p, err)
+	}
+}
+
+func TestTagAndDigestMustAgree(t *testing.T) {
+	f := newFake(t)
+	f.chart("web", "1.0.0", "one")
+	f.chart("web", "2.0.0", "two")
+	_, one, err := pull(f, "web:1.0.0", PullOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrong *ContentError
+	if text, _, err := pull(f, "web:2.0.0@"+one.Manifest, PullOptions{}); !errors.As(err, &wrong) || text != "" || !strings.Contains(err.Error(), "the tag 2.0.0 is of sha256:") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestOnlyChartsArePulled(t *testing.T) {
+	f := newFake(t)
+	image := `{"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"` + someDigest + `","size":1},"layers":[]}`
+	f.put("image", "1", imageManifest, []byte(image))
+	f.put("docker", "1", dockerManifest, []byte(strings.Replace(image, "vnd.oci.image.config.v1", "vnd.docker.container.image.v1", 1)))
+	f.put("index", "1", imageIndex, []byte(`{"schemaVersion":2,"manifests":[]}`))
+	f.put("list", "1", dockerList, []byte(`{"schemaVersion":2,"mediaType":"`+dockerList+`","manifests":[]}`))
+	f.put("other", "1", imageManifest, []byte(`{"schemaVersion":2,"artifactType":"application/x.y","config":{"mediaType":"application/vnd.oci.empty.v1+json"}}`))
+	f.put("nothing", "1", imageManifest, []byte(`{}`))
+	for path, want := range map[string]string{
+		"image": "is no chart but a container image", "docker": "is no chart but a container image",
+		"index": "is no chart but an index of several images", "list": "is no chart but an index of several images",
+		"other": `is no chart but something of the type "application/x.y"`, "nothing": "is no chart but something without a media type",
+	} {
+		var kind *KindError
+		if _, _, err := pull(f, path+":1", PullOptions{}); !errors.As(err, &kind) || err.Error() != "oci://"+f.host()+"/"+path+":1 "+want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestArchivesOfTheExperimentArePulled(t *testing.T) {
+	f := newFake(t)
+	f.chart("web", "1.0.0", "the archive")
+	data := bytes.Replace(f.manifests["web:1.0.0"], []byte(contentType), []byte(legacyType), 1)
+	f.put("web", "1.0.0", imageManifest, data)
+	if text, _, err := pull(f, "web:1.0.0", PullOptions{}); err != nil || text != "the archive" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestDamagedContentIsNoticed(t *testing.T) {
+	for name, damage := range map[string]func(f *fake, archive descriptor){
+		"another archive":       func(f *fake, a descriptor) { f.blobs[a.Digest] = []byte("THE ARCHIVE") },
+		"a longer archive":      func(f *fake, a descriptor) { f.blobs[a.Digest] = []byte("the archive and more") },
+		"a manifest cut off":    func(f *fake, _ descriptor) { f.manifests["web:1.0.0"] = f.manifests["web:1.0.0"][:40] },
+		"metadata that is none": func(f *fake, _ descriptor) { swapConfig(f, "[]") },
+		// CVE-2024-25620, CVE-2026-35206: names become files' names.
+		"a name that leads away":    func(f *fake, _ descriptor) { swapConfig(f, `{"name":"../web","version":"1.0.0"}`) },
+		"a version that leads away": func(f *fake, _ descriptor) { swapConfig(f, `{"name":"web","version":"1/../../x"}`) },
+		"two dots":                  func(f *fake, _ descriptor) { swapConfig(f, `{"name":"..","version":"1.0.0"}`) },
+		"no version":                func(f *fake, _ descriptor) { swapConfig(f, `{"name":"web"}`) },
+	} {
+		f := newFake(t)
+		damage(f, f.chart("web", "1.0.0", "the archive"))
+		var wrong *ContentError
+		if _, _, err := pull(f, "web:1.0.0", PullOptions{}); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	f := newFake(t)
+	f.chart("web", "1.0.0", "the archive")
+	_, p, err := pull(f, "web:1.0.0", PullOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.manifests["web@"+p.Manifest] = append(p.ManifestJSON, ' ')
+	var wrong *ContentError
+	if _, _, err := pull(f, "web@"+p.Manifest, PullOptions{}); !errors.As(err, &wrong) {
+		t.Errorf("a manifest of another digest: %v", err)
+	}
+}
+
+// swapConfig gives web:1.0.0 other metadata.
+func swapConfig(f *fake, text string) {
+	var m manifest
+	if err := json.Unmarshal(f.manifests["web:1.0.0"], &m); err != nil {
+		f.t.Fatal(err)
+	}
+	m.Config = f.blob(configType, []byte(text))
+	data, err := json.Marshal(m)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.put("web", "1.0.0", imageManifest, data)
+}
+
+func TestSizesAreBounded(t *testing.T) {
+	f := newFake(t)
+	archive := f.chart("web", "1.0.0", "the archive")
+	huge := bytes.Replace(f.manifests["web:1.0.0"], fmt.Appendf(nil, `"size":%d`, archive.Size), []byte(`"size":99999999999`), 1)
+	f.put("web", "1.0.0", imageManifest, huge)
+	f.put("big", "1", imageManifest, bytes.Repeat([]byte(" "), maxManifest+1))
+	for _, path := range []string{"web:1.0.0", "big:1"} {
+		var size *SizeError
+		if _, _, err := pull(f, path, PullOptions{}); !errors.As(err, &size) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	negative := bytes.Replace(huge, []byte("99999999999"), []byte("-1"), 1)
+	f.put("web", "1.0.0", imageManifest, negative)
+	var wrong *ContentError
+	if _, _, err := pull(f, "web:1.0.0", PullOptions{}); !errors.As(err, &wrong) {
+		t.Errorf("a negative size: %v", err)
+	}
+}
+
+func TestABrokenConnectionGoesOnWhereItWas(t *testing.T) {
+	f := newFake(t)
+	content := strings.Repeat("0123456789", 100_000)
+	archive := f.chart("web", "1.0.0", content)
+	breaks := 0
+	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, archive.Digest) || breaks == 2 {
+			return false
+		}
+		breaks++
+		rest := content
+		if at := r.Header.Get("Range"); at != "" {
+			var from int
+			if _, err := fmt.Sscanf(at, "bytes=%d-", &from); err != nil {
+				t.Error(err)
+			}
+			rest = content[from:]
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+			w.Header().Set("Content-Length", fmt.Sprint(len(rest)))
+			w.WriteHeader(http.StatusPartialContent)
+		} else {
+			w.Header().Set("Content-Length", fmt.Sprint(len(rest)))
+		}
+		_, _ = w.Write([]byte(rest[:300_000]))
+		panic(http.ErrAbortHandler)
+	}
+	if text, _, err := pull(f, "web:1.0.0", PullOptions{}); err != nil || text != content {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+func TestOurOwnWriterIsNotTheRegistrysFault(t *testing.T) {
+	f := newFake(t)
+	archive := f.chart("web", "1.0.0", "the archive")
+	full := errors.New("the disk is full")
+	_, err := f.client().Pull(context.Background(), f.ref("web:1.0.0"), failing{full}, PullOptions{})
+	if !errors.Is(err, full) || f.count("GET /v2/web/blobs/"+archive.Digest) != 1 {
+		t.Error(err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestTagsAreVersions(t *testing.T) {
+	f := newFake(t)
+	for _, v := range []string{"1.0.0", "1.2.3+b.5", "2.0.0-rc.1", "latest", "v3.0.0", "1.2", "3"} {
+		f.chart("web", v, "x")
+	}
+	got, err := f.client().Tags(context.Background(), f.ref("web"))
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, []string{"1.0.0", "1.2.3+b.5", "2.0.0-rc.1"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	var missing *NotFoundError
+	if _, err := f.client().Tags(context.Background(), f.ref("nope")); !errors.As(err, &missing) || err.Error() != "oci://"+f.host()+"/nope: there is no such chart in the registry" {
+		t.Error(err)
+	}
+}
+
+// Where a list of tags goes on is what the registry says, but never on another
+// host (CVE-2021-32690).
+func TestTagsComeInPages(t *testing.T) {
+	f := newFake(t)
+	elsewhere := newFake(t)
+	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Query().Get("last") {
+		case "":
+			w.Header().Set("Link", `<`+elsewhere.URL+`/v2/web/tags/list?last=1.0.0&n=1>; rel="next"`)
+			fmt.Fprint(w, `{"tags":["1.0.0"]}`)
+		case "1.0.0":
+			w.Header().Set("Link", `</v2/web/tags/list?last=2.0.0>; rel="next"`)
+			fmt.Fprint(w, `{"tags":["2.0.0"]}`)
+		default:
+			fmt.Fprint(w, `{"tags":null}`)
+		}
+		return true
+	}
+	got, err := f.client().Tags(context.Background(), f.ref("web"))
+	if err != nil || !slices.Equal(got, []string{"1.0.0", "2.0.0"}) || elsewhere.count("") != 0 {
+		t.Errorf("%q, %v; another host got %d requests", got, err, elsewhere.count(""))
+	}
+}
+
+func TestTagsWithoutEndAreRefused(t *testing.T) {
+	f := newFake(t)
+	page := `{"tags":["` + strings.Repeat(`x","`, 50_000) + `x"]}`
+	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Link", `</v2/web/tags/list?last=x>; rel="next"`)
+		fmt.Fprint(w, page)
+		return true
+	}
+	var size *SizeError
+	if _, err := f.client().Tags(context.Background(), f.ref("web")); !errors.As(err, &size) {
+		t.Error(err)
+	}
+}
+
+func TestWhatPassesIsAskedAgain(t *testing.T) {
+	f := newFake(t)
+	f.chart("web", "1.0.0", "the archive")
+	busy := 2
+	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if busy == 0 {
+			return false
+		}
+		busy--
+		http.Error(w, "", http.StatusServiceUnavailable)
+		return true
+	}
+	if text, _, err := pull(f, "web:1.0.0", PullOptions{}); err != nil || text != "the archive" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestErrorsTellTheRegistrysWords(t *testing.T) {
+	f := newFake(t)
+	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, `{"errors":[{"code":"X","message":"no charts on sundays"},{"message":"`+strings.Repeat("x", 1000)+`"}]}`, http.StatusTeapot)
+		return true
+	}
+	_, _, err := pull(f, "web:1.0.0", PullOptions{})
+	var status *StatusError
+	if !errors.As(err, &status) || status.Code != http.StatusTeapot || !strings.Contains(err.Error(), "answered 418: no charts on sundays; xxx") || len(err.Error()) > 500 {
+		t.Error(err)
+	}
+}
+
+func TestAStalledRegistryIsGivenUp(t *testing.T) {
+	f := newFake(t)
+	f.chart("web", "1.0.0", "x")
+	release := make(chan struct{})
+	defer close(release)
+	f.handle = func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, "/blobs/") {
+			<-release
+		}
+		return false
+	}
+	c := f.client()
+	c.patience = 50 * time.Millisecond
+	var b bytes.Buffer
+	_, err := c.Pull(context.Background(), f.ref("web:1.0.0"), &b, PullOptions{})
+	var connect *ConnectError
+	if !errors.As(err, &connect) || !errors.Is(err, errStalled) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := f.client().Pull(ctx, f.ref("web:1.0.0"), &b, PullOptions{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestWhoSpeaksHTTPOnlyIsToldSo(t *testing.T) {
+	f := newFake(t)
+	var plain *PlainError
+	if _, err := (&Client{}).Tags(context.Background(), f.ref("web")); !errors.As(err, &plain) {
+		t.Error(err)
+	}
+}
+
+func TestPushTellsWhatIsWrong(t *testing.T) {
+	f := newFake(t)
+	art := func(name, version string) Artifact {
+		return Artifact{Metadata: &chart.Metadata{Name: name, Version: version}, Archive: strings.NewReader("x")}
+	}
+	for _, test := range []struct {
+		folder string
+		a      Artifact
+		want   string
+	}{
+		{"charts:1.0.0", art("web", "1.0.0"), "a push names the place only"},
+		{"charts", art("Web", "1.0.0"), "small letters only"},
+		{"charts", art("web", strings.Repeat("1", 200)), "is no tag"},
+		{"charts", art("../web", "1.0.0"), "is no name"}, // CVE-2026-35206
+	} {
+		_, err := f.client().Push(context.Background(), f.ref(test.folder), test.a)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.folder, err)
+		}
+	}
+	if f.count("") != 0 {
+		t.Errorf("asked: %q", f.requests)
+	}
+	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost {
+			return false
+		}
+		w.Header().Set("Location", "https://elsewhere.example/upload")
+		w.WriteHeader(http.StatusAccepted)
+		return true
+	}
+	if _, err := f.client().Push(context.Background(), f.ref("charts"), art("web", "1.0.0")); err == nil || !strings.Contains(err.Error(), "wants the upload sent to https://elsewhere.example") {
+		t.Error(err)
+	}
+}
+
+// No tag appears before everything is there.
+func TestAFailedPushLeavesNoTag(t *testing.T) {
+	f := newFake(t)
+	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && r.ContentLength == 11 {
+			http.Error(w, "", http.StatusInsufficientStorage)
+			return true
+		}
+		return false
+	}
+	_, err := f.client().Push(context.Background(), f.ref("charts"), Artifact{Metadata: &chart.Metadata{Name: "web", Version: "1.0.0"}, Archive: strings.NewReader("the archive")})
+	var status *StatusError
+	if !errors.As(err, &status) || f.count("PUT /v2/charts/web/manifests/") != 0 {
+		t.Error(err)
+	}
+}
