@@ -361,7 +361,7 @@ func TestWhatIsNoIndexIsRefused(t *testing.T) {
 		"<!DOCTYPE html>\n<html>a: b</html>": "it is a web page", "\n <html>": "it is a web page", "<?xml version='1.0'?>": "it is a web page",
 		"hello": "it is text", "- a\n": "it is a list", "[]": "it is a list", "{": "no YAML", "{]": "no YAML", "a: b: c\n": "no YAML: mapping values",
 		"apiVersion: v1\nentries: []\n": "entries is a list", "apiVersion: v1\nentries:\n- a\n": "entries is a list", "apiVersion: v1\nentries: hello\n": "entries is text",
-		`{"apiVersion":"v1","entries":[]}`: "entries is a list", `{"apiVersion":"v1","entries":1}`: "entries is text", 
+		`{"apiVersion":"v1","entries":[]}`: "entries is a list", `{"apiVersion":"v1","entries":1}`: "entries is text",
 		index("  web:\n", entry("1.0.0"), "   - a: b\n"): "no YAML", index("  web:\n  - \"a\n"): "no YAML", index("  web:\n  - a: *b\n"): "unknown anchor",
 		index("  ? [a]\n  : - x\n"): "a key is no text", "apiVersion: v1\nx: &a [*a]\n": "", index("  web:\n", entry("1.0.0"), entry("a: b: c")): "line 11: no YAML",
 		"apiVersion: v1\nx: " + deep: "", `{"apiVersion":"v1","x":` + deep + strings.Repeat("]", 9000) + "}": "too deep", "apiVersion: v1\n" + bomb: "aliases", "\x00": "no YAML", "a\x00b: c": "no YAML",

@@ -4,6 +4,7 @@ package index
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 )
 
@@ -143,11 +144,18 @@ func (l *lines) keyAt(at int) (keyEnd, colon int) {
 		}
 		from = colon + 1
 	}
-	if bytes.Contains(text[at:colon], []byte(" #")) {
-		return 0, -1
+	for i, c := range text[at:colon] {
+		switch {
+		case c == '\t':
+			l.odd = true
+		case c == '#' && i > 0 && text[at+i-1] == ' ':
+			return 0, -1 // the colon is in a comment
+		}
 	}
-	l.odd = l.odd || colon-at > longestKey || colon+1 < end && text[colon+1] == '\t' || bytes.IndexByte(text[at:colon], '\t') >= 0
-	return at + len(bytes.TrimRight(text[at:colon], " ")), colon
+	l.odd = l.odd || colon-at > longestKey || colon+1 < end && text[colon+1] == '\t'
+	for keyEnd = colon; keyEnd > at && text[keyEnd-1] == ' '; keyEnd-- {
+	}
+	return keyEnd, colon
 }
 
 // scalar reads the scalar that begins at at; parent is the column of the key or
@@ -271,37 +279,35 @@ func flowEnd(s []byte) int {
 // breaks tells whether text has characters that YAML takes for the end of a line,
 // or for no text at all, and that a search for line feeds passes over.
 func breaks(text []byte) bool {
-	i := 0
-	for ; i+8 <= len(text); i += 8 {
-		w := word(text[i:])
-		cr := w ^ 0x0d0d0d0d0d0d0d0d
-		if (w|(cr-0x0101010101010101)&^cr)&0x8080808080808080 == 0 {
-			continue
+	if bytes.IndexByte(text, '\r') >= 0 {
+		return true
+	}
+	const step = 32
+	for len(text) > 0 {
+		plain := 0
+		for plain+step <= len(text) && ascii(text[plain:plain+step]) {
+			plain += step
 		}
-		for j := i; j < i+8; j++ {
-			if oddAt(text, j) {
+		text = text[plain:]
+		for i := range min(step, len(text)) {
+			if oddAt(text, i) {
 				return true
 			}
 		}
-	}
-	for ; i < len(text); i++ {
-		if oddAt(text, i) {
-			return true
-		}
+		text = text[min(step, len(text)):]
 	}
 	return false
 }
 
-func word(b []byte) uint64 {
-	_ = b[7]
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+// ascii tells that none of 32 bytes has its highest bit set.
+func ascii(b []byte) bool {
+	_ = b[31]
+	w := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
+	return w&0x8080808080808080 == 0
 }
 
 func oddAt(text []byte, i int) bool {
 	switch text[i] {
-	case '\r':
-		return true
 	case 0xc2: // U+0085
 		return i+1 < len(text) && text[i+1] == 0x85
 	case 0xe2: // U+2028, U+2029
