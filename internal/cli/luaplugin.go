@@ -46,7 +46,7 @@ func luaPlugin(args []string, streams term.Streams) int {
 	code, err := engine.Program{
 		Name: name, Files: root.FS(), Args: args[1:], Environ: os.Environ(),
 		In: e.In, Out: e.Out, Err: e.Err, Lines: term.IsTerminal(e.Out),
-		Helm: e.Settings.Binary, Memory: memory, End: os.Exit,
+		Helm: e.Settings.Binary, Chart: chartFiles(e), Memory: memory, End: os.Exit,
 		Ask: func(kind wire.Kind, body map[string]any) (map[string]any, error) {
 			return outside.Answer(context.Background(), kind, body)
 		},
@@ -55,6 +55,28 @@ func luaPlugin(args []string, streams term.Streams) int {
 		fmt.Fprint(e.Err, explainPlugin(err, name, e))
 	}
 	return code
+}
+
+// chartFiles loads charts as a plugin sees them.
+func chartFiles(e *env.Env) func(reference string, options map[string]any) (map[string]any, error) {
+	return func(reference string, options map[string]any) (map[string]any, error) {
+		var flags env.ChartFlags
+		flags.Version, _ = options["version"].(string)
+		flags.Repo, _ = options["repo"].(string)
+		c, err := e.Chart(context.Background(), reference, &flags)
+		if err != nil {
+			return nil, err
+		}
+		files, err := e.Assembler().Flatten(c)
+		if err != nil {
+			return nil, err
+		}
+		list := make([]any, len(files))
+		for i, f := range files {
+			list[i] = map[string]any{"name": f.Name, "data": string(f.Data)}
+		}
+		return map[string]any{"name": c.Name(), "version": c.Metadata.Version, "files": list}, nil
+	}
 }
 
 // explainPlugin is what a person reads when a plugin has failed. Only what

@@ -48,12 +48,15 @@ func (f PostRenderFlags) Register(e *Env, bus *event.Bus) error {
 // runner is who runs what is named: what has a slash is a path; else it is a
 // plugin (as in Helm 4), or a program in the PATH or in the folder (as in Helm 3).
 func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
+	var other *plugin.Plugin
 	if !strings.ContainsAny(f.Name, `/`+string(filepath.Separator)) {
 		p, err := e.Plugins().Lookup(f.Name)
 		var none *plugin.NotFoundError
 		switch {
 		case err == nil && p.Type == plugin.PostRenderer:
 			return pluginRenderer{e.Plugins(), p, f.Args}, nil
+		case err == nil:
+			other = p
 		case err != nil && !errors.As(err, &none):
 			return nil, err
 		}
@@ -65,6 +68,8 @@ func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
 	switch {
 	case err == nil:
 		return postrender.Program{Path: path, Args: f.Args}, nil
+	case other != nil:
+		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is no post-renderer, but of the type %s", f.Name, other.Type)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return nil, &HintError{
 			Err:  fmt.Errorf("--post-renderer %s: there is no plugin and no program of that name", f.Name),

@@ -47,6 +47,8 @@ type Program struct {
 	// Ask answers questions of the kinds [wire.HTTP], [wire.Host] and
 	// [wire.Lookup]; nil refuses them.
 	Ask func(kind wire.Kind, body map[string]any) (map[string]any, error)
+	// Chart loads charts for helm.chart, see [modules.Program].
+	Chart func(reference string, options map[string]any) (map[string]any, error)
 	// Memory bounds what it holds, in bytes, 0 for 1 GiB. It is held only where
 	// End is set.
 	Memory int64
@@ -164,7 +166,7 @@ func (e *engine) runProgram() (code int, err error) {
 		Grants: c.grants, Environ: e.environ, Ask: e.ask,
 		Program: &modules.Program{
 			In: e.program.In, Out: writer{e.program}, Err: e.program.Err, Child: e.program.Out,
-			Flush: e.program.out.Flush, Helm: e.program.Helm,
+			Flush: e.program.out.Flush, Helm: e.program.Helm, Chart: e.program.Chart,
 			Exit: func(code int) { panic(exited(code)) },
 			Fail: func(message string) { e.program.said = message },
 		},

@@ -31,6 +31,10 @@ type Program struct {
 	Fail func(message string)
 	// Helm is the path of the helm that helm.run starts.
 	Helm string
+	// Chart loads a chart for helm.chart: name, version, and files, a list of maps
+	// of name and data. Of options there may be version and repo. Nil: there are
+	// no charts.
+	Chart func(reference string, options map[string]any) (map[string]any, error)
 }
 
 // asked is the input; who is asked shall have seen the question.
@@ -61,7 +65,35 @@ func (m *module) programFunctions() []function {
 		Function: Function{Name: "helm.run", Signature: "helm.run(arguments) → text or nil, text, number",
 			Text: "Runs helm with a list of arguments and gives what it prints. Where it fails, gives nil, what it says about it and its exit code. The field input is what it reads."},
 		args: 1, do: (*call).runHelm,
+	}, {
+		Function: Function{Name: "helm.chart", Signature: "helm.chart(reference[, options]) → table or nil, text",
+			Text: "Loads a chart from wherever helm finds charts: a folder, an archive, repository/name, a URL. Gives name, version, and files, a list of tables of name and data, those of subcharts among them; or nil and why there is none. Options: version, repo."},
+		args: 2, do: (*call).chart,
 	}}
+}
+
+// chart is helm.chart.
+func (c *call) chart() error {
+	reference, err := c.text(0)
+	if err != nil {
+		return err
+	}
+	options := map[string]any{}
+	if !c.arg(1).IsNil() {
+		if err := c.options(1, options, "version", "repo"); err != nil {
+			return err
+		}
+	}
+	if c.o.Program.Chart == nil {
+		return c.fail("there are no charts here")
+	}
+	_ = c.o.Program.Flush()
+	chart, err := c.o.Program.Chart(reference, options)
+	if err != nil {
+		c.give(rt.NilValue, rt.StringValue(err.Error()))
+		return nil
+	}
+	return c.giveData(chart)
 }
 
 // exit is os.exit.
