@@ -21,6 +21,17 @@ type Entry struct {
 	Removed bool      `json:"removed,omitempty"`
 	// Digest is the archive's SHA-256, as the index has it.
 	Digest string `json:"digest,omitempty"`
+
+	Legacy `json:",inline"`
+}
+
+// Legacy is what entries of old have. It means nothing any more, and is kept
+// when indexes are merged.
+type Legacy struct {
+	Checksum      string `json:"checksum,omitempty"`
+	Engine        string `json:"engine,omitempty"`
+	TillerVersion string `json:"tillerVersion,omitempty"`
+	URL           string `json:"url,omitempty"`
 }
 
 // decoder makes values of a tape. It keeps the first thing that is wrong.
@@ -131,6 +142,14 @@ func (d *decoder) entry(i int, e *Entry) {
 			e.Removed = d.flag(v, key)
 		case "digest":
 			e.Digest = d.text(v, key)
+		case "checksum":
+			e.Checksum = d.text(v, key)
+		case "engine":
+			e.Engine = d.text(v, key)
+		case "tillerVersion":
+			e.TillerVersion = d.text(v, key)
+		case "url":
+			e.URL = d.text(v, key)
 		default:
 			d.metadata(key, v, &e.Metadata)
 		}

@@ -280,13 +280,14 @@ func TestLenience(t *testing.T) {
 		check func(e *Entry) bool
 	}{
 		{"appVersion: 1.10", func(e *Entry) bool { return e.AppVersion == "1.10" }},
+		{"engine: ~", func(e *Entry) bool { return e.Engine == "" }},
 		{"description: 12", func(e *Entry) bool { return e.Description == "12" }},
 		{"description: ~", func(e *Entry) bool { return e.Description == "" }},
 		{"annotations: {a: 1, b: true}", func(e *Entry) bool { return e.Annotations["a"]+e.Annotations["b"] == "1true" }},
 		{"created: hello", func(e *Entry) bool { return e.Created.IsZero() }},
 		{"created:", func(e *Entry) bool { return e.Created.IsZero() }},
 		{"created: 2020-01-02", func(e *Entry) bool { return e.Created.Year() == 2020 }},
-		{"engine: gotpl\n    tillerVersion: '>2'\n    url: foo\n    checksum: bar", func(e *Entry) bool { return e.Home == "" }},
+		{"engine: gotpl\n    tillerVersion: '>2'\n    url: foo\n    checksum: bar", func(e *Entry) bool { return e.Legacy == Legacy{"bar", "gotpl", ">2", "foo"} }},
 		{"description: \"a\\x1b[31mb\\tc\"", func(e *Entry) bool { return e.Description == "a[31mb c" }}, // CVE-2021-21303
 		{"dependencies: [{name: a}, {name: a}]", func(e *Entry) bool { return len(e.Dependencies) == 2 }},
 		{"deprecated: yes", func(e *Entry) bool { return e.Deprecated }},
