@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// The same plugin twice, in the usual way and in Lua: each asks for a name and
+// says where it reads and writes.
+const askers = `
+-- plugins/ask-shell/plugin.yaml --
+name: ask-shell
+version: 0.1.0
+usage: ask
+description: asks
+command: $HELM_PLUGIN_DIR/ask.sh
+-- plugins/ask-shell/ask.sh --
+#!/bin/sh
+if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then echo "at a terminal"; fi
+if [ "$1" = --forever ]; then echo busy; while :; do sleep 1; done; fi
+printf 'name? '
+read -r name
+echo "hello $name"
+echo "bye" >&2
+exit 3
+-- plugins/ask-lua/plugin.yaml --
+apiVersion: v1
+name: ask-lua
+version: 0.1.0
+type: cli/v1
+runtime: lua
+-- plugins/ask-lua/main.lua --
+function main(args)
+  os.execute("if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then echo 'at a terminal'; fi")
+  if args[1] == "--forever" then print("busy"); while true do end end
+  io.write("name? ")
+  print("hello " .. io.read())
+  io.stderr:write("bye\n")
+  return 3
+end
+`
+
+// asker returns a command that runs one of the askers.
+func asker(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("they use the shell")
+	}
+	dir := t.TempDir()
+	if err := txtar.Write(txtar.Parse([]byte(askers)), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "plugins", "ask-shell", "ask.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("helm", args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "HELM_PLUGINS=" + filepath.Join(dir, "plugins"), "NO_COLOR=1", "TERM=dumb"}
+	return cmd
+}
+
+func TestPluginsReadAndWritePipes(t *testing.T) {
+	for _, name := range []string{"ask-shell", "ask-lua"} {
+		cmd := asker(t, name)
+		var out, said bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("ada\n"), &out, &said
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 3 || out.String() != "name? hello ada\n" || !strings.HasPrefix(said.String(), "bye\n") {
+			t.Errorf("%s ended with %v, printed %q and said %q", name, err, &out, &said)
+		}
+	}
+}
+
+func TestPluginsReadAndWriteTheTerminal(t *testing.T) {
+	for _, name := range []string{"ask-shell", "ask-lua"} {
+		got, err := atTerminal(t, asker(t, name), "name? ", "ada\n")
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.HasPrefix(got, "at a terminal\nname? ada\nhello ada\nbye\n") {
+			t.Errorf("%s ended with %v and showed\n%s", name, err, got)
+		}
+	}
+}
+
+// A plugin that is busy, or waits for its user, ends with the interrupt key.
+func TestTheInterruptKeyEndsPlugins(t *testing.T) {
+	for _, name := range []string{"ask-shell", "ask-lua"} {
+		for prompt, args := range map[string][]string{"name? ": {name}, "busy\r\n": {name, "--forever"}} {
+			got, err := atTerminal(t, asker(t, args...), prompt, "\x03")
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() == 3 || strings.Contains(got, "bye") || !strings.HasSuffix(got, "Error: interrupted\n") {
+				t.Errorf("%v ended with %v and showed\n%s", args, err, got)
+			}
+		}
+	}
+}
+
+// What reads a plugin's output may go away.
+func TestPluginsEndWithTheirReader(t *testing.T) {
+	cmd := asker(t, "ask-lua")
+	dir := filepath.Dir(strings.TrimPrefix(cmd.Env[2], "HELM_PLUGINS="))
+	endless := "function main() while true do print('y') end end"
+	if err := os.WriteFile(filepath.Join(dir, "plugins", "ask-lua", "main.lua"), []byte(endless), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	pipe := exec.Command("sh", "-c", "helm ask-lua | head -n 2")
+	pipe.Env = cmd.Env
+	if out, err := pipe.Output(); err != nil || string(out) != "y\ny\n" {
+		t.Errorf("%v, %q", err, out)
+	}
+}
