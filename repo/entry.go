@@ -38,6 +38,9 @@ func (e Entry) Shown() string { return shown(e.URL) }
 
 func shown(address string) string {
 	if u, err := url.Parse(address); err == nil {
+		if u.RawQuery != "" {
+			u.RawQuery = "..." // a token may be in it
+		}
 		return u.Redacted()
 	}
 	if _, _, found := strings.Cut(address, "@"); found {

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -189,14 +188,16 @@ type supplier struct {
 	tell   progress.Func
 	time   time.Time // that entries of archives bear
 
-	mu    sync.Mutex
-	place string // the host that the credentials given go to
+	renewed map[string]bool // repositories, by name
+	mu      sync.Mutex
+	place   string // the host that the credentials given go to
 }
 
 func (e *Env) supplier(root string, f DependencyFlags, tell progress.Func) (*supplier, error) {
 	modTime, err := archive.ModTime(e.Getenv)
 	return &supplier{
 		root: root, finder: e.Finder(f.Keyring), repos: e.Repositories(), access: f.Access(), verify: f.Verify, tell: tell, time: modTime,
+		renewed: map[string]bool{},
 	}, err
 }
 
@@ -218,11 +219,13 @@ func (s *supplier) Refresh(ctx context.Context, wants []op.Want) error {
 		}
 		if r.Name == "" {
 			others = true
-		} else if !slices.Contains(names, r.Name) {
+		} else if !s.renewed[r.Name] {
+			s.renewed[r.Name] = true
 			names = append(names, r.Name)
 		}
 	}
-	if others {
+	if others && !s.renewed[""] {
+		s.renewed[""] = true
 		s.say("Getting updates for unmanaged Helm repositories...") // as each is needed
 	}
 	if len(names) == 0 {
