@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"time"
 
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -24,7 +23,6 @@ type Finder struct {
 	Verifier     Verifier
 	Cache        *Cache
 	Progress     progress.Func
-	Now          func() time.Time
 
 	flights flights
 }

@@ -117,7 +117,7 @@ func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Ch
 func (e *Env) Finder(keyring string) *fetch.Finder {
 	return &fetch.Finder{
 		HTTP: e.HTTP(), Repositories: e.Repositories(), Registry: e.Registry(), Plugins: e.Plugins(),
-		Verifier: e.Verifier(keyring), Cache: e.Cache(), Progress: e.Report(), Now: e.Now,
+		Verifier: e.Verifier(keyring), Cache: e.Cache(), Progress: e.Report(),
 	}
 }
 

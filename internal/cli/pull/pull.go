@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ func run(ctx context.Context, e *env.Env, o Options, name string) error {
 		return err
 	}
 	if found.Pushed != "" {
-		fmt.Fprintf(e.Err, "Pulled: %s\nDigest: %s\n", found.URL, found.Pushed)
+		fmt.Fprintf(e.Err, "Pulled: %s\nDigest: %s\n", strings.TrimPrefix(found.URL, "oci://"), found.Pushed)
 	}
 	if found.Signer != "" {
 		fmt.Fprintln(e.Out, found.Signer)
