@@ -41,6 +41,9 @@ func (b *block) items(chart int) ([]item, error) {
 			if n := len(out); n > 0 {
 				out[n-1].text = whole[out[n-1].at:l.start]
 			}
+			if err := counted(c.name, len(out)+1); err != nil {
+				return nil, err
+			}
 			out, column = append(out, item{at: int64(l.start)}), l.col
 			if l.nested {
 				column = none

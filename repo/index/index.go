@@ -107,6 +107,14 @@ func (x *Index) useAll() error {
 		x.body, err = parseObject(unchanging(text))
 		return err
 	}
+	if bytes.Contains(data, []byte("\r\n")) { // Windows; to YAML it is one line end like the other
+		unix := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+		s := &source{data: unix, size: int64(len(unix))}
+		if o, usual, err := outlined(s, s.size); err == nil && usual && o.has("apiVersion") {
+			x.body = &block{source: s, outline: o}
+			return nil
+		}
+	}
 	n, err := parseNodes(data)
 	if err != nil {
 		return err

@@ -416,6 +416,36 @@ func TestSelect(t *testing.T) {
 	})
 }
 
+// A few bytes an entry must not come to hundreds of bytes each.
+func TestTooManyEntriesRefuse(t *testing.T) {
+	for form, text := range map[string]string{
+		"quick": index("  web:\n", strings.Repeat("  -\n", mostEntries+1)),
+		"full":  index("  web: &a\n", strings.Repeat("  -\n", mostEntries+1)),
+		"json":  `{"apiVersion":"v1","entries":{"web":[null` + strings.Repeat(",0", mostEntries) + "]}}",
+	} {
+		x := parse(t, text)
+		if err := x.Check(); !strings.Contains(fmt.Sprint(err), `chart "web" has more than 100000 entries`) {
+			t.Errorf("%s: %v", form, err)
+		}
+	}
+	x := parse(t, index("  web:\n", strings.Repeat("  -\n", mostTold*2), entry("1.0.0")))
+	if unusable, err := x.Survey(); len(unusable) != mostTold || err != nil {
+		t.Error(len(unusable), err)
+	}
+}
+
+// Git on Windows may have made other line ends; the index is no less quick.
+func TestWindowsLineEnds(t *testing.T) {
+	unix := index("  web:\n", entry("1.0.0", "description: |", "  two", "  lines"))
+	x := parse(t, strings.ReplaceAll(unix, "\n", "\r\n"))
+	if _, ok := x.body.(*block); !ok {
+		t.Errorf("read as %T", x.body)
+	}
+	if e, err := x.Find("web", "", false); err != nil || e.Description != "two lines " || x.Check() != nil {
+		t.Error(e, err)
+	}
+}
+
 func TestManyUnusableEntriesTakeNoTime(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(index("  web:\n"))

@@ -66,6 +66,9 @@ func (o *object) items(chart int) ([]item, error) {
 	var out []item
 	var t tape
 	for at := blanks(text, 1); text[at] != ']'; at = separated(text, at) {
+		if err := counted(o.charts[chart], len(out)+1); err != nil {
+			return nil, err
+		}
 		t = t[:0]
 		end, err := readJSON(&t, text, at, 0)
 		if err != nil {

@@ -13,6 +13,33 @@ import (
 	"testing"
 )
 
+// Carriage returns before line feeds mean nothing to YAML.
+func TestLineEndsMeanTheSame(t *testing.T) {
+	for _, text := range shapes() {
+		if strings.Contains(text, "\r") {
+			continue
+		}
+		a, aErr := parseNodes([]byte(text))
+		b, bErr := parseNodes([]byte(strings.ReplaceAll(text, "\n", "\r\n")))
+		if (aErr == nil) != (bErr == nil) {
+			t.Errorf("%q: %v, with CR %v", text, aErr, bErr)
+		}
+		if aErr != nil || bErr != nil {
+			continue
+		}
+		want, wantErr := whole(&Index{body: a}, nil)
+		got, gotErr := whole(&Index{body: b}, nil)
+		if (wantErr == nil) != (gotErr == nil) || len(got) != len(want) {
+			t.Errorf("%q: %v, with CR %v", text, wantErr, gotErr)
+		}
+		for name := range want {
+			if !slices.EqualFunc(got[name], want[name], same) {
+				t.Errorf("%q: %v, with CR %v", text, want[name], got[name])
+			}
+		}
+	}
+}
+
 // whole is an index as a reader makes it: everything, or an error.
 func whole(x *Index, err error) (map[string][]tape, error) {
 	if err != nil {

@@ -125,6 +125,9 @@ func (n *nodes) items(chart int) ([]item, error) {
 	case v.Kind != yaml.SequenceNode:
 		return nil, nil
 	}
+	if err := counted(n.charts[chart], len(v.Content)); err != nil {
+		return nil, err
+	}
 	out := make([]item, 0, len(v.Content))
 	var t tape
 	for _, c := range v.Content {

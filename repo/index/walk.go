@@ -97,7 +97,11 @@ func (x *Index) Check() error {
 	return err
 }
 
-// Survey is [Index.Check], and tells which entries cannot be used, by name.
+// mostTold is how many unusable entries of a chart are told of.
+const mostTold = 100
+
+// Survey is [Index.Check], and tells which entries cannot be used, by name: the
+// first hundred of each chart.
 func (x *Index) Survey() (unusable []*EntryError, err error) {
 	if err := x.body.check(); err != nil {
 		return nil, err
@@ -152,8 +156,12 @@ func (x *Index) survey(r *reader, name string) (unusable []*EntryError, err erro
 
 // asEntry puts an error that is about an entry to the others.
 func asEntry(all []*EntryError, err error) ([]*EntryError, error) {
-	if e, ok := errors.AsType[*EntryError](err); ok {
-		return append(all, e), nil
+	e, ok := errors.AsType[*EntryError](err)
+	switch {
+	case !ok:
+		return nil, err
+	case len(all) < mostTold:
+		all = append(all, e)
 	}
-	return nil, err
+	return all, nil
 }
