@@ -36,7 +36,7 @@ func bigIndex(charts, versions int) []byte {
       - infra-common
       version: 2.x.x
     description: app%[1]03d is an open source thing that does what its users expect from it, number %[1]d.
-    digest: %064[2]d
+    digest: %[2]064d
     home: https://example.com/app%[1]03d
     icon: https://example.com/app%[1]03d.svg
     keywords:

@@ -186,7 +186,8 @@ func (b *block) check() error {
 		}
 		l := newLines(text)
 		first := c.end // where the entries begin
-		if l.more() && l.more() {
+		l.more()       // the chart's name
+		if l.more() {
 			first = c.at + int64(l.start)
 		}
 		gaps = append(gaps, span{c.at, first})

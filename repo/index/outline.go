@@ -184,7 +184,7 @@ func unique(parts []part) bool {
 func simpleKey(s []byte) (string, bool) {
 	if len(s) > 2 && (s[0] == '"' || s[0] == '\'') {
 		s = s[1 : len(s)-1]
-		return string(s), bytes.IndexAny(s, "\"'\\\t") < 0 && bytes.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+		return string(s), !bytes.ContainsAny(s, "\"'\\\t") && bytes.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 	}
 	if len(s) == 0 || !isWordByte(s[0]) {
 		return "", false
