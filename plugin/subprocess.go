@@ -16,6 +16,9 @@ import (
 // grace is how long a plugin that was told to end may go on.
 const grace = 5 * time.Second
 
+// echo is how long an interrupt may take to arrive here that has ended a plugin.
+const echo = 100 * time.Millisecond
+
 // Process is the runtime [Subprocess]: it starts the programs that the manifest
 // names. A file among the streams becomes the program's own, so that it may
 // be a terminal.
@@ -96,6 +99,14 @@ func run(ctx context.Context, inv Invocation, name string, args []string) error 
 	err := cmd.Run()
 	ended()
 	var exit *exec.ExitError
+	if errors.As(err, &exit) && !exit.Exited() {
+		// The key that interrupted it has interrupted helm too, which may hear of it
+		// only after the plugin is gone.
+		select {
+		case <-ctx.Done():
+		case <-time.After(echo):
+		}
+	}
 	switch {
 	case err == nil:
 		return nil
