@@ -21,8 +21,8 @@ func bigIndex(charts, versions int) []byte {
 			fmt.Fprintf(&b, `  - annotations:
       category: Infrastructure
       images: |
-        - name: app%[1]03d
-          image: docker.io/example/app%[1]03d:%[2]d-debian-12-r%[3]d
+        - name: app%03[1]d
+          image: docker.io/example/app%03[1]d:%[2]d-debian-12-r%[3]d
         - name: os-shell
           image: docker.io/example/os-shell:12-debian-12-r%[3]d
       licenses: Apache-2.0
@@ -35,22 +35,22 @@ func bigIndex(charts, versions int) []byte {
       tags:
       - infra-common
       version: 2.x.x
-    description: app%[1]03d is an open source thing that does what its users expect from it, number %[1]d.
-    digest: %[2]064d
-    home: https://example.com/app%[1]03d
-    icon: https://example.com/app%[1]03d.svg
+    description: app%03[1]d is an open source thing that does what its users expect from it, number %[1]d.
+    digest: %064[2]d
+    home: https://example.com/app%03[1]d
+    icon: https://example.com/app%03[1]d.svg
     keywords:
-    - app%[1]03d
+    - app%03[1]d
     - database
     - sql
     maintainers:
     - name: Example Inc
       url: https://github.com/example/charts
-    name: app%[1]03d
+    name: app%03[1]d
     sources:
-    - https://github.com/example/charts/tree/main/app%[1]03d
+    - https://github.com/example/charts/tree/main/app%03[1]d
     urls:
-    - app%[1]03d-1.%[2]d.0.tgz
+    - app%03[1]d-1.%[2]d.0.tgz
     version: 1.%[2]d.0
 `, c, v, v%9, v%9+1)
 		}

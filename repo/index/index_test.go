@@ -39,7 +39,7 @@ func parse(t *testing.T, text string) *Index {
 	t.Helper()
 	x, err := Parse([]byte(text))
 	if err != nil {
-		t.Fatalf("%s\n%v", text, err)
+		t.Fatalf("%.2000s\n%v", text, err)
 	}
 	return x
 }
