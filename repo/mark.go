@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,6 +105,10 @@ func (c Collection) download(ctx context.Context, e Entry, have Mark) (*fetched,
 	}
 	if err != nil {
 		got.discard()
+		var late *TimeoutError
+		if errors.As(context.Cause(ctx), &late) {
+			return nil, late // whatever has come of it
+		}
 		return nil, err
 	}
 	got.hash = hex.EncodeToString(hash.Sum(nil))

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -147,6 +148,20 @@ func TestWhatARepositoryDoesNotList(t *testing.T) {
 		if _, err := r.Find(t.Context(), fetch.Repository{URL: bad}, "web", "", false); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", bad, err)
 		}
+	}
+}
+
+func TestAServerThatHangs(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer s.Close()
+	c := home(t).Collection()
+	c.Timeout = 20 * time.Millisecond
+	var late *repo.TimeoutError
+	if _, err := c.Add(t.Context(), repo.Entry{Name: "slow", URL: s.URL}, false, false); !errors.As(err, &late) || !strings.Contains(err.Error(), "not arrived within 20ms") {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(c.Cache.Dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
