@@ -141,9 +141,10 @@ func decode(data []byte, strict bool, into any) error {
 	var typed *yaml.TypeError
 	if errors.As(err, &typed) {
 		for i, line := range typed.Errors {
-			if before, _, ok := strings.Cut(line, " in type "); ok { // Go's names help nobody
-				typed.Errors[i] = before
+			for _, before := range []string{" in type ", " into "} { // Go's names help nobody
+				line, _, _ = strings.Cut(line, before)
 			}
+			typed.Errors[i] = strings.Replace(line, "cannot unmarshal", "is of the wrong kind:", 1)
 		}
 		return errors.New(strings.Join(typed.Errors, "; "))
 	}

@@ -20,7 +20,7 @@ const (
 	// MaxArchive is the largest archive, in bytes.
 	MaxArchive = 200 << 20
 	// maxUnpacked is how many bytes its files may have together.
-	maxUnpacked = 1 << 30
+	maxUnpacked = 512 << 20
 	// maxEntries is how many files and folders it may have.
 	maxEntries = 50_000
 )
@@ -114,6 +114,11 @@ func entryProblem(h *tar.Header) string {
 		return "is a link"
 	default:
 		return "is neither a file nor a folder"
+	}
+	for key := range h.PAXRecords { // which would be large out of nothing
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return "is a sparse file"
+		}
 	}
 	switch {
 	case strings.ContainsAny(h.Name, "\\\x00"):

@@ -147,7 +147,7 @@ func back(old map[string]string) error {
 	var errs []error
 	for path, waits := range old {
 		if exists(waits) {
-			errs = append(errs, os.Rename(waits, path))
+			errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.Rename(waits, path))
 		}
 	}
 	return errors.Join(errs...)
