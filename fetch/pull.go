@@ -82,7 +82,8 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 	}
 	i := parseImage(address)
 	pulled, path := f.recall(i.digest, prov)
-	if path == "" {
+	// Only the registry knows whether a tag of another name is of that digest.
+	if path == "" || i.tag != "" && strings.ReplaceAll(i.tag, "_", "+") != strings.ReplaceAll(pulled.Version, "_", "+") {
 		var err error
 		if path, pulled, err = f.pullAnew(ctx, s, address, a, prov); err != nil {
 			return Archive{}, named(err, address)

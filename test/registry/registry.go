@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command registry serves a real registry, the distribution project's, on
+// 127.0.0.1, and is the library that this module's tests start theirs with:
+//
+//	go run . -user alice:secret -tls
+//
+// It keeps its content in memory, prints its address, and ends with an
+// interrupt.
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/distribution/distribution/v3/configuration"
+	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
+	_ "github.com/distribution/distribution/v3/registry/auth/token"
+	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/crypto/bcrypt"
+)
+
+// Options say what registry to serve.
+type Options struct {
+	// User and Password are who may use it; "" lets anybody.
+	User, Password string
+	// Token has the registry send its users to a token server, on a port of its
+	// own, instead of taking passwords itself.
+	Token bool
+	// TLS serves HTTPS with a certificate of an authority of its own.
+	TLS bool
+	// Wrap, if any, stands before the registry.
+	Wrap func(http.Handler) http.Handler
+	// Addr is the address to listen on, "" for a free port of 127.0.0.1.
+	Addr string
+}
+
+// Server is a registry that is being served.
+type Server struct {
+	// Host is its address, "127.0.0.1:5000".
+	Host string
+	// CA is the file of the authority to trust, "" without TLS.
+	CA string
+
+	servers []*httptest.Server
+}
+
+// Start serves a registry, whose few files go to dir.
+func Start(dir string, o Options) (*Server, error) {
+	logrus.SetOutput(io.Discard)
+	s := &Server{}
+	var certificate tls.Certificate
+	if o.TLS {
+		var err error
+		s.CA = filepath.Join(dir, "ca.pem")
+		if certificate, err = authority(s.CA); err != nil {
+			return nil, err
+		}
+	}
+	config := &configuration.Configuration{
+		Storage: configuration.Storage{
+			"inmemory": configuration.Parameters{},
+			"delete":   configuration.Parameters{"enabled": true},
+		},
+		Auth: configuration.Auth{},
+	}
+	config.HTTP.Secret = "not one"
+	config.Log.AccessLog.Disabled = true
+	config.Log.Level = "panic"
+	config.Catalog.MaxEntries = 1000
+	config.Tags.MaxTags = 1000
+	switch {
+	case o.Token:
+		issuer, err := newIssuer(dir, o.User, o.Password)
+		if err != nil {
+			return nil, err
+		}
+		realm := s.serve(issuer, "", o.TLS, certificate)
+		config.Auth["token"] = configuration.Parameters{
+			"realm": realm + "/token", "service": service, "issuer": issuerName, "rootcertbundle": issuer.bundle,
+		}
+	case o.User != "":
+		hash, err := bcrypt.GenerateFromPassword([]byte(o.Password), bcrypt.MinCost)
+		if err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, "htpasswd")
+		if err := os.WriteFile(path, []byte(o.User+":"+string(hash)+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		config.Auth["htpasswd"] = configuration.Parameters{"realm": "registry", "path": path}
+	}
+	var app http.Handler = handlers.NewApp(context.Background(), config)
+	if o.Wrap != nil {
+		app = o.Wrap(app)
+	}
+	s.serve(app, o.Addr, o.TLS, certificate)
+	s.Host = s.servers[len(s.servers)-1].Listener.Addr().String()
+	return s, nil
+}
+
+// serve serves h and tells its URL.
+func (s *Server) serve(h http.Handler, addr string, secure bool, certificate tls.Certificate) string {
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that distrust us are a test, no news
+	if addr != "" {
+		if l, err := net.Listen("tcp", addr); err == nil {
+			server.Listener.Close()
+			server.Listener = l
+		}
+	}
+	if secure {
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	s.servers = append(s.servers, server)
+	return server.URL
+}
+
+// Close ends it.
+func (s *Server) Close() {
+	for _, server := range s.servers {
+		server.CloseClientConnections()
+		server.Close()
+	}
+}
+
+// authority makes a certificate for this machine that vouches for itself, and
+// writes it to path.
+func authority(path string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "registry of a test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, os.WriteFile(path, text, 0o600)
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "accept what the commands print now")
+
+// The peers that charts are exchanged with.
+var peers = map[string]string{
+	"helm4": "helm.sh/helm/v4/cmd/helm@v4.3.1",
+	"helm3": "helm.sh/helm/v3/cmd/helm@v3.22.0",
+}
+
+// TestScripts are stories of our binary (helm) and Helm's (helm4, helm3) and
+// registries: $PLAIN takes anybody, $BASIC alice with the password secret, $TOKEN
+// likewise by way of a token server, $TLS likewise over HTTPS with a certificate
+// of the authority $CA. Each story has registries and a home of its own.
+func TestScripts(t *testing.T) {
+	bin := binaries(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", UpdateScripts: *update, RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error { return setup(env, bin) },
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"manifest": manifest, "put": put},
+	})
+}
+
+func setup(env *testscript.Env, bin string) error {
+	for name, o := range map[string]Options{
+		"PLAIN": {},
+		"BASIC": {User: "alice", Password: "secret"},
+		"TOKEN": {User: "alice", Password: "secret", Token: true},
+		"TLS":   {User: "alice", Password: "secret", TLS: true},
+	} {
+		dir := filepath.Join(env.WorkDir, ".registries", name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		s, err := Start(dir, o)
+		if err != nil {
+			return err
+		}
+		env.Defer(s.Close)
+		env.Setenv(name, s.Host)
+		if s.CA != "" {
+			env.Setenv("CA", s.CA)
+		}
+	}
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("TZ", "UTC")
+	env.Setenv("KUBECONFIG", filepath.Join(env.WorkDir, "no-kubeconfig"))
+	env.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return os.MkdirAll(home, 0o755)
+}
+
+// manifest is a command of stories: manifest HOST NAME TAG prints the manifest
+// that a registry without a password has.
+func manifest(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: manifest HOST NAME TAG")
+	}
+	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://%s/v2/%s/manifests/%s", args[0], args[1], args[2]), nil)
+	ts.Check(err)
+	req.Header.Set("Accept", "application/vnd.oci.image.manifest.v1+json")
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("%s: %s", resp.Status, data)
+	}
+	_, err = ts.Stdout().Write(data)
+	ts.Check(err)
+}
+
+// put is a command of stories: put HOST NAME TAG FILE stores a manifest, whose
+// blobs are to be there, in a registry without a password.
+func put(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: put HOST NAME TAG FILE")
+	}
+	text := ts.ReadFile(args[3])
+	req, err := http.NewRequest(http.MethodPut, fmt.Sprintf("http://%s/v2/%s/manifests/%s", args[0], args[1], args[2]), strings.NewReader(text))
+	ts.Check(err)
+	req.Header.Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+	if strings.Contains(text, "manifests") {
+		req.Header.Set("Content-Type", "application/vnd.oci.image.index.v1+json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	if data, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusCreated {
+		ts.Fatalf("%s: %s", resp.Status, data)
+	}
+}
+
+// binaries is a folder with helm (what `make build` made, unless
+// MOONHELM_TEST_HELM names another), helm4 and helm3.
+func binaries(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	ours := os.Getenv("MOONHELM_TEST_HELM")
+	if ours == "" {
+		ours = "../../bin/helm"
+	}
+	ours, err := filepath.Abs(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(ours); err != nil {
+		t.Fatalf("bin/helm is not there; run make build: %v", err)
+	}
+	all := map[string]string{"helm": ours}
+	for name, module := range peers {
+		all[name] = peer(t, module)
+	}
+	for name, path := range all {
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// peer builds one of Helm's own binaries through the Go module proxy, once per
+// machine, where test/compat keeps them too.
+func peer(t *testing.T, module string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, version, _ := strings.Cut(module, "@")
+	dir := filepath.Join(cache, "moonhelm", "peers", version)
+	bin := filepath.Join(dir, "helm")
+	if _, err := os.Stat(bin); err == nil {
+		return bin
+	}
+	t.Logf("building %s; this takes two minutes or so", module)
+	build := exec.Command("go", "install", module)
+	build.Env = append(os.Environ(), "GOBIN="+dir+".new", "GOFLAGS=-buildvcs=false")
+	build.Dir = os.TempDir() // outside of any module
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", module, err, out)
+	}
+	if err := os.Rename(dir+".new", dir); err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}
