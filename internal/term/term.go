@@ -7,6 +7,7 @@ package term
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -113,4 +114,23 @@ func (s Streams) Ask(question string) (string, error) {
 		return "", err
 	}
 	return strings.TrimSpace(line), nil
+}
+
+// AskUntil is [Streams.Ask], given up when ctx ends.
+func (s Streams) AskUntil(ctx context.Context, question string) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	typed := make(chan answer, 1)
+	go func() { // it stays behind when ctx ends: nothing ends reading a terminal
+		text, err := s.Ask(question)
+		typed <- answer{text, err}
+	}()
+	select {
+	case a := <-typed:
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }

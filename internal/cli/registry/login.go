@@ -61,7 +61,7 @@ func login(ctx context.Context, e *env.Env, o LoginOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := o.ask(e); err != nil {
+	if err := o.ask(ctx, e); err != nil {
 		return err
 	}
 	client, err := e.Registry().Client(o.Access())
@@ -79,7 +79,7 @@ func login(ctx context.Context, e *env.Env, o LoginOptions) error {
 const maxPassword = 1 << 20
 
 // ask completes user name and password.
-func (o *LoginOptions) ask(e *env.Env) error {
+func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 	switch {
 	case o.PasswordStdin && o.Password != "":
 		return fmt.Errorf("--password and --password-stdin cannot be used together")
@@ -104,18 +104,26 @@ func (o *LoginOptions) ask(e *env.Env) error {
 	}
 	var err error
 	if o.Username == "" {
-		if o.Username, err = e.Ask("Username: "); err != nil {
-			return fmt.Errorf("log in to %s: no user name was given", o.Host)
+		if o.Username, err = e.AskUntil(ctx, "Username: "); err != nil {
+			return noAnswer(ctx, o.Host, "user name")
 		}
 	}
 	question := "Password: "
 	if o.Username == "" {
 		question = "Token: "
 	}
-	if o.Password, err = e.AskSecret(question); err != nil || o.Password == "" {
-		return fmt.Errorf("log in to %s: no password was given", o.Host)
+	if o.Password, err = e.AskSecretUntil(ctx, question); err != nil || o.Password == "" {
+		return noAnswer(ctx, o.Host, "password")
 	}
 	return nil
+}
+
+// noAnswer tells that a question was left without an answer, or interrupted.
+func noAnswer(ctx context.Context, host, what string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("log in to %s: no %s was given", host, what)
 }
 
 // parseHost reads a registry's address as people write it.
