@@ -64,11 +64,11 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 	}
 	got, err := c.download(ctx, e, Mark{})
 	if err != nil {
-		return false, &InvalidError{URL: e.Shown(), Err: err}
+		return false, invalid(e, err)
 	}
 	defer got.discard()
 	if err := got.check(); err != nil {
-		return false, &InvalidError{URL: e.Shown(), Err: err}
+		return false, invalid(e, err)
 	}
 	added := false
 	err = Update(ctx, c.Path, func(f *File) error {
@@ -84,6 +84,18 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 		return nil
 	})
 	return added && err == nil, err
+}
+
+// invalid is err as a fault of the repository, where it is one.
+func invalid(e Entry, err error) error {
+	var ours *CacheError
+	switch {
+	case errors.As(err, &ours):
+		return err
+	case errors.Is(err, context.Canceled):
+		return context.Canceled // nothing has been changed yet: there is no more to say
+	}
+	return &InvalidError{URL: e.Shown(), Err: err}
 }
 
 // has tells whether a repository like e is there, and need not or must not be
@@ -218,20 +230,25 @@ func (c Collection) update(ctx context.Context, e Entry, checking chan struct{})
 }
 
 // Fetch brings the index of a repository that need not have been added, and
-// leaves nothing behind.
+// leaves nothing behind. It needs no cache.
 func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
+	dir, err := os.MkdirTemp("", "moonhelm-index-")
+	if err != nil {
+		return nil, fmt.Errorf("fetch the index of %s: %w", e.Shown(), err)
+	}
+	defer os.RemoveAll(dir)
+	c.Cache = Cache{Dir: dir}
 	got, err := c.download(ctx, e, Mark{})
 	if err != nil {
-		return nil, &InvalidError{URL: e.Shown(), Err: err}
+		return nil, invalid(e, err)
 	}
-	defer got.discard()
 	data, err := os.ReadFile(got.path) // a file that is open cannot be removed everywhere
 	if err != nil {
 		return nil, fmt.Errorf("read the index of %s: %w", e.Shown(), err)
 	}
 	x, err := index.Parse(data)
 	if err != nil {
-		return nil, &InvalidError{URL: e.Shown(), Err: err}
+		return nil, invalid(e, err)
 	}
 	return x, nil
 }

@@ -406,7 +406,23 @@ func TestChartNamesAreOnALineEach(t *testing.T) {
 	}
 }
 
+func TestACacheThatCannotBe(t *testing.T) {
+	c := collection(t, &site{pages: map[string]string{"http://a/index.yaml": small}})
+	c.Cache.Dir = filepath.Join(write(t, "a file"), "cache")
+	var cache *CacheError
+	if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); !errors.As(err, &cache) || errors.As(err, new(*InvalidError)) {
+		t.Error(err)
+	}
+	if x, err := c.Fetch(t.Context(), Entry{URL: "http://a"}); err != nil || len(x.Names()) != 2 {
+		t.Errorf("what needs no cache: %v", err)
+	}
+	if err := c.Update(t.Context(), []Entry{{Name: "a", URL: "http://a"}}, nil); !errors.As(err, &cache) {
+		t.Error(err)
+	}
+}
+
 func TestFetchLeavesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
 	c := collection(t, &site{pages: map[string]string{"http://a/index.yaml": small}})
 	x, err := c.Fetch(t.Context(), Entry{URL: "http://a"})
 	if err != nil || !slices.Equal(x.Names(), []string{"api", "web"}) {
@@ -415,7 +431,9 @@ func TestFetchLeavesNothing(t *testing.T) {
 	if _, err := c.Fetch(t.Context(), Entry{URL: "http://b"}); !errors.As(err, new(*InvalidError)) {
 		t.Error(err)
 	}
-	if got := c.Cache.files(t); got != nil {
-		t.Errorf("left behind: %v", got)
+	for _, dir := range []Cache{c.Cache, {Dir: os.TempDir()}} {
+		if got := dir.files(t); got != nil {
+			t.Errorf("left behind: %v", got)
+		}
 	}
 }

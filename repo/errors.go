@@ -149,3 +149,15 @@ func (e *UncachedError) Error() string {
 }
 
 func (e *UncachedError) Unwrap() error { return e.Err }
+
+// CacheError tells that an index cannot be written to the cache.
+type CacheError struct {
+	Dir string
+	Err error
+}
+
+func (e *CacheError) Error() string {
+	return fmt.Sprintf("cannot keep indexes in %s: %v", e.Dir, e.Err)
+}
+
+func (e *CacheError) Unwrap() error { return e.Err }

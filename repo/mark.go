@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -95,7 +94,7 @@ func (c Collection) download(ctx context.Context, e Entry, have Mark) (*fetched,
 	}
 	f, err := c.Cache.part(e.Name)
 	if err != nil {
-		return nil, fmt.Errorf("keep the index: %w", err)
+		return nil, &CacheError{Dir: c.Cache.Dir, Err: bare(err)}
 	}
 	got := &fetched{path: f.Name()}
 	hash := sha256.New()
