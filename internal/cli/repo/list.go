@@ -10,6 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
@@ -53,7 +54,8 @@ func (o *listOptions) run(e *env.Env) error {
 	return o.Output.Write(e.Out, elements, func(w io.Writer) error { return o.table(e, w, f.Entries) })
 }
 
-// table shows URLs without passwords: somebody may look over one's shoulder.
+// table shows URLs without passwords on a terminal, because somebody may look
+// over one's shoulder. Scripts that cut the table get the file's own.
 func (o *listOptions) table(e *env.Env, w io.Writer, entries []repo.Entry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(e.Err, "no repositories to show")
@@ -65,7 +67,10 @@ func (o *listOptions) table(e *env.Env, w io.Writer, entries []repo.Entry) error
 	}
 	rows := make([][]string, len(entries))
 	for i, r := range entries {
-		rows[i] = []string{r.Name, r.Shown()}
+		rows[i] = []string{r.Name, r.URL}
+		if term.IsTerminal(e.Out) {
+			rows[i][1] = r.Shown()
+		}
 	}
 	st := e.Style(e.Out)
 	return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
