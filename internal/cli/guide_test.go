@@ -42,6 +42,7 @@ func TestGuide(t *testing.T) {
 	var base []block
 	for i := range doc.sections {
 		s := &doc.sections[i]
+		s.page = "docs/scripts.md"
 		t.Run(s.title, func(t *testing.T) { s.run(t, base) })
 		if base == nil {
 			base = s.files()
@@ -49,6 +50,37 @@ func TestGuide(t *testing.T) {
 	}
 	if *update && !t.Failed() {
 		if err := os.WriteFile(path, []byte(doc.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPluginGuide does the same with the chapter of docs/plugins.md on plugins in
+// Lua.
+func TestPluginGuide(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "plugins.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, chapter, ok := strings.Cut(string(text), "\n## Plugins in Lua\n")
+	if !ok {
+		t.Fatal("docs/plugins.md has no chapter on plugins in Lua")
+	}
+	chapter, after, more := strings.Cut(chapter, "\n## ")
+	doc, problems := parseGuide("## Plugins in Lua\n" + chapter)
+	for _, p := range problems {
+		t.Errorf("docs/plugins.md, in the chapter on plugins in Lua:%s", p)
+	}
+	s := &doc.sections[len(doc.sections)-1]
+	s.page = "docs/plugins.md, in the chapter on plugins in Lua"
+	s.run(t, nil)
+	if *update && !t.Failed() {
+		now := before + "\n" + doc.String()
+		if more {
+			now += "\n## " + after
+		}
+		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,6 +113,7 @@ type manual struct {
 }
 
 type manualSection struct {
+	page   string // "docs/scripts.md"
 	title  string
 	blocks []block
 }
@@ -186,7 +219,7 @@ func (s manualSection) run(t *testing.T, base []block) {
 		for _, c := range b.commands() {
 			got := c.run(t, dir)
 			if problem := c.compare(got); problem != "" && !*update {
-				t.Errorf("docs/scripts.md:%d: $ %s\n%s", b.line, c.line, problem)
+				t.Errorf("%s:%d: $ %s\n%s", s.page, b.line, c.line, problem)
 			} else if problem != "" {
 				c.output = got
 			}
