@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -154,10 +153,18 @@ func decode(data []byte, strict bool, into any) error {
 	return nil
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// ValidName tells whether a plugin may be called so (CVE-2020-15186).
-func ValidName(name string) bool { return validName.MatchString(name) }
+// ValidName tells whether a plugin may be called so, [A-Za-z0-9_-]+
+// (CVE-2020-15186).
+func ValidName(name string) bool {
+	return name != "" && strings.Trim(name, letters+"0123456789_-") == ""
+}
+
+// validScheme tells whether a URL may begin so.
+func validScheme(s string) bool {
+	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789+._-") == ""
+}
 
 func (m *Manifest) check() error {
 	if m.Name == "" {
@@ -174,15 +181,13 @@ func (m *Manifest) check() error {
 			return &FieldError{"downloaders", "have one without protocols"}
 		}
 		for _, s := range g.Schemes {
-			if !validScheme.MatchString(s) {
+			if !validScheme(s) {
 				return &FieldError{"protocols", fmt.Sprintf("have %q, which is no URL's scheme", s)}
 			}
 		}
 	}
 	return nil
 }
-
-var validScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+._-]*$`)
 
 // checkVersion takes semantic versions only (CVE-2026-35204): versions become
 // parts of file names. Helm 3's plugins may do without, and may write v1.2.3 or

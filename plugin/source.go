@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -45,8 +44,16 @@ func (e *SourceError) Error() string {
 // programs which an address names (ext::).
 var gitSchemes = []string{"https", "http", "ssh", "git", "file"}
 
-// scpLike is git's short form of an address by ssh: git@host:path.
-var scpLike = regexp.MustCompile(`^([A-Za-z0-9_.][A-Za-z0-9_.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):([^-].*)$`)
+// isShort tells whether text is git's short form of an address by ssh:
+// git@host:path. No part may look like an option.
+func isShort(text string) bool {
+	user, rest, ok := strings.Cut(text, "@")
+	host, path, ok2 := strings.Cut(rest, ":")
+	word := func(s string) bool {
+		return s != "" && s[0] != '-' && strings.Trim(s, letters+"0123456789._-") == ""
+	}
+	return ok && ok2 && word(user) && word(host) && path != "" && path[0] != '-' && path[0] != ':'
+}
 
 // ParseSource says what a user means by a place: what exists on disk, else a URL.
 // An http or https URL is an archive's where it ends as archives do, and a git
@@ -62,7 +69,7 @@ func ParseSource(text string) (Source, error) {
 		}
 		return Source{Archive, abs}, nil
 	}
-	if scpLike.MatchString(text) {
+	if isShort(text) {
 		return Source{Git, text}, nil
 	}
 	scheme, rest, isURL := strings.Cut(text, "://")
