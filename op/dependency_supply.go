@@ -205,12 +205,17 @@ func (d Delivery) read() ([]byte, error) {
 func (s supplies) locked(library bool) []*resolve.Locked {
 	var out []*resolve.Locked
 	for i, found := range s.found {
-		if s.wants[i].Library == library {
-			out = append(out, &resolve.Locked{
-				Dependency: chart.Dependency{Name: found.Name, Version: found.Version, Repository: found.Repository},
-				Content:    found.Content,
-			})
+		if s.wants[i].Library != library {
+			continue
 		}
+		version := found.Version
+		if found.Open == nil {
+			version = s.wants[i].Version // what a hand puts there may change within the range, as with Helm
+		}
+		out = append(out, &resolve.Locked{
+			Dependency: chart.Dependency{Name: found.Name, Version: version, Repository: found.Repository},
+			Content:    found.Content,
+		})
 	}
 	return out
 }

@@ -173,8 +173,43 @@ type hashed struct {
 
 // LockDigest is Helm's digest over the dependencies that a chart lists and what
 // they are locked to: "sha256:<hex>" of [[listed],[locked]] as compact JSON.
-// A list that is not there at all counts as null, as with Helm.
+// A list that is not there at all counts as null, as with Helm; and of a
+// repository that is named (@stable), the URL that the lock has for it.
 func LockDigest(listed []*chart.Dependency, locked []*Locked) (string, error) {
+	return plainDigest(unnamed(listed, locked), locked)
+}
+
+// unnamed is listed with the URLs of locked in place of names. Several entries
+// of one chart go together in their order.
+func unnamed(listed []*chart.Dependency, locked []*Locked) []*chart.Dependency {
+	out := slices.Clone(listed)
+	next := map[string]int{}
+	for i, d := range out {
+		if d == nil {
+			continue
+		}
+		from := next[d.Name]
+		at := slices.IndexFunc(locked[min(from, len(locked)):], func(l *Locked) bool { return l.Name == d.Name })
+		if at < 0 {
+			continue
+		}
+		next[d.Name] = from + at + 1
+		if isName(d.Repository) {
+			with := *d
+			with.Repository = locked[from+at].Repository
+			out[i] = &with
+		}
+	}
+	return out
+}
+
+// isName tells whether a repository is called as it was added, not by its URL.
+func isName(repository string) bool {
+	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
+}
+
+// plainDigest is LockDigest of listed as it stands.
+func plainDigest(listed []*chart.Dependency, locked []*Locked) (string, error) {
 	var have []*chart.Dependency
 	if locked != nil {
 		have = make([]*chart.Dependency, len(locked))

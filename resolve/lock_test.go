@@ -109,6 +109,25 @@ func TestLockDigestOfNothing(t *testing.T) {
 	}
 }
 
+// Helm hashes the URL of a repository that the chart calls by its name.
+func TestLockDigestOfNamedRepositories(t *testing.T) {
+	m := metadata(t, "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: mysql, version: ^1, repository: '@st'}]")
+	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:38669'}]\ndigest: sha256:1afc8aa2e0ca36ca7ad8b3fdf78a55f7800a37ce2674f6e076589b837cf82a4d")
+	if sum, err := resolve.LockDigest(m.Dependencies, l.Dependencies); err != nil || sum != l.Digest {
+		t.Errorf("got %s, %v; Helm wrote %s", sum, err, l.Digest)
+	}
+	if err := l.Check("Chart.lock", "Chart.yaml", m); err != nil {
+		t.Error(err)
+	}
+	if m.Dependencies[0].Repository != "@st" {
+		t.Error("the chart was changed")
+	}
+	l.Dependencies[0].Version = "1.3.0"
+	if err := l.Check("Chart.lock", "Chart.yaml", m); err == nil {
+		t.Error("an edited lock is in step")
+	}
+}
+
 func TestLockTextIsHelms(t *testing.T) {
 	l := lock(t, oddLock)
 	text, err := l.Text()

@@ -36,6 +36,10 @@ func (l *Lock) Check(lock, lists string, m *chart.Metadata) error {
 		return err
 	}
 	inStep := sum == l.Digest
+	if !inStep {
+		plain, err := plainDigest(m.Dependencies, l.Dependencies)
+		inStep = err == nil && plain == l.Digest
+	}
 	if !inStep && m.APIVersion == chart.APIVersionV1 {
 		old, err := legacyDigest(m.Dependencies)
 		inStep = err == nil && old == l.Digest
@@ -112,8 +116,7 @@ func inVersion(version string) string {
 // sameRepository tells whether two may be one. A lock holds URLs where the
 // chart says what the repository is called on some machine.
 func sameRepository(a, b string) bool {
-	alias := func(s string) bool { return strings.HasPrefix(s, "@") || strings.HasPrefix(s, "alias:") }
-	return alias(a) || alias(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
+	return isName(a) || isName(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
 // Shown is a repository as it may be shown to anybody: without what its URL may
