@@ -23,9 +23,6 @@ type Client struct {
 	// Credentials are those that are stored; nil for none.
 	Credentials *Credentials
 	UserAgent   string // "" is moonhelm
-	// Progress, if any, is told how many bytes of an archive have been
-	// transferred, out of how many.
-	Progress func(name string, done, total int64)
 
 	patience time.Duration // 0 is the usual; tests have less
 

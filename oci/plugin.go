@@ -33,11 +33,12 @@ type pluginManifest struct {
 }
 
 // PullPlugin writes the archive of the plugin at ref, which has a tag or a digest,
-// to w. Its digest has been checked when there is no error. Errors are those of
+// to w. Its digest has been checked when there is no error. progress, if any, is
+// told how many bytes of it have arrived, out of how many. Errors are those of
 // [Client.Pull].
-func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer) (*PulledPlugin, error) {
+func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress func(done, total int64)) (*PulledPlugin, error) {
 	if ref.Tag == "" && ref.Digest == "" {
-		return nil, &RefError{Ref: ref.String(), Problem: "it has no version"}
+		return nil, &RefError{Ref: ref.told(), Problem: "it has no version"}
 	}
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
@@ -55,7 +56,9 @@ func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer) (*PulledP
 	err = call.copy(ctx, w, archive, func(n int) {
 		alive()
 		done += int64(n)
-		c.tell(ref, done, archive.Size)
+		if progress != nil {
+			progress(done, archive.Size)
+		}
 	})
 	if err != nil {
 		return nil, call.explain(ctx, err)
@@ -78,9 +81,9 @@ func (c *call) pluginManifest(ctx context.Context) (out *PulledPlugin, archive d
 		return nil, archive, nil, err
 	}
 	if c.ref.Digest != "" && c.ref.Digest != digestOf(data) {
-		return nil, archive, nil, &ContentError{Ref: c.ref.String(), Problem: "the manifest that the registry sent has another digest"}
+		return nil, archive, nil, &ContentError{Ref: c.ref.told(), Problem: "the manifest that the registry sent has another digest"}
 	}
-	return parsePlugin(c.ref.String(), data)
+	return parsePlugin(c.ref.told(), data)
 }
 
 // parsePlugin finds the archive of a plugin, and its provenance, by the names

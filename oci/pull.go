@@ -38,6 +38,9 @@ type PullOptions struct {
 	// Have tells whether an archive of that SHA-256 (hex) is here already: then
 	// nothing is written. nil has nothing.
 	Have func(digest string) bool
+	// Progress, if any, is told how many bytes of the archive have arrived, out of
+	// how many.
+	Progress func(done, total int64)
 }
 
 // Pull writes the archive of the chart at ref to w, whose digest has been
@@ -81,7 +84,9 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 			return call.copy(groupCtx, w, found.archive, func(n int) {
 				alive()
 				done += int64(n)
-				c.tell(ref, done, out.Size)
+				if o.Progress != nil {
+					o.Progress(done, out.Size)
+				}
 			})
 		})
 	}
@@ -89,18 +94,6 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 		return nil, call.explain(ctx, err)
 	}
 	return out, nil
-}
-
-// tell reports how much of an archive has been transferred.
-func (c *Client) tell(ref Ref, done, total int64) {
-	if c.Progress == nil {
-		return
-	}
-	name := ref.Name()
-	if ref.Tag != "" {
-		name = fmt.Sprintf("%s-%s.tgz", name, VersionOf(ref.Tag))
-	}
-	c.Progress(name, done, total)
 }
 
 func (c *Client) waiting() time.Duration {

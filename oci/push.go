@@ -27,6 +27,9 @@ type Artifact struct {
 	Provenance []byte // nil for none
 	// Created is told in the manifest; Helm takes the time of the archive's file.
 	Created time.Time
+	// Progress, if any, is told how many bytes of the archive have left, out of how
+	// many.
+	Progress func(done, total int64)
 }
 
 // Pushed is where a chart is now.
@@ -81,13 +84,13 @@ func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ref.told(), err)
 	}
-	return c.push(ctx, ref, l, manifest, map[string]io.Reader{
+	return c.push(ctx, ref, l, manifest, a.Progress, map[string]io.Reader{
 		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive, digestOf(a.Provenance): bytes.NewReader(a.Provenance),
 	})
 }
 
 // push sends the parts, then the manifest under its tag.
-func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, content map[string]io.Reader) (*Pushed, error) {
+func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, progress func(done, total int64), content map[string]io.Reader) (*Pushed, error) {
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
@@ -101,8 +104,8 @@ func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, c
 			done := int64(0)
 			return call.upload(groupCtx, desc, content[desc.Digest], func(n int) {
 				alive()
-				if done += int64(n); desc.Digest == l.archive.Digest {
-					c.tell(ref, done, desc.Size)
+				if done += int64(n); progress != nil && desc.Digest == l.archive.Digest {
+					progress(done, desc.Size)
 				}
 			})
 		})

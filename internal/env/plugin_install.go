@@ -64,7 +64,9 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 	} else if version != "" && at.Tag != "" && oci.VersionOf(at.Tag) != version {
 		return plugin.Pulled{}, fmt.Errorf("%s has a version already, --version %s is another", at, version)
 	}
-	pulled, err := client.PullPlugin(ctx, at, w)
+	tell, end := e.transfer(at.Name())
+	defer end()
+	pulled, err := client.PullPlugin(ctx, at, w, tell)
 	if err != nil {
 		return plugin.Pulled{}, err
 	}

@@ -43,17 +43,9 @@ func (r *Registry) Client(a fetch.Access) (*oci.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := r.env.Report()
 	c := &oci.Client{
 		Transport: transport, PlainHTTP: a.PlainHTTP, Username: a.Username, Password: a.Password,
 		Credentials: &oci.Credentials{File: r.env.Settings.RegistryConfig, Docker: r.env.dockerConfig()},
-		Progress: func(name string, done, total int64) {
-			kind := progress.Download
-			if done >= total {
-				kind = progress.Fetched
-			}
-			report.Send(progress.Event{Kind: kind, Text: name, Done: done, Total: total})
-		},
 	}
 	if r.clients == nil {
 		r.clients = map[fetch.Access]*oci.Client{}
@@ -92,7 +84,13 @@ func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Wr
 	if err != nil {
 		return fetch.Pulled{}, err
 	}
-	p, err := client.Pull(ctx, at, w, oci.PullOptions{Provenance: o.Prov, Have: o.Have})
+	text := at.Name()
+	if at.Tag != "" {
+		text += "-" + oci.VersionOf(at.Tag) + ".tgz"
+	}
+	tell, end := r.env.transfer(text)
+	defer end()
+	p, err := client.Pull(ctx, at, w, oci.PullOptions{Provenance: o.Prov, Have: o.Have, Progress: tell})
 	if err != nil {
 		return fetch.Pulled{}, err
 	}
@@ -150,7 +148,35 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	if err != nil {
 		return nil, err
 	}
-	return client.Push(ctx, folder, oci.Artifact{Metadata: c.Metadata, Archive: f, Provenance: prov, Created: info.ModTime()})
+	tell, end := r.env.transfer(filepath.Base(path))
+	defer end()
+	return client.Push(ctx, folder, oci.Artifact{
+		Metadata: c.Metadata, Archive: f, Provenance: prov, Created: info.ModTime(), Progress: tell,
+	})
+}
+
+// transferStep is how many bytes there are between two reports.
+const transferStep = 256 << 10
+
+// transfer returns a function that reports how far a transfer is, and one that
+// reports its end, however it has ended.
+func (e *Env) transfer(text string) (tell func(done, total int64), end func()) {
+	report := e.Report()
+	var last progress.Event
+	told := int64(-transferStep)
+	tell = func(done, total int64) {
+		last = progress.Event{Kind: progress.Download, Text: text, Done: done, Total: total}
+		if done-told >= transferStep {
+			told = done
+			report.Send(last)
+		}
+	}
+	return tell, func() {
+		if last.Kind != "" {
+			last.Kind = progress.Fetched
+			report.Send(last)
+		}
+	}
 }
 
 // provenanceBeside is the provenance file of an archive, nil where there is none.
