@@ -89,8 +89,9 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 // invalid is err as a fault of the repository, where it is one.
 func invalid(e Entry, err error) error {
 	var ours *CacheError
+	var none *URLError
 	switch {
-	case errors.As(err, &ours):
+	case errors.As(err, &ours), errors.As(err, &none):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled // nothing has been changed yet: there is no more to say

@@ -30,10 +30,14 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("repo %q is no longer available; try %q instead", e.URL, e.Try)
 }
 
-// URLError tells that a repository's URL is none.
+// URLError tells that a repository's URL is none. Name is "" for one that was not
+// added.
 type URLError struct{ Name, URL, Problem string }
 
 func (e *URLError) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("%q: %s", e.URL, e.Problem)
+	}
 	return fmt.Sprintf("the URL of repository %q is %q: %s", e.Name, e.URL, e.Problem)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/repo/index"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // repoHints say what to do about errors of chart repositories, nothing about
@@ -24,6 +25,7 @@ func repoHints(err error) []string {
 		registry  *repo.RegistryError
 		uncached  *repo.UncachedError
 		listing   *env.ListingError
+		noURL     *repo.URLError
 		locked    *repo.LockedError
 		file      *repo.FileError
 		late      *repo.TimeoutError
@@ -42,8 +44,10 @@ func repoHints(err error) []string {
 		return []string{"helm show chart oci://HOST/PATH/NAME shows one; helm registry login HOST says who you are"}
 	case errors.As(err, &uncached):
 		return []string{fmt.Sprintf("helm repo update %s fetches it", uncached.Name)}
-	case errors.As(err, &listing) && listing.Repository != "":
-		return []string{fmt.Sprintf("helm search repo %[1]s/ --versions lists what there was when helm repo update %[1]s was last run", listing.Repository)}
+	case errors.As(err, &listing):
+		return listingHint(listing)
+	case errors.As(err, &noURL) && noURL.Name == "":
+		return []string{"--repo takes the URL of a repository; charts of one that was added are named NAME/CHART"}
 	case errors.As(err, &locked):
 		return []string{"try again when it has ended"}
 	case errors.As(err, &file):
@@ -52,6 +56,19 @@ func repoHints(err error) []string {
 		return []string{"--timeout gives it more time"}
 	case errors.As(err, &invalid):
 		return invalidHint(invalid)
+	}
+	return nil
+}
+
+func listingHint(e *env.ListingError) []string {
+	var want *resolve.WantError
+	switch {
+	case errors.As(e, &want) && want.Problem != "":
+		return nil
+	case errors.As(e, &want) && want.Want == "" && len(want.Have) > 0:
+		return []string{"--devel takes pre-releases too"}
+	case e.Repository != "":
+		return []string{fmt.Sprintf("helm repo update %[1]s fetches the newest index; helm search repo %[1]s/ --versions lists what is in the one that is here", e.Repository)}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/repo/index"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Repositories implements fetch.Repositories over the file of repositories and
@@ -155,6 +156,20 @@ func (e *ListingError) Error() string {
 	where := "repository " + e.Repository
 	if e.Repository == "" {
 		where = e.URL
+	}
+	var (
+		none *index.NoChartError
+		want *resolve.WantError
+	)
+	switch {
+	case errors.As(e.Err, &none) && none.Near != "":
+		return fmt.Sprintf("chart %q not found in %s; did you mean %q?", e.Chart, where, none.Near)
+	case errors.As(e.Err, &none):
+		return fmt.Sprintf("chart %q not found in %s", e.Chart, where)
+	case errors.As(e.Err, &want) && want.Want != "" && want.Problem == "":
+		return fmt.Sprintf("chart %q matching %s not found in %s: %v", e.Chart, want.Want, where, want)
+	case errors.As(e.Err, &want):
+		return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, want)
 	}
 	return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, e.Err)
 }
@@ -313,6 +328,7 @@ func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found,
 			x, err := r.home.Cache.Index(e.Name)
 			if err == nil {
 				found[i], err = q.In(e.Name, x)
+				err = errors.Join(err, x.Close())
 			}
 			if err != nil {
 				r.warn(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%v; helm repo update %s fetches it", err, e.Name)})
