@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -165,7 +164,8 @@ func (p *Plugins) Schemes() []string {
 const maxDownload = fetch.MaxArchive
 
 // Get implements fetch.Downloader. The caller sees to it that a's credentials
-// are for the host of address.
+// are for the host of address. Errors name the plugin, and leave the address to
+// the caller.
 func (p *Plugins) Get(ctx context.Context, address string, a fetch.Access, w io.Writer) error {
 	scheme, _, _ := strings.Cut(address, "://")
 	of := p.serving(strings.ToLower(scheme))
@@ -181,34 +181,9 @@ func (p *Plugins) Get(ctx context.Context, address string, a fetch.Access, w io.
 		"HELM_PLUGIN_PASS_CREDENTIALS_ALL="+strconv.FormatBool(a.PassAll))
 	err := p.run(ctx, inv)
 	if out.Exceeded {
-		err = fmt.Errorf("it is larger than %d MiB", maxDownload>>20)
+		return fmt.Errorf("plugin %q brings more than %d MiB", of.Name, maxDownload>>20)
 	}
-	if err != nil {
-		return &DownloadError{Plugin: of.Name, URL: redacted(address), Err: err}
-	}
-	return nil
-}
-
-// DownloadError tells that a plugin did not bring what it should.
-type DownloadError struct {
-	Plugin string
-	URL    string // without a password
-	Err    error
-}
-
-func (e *DownloadError) Error() string {
-	return fmt.Sprintf("fetch %s with the plugin %q: %v", e.URL, e.Plugin, e.Err)
-}
-func (e *DownloadError) Unwrap() error { return e.Err }
-
-// redacted is a URL without its password. What is no URL is not repeated.
-func redacted(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		scheme, _, _ := strings.Cut(address, ":")
-		return scheme + "://..."
-	}
-	return u.Redacted()
+	return err
 }
 
 func (p *Plugins) serving(scheme string) *plugin.Plugin {
