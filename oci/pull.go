@@ -96,6 +96,16 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 	return out, nil
 }
 
+// Metadata brings what the chart at ref, which has a tag or a digest, says of
+// itself, without its archive. Errors are those of [Client.Pull].
+func (c *Client) Metadata(ctx context.Context, ref Ref) (*chart.Metadata, error) {
+	p, err := c.Pull(ctx, ref, io.Discard, PullOptions{Have: func(string) bool { return true }})
+	if err != nil {
+		return nil, err
+	}
+	return p.Metadata, nil
+}
+
 func (c *Client) waiting() time.Duration {
 	if c.patience > 0 {
 		return c.patience

@@ -87,7 +87,7 @@ func (s Search) Query() (*Query, error) {
 // for. Entries that cannot be used are passed over.
 func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
 	var found []Found
-	for e, err := range x.Select(q.choose) {
+	for e, err := range x.Select(q.Choose) {
 		var unusable *index.EntryError
 		switch {
 		case errors.As(err, &unusable):
@@ -106,8 +106,9 @@ func (q *Query) In(repository string, x *index.Index) ([]Found, error) {
 	return found, nil
 }
 
-// choose are those of a chart's versions that may be found.
-func (q *Query) choose(have []string) []string {
+// Choose are those of a chart's versions that may be found, in the order of have,
+// which it may change.
+func (q *Query) Choose(have []string) []string {
 	if q.search.Versions {
 		return slices.DeleteFunc(have, func(v string) bool {
 			parsed := version(v)

@@ -14,9 +14,12 @@ import (
 	"sync"
 
 	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/repo"
+	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Registry implements fetch.Registry over package oci. It is safe for concurrent
@@ -78,6 +81,37 @@ func (r *Registry) Tags(ctx context.Context, ref string, a fetch.Access) ([]stri
 	return client.Tags(ctx, at)
 }
 
+// Search finds versions of the chart at ref, oci://host/path/name. Registries list
+// nothing but versions: the rest is known of the newest only, and of that where it
+// alone is looked for, because asking about each counts as a download with some.
+func (r *Registry) Search(ctx context.Context, ref string, a fetch.Access, q *repo.Query) ([]repo.Found, error) {
+	at, client, err := r.at(ref, a)
+	if err != nil {
+		return nil, err
+	}
+	if at.Tag != "" || at.Digest != "" {
+		return nil, fmt.Errorf("%s: --version looks for a version", ref)
+	}
+	tags, err := client.Tags(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	var found []repo.Found
+	for _, v := range q.Choose(resolve.Versions(tags)) {
+		found = append(found, repo.Found{Name: oci.Scheme + at.String(), Version: v})
+	}
+	if len(found) != 1 {
+		return found, nil
+	}
+	at.Tag = oci.TagOf(found[0].Version)
+	meta, err := client.Metadata(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	found[0].AppVersion, found[0].Description, found[0].Library = meta.AppVersion, meta.Description, meta.Type == chart.TypeLibrary
+	return found, nil
+}
+
 // Pull implements fetch.Registry.
 func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Writer, o fetch.PullOptions) (fetch.Pulled, error) {
 	at, client, err := r.at(ref, a)
@@ -100,6 +134,7 @@ func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Wr
 	}, nil
 }
 
+// at is the place that ref names, and the client for it.
 func (r *Registry) at(ref string, a fetch.Access) (oci.Ref, *oci.Client, error) {
 	at, err := oci.ParseRef(ref)
 	if err != nil {

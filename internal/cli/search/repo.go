@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
 // repoOptions are the flags of `helm search repo`.
 type repoOptions struct {
 	repo.Search
+	env.AccessFlags // for registries
 	results
 }
 
@@ -26,12 +28,14 @@ func newRepo(e *env.Env) *cobra.Command {
 		Long: `Looks in the names, descriptions and keywords of the charts of all repositories that
 were added, as their indexes were when "helm repo update" was last run, and shows the
 newest release of each chart that is found. Library charts, which others use and nobody
-installs, are marked.
+installs, are marked. With the address of a chart in an OCI registry it shows which
+versions there are.
 
   helm search repo web
   helm search repo web --version ^1.2
   helm search repo web --versions --devel
-  helm search repo --regexp '^(nginx|apache)'`,
+  helm search repo --regexp '^(nginx|apache)'
+  helm search repo oci://registry.example.com/charts/web --versions`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,6 +48,8 @@ installs, are marked.
 	fs.StringVar(&o.Want, "version", "", "look at versions within this range only, such as ^1.2 or 1.x")
 	fs.BoolVar(&o.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
 	fs.BoolVarP(&o.Regexp, "regexp", "r", false, "WORD is a regular expression")
+	o.BindTLS(fs)
+	o.BindPlain(fs)
 	o.bind(cmd)
 	return cmd
 }
@@ -61,7 +67,12 @@ func (o *repoOptions) run(ctx context.Context, e *env.Env) error {
 	if err != nil {
 		return err
 	}
-	found, err := e.Repositories().Search(ctx, query)
+	var found []repo.Found
+	if strings.HasPrefix(o.Word, oci.Scheme) {
+		found, err = e.Registry().Search(ctx, o.Word, o.Access(), query)
+	} else {
+		found, err = e.Repositories().Search(ctx, query)
+	}
 	if err != nil {
 		return err
 	}
