@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path"
 	"slices"
@@ -248,98 +247,3 @@ func (r *Repositories) forget(name string) {
 	}
 	r.updated[name] = true
 }
-
-// maxIndex is the largest index that is fetched, in bytes.
-const maxIndex = 200 << 20
-
-// indexGetter implements repo.Getter over HTTP and the plugins that download.
-type indexGetter struct {
-	http    *fetch.Client
-	plugins func() *Plugins
-}
-
-// Get implements repo.Getter.
-func (g *indexGetter) Get(ctx context.Context, e repo.Entry, address string, have repo.Mark, w io.Writer) (repo.Mark, error) {
-	access := repository(e).Access
-	scheme, _, _ := strings.Cut(address, "://")
-	scheme = strings.ToLower(scheme)
-	if scheme == "http" || scheme == "https" {
-		said, err := g.http.GetChanged(ctx, address, e.URL, access, maxIndex, fetch.Mark(have), w)
-		if errors.Is(err, fetch.ErrUnchanged) {
-			err = repo.ErrUnchanged
-		}
-		return repo.Mark(said), err
-	}
-	plugins := g.plugins()
-	if !slices.Contains(plugins.Schemes(), scheme) {
-		return repo.Mark{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: append([]string{"http", "https"}, plugins.Schemes()...)}
-	}
-	return repo.Mark{}, plugins.Get(ctx, address, access, &bounded{w: w, left: maxIndex, url: fetch.Clean(address)})
-}
-
-// bounded is a writer that takes so many bytes.
-type bounded struct {
-	w    io.Writer
-	left int64
-	url  string
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, &fetch.SizeError{URL: b.url, Limit: maxIndex}
-	}
-	return b.w.Write(p)
-}
-
-// WarnUnusable tells of entries of an index that are passed over.
-func (e *Env) WarnUnusable(r repo.Result) {
-	const most = 3
-	for i, bad := range r.Unusable {
-		text := fmt.Sprintf("repository %s: %v", r.Entry.Name, bad)
-		if left := len(r.Unusable) - i; i == most-1 && left > 1 {
-			text += fmt.Sprintf(" (and %d more)", left-1)
-		}
-		if i < most {
-			e.Report().Send(progress.Event{Kind: progress.Warning, Text: text})
-		}
-	}
-}
-
-// Search looks for charts in all repositories that were added, the best first.
-// It warns of those whose index cannot be used.
-func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found, error) {
-	f, err := r.load()
-	if err != nil {
-		return nil, err
-	}
-	if len(f.Entries) == 0 {
-		return nil, &repo.NoneError{}
-	}
-	found := make([][]repo.Found, len(f.Entries))
-	var wg sync.WaitGroup
-	turn := make(chan struct{}, manySearched)
-	for i, e := range f.Entries {
-		wg.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			if ctx.Err() != nil {
-				return
-			}
-			x, err := r.home.Cache.Index(e.Name)
-			if err == nil {
-				found[i], err = q.In(e.Name, x)
-				err = errors.Join(err, x.Close())
-			}
-			if err != nil {
-				r.warn(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%v; helm repo update %s fetches it", err, e.Name)})
-			}
-		})
-	}
-	wg.Wait()
-	all := slices.Concat(found...)
-	repo.SortFound(all)
-	return all, ctx.Err()
-}
-
-// manySearched is how many indexes are searched at once: each is in memory whole.
-const manySearched = 2
