@@ -286,6 +286,37 @@ func TestPluginsAreInstalledAlike(t *testing.T) {
 	}
 }
 
+// TestSignedPluginsAreExchanged: what one helm packs and signs, the other verifies
+// and installs.
+func TestSignedPluginsAreExchanged(t *testing.T) {
+	_, keys := gnupg(t)
+	folder := filepath.Join("testdata", "plugins", "greet")
+	all := pluginHelms(t, false)
+	for i, h := range all {
+		other := all[1-i]
+		h.plugins = filepath.Join(h.home, ".local", "share", "helm", "plugins")
+		dist := t.TempDir()
+		archive := filepath.Join(dist, "greet-0.2.0.tgz")
+		if r := h.run(t, "", "plugin", "package", folder, "--key", "Rita", "--keyring", keys, "-d", dist); r.err != nil {
+			t.Fatalf("%s: %s%s", h.name, r.stdout, r.stderr)
+		}
+		r := other.run(t, "", "plugin", "verify", archive, "--keyring", keys)
+		wantIn(t, other.name, r.stdout, "Signed by: Rita", "Using Key With Fingerprint: ", "Plugin Hash Verified: sha256:")
+		if mine := h.run(t, "", "plugin", "verify", archive, "--keyring", keys); mine.stdout != r.stdout {
+			t.Errorf("%s says\n%s\n%s says\n%s", h.name, mine.stdout, other.name, r.stdout)
+		}
+		r = other.run(t, "", "plugin", "install", archive, "--keyring", keys)
+		wantIn(t, other.name, r.stdout, "Verifying plugin signature...\nSigned by: Rita", "greet is here\nInstalled plugin: greet\n")
+		wantIn(t, other.name, other.run(t, "", "plugin", "list").stdout, "signed")
+		if err := os.WriteFile(archive, append([]byte(read(t, archive)), 'x'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if r := other.run(t, "", "plugin", "verify", archive, "--keyring", keys); r.code() != 1 {
+			t.Errorf("%s verifies what was altered: %s", other.name, r.stdout)
+		}
+	}
+}
+
 // TestOneBrokenPluginHidesNoOther, as in Helm 4.
 func TestOneBrokenPluginHidesNoOther(t *testing.T) {
 	all := pluginHelms(t, false, "greet")
