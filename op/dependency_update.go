@@ -50,26 +50,23 @@ type listing struct {
 func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Want, error), lock func(Vendor, supplies) ([]byte, error)) error {
 	v := req.Vendor
 	scene, list, err := u.ask(ctx, v.Chart())
-	var s supplies
-	switch unready := !complete(v.Chart()) && isLoading(err); {
-	case err != nil && !unready:
+	late := err != nil && isLoading(err) && !complete(v.Chart())
+	if late { // scripts require what is yet to be fetched: they are asked once it is there
+		scene, list = nil, listed(v.Chart())
+	} else if err != nil {
 		return err
-	case unready:
-		// Scripts may require what is yet to be fetched. Then they are asked
-		// once it is there.
-		list = listed(v.Chart())
 	}
-	if s, err = u.obtain(ctx, req, list, choose); err != nil || s.wants == nil {
+	s, err := u.obtain(ctx, req, list, choose)
+	if err != nil || s.wants == nil {
 		return interrupted(ctx, err)
 	}
-	if scene == nil && u.Events != nil {
-		was := list
+	if late {
 		if scene, list, err = u.askAhead(ctx, v, s); err != nil {
 			return err
 		}
-		if !reflect.DeepEqual(was.dependencies, list.dependencies) {
-			if s, err = u.obtain(ctx, req, list, choose); err != nil {
-				return err
+		if list.changed {
+			if s, err = u.obtain(ctx, req, list, choose); err != nil || s.wants == nil {
+				return interrupted(ctx, err)
 			}
 		}
 	}

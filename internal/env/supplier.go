@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/repo"
+	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/values"
+)
+
+// supplier implements op.Supplier over everything that charts come from.
+type supplier struct {
+	root   string // the chart's folder
+	finder *fetch.Finder
+	repos  *Repositories
+	access fetch.Access
+	verify bool
+	tell   progress.Func
+	time   time.Time // that entries of archives bear
+
+	renewed map[string]bool // repositories, by name
+	mu      sync.Mutex
+	place   string // the host that the credentials given go to
+}
+
+func (e *Env) supplier(root string, f DependencyFlags, tell progress.Func) (*supplier, error) {
+	modTime, err := archive.ModTime(e.Getenv)
+	return &supplier{
+		root: root, finder: e.Finder(f.Keyring), repos: e.Repositories(), access: f.Access(), verify: f.Verify, tell: tell, time: modTime,
+		renewed: map[string]bool{},
+	}, err
+}
+
+// Refresh implements op.Supplier. The words are Helm's. Only repositories that
+// are wanted are renewed, and none for what is in the content cache already.
+func (s *supplier) Refresh(ctx context.Context, wants []op.Want) error {
+	var names []string
+	others := false
+	for _, w := range wants {
+		if w.Repository == "" || isLocal(w.Repository) || schemeOf(w.Repository) == "oci" {
+			continue
+		}
+		if _, ok := s.cached(w); ok {
+			continue
+		}
+		r, err := s.repository(w)
+		if err != nil {
+			return &op.DependencyError{Want: w, Err: err}
+		}
+		if r.Name == "" {
+			others = true
+		} else if !s.renewed[r.Name] {
+			s.renewed[r.Name] = true
+			names = append(names, r.Name)
+		}
+	}
+	if others && !s.renewed[""] {
+		s.renewed[""] = true
+		s.say("Getting updates for unmanaged Helm repositories...") // as each is needed
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	s.say("Hang tight while we grab the latest from your chart repositories...")
+	err := s.repos.UpdateEach(ctx, func(r repo.Result) {
+		if r.Err != nil {
+			s.say("...Unable to get an update from the %q chart repository (%s):\n\t%s", r.Entry.Name, r.Entry.Shown(), r.Err)
+			return
+		}
+		s.say("...Successfully got an update from the %q chart repository", r.Entry.Name)
+	}, names...)
+	var failed *repo.UpdateError
+	if err != nil && !errors.As(err, &failed) {
+		return err
+	}
+	s.say("Update Complete. ⎈Happy Helming!⎈")
+	return nil
+}
+
+func (s *supplier) say(format string, args ...any) {
+	s.tell.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf(format, args...)})
+}
+
+// repository is the one that w comes from; its Name is "" if it was not added.
+func (s *supplier) repository(w op.Want) (fetch.Repository, error) {
+	if name, ok := strings.CutPrefix(w.Repository, "@"); ok {
+		return s.repos.Named(name)
+	}
+	if name, ok := strings.CutPrefix(w.Repository, "alias:"); ok {
+		return s.repos.Named(name)
+	}
+	if schemeOf(w.Repository) == "" {
+		return fetch.Repository{}, &RepositoryURLError{Dependency: w.Name, Repository: resolve.Shown(w.Repository)}
+	}
+	if r, ok := s.repos.ByURL(w.Repository); ok {
+		return r, nil
+	}
+	return fetch.Repository{URL: w.Repository}, nil
+}
+
+// RepositoryURLError tells that a dependency's repository is no URL.
+type RepositoryURLError struct{ Dependency, Repository string }
+
+func (e *RepositoryURLError) Error() string {
+	return fmt.Sprintf("the repository %q of the dependency %s is no URL; write https://..., oci://..., file://../folder, or @%s for one that was added under that name", e.Repository, e.Dependency, strings.Trim(e.Repository, "@:/"))
+}
+
+func schemeOf(address string) string {
+	scheme, _, ok := strings.Cut(address, "://")
+	if !ok {
+		return ""
+	}
+	return strings.ToLower(scheme)
+}
+
+func isLocal(repository string) bool { return strings.HasPrefix(repository, "file://") }
+
+// cached is the file of w's archive, where its digest is known and the content
+// cache has it. Who wants it verified needs its provenance too.
+func (s *supplier) cached(w op.Want) (string, bool) {
+	digest, ok := strings.CutPrefix(w.Content, "sha256:")
+	if !ok || s.verify {
+		return "", false
+	}
+	return s.finder.Cache.Lookup(digest)
+}
+
+// Supply implements op.Supplier.
+func (s *supplier) Supply(ctx context.Context, w op.Want) (op.Supply, error) {
+	if isLocal(w.Repository) {
+		return s.local(w)
+	}
+	if path, ok := s.cached(w); ok {
+		return supplyOf(path, w.Repository, w.Content)
+	}
+	ref := fetch.Ref{Name: w.Name, Version: w.Version, Access: s.access, Verify: s.verify}
+	from := w.Repository
+	if schemeOf(from) == "oci" {
+		ref.Name = strings.TrimSuffix(from, "/") + "/" + w.Name
+	} else {
+		r, err := s.repository(w)
+		if err != nil {
+			return op.Supply{}, err
+		}
+		ref.Repo = strings.TrimSuffix(r.URL, "/")
+		if r.Name != "" {
+			ref.Name, ref.Repo = r.Name+"/"+w.Name, ""
+			ref.Access.Username, ref.Access.Password = "", "" // it has its own
+		}
+		if schemeOf(from) == "" {
+			from = withoutUser(r.URL)
+		}
+	}
+	if err := s.confine(&ref, w.Repository); err != nil {
+		return op.Supply{}, err
+	}
+	a, err := s.finder.Find(ctx, ref)
+	if err != nil {
+		return op.Supply{}, err
+	}
+	return supplyOf(a.Path, from, "sha256:"+a.Digest)
+}
+
+// confine sees that user name and password go to one place only: nobody has
+// said which of several they are for.
+func (s *supplier) confine(ref *fetch.Ref, repository string) error {
+	if ref.Access.Username == "" && ref.Access.Password == "" {
+		return nil
+	}
+	u, err := url.Parse(repository)
+	if err != nil {
+		return &RepositoryURLError{Dependency: ref.Name, Repository: resolve.Shown(repository)}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.place == "" {
+		s.place = u.Host
+	}
+	if s.place != u.Host {
+		return fmt.Errorf("--username and --password are for one place, and dependencies come from %s and %s; log in with helm registry login, or add the repositories with helm repo add", s.place, u.Host)
+	}
+	return nil
+}
+
+// withoutUser is a URL without user and password.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
+// supplyOf is the archive in a file.
+func supplyOf(path, repository, content string) (op.Supply, error) {
+	s := op.Supply{Repository: repository, Content: content, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+	r, err := s.Open()
+	if err != nil {
+		return s, err
+	}
+	defer r.Close()
+	m, err := archive.ReadMetadata(r)
+	if err != nil {
+		return s, err
+	}
+	s.Name, s.Version = m.Name, m.Version
+	return s, nil
+}
+
+// local packs the chart at a file:// path, which begins at the chart's folder.
+func (s *supplier) local(w op.Want) (op.Supply, error) {
+	path := filepath.FromSlash(strings.TrimPrefix(w.Repository, "file://"))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.root, path)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return op.Supply{}, &ChartNotFoundError{Ref: path}
+	}
+	c, warnings, err := archive.Loader{}.Load(path)
+	for _, text := range warnings {
+		s.tell.Send(progress.Event{Kind: progress.Warning, Text: path + ": " + text})
+	}
+	if err != nil {
+		return op.Supply{}, err
+	}
+	if missing := values.Missing(c); len(missing) > 0 {
+		s.tell.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s brings them", path, strings.Join(missing, ", "), path)})
+	}
+	var b bytes.Buffer
+	if err := archive.Write(&b, c, archive.Options{ModTime: s.time}); err != nil {
+		return op.Supply{}, fmt.Errorf("pack %s: %w", path, err)
+	}
+	return op.Supply{Name: c.Name(), Version: c.Version(), Repository: w.Repository, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }}, nil
+}

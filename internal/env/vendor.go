@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Vendor is the chart at path, a folder or an archive, to be looked at.
+func (e *Env) Vendor(path string) (op.Vendor, error) {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return e.vendor(path)
+	}
+	c, err := e.loaded(archive.Loader{}.Load(path))
+	if err != nil {
+		return nil, err
+	}
+	f := &archive.Folder{Path: path, Chart: c}
+	for _, d := range c.Dependencies() {
+		dir := chart.DirCharts
+		if d.FromLibrary {
+			dir = chart.DirLibrary
+		}
+		f.Vendored = append(f.Vendored, archive.Vendored{Dir: dir, File: d.Name(), Name: d.Name(), Version: d.Version()})
+	}
+	return vendor{f}, nil
+}
+
+func (e *Env) vendor(path string) (op.Vendor, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, &ChartNotFoundError{Ref: path}
+	}
+	f, err := archive.OpenFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range f.Warnings {
+		e.Report().Send(progress.Event{Kind: progress.Warning, Text: w})
+	}
+	return vendor{f}, nil
+}
+
+// vendor implements op.Vendor.
+type vendor struct{ folder *archive.Folder }
+
+// Chart implements op.Vendor.
+func (v vendor) Chart() *chart.Chart { return v.folder.Chart }
+
+// Held implements op.Vendor.
+func (v vendor) Held() []op.Held {
+	out := make([]op.Held, len(v.folder.Vendored))
+	for i, c := range v.folder.Vendored {
+		out[i] = op.Held{Library: c.Dir == chart.DirLibrary, File: c.File, Archive: c.Archive, Name: c.Name, Version: c.Version, Err: c.Err}
+	}
+	return out
+}
+
+// Lock implements op.Vendor.
+func (v vendor) Lock() (string, []byte, error) {
+	return v.folder.LockName, v.folder.Lock, v.folder.LockErr
+}
+
+// Preview implements op.Vendor.
+func (v vendor) Preview(put []op.Delivery, drop []op.Held) (*chart.Chart, error) {
+	return v.folder.Preview(arrivals(put), departures(drop))
+}
+
+// Replace implements op.Vendor.
+func (v vendor) Replace(ctx context.Context, put []op.Delivery, drop []op.Held, lock []byte) error {
+	return v.folder.Replace(ctx, archive.Replacement{Put: arrivals(put), Drop: departures(drop), LockName: v.folder.LockName, Lock: lock})
+}
+
+func arrivals(put []op.Delivery) []archive.New {
+	out := make([]archive.New, len(put))
+	for i, d := range put {
+		out[i] = archive.New{Dir: chartsDir(d.Library), File: d.File, Open: d.Open}
+	}
+	return out
+}
+
+func departures(drop []op.Held) []archive.Vendored {
+	out := make([]archive.Vendored, len(drop))
+	for i, h := range drop {
+		out[i] = archive.Vendored{Dir: chartsDir(h.Library), File: h.File, Archive: h.Archive}
+	}
+	return out
+}
+
+func chartsDir(library bool) string {
+	if library {
+		return chart.DirLibrary
+	}
+	return chart.DirCharts
+}
