@@ -45,7 +45,7 @@ func (i image) String() string {
 func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 	i := parseImage(ref.Name)
 	s := source{access: ref.Access}
-	_, inexact := semver.StrictNewVersion(ref.Version)
+	_, inexact := semver.StrictNewVersion(strings.TrimPrefix(ref.Version, "v"))
 	switch {
 	case f.Registry == nil:
 		return s, fmt.Errorf("find %s: registries cannot be reached from here", Clean(ref.Name))

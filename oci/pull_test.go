@@ -230,6 +230,14 @@ func TestTagsAreVersions(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"1.0.0", "1.2.3+b.5", "2.0.0-rc.1"}) {
 		t.Errorf("%q, %v", got, err)
 	}
+	for _, v := range []string{"v1.0.0", "v1.1.0+b", "latest"} {
+		f.chart("cert-manager", v, "x")
+	}
+	got, err = f.client().Tags(context.Background(), f.ref("cert-manager"))
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, []string{"v1.0.0", "v1.1.0+b"}) {
+		t.Errorf("all with a v: %q, %v", got, err)
+	}
 	var missing *NotFoundError
 	if _, err := f.client().Tags(context.Background(), f.ref("nope")); !errors.As(err, &missing) || err.Error() != "oci://"+f.host()+"/nope: there is no such chart in the registry" {
 		t.Error(err)

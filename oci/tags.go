@@ -19,8 +19,9 @@ const (
 )
 
 // Tags are the versions of the chart at ref, with + for _, in the registry's
-// order. As in Helm, tags that are no full semantic version ("latest", "v1.2.3",
-// "1.2") are none.
+// order. As in Helm, tags that are no full semantic version ("latest", "1.2") are
+// none, and neither is "v1.2.3", unless all versions are written so (cert-manager's
+// are; Helm then knows of no newest one).
 func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	if err := chartRef(ref); err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	defer stop()
 	call := c.call(ref)
 	r := request{method: http.MethodGet, path: "tags/list"}
-	var versions []string
+	var versions, lettered []string
 	seen := 0
 	for range maxTagPages {
 		tags, next, err := call.tags(ctx, r)
@@ -39,11 +40,16 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		alive()
 		for _, tag := range tags {
 			version := VersionOf(tag)
-			if _, err := semver.StrictNewVersion(version); err == nil {
+			if isVersion(version) {
 				versions = append(versions, version)
+			} else if rest, ok := strings.CutPrefix(version, "v"); ok && isVersion(rest) {
+				lettered = append(lettered, version)
 			}
 		}
 		if seen += len(tags); next == nil {
+			if len(versions) == 0 {
+				versions = lettered
+			}
 			return versions, nil
 		}
 		if seen > maxTags {
@@ -52,6 +58,11 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		r.url = next
 	}
 	return nil, &SizeError{Ref: ref.told(), What: "it has", Limit: maxTags, Unit: "tags"}
+}
+
+func isVersion(text string) bool {
+	_, err := semver.StrictNewVersion(text)
+	return err == nil
 }
 
 // tags brings a page of tags, and tells where the next one is.
