@@ -86,9 +86,14 @@ func word(s string) string {
 	return ""
 }
 
-// HasProgram tells whether the plugin brings a program that completes.
+// HasProgram tells whether the plugin brings a program that completes: in Lua,
+// where it is written in that.
 func (p *Plugin) HasProgram() bool {
-	info, err := os.Stat(filepath.Join(p.Dir, completionProgram))
+	name := completionProgram
+	if p.Runtime == Lua {
+		name = LuaCompleteFile
+	}
+	info, err := os.Stat(filepath.Join(p.Dir, name))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -97,11 +102,17 @@ const maxWords = 1 << 20
 
 // Complete asks the plugin's program what the last of inv.Args may become. Each
 // word may have a description behind a tab. directive is what the shell shall
-// do with them, a number as Cobra knows it, 0 where the program does not say.
-func Complete(ctx context.Context, inv Invocation) (words []string, directive int, err error) {
+// do with them, a number as Cobra knows it, 0 where the program does not say. lua
+// runs the programs of plugins in Lua.
+func Complete(ctx context.Context, inv Invocation, lua Runtime) (words []string, directive int, err error) {
 	var out bytes.Buffer
-	inv.Out = &LimitWriter{W: &out, Left: maxWords}
-	if err := run(ctx, inv, filepath.Join(inv.Plugin.Dir, completionProgram), inv.Args); err != nil {
+	inv.Call, inv.Out = Words, &LimitWriter{W: &out, Left: maxWords}
+	if inv.Plugin.Runtime == Lua {
+		err = lua.Run(ctx, inv)
+	} else {
+		err = run(ctx, inv, filepath.Join(inv.Plugin.Dir, completionProgram), inv.Args)
+	}
+	if err != nil {
 		return nil, 0, err
 	}
 	for line := range strings.Lines(out.String()) {

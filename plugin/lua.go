@@ -5,16 +5,17 @@ package plugin
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 )
 
-// Interpreter is the runtime of plugins in a language of their own, such as
-// [Lua]: a program that gets the plugin's folder and then its arguments, and is
+// Interpreter is the runtime of plugins in [Lua]: a program that gets the file to
+// begin with, in the plugin's folder, and then the plugin's arguments. It is
 // otherwise run like the program of a [Subprocess] plugin.
 type Interpreter struct {
 	// Path is the program, an absolute path.
 	Path string
-	// Args stand before the plugin's folder.
+	// Args stand before the file.
 	Args []string
 }
 
@@ -23,5 +24,9 @@ func (i Interpreter) Run(ctx context.Context, inv Invocation) error {
 	if i.Path == "" {
 		return errors.New("the program that runs plugins in " + inv.Plugin.Runtime + " cannot be found")
 	}
-	return run(ctx, inv, i.Path, slices.Concat(i.Args, []string{inv.Plugin.Dir}, inv.Args))
+	file := LuaFile
+	if inv.Call == Words {
+		file = LuaCompleteFile
+	}
+	return run(ctx, inv, i.Path, slices.Concat(i.Args, []string{filepath.Join(inv.Plugin.Dir, file)}, inv.Args))
 }

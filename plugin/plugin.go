@@ -28,6 +28,9 @@ const ManifestFile = "plugin.yaml"
 // LuaFile is what a plugin of the runtime [Lua] is written in.
 const LuaFile = "main.lua"
 
+// LuaCompleteFile is what such a plugin completes command lines with.
+const LuaCompleteFile = "complete.lua"
+
 // maxManifest is the largest manifest that is read, in bytes.
 const maxManifest = 1 << 20
 

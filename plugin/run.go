@@ -22,6 +22,9 @@ const (
 	// Render: the arguments that the user chose; objects come by In, and go to
 	// Out.
 	Render
+	// Words: what is on the command line so far; what the last of it may become
+	// goes to Out.
+	Words
 )
 
 // Invocation is one run of a plugin, with everything that it sees.

@@ -225,7 +225,7 @@ unknown: 1
 	if runtime.GOOS == "windows" {
 		return
 	}
-	words, directive, err := Complete(t.Context(), Invocation{Plugin: p, Args: []string{"a", "b"}, Env: os.Environ()})
+	words, directive, err := Complete(t.Context(), Invocation{Plugin: p, Args: []string{"a", "b"}, Env: os.Environ()}, nil)
 	if err != nil || directive != 4 || !reflect.DeepEqual(words, []string{"one\tfirst", "two-2-b"}) {
 		t.Errorf("%q %d %v", words, directive, err)
 	}

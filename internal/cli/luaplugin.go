@@ -16,15 +16,15 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// luaPlugin is the life of a process that runs a plugin in Lua: its folder and
-// its arguments are args. Nothing catches an interrupt: it ends the plugin as it
+// luaPlugin is the life of a process that runs a plugin in Lua: the file to begin
+// with and the plugin's arguments are args. Nothing catches an interrupt: it ends the plugin as it
 // ends any program.
 func luaPlugin(args []string, streams term.Streams) int {
 	e := env.New(streams)
 	defer e.Close()
 	e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
 	if len(args) == 0 {
-		fmt.Fprintf(e.Err, "Error: helm %s runs a plugin, and needs its folder\n", env.LuaCommand)
+		fmt.Fprintf(e.Err, "Error: helm %s runs a plugin, and needs its file\n", env.LuaCommand)
 		return 1
 	}
 	memory, err := e.ScriptMemory()
@@ -32,7 +32,7 @@ func luaPlugin(args []string, streams term.Streams) int {
 		fmt.Fprintf(e.Err, "Error: %v\n", err)
 		return 1
 	}
-	root, err := os.OpenRoot(args[0])
+	root, err := os.OpenRoot(filepath.Dir(args[0]))
 	if err != nil {
 		fmt.Fprintf(e.Err, "Error: %v\n", err)
 		return 1
@@ -40,11 +40,11 @@ func luaPlugin(args []string, streams term.Streams) int {
 	defer root.Close()
 	name := e.Getenv("HELM_PLUGIN_NAME")
 	if name == "" {
-		name = filepath.Base(args[0])
+		name = filepath.Base(filepath.Dir(args[0]))
 	}
 	outside := e.Outside()
 	code, err := engine.Program{
-		Name: name, Files: root.FS(), Args: args[1:], Environ: os.Environ(),
+		Name: name, Files: root.FS(), Main: filepath.Base(args[0]), Args: args[1:], Environ: os.Environ(),
 		In: e.In, Out: e.Out, Err: e.Err, Lines: term.IsTerminal(e.Out),
 		Helm: e.Settings.Binary, Chart: chartFiles(e), Memory: memory, End: os.Exit,
 		Ask: func(kind wire.Kind, body map[string]any) (map[string]any, error) {

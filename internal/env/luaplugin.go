@@ -10,7 +10,7 @@ import (
 )
 
 // LuaCommand is the first argument that makes helm run a plugin that is written
-// in Lua, behind it come the plugin's folder and arguments. The plugin so has a
+// in Lua, behind it come the plugin's file to begin with and its arguments. The plugin so has a
 // process of its own: it reads and writes the user's streams, its os.exit ends
 // it alone, and what goes wrong in it stays there.
 const LuaCommand = "__lua"

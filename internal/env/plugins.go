@@ -23,6 +23,31 @@ type Plugins struct {
 	e    *Env
 	load func() ([]*plugin.Plugin, []error)
 	warn func()
+	// namespace is the one in force. Downloads ask for it at the same time, and
+	// who reads the kubeconfig must be alone.
+	namespace func() string
+	// stderr takes what several downloads say at the same time.
+	stderr io.Writer
+}
+
+// together lets several write to w. A file does so by itself, and must stay a
+// file, which a program can have as its own.
+func together(w io.Writer) io.Writer {
+	if _, ok := w.(*os.File); ok {
+		return w
+	}
+	return &oneByOne{w: w}
+}
+
+type oneByOne struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *oneByOne) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
 }
 
 // Plugins are those that are installed; they are looked for when first needed.
@@ -34,7 +59,7 @@ func (e *Env) Plugins() *Plugins {
 }
 
 func newPlugins(e *Env) *Plugins {
-	p := &Plugins{e: e}
+	p := &Plugins{e: e, namespace: sync.OnceValue(e.Namespace), stderr: together(e.Err)}
 	p.load = sync.OnceValues(func() ([]*plugin.Plugin, []error) {
 		if off, err := strconv.ParseBool(e.Getenv("HELM_NO_PLUGINS")); off && err == nil {
 			return nil, nil
@@ -44,7 +69,7 @@ func newPlugins(e *Env) *Plugins {
 	p.warn = sync.OnceFunc(func() {
 		_, errs := p.load()
 		for _, err := range errs {
-			fmt.Fprintf(e.Err, "%s %s\n", e.Style(e.Err).Yellow("Warning:"), term.SafeLine(err.Error()))
+			fmt.Fprintf(p.stderr, "%s %s\n", e.Style(e.Err).Yellow("Warning:"), term.SafeLine(err.Error()))
 		}
 	})
 	return p
@@ -81,7 +106,7 @@ func (p *Plugins) Environ(of *plugin.Plugin) []string {
 	s := p.e.Settings
 	env := os.Environ()
 	add := func(name, value string) { env = append(env, name+"="+value) }
-	for _, v := range s.Vars(p.e.Namespace()) {
+	for _, v := range s.Vars(p.namespace()) {
 		add(v.Name, v.Value)
 	}
 	add("HELM_PLUGIN_NAME", of.Name)
@@ -126,7 +151,7 @@ func (p *Plugins) Command(ctx context.Context, of *plugin.Plugin, args []string)
 func (p *Plugins) Complete(ctx context.Context, of *plugin.Plugin, args []string) (words []string, directive int, err error) {
 	inv := p.invocation(of)
 	inv.In, inv.Args = nil, args
-	return plugin.Complete(ctx, inv)
+	return plugin.Complete(ctx, inv, p.e.luaPlugins())
 }
 
 // Hook runs a plugin's hook.
@@ -174,7 +199,7 @@ func (p *Plugins) Get(ctx context.Context, address string, a fetch.Access, w io.
 	}
 	out := &plugin.LimitWriter{W: w, Left: maxDownload}
 	inv := p.invocation(of)
-	inv.Call, inv.In, inv.Out = plugin.Get, nil, out
+	inv.Call, inv.In, inv.Out, inv.Err = plugin.Get, nil, out, p.stderr
 	inv.Args = []string{a.CertFile, a.KeyFile, a.CAFile, address}
 	inv.Env = append(inv.Env,
 		"HELM_PLUGIN_USERNAME="+a.Username, "HELM_PLUGIN_PASSWORD="+a.Password,

@@ -19,9 +19,6 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// MainFile is the file that a [Program] begins with.
-const MainFile = "main.lua"
-
 // Program is a script that is a program of its own, such as a plugin: its
 // function main(args) gets the arguments and gives the exit code.
 //
@@ -32,9 +29,11 @@ const MainFile = "main.lua"
 type Program struct {
 	// Name is what errors and tracebacks call it.
 	Name string
-	// Files is its folder: [MainFile], and the files that it may require.
+	// Files is its folder: Main, and the files that it may require.
 	Files fs.FS
-	Args  []string
+	// Main is the file to begin with, "" for main.lua.
+	Main string
+	Args []string
 	// Environ is what it knows of the environment, "NAME=value".
 	Environ []string
 	// In, Out and Err are its standard streams; nil ones are empty, or discard.
@@ -95,6 +94,9 @@ type exited int
 
 // Run runs the program and returns its exit code. An error is a [*ProgramError].
 func (p Program) Run() (code int, err error) {
+	if p.Main == "" {
+		p.Main = "main.lua"
+	}
 	if p.Memory <= 0 {
 		p.Memory = defaultProgramMemory
 	}
@@ -173,15 +175,15 @@ func (e *engine) runProgram() (code int, err error) {
 	})
 	result := rt.NilValue
 	err = e.inLua(0, func(t *rt.Thread) error {
-		if !c.has(MainFile) {
-			return fmt.Errorf("there is no %s", MainFile)
+		if !c.has(e.program.Main) {
+			return fmt.Errorf("there is no %s", e.program.Main)
 		}
-		if _, err := e.run(t, c, MainFile); err != nil {
+		if _, err := e.run(t, c, e.program.Main); err != nil {
 			return err
 		}
 		main := c.env.Get(rt.StringValue("main"))
 		if _, ok := main.TryCallable(); !ok {
-			return fmt.Errorf("%s defines no function main(args)", MainFile)
+			return fmt.Errorf("%s defines no function main(args)", e.program.Main)
 		}
 		var err error
 		result, err = rt.Call1(t, main, e.arguments())
