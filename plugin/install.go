@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // Installer puts plugins into a folder. What it does not get by itself, its
@@ -80,7 +81,8 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, e
 	if err := os.MkdirAll(in.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(in.Dir, ".install-")
+	in.sweep()
+	temp, err := os.MkdirTemp(in.Dir, staging)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +102,20 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, e
 		return nil, errors.Join(err, remove(p))
 	}
 	return p, nil
+}
+
+// staging begins the names of folders in which installations are under way.
+const staging = ".install-"
+
+// sweep removes what installations have left that were killed. Nobody's takes a
+// day.
+func (in Installer) sweep() {
+	left, _ := filepath.Glob(filepath.Join(in.Dir, staging+"*")) // the pattern is sound
+	for _, dir := range left {
+		if info, err := os.Lstat(dir); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = removeAll(dir) // or the next one does
+		}
+	}
 }
 
 // staged is a plugin that is complete and not yet in its place.
@@ -292,10 +308,14 @@ func (in Installer) free(s *staged) error {
 			return &ExistsError{p.Name, p.Dir}
 		}
 	}
-	if target := filepath.Join(in.Dir, s.folder); exists(target) {
-		return &ExistsError{s.plugin.Name, target}
+	target := filepath.Join(in.Dir, s.folder)
+	if !exists(target) {
+		return nil
 	}
-	return nil
+	if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+		return os.Remove(target) // a link to a folder that is gone: no plugin, and in nobody's list
+	}
+	return &ExistsError{s.plugin.Name, target}
 }
 
 func exists(path string) bool {

@@ -144,6 +144,22 @@ func TestInstallFromAFolder(t *testing.T) {
 
 func exists2(dir string) bool { return exists(filepath.Join(dir, ManifestFile)) }
 
+// A link to a folder that is gone, and what was killed long ago, are in nobody's way.
+func TestLeftoversAreInNobodysWay(t *testing.T) {
+	b := newBench(t)
+	dir := writePlugin(t, filepath.Join(t.TempDir(), "a"), "name: a\n")
+	killed, busy := filepath.Join(b.Dir, ".install-1"), filepath.Join(b.Dir, ".install-2")
+	old := time.Now().Add(-48 * time.Hour)
+	err := errors.Join(os.MkdirAll(killed, 0o755), os.Mkdir(busy, 0o755), os.Chtimes(killed, old, old), os.Symlink(filepath.Join(dir, "gone"), filepath.Join(b.Dir, "a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.install(t, dir, "", false); err != nil {
+		t.Error(err)
+	}
+	b.wantFiles(t, ".install-2", "a", "a/plugin.yaml")
+}
+
 // Whatever fails, nothing stays behind.
 func TestAFailedInstallLeavesNothing(t *testing.T) {
 	outside := t.TempDir()

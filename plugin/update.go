@@ -102,7 +102,7 @@ func (in Installer) updateArchive(ctx context.Context, p *Plugin, r record) (*Pl
 		return nil, &FixedError{p.Name, fmt.Sprintf("it came from %s", source)}
 	}
 	home := filepath.Dir(p.Dir)
-	temp, err := os.MkdirTemp(home, ".install-")
+	temp, err := os.MkdirTemp(home, staging)
 	if err != nil {
 		return nil, err
 	}
