@@ -46,10 +46,10 @@ func (s secret) basic() string {
 func (p *place) authorization(write bool) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !write && p.reading != "" {
-		return p.reading
+	if write {
+		return p.writing
 	}
-	return p.writing
+	return p.reading
 }
 
 // authorize does what a registry's challenge asks for, and tells whether there is
@@ -78,8 +78,8 @@ func (c *call) authorize(ctx context.Context, header []string, sent string, writ
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.writing = new; !write {
-		c.reading, c.writing = new, ""
+	if c.reading = new; write || strings.HasPrefix(new, "Basic ") {
+		c.writing = new // who may write may read
 	}
 	return true, nil
 }

@@ -132,7 +132,7 @@ func (c *call) explain(ctx context.Context, err error) error {
 		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		if errors.Is(cause, errStalled) {
+		if errors.Is(cause, errStalled) || errors.Is(cause, errTrickling) {
 			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: cause}
 		}
 		return cause

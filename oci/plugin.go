@@ -54,7 +54,7 @@ func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress 
 	}
 	done := int64(0)
 	err = call.copy(ctx, w, archive, func(n int) {
-		alive()
+		alive(n)
 		done += int64(n)
 		if progress != nil {
 			progress(done, archive.Size)

@@ -82,7 +82,7 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 		group.Go(func() error {
 			done := int64(0)
 			return call.copy(groupCtx, w, found.archive, func(n int) {
-				alive()
+				alive(n)
 				done += int64(n)
 				if o.Progress != nil {
 					o.Progress(done, out.Size)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -336,6 +337,28 @@ func TestAStalledRegistryIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := f.client().Pull(ctx, f.ref("web:1.0.0"), &b, PullOptions{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestATricklingRegistryIsGivenUp(t *testing.T) {
+	f := newFake(t)
+	archive := f.chart("web", "1.0.0", strings.Repeat("x", 100_000))
+	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, archive.Digest) {
+			return false
+		}
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte("x"))
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+		return true
+	}
+	c := f.client()
+	c.patience = 300 * time.Millisecond
+	_, err := c.Pull(context.Background(), f.ref("web:1.0.0"), io.Discard, PullOptions{})
+	if !errors.Is(err, errTrickling) {
 		t.Error(err)
 	}
 }

@@ -103,7 +103,7 @@ func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, p
 		group.Go(func() error {
 			done := int64(0)
 			return call.upload(groupCtx, desc, content[desc.Digest], func(n int) {
-				alive()
+				alive(n)
 				if done += int64(n); progress != nil && desc.Digest == l.archive.Digest {
 					progress(done, desc.Size)
 				}
@@ -113,7 +113,7 @@ func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, p
 	if err := group.Wait(); err != nil {
 		return nil, call.explain(ctx, err)
 	}
-	alive()
+	alive(0)
 	desc := part(imageManifest, manifest)
 	resp, err := call.do(ctx, request{
 		method: http.MethodPut, path: "manifests/" + ref.Tag, small: string(manifest), write: true,

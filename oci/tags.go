@@ -37,7 +37,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		if err != nil {
 			return nil, call.explain(ctx, err)
 		}
-		alive()
+		alive(maxManifest) // pages are counted otherwise
 		for _, tag := range tags {
 			version := VersionOf(tag)
 			if isVersion(version) {
