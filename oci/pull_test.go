@@ -356,7 +356,7 @@ func TestATricklingRegistryIsGivenUp(t *testing.T) {
 		return true
 	}
 	c := f.client()
-	c.patience = 300 * time.Millisecond
+	c.patience = time.Second
 	_, err := c.Pull(context.Background(), f.ref("web:1.0.0"), io.Discard, PullOptions{})
 	if !errors.Is(err, errTrickling) {
 		t.Error(err)
