@@ -2,8 +2,6 @@ module github.com/moonhelm/moonhelm/test/registry
 
 go 1.26.0
 
-replace github.com/moonhelm/moonhelm => ../..
-
 require (
 	github.com/distribution/distribution/v3 v3.1.2
 	github.com/go-jose/go-jose/v4 v4.1.4
