@@ -4,6 +4,7 @@ package oci
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,12 +110,12 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: %s larger than %d MiB", e.Ref, e.What, e.Limit>>20)
 }
 
-// PlainError tells that a registry speaks HTTP without TLS, which was not asked
-// for.
+// PlainError tells that a registry does not speak TLS, but HTTP without it or
+// something else.
 type PlainError struct{ Ref, Host string }
 
 func (e *PlainError) Error() string {
-	return fmt.Sprintf("%s: %s speaks HTTP without TLS", e.Ref, e.Host)
+	return fmt.Sprintf("%s: %s does not speak TLS", e.Ref, e.Host)
 }
 
 // ConnectError tells that there was no answer, or only a part of it.
@@ -143,9 +144,12 @@ func (c *call) explain(ctx context.Context, err error) error {
 // refused is the error of a request that failed, or that was answered with an
 // error; the answer is closed.
 func (c *call) refused(resp *http.Response, err error) error {
-	var request *url.Error
+	var (
+		request *url.Error
+		noTLS   tls.RecordHeaderError
+	)
 	switch {
-	case errors.Is(err, http.ErrSchemeMismatch):
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS):
 		return &PlainError{Ref: c.ref.told(), Host: c.ref.Host}
 	case errors.As(err, &request):
 		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: request.Err}

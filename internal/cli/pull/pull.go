@@ -68,7 +68,7 @@ func run(ctx context.Context, e *env.Env, o Options, name string) error {
 		return err
 	}
 	if found.Pushed != "" {
-		fmt.Fprintf(e.Err, "Pulled: %s\nDigest: %s\n", strings.TrimPrefix(found.URL, "oci://"), found.Pushed)
+		fmt.Fprintf(e.Lines(), "Pulled: %s\nDigest: %s\n", strings.TrimPrefix(found.URL, "oci://"), found.Pushed)
 	}
 	if found.Signer != "" {
 		fmt.Fprintln(e.Out, found.Signer)
