@@ -275,6 +275,14 @@ func TestUpdateFromAURL(t *testing.T) {
 	if want := []string{"install a-1.0.0", "update a-1.0.0", "update a-1.1.0", "update a-1.1.0"}; !reflect.DeepEqual(b.hooks, want) {
 		t.Errorf("hooks %q", b.hooks)
 	}
+	// What Helm has put into its place since is not taken for what we installed.
+	if err := os.WriteFile(filepath.Join(b.Dir, "a-1.1.0.tgz"), []byte("another"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var fixed *FixedError
+	if _, err := b.Update(t.Context(), p); !errors.As(err, &fixed) {
+		t.Error(err)
+	}
 	b.broken = HookDelete
 	if err := b.Uninstall(t.Context(), p); !errors.As(err, &failed) {
 		t.Error(err)

@@ -65,5 +65,10 @@ func recall(p *Plugin) (record, bool, error) {
 	if err != nil {
 		return record{}, false, fmt.Errorf("read %s: %w", path, err)
 	}
-	return r, true, nil
+	// Helm, which knows no records, may have put another plugin there since.
+	is := archiveOf(p)
+	if r.Git {
+		is = filepath.Join(p.Dir, ".git")
+	}
+	return r, exists(is), nil
 }

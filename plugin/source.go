@@ -132,7 +132,8 @@ func (s Source) plain() string {
 	return u.String()
 }
 
-// base is the last part of the location, the name of a folder or an archive.
+// base is the last part of the location, the name of a folder or an archive: by it
+// Helm finds a plugin again that it shall update, with the .git of a repository.
 func (s Source) base() string {
 	if s.Kind == Folder || s.Kind == Archive {
 		return filepath.Base(s.Location)
@@ -143,5 +144,5 @@ func (s Source) base() string {
 	} else if _, after, ok := strings.Cut(location, ":"); ok {
 		location = after
 	}
-	return strings.TrimSuffix(path.Base(strings.TrimRight(location, "/")), ".git")
+	return path.Base(strings.TrimRight(location, "/"))
 }

@@ -4,6 +4,8 @@ package plugin
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +36,7 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case known && !r.Git:
+	case known && !r.Git && digestOf(archiveOf(p)) == r.Digest:
 		return in.updateArchive(ctx, p, r)
 	case exists(filepath.Join(p.Dir, ".git")):
 		return in.updateGit(ctx, p)
@@ -43,6 +45,15 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that folder", to)}
 	}
 	return nil, &FixedError{p.Name, "nobody wrote down where it came from; uninstall it and install it anew"}
+}
+
+// digestOf is a file's SHA-256 in hex, "" where it cannot be read.
+func digestOf(path string) string {
+	sum := sha256.New()
+	if err := copyFile(sum, path); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 func (in Installer) updateGit(ctx context.Context, p *Plugin) (*Plugin, error) {
