@@ -5,6 +5,9 @@ package compat
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -313,6 +316,62 @@ func TestSignedPluginsAreExchanged(t *testing.T) {
 		}
 		if r := other.run(t, "", "plugin", "verify", archive, "--keyring", keys); r.code() != 1 {
 			t.Errorf("%s verifies what was altered: %s", other.name, r.stdout)
+		}
+	}
+}
+
+// TestPluginsFromGitAreExchanged: each helm updates and removes what another has
+// installed from a git repository.
+func TestPluginsFromGitAreExchanged(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	web := t.TempDir()
+	work, bare := filepath.Join(t.TempDir(), "work"), filepath.Join(web, "helm-relnotes.git")
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	version := func(number string) {
+		manifest := filepath.Join(work, "plugin.yaml")
+		write(t, manifest, []byte(regexp.MustCompile(`(?m)^version: .*`).ReplaceAllString(read(t, manifest), "version: "+number)))
+		git("-C", work, "add", "-A")
+		git("-C", work, "commit", "-q", "-m", number)
+		git("-C", work, "push", "-q", bare, "main")
+		git("-C", bare, "update-server-info") // it is served as files
+	}
+	if err := os.CopyFS(work, os.DirFS(filepath.Join("testdata", "plugins", "relnotes"))); err != nil {
+		t.Fatal(err)
+	}
+	git("init", "-q", "--initial-branch=main", work)
+	git("init", "-q", "--bare", "--initial-branch=main", bare)
+	server := httptest.NewServer(http.FileServer(http.Dir(web)))
+	defer server.Close()
+	all := pluginHelms(t, true)
+	for i, installs := range all {
+		for j, updates := range all {
+			if i == j {
+				continue
+			}
+			version(fmt.Sprintf("1.0.%d%d", i, j))
+			home := t.TempDir()
+			installs.home, updates.home = home, home
+			installs.plugins = filepath.Join(home, ".local", "share", "helm", "plugins")
+			updates.plugins = installs.plugins
+			args := []string{"plugin", "install", server.URL + "/helm-relnotes.git"}
+			if installs.name == "helm4" {
+				args = append(args, "--verify=false")
+			}
+			what := installs.name + " installs, " + updates.name + " updates"
+			wantIn(t, what, installs.run(t, "", args...).stdout, "install of relnotes in helm-relnotes.git\nInstalled plugin: relnotes\n")
+			version(fmt.Sprintf("1.1.%d%d", i, j))
+			wantIn(t, what, updates.run(t, "", "plugin", "update", "relnotes").stdout, "update of relnotes in helm-relnotes.git\nUpdated plugin: relnotes")
+			wantIn(t, what, updates.run(t, "", "plugin", "list").stdout, fmt.Sprintf("1.1.%d%d", i, j))
+			wantIn(t, what, updates.run(t, "", "plugin", "uninstall", "relnotes").stdout, "goodbye from relnotes\nUninstalled plugin: relnotes\n")
 		}
 	}
 }
