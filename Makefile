@@ -45,7 +45,7 @@ unit: build ## unit tests and command tests, without a cluster
 
 race: ## the packages that run things concurrently, under the race detector
 	@echo "== race detector"
-	go test -race -skip 'Bomb|Bounded' ./op ./hook ./event ./store ./kube ./lock ./render ./archive ./internal/ui ./script ./script/wire ./script/engine/...
+	go test -race -skip 'Bomb|Bounded' ./fetch ./repo/... ./oci ./plugin ./op ./hook ./event ./store ./kube ./lock ./render ./archive ./internal/ui ./script ./script/wire ./script/engine/...
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
