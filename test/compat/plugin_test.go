@@ -357,7 +357,7 @@ func TestPluginsFromGitAreExchanged(t *testing.T) {
 			if i == j {
 				continue
 			}
-			version(fmt.Sprintf("1.0.%d%d", i, j))
+			version(fmt.Sprintf("%d.%d.0", i+1, j))
 			home := t.TempDir()
 			installs.home, updates.home = home, home
 			installs.plugins = filepath.Join(home, ".local", "share", "helm", "plugins")
@@ -367,10 +367,11 @@ func TestPluginsFromGitAreExchanged(t *testing.T) {
 				args = append(args, "--verify=false")
 			}
 			what := installs.name + " installs, " + updates.name + " updates"
-			wantIn(t, what, installs.run(t, "", args...).stdout, "install of relnotes in helm-relnotes.git\nInstalled plugin: relnotes\n")
-			version(fmt.Sprintf("1.1.%d%d", i, j))
+			r := installs.run(t, "", args...)
+			wantIn(t, what, r.stdout+r.stderr, "install of relnotes in helm-relnotes.git\nInstalled plugin: relnotes\n")
+			version(fmt.Sprintf("%d.%d.1", i+1, j))
 			wantIn(t, what, updates.run(t, "", "plugin", "update", "relnotes").stdout, "update of relnotes in helm-relnotes.git\nUpdated plugin: relnotes")
-			wantIn(t, what, updates.run(t, "", "plugin", "list").stdout, fmt.Sprintf("1.1.%d%d", i, j))
+			wantIn(t, what, updates.run(t, "", "plugin", "list").stdout, fmt.Sprintf("%d.%d.1", i+1, j))
 			wantIn(t, what, updates.run(t, "", "plugin", "uninstall", "relnotes").stdout, "goodbye from relnotes\nUninstalled plugin: relnotes\n")
 		}
 	}
