@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -80,6 +81,9 @@ func (o *installOptions) run(ctx context.Context, e *env.Env, from string) error
 	}
 	in := e.Installer(o.Access(), o.Keyring, func(signer string) { _ = say(e, "%s", inPluginsWords(signer)) })
 	p, err := in.Install(ctx, plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled // nothing is left to look after
+	}
 	if err != nil {
 		return err
 	}
