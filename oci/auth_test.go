@@ -174,6 +174,15 @@ func TestCredentialsStayWithTheirRegistry(t *testing.T) {
 		"a token server with an odd scheme": func(*fake) func(http.ResponseWriter, *http.Request) bool {
 			return wantToken("file:///etc/passwd", "abc")
 		},
+		"a redirect to somebody who has a token server": func(f *fake) func(http.ResponseWriter, *http.Request) bool {
+			return func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.Contains(r.URL.Path, "/blobs/") {
+					return false
+				}
+				http.Redirect(w, r, other.URL+"/curious", http.StatusTemporaryRedirect)
+				return true
+			}
+		},
 		"a token server that leads on": func(f *fake) func(http.ResponseWriter, *http.Request) bool {
 			want := wantToken(f.URL+"/token", "abc")
 			return func(w http.ResponseWriter, r *http.Request) bool {
@@ -191,11 +200,15 @@ func TestCredentialsStayWithTheirRegistry(t *testing.T) {
 			other.mu.Lock()
 			other.blobs[archive.Digest] = []byte("the archive")
 			other.handle = func(w http.ResponseWriter, r *http.Request) bool {
-				if r.URL.Path == "/bounce" {
+				switch r.URL.Path {
+				case "/bounce":
 					http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
-					return true
+				case "/curious":
+					return wantToken(other.URL+"/token", "abc")(w, r)
+				default:
+					return false
 				}
-				return false
+				return true
 			}
 			other.mu.Unlock()
 			f.handle = lead(f)

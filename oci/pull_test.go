@@ -269,6 +269,19 @@ func TestTagsComeInPages(t *testing.T) {
 	}
 }
 
+// What is too long for a tag is none, or a few thousand pages with one each would
+// fill the memory.
+func TestTagsThatAreTooLongAreNotKept(t *testing.T) {
+	f := newFake(t)
+	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+		fmt.Fprintf(w, `{"tags":["1.0.0","1.0.0-%s","1.0.0-\u001b"]}`, strings.Repeat("a", 1<<20))
+		return true
+	}
+	if got, err := f.client().Tags(context.Background(), f.ref("web")); err != nil || !slices.Equal(got, []string{"1.0.0"}) {
+		t.Errorf("%.99q, %v", got, err)
+	}
+}
+
 func TestTagsWithoutEndAreRefused(t *testing.T) {
 	f := newFake(t)
 	page := `{"tags":["` + strings.Repeat(`x","`, 50_000) + `x"]}`

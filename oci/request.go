@@ -50,6 +50,11 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 			return resp, nil
 		case r.body != nil || ctx.Err() != nil:
 			return nil, c.refused(resp, err)
+		case err == nil && resp.StatusCode == http.StatusUnauthorized && !sameOrigin(resp.Request.URL, c.base()):
+			// Whom the registry leads to may name a token server of its own: it would
+			// be told the password (CVE-2021-32690).
+			resp.Body.Close()
+			return nil, &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry leads to %s, which wants to know who asks; no credentials were sent there", resp.Request.URL.Host)}
 		case err == nil && resp.StatusCode == http.StatusUnauthorized && !asked:
 			asked = true
 			ok, err := c.authorize(ctx, resp.Header.Values("WWW-Authenticate"), sent, r.write)

@@ -40,6 +40,9 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		alive(maxManifest) // pages are counted otherwise
 		for _, tag := range tags {
 			version := VersionOf(tag)
+			if !isTag(tag) { // no registry can have it, and it may be large
+				continue
+			}
 			if isVersion(version) {
 				versions = append(versions, version)
 			} else if rest, ok := strings.CutPrefix(version, "v"); ok && isVersion(rest) {
