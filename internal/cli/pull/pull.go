@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/oci"
 )
 
 // Options are the flags of `helm pull`.
@@ -68,7 +69,12 @@ func run(ctx context.Context, e *env.Env, o Options, name string) error {
 		return err
 	}
 	if found.Pushed != "" {
-		fmt.Fprintf(e.Lines(), "Pulled: %s\nDigest: %s\n", strings.TrimPrefix(found.URL, "oci://"), found.Pushed)
+		// As the registry has it, with _ for +: scripts take it from here to other tools.
+		from := strings.TrimPrefix(found.URL, oci.Scheme)
+		if parsed, err := oci.ParseRef(found.URL); err == nil {
+			from = parsed.String()
+		}
+		fmt.Fprintf(e.Lines(), "Pulled: %s\nDigest: %s\n", from, found.Pushed)
 	}
 	if found.Signer != "" {
 		fmt.Fprintln(e.Out, found.Signer)

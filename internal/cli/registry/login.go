@@ -99,6 +99,8 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 	case o.Password != "":
 		e.Report().Send(progress.Event{Kind: progress.Warning, Text: "a password on the command line can be seen by others on this machine: --password-stdin reads it from standard input"})
 		return nil
+	case !e.Interactive() && o.Username != "":
+		return fmt.Errorf("log in to %s: the password is missing, and there is no terminal to ask on: use --password-stdin", o.Host)
 	case !e.Interactive():
 		return fmt.Errorf("log in to %s: user name and password are missing, and there is no terminal to ask on: use --username and --password-stdin", o.Host)
 	}
