@@ -169,12 +169,19 @@ func TestWhatIsNoProtocolEndsServe(t *testing.T) {
 		"a function before start":   {Kind: wire.Template, Body: m{}},
 		"a check of what is no map": {Kind: wire.Check, Body: m{"charts": l{int64(1)}}},
 	} {
-		var out bytes.Buffer
-		if err := engine.Serve(context.Background(), strings.NewReader(frame(msg)), &out, engine.Options{}); err != nil {
-			t.Error(name, err)
-		}
-		if got, err := wire.NewConn(&out, nil).Receive(); err != nil || got.Kind != wire.Fail {
+		// The other end goes once it has its answer, not before: what is asked for
+		// by somebody who is gone needs none.
+		in, ask := io.Pipe()
+		hear, out := io.Pipe()
+		served := make(chan error, 1)
+		go func() { served <- engine.Serve(context.Background(), in, out, engine.Options{}) }()
+		go func() { _, _ = io.WriteString(ask, frame(msg)) }()
+		if got, err := wire.NewConn(hear, nil).Receive(); err != nil || got.Kind != wire.Fail {
 			t.Error(name, got, err)
+		}
+		ask.Close()
+		if err := <-served; err != nil {
+			t.Error(name, err)
 		}
 	}
 }
