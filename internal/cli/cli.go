@@ -88,9 +88,13 @@ func New(e *env.Env) *cobra.Command {
 		Short: "The Kubernetes package manager",
 		Long: `Helm installs charts, packages of Kubernetes objects, into a cluster.
 
+  helm repo add NAME URL         know a repository of charts
+  helm search repo web           find a chart there
+  helm install web NAME/web      install it as the release "web"
+
   helm create web                make a chart
   helm template web ./web        see what it renders to
-  helm install web ./web         install it as the release "web"
+  helm install web ./web         install it
   helm list                      see what is installed
   helm status web                see how it is
   helm diff upgrade web ./web    see what an upgrade would change
