@@ -35,7 +35,7 @@ var signAsBob = []string{"package", "web", "--sign", "--key", "bob", "--keyring"
 func TestAPassphraseIsTypedUnseen(t *testing.T) {
 	cmd := signedStory(t, signAsBob...)
 	got, err := atTerminal(t, cmd, "): ", "open sesame\n")
-	if err != nil || strings.Contains(got, "sesame") || !strings.HasPrefix(got, "Passphrase for the key of Bob <bob@example.com> (") || !strings.HasSuffix(got, "\nSuccessfully packaged chart and saved it to: web-1.2.3.tgz\n") {
+	if err != nil || strings.Contains(got, "sesame") || !strings.HasPrefix(got, "Passphrase for the key of Bob <bob@example.com> (") || !strings.HasSuffix(got, "\nSuccessfully packaged chart and saved it to: "+filepath.Join(cmd.Dir, "web-1.2.3.tgz")+"\n") {
 		t.Errorf("%v:\n%s", err, got)
 	}
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "web-1.2.3.tgz.prov")); err != nil {

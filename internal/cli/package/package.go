@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -83,7 +84,14 @@ made by "gpg --export-secret-keys".
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, e *env.Env, o Options) (err error) {
+	// Scripts take the path from what is printed, and go elsewhere: as in Helm it
+	// is absolute where no folder was named.
+	if o.Destination == "" || o.Destination == "." {
+		if o.Destination, err = os.Getwd(); err != nil {
+			return err
+		}
+	}
 	writer, err := e.Archives(o.Destination)
 	if err != nil {
 		return err
