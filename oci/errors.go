@@ -127,6 +127,15 @@ type ConnectError struct {
 func (e *ConnectError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
 func (e *ConnectError) Unwrap() error { return e.Err }
 
+// InterruptedError tells that somebody has ended the context in the middle.
+type InterruptedError struct {
+	Ref string
+	Err error // the context's
+}
+
+func (e *InterruptedError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
 // explain has an error tell why the context has ended, where it has.
 func (c *call) explain(ctx context.Context, err error) error {
 	if err == nil {
@@ -135,6 +144,9 @@ func (c *call) explain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, errStalled) || errors.Is(cause, errTrickling) {
 			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: cause}
+		}
+		if errors.Is(cause, context.Canceled) {
+			return &InterruptedError{Ref: c.ref.told(), Err: ctx.Err()}
 		}
 		return cause
 	}

@@ -69,12 +69,15 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	root := New(e)
 	root.SetArgs(args)
 	addPlugins(root, e, args)
-	if err := root.ExecuteContext(ctx); err != nil {
+	if cmd, err := root.ExecuteContextC(ctx); err != nil {
 		var exit *env.ExitError
 		if errors.As(err, &exit) {
 			return exit.Code
 		}
 		e.Close() // what is still drawn goes, and the last word stands alone
+		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
+			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
+		}
 		fmt.Fprint(e.Err, explain(err, e))
 		return 1
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/event"
@@ -157,10 +158,44 @@ func scriptHints(e *script.Error) []string {
 	return nil
 }
 
+// changesReleases tells whether a command writes to the cluster, so that there is
+// something to look after when it was interrupted.
+func changesReleases(cmd *cobra.Command) bool {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	switch path {
+	case "install", "upgrade", "rollback", "uninstall", "test":
+		return true
+	}
+	return false
+}
+
+// interruptedError tells that a command was interrupted that leaves nothing to
+// look after.
+type interruptedError struct {
+	Err   error
+	Cause error // the context's, nil if it is not known
+}
+
+func (e *interruptedError) Error() string {
+	text := e.Err.Error()
+	if e.Cause != nil { // "interrupt signal received"
+		text = strings.ReplaceAll(text, e.Cause.Error(), "interrupted")
+	}
+	return text
+}
+
+func (e *interruptedError) Unwrap() error { return e.Err }
+
 // untouched tells whether an interrupt came before the cluster was written to:
 // before anything was begun, or in a script that runs before that.
 func untouched(err error) bool {
-	var handler *event.HandlerError
+	var (
+		handler  *event.HandlerError
+		harmless *interruptedError
+	)
+	if errors.As(err, &harmless) {
+		return true
+	}
 	if !errors.As(err, &handler) {
 		return err == context.Canceled || stillFetching(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/oci"
 )
 
 // fetchHints say what to do about errors of fetching, nil for others.
@@ -53,9 +54,12 @@ func fetchHints(err error) []string {
 	return nil
 }
 
-// stillFetching tells whether it was a download that was interrupted: nothing
+// stillFetching tells whether it was a transfer that was interrupted: nothing
 // has been begun then that somebody has to look after.
 func stillFetching(err error) bool {
-	var fetching *fetch.InterruptedError
-	return errors.As(err, &fetching)
+	var (
+		fetching *fetch.InterruptedError
+		registry *oci.InterruptedError
+	)
+	return errors.As(err, &fetching) || errors.As(err, &registry)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/resolve"
@@ -132,6 +134,27 @@ func TestAListOfNothingIsAnEmptyList(t *testing.T) {
 	}
 }
 
+// signalled is what a context that a signal has ended gives as its cause.
+type signalled struct{}
+
+func (signalled) Error() string        { return "interrupt signal received" }
+func (signalled) Is(target error) bool { return target == context.Canceled }
+
+// Only where a release may have changed is there something to look after.
+func TestAnInterruptOfACommandThatChangesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range []string{"search hub --endpoint http://127.0.0.1:1", "repo add x http://127.0.0.1:1", "pull oci://127.0.0.1:1/web"} {
+		var errs bytes.Buffer
+		e := env.New(term.Streams{Err: &errs})
+		e.Settings.RepositoryConfig, e.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
+		Run(ctx, strings.Fields(args), e)
+		if got := errs.String(); !strings.HasSuffix(got, "interrupted\n") {
+			t.Errorf("helm %s: %s", args, got)
+		}
+	}
+}
+
 // An interrupt before the cluster was written to leaves nothing to look after.
 func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 	for _, test := range []struct {
@@ -139,6 +162,9 @@ func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 		want string
 	}{
 		{context.Canceled, "Error: interrupted\n"},
+		{&oci.InterruptedError{Ref: "oci://host/web", Err: context.Canceled}, "Error: oci://host/web: interrupted\n"},
+		{&interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
+		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
 		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
 		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Responder: true, Err: context.Canceled}, "Error: context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
 		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: it was interrupted; helm status tells how far it came\n"},

@@ -80,6 +80,9 @@ func (s *supplier) Refresh(ctx context.Context, wants []op.Want) error {
 	}
 	s.say("Hang tight while we grab the latest from your chart repositories...")
 	err := s.repos.UpdateEach(ctx, func(r repo.Result) {
+		if r.Err != nil && ctx.Err() != nil {
+			return // it was interrupted, which is said once
+		}
 		if r.Err != nil {
 			s.say("...Unable to get an update from the %q chart repository (%s):\n\t%s", r.Entry.Name, r.Entry.Shown(), r.Err)
 			return

@@ -58,6 +58,9 @@ func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) err
 	out := e.Lines()
 	fmt.Fprintln(out, "Hang tight while we grab the latest from your chart repositories...")
 	err = repositories.Update(ctx, entries, func(r repo.Result) {
+		if r.Err != nil && ctx.Err() != nil {
+			return // it was interrupted, which is said once
+		}
 		if r.Err != nil {
 			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name, r.Entry.Shown(), term.Safe(r.Err.Error()))
 			return
