@@ -4,6 +4,7 @@ package index
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -123,6 +124,9 @@ func (t tape) version() string {
 }
 
 func (b *block) read(t *tape, it item) error {
+	if err := bounded(int64(len(it.text)), "an entry", func() int { return b.line(it.at) }); err != nil {
+		return err
+	}
 	from := len(*t)
 	if !quickly(t, it.text) {
 		if err := slowly(t, it.text); err != nil {
@@ -151,6 +155,9 @@ func (b *block) field(t *tape, key string) error {
 
 // readPart appends the value of a key of the index to t.
 func (b *block) readPart(t *tape, p part) error {
+	if err := bounded(p.end-p.at, fmt.Sprintf("the value of %q", p.name), func() int { return b.line(p.at) }); err != nil {
+		return err
+	}
 	text, err := b.bytes(p.span)
 	if err != nil {
 		return err
@@ -209,7 +216,9 @@ func (b *block) refuse(p span) error {
 		return err
 	}
 	var t tape
-	if err := slowly(&t, string(text)); err != nil {
+	if len(text) > mostBytes { // it would take more than it is worth
+		text = nil
+	} else if err := slowly(&t, string(text)); err != nil {
 		return b.locate(err, p.at)
 	}
 	return &FormatError{Line: b.line(p.at), Problem: "what stands here is no entry"}

@@ -2,11 +2,7 @@
 
 package index
 
-import (
-	"fmt"
-
-	"go.yaml.in/yaml/v3"
-)
+import "go.yaml.in/yaml/v3"
 
 // body is where an index's entries come from: YAML in block style, other YAML,
 // or JSON. It may be used concurrently.
@@ -31,17 +27,6 @@ type item struct {
 	text    string
 	at      int64
 	node    *yaml.Node
-}
-
-// mostEntries is how many entries a chart may have.
-const mostEntries = 100_000
-
-// counted refuses a chart that has too many entries.
-func counted(chart string, n int) error {
-	if n <= mostEntries {
-		return nil
-	}
-	return &FormatError{Problem: fmt.Sprintf("chart %q has more than %d entries", chart, mostEntries)}
 }
 
 // notList is the error about a chart whose value is no list.

@@ -82,7 +82,7 @@ func read(s *source) (*Index, error) {
 	default:
 		o, usual, err := outlined(s, s.size)
 		if err != nil {
-			return nil, fmt.Errorf("read the index: %w", err)
+			return nil, err
 		}
 		x.body = &block{source: s, outline: o}
 		if !usual || !o.has("apiVersion") { // then somebody must say what it is instead
@@ -110,7 +110,11 @@ func (x *Index) useAll() error {
 	if bytes.Contains(data, []byte("\r\n")) { // Windows; to YAML it is one line end like the other
 		unix := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 		s := &source{data: unix, size: int64(len(unix))}
-		if o, usual, err := outlined(s, s.size); err == nil && usual && o.has("apiVersion") {
+		o, usual, err := outlined(s, s.size)
+		if err != nil {
+			return err
+		}
+		if usual && o.has("apiVersion") {
 			x.body = &block{source: s, outline: o}
 			return nil
 		}

@@ -434,6 +434,40 @@ func TestTooManyEntriesRefuse(t *testing.T) {
 	}
 }
 
+// Packed, all of these are a few hundred kilobytes; each byte must not come to
+// tens of bytes here.
+func TestTooMuchRefuses(t *testing.T) {
+	many := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	long := strings.Repeat("    - x\n", mostBytes/8+1)
+	longJSON := `["x"` + strings.Repeat(`,"x"`, mostBytes/4) + `]`
+	for text, want := range map[string]string{
+		index(many("  c%d: []\n", mostCharts+1)):                                              "more than 100000 charts",
+		`{"apiVersion":"v1","entries":{` + many(`"c%d":[],`, mostCharts) + `"c":[]}}`:         "more than 100000 charts",
+		"full: &a x\n" + index(many("  c%d: []\n", mostCharts+1)):                             "more than 100000 charts",
+		"apiVersion: v1\n" + many("k%d: x\n", mostKeys+1):                                     "more than 1000 keys",
+		`{"apiVersion":"v1"` + many(`,"k%d":1`, mostKeys) + `}`:                               "more than 1000 keys",
+		index("  web:\n", entry("1.0.0", "sources:"), long):                                   "line 4: an entry has more than 5 MiB",
+		`{"apiVersion":"v1","entries":{"web":[{"version":"1.0.0","urls":` + longJSON + `}]}}`: "an entry has more than 5 MiB",
+		"apiVersion: v1\nk:\n" + long + "entries: {}\n":                                       `line 2: the value of "k" has more than 5 MiB`,
+		`{"apiVersion":"v1","k":` + longJSON + `}`:                                            `the value of "k" has more than 5 MiB`,
+		"apiVersion: v1\nentries: {web: [" + strings.Repeat("[],", mostNodes/2) + "]}\n":      "unusual form of YAML",
+	} {
+		x, err := Parse([]byte(text))
+		if err == nil {
+			err = x.Check()
+		}
+		if _, ok := errors.AsType[*FormatError](err); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 // Git on Windows may have made other line ends; the index is no less quick.
 func TestWindowsLineEnds(t *testing.T) {
 	unix := index("  web:\n", entry("1.0.0", "description: |", "  two", "  lines"))

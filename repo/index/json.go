@@ -4,6 +4,7 @@ package index
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ type member struct{ key, value string }
 // parseObject reads an index that is valid JSON and begins with a brace.
 func parseObject(text string) (*object, error) {
 	o := &object{text: text}
-	top, err := members(text)
+	top, err := members(text, mostKeys, errKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func parseObject(text string) (*object, error) {
 		default:
 			return nil, &FormatError{Problem: "entries is text, must be a table of charts"}
 		}
-		charts, err := members(m.value)
+		charts, err := members(m.value, mostCharts, errCharts)
 		if err != nil {
 			return nil, err
 		}
@@ -69,31 +70,45 @@ func (o *object) items(chart int) ([]item, error) {
 		if err := counted(o.charts[chart], len(out)+1); err != nil {
 			return nil, err
 		}
+		end := valueEnd(text, at)
+		it := item{text: text[at:end]}
 		t = t[:0]
-		end, err := readJSON(&t, text, at, 0)
-		if err != nil {
+		if err := o.read(&t, it); err != nil {
 			return nil, err
 		}
-		out = append(out, item{text: text[at:end], version: t.version()})
+		it.version = t.version()
+		out = append(out, it)
 		at = end
 	}
 	return out, nil
 }
 
-func (o *object) read(t *tape, it item) error { return readWhole(t, it.text) }
+func (o *object) read(t *tape, it item) error {
+	if err := bounded(int64(len(it.text)), "an entry", nowhere); err != nil {
+		return err
+	}
+	return readWhole(t, it.text)
+}
 
 func (o *object) field(t *tape, key string) error {
 	for _, m := range o.top {
 		if m.key == key {
-			return readWhole(t, m.value)
+			return m.read(t)
 		}
 	}
 	return nil
 }
 
+func (m member) read(t *tape) error {
+	if err := bounded(int64(len(m.value)), fmt.Sprintf("the value of %q", m.key), nowhere); err != nil {
+		return err
+	}
+	return readWhole(t, m.value)
+}
+
 func (o *object) check() error {
 	for _, m := range o.top {
-		if err := readWhole(&tape{}, m.value); err != nil {
+		if err := m.read(&tape{}); err != nil {
 			return err
 		}
 	}
@@ -146,7 +161,8 @@ func readJSON(t *tape, text string, at, depth int) (end int, err error) {
 
 // members are the keys and values of an object. A key that stands twice is an
 // error.
-func members(text string) ([]member, error) {
+// beyond is the error where there are more than most.
+func members(text string, most int, beyond error) ([]member, error) {
 	var out []member
 	seen := map[string]bool{}
 	for at := blanks(text, 1); text[at] != '}'; at = separated(text, at) {
@@ -154,6 +170,9 @@ func members(text string) ([]member, error) {
 		key := unquote(text[at:end])
 		if seen[key] {
 			return nil, &DuplicateError{Key: key}
+		}
+		if len(out) == most {
+			return nil, beyond
 		}
 		seen[key] = true
 		at = afterColon(text, end)

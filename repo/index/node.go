@@ -30,6 +30,9 @@ func slowly(t *tape, text string) error {
 
 // parseYAML reads the first document, with its duplicate keys.
 func parseYAML(data []byte) (*yaml.Node, error) {
+	if tooManyNodes(data) {
+		return nil, errNodes
+	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, syntaxError(err)
@@ -100,6 +103,9 @@ func (n *nodes) takeEntries(entries *yaml.Node) error {
 		return &FormatError{Line: entries.Line, Problem: "entries is a list, must be a table of charts"}
 	}
 	pairs, err := (&putter{tape: &tape{}}).pairs(entries, 0)
+	if len(pairs)/2 > mostCharts {
+		return errCharts
+	}
 	for ; len(pairs) > 0; pairs = pairs[2:] {
 		n.charts, n.entries = append(n.charts, pairs[0].Value), append(n.entries, followed(pairs[1]))
 	}

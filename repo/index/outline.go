@@ -4,6 +4,7 @@ package index
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ type part struct {
 const chunk = 256 << 10
 
 // outlined reads where things stand in size bytes of r. ok is false where the
-// text is anything but the usual, valid or not.
+// text is anything but the usual, valid or not. What has too much in it is an
+// error.
 func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
 	b := builder{outline: &outline{gaps: []span{{}}}, column: none}
 	buf := make([]byte, min(chunk, size))
@@ -43,7 +45,7 @@ func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
 	for base, have := int64(0), 0; base+int64(have) < size || have > 0; {
 		n, err := r.ReadAt(buf[have:min(int64(len(buf)), size-base)], base+int64(have))
 		if err != nil && (err != io.EOF || n == 0) {
-			return nil, false, err
+			return nil, false, fmt.Errorf("read the index: %w", err)
 		}
 		have += n
 		text := buf[:have]
@@ -57,7 +59,7 @@ func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
 		}
 		l.text, l.next = text, 0
 		if !b.read(&l, base) {
-			return nil, false, nil
+			return nil, false, b.err
 		}
 		base += int64(len(text))
 		have = copy(buf, buf[len(text):have])
@@ -72,6 +74,7 @@ type builder struct {
 	begun   bool
 	entries bool // the lines are below the key entries
 	column  int  // of the charts' names
+	err     error
 }
 
 func (b *builder) read(l *lines, base int64) bool {
@@ -102,6 +105,10 @@ func (b *builder) line(l *lines, at int64) bool {
 	b.column = l.indent
 	name, ok := simpleKey(l.text[l.key:l.keyEnd])
 	if !ok {
+		return false
+	}
+	if len(b.charts) == mostCharts {
+		b.err = errCharts
 		return false
 	}
 	b.close(at)
@@ -147,6 +154,10 @@ func (b *builder) topKey(l *lines, at int64) bool {
 			return string(bytes.TrimRight(l.text[l.value:l.end], " ")) == "{}" && len(b.gaps) == 2
 		}
 		return len(b.gaps) == 2
+	}
+	if len(b.top) == mostKeys {
+		b.err = errKeys
+		return false
 	}
 	b.top = append(b.top, part{name: name, span: span{at: at}})
 	return true
