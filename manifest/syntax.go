@@ -12,7 +12,7 @@ import (
 // SyntaxError tells that a template rendered something that is no YAML, or no
 // YAML that could be an object.
 type SyntaxError struct {
-	// Source is the template that rendered it.
+	// Source is the template that rendered it, "" for text that none did.
 	Source string
 	// Line is the line of the rendered text, from 1; 0 where it is not known.
 	Line int
@@ -24,7 +24,10 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s rendered invalid YAML", e.Source)
+	if e.Source != "" {
+		fmt.Fprintf(&b, "%s rendered ", e.Source)
+	}
+	b.WriteString("invalid YAML")
 	if e.Line > 0 {
 		fmt.Fprintf(&b, " (line %d of its output)", e.Line)
 	}

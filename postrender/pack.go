@@ -72,7 +72,7 @@ func (p *packed) text() string { return manifest.Format(p.documents) }
 func (p *packed) unpack(text string) ([]*manifest.Object, error) {
 	docs, err := manifest.ParseManifest(text)
 	if err != nil {
-		return nil, fmt.Errorf("what it printed is no YAML: %w", err)
+		return nil, fmt.Errorf("what it printed cannot be read: %w", err)
 	}
 	var back []*manifest.Object
 	for i, doc := range docs {
