@@ -231,7 +231,8 @@ func (d *download) broken(resp *http.Response) error {
 
 // refused is the error for a status other than 200.
 func (d *download) refused(resp *http.Response) error {
-	err := &StatusError{URL: d.name, Host: resp.Request.URL.Host, Code: resp.StatusCode}
+	_, _, identified := resp.Request.BasicAuth()
+	err := &StatusError{URL: d.name, Host: resp.Request.URL.Host, Code: resp.StatusCode, Identified: identified}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
 		after := time.Duration(0)

@@ -29,6 +29,8 @@ type StatusError struct {
 	URL  string // without credentials
 	Host string // who answered
 	Code int
+	// Identified tells that a user name and password went with the request.
+	Identified bool
 }
 
 func (e *StatusError) Error() string {

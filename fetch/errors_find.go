@@ -11,7 +11,13 @@ import (
 // NameError tells that a name leads nowhere.
 type NameError struct{ Name string }
 
+// Path tells whether the name is that of a file or folder on this machine.
+func (e *NameError) Path() bool { return isPath(e.Name) }
+
 func (e *NameError) Error() string {
+	if e.Path() {
+		return fmt.Sprintf("%q is a path on this machine: what is fetched is named as repository/chart, or by a URL", e.Name)
+	}
 	return fmt.Sprintf("%q names no chart: a chart is named as repository/chart, or by a URL", e.Name)
 }
 

@@ -195,7 +195,7 @@ func TestFindRefuses(t *testing.T) {
 		{Name: "gone", Version: "1.0.0", URLs: []string{"gone.tgz"}},
 	}}
 	for name, want := range map[string]string{
-		"web": "names no chart", "/web": "names no chart", "r/": "names no chart", "": "names no chart",
+		"web": "names no chart", "/web": "is a path", "./web.tgz": "is a path", "../web": "is a path", "r/": "names no chart", "": "names no chart",
 		"nope/web":             "not added",
 		"r/unknown":            "there is no version of it",
 		"r/wrong":              "has the digest sha256:" + digestOf(tgz("web")) + ", and should have sha256:" + digestOf("other"),

@@ -44,7 +44,7 @@ func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 		return source{urls: []string{ref.Name}, access: ref.Access}, nil
 	}
 	name, chart, ok := strings.Cut(ref.Name, "/")
-	if !ok || name == "" || chart == "" {
+	if !ok || chart == "" || isPath(ref.Name) {
 		return source{}, &NameError{Name: ref.Name}
 	}
 	if f.Repositories == nil {
@@ -55,6 +55,13 @@ func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 		return source{}, err
 	}
 	return f.listed(ctx, r, chart, ref)
+}
+
+// isPath tells whether name can be nothing but a path: it begins with /, ./ or
+// ../, which is no repository's name.
+func isPath(name string) bool {
+	first, _, slash := strings.Cut(name, "/")
+	return slash && strings.Trim(first, ".") == ""
 }
 
 // unnamed is the repository at a URL, with the access of one that was added

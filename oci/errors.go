@@ -115,6 +115,9 @@ func (e *SizeError) Error() string {
 type PlainError struct{ Ref, Host string }
 
 func (e *PlainError) Error() string {
+	if e.Ref == e.Host { // a login
+		return e.Host + " does not speak TLS"
+	}
 	return fmt.Sprintf("%s: %s does not speak TLS", e.Ref, e.Host)
 }
 

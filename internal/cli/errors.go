@@ -118,6 +118,8 @@ func hints(err error) []string {
 		return []string{"ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"}
 	case errors.As(err, &conflict):
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
+	case errors.As(err, &noChart) && strings.HasSuffix(noChart.Ref, ".tgz"):
+		return []string{"helm package makes archives of charts, helm pull fetches them"}
 	case errors.As(err, &noChart):
 		return []string{"a chart's folder holds a Chart.yaml; helm create makes a new one"}
 	case errors.As(err, &noKind):

@@ -3,8 +3,10 @@
 package cli
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/oci"
@@ -26,6 +28,8 @@ func fetchHints(err error) []string {
 		trust    *fetch.UntrustedError
 	)
 	switch {
+	case errors.As(err, &name) && name.Path():
+		return []string{"a chart on this machine needs no download: helm show, helm template and helm install take its path"}
 	case errors.As(err, &name):
 		return []string{"helm search repo lists the charts of the repositories that were added; a path begins with ./ or /"}
 	case errors.As(err, &scheme) && scheme.Scheme != "file":
@@ -40,10 +44,10 @@ func fetchHints(err error) []string {
 		return []string{"give the version in one place only"}
 	case errors.As(err, &page) && page.Page:
 		return []string{"an archive's own address ends in .tgz; some servers show a page to those whom they do not know: --username, --password"}
-	case errors.As(err, &status) && status.Unauthorized():
-		return []string{fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository", status.Host)}
+	case errors.As(err, &status):
+		return []string{statusHint(status)}
 	case errors.As(err, &trust):
-		return []string{"--ca-file names the authorities to trust, where they are your own"}
+		return []string{trustHint(trust)}
 	case errors.As(err, &noAnswer) && noAnswer.Plain:
 		return []string{"an http:// address goes without TLS; what is sent can then be read by others on the way"}
 	case errors.As(err, &noAnswer) && noAnswer.Done == 0:
@@ -52,6 +56,38 @@ func fetchHints(err error) []string {
 		return []string{"try again; nothing has been left half done"}
 	}
 	return nil
+}
+
+// statusHint says what to do about an answer that is not the content.
+func statusHint(e *fetch.StatusError) string {
+	switch {
+	case e.Code == http.StatusProxyAuthRequired:
+		return "HTTPS_PROXY and HTTP_PROXY may say who you are at the proxy: http://NAME:PASSWORD@HOST"
+	case e.Code == http.StatusForbidden && e.Identified:
+		return fmt.Sprintf("%s was told who asks, and does not allow it: ask its owner, or use another --username and --password", e.Host)
+	case e.Unauthorized() && e.Identified:
+		return fmt.Sprintf("%s does not accept that user name with that password: --username and --password give others; helm repo add --force-update keeps them for a repository", e.Host)
+	case e.Unauthorized():
+		return fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository", e.Host)
+	case e.Code >= 500, e.Code == http.StatusTooManyRequests:
+		return fmt.Sprintf("it is %s that has a problem: try again later, or ask its owner", e.Host)
+	}
+	return "is that the archive's own address? A repository's charts are named without it: NAME --repo URL, or helm repo add and REPOSITORY/NAME"
+}
+
+// trustHint says what to do about a certificate that proves nothing.
+func trustHint(e *fetch.UntrustedError) string {
+	var (
+		name    x509.HostnameError
+		invalid x509.CertificateInvalidError
+	)
+	switch {
+	case errors.As(e, &name):
+		return fmt.Sprintf("the certificate is not for %s: is there a name in it to use in the URL?", e.Host)
+	case errors.As(e, &invalid) && invalid.Reason == x509.Expired:
+		return "is this machine's clock right? If it is, the server's owner has to renew the certificate"
+	}
+	return "--ca-file names the authorities to trust, where they are your own"
 }
 
 // stillFetching tells whether it was a transfer that was interrupted: nothing

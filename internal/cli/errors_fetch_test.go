@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/repo"
 )
 
 func TestFetchHints(t *testing.T) {
@@ -32,7 +34,18 @@ func TestFetchHints(t *testing.T) {
 		{&fetch.NotArchiveError{Page: true}, "ends in .tgz"},
 		{&fetch.NotArchiveError{}, ""},
 		{&fetch.StatusError{Code: 403, Host: "a"}, "say who you are at a"},
-		{&fetch.StatusError{Code: 404}, ""},
+		{&fetch.StatusError{Code: 401, Host: "a", Identified: true}, "a does not accept that user name with that password"},
+		{&fetch.StatusError{Code: 403, Host: "a", Identified: true}, "ask its owner"},
+		{&fetch.StatusError{Code: 407, Host: "a", Identified: true}, "HTTPS_PROXY"},
+		{&fetch.StatusError{Code: 404, Host: "a"}, "NAME --repo URL"},
+		{&fetch.StatusError{Code: 503, Host: "a"}, "try again later"},
+		{&fetch.NameError{Name: "./web-1.0.0.tgz"}, "needs no download"},
+		{&repo.InvalidError{URL: "http://a/charts/index.yaml", Err: &fetch.StatusError{Code: 404}}, "without the index: http://a/charts"},
+		{&repo.InvalidError{URL: "http://a/charts/", Err: &fetch.StatusError{Code: 404}}, "http://a/charts/index.yaml must be"},
+		{&repo.InvalidError{URL: "http://a/charts", Err: &fetch.StatusError{Code: 503, Host: "a"}}, "try again later"},
+		{&repo.InvalidError{URL: "http://a/charts", Err: &fetch.StatusError{Code: 401, Host: "a"}}, "--username"},
+		{&fetch.UntrustedError{Host: "a", Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}}, "not for a"},
+		{&fetch.UntrustedError{Host: "a", Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "clock"},
 		{&fetch.UnreachableError{Host: "a"}, "is a the right address"},
 		{&fetch.UnreachableError{Host: "a", Plain: true}, "an http:// address goes without TLS"},
 		{&fetch.UnreachableError{Host: "a", Done: 5}, "try again"},

@@ -35,6 +35,8 @@ func registryHints(err error) []string {
 		return []string{"without --version the newest release is taken; some registries hide from strangers what they have: helm registry login"}
 	case errors.As(err, &notFound):
 		return []string{"a chart's name is the last part of the path; some registries hide from strangers what they have: helm registry login"}
+	case errors.As(err, &remote) && remote.Schemeless():
+		return []string{fmt.Sprintf("did you mean oci://%s?", remote.Remote)}
 	case errors.As(err, &remote):
 		return []string{"other kinds of servers have plugins of their own to upload with"}
 	}

@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/fetch"
@@ -83,14 +84,21 @@ func namesHint(near string, have []string) []string {
 	return []string{"there is " + strings.Join(have, ", ")}
 }
 
+// invalidHint says what to do about a URL at which no index is; nothing where
+// it is not the URL that is to blame.
 func invalidHint(e *repo.InvalidError) []string {
 	var (
 		format *index.FormatError
 		status *fetch.StatusError
 	)
+	address := strings.TrimSuffix(e.URL, "/")
 	switch {
-	case errors.As(e, &format), errors.As(e, &status) && !status.Unauthorized():
-		return []string{fmt.Sprintf("%s/index.yaml must be the repository's index: is it the URL of the repository itself, not of a page about it?", strings.TrimSuffix(e.URL, "/"))}
+	case errors.As(e, &status) && (status.Unauthorized() || status.Code >= 500 || status.Code == http.StatusTooManyRequests):
+		return nil
+	case errors.As(e, &status) && strings.HasSuffix(address, "/index.yaml"):
+		return []string{fmt.Sprintf("a repository's URL is the folder's, without the index: %s", strings.TrimSuffix(address, "/index.yaml"))}
+	case errors.As(e, &format), errors.As(e, &status):
+		return []string{fmt.Sprintf("%s/index.yaml must be the repository's index: is it the URL of the repository itself, not of a page about it?", address)}
 	}
 	return nil
 }

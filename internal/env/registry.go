@@ -144,11 +144,19 @@ func (r *Registry) at(ref string, a fetch.Access) (oci.Ref, *oci.Client, error) 
 	return at, client, err
 }
 
+// shownRemote is a remote as messages show it, without a password.
+func shownRemote(remote string) string {
+	if strings.Contains(remote, "://") {
+		return fetch.Clean(remote)
+	}
+	return strings.TrimPrefix(fetch.Clean(oci.Scheme+remote), oci.Scheme)
+}
+
 // Push puts the archive at path, and the provenance file beside it if there is
 // one, into the folder of a registry that remote names ("oci://host/path").
 func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access) (*oci.Pushed, error) {
 	if !strings.HasPrefix(remote, oci.Scheme) {
-		return nil, &RemoteError{Remote: fetch.Clean(remote)}
+		return nil, &RemoteError{Remote: shownRemote(remote)}
 	}
 	folder, client, err := r.at(remote, a)
 	if err != nil {
@@ -229,6 +237,9 @@ func provenanceBeside(path string) ([]byte, error) {
 
 // RemoteError tells that a chart cannot be pushed to a place of that kind.
 type RemoteError struct{ Remote string }
+
+// Schemeless tells whether only oci:// may be missing.
+func (e *RemoteError) Schemeless() bool { return !strings.Contains(e.Remote, "://") }
 
 func (e *RemoteError) Error() string {
 	return fmt.Sprintf("push to %s: charts are pushed to OCI registries only, oci://host/path", e.Remote)
