@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
@@ -90,8 +91,9 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 func invalid(e Entry, err error) error {
 	var ours *CacheError
 	var none *URLError
+	var local *fs.PathError // of a certificate, say
 	switch {
-	case errors.As(err, &ours), errors.As(err, &none):
+	case errors.As(err, &ours), errors.As(err, &none), errors.As(err, &local):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled // nothing has been changed yet: there is no more to say
@@ -223,11 +225,22 @@ func (c Collection) update(ctx context.Context, e Entry, checking chan struct{})
 	defer got.discard()
 	checking <- struct{}{}
 	defer func() { <-checking }()
-	if r.Err = got.check(); r.Err == nil {
+	if r.Err = got.check(); r.Err == nil && !c.gone(e) {
 		r.Unusable = got.unusable
 		r.Err = c.keep(e, got)
 	}
 	return r
+}
+
+// gone tells whether e has been removed since, or its name given to another: then
+// its index is not the one to keep under that name.
+func (c Collection) gone(e Entry) bool {
+	f, err := c.Load()
+	if err != nil {
+		return false
+	}
+	have, ok := f.Entry(e.Name)
+	return !ok || have.URL != e.URL
 }
 
 // Fetch brings the index of a repository that need not have been added, and

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -435,5 +437,82 @@ func TestFetchLeavesNothing(t *testing.T) {
 		if got := dir.files(t); got != nil {
 			t.Errorf("left behind: %v", got)
 		}
+	}
+}
+
+// getter is a server that does something else at the same time.
+type getter func(e Entry, w io.Writer) error
+
+func (g getter) Get(_ context.Context, e Entry, _ string, _ Mark, w io.Writer) (Mark, error) {
+	return Mark{}, g(e, w)
+}
+
+// While an update fetches, others remove the repository or give its name to
+// another: that one's index must not be taken for this one's.
+func TestAnUpdateDoesNotBringBackWhatIsGone(t *testing.T) {
+	s := &site{pages: map[string]string{"http://a/index.yaml": small, "http://other/index.yaml": strings.ReplaceAll(small, "web", "shop")}}
+	c := collection(t, s)
+	a := Entry{Name: "a", URL: "http://a"}
+	for name, meanwhile := range map[string]func() error{
+		"removed": func() error { return c.Remove(t.Context(), "a") },
+		"replaced": func() error {
+			_, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://other"}, true, false)
+			return err
+		},
+	} {
+		if _, err := c.Add(t.Context(), a, true, false); err != nil {
+			t.Fatal(err)
+		}
+		slow := c
+		slow.HTTP = getter(func(_ Entry, w io.Writer) error {
+			_, err := io.WriteString(w, small)
+			return errors.Join(err, meanwhile())
+		})
+		if err := slow.Update(t.Context(), []Entry{a}, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := c.Cache.Charts("a"); slices.Contains(got, "web") {
+			t.Errorf("%s: the cache still has %v", name, got)
+		}
+	}
+}
+
+// What is wrong here is not said to be the repository's fault.
+func TestOurOwnFaultsAreOurs(t *testing.T) {
+	c := collection(t, nil)
+	full := func(e Entry, _ io.Writer) error {
+		parts, err := filepath.Glob(filepath.Join(c.Cache.Dir, ".*.part"))
+		if len(parts) != 1 {
+			return fmt.Errorf("%v, %v", parts, err)
+		}
+		return &fs.PathError{Op: "write", Path: parts[0], Err: syscall.ENOSPC}
+	}
+	noFile := func(Entry, io.Writer) error {
+		return fmt.Errorf("certificate x: %w", &fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})
+	}
+	for _, test := range []struct {
+		get  getter
+		want string
+	}{
+		{full, "cannot keep indexes in " + c.Cache.Dir + ": no space left on device"},
+		{noFile, "certificate x: open x: file does not exist"},
+	} {
+		c.HTTP = test.get
+		if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err == nil || err.Error() != test.want {
+			t.Errorf("%v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestAnIndexThatIsNotHere(t *testing.T) {
+	c := Cache{Dir: t.TempDir()}
+	if _, err := c.Index("a"); err == nil || err.Error() != `the index of repository "a" is not here` {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Dir, "a-index.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Index("a"); !errors.As(err, new(*UncachedError)) || !strings.HasPrefix(err.Error(), `the index of repository "a", which was fetched before, cannot be used: `) {
+		t.Error(err)
 	}
 }

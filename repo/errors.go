@@ -3,7 +3,9 @@
 package repo
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 )
@@ -141,15 +143,18 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("another helm is changing the repositories and does not come to an end (it holds the lock %s)", e.Path)
 }
 
-// UncachedError tells that the index of a repository has not been fetched, or
-// is gone.
+// UncachedError tells that the index of a repository has not been fetched, is
+// gone, or cannot be read.
 type UncachedError struct {
 	Name string
 	Err  error
 }
 
 func (e *UncachedError) Error() string {
-	return fmt.Sprintf("the index of repository %q is not here: %v", e.Name, e.Err)
+	if errors.Is(e.Err, fs.ErrNotExist) {
+		return fmt.Sprintf("the index of repository %q is not here", e.Name)
+	}
+	return fmt.Sprintf("the index of repository %q, which was fetched before, cannot be used: %v", e.Name, e.Err)
 }
 
 func (e *UncachedError) Unwrap() error { return e.Err }

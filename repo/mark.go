@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 )
@@ -107,6 +108,10 @@ func (c Collection) download(ctx context.Context, e Entry, have Mark) (*fetched,
 		var late *TimeoutError
 		if errors.As(context.Cause(ctx), &late) {
 			return nil, late // whatever has come of it
+		}
+		var local *fs.PathError
+		if errors.As(err, &local) && local.Path == got.path {
+			return nil, &CacheError{Dir: c.Cache.Dir, Err: local.Err}
 		}
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func TestCheckSaysWhatDiffers(t *testing.T) {
 		want           string // the differences, joined by "; "
 	}{
 		{"nothing", "x", "x", ""},
-		{"a range that still holds", "^1\n", "~1.2\n", "the versions fit, but entries have changed otherwise since (conditions, tags, aliases, import-values, repositories, order), or Chart.lock was edited"},
+		{"a range that still holds", "^1\n", "~1.2\n", "the versions fit, but entries have changed otherwise since (ranges, conditions, tags, aliases, import-values, repositories, order), or Chart.lock was edited"},
 		{"a range", "version: ^1\n", "version: ^2.0.0\n", "redis: Chart.yaml wants ^2.0.0, the lock has 1.2.0"},
 		{"a repository", "repository: http://127.0.0.1:40727\n  alias", "repository: https://other\n  alias", `redis: Chart.yaml says the repository is "https://other", the lock has it from "http://127.0.0.1:40727"`},
 		{"a name", "name: redis", "name: valkey", "valkey: Chart.yaml lists it (^1), the lock does not have it; redis: the lock has 1.2.0, Chart.yaml does not list it"},
