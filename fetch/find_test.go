@@ -510,11 +510,14 @@ func TestFindInRegistries(t *testing.T) {
 			t.Errorf("%+v: %+v, %v; want %q", c.ref, a, err, c.want)
 			continue
 		}
-		name := "web-1.1.0.tgz"
+		name, version := "web-1.1.0.tgz", "1.1.0"
 		if c.ref.Name == "r/tagged" {
 			name = "tagged-1.1.0.tgz"
 		}
-		if a.Name != name || a.Version != "1.1.0" || a.Digest != digestOf(tgz("web")) || a.Pushed != manifest || read(t, a.Path) != tgz("web") {
+		if c.ref.Devel { // called by its tag, whatever the registry says of it
+			name, version = "web-2.0.0-rc.1.tgz", "2.0.0-rc.1"
+		}
+		if a.Name != name || a.Version != version || a.Digest != digestOf(tgz("web")) || a.Pushed != manifest || read(t, a.Path) != tgz("web") {
 			t.Errorf("%+v: %+v", c.ref, a)
 		}
 	}
@@ -569,7 +572,18 @@ func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
+	// An old version, with the provenance of then, is not the one that was asked for:
+	// what the registry says of a chart is signed by nobody.
 	f := finder(t)
+	old := "signed web-1.1.0.tgz " + digestOf(tgz("web"))
+	f.Registry, f.Verifier = &registry{prov: []byte(old)}, seal{}
+	for ref, want := range map[string]string{"web:1.1.0": "web-1.1.0.tgz", "web:2.0.0": "", "db:1.1.0": "", "web:1.1.0_b": ""} {
+		a, err := f.Find(t.Context(), Ref{Name: "oci://host/" + ref, Verify: true})
+		if want == "" && err == nil || want != "" && (err != nil || a.Name != want) {
+			t.Errorf("%s: %+v, %v", ref, a, err)
+		}
+	}
+	f = finder(t)
 	f.Registry, f.Verifier = &registry{}, seal{}
 	var unproven *ProvenanceError
 	if a, err := f.Find(t.Context(), Ref{Name: "oci://host/web:1.1.0", Verify: true}); !errors.As(err, &unproven) || !unproven.Missing {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -97,15 +98,25 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Version, Want: s.want}
 		}
 	}
-	if s.chart == "" {
-		s.chart = pulled.Name
-	}
-	if pulled.Version != "" {
-		s.version = pulled.Version
-	}
+	s.call(i, pulled)
 	got := s.archive(path, pulled.Digest, address)
 	got.Provenance, got.Pushed = pulled.Provenance, pulled.Manifest
 	return *got, nil
+}
+
+// call has the archive called by what was asked for, as Helm does: the name is held
+// against the signed one, and what the registry says of the chart is signed by
+// nobody. A digest alone already says which chart it must be.
+func (s *source) call(i image, pulled Pulled) {
+	switch {
+	case i.tag == "":
+		s.version = pulled.Version
+		if s.chart == "" {
+			s.chart = pulled.Name
+		}
+	case s.chart == "":
+		s.chart = path.Base(i.name)
+	}
 }
 
 // pullAnew asks the registry; the archive itself is transferred only where it is
