@@ -26,7 +26,8 @@ type Limits struct {
 	// Total is how many bytes the files of one folder or archive may have
 	// together, and again those of all archives found inside it. 100 MiB.
 	Total int64
-	// File is how many bytes one file may have. 5 MiB.
+	// File is how many bytes one file may have. 5 MiB. An archive in a folder's
+	// charts/ or library/ may have Total: its own files are bounded again.
 	File int64
 	// Entries is how many files and folders may be visited. 100,000.
 	Entries int64

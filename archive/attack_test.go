@@ -199,6 +199,9 @@ func TestDepth(t *testing.T) {
 	dir := folder(t, map[string]string{"Chart.yaml": metadata, "big": strings.Repeat("x", 5<<20+1)})
 	_, err = archive.Load(dir)
 	wantError(t, err, "big has more than 5 MiB")
+	dir = folder(t, map[string]string{"Chart.yaml": metadata, "charts/big.tgz": strings.Repeat("x", 101<<20)})
+	_, err = archive.Load(dir)
+	wantError(t, err, "charts/big.tgz has more than 100 MiB")
 	_, _, err = archive.Loader{Limits: archive.Limits{Total: 100, File: 90}}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "a": strings.Repeat("x", 80)}))
 	wantError(t, err, "more than 100 bytes")
 }

@@ -49,7 +49,7 @@ func readIgnore(root string) (IgnoreRules, error) {
 	if !within(root, real) {
 		return IgnoreRules{}, leavesChart(chart.FileIgnore, real)
 	}
-	data, err := readBounded(real, 1<<20, chart.FileIgnore)
+	data, err := readBounded(real, 1<<20, chart.FileIgnore, &budget{total: 1 << 20})
 	if err != nil {
 		return IgnoreRules{}, fmt.Errorf("read %s: %w", chart.FileIgnore, err)
 	}
@@ -162,10 +162,11 @@ func (w *walk) read() ([]*chart.File, error) {
 			return
 		}
 		s := w.found[i]
-		data, err := readBounded(s.path, w.limits.File, s.name)
-		if err == nil {
-			err = total.take(int64(len(data)))
+		limit := w.limits.File
+		if isSubchartArchive(s.name) { // what is in it is bounded when it is unpacked
+			limit = w.limits.Total
 		}
+		data, err := readBounded(s.path, limit, s.name, total)
 		if err != nil {
 			errs[i] = err
 			failed.Store(true)
@@ -181,8 +182,16 @@ func (w *walk) read() ([]*chart.File, error) {
 	return files, nil
 }
 
-// readBounded reads a regular file of at most limit bytes.
-func readBounded(file string, limit int64, name string) ([]byte, error) {
+// isSubchartArchive tells whether a file of a chart is where archives of
+// subcharts and library charts are kept.
+func isSubchartArchive(name string) bool {
+	dir := path.Base(path.Dir(name))
+	return path.Ext(name) == ".tgz" && (dir == chart.DirCharts || dir == chart.DirLibrary)
+}
+
+// readBounded reads a regular file of at most limit bytes, which are taken from
+// total before they are read.
+func readBounded(file string, limit int64, name string, total *budget) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -197,6 +206,9 @@ func readBounded(file string, limit int64, name string) ([]byte, error) {
 	}
 	if info.Size() > limit {
 		return nil, &LimitError{What: name, Limit: limit, Unit: "bytes"}
+	}
+	if err := total.take(info.Size()); err != nil {
+		return nil, err
 	}
 	data := make([]byte, info.Size())
 	n, err := io.ReadFull(f, data)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,5 +257,19 @@ func TestCorpusLoads(t *testing.T) {
 			t.Errorf("%s: half a chart: %+v", dir, c.Metadata)
 		}
 		roundTrip(t, c)
+	}
+}
+
+// What dependency update puts into charts/ must be loaded again, as by Helm 4.
+func TestALargeArchiveInChartsIsLoaded(t *testing.T) {
+	noise := make([]byte, 4<<20)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	db := pack(t, entry{Name: "db/Chart.yaml", Text: metadataOf("db")}, entry{Name: "db/a", Text: string(noise)}, entry{Name: "db/b", Text: string(noise)})
+	if len(db) < 6<<20 {
+		t.Fatalf("the archive has %d bytes only", len(db))
+	}
+	c, err := archive.Load(folder(t, map[string]string{"Chart.yaml": metadata, "charts/db-1.2.3.tgz": string(db)}))
+	if err != nil || len(c.Dependencies()) != 1 {
+		t.Fatalf("%v", err)
 	}
 }
