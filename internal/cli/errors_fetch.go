@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/oci"
@@ -45,7 +46,7 @@ func fetchHints(err error) []string {
 	case errors.As(err, &page) && page.Page:
 		return []string{"an archive's own address ends in .tgz; some servers show a page to those whom they do not know: --username, --password"}
 	case errors.As(err, &status):
-		return []string{statusHint(status)}
+		return statusHints(status)
 	case errors.As(err, &trust):
 		return []string{trustHint(trust)}
 	case errors.As(err, &noAnswer) && noAnswer.Plain:
@@ -58,21 +59,23 @@ func fetchHints(err error) []string {
 	return nil
 }
 
-// statusHint says what to do about an answer that is not the content.
-func statusHint(e *fetch.StatusError) string {
+// statusHints say what to do about an answer that is not the content.
+func statusHints(e *fetch.StatusError) []string {
 	switch {
 	case e.Code == http.StatusProxyAuthRequired:
-		return "HTTPS_PROXY and HTTP_PROXY may say who you are at the proxy: http://NAME:PASSWORD@HOST"
+		return []string{"HTTPS_PROXY and HTTP_PROXY may say who you are at the proxy: http://NAME:PASSWORD@HOST"}
 	case e.Code == http.StatusForbidden && e.Identified:
-		return fmt.Sprintf("%s was told who asks, and does not allow it: ask its owner, or use another --username and --password", e.Host)
+		return []string{fmt.Sprintf("%s was told who asks, and does not allow it: ask its owner, or use another --username and --password", e.Host)}
 	case e.Unauthorized() && e.Identified:
-		return fmt.Sprintf("%s does not accept that user name with that password: --username and --password give others; helm repo add --force-update keeps them for a repository", e.Host)
+		return []string{fmt.Sprintf("%s does not accept that user name with that password: --username and --password give others; helm repo add --force-update keeps them for a repository", e.Host)}
 	case e.Unauthorized():
-		return fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository", e.Host)
+		return []string{fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository", e.Host)}
 	case e.Code >= 500, e.Code == http.StatusTooManyRequests:
-		return fmt.Sprintf("it is %s that has a problem: try again later, or ask its owner", e.Host)
+		return []string{fmt.Sprintf("it is %s that has a problem: try again later, or ask its owner", e.Host)}
+	case strings.HasSuffix(e.URL, ".tgz"):
+		return []string{"is that address right? Charts of a repository can be named without it: NAME --repo URL"}
 	}
-	return "is that the archive's own address? A repository's charts are named without it: NAME --repo URL, or helm repo add and REPOSITORY/NAME"
+	return nil
 }
 
 // trustHint says what to do about a certificate that proves nothing.
