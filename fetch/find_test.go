@@ -333,9 +333,9 @@ func (seal) Verify(name string, r io.Reader, provenance []byte) (string, error) 
 }
 
 func TestVerify(t *testing.T) {
-	good := "signed web.tgz " + digestOf(tgz("web"))
-	s := newSite(t, map[string]string{"/web.tgz": tgz("web")})
-	f := finder(t, shelf{Repository{Name: "r", URL: s.URL + "?token=x", Access: Access{Username: "anna"}}, []Entry{{Name: "web", Version: "1.0.0", URLs: []string{"web.tgz"}, Digest: digestOf(tgz("web"))}}})
+	good := "signed web-1.0.0.tgz " + digestOf(tgz("web"))
+	s := newSite(t, map[string]string{"/web-1.0.0.tgz": tgz("web")})
+	f := finder(t, shelf{Repository{Name: "r", URL: s.URL + "?token=x", Access: Access{Username: "anna"}}, []Entry{{Name: "web", Version: "1.0.0", URLs: []string{"web-1.0.0.tgz"}, Digest: digestOf(tgz("web"))}}})
 	f.Verifier = seal{}
 	var warned []string
 	f.Progress = func(e progress.Event) {
@@ -356,15 +356,15 @@ func TestVerify(t *testing.T) {
 	if a != nil || !errors.As(err, &unproven) || !unproven.Missing {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if got := s.requests(); !slices.Equal(got, []string{"/web.tgz?token=x anna", "/web.tgz.prov?token=x anna"}) {
+	if got := s.requests(); !slices.Equal(got, []string{"/web-1.0.0.tgz?token=x anna", "/web-1.0.0.tgz.prov?token=x anna"}) {
 		t.Errorf("%q", got)
 	}
 	// Without --verify, none is none.
 	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || a.Provenance != nil || len(warned) > 0 {
 		t.Errorf("%+v, %v, %q", a, err, warned)
 	}
-	for _, bad := range []string{"", "signed", "signed other.tgz " + digestOf(tgz("web")), "signed web.tgz " + digestOf("x"), strings.Repeat("x", maxProvenance+1)} {
-		page("/web.tgz.prov", bad)
+	for _, bad := range []string{"", "signed", "signed other.tgz " + digestOf(tgz("web")), "signed web-1.0.0.tgz " + digestOf("x"), strings.Repeat("x", maxProvenance+1)} {
+		page("/web-1.0.0.tgz.prov", bad)
 		if a, err := f.Find(t.Context(), ref); a != nil || !errors.As(err, &unproven) || unproven.Missing {
 			t.Errorf("%.30q: %+v, %v", bad, a, err)
 		}
@@ -374,11 +374,11 @@ func TestVerify(t *testing.T) {
 	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || a.Provenance != nil || len(warned) != 1 {
 		t.Errorf("%+v, %v, %q", a, err, warned)
 	}
-	page("/web.tgz.prov", "signed by nobody")
+	page("/web-1.0.0.tgz.prov", "signed by nobody")
 	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || string(a.Provenance) != "signed by nobody" || a.Signer != "" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	page("/web.tgz.prov", good)
+	page("/web-1.0.0.tgz.prov", good)
 	if a, err := f.Find(t.Context(), ref); err != nil || a.Signer != "anna" || string(a.Provenance) != good {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -400,6 +400,14 @@ func TestVerify(t *testing.T) {
 	}
 	if a, err := f.Find(t.Context(), ref); err != nil || read(t, a.Path) != tgz("web") {
 		t.Errorf("%+v, %v", a, err)
+	}
+	// What is signed as something else is not what the index says that it is.
+	for _, e := range []Entry{{Name: "web", Version: "2.0.0"}, {Name: "db", Version: "1.0.0"}} {
+		e.URLs = []string{"web-1.0.0.tgz"}
+		f.Repositories = shelves{{Repository{Name: "r", URL: s.URL}, []Entry{e}}}
+		if a, err := f.Find(t.Context(), Ref{Name: "r/" + e.Name, Verify: true}); !errors.As(err, &unproven) {
+			t.Errorf("%+v: %+v, %v", e, a, err)
+		}
 	}
 	f.Verifier = nil
 	if a, err := f.Find(t.Context(), ref); err == nil {

@@ -23,7 +23,7 @@ func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, v
 			a.Provenance = kept
 			return nil
 		}
-		if signer, err := f.verified(a, kept); err == nil {
+		if signer, err := f.verified(s, a, kept); err == nil {
 			a.Provenance, a.Signer = kept, signer
 			return nil
 		}
@@ -47,7 +47,7 @@ func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, v
 	if !verify {
 		return nil
 	}
-	signer, err := f.verified(a, a.Provenance)
+	signer, err := f.verified(s, a, a.Provenance)
 	if err != nil {
 		return &ProvenanceError{Archive: a.Name, URL: a.URL, Err: err}
 	}
@@ -57,8 +57,10 @@ func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, v
 	return nil
 }
 
-// verified checks a provenance file against the very bytes of the archive.
-func (f *Finder) verified(a *Archive, provenance []byte) (signer string, err error) {
+// verified checks a provenance file against the very bytes of the archive, which
+// must have been signed as what a repository lists it as: the URL is as unsigned as
+// the index, and may lead to an old version or another chart.
+func (f *Finder) verified(s source, a *Archive, provenance []byte) (signer string, err error) {
 	if f.Verifier == nil {
 		return "", errors.New("there is nothing to verify signatures with")
 	}
@@ -67,7 +69,11 @@ func (f *Finder) verified(a *Archive, provenance []byte) (signer string, err err
 		return "", err
 	}
 	defer file.Close()
-	return f.Verifier.Verify(a.Name, file, provenance)
+	name := a.Name
+	if s.chart != "" {
+		name = s.chart + "-" + s.version + ".tgz"
+	}
+	return f.Verifier.Verify(name, file, provenance)
 }
 
 // errUnsigned tells that a registry has no provenance of a chart.
