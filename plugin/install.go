@@ -298,8 +298,9 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 
 // free tells whether nothing is where the plugin shall be, by name and by folder.
 func (in Installer) free(s *staged) error {
-	// A name that was fine for git or the user's folder may not be one for ours.
-	if !ValidName(strings.ReplaceAll(s.folder, ".", "")) {
+	// A name that was fine for git or the user's folder may not be one for ours,
+	// and what begins with a dot is no plugin's there, but a record's or hidden.
+	if strings.HasPrefix(s.folder, ".") || !ValidName(strings.ReplaceAll(s.folder, ".", "")) {
 		s.folder = s.plugin.Name
 	}
 	installed, _ := Find(in.Dir)

@@ -142,6 +142,20 @@ func TestInstallFromAFolder(t *testing.T) {
 	}
 }
 
+// Hidden folders are nobody's plugin, and .sources is where records are.
+func TestNoPluginIsHidden(t *testing.T) {
+	b := newBench(t)
+	for name, folder := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
+		dir := writePlugin(t, filepath.Join(t.TempDir(), folder), "name: "+name+"\n")
+		if p, err := b.install(t, dir, "", false); err != nil || p.Dir != filepath.Join(b.Dir, name) {
+			t.Errorf("%s: %+v, %v", folder, p, err)
+		}
+	}
+	if found, errs := Find(b.Dir); len(found) != 3 || len(errs) > 0 {
+		t.Errorf("%v, %v", found, errs)
+	}
+}
+
 func exists2(dir string) bool { return exists(filepath.Join(dir, ManifestFile)) }
 
 // A link to a folder that is gone, and what was killed long ago, are in nobody's way.
