@@ -28,7 +28,7 @@ func (s Streams) AskSecretUntil(ctx context.Context, question string) (string, e
 	if err != nil {
 		return "", err
 	}
-	defer restore()
+	defer func() { restore(ctx.Err() != nil) }() // half a secret is nothing for the next program
 	if s.Err != nil {
 		fmt.Fprint(s.Err, question)
 		defer fmt.Fprintln(s.Err) // the user's own end of line was not shown either

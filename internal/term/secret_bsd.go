@@ -6,4 +6,5 @@ package term
 
 import "golang.org/x/sys/unix"
 
-const getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETA
+// dropTermios also drops what was typed and not yet read.
+const getTermios, setTermios, dropTermios = unix.TIOCGETA, unix.TIOCSETA, unix.TIOCSETAF

@@ -4,4 +4,5 @@ package term
 
 import "golang.org/x/sys/unix"
 
-const getTermios, setTermios = unix.TCGETS, unix.TCSETS
+// dropTermios also drops what was typed and not yet read.
+const getTermios, setTermios, dropTermios = unix.TCGETS, unix.TCSETS, unix.TCSETSF

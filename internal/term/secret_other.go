@@ -12,7 +12,7 @@ import (
 
 // hush has the terminal f show nothing of what is typed while it is read. What
 // was typed before that shows.
-func hush(f *os.File) (read func() (string, error), restore func(), err error) {
+func hush(f *os.File) (read func() (string, error), restore func(drop bool), err error) {
 	fd := int(f.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
@@ -22,5 +22,5 @@ func hush(f *os.File) (read func() (string, error), restore func(), err error) {
 		text, err := term.ReadPassword(fd)
 		return string(text), err
 	}
-	return read, func() { _ = term.Restore(fd, before) }, nil // there is nobody to tell
+	return read, func(bool) { _ = term.Restore(fd, before) }, nil // there is nobody to tell
 }
