@@ -245,6 +245,14 @@ func (call pluginCall) complete(p *plugin.Plugin) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return words, cobra.ShellCompDirective(directive)
+		return slices.DeleteFunc(words, call.offered), cobra.ShellCompDirective(directive)
 	}
+}
+
+// offered tells whether a word is one of helm's own flags, which are offered
+// anyway: a plugin that asks helm for words has them a second time.
+func (call pluginCall) offered(word string) bool {
+	word, _, _ = strings.Cut(word, "\t")
+	name, flag := strings.CutPrefix(word, "--")
+	return flag && call.root.PersistentFlags().Lookup(name) != nil
 }
