@@ -4,7 +4,9 @@ package cli
 
 import (
 	"errors"
+	"path"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/resolve"
 )
@@ -15,6 +17,7 @@ func dependencyHints(err error) []string {
 		sync        *resolve.SyncError
 		republished *op.RepublishedError
 		missing     *op.MissingDependenciesError
+		bad         *chart.InvalidError
 	)
 	switch {
 	case errors.As(err, &sync): // close to Helm's words, which scripts look for
@@ -23,6 +26,12 @@ func dependencyHints(err error) []string {
 		return []string{"whoever publishes the chart can tell why; if you trust what is there now, 'helm dependency update' locks it"}
 	case errors.As(err, &missing):
 		return []string{"helm dependency update fetches them, helm dependency build those that Chart.lock names; or put them into its charts/ folder, or drop them from Chart.yaml"}
+	case errors.As(err, &bad) && isLock(path.Base(bad.File)):
+		return []string{"'helm dependency update' writes a new one; or take back the one that was there, from version control"}
 	}
 	return nil
+}
+
+func isLock(name string) bool {
+	return name == chart.FileLock || name == chart.FileRequirementsLock
 }

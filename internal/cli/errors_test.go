@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -51,6 +52,8 @@ func TestHints(t *testing.T) {
 		{&op.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "charts/ folder"}},
 		{&op.DependencyError{Err: &op.RepublishedError{}}, []string{"helm dependency update"}},
 		{&resolve.SyncError{}, []string{"update the dependencies with 'helm dependency update'"}},
+		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"'helm dependency update' writes a new one"}},
+		{&chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
 		{&op.KubeVersionError{}, []string{"--kube-version"}},
 		{context.Canceled, []string{"it was interrupted"}},
 		{errors.New("what nobody knows a remedy for"), nil},
