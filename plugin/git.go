@@ -89,11 +89,12 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is the end of it on one line, without passwords.
+// text is the end of it on one line, without passwords and queries.
 func (t *tail) text() string {
 	data := t.data[max(0, len(t.data)-t.most):]
-	userinfo := regexp.MustCompile(`://[^/@\s']+@`)
-	return userinfo.ReplaceAllString(strings.Join(strings.Fields(printable(string(data))), " "), "://xxxxx@")
+	userinfo, query := regexp.MustCompile(`://[^/@\s']+@`), regexp.MustCompile(`(://[^\s'?#]*)[?#][^\s']*`)
+	said := userinfo.ReplaceAllString(strings.Join(strings.Fields(printable(string(data))), " "), "://xxxxx@")
+	return query.ReplaceAllString(said, "$1?...")
 }
 
 // stageGit clones a repository and checks the wanted version out.

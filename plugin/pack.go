@@ -118,7 +118,7 @@ func (p *Plugin) Source() string {
 		return p.SourceURL
 	}
 	if r, ok, err := recall(p); ok && err == nil {
-		return printable(r.Source)
+		return printable(Source{Location: r.Source}.String())
 	}
 	return "unknown"
 }

@@ -48,7 +48,7 @@ func (r record) write(p *Plugin) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o644)
+	return os.WriteFile(path, append(data, '\n'), 0o600) // a URL's query may be a token
 }
 
 // recall is what is remembered of a plugin, false for nothing.

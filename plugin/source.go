@@ -110,9 +110,13 @@ func isArchive(name string) bool {
 	return strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".tar.gz")
 }
 
-// String is the location without a password.
+// String is the location without a password, and without a query, which may be a
+// token.
 func (s Source) String() string {
 	if u, err := url.Parse(s.Location); err == nil && u.Scheme != "" {
+		if u.Fragment, u.RawFragment = "", ""; u.RawQuery != "" {
+			u.RawQuery = "..."
+		}
 		return u.Redacted()
 	}
 	return s.Location

@@ -30,7 +30,7 @@ func explain(err error, e *env.Env) string {
 	var b strings.Builder
 	if errors.Is(err, context.Canceled) && untouched(err) { // there is nothing to look after
 		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
-		return fmt.Sprintf("%s %s\n", st.Red("Error:"), term.Safe(text))
+		return withoutPasswords(fmt.Sprintf("%s %s\n", st.Red("Error:"), term.Safe(text)))
 	}
 	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(err.Error()))
 	for _, h := range hints(err) {
@@ -39,7 +39,7 @@ func explain(err error, e *env.Env) string {
 	if e.Settings.Debug {
 		b.WriteString(st.Dim(chain(err)))
 	}
-	return b.String()
+	return withoutPasswords(b.String())
 }
 
 // hints say what to do about err. Core packages return typed errors; what a
