@@ -33,7 +33,8 @@ provenance file <name>-<version>.tgz.prov is what "helm plugin install" verifies
 with. The same files give the same archive every time; SOURCE_DATE_EPOCH sets the
 time that its entries carry.
 
-  helm plugin package ./my-plugin --key ann@example.com --keyring ~/.gnupg/secring.gpg
+  helm plugin package ./my-plugin --key ann@example.com
+  helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
   helm plugin package ./my-plugin --sign=false`,
 		Args: env.Args(1, 1, "the path of a plugin's folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,6 +45,7 @@ time that its entries carry.
 	fs.BoolVar(&o.Sign, "sign", true, "sign the archive")
 	fs.StringVar(&o.Key, "key", "", "key to sign with: a part of its user id, or its fingerprint")
 	o.Keyring.BindKeyring(fs, e)
+	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
 	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file with the key's passphrase, - for standard input")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
 	return cmd
