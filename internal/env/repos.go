@@ -75,7 +75,8 @@ func (r *Repositories) Named(name string) (fetch.Repository, error) {
 }
 
 // ByURL implements fetch.Repositories. URLs that differ in a slash at the end,
-// or in how the same host is written, are one.
+// or in how the same host is written, are one. A URL without a query, as locks have
+// them, also stands for one with, where a token may be.
 func (r *Repositories) ByURL(address string) (fetch.Repository, bool) {
 	f, err := r.load()
 	if err != nil {
@@ -83,6 +84,9 @@ func (r *Repositories) ByURL(address string) (fetch.Repository, bool) {
 	}
 	want := canonical(address)
 	i := slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(e.URL) == want })
+	if i < 0 && !strings.Contains(want, "?") {
+		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(withoutSecrets(e.URL)) == want })
+	}
 	if i < 0 {
 		return fetch.Repository{}, false
 	}

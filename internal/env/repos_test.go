@@ -68,7 +68,7 @@ func TestRepositoriesByURL(t *testing.T) {
 		"https://charts.example.com/a/b": "a", "https://charts.example.com:443/a/b///": "a", "HTTPS://charts.example.com/a/./b#x": "a",
 		"https://you:other@charts.example.com/a/b": "a",
 		"http://charts.example.com/a/b":            "", "https://charts.example.com:444/a/b": "", "https://charts.example.com/a": "", "https://charts.example.com/A/b": "",
-		"http://x/y": "", "http://x:80/y/?token=1": "q", "http://ho st": "bad", "": "",
+		"http://x/y": "q", "http://x:80/y/?token=1": "q", "http://x/y?token=2": "", "http://ho st": "bad", "": "",
 	} {
 		got, ok := r.ByURL(url)
 		if got.Name != want || ok != (want != "") {

@@ -37,7 +37,7 @@ type supplier struct {
 
 	renewed map[string]bool // repositories, by name
 	mu      sync.Mutex
-	place   string // the host that the credentials given go to
+	place   string // scheme and host that the credentials given go to
 }
 
 func (e *Env) supplier(root string, f DependencyFlags, tell progress.Func) (*supplier, error) {
@@ -168,7 +168,7 @@ func (s *supplier) Supply(ctx context.Context, w op.Want) (op.Supply, error) {
 			ref.Access.Username, ref.Access.Password = "", "" // it has its own
 		}
 		if schemeOf(from) == "" {
-			from = withoutUser(r.URL)
+			from = withoutSecrets(r.URL)
 		}
 	}
 	if err := s.confine(&ref, w.Repository); err != nil {
@@ -193,22 +193,24 @@ func (s *supplier) confine(ref *fetch.Ref, repository string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	place := u.Scheme + "://" + u.Host // what goes over TLS goes nowhere without
 	if s.place == "" {
-		s.place = u.Host
+		s.place = place
 	}
-	if s.place != u.Host {
-		return fmt.Errorf("--username and --password are for one place, and dependencies come from %s and %s; log in with helm registry login, or add the repositories with helm repo add", s.place, u.Host)
+	if s.place != place {
+		return fmt.Errorf("--username and --password are for one place, and dependencies come from %s and %s; log in with helm registry login, or add the repositories with helm repo add", s.place, place)
 	}
 	return nil
 }
 
-// withoutUser is a URL without user and password.
-func withoutUser(address string) string {
+// withoutSecrets is a URL without user and password, and without a query, which
+// may be a token: locks are for everybody to read.
+func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
+	if err != nil || u.User == nil && u.RawQuery == "" {
 		return address
 	}
-	u.User = nil
+	u.User, u.RawQuery = nil, ""
 	return u.String()
 }
 
