@@ -236,8 +236,12 @@ func (s *supplier) local(w op.Want) (op.Supply, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.root, path)
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return op.Supply{}, &ChartNotFoundError{Ref: path}
+	}
+	if err == nil && !info.IsDir() && !info.Mode().IsRegular() { // reading a device may never end
+		return op.Supply{}, fmt.Errorf("%s is neither a chart's folder nor an archive", path)
 	}
 	c, warnings, err := archive.Loader{}.Load(path)
 	for _, text := range warnings {
