@@ -485,6 +485,8 @@ func TestFindInRegistries(t *testing.T) {
 	}{
 		{Ref{Name: "oci://host:5000/a/web", Access: anna}, []string{"tags oci://host:5000/a/web", "pull oci://host:5000/a/web:1.1.0 anna"}},
 		{Ref{Name: "oci://host/a/web", Version: "^1"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
+		{Ref{Name: "oci://host/a/web", Version: "1.1"}, []string{"tags oci://host/a/web:1.1", "pull oci://host/a/web:1.1.0 "}},
+		{Ref{Name: "oci://host/a/web", Version: "0.5"}, []string{"tags oci://host/a/web:0.5", "pull oci://host/a/web:0.5 "}},
 		{Ref{Name: "oci://host/a/web", Version: "^9"}, []string{"error: oci://host/a/web: no version of it is ^9"}},
 		{Ref{Name: "oci://host/a/web", Version: "1.1.0"}, []string{"pull oci://host/a/web:1.1.0 "}},
 		{Ref{Name: "oci://host/a/web", Devel: true}, []string{"tags oci://host/a/web", "pull oci://host/a/web:2.0.0-rc.1 "}},
@@ -501,7 +503,7 @@ func TestFindInRegistries(t *testing.T) {
 		{Ref{Name: "r/web", Access: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 		{Ref{Name: "r/tagged", Access: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 	} {
-		reg := &registry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest"}}
+		reg := &registry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest", "0.5"}}
 		f := finder(t, shelf{Repository{Name: "r", URL: "https://host"}, []Entry{
 			{Name: "web", Version: "1.1.0", URLs: []string{"oci://host/a/web"}, Digest: digestOf(tgz("web"))},
 			{Name: "tagged", Version: "1.1.0", URLs: []string{"oci://host/a/web:1.1.0"}},
@@ -522,8 +524,11 @@ func TestFindInRegistries(t *testing.T) {
 		if c.ref.Name == "r/tagged" {
 			name = "tagged-1.1.0.tgz"
 		}
-		if c.ref.Devel { // called by its tag, whatever the registry says of it
+		switch { // called by its tag, whatever the registry says of it
+		case c.ref.Devel:
 			name, version = "web-2.0.0-rc.1.tgz", "2.0.0-rc.1"
+		case c.ref.Version == "0.5":
+			name, version = "web-0.5.tgz", "0.5"
 		}
 		if a.Name != name || a.Version != version || a.Digest != digestOf(tgz("web")) || a.Pushed != manifest || read(t, a.Path) != tgz("web") {
 			t.Errorf("%+v: %+v", c.ref, a)

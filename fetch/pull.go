@@ -53,7 +53,11 @@ func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 	case i.tag == "" && i.digest == "" && inexact == nil:
 		i.tag = ref.Version
 	case i.tag == "" && i.digest == "":
-		tags, err := f.Registry.Tags(ctx, i.name, ref.Access)
+		listed := i.name
+		if _, err := semver.NewVersion(ref.Version); err == nil { // "1.2": a range, and perhaps a version
+			listed += ":" + ref.Version
+		}
+		tags, err := f.Registry.Tags(ctx, listed, ref.Access)
 		if err != nil {
 			return s, err
 		}

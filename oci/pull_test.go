@@ -231,6 +231,13 @@ func TestTagsAreVersions(t *testing.T) {
 	if err != nil || !slices.Equal(got, []string{"1.0.0", "1.2.3+b.5", "2.0.0-rc.1"}) {
 		t.Errorf("%q, %v", got, err)
 	}
+	short := f.ref("web")
+	short.Tag = "1.2"
+	got, err = f.client().Tags(context.Background(), short)
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, []string{"1.0.0", "1.2", "1.2.3+b.5", "2.0.0-rc.1"}) {
+		t.Errorf("with a tag that was asked for: %q, %v", got, err)
+	}
 	for _, v := range []string{"v1.0.0", "v1.1.0+b", "latest"} {
 		f.chart("cert-manager", v, "x")
 	}

@@ -21,11 +21,14 @@ const (
 // Tags are the versions of the chart at ref, with + for _, in the registry's
 // order. As in Helm, tags that are no full semantic version ("latest", "1.2") are
 // none, and neither is "v1.2.3", unless all versions are written so (cert-manager's
-// are; Helm then knows of no newest one).
+// are; Helm then knows of no newest one). If ref has a tag, it counts whatever it is,
+// where the registry has it.
 func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	if err := chartRef(ref); err != nil {
 		return nil, err
 	}
+	asked := ref.Tag
+	ref.Tag = ""
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
@@ -43,7 +46,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 			if !isTag(tag) { // no registry can have it, and it may be large
 				continue
 			}
-			if isVersion(version) {
+			if isVersion(version) || tag == asked {
 				versions = append(versions, version)
 			} else if rest, ok := strings.CutPrefix(version, "v"); ok && isVersion(rest) {
 				lettered = append(lettered, version)
