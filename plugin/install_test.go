@@ -304,6 +304,36 @@ func TestUpdateFromAURL(t *testing.T) {
 	b.wantFiles(t) // as in Helm, it is gone nevertheless
 }
 
+// An update runs nothing that an archive says in the place of git's own files.
+func TestGitDoesNotReadWhatCameInAnArchive(t *testing.T) {
+	b := newBench(t)
+	mark := filepath.Join(t.TempDir(), "mark")
+	const url = "https://example.com/a.tgz"
+	path := filepath.Join(t.TempDir(), "a.tgz")
+	data := archiveOfEntries(t,
+		entry{Name: "plugin.yaml", Text: "name: a\nversion: 1.0.0\n"}, entry{Name: ".git/HEAD", Text: "ref: refs/heads/main\n"},
+		entry{Name: ".git/config", Text: "[core]\n  fsmonitor = touch " + mark + "\n"}, entry{Name: ".git/objects/x"}, entry{Name: ".git/refs/x"})
+	b.web[url] = data
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{path, url} {
+		p, err := b.install(t, from, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Update(t.Context(), p); (err == nil) != (from == url) {
+			t.Error(err)
+		}
+		if exists(mark) {
+			t.Error("git has run what the archive says")
+		}
+		if err := b.Uninstall(t.Context(), p); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestAnArchiveFromDiskHasNoUpdates(t *testing.T) {
 	b := newBench(t)
 	path := filepath.Join(t.TempDir(), "a.tgz")

@@ -38,7 +38,8 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 		return nil, err
 	case known && !r.Git && digestOf(archiveOf(p)) == r.Digest:
 		return in.updateArchive(ctx, p, r)
-	case exists(filepath.Join(p.Dir, ".git")):
+	case known && r.Git, exists(filepath.Join(p.Dir, ".git")) && !exists(archiveOf(p)):
+		// The .git of an archive is a stranger's, and git would run what it says.
 		return in.updateGit(ctx, p)
 	}
 	if to, err := os.Readlink(p.Dir); err == nil {
