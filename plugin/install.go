@@ -39,6 +39,7 @@ type Installer struct {
 type Pulled struct {
 	Name       string // of the archive, name-version.tgz
 	Provenance []byte // nil where there is none
+	Version    string // that its tag means, "" where it means none
 }
 
 // InstallRequest is what to install.
@@ -73,6 +74,14 @@ func (e *UnsignedError) Error() string {
 		return fmt.Sprintf("plugin from %s: git repositories have no provenance that could be verified", e.Source)
 	}
 	return fmt.Sprintf("plugin from %s: there is no provenance file (.prov) to verify it with", e.Source)
+}
+
+// StaleError tells that a registry has a version of a plugin, signed as it may be,
+// under the tag of another.
+type StaleError struct{ Source, Want, Version string }
+
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("plugin verification failed: %s has version %s under the tag of %s", e.Source, e.Version, e.Want)
 }
 
 // Install installs a plugin and runs its install hook. If anything fails, the
@@ -128,6 +137,8 @@ type staged struct {
 	// archive and prov are kept beside the plugin, as Helm does.
 	archive string
 	prov    []byte
+	// version is the one that a registry says it is.
+	version string
 }
 
 func (in Installer) stage(ctx context.Context, req InstallRequest, temp string) (*staged, error) {
@@ -181,6 +192,9 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 			bad.Path = filepath.Join(name, ManifestFile)
 		}
 		return nil, err
+	}
+	if req.Verify && s.version != "" && strings.TrimPrefix(s.plugin.Version, "v") != strings.TrimPrefix(s.version, "v") {
+		return nil, &StaleError{Source: req.Source.String(), Want: s.version, Version: s.plugin.Version}
 	}
 	s.folder = s.plugin.Name
 	if req.Source.Kind != Archive {
@@ -247,7 +261,7 @@ func (in Installer) pull(ctx context.Context, req InstallRequest, out io.Writer,
 	if err != nil {
 		return err
 	}
-	s.prov = pulled.Provenance
+	s.prov, s.version = pulled.Provenance, pulled.Version
 	if pulled.Name != "" {
 		*name = filepath.Base(pulled.Name)
 	}

@@ -251,8 +251,22 @@ func TestArchivesAreVerified(t *testing.T) {
 
 	b.web["oci://example.com/a:^1"], b.web["oci://example.com/a.prov"] = data, good // a name that leads out of the folder
 	if p, err = b.install(t, "oci://example.com/a", "^1", true); err != nil || p.Provenance() != "signed" {
+		t.Fatal(err)
+	}
+	if err := b.Uninstall(t.Context(), p); err != nil {
 		t.Error(err)
 	}
+	// What was signed long ago is not what the tag says that it is.
+	pull, stale := b.Pull, (*StaleError)(nil)
+	b.Pull = func(ctx context.Context, ref, version string, w io.Writer) (Pulled, error) {
+		p, err := pull(ctx, ref, version, w)
+		p.Version = "1.2.0"
+		return p, err
+	}
+	if _, err = b.install(t, "oci://example.com/a", "^1", true); !errors.As(err, &stale) {
+		t.Error(err)
+	}
+	b.wantFiles(t)
 }
 
 func TestUpdateFromAURL(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/fetch"
@@ -70,7 +73,12 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 	if err != nil {
 		return plugin.Pulled{}, err
 	}
-	return plugin.Pulled{Name: pulled.Name, Provenance: pulled.Provenance}, nil
+	out := plugin.Pulled{Name: pulled.Name, Provenance: pulled.Provenance}
+	v := oci.VersionOf(at.Tag)
+	if _, err := semver.StrictNewVersion(strings.TrimPrefix(v, "v")); err == nil {
+		out.Version = v
+	}
+	return out, nil
 }
 
 // PackPlugin writes a plugin as an archive to w. SOURCE_DATE_EPOCH sets the time
