@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -136,6 +138,31 @@ func TestAListOfNothingIsAnEmptyList(t *testing.T) {
 		e.Settings.Driver, e.Settings.Namespace = "memory", "ns"
 		if code := Run(t.Context(), strings.Fields(args), e); code != 0 || out.String() != want {
 			t.Errorf("helm %s: %d, %q, %s", args, code, out.String(), errs.String())
+		}
+	}
+}
+
+// Who has forgotten to type what is read must be able to end it.
+func TestAnInterruptEndsTheReadingOfStandardInput(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	chart := t.TempDir()
+	if err := os.WriteFile(filepath.Join(chart, "Chart.yaml"), []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"repo add x http://127.0.0.1:1 --username ann --password-stdin",
+		"registry login 127.0.0.1:1 --username ann --password-stdin",
+		"template web " + chart + " -f -",
+	} {
+		nobody, stays := io.Pipe()
+		defer stays.Close()
+		var errs bytes.Buffer
+		e := env.New(term.Streams{In: nobody, Err: &errs})
+		e.Settings.RepositoryConfig, e.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
+		Run(ctx, strings.Fields(args), e)
+		if got := errs.String(); !strings.HasSuffix(got, "interrupted\n") {
+			t.Errorf("helm %s: %s", args, got)
 		}
 	}
 }

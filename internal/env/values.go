@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/values"
 )
 
@@ -50,7 +51,8 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 		if e.In == nil {
 			return nil, errors.New("standard input: there is none")
 		}
-		return readBounded("standard input", e.In)
+		data, err := term.ReadUntil(ctx, e.In, maxSource+1)
+		return source("standard input", data, err)
 	case fetch.IsURL(path):
 		return e.HTTP().Text(ctx, path)
 	}
@@ -67,6 +69,11 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 
 func readBounded(name string, r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSource+1))
+	return source(name, data, err)
+}
+
+// source is what was read, unless that is more than a values file may have.
+func source(name string, data []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}

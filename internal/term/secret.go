@@ -33,19 +33,5 @@ func (s Streams) AskSecretUntil(ctx context.Context, question string) (string, e
 		fmt.Fprint(s.Err, question)
 		defer fmt.Fprintln(s.Err) // the user's own end of line was not shown either
 	}
-	type answer struct {
-		text string
-		err  error
-	}
-	typed := make(chan answer, 1)
-	go func() { // it stays behind when ctx ends: nothing ends reading a terminal
-		text, err := read()
-		typed <- answer{text, err}
-	}()
-	select {
-	case a := <-typed:
-		return a.text, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return until(ctx, read)
 }

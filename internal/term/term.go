@@ -118,19 +118,31 @@ func (s Streams) Ask(question string) (string, error) {
 
 // AskUntil is [Streams.Ask], given up when ctx ends.
 func (s Streams) AskUntil(ctx context.Context, question string) (string, error) {
+	return until(ctx, func() (string, error) { return s.Ask(question) })
+}
+
+// ReadUntil reads the first limit bytes of r, given up when ctx ends: somebody may
+// have forgotten to type what is read.
+func ReadUntil(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
+	return until(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, limit)) })
+}
+
+// until waits for read until ctx ends. It stays behind then: nothing ends reading
+// a terminal.
+func until[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type answer struct {
-		text string
+		what T
 		err  error
 	}
-	typed := make(chan answer, 1)
-	go func() { // it stays behind when ctx ends: nothing ends reading a terminal
-		text, err := s.Ask(question)
-		typed <- answer{text, err}
+	answered := make(chan answer, 1)
+	go func() {
+		what, err := read()
+		answered <- answer{what, err}
 	}()
 	select {
-	case a := <-typed:
-		return a.text, a.err
+	case a := <-answered:
+		return a.what, a.err
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return *new(T), ctx.Err()
 	}
 }

@@ -4,6 +4,7 @@ package term
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -132,5 +133,19 @@ func TestAsk(t *testing.T) {
 		if _, err := s.Ask("?"); !errors.Is(err, io.EOF) || s.Interactive() {
 			t.Errorf("nobody there, but %v", err)
 		}
+	}
+}
+
+func TestReadUntilIsBoundedAndEndsWithItsContext(t *testing.T) {
+	got, err := ReadUntil(t.Context(), strings.NewReader("open sesame"), 4)
+	if string(got) != "open" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	nobody, stays := io.Pipe()
+	defer stays.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := ReadUntil(ctx, nobody, 4); got != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, %v", got, err)
 	}
 }

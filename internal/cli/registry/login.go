@@ -5,12 +5,12 @@ package registry
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -87,7 +87,7 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 		if e.In == nil {
 			return fmt.Errorf("--password-stdin: there is no standard input")
 		}
-		text, err := io.ReadAll(io.LimitReader(e.In, maxPassword))
+		text, err := term.ReadUntil(ctx, e.In, maxPassword)
 		if err != nil {
 			return fmt.Errorf("--password-stdin: %w", err)
 		}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (o *addOptions) secret(ctx context.Context, e *env.Env) error {
 	case o.PasswordStdin && e.In == nil:
 		return errors.New("--password-stdin: there is no standard input")
 	case o.PasswordStdin:
-		text, err := io.ReadAll(io.LimitReader(e.In, maxPassword+1))
+		text, err := term.ReadUntil(ctx, e.In, maxPassword+1)
 		if err != nil {
 			return fmt.Errorf("--password-stdin: %w", err)
 		}
