@@ -83,6 +83,8 @@ type Supply struct {
 
 // Supplier brings dependencies from where they are. It is safe for concurrent use.
 type Supplier interface {
+	// Check refuses wants that cannot be had together. It asks nobody.
+	Check(wants []Want) error
 	// Refresh renews what is known of the repositories of wants, each once. One
 	// that cannot be reached is told of, and is an error only where nothing can be
 	// done without it.

@@ -83,11 +83,14 @@ func (f *fakeFolder) Replace(ctx context.Context, put []Delivery, drop []Held, l
 type fakeSupplier struct {
 	charts map[string]string
 	onAsk  func(Want)
+	wrong  error // of all wants together
 
 	mu        sync.Mutex
 	supplied  []string
 	refreshed []string
 }
+
+func (f *fakeSupplier) Check([]Want) error { return f.wrong }
 
 func (f *fakeSupplier) Refresh(_ context.Context, wants []Want) error {
 	for _, w := range wants {
@@ -243,6 +246,21 @@ func TestDependencyUpdateOfNothing(t *testing.T) {
 		t.Error(err)
 	}
 	wantReplaced(t, f)
+}
+
+// Credentials, say, that nobody knows whose they are: nobody is asked anything.
+func TestDependenciesThatDoNotGoTogether(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		s := shop()
+		s.wrong = errors.New("one place only")
+		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
+		if err := updater(s).Run(t.Context(), DependencyRequest{Vendor: f, SkipRefresh: skip}); !errors.Is(err, s.wrong) {
+			t.Error(err)
+		}
+		if len(s.refreshed)+len(s.supplied) > 0 {
+			t.Errorf("asked: %q, %q", s.refreshed, s.supplied)
+		}
+	}
 }
 
 func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {

@@ -89,6 +89,9 @@ func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, lis
 	if err != nil || len(all) == 0 {
 		return supplies{}, err
 	}
+	if err := u.Supplier.Check(all); err != nil {
+		return supplies{}, err
+	}
 	if !req.SkipRefresh {
 		if err := u.Supplier.Refresh(ctx, all); err != nil {
 			return supplies{}, err

@@ -145,6 +145,27 @@ func (s *supplier) cached(w op.Want) (string, bool) {
 	return s.finder.Cache.Lookup(digest)
 }
 
+// Check implements op.Supplier: user name and password go to nobody before it is
+// known that they are for everybody.
+func (s *supplier) Check(wants []op.Want) error {
+	for _, w := range wants {
+		if w.Repository == "" || isLocal(w.Repository) {
+			continue
+		}
+		if _, ok := s.cached(w); ok {
+			continue
+		}
+		ref, _, err := s.ref(w)
+		if err != nil {
+			continue // which Supply tells, with all else
+		}
+		if err := s.confine(&ref, w.Repository); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Supply implements op.Supplier.
 func (s *supplier) Supply(ctx context.Context, w op.Want) (op.Supply, error) {
 	if isLocal(w.Repository) {
@@ -153,23 +174,9 @@ func (s *supplier) Supply(ctx context.Context, w op.Want) (op.Supply, error) {
 	if path, ok := s.cached(w); ok {
 		return supplyOf(path, w.Repository, w.Content)
 	}
-	ref := fetch.Ref{Name: w.Name, Version: w.Version, Access: s.access, Verify: s.verify}
-	from := w.Repository
-	if schemeOf(from) == "oci" {
-		ref.Name = strings.TrimSuffix(from, "/") + "/" + w.Name
-	} else {
-		r, err := s.repository(w)
-		if err != nil {
-			return op.Supply{}, err
-		}
-		ref.Repo = strings.TrimSuffix(r.URL, "/")
-		if r.Name != "" {
-			ref.Name, ref.Repo = r.Name+"/"+w.Name, ""
-			ref.Access.Username, ref.Access.Password = "", "" // it has its own
-		}
-		if schemeOf(from) == "" {
-			from = withoutSecrets(r.URL)
-		}
+	ref, from, err := s.ref(w)
+	if err != nil {
+		return op.Supply{}, err
 	}
 	if err := s.confine(&ref, w.Repository); err != nil {
 		return op.Supply{}, err
@@ -179,6 +186,29 @@ func (s *supplier) Supply(ctx context.Context, w op.Want) (op.Supply, error) {
 		return op.Supply{}, err
 	}
 	return supplyOf(a.Path, from, "sha256:"+a.Digest)
+}
+
+// ref is what w is to the finder, and from where it comes as a lock has it.
+func (s *supplier) ref(w op.Want) (ref fetch.Ref, from string, err error) {
+	ref = fetch.Ref{Name: w.Name, Version: w.Version, Access: s.access, Verify: s.verify}
+	from = w.Repository
+	if schemeOf(from) == "oci" {
+		ref.Name = strings.TrimSuffix(from, "/") + "/" + w.Name
+		return ref, from, nil
+	}
+	r, err := s.repository(w)
+	if err != nil {
+		return ref, from, err
+	}
+	ref.Repo = strings.TrimSuffix(r.URL, "/")
+	if r.Name != "" {
+		ref.Name, ref.Repo = r.Name+"/"+w.Name, ""
+		ref.Access.Username, ref.Access.Password = "", "" // it has its own
+	}
+	if schemeOf(from) == "" {
+		from = withoutSecrets(r.URL)
+	}
+	return ref, from, nil
 }
 
 // confine sees that user name and password go to one place only: nobody has
