@@ -69,7 +69,8 @@ func (c Cache) Charts(name string) []string {
 	defer f.Close()
 	var names []string
 	for s := bufio.NewScanner(f); s.Scan(); {
-		if line := strings.TrimSpace(s.Text()); line != "" {
+		// Helm writes names as an index has them.
+		if line := strings.TrimSpace(s.Text()); line != "" && !strings.ContainsFunc(line, unicode.IsControl) {
 			names = append(names, line)
 		}
 	}

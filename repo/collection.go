@@ -169,7 +169,7 @@ func (f *File) Pick(names ...string) ([]Entry, error) {
 	}
 	if missing != nil {
 		have := f.Names()
-		return nil, &UnmatchedError{Names: missing, Near: near.Pick(have, missing[0], 2, nil), Have: have}
+		return nil, &UnmatchedError{Names: missing, Near: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
 	}
 	return entries, nil
 }

@@ -406,6 +406,13 @@ func TestChartNamesAreOnALineEach(t *testing.T) {
 	if got := list([]string{"web", "a\nb", "\x1b[2J", "api"}); got != "web\napi\n" {
 		t.Errorf("%q", got)
 	}
+	c := Cache{Dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(c.Dir, "r"+namesSuffix), []byte("web\n\x1b[2J\n\napi\n"), 0o600); err != nil { // as Helm may write it
+		t.Fatal(err)
+	}
+	if got := c.Charts("r"); !slices.Equal(got, []string{"web", "api"}) {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestACacheThatCannotBe(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -66,7 +67,7 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 		if ev.Kind != progress.Step {
 			report(ev)
 		} else if out != nil {
-			fmt.Fprintln(out, ev.Text)
+			fmt.Fprintln(out, term.Safe(ev.Text))
 		}
 	}
 	verb.Now = e.Now
