@@ -689,3 +689,21 @@ func FuzzBelow(f *testing.F) {
 		}
 	})
 }
+
+// An error that names the archive need not be told which one it is about.
+func TestAnArchiveIsNamedOnce(t *testing.T) {
+	for want, err := range map[string]error{
+		"web.tgz is altered":                        &ProvenanceError{Archive: "web.tgz", Err: altered("web.tgz")},
+		"web.tgz cannot be verified: b is altered":  &ProvenanceError{Archive: "web.tgz", Err: altered("b")},
+		"web.tgz cannot be verified: no such thing": &ProvenanceError{Archive: "web.tgz", Err: errors.New("no such thing")},
+	} {
+		if err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+}
+
+type altered string
+
+func (a altered) Archive() string { return string(a) }
+func (a altered) Error() string   { return string(a) + " is altered" }

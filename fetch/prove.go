@@ -136,6 +136,10 @@ func (e *ProvenanceError) Error() string {
 	if e.Missing {
 		return fmt.Sprintf("%s cannot be verified: there is no provenance file for %s", e.Archive, e.URL)
 	}
+	var told interface{ Archive() string }
+	if errors.As(e.Err, &told) && told.Archive() == e.Archive { // it says so itself
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("%s cannot be verified: %v", e.Archive, e.Err)
 }
 

@@ -204,6 +204,9 @@ func (e *VerifyError) Error() string { return fmt.Sprintf("%s is not verified: %
 
 func (e *VerifyError) Unwrap() error { return e.Err }
 
+// Archive is the name of the archive that the error tells of.
+func (e *VerifyError) Archive() string { return e.Name }
+
 // UnknownKeyError tells that only keys that are not in the keyring signed.
 type UnknownKeyError struct {
 	Keyring string
