@@ -201,6 +201,9 @@ func TestPick(t *testing.T) {
 		err.Error() != "no repositories found matching 'stabel', 'nope'.  Nothing will be updated" {
 		t.Error(err)
 	}
+	if e := (&File{Entries: []Entry{{Name: "a"}, {Name: "bc"}}}).Unknown("zz"); e.Near != "" {
+		t.Errorf("zz is not like %q", e.Near)
+	}
 	if e := f.Unknown("stabel"); e.Near != "stable" || len(e.Have) != 3 {
 		t.Errorf("%+v", e)
 	}
