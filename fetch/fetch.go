@@ -8,12 +8,9 @@
 // others.
 package fetch
 
-import (
-	"context"
-	"strings"
-)
+import "strings"
 
-// MaxText is the largest text that [Text] accepts, in bytes.
+// MaxText is the largest text that [Client.Text] reads, in bytes.
 const MaxText = 20 << 20
 
 // MaxArchive is the largest archive of a chart that is fetched, in bytes.
@@ -22,12 +19,4 @@ const MaxArchive = 200 << 20
 // IsURL tells whether location is an http or https URL rather than a path.
 func IsURL(location string) bool {
 	return strings.HasPrefix(location, "http://") || strings.HasPrefix(location, "https://")
-}
-
-// Text reads the document at an http or https URL, with a client of its own.
-// The error names the URL without its credentials.
-func Text(ctx context.Context, location string) ([]byte, error) {
-	var c Client
-	defer c.Close()
-	return c.Text(ctx, location)
 }

@@ -55,6 +55,13 @@ func server(t *testing.T) *httptest.Server {
 	return s
 }
 
+// document reads one with a client of its own.
+func document(ctx context.Context, location string) ([]byte, error) {
+	var c Client
+	defer c.Close()
+	return c.Text(ctx, location)
+}
+
 func TestTextBringsADocument(t *testing.T) {
 	s := server(t)
 	for location, want := range map[string]string{
@@ -62,11 +69,11 @@ func TestTextBringsADocument(t *testing.T) {
 		s.URL + "/moved":       "agent: moonhelm\nuser: \"\"\npassword: \"\"\n",
 		strings.Replace(s.URL, "//", "//anna:pw@", 1) + "/values.yaml": "agent: moonhelm\nuser: \"anna\"\npassword: \"pw\"\n",
 	} {
-		if got, err := Text(t.Context(), location); err != nil || string(got) != want {
+		if got, err := document(t.Context(), location); err != nil || string(got) != want {
 			t.Errorf("%s: got %q, %v", location, got, err)
 		}
 	}
-	if got, err := Text(t.Context(), s.URL+"/full"); err != nil || len(got) != MaxText {
+	if got, err := document(t.Context(), s.URL+"/full"); err != nil || len(got) != MaxText {
 		t.Errorf("a document of the very size allowed: %d bytes, %v", len(got), err)
 	}
 }
@@ -86,7 +93,7 @@ func TestTextRefuses(t *testing.T) {
 		"http://anna:hunter2@127.0.0.1:1": "refused",
 		"http://anna:hunter2%zz@host/":    "malformed",
 	} {
-		got, err := Text(t.Context(), location)
+		got, err := document(t.Context(), location)
 		if err == nil || got != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %d bytes, %v; wanted %q", location, len(got), err, want)
 		}
@@ -100,7 +107,7 @@ func TestTextEndsWithItsContext(t *testing.T) {
 	s := server(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Text(ctx, s.URL+"/hang"); !errors.Is(err, context.Canceled) {
+	if _, err := document(ctx, s.URL+"/hang"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -116,7 +123,7 @@ func TestCredentialsDoNotFollowARedirectToAnotherHost(t *testing.T) {
 		http.Redirect(w, r, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), http.StatusFound)
 	}))
 	defer first.Close()
-	if _, err := Text(t.Context(), strings.Replace(first.URL, "//", "//anna:hunter2@", 1)); err != nil {
+	if _, err := document(t.Context(), strings.Replace(first.URL, "//", "//anna:hunter2@", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(sent, "Basic") || strings.Contains(sent, "hunter2") {

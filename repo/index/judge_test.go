@@ -201,3 +201,10 @@ func TestOpenAgreesWithParse(t *testing.T) {
 		}
 	}
 }
+
+// same tells whether two tapes mean the same.
+func same(a, b tape) bool {
+	return slices.EqualFunc(a, b, func(a, b token) bool {
+		return a.kind == b.kind && a.plain == b.plain && a.text == b.text && a.end == b.end
+	})
+}

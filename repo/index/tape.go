@@ -2,8 +2,6 @@
 
 package index
 
-import "slices"
-
 // tape is a document in one piece: every value as a token, and behind a table's
 // or a list's token what is in it. YAML, read either way, and JSON come to the
 // same tape where they mean the same.
@@ -80,11 +78,4 @@ func (t tape) close(i int) { t[i].end = len(t) }
 
 func (t *tape) scalar(text string, plain bool, line int) {
 	*t = append(*t, token{text: text, plain: plain, end: len(*t) + 1, line: line})
-}
-
-// same tells whether two tapes mean the same.
-func same(a, b tape) bool {
-	return slices.EqualFunc(a, b, func(a, b token) bool {
-		return a.kind == b.kind && a.plain == b.plain && a.text == b.text && a.end == b.end
-	})
 }
