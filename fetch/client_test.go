@@ -278,8 +278,14 @@ func TestSizesAreBounded(t *testing.T) {
 			packed(w, 1<<30)
 		case "/exact":
 			packed(w, limit)
+		case "/header":
+			w.Header().Set("WWW-Authenticate", strings.Repeat("a ", limit))
 		}
 	})
+	var none *UnreachableError
+	if err := hurried(t).Get(t.Context(), s.URL+"/header", "", Access{}, limit, io.Discard); !errors.As(err, &none) {
+		t.Errorf("a large header: %v", err)
+	}
 	for path, fits := range map[string]bool{"/announced": false, "/endless": false, "/bomb": false, "/exact": true} {
 		var got counter
 		err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, limit, &got)

@@ -43,6 +43,9 @@ func (c *Client) Transport(a Access) (*http.Transport, error) {
 		DisableCompression:    true, // content is verified as it is sent; who wants it packed asks for it
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       90 * time.Second,
+		// The library's own bound lets a header be 10 MiB, and a registry's challenges
+		// are taken apart.
+		MaxResponseHeaderBytes: 1 << 20,
 	}
 	if c.transports == nil {
 		c.transports = map[trust]*http.Transport{}
