@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
@@ -51,6 +52,8 @@ func fetchHints(err error) []string {
 		return []string{trustHint(trust)}
 	case errors.As(err, &noAnswer) && noAnswer.Plain:
 		return []string{"an http:// address goes without TLS; what is sent can then be read by others on the way"}
+	case errors.As(err, &noAnswer) && isProxy(err):
+		return []string{proxyHint}
 	case errors.As(err, &noAnswer) && noAnswer.Done == 0:
 		return []string{fmt.Sprintf("is %s the right address, and can it be reached from here? HTTPS_PROXY and HTTP_PROXY name a proxy", noAnswer.Host)}
 	case errors.As(err, &noAnswer), errors.As(err, &stalled):
@@ -91,6 +94,14 @@ func trustHint(e *fetch.UntrustedError) string {
 		return "is this machine's clock right? If it is, the server's owner has to renew the certificate"
 	}
 	return "--ca-file names the authorities to trust, where they are your own"
+}
+
+const proxyHint = "is the proxy right that HTTPS_PROXY or HTTP_PROXY names? NO_PROXY lists the hosts that are reached without it"
+
+// isProxy tells whether it is a proxy that does not answer.
+func isProxy(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "proxyconnect"
 }
 
 // stillFetching tells whether it was a transfer that was interrupted: nothing

@@ -29,6 +29,8 @@ func registryHints(err error) []string {
 		return []string{"--plain-http speaks to it without TLS; what is sent can then be read by others on the way"}
 	case errors.As(err, &noAnswer) && isUntrusted(err):
 		return []string{"--ca-file names the certificate authority that vouches for the registry"}
+	case errors.As(err, &noAnswer) && isProxy(err):
+		return []string{proxyHint}
 	case errors.As(err, &noAnswer):
 		return []string{fmt.Sprintf("is %s the registry's address, and can it be reached from here?", noAnswer.Host)}
 	case errors.As(err, &notFound) && notFound.Ref.Tag != "":
