@@ -289,6 +289,23 @@ func TestTagsThatAreTooLongAreNotKept(t *testing.T) {
 	}
 }
 
+func TestTagsThatTrickleAreGivenUp(t *testing.T) {
+	f := newFake(t)
+	f.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+		time.Sleep(10 * time.Millisecond)
+		w.Header().Set("Link", `</v2/web/tags/list?last=x>; rel="next"`)
+		fmt.Fprint(w, `{"tags":[]}`)
+		return true
+	}
+	c := f.client()
+	c.patience = 200 * time.Millisecond
+	begin := time.Now()
+	var given *ConnectError
+	if _, err := c.Tags(context.Background(), f.ref("web")); !errors.As(err, &given) || time.Since(begin) > 20*time.Second {
+		t.Errorf("%v after %s", err, time.Since(begin))
+	}
+}
+
 func TestTagsWithoutEndAreRefused(t *testing.T) {
 	f := newFake(t)
 	page := `{"tags":["` + strings.Repeat(`x","`, 50_000) + `x"]}`

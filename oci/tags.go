@@ -29,6 +29,9 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	}
 	asked := ref.Tag
 	ref.Tag = ""
+	// A page may take its time, and thousands of them may not.
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*c.waiting(), errTrickling)
+	defer cancel()
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
