@@ -223,6 +223,49 @@ func TestCredentialsStayWithTheirRegistry(t *testing.T) {
 	}
 }
 
+// through counts requests by host.
+type through map[string]int
+
+func (c through) RoundTrip(req *http.Request) (*http.Response, error) {
+	c[req.URL.Host]++
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// CVE-2021-32690: a client certificate, too, is for the registry alone.
+func TestOtherHostsHaveATransportOfTheirOwn(t *testing.T) {
+	other, f := newFake(t), newFake(t)
+	archive := f.chart("web", "1.0.0", "the archive")
+	other.blobs[archive.Digest] = []byte("the archive")
+	f.handle = func(w http.ResponseWriter, r *http.Request) bool {
+		lead := strings.HasSuffix(r.URL.Path, archive.Digest)
+		if lead {
+			http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		}
+		return lead
+	}
+	c, inside, outside := f.client(), through{}, through{}
+	var mu sync.Mutex
+	c.Transport, c.Elsewhere = alone{&mu, inside}, alone{&mu, outside}
+	if text, err := f.pullAs(c, "web:1.0.0"); err != nil || text != "the archive" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if inside[f.host()] == 0 || inside[other.host()] > 0 || outside[f.host()] > 0 || outside[other.host()] != 1 {
+		t.Errorf("inside %v, outside %v", inside, outside)
+	}
+}
+
+// alone makes one request at a time.
+type alone struct {
+	mu *sync.Mutex
+	http.RoundTripper
+}
+
+func (a alone) RoundTrip(req *http.Request) (*http.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.RoundTripper.RoundTrip(req)
+}
+
 func TestContentMayBeOnAnotherHost(t *testing.T) {
 	other, f := newFake(t), newFake(t)
 	archive := f.chart("web", "1.0.0", "the archive")

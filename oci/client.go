@@ -4,6 +4,7 @@ package oci
 
 import (
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -15,6 +16,9 @@ type Client struct {
 	// Transport makes requests; nil is http.DefaultTransport. The client gives up
 	// where nothing moves for two minutes.
 	Transport http.RoundTripper
+	// Elsewhere makes requests to other hosts that a registry leads to, and bears no
+	// client certificate; nil is Transport.
+	Elsewhere http.RoundTripper
 	// PlainHTTP speaks HTTP without TLS.
 	PlainHTTP bool
 	// Username and Password are used instead of stored credentials. A password
@@ -74,7 +78,10 @@ func (c *Client) call(ref Ref) *call {
 func (c *Client) newPlace(at Ref) *place {
 	p := &place{
 		ref: at, plain: c.PlainHTTP, agent: c.UserAgent, stored: c.Credentials, turn: make(chan struct{}, 1),
-		http: &http.Client{Transport: c.Transport, CheckRedirect: checkRedirect},
+	}
+	p.http = &http.Client{Transport: c.Transport, CheckRedirect: checkRedirect}
+	if c.Elsewhere != nil {
+		p.http.Transport = parted{home: p.base(), inside: c.Transport, outside: c.Elsewhere}
 	}
 	if c.Username != "" || c.Password != "" {
 		p.given = secretOf(c.Username, c.Password)
@@ -83,6 +90,21 @@ func (c *Client) newPlace(at Ref) *place {
 		p.agent = "moonhelm"
 	}
 	return p
+}
+
+// parted has one transport for a place, and another for all others: a client
+// certificate tells who we are (CVE-2021-32690).
+type parted struct {
+	home            *url.URL
+	inside, outside http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p parted) RoundTrip(req *http.Request) (*http.Response, error) {
+	if sameOrigin(req.URL, p.home) {
+		return p.inside.RoundTrip(req)
+	}
+	return p.outside.RoundTrip(req)
 }
 
 // chartRef refuses references that name no chart.

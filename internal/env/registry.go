@@ -46,8 +46,14 @@ func (r *Registry) Client(a fetch.Access) (*oci.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	others := a
+	others.CertFile, others.KeyFile = "", ""
+	elsewhere, err := r.env.HTTP().Transport(others)
+	if err != nil {
+		return nil, err
+	}
 	c := &oci.Client{
-		Transport: transport, PlainHTTP: a.PlainHTTP, Username: a.Username, Password: a.Password,
+		Transport: transport, Elsewhere: elsewhere, PlainHTTP: a.PlainHTTP, Username: a.Username, Password: a.Password,
 		Credentials: &oci.Credentials{File: r.env.Settings.RegistryConfig, Docker: r.env.dockerConfig()},
 	}
 	if r.clients == nil {
