@@ -17,7 +17,7 @@ type Client struct {
 	// where nothing moves for two minutes.
 	Transport http.RoundTripper
 	// Elsewhere makes requests to other hosts that a registry leads to, and bears no
-	// client certificate; nil is Transport.
+	// client certificate; nil is Transport. It takes both.
 	Elsewhere http.RoundTripper
 	// PlainHTTP speaks HTTP without TLS.
 	PlainHTTP bool
@@ -80,7 +80,7 @@ func (c *Client) newPlace(at Ref) *place {
 		ref: at, plain: c.PlainHTTP, agent: c.UserAgent, stored: c.Credentials, turn: make(chan struct{}, 1),
 	}
 	p.http = &http.Client{Transport: c.Transport, CheckRedirect: checkRedirect}
-	if c.Elsewhere != nil {
+	if c.Elsewhere != nil && c.Transport != nil {
 		p.http.Transport = parted{home: p.base(), inside: c.Transport, outside: c.Elsewhere}
 	}
 	if c.Username != "" || c.Password != "" {
