@@ -59,6 +59,7 @@ func hints(err error) []string {
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
 		noChart    *env.ChartNotFoundError
+		dependency *op.DependencyError
 		forbidden  *kube.ForbiddenError
 		noServer   *kube.UnreachableError
 		noKubeVers *op.KubeVersionError
@@ -118,10 +119,10 @@ func hints(err error) []string {
 		return []string{"ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"}
 	case errors.As(err, &conflict):
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
-	case errors.As(err, &noChart) && strings.HasSuffix(noChart.Ref, ".tgz"):
-		return []string{"helm package makes archives of charts, helm pull fetches them"}
+	case errors.As(err, &noChart) && errors.As(err, &dependency): // its file:// leads nowhere
+		return noChartHints("")
 	case errors.As(err, &noChart):
-		return []string{"a chart's folder holds a Chart.yaml; helm create makes a new one"}
+		return noChartHints(noChart.Ref)
 	case errors.As(err, &noKind):
 		return []string{"definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade creates and updates them too"}
 	case errors.As(err, &noKubeVers):
@@ -136,6 +137,22 @@ func hints(err error) []string {
 		return []string{"it was interrupted; helm status tells how far it came"}
 	}
 	return nil
+}
+
+// noChartHints say what may have been meant by the path of a chart that is not
+// there.
+func noChartHints(ref string) []string {
+	const folder = "a chart's folder holds a Chart.yaml; helm create makes a new one"
+	first, _, slash := strings.Cut(ref, "/")
+	switch {
+	case strings.HasSuffix(ref, ".tgz"):
+		return []string{"helm package makes archives of charts, helm pull fetches them"}
+	case !slash && ref != "":
+		return []string{folder, fmt.Sprintf("charts of repositories are named REPOSITORY/%s: helm search repo %[1]s looks for it", ref)}
+	case strings.Trim(first, ".") != "":
+		return []string{folder, fmt.Sprintf("if it is the name of a chart elsewhere: helm pull %s --untar brings it here", ref)}
+	}
+	return []string{folder}
 }
 
 // lockedHints say how to get at a release that somebody else is at work on.

@@ -5,6 +5,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ release stays, marked failed: helm uninstall removes what was created, and
 
 func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.Name == "" {
-		return fmt.Errorf("must either provide a name or specify --generate-name")
+		return &env.HintError{Err: errors.New("must either provide a name or specify --generate-name"), Hint: fmt.Sprintf("helm install NAME %s", o.ChartRef)}
 	}
 	if err := o.Prepare(); err != nil {
 		return err

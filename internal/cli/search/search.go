@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -23,11 +24,20 @@ func New(e *env.Env) *cobra.Command {
 		Use:   "search",
 		Short: "look for charts",
 		Long:  `Looks for charts in the repositories that were added, or in a hub.`,
-		Args:  env.Group,
+		Args:  group,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newHub(e), newRepo(e))
 	return cmd
+}
+
+// group tells who has left out where to look how to say that.
+func group(cmd *cobra.Command, args []string) error {
+	if err := env.Group(cmd, args); err != nil {
+		word := strings.Join(args, " ")
+		return &env.HintError{Err: err, Hint: fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm search hub %[1]s in a hub", word)}
+	}
+	return nil
 }
 
 // results say how what was found is shown.
