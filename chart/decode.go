@@ -37,11 +37,21 @@ type Requirements struct {
 	Libraries    []*Dependency `json:"libraries,omitempty"`
 }
 
-// ParseRequirements reads requirements.yaml by the rules of [ParseMetadata].
+// ParseRequirements reads requirements.yaml by the rules of [ParseMetadata]. The
+// design document of library charts writes "requirements:" for "dependencies:";
+// where that key is missing, it counts.
 func ParseRequirements(name string, data []byte) (*Requirements, error) {
-	r := new(Requirements)
-	if err := decode(name, data, r); err != nil {
+	var read struct {
+		Dependencies []*Dependency `json:"dependencies"`
+		Libraries    []*Dependency `json:"libraries"`
+		Other        []*Dependency `json:"requirements"`
+	}
+	if err := decode(name, data, &read); err != nil {
 		return nil, err
+	}
+	r := &Requirements{Dependencies: read.Dependencies, Libraries: read.Libraries}
+	if r.Dependencies == nil {
+		r.Dependencies = read.Other
 	}
 	sanitizeDependencies(r.Dependencies)
 	sanitizeDependencies(r.Libraries)

@@ -191,3 +191,25 @@ func FuzzParseLock(f *testing.F) {
 		}
 	})
 }
+
+func TestRequirementsHaveTwoNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"requirements: [{name: apache, version: 1.2.3}]\nlibraries: [{name: common}]\n": "apache common",
+		"dependencies: [{name: mysql}]\nrequirements: [{name: apache}]\n":               "mysql",
+		"dependencies: [{name: [x]}]\n":                                                 "requirements.yaml:1: dependencies[0].name: must be a string, is a list",
+		"requirements: [{name: [x]}]\n":                                                 "requirements.yaml:1: requirements[0].name: must be a string, is a list",
+	} {
+		r, err := chart.ParseRequirements("requirements.yaml", []byte(text))
+		var got []string
+		if err != nil {
+			got = append(got, err.Error())
+		} else {
+			for _, d := range append(r.Dependencies, r.Libraries...) {
+				got = append(got, d.Name)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
