@@ -31,11 +31,14 @@ func New(e *env.Env) *cobra.Command {
 		Short: "install a chart",
 		Long: `Installs a chart into a cluster as a release of that name.
 
-CHART is the path of a chart's folder or archive. Values come from the chart's
-values.yaml, then from --values files, then from --set and its kin; later ones
-win, and a null takes a key away.
+CHART is a folder, an archive, repository/name of a repository that was added, a
+URL of an archive, or oci://host/path/name; --version takes a version or a range.
+Values come from the chart's values.yaml, then from --values files, then from
+--set and its kin; later ones win, and a null takes a key away.
 
   helm install web ./mychart
+  helm install web stable/web --version ^1.2
+  helm install web oci://registry.example.com/charts/web
   helm install web ./mychart -f production.yaml --set replicas=3 --wait
   helm install --generate-name ./mychart --namespace shop --create-namespace
   helm install web ./mychart --dry-run=server --hide-secret

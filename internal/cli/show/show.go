@@ -28,7 +28,12 @@ func New(e *env.Env) *cobra.Command {
 		Aliases: []string{"inspect"},
 		Short:   "print parts of a chart",
 		Long: `Prints what a chart says of itself: its definition, its values, its README, its
-CRDs, or all of them.`,
+CRDs, or all of them. CHART is a folder, an archive, repository/name, a URL of an
+archive, or oci://host/path/name.
+
+  helm show values ./mychart
+  helm show chart stable/web --version ^1.2
+  helm show readme oci://registry.example.com/charts/web`,
 		Args: env.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -53,7 +58,7 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 		Use:               name + " CHART",
 		Short:             short,
 		Example:           "  " + example,
-		Args:              env.Args(1, 1, "a chart: the path of a folder or an archive"),
+		Args:              env.Args(1, 1, "a chart: a folder, an archive, repository/name or a URL"),
 		ValidArgsFunction: e.CompleteChart(1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Chart(cmd.Context(), args[0], &flags)

@@ -55,6 +55,7 @@ installed and no cluster is needed: values that a cluster would tell
 the objects.
 
   helm template web ./mychart -f production.yaml
+  helm template web stable/web --version ^1.2
   helm template web ./mychart --show-only templates/deployment.yaml
   helm template web ./mychart --kube-version 1.30 --api-versions monitoring.coreos.com/v1`,
 		Args:              env.NameAndChart,

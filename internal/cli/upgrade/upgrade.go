@@ -48,6 +48,7 @@ those count, unless --reuse-values or --reset-then-reuse-values lays them over
 the old ones.
 
   helm upgrade web ./mychart
+  helm upgrade web stable/web --version ^1.2
   helm upgrade web ./mychart --install -f production.yaml --wait
   helm upgrade web ./mychart --reuse-values --set replicas=5
   helm diff upgrade web ./mychart                 see first what it would do
