@@ -104,6 +104,21 @@ func TestTheInterruptKeyEndsPlugins(t *testing.T) {
 	}
 }
 
+// CVE-2021-21303: what a post-renderer remarks may be what a chart has said.
+func TestRemarksOfPostRenderersDoNotSteerTheTerminal(t *testing.T) {
+	cmd := asker(t, "template", "web", "--post-renderer", "./remark")
+	cmd.Dir = t.TempDir()
+	err := txtar.Write(txtar.Parse([]byte("-- web/Chart.yaml --\napiVersion: v2\nname: web\nversion: 1.0.0\n"+
+		"-- web/templates/a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"+
+		"-- remark --\n#!/bin/sh\ncat\nprintf '\\033]0;pwn\\007\\n' >&2\n")), cmd.Dir)
+	if err := errors.Join(err, os.Chmod(filepath.Join(cmd.Dir, "remark"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := atTerminal(t, cmd, "pwn", "\n"); err != nil || !strings.Contains(got, `\x1b]0;pwn\x07`) || strings.Contains(got, "\x1b]") {
+		t.Errorf("%v, showed\n%q", err, got)
+	}
+}
+
 // What reads a plugin's output may go away.
 func TestPluginsEndWithTheirReader(t *testing.T) {
 	cmd := asker(t, "ask-lua")

@@ -41,7 +41,7 @@ func (f PostRenderFlags) Register(e *Env, bus *event.Bus) error {
 	if err != nil {
 		return err
 	}
-	postrender.Renderer{Name: f.Name, Runner: runner, Stderr: term.SafeWriter(e.board().Above(e.Err))}.Register(bus)
+	postrender.Renderer{Name: f.Name, Runner: runner, Stderr: e.board().Above(term.SafeWriter(e.Err))}.Register(bus)
 	return nil
 }
 
