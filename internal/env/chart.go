@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/values"
 )
 
@@ -43,6 +44,9 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 		}
 	}
 	found, err := e.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
+	if unknown := (*repo.UnknownError)(nil); errors.As(err, &unknown) { // it may have been meant as a path
+		return nil, fmt.Errorf("chart %q: there is no such folder or archive, and %w", ref, err)
+	}
 	if err != nil {
 		return nil, err
 	}
