@@ -16,13 +16,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // gate stands between a helm and the API server. Each request passes its rule.
 type gate struct {
 	server *httptest.Server
 	proxy  *httputil.ReverseProxy
-	active sync.WaitGroup
+	active atomic.Int32 // requests that are under way
 	writes atomic.Int32
 	reads  atomic.Int32
 
@@ -71,6 +72,16 @@ func newGate(t *testing.T, c *cluster) *gate {
 	return g
 }
 
+// quiet returns when no request is under way, and none has begun for a moment:
+// what a helm that was killed has sent may arrive after its end.
+func (g *gate) quiet() {
+	for still := 0; still < 3; time.Sleep(10 * time.Millisecond) {
+		if still++; g.active.Load() > 0 {
+			still = 0
+		}
+	}
+}
+
 // reset forgets what was counted and sets the rule; nil lets everything pass.
 func (g *gate) reset(r rule) {
 	g.mu.Lock()
@@ -108,7 +119,7 @@ func (g *gate) decide(r *http.Request) fate {
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.active.Add(1)
-	defer g.active.Done()
+	defer g.active.Add(-1)
 	switch g.decide(r) {
 	case killBefore:
 		g.kill()

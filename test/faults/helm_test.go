@@ -102,7 +102,7 @@ func (h *helm) runGated(t *testing.T, rule rule, args ...string) result {
 	}
 	h.gate.process <- cmd.Process
 	err := cmd.Wait()
-	h.gate.active.Wait()
+	h.gate.quiet()
 	<-h.gate.process
 	return result{stdout.String(), stderr.String(), err}
 }
