@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // Edit changes the text of an object, raw, so that it decodes to now (see
@@ -76,7 +78,7 @@ func anew(goal map[string]any, rules Rules) string {
 func headComments(text string) string {
 	at := 0
 	for at < len(text) && (text[at] == '#' || text[at] == '\n') {
-		at = min(lineEnd(text, at)+1, len(text))
+		at = min(quickyaml.LineEnd(text, at)+1, len(text))
 	}
 	return text[:at]
 }
@@ -109,7 +111,7 @@ func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string,
 	case top.shape == flowMap && x.flowTable(top, old, goal):
 	default:
 		e := x.encoder()
-		x.replace(lineStart(text, top.start), lineEnd(text, top.end)+1, e.document(goal))
+		x.replace(lineStart(text, top.start), quickyaml.LineEnd(text, top.end)+1, e.document(goal))
 	}
 	return x.result()
 }

@@ -9,6 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v2"
 	yamlv3 "go.yaml.in/yaml/v3"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // part is a value in a text, with its place.
@@ -129,7 +131,7 @@ func (o *outliner) blank(at int) int {
 		case c == ' ', c == '\n', c == '\r':
 			at++
 		case c == '#' && (at == 0 || strings.IndexByte(" \n", o.text[at-1]) >= 0):
-			at = lineEnd(o.text, at)
+			at = quickyaml.LineEnd(o.text, at)
 		default:
 			return at
 		}
@@ -344,7 +346,7 @@ func (o *outliner) scalar(p *part, n *yamlv3.Node, at, around int) {
 // blockScalar finds the end of a literal or folded block; around is the column
 // of the collection that it stands in.
 func (o *outliner) blockScalar(p *part, at, around int) {
-	end := lineEnd(o.text, at)
+	end := quickyaml.LineEnd(o.text, at)
 	header := o.text[at+1 : end]
 	if hash := strings.IndexByte(header, '#'); hash >= 0 {
 		header = header[:hash]
@@ -356,7 +358,7 @@ func (o *outliner) blockScalar(p *part, at, around int) {
 	}
 	p.end = end
 	for at = end + 1; at < len(o.text); at = end + 1 {
-		end = lineEnd(o.text, at)
+		end = quickyaml.LineEnd(o.text, at)
 		first := o.spaces(at)
 		switch {
 		case strings.Trim(o.text[at:end], " \r") == "" && (inner == 0 || first-at <= inner):

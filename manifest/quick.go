@@ -2,10 +2,7 @@
 
 package manifest
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "github.com/moonhelm/moonhelm/manifest/quickyaml"
 
 // Quick decodes the plain subset of YAML that charts write nearly always:
 // block maps and lists, scalars on one line, literal blocks, flow collections
@@ -32,143 +29,46 @@ func quickDecode(raw string, headOnly bool) (v any, ok bool) {
 func isHead(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
 
 func quickDocument(text string, number func(bool, int64, float64) any, wanted func(key string) bool) (any, bool) {
-	if !quickText(text) {
+	if !quickyaml.Simple(text) {
 		return nil, false
 	}
-	q := quick{text: text, number: number}
-	q.next()
-	if q.end {
-		return nil, !q.bad
+	q := quick{Reader: quickyaml.Reader{Text: text}, number: number}
+	q.Next()
+	if q.End {
+		return nil, !q.Bad
 	}
 	var v any
-	if wanted != nil && !q.atItem() {
-		v = q.mapping(q.indent, true, wanted)
+	if wanted != nil && !q.AtItem() {
+		v = q.mapping(q.Indent, true, wanted)
 	} else {
-		v = q.block(q.indent, true)
+		v = q.block(q.Indent, true)
 	}
-	if q.bad || !q.end {
+	if q.Bad || !q.End {
 		return nil, false
 	}
 	return v, true
 }
 
-// quickText tells that text holds only characters that YAML takes as they are.
-func quickText(text string) bool {
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == '\n' || c == '\t' || c >= ' ' && c <= '~':
-		case c < utf8.RuneSelf:
-			return false
-		default:
-			r, n := utf8.DecodeRuneInString(text[i:])
-			if r == utf8.RuneError || r < 0xa0 || r == 0xfeff || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff {
-				return false
-			}
-			i += n - 1
-		}
-	}
-	return true
-}
-
-// maxQuickDepth bounds the recursion; deeper documents go the long way.
-const maxQuickDepth = 60
-
-// quick reads text line by line. It stands at the first character of a line's
-// content, whose column is indent; bad tells that it met what it does not know.
+// quick makes values of what its reader finds.
 type quick struct {
-	text   string
-	at     int
-	indent int
-	end    bool
-	bad    bool
+	quickyaml.Reader
 	number func(isWhole bool, whole int64, float float64) any
 	depth  int
 	odd    bool // the last key is a number or boolean made text
 }
 
 func (q *quick) fail() any {
-	q.bad = true
+	q.Fail()
 	return nil
-}
-
-// next goes to the next line with content, from the end of a line.
-func (q *quick) next() {
-	for {
-		start := q.at
-		for q.at < len(q.text) && q.text[q.at] == ' ' {
-			q.at++
-		}
-		if q.at == len(q.text) {
-			q.end, q.indent = true, -1
-			return
-		}
-		switch q.text[q.at] {
-		case '\n':
-			q.at++
-		case '#':
-			q.at = lineEnd(q.text, q.at)
-			if q.at < len(q.text) {
-				q.at++
-			}
-		case '\t':
-			q.bad, q.end, q.indent = true, true, -1
-			return
-		default:
-			q.indent = q.at - start
-			if q.indent == 0 && q.marker() {
-				q.bad, q.end, q.indent = true, true, -1
-			}
-			return
-		}
-	}
-}
-
-// marker tells whether a document marker or a directive stands here.
-func (q *quick) marker() bool {
-	rest := q.text[q.at:]
-	return strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "...") || rest[0] == '%'
-}
-
-func lineEnd(text string, at int) int {
-	if nl := strings.IndexByte(text[at:], '\n'); nl >= 0 {
-		return at + nl
-	}
-	return len(text)
-}
-
-// endLine takes the rest of a line, which may be a comment, and goes on to the
-// next line.
-func (q *quick) endLine() {
-	from := q.at
-	for q.at < len(q.text) && q.text[q.at] == ' ' {
-		q.at++
-	}
-	if q.at < len(q.text) && q.text[q.at] == '#' && q.at > from {
-		q.at = lineEnd(q.text, q.at)
-	}
-	if q.at < len(q.text) {
-		if q.text[q.at] != '\n' {
-			q.bad = true
-			return
-		}
-		q.at++
-	}
-	q.next()
-}
-
-// atItem tells whether a list's item begins here.
-func (q *quick) atItem() bool {
-	return q.text[q.at] == '-' && (q.at+1 == len(q.text) || q.text[q.at+1] == ' ' || q.text[q.at+1] == '\n')
 }
 
 // block reads the map or list that begins here.
 func (q *quick) block(indent int, build bool) any {
-	if q.depth++; q.depth > maxQuickDepth {
+	if q.depth++; q.depth > quickyaml.MaxDepth {
 		return q.fail()
 	}
 	defer func() { q.depth-- }()
-	if q.atItem() {
+	if q.AtItem() {
 		return q.list(indent, build)
 	}
 	return q.mapping(indent, build, nil)
@@ -180,9 +80,8 @@ func (q *quick) mapping(indent int, build bool, wanted func(string) bool) any {
 		m = make(map[string]any, 4)
 	}
 	odd := false
-	for !q.bad && q.indent == indent && !q.end {
-		q.odd = false
-		key, ok := q.key()
+	for !q.Bad && q.Indent == indent && !q.End {
+		key, ok := q.key(q.Key())
 		odd = odd || q.odd
 		if !ok || odd && has(m, key) {
 			return q.fail()
@@ -193,7 +92,7 @@ func (q *quick) mapping(indent int, build bool, wanted func(string) bool) any {
 			m[key] = v
 		}
 	}
-	if q.indent > indent {
+	if q.Indent > indent {
 		return q.fail()
 	}
 	return m
@@ -201,26 +100,22 @@ func (q *quick) mapping(indent int, build bool, wanted func(string) bool) any {
 
 func (q *quick) list(indent int, build bool) any {
 	list := []any{}
-	for !q.bad && q.indent == indent && !q.end && q.atItem() {
-		q.at++
-		start := q.at
-		for q.at < len(q.text) && q.text[q.at] == ' ' {
-			q.at++
-		}
-		inner := indent + 1 + q.at - start
+	for !q.Bad && q.Indent == indent && !q.End && q.AtItem() {
+		q.At++
+		start := q.At
+		q.Spaces()
 		var v any
-		switch {
-		case q.at < len(q.text) && q.text[q.at] != '\n' && (q.atItem() || q.keyAhead()):
-			q.indent = inner
-			v = q.block(inner, build)
-		default:
+		if q.At < len(q.Text) && q.Text[q.At] != '\n' && (q.AtItem() || q.KeyAhead()) {
+			q.Indent = indent + 1 + q.At - start
+			v = q.block(q.Indent, build)
+		} else {
 			v = q.value(indent, build, false)
 		}
 		if build {
 			list = append(list, v)
 		}
 	}
-	if q.indent > indent {
+	if q.Indent > indent {
 		return q.fail()
 	}
 	return list
@@ -229,33 +124,34 @@ func (q *quick) list(indent int, build bool) any {
 // value reads what follows a key's colon or an item's dash; indent is that of
 // the collection. A list may stand right below its key.
 func (q *quick) value(indent int, build, ofKey bool) any {
-	for q.at < len(q.text) && q.text[q.at] == ' ' {
-		q.at++
+	if q.Spaces(); q.AtValue() {
+		return q.scalar(indent, build)
 	}
-	if q.at == len(q.text) || q.text[q.at] == '\n' || q.text[q.at] == '#' && q.text[q.at-1] == ' ' {
-		q.endLine()
-		switch {
-		case q.bad || q.end:
-			return nil
-		case q.indent > indent && !q.atItem() && !q.keyAhead():
-			return q.scalar(indent, build)
-		case q.indent > indent, ofKey && q.indent == indent && q.atItem():
-			return q.block(q.indent, build)
-		}
+	q.EndLine()
+	switch {
+	case q.Bad || q.End:
 		return nil
+	case q.Indent > indent && !q.AtItem() && !q.KeyAhead():
+		return q.scalar(indent, build)
+	case q.Indent > indent, ofKey && q.Indent == indent && q.AtItem():
+		return q.block(q.Indent, build)
 	}
-	return q.scalar(indent, build)
+	return nil
 }
 
 // scalar reads a scalar or a collection in brackets that begins here; indent is
 // that of the collection around it.
 func (q *quick) scalar(indent int, build bool) any {
 	var v any
-	switch c := q.text[q.at]; c {
+	switch q.Text[q.At] {
 	case '|', '>':
-		return q.blockScalar(indent, c == '>', build)
+		s := q.Block(indent, build)
+		if !build || q.Bad {
+			return nil
+		}
+		return s
 	case '"', '\'':
-		s, ok := q.quoted()
+		s, ok := q.Quoted()
 		if !ok {
 			return q.fail()
 		}
@@ -263,99 +159,93 @@ func (q *quick) scalar(indent int, build bool) any {
 	case '[', '{':
 		v = q.flow(build)
 	default:
-		return q.plainLines(indent, build)
+		s := q.Plain(indent, build)
+		if !build || q.Bad {
+			return nil
+		}
+		return q.resolve(s)
 	}
-	q.endLine()
-	if q.indent > indent { // the scalar goes on in the next line, or so it seems
+	if q.Bad {
+		return nil
+	}
+	q.EndLine()
+	if q.Indent > indent { // the scalar goes on in the next line, or so it seems
 		return q.fail()
 	}
 	return v
 }
 
-// plainLines reads a scalar without quotes, which may go on in further lines.
-func (q *quick) plainLines(indent int, build bool) any {
-	s, ok := q.plain()
-	if !ok {
+// flow reads a collection in brackets that ends in its line.
+func (q *quick) flow(build bool) any {
+	if q.depth++; q.depth > quickyaml.MaxDepth {
 		return q.fail()
 	}
-	commented := q.at < len(q.text) && q.text[q.at] != '\n'
-	from := q.at
-	q.endLine()
-	if q.indent <= indent {
-		if build && !q.bad {
-			return q.resolve(s)
-		}
-		return nil
+	defer func() { q.depth-- }()
+	open := q.Text[q.At]
+	q.At++
+	list, closing := []any{}, byte(']')
+	var m map[string]any
+	if open == '{' {
+		m, closing = map[string]any{}, '}'
 	}
-	lines := []string{s}
-	for !q.bad && q.indent > indent {
-		blank := strings.Count(q.text[from:q.at], "\n") - 1
-		if commented || strings.IndexByte(q.text[from:q.at], '#') >= 0 || strings.IndexByte("-?:&*!|>%@`", q.text[q.at]) >= 0 {
+	odd := false
+	for first := true; ; first = false {
+		q.Spaces()
+		if first && q.Is(closing) {
+			break
+		}
+		if open == '{' {
+			key, ok := q.key(q.FlowKey())
+			odd = odd || q.odd
+			if !ok || odd && has(m, key) {
+				return q.fail()
+			}
+			m[key] = q.flowValue(build)
+		} else {
+			list = append(list, q.flowValue(build))
+		}
+		if q.Bad {
+			return nil
+		}
+		q.Spaces()
+		if q.Is(closing) {
+			break
+		}
+		if !q.Is(',') {
 			return q.fail()
 		}
-		line, ok := q.plainRest()
+		q.At++
+	}
+	q.At++
+	if open == '{' {
+		return m
+	}
+	return list
+}
+
+func has(m map[string]any, key string) bool {
+	_, there := m[key]
+	return there
+}
+
+func (q *quick) flowValue(build bool) any {
+	q.Spaces()
+	if q.At == len(q.Text) {
+		return q.fail()
+	}
+	switch q.Text[q.At] {
+	case '[', '{':
+		return q.flow(build)
+	case '"', '\'':
+		s, ok := q.Quoted()
 		if !ok {
 			return q.fail()
 		}
-		commented = q.at < len(q.text) && q.text[q.at] != '\n'
-		from = q.at
-		if build {
-			if blank == 0 {
-				lines = append(lines, " ", line)
-			} else {
-				lines = append(lines, strings.Repeat("\n", blank), line)
-			}
-		}
-		q.endLine()
+		return s
 	}
-	if !build || q.bad {
-		return nil
+	s := q.FlowWord()
+	if s == "" || q.Is(':') {
+		return q.fail()
 	}
-	return q.resolve(strings.Join(lines, ""))
-}
-
-// plain reads a scalar without quotes up to the end of the line or a comment.
-func (q *quick) plain() (string, bool) {
-	if !plainBegins(q.text[q.at:lineEnd(q.text, q.at)]) {
-		return "", false
-	}
-	return q.plainRest()
-}
-
-// plainRest reads on to the end of the line or a comment.
-func (q *quick) plainRest() (string, bool) {
-	end := lineEnd(q.text, q.at)
-	line := q.text[q.at:end]
-	for i := range len(line) {
-		switch line[i] {
-		case ':':
-			if i+1 == len(line) || line[i+1] == ' ' {
-				return "", false
-			}
-		case '\t':
-			return "", false
-		case '#':
-			if i > 0 && line[i-1] == ' ' {
-				q.at += i - 1
-				return strings.TrimRight(line[:i], " "), true
-			}
-		}
-	}
-	q.at = end
-	return strings.TrimRight(line, " "), true
-}
-
-func plainBegins(s string) bool {
-	c := s[0]
-	switch {
-	case isWordByte(c), c >= utf8.RuneSelf:
-		return true
-	case c == '-':
-		return len(s) > 1 && (isWordByte(s[1]) || s[1] == '-')
-	}
-	return strings.IndexByte("/.$(+~=<^;\\", c) >= 0
-}
-
-func isWordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+	return q.resolve(s)
 }

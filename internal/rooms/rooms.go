@@ -22,7 +22,7 @@ type row struct {
 }
 
 var rows = []row{
-	{0, []string{"chart", "manifest", "internal/near", "internal/term", "internal/build", "internal/rooms"}},
+	{0, []string{"chart", "manifest", "manifest/quickyaml", "internal/near", "internal/term", "internal/build", "internal/rooms"}},
 	{1, []string{"values", "schema", "release", "progress"}},
 	{2, []string{"event", "render", "plan", "resolve", "lint"}},
 	{3, []string{"hook", "script/wire"}},
@@ -35,7 +35,7 @@ var rows = []row{
 
 // families may import each other although they share a row: a package and
 // what lies below it and belongs to it alone.
-var families = []string{"archive", "repo", "store", "script/engine"}
+var families = []string{"archive", "manifest", "repo", "store", "script/engine"}
 
 // related tells whether two packages are of one family.
 func related(a, b string) bool {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // block is an index that is YAML in block style.
@@ -95,7 +97,7 @@ func (l *lines) simpleValue() string {
 		s = s[1 : n-1]
 	}
 	for i := range len(s) {
-		if !isWordByte(s[i]) && strings.IndexByte(".-+", s[i]) < 0 {
+		if !quickyaml.IsWordByte(s[i]) && strings.IndexByte(".-+", s[i]) < 0 {
 			return ""
 		}
 	}
@@ -202,7 +204,7 @@ func (b *block) check() error {
 	for _, g := range gaps {
 		if text, err := b.bytes(g); err != nil {
 			return err
-		} else if !simpleText(unchanging(text)) {
+		} else if !quickyaml.Simple(unchanging(text)) {
 			return b.refuse(g)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // object is an index that is JSON. The text is known to be valid.
@@ -122,7 +124,7 @@ func readWhole(t *tape, text string) error {
 
 // readJSON appends the value at at of valid JSON to t, and tells where it ends.
 func readJSON(t *tape, text string, at, depth int) (end int, err error) {
-	if depth > 10*maxDepth {
+	if depth > 10*quickyaml.MaxDepth {
 		return 0, &FormatError{Problem: "it has lists and tables too deep in each other"}
 	}
 	switch text[at] {

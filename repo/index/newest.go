@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 	"github.com/moonhelm/moonhelm/resolve"
 )
 
@@ -58,5 +59,5 @@ func numbers(v string) (p [3]uint64, ok bool) {
 
 // usualPre tells that a pre-release part is one without a doubt.
 func usualPre(pre string) bool {
-	return isWordByte(pre[0]) && pre[0] > '9' && strings.Trim(pre, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
+	return quickyaml.IsWordByte(pre[0]) && pre[0] > '9' && strings.Trim(pre, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // nodes is an index that the full YAML parser has read.
@@ -113,7 +115,7 @@ func (n *nodes) takeEntries(entries *yaml.Node) error {
 }
 
 func followed(n *yaml.Node) *yaml.Node {
-	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < maxDepth; i++ {
+	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < quickyaml.MaxDepth; i++ {
 		n = n.Alias
 	}
 	return n
@@ -191,7 +193,7 @@ func (p *putter) put(n *yaml.Node, depth int) error {
 	if p.inside > 0 {
 		p.aliased++
 	}
-	if depth > 10*maxDepth || p.aliased > mostAliased {
+	if depth > 10*quickyaml.MaxDepth || p.aliased > mostAliased {
 		return &FormatError{Line: n.Line, Problem: errAliases.Error()}
 	}
 	switch n.Kind {
@@ -266,7 +268,7 @@ func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 // merged are the pairs that a merge key (<<) brings: those of a table, or of
 // the tables of a list, the first of which count.
 func (p *putter) merged(n *yaml.Node, depth int) ([]*yaml.Node, error) {
-	if p.aliased += len(n.Content); depth > maxDepth || p.aliased > mostAliased {
+	if p.aliased += len(n.Content); depth > quickyaml.MaxDepth || p.aliased > mostAliased {
 		return nil, &FormatError{Line: n.Line, Problem: errAliases.Error()}
 	}
 	switch n.Kind {

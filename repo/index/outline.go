@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // span is a piece of the text.
@@ -197,17 +199,13 @@ func simpleKey(s []byte) (string, bool) {
 		s = s[1 : len(s)-1]
 		return string(s), !bytes.ContainsAny(s, "\"'\\\t") && bytes.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 	}
-	if len(s) == 0 || !isWordByte(s[0]) {
+	if len(s) == 0 || !quickyaml.IsWordByte(s[0]) {
 		return "", false
 	}
 	for _, c := range s {
-		if !isWordByte(c) && strings.IndexByte("-./", c) < 0 {
+		if !quickyaml.IsWordByte(c) && strings.IndexByte("-./", c) < 0 {
 			return "", false
 		}
 	}
 	return string(s), true
-}
-
-func isWordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }

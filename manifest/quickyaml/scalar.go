@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quickyaml
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Quoted reads a scalar in quotes that ends in its line and uses no escapes but
+// the usual ones.
+func (r *Reader) Quoted() (string, bool) {
+	line := r.Text[r.At+1 : LineEnd(r.Text, r.At)]
+	if r.Text[r.At] == '\'' {
+		return r.singleQuoted(line)
+	}
+	stop := strings.IndexAny(line, "\"\\\t")
+	if stop < 0 || line[stop] == '\t' {
+		return "", false
+	}
+	if line[stop] == '"' {
+		r.At += stop + 2
+		return line[:stop], true
+	}
+	return r.escaped(line)
+}
+
+func (r *Reader) escaped(line string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; c {
+		case '"':
+			r.At += i + 2
+			return b.String(), true
+		case '\t':
+			return "", false
+		case '\\':
+			i++
+			if i == len(line) {
+				return "", false
+			}
+			switch line[i] {
+			case '"', '\\':
+				b.WriteByte(line[i])
+			case 'n':
+				b.WriteByte('\n')
+			case 't':
+				b.WriteByte('\t')
+			default:
+				return "", false
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+func (r *Reader) singleQuoted(line string) (string, bool) {
+	if strings.IndexByte(line, '\t') >= 0 {
+		return "", false
+	}
+	for i := 0; i < len(line); i++ {
+		if line[i] != '\'' {
+			continue
+		}
+		if i+1 < len(line) && line[i+1] == '\'' {
+			i++
+			continue
+		}
+		r.At += i + 2
+		return strings.ReplaceAll(line[:i], "''", "'"), true
+	}
+	return "", false
+}
+
+// Plain reads a scalar without quotes, which may go on in further lines, and goes
+// on to the line behind it. indent is that of the collection around it. Where
+// build is false the text is not put together.
+func (r *Reader) Plain(indent int, build bool) string {
+	if !plainBegins(r.Text[r.At:LineEnd(r.Text, r.At)]) {
+		r.Fail()
+		return ""
+	}
+	s, ok := r.plainRest()
+	if !ok {
+		r.Fail()
+		return ""
+	}
+	from := r.At
+	r.EndLine()
+	if r.Indent <= indent {
+		return s
+	}
+	lines := []string{s}
+	for r.Indent > indent {
+		gap := r.Text[from:r.At]
+		if strings.IndexByte(gap, '#') >= 0 || strings.IndexByte("-?:&*!|>%@`", r.Text[r.At]) >= 0 {
+			r.Fail()
+			return ""
+		}
+		line, ok := r.plainRest()
+		if !ok {
+			r.Fail()
+			return ""
+		}
+		if build {
+			between := " "
+			if blank := strings.Count(gap, "\n") - 1; blank > 0 {
+				between = strings.Repeat("\n", blank)
+			}
+			lines = append(lines, between, line)
+		}
+		from = r.At
+		r.EndLine()
+	}
+	return strings.Join(lines, "")
+}
+
+// plainRest reads on to the end of the line or a comment.
+func (r *Reader) plainRest() (string, bool) {
+	end := LineEnd(r.Text, r.At)
+	line := r.Text[r.At:end]
+	for i := range len(line) {
+		switch line[i] {
+		case ':':
+			if i+1 == len(line) || line[i+1] == ' ' {
+				return "", false
+			}
+		case '\t':
+			return "", false
+		case '#':
+			if i > 0 && line[i-1] == ' ' {
+				r.At += i - 1
+				return strings.TrimRight(line[:i], " "), true
+			}
+		}
+	}
+	r.At = end
+	return strings.TrimRight(line, " "), true
+}
+
+func plainBegins(s string) bool {
+	c := s[0]
+	switch {
+	case IsWordByte(c), c >= utf8.RuneSelf:
+		return true
+	case c == '-':
+		return len(s) > 1 && (IsWordByte(s[1]) || s[1] == '-')
+	}
+	return strings.IndexByte("/.$(+~=<^;\\", c) >= 0
+}
+
+// Block reads a block scalar, whose header is "|" or ">", perhaps with "-" or
+// "+", and goes on to the line behind it. indent is that of the collection around
+// it. In a folded block, a line feed between two lines that begin with text is a
+// space. Where build is false the text is not put together.
+func (r *Reader) Block(indent int, build bool) string {
+	b := blockText{folded: r.Text[r.At] == '>'}
+	r.At++
+	chomp := byte(0)
+	if r.Is('-') || r.Is('+') {
+		chomp = r.Text[r.At]
+		r.At++
+	}
+	end := LineEnd(r.Text, r.At)
+	if !plainHeader(r.Text[r.At:end]) {
+		r.Fail()
+		return ""
+	}
+	r.At = min(end+1, len(r.Text))
+	inner, ok := r.blockIndent(indent)
+	if !ok || !r.blockLines(&b, inner, build) {
+		r.Fail()
+		return ""
+	}
+	r.Next()
+	if r.Indent > indent {
+		r.Fail()
+	}
+	if !build || r.Bad {
+		return ""
+	}
+	return b.finish(chomp)
+}
+
+// blockLines takes the lines of a block that is indented by inner.
+func (r *Reader) blockLines(b *blockText, inner int, build bool) bool {
+	for r.At < len(r.Text) {
+		end := LineEnd(r.Text, r.At)
+		line := r.Text[r.At:end]
+		blank := len(line) <= inner && strings.Trim(line, " ") == ""
+		if !blank && (len(line) < inner || strings.Trim(line[:inner], " ") != "") {
+			return !strings.Contains(line[:min(inner, len(line))], "\t")
+		}
+		switch {
+		case !build:
+		case blank:
+			b.blank(end < len(r.Text))
+		default:
+			b.line(line[inner:], end < len(r.Text))
+		}
+		r.At = min(end+1, len(r.Text))
+	}
+	return true
+}
+
+func plainHeader(s string) bool {
+	t := strings.TrimLeft(s, " ")
+	return !strings.Contains(s, "\t") && (t == "" || t[0] == '#' && len(t) < len(s))
+}
+
+// blockIndent is the indentation of a block: that of its first line with
+// content. It does not know what to do where blank lines before that are longer.
+func (r *Reader) blockIndent(indent int) (int, bool) {
+	longest := 0
+	for at := r.At; at < len(r.Text); {
+		end := LineEnd(r.Text, at)
+		line := r.Text[at:end]
+		spaces := len(line) - len(strings.TrimLeft(line, " "))
+		if spaces < len(line) {
+			return max(spaces, indent+1), line[spaces] != '\t' && longest <= spaces
+		}
+		longest = max(longest, spaces)
+		at = end + 1
+	}
+	return max(indent+1, 1), longest <= max(indent+1, 1)
+}
+
+// blockText puts a block's lines together.
+type blockText struct {
+	strings.Builder
+	folded bool
+	// feed is the line feed behind the last line, breaks are those of the blank
+	// lines after it.
+	feed     bool
+	breaks   int
+	indented bool
+}
+
+func (b *blockText) blank(feed bool) {
+	if feed {
+		b.breaks++
+	}
+}
+
+func (b *blockText) line(s string, feed bool) {
+	indented := s[0] == ' ' || s[0] == '\t'
+	switch {
+	case !b.feed:
+	case b.folded && !b.indented && !indented:
+		if b.breaks == 0 {
+			b.WriteByte(' ')
+		}
+	default:
+		b.WriteByte('\n')
+	}
+	b.writeBreaks()
+	b.WriteString(s)
+	b.feed, b.indented = feed, indented
+}
+
+func (b *blockText) writeBreaks() {
+	for ; b.breaks > 0; b.breaks-- {
+		b.WriteByte('\n')
+	}
+}
+
+func (b *blockText) finish(chomp byte) string {
+	if chomp != '-' && b.feed {
+		b.WriteByte('\n')
+	}
+	if chomp == '+' {
+		b.writeBreaks()
+	}
+	return b.String()
+}
