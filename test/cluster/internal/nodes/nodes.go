@@ -50,7 +50,7 @@ func Start(ctx context.Context, kubeconfig string, config *rest.Config, kubelet 
 			return err
 		}
 	}
-	if err := startKwok(ctx, kubeconfig, typed, port); err != nil {
+	if err := startKwok(ctx, kubeconfig, port); err != nil {
 		return fmt.Errorf("start kwok: %w", err)
 	}
 	return startInfrastructure(ctx, typed)
@@ -111,7 +111,7 @@ func nodeConditions(now metav1.Time) []corev1.NodeCondition {
 	return out
 }
 
-func startKwok(ctx context.Context, kubeconfig string, typed kubernetes.Interface, port int) error {
+func startKwok(ctx context.Context, kubeconfig string, port int) error {
 	set, err := client.NewClientset("", kubeconfig)
 	if err != nil {
 		return err
@@ -126,7 +126,12 @@ func startKwok(ctx context.Context, kubeconfig string, typed kubernetes.Interfac
 	}
 	careful := rest.CopyConfig(config)
 	careful.Wrap(func(next http.RoundTripper) http.RoundTripper { return leavingOnly{next} })
+	// kwok deletes by either of them.
 	dynamicClient, err := dynamic.NewForConfig(careful)
+	if err != nil {
+		return err
+	}
+	typedClient, err := kubernetes.NewForConfig(careful)
 	if err != nil {
 		return err
 	}
@@ -140,7 +145,7 @@ func startKwok(ctx context.Context, kubeconfig string, typed kubernetes.Interfac
 	}
 	c, err := controllers.NewController(controllers.Config{
 		Clock:                      clock.RealClock{},
-		TypedClient:                typed,
+		TypedClient:                typedClient,
 		DynamicClient:              dynamicClient,
 		RESTClient:                 restClient,
 		RESTMapper:                 mapper,
