@@ -56,12 +56,13 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 // updated loads the chart in the folder at path, once it has the dependencies
 // that it lists.
 func (e *Env) updated(ctx context.Context, path string, flags *ChartFlags) (*chart.Chart, error) {
-	c, err := archive.Load(path)
-	if err != nil || len(values.Missing(c)) > 0 {
-		update := DependencyFlags{AccessFlags: flags.AccessFlags, VerifyFlags: VerifyFlags{Keyring: flags.Keyring}, ScriptFlags: *flags.scripts}
-		if err := e.UpdateDependencies(ctx, path, update, e.Err); err != nil {
-			return nil, err
-		}
+	c, warnings, err := archive.Loader{}.Load(path)
+	if err == nil && len(values.Missing(c)) == 0 {
+		return e.loaded(c, warnings, nil)
+	}
+	update := DependencyFlags{AccessFlags: flags.AccessFlags, VerifyFlags: VerifyFlags{Keyring: flags.Keyring}, ScriptFlags: *flags.scripts}
+	if err := e.UpdateDependencies(ctx, path, update, e.Err); err != nil {
+		return nil, err
 	}
 	return e.loaded(archive.Loader{}.Load(path))
 }
