@@ -5,7 +5,9 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	yaml3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -73,24 +76,124 @@ func (f Format) Write(w io.Writer, value any, table func(io.Writer) error) error
 	return table(w)
 }
 
-// WriteJSON prints value as one line of JSON.
+// WriteJSON prints value as one line of JSON. On a terminal characters that could steer
+// it are escaped; the value stays the same.
 func WriteJSON(w io.Writer, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
+	if term.IsTerminal(w) {
+		text = []byte(term.Escape(string(text))) // they are in strings, or there are none
+	}
 	_, err = w.Write(append(text, '\n'))
 	return err
 }
 
-// WriteYAML prints value as YAML, with the keys of its JSON form.
+// WriteYAML prints value as YAML, with the keys of its JSON form, by the rules of
+// [YAMLFor].
 func WriteYAML(w io.Writer, value any) error {
-	text, err := yaml.Marshal(value)
+	text, err := YAMLFor(w, value)
 	if err != nil {
 		return fmt.Errorf("write YAML: %w", err)
 	}
 	_, err = w.Write(text)
 	return err
+}
+
+// YAMLFor is value as YAML to be printed to w. For a terminal characters that could steer
+// it are escaped; the value stays the same.
+func YAMLFor(w io.Writer, value any) ([]byte, error) {
+	text, err := marshalYAML(value)
+	if err != nil || !term.IsTerminal(w) {
+		return text, err
+	}
+	return escapeYAML(text)
+}
+
+// noCharacters escapes what Unicode has, and YAML not.
+var noCharacters = strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`)
+
+// marshalYAML is yaml.Marshal, which makes YAML of JSON, for texts with any character: in
+// JSON that is not escaped it takes some of them for spaces, and refuses others.
+func marshalYAML(value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML([]byte(noCharacters.Replace(term.Escape(string(text)))))
+}
+
+// escapeYAML has texts with characters that could steer a terminal in double quotes, and
+// these characters escaped.
+//
+// The YAML library writes some of them as they are, and then does not read them again.
+// They are replaced by characters for private use while it works, which it takes for
+// letters.
+func escapeYAML(text []byte) ([]byte, error) {
+	if term.Safe(string(text)) == string(text) {
+		return text, nil
+	}
+	if bytes.ContainsFunc(text, isPrivate) {
+		var value any
+		if err := yaml.Unmarshal(text, &value); err != nil {
+			return nil, err
+		}
+		line, err := json.Marshal(value) // which is YAML too
+		return []byte(term.Escape(string(line)) + "\n"), err
+	}
+	var doc yaml3.Node
+	if err := yaml3.Unmarshal(bytes.Map(toPrivate, text), &doc); err != nil {
+		return nil, err
+	}
+	quotePrivate(&doc)
+	var b bytes.Buffer
+	enc := yaml3.NewEncoder(&b)
+	enc.SetIndent(2)
+	enc.CompactSeqIndent() // as the rest is printed
+	if err := errors.Join(enc.Encode(&doc), enc.Close()); err != nil {
+		return nil, err
+	}
+	return []byte(term.Escape(strings.Map(fromPrivate, b.String()))), nil
+}
+
+func quotePrivate(n *yaml3.Node) {
+	if n.Kind == yaml3.ScalarNode && strings.ContainsFunc(n.Value, isPrivate) {
+		n.Style = yaml3.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		quotePrivate(child)
+	}
+}
+
+// The characters for private use that stand for others: for those below U+0100, and for
+// those from U+2000 to U+20FF.
+const (
+	private     = 0xf000
+	privateHigh = 0xf100
+	high        = 0x2000
+)
+
+func isPrivate(r rune) bool { return r >= private && r < privateHigh+0x100 }
+
+func toPrivate(r rune) rune {
+	switch {
+	case term.Safe(string(r)) == string(r):
+		return r
+	case r < 0x100:
+		return private + r
+	}
+	return privateHigh + r - high
+}
+
+func fromPrivate(r rune) rune {
+	switch {
+	case !isPrivate(r):
+		return r
+	case r < privateHigh:
+		return r - private
+	}
+	return r - privateHigh + high
 }
 
 // Rows prints a table: cells padded to their column's width and separated by

@@ -4,14 +4,19 @@ package output
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 func TestTablesKeepTheirTabs(t *testing.T) {
@@ -126,4 +131,72 @@ func TestTheFlag(t *testing.T) {
 	} else if got, _ := fn(cmd, nil, ""); len(got) != 3 {
 		t.Error(got)
 	}
+}
+
+func TestEscapedYAMLIsTheSameValue(t *testing.T) {
+	for name, value := range map[string]any{
+		"harmless":       map[string]any{"a": []any{"b", 1.0, true, nil}, "c": map[string]any{}},
+		"a control":      "\x1b[2J",
+		"one of C1":      "a\u009bb",
+		"a bidi mark":    "red\u202eder",
+		"in a key":       map[string]any{"red\u202eder": "x", strings.Repeat("k\u2066", 100): "y"},
+		"several lines":  map[string]any{"notes": "one\ntwo\u202e\n\nthree\n"},
+		"in a list":      []any{"\u2066", map[string]any{"a": "\u2067: #"}, []any{"\u202a"}},
+		"beside others":  map[string]any{"a": "\u202e", "b": "0123", "c": "~", "d": "multi\nline\n", "e": "yes", "n": 1e21},
+		"no character":   "a\uffff\ufffe\ufeff\u202e",
+		"private use":    map[string]any{"a": "\uf000\u202e"},
+		"the end of CSV": "a\u0085b\u2028c\u202e",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := marshalYAML(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			escaped, err := escapeYAML(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if term.Safe(string(escaped)) != string(escaped) {
+				t.Errorf("it is not safe: %q", escaped)
+			}
+			want, got := value, any(nil)
+			if err := yaml.Unmarshal(escaped, &got); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %q, %v, want %q, as %q", got, err, want, escaped)
+			}
+		})
+	}
+}
+
+func FuzzEscapedYAML(f *testing.F) {
+	for _, s := range []string{"a", "\u202e", "\x1b", "a: b\n\u0085", "- \u2066\n", "\"\u202e", "\\u202e"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, key, s string) {
+		if len(key) > 100 || len(s) > 100 {
+			t.Skip("the library reads no keys of more than 1,024 characters")
+		}
+		if key == "<<" || s == "<<" {
+			t.Skip("the library writes this key without quotes, and then takes it for a merge")
+		}
+		value := map[string]any{key: []any{s, map[string]any{s: key}}}
+		text, err := marshalYAML(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		plain, err := json.Marshal(value)
+		if err != nil || json.Unmarshal(plain, &want) != nil { // text that is not valid UTF-8 becomes so
+			t.Fatal(err)
+		}
+		escaped, err := escapeYAML(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if term.Safe(string(escaped)) != string(escaped) {
+			t.Errorf("%q is not safe", escaped)
+		}
+		if err := yaml.Unmarshal(escaped, &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %q, %v, want %q, as %q", got, err, want, escaped)
+		}
+	})
 }

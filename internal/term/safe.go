@@ -45,6 +45,23 @@ func Safe(text string) string {
 	return b.String()
 }
 
+// Escape returns text with the characters that [Safe] makes visible as \uXXXX, which is
+// the same character inside a string of JSON or of YAML in double quotes.
+func Escape(text string) string {
+	if Safe(text) == text {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unsafeRune(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // SafeLine is [Safe] for text that must stay on one line: newlines and tabs
 // become spaces.
 func SafeLine(text string) string {
@@ -68,6 +85,10 @@ func SafeWriter(w io.Writer) io.Writer {
 	}
 	return w
 }
+
+// CleanWriter passes text on through [Safe] whatever w is: for a pipe to a shell, which
+// shows what it reads.
+func CleanWriter(w io.Writer) io.Writer { return safeWriter{w} }
 
 type safeWriter struct{ w io.Writer }
 

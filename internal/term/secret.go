@@ -33,5 +33,5 @@ func (s Streams) AskSecretUntil(ctx context.Context, question string) (string, e
 		fmt.Fprint(s.Err, question)
 		defer fmt.Fprintln(s.Err) // the user's own end of line was not shown either
 	}
-	return until(ctx, read)
+	return Until(ctx, read)
 }

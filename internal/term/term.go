@@ -118,18 +118,19 @@ func (s Streams) Ask(question string) (string, error) {
 
 // AskUntil is [Streams.Ask], given up when ctx ends.
 func (s Streams) AskUntil(ctx context.Context, question string) (string, error) {
-	return until(ctx, func() (string, error) { return s.Ask(question) })
+	return Until(ctx, func() (string, error) { return s.Ask(question) })
 }
 
 // ReadUntil reads the first limit bytes of r, given up when ctx ends: somebody may
 // have forgotten to type what is read.
 func ReadUntil(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
-	return until(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, limit)) })
+	return Until(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, limit)) })
 }
 
-// until waits for read until ctx ends. It stays behind then: nothing ends reading
-// a terminal.
-func until[T any](ctx context.Context, read func() (T, error)) (T, error) {
+// Until calls read, which may wait without end for a terminal or a pipe, and returns
+// what it returns; or the error of ctx if that ends first. Then read is left behind:
+// nothing ends it.
+func Until[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type answer struct {
 		what T
 		err  error

@@ -113,9 +113,11 @@ func TraceJSON(w io.Writer) func(event.Step) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		enc := json.NewEncoder(w)
+		var b strings.Builder
+		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
 		_ = enc.Encode(line) // as above
+		_, _ = io.WriteString(w, term.Escape(b.String()))
 	}
 }
 

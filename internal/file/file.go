@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package file opens files without ever waiting for them. A FIFO in the place of an
+// index or a lock file would hold the program until something writes to it, and a
+// device may have no end:
+//
+//	data, err := file.Read(path, 8<<20)                  // a file of helm's own
+//	data, err := file.ReadInput(ctx, "/dev/fd/63", 8<<20) // a file that the user named
+//
+// Files of helm's own must be regular files. What a user names on the command line may
+// be anything that can be read, such as the pipe that a shell makes of <(...); reading
+// that ends with its context. Links are followed by both: where they lead is for the
+// caller to check.
+package file
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// KindError is returned for what is not a regular file. It is the Err of a
+// [*fs.PathError].
+type KindError struct{ Kind fs.FileMode }
+
+func (e *KindError) Error() string {
+	what := "something else"
+	switch {
+	case e.Kind.IsDir():
+		what = "a directory"
+	case e.Kind&fs.ModeNamedPipe != 0:
+		what = "a named pipe"
+	case e.Kind&fs.ModeSocket != 0:
+		what = "a socket"
+	case e.Kind&fs.ModeDevice != 0:
+		what = "a device"
+	}
+	return "a regular file is expected here, and this is " + what
+}
+
+// SizeError is returned for a file with more bytes than its reader takes. It is the
+// Err of a [*fs.PathError].
+type SizeError struct{ Limit int64 }
+
+func (e *SizeError) Error() string {
+	if e.Limit%(1<<20) == 0 {
+		return fmt.Sprintf("it is larger than %d MiB", e.Limit>>20)
+	}
+	return fmt.Sprintf("it is larger than %d bytes", e.Limit)
+}
+
+// Open opens a regular file for reading, by the rules of [os.Open]. For anything else
+// the error is a [*KindError].
+func Open(path string) (*os.File, error) {
+	return OpenFile(path, os.O_RDONLY, 0)
+}
+
+// OpenFile opens a regular file by the rules of [os.OpenFile], and may create it. For
+// anything else the error is a [*KindError].
+func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	// Opening a device may do something already: look first.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: &KindError{Kind: info.Mode().Type()}}
+	}
+	f, err := os.OpenFile(path, flag|NonBlock, perm)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() { // replaced since
+		err = &fs.PathError{Op: "open", Path: path, Err: &KindError{Kind: info.Mode().Type()}}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Read reads a regular file of at most limit bytes. Errors are a [*KindError], a
+// [*SizeError] and those of [os.ReadFile].
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return all(f, path, limit)
+}
+
+// A LinkError is returned for a link that leads out of the directory that it is read
+// in. It is the Err of a [*fs.PathError].
+type LinkError struct{ Dir string }
+
+func (e *LinkError) Error() string {
+	return "it is a symbolic link that leads out of " + e.Dir
+}
+
+// OpenIn is [Open] of a file below dir, which may be a link. No other link is followed
+// out of it: the error then is a [*LinkError].
+func OpenIn(dir, name string) (*os.File, error) {
+	path := filepath.Join(dir, name)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if _, outside := os.Stat(path); err != nil && outside == nil {
+		err = &LinkError{Dir: dir}
+	} else if err == nil && !info.Mode().IsRegular() {
+		err = &KindError{Kind: info.Mode().Type()}
+	}
+	var f *os.File
+	if err == nil {
+		f, err = root.OpenFile(name, os.O_RDONLY|NonBlock, 0)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: bare(err)}
+	}
+	return f, nil
+}
+
+// ReadIn is [Read] by the rules of [OpenIn].
+func ReadIn(dir, name string, limit int64) ([]byte, error) {
+	f, err := OpenIn(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return all(f, filepath.Join(dir, name), limit)
+}
+
+// bare is err without the path that stands before it.
+func bare(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// ReadInput reads at most limit bytes of a file of any kind that the user named. It
+// waits for a pipe that no one writes to until ctx ends.
+func ReadInput(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return Read(path, limit)
+	}
+	return term.Until(ctx, func() ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return bounded(path, f, limit, 0)
+	})
+}
+
+// all reads a regular file.
+func all(f *os.File, path string, limit int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: &SizeError{Limit: limit}}
+	}
+	return bounded(path, f, limit, info.Size())
+}
+
+// bounded reads all of r, which has about size bytes.
+func bounded(path string, r io.Reader, limit, size int64) ([]byte, error) {
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
+		return nil, err
+	}
+	if int64(data.Len()) > limit {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: &SizeError{Limit: limit}}
+	}
+	return data.Bytes(), nil
+}
