@@ -4,7 +4,9 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
 )
@@ -150,21 +152,11 @@ func decodeMap(source, raw string) (map[string]any, error) {
 }
 
 // plainValue turns what the YAML parser gives into JSON's types, with int64
-// for whole numbers. Keys that are no strings become their text.
+// for whole numbers. Keys that are not text become it.
 func plainValue(v any) (any, error) {
 	switch v := v.(type) {
 	case map[any]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			key, err := keyText(k)
-			if err != nil {
-				return nil, err
-			}
-			if m[key], err = plainValue(e); err != nil {
-				return nil, err
-			}
-		}
-		return m, nil
+		return anyMap(TextKeys(v, func(_ string, e any) (any, error) { return plainValue(e) }))
 	case []any:
 		for i, e := range v {
 			p, err := plainValue(e)
@@ -178,24 +170,22 @@ func plainValue(v any) (any, error) {
 		return int64(v), nil
 	case uint64:
 		return float64(v), nil
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, fmt.Errorf("%v is not a valid number here: an object is sent as JSON, which has only finite ones", v)
+		}
+	case string:
+		if !utf8.ValidString(v) { // from a !!binary
+			return string([]rune(v)), nil
+		}
 	}
 	return v, nil
 }
 
-func keyText(k any) (string, error) {
-	switch k := k.(type) {
-	case string:
-		return k, nil
-	case int:
-		return strconv.Itoa(k), nil
-	case int64:
-		return strconv.FormatInt(k, 10), nil
-	case uint64:
-		return strconv.FormatUint(k, 10), nil
-	case bool:
-		return strconv.FormatBool(k), nil
-	case float64:
-		return strconv.FormatFloat(k, 'g', -1, 32), nil
+// anyMap is m as an any, nil where there is an error.
+func anyMap(m map[string]any, err error) (any, error) {
+	if err != nil {
+		return nil, err
 	}
-	return "", fmt.Errorf("a map's key must be text, this one is %v", k)
+	return m, nil
 }

@@ -37,6 +37,10 @@ type Object struct {
 	// records it, and nobody applies it.
 	Empty bool
 
+	// List is the list that the object is an item of, nil where it is none.
+	// [Flatten] sets it.
+	List *Object
+
 	once sync.Once
 	data map[string]any
 	err  error

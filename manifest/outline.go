@@ -261,7 +261,7 @@ func plainKeyText(s string) (string, bool) {
 		return s, s == "<<"
 	}
 	for k := range m {
-		if text, err := keyText(k); err == nil {
+		if text, ok := keyText(k); ok {
 			return text, true
 		}
 	}

@@ -160,10 +160,15 @@ func (q *quick) scalar(indent int, build bool) any {
 		v = q.flow(build)
 	default:
 		s := q.Plain(indent, build)
-		if !build || q.Bad {
+		switch {
+		case q.Bad:
 			return nil
+		case build:
+			return q.resolve(s)
+		case notFinite(s):
+			return q.fail()
 		}
-		return q.resolve(s)
+		return nil
 	}
 	if q.Bad {
 		return nil

@@ -95,6 +95,15 @@ func (q *quick) resolve(s string) any {
 	return q.fail()
 }
 
+// notFinite reports whether s, without quotes, is a number that JSON does not have.
+func notFinite(s string) bool {
+	switch strings.TrimLeft(s, "+-") {
+	case ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN":
+		return true
+	}
+	return false
+}
+
 func (q *quick) whole(n int64) any {
 	if q.number != nil {
 		return q.number(true, n, 0)

@@ -190,13 +190,14 @@ func (r *Reader) FlowKey() (key string, plain, ok bool) {
 	if r.At == len(r.Text) {
 		return "", false, false
 	}
+	from := r.At
 	if c := r.Text[r.At]; c == '"' || c == '\'' {
 		key, ok = r.Quoted()
 	} else {
 		key, plain = r.FlowWord(), true
 		ok = key != ""
 	}
-	if !ok || !r.Is(':') || r.At+1 == len(r.Text) || r.Text[r.At+1] != ' ' {
+	if !ok || r.At-from > longestKey || !r.Is(':') || r.At+1 == len(r.Text) || r.Text[r.At+1] != ' ' {
 		return "", false, false
 	}
 	r.At++

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/yamltest"
+)
+
+// FuzzDocument holds the reading of an object against the full parser as Helm
+// uses it, on generated texts: both refuse a text, or both read the same.
+func FuzzDocument(f *testing.F) {
+	for _, seed := range yamltest.Seeds() {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed []byte) { compareHelm(t, yamltest.Document(yamltest.Kubernetes, seed)) })
+}
+
+func TestObjectsAreReadAsHelmReadsThem(t *testing.T) {
+	for _, text := range append(seeds(),
+		"a: .inf\n", "a: {b: [-.Inf]}\n", "kind: .nan\n", "a: +.INF\n", "12345678901234567890: a\n", ".inf: a\n-.Inf: b\n.NaN: c\n", "1e40: a\n",
+		"a: !!binary /////w==\n", "a: 2.0\nb: -0.0\nc: 1e21\nd: 1e20\ne: 9223372036854775808\n", "a: |\n  x", "a: >+\n  x\n\n", "+0e2: 1\n",
+	) {
+		compareHelm(t, text)
+	}
+}
+
+// compareHelm fails where Helm and [Object.Map] do not agree about a document,
+// or where reading its head alone finds it good and reading all of it does not.
+func compareHelm(t *testing.T, text string) {
+	t.Helper()
+	want, wantErr := yamltest.Object(text + "\n")
+	got, err := decodeMap("", text+"\n")
+	_, headErr := parseDocument("", text)
+	switch {
+	case yamltest.Ambiguous(text):
+		if again, _ := decodeMap("", text+"\n"); !sameValue(orEmpty(got), orEmpty(again), true) {
+			t.Fatalf("%q\nread as %v\n and as %v", text, got, again)
+		}
+	case wantErr != nil:
+		if err == nil {
+			t.Fatalf("%q\nread as %v\nHelm refuses it: %v", text, got, wantErr)
+		}
+	case err != nil:
+		t.Fatalf("%q\nrefused: %v\nHelm reads %v", text, err, want)
+	case !sameValue(orEmpty(got), orEmpty(want), true):
+		t.Fatalf("%q\n got %v\nHelm %v", text, got, want)
+	}
+	if err != nil && headErr == nil {
+		t.Fatalf("%q\nits head is read, all of it is not: %v", text, err)
+	}
+}
+
+// Of several keys that become the same text, the same one wins every time.
+func TestKeysOfTheSameTextAreStable(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		want       map[string]any
+	}{
+		{"text and number", "1: a\n\"1\": b\n", map[string]any{"1": "b"}},
+		{"number and text", "\"1\": b\n1: a\n", map[string]any{"1": "b"}},
+		{"text and boolean", "yes: a\n\"true\": b\n", map[string]any{"true": "b"}},
+		{"float and whole", "{+0e2: 1, 0b0: 9}\n", map[string]any{"0": int64(9)}},
+		{"whole and float", "{0b0: 9, +0e2: 1}\n", map[string]any{"0": int64(9)}},
+		{"floats that print alike", "0.1: a\n0.10000000001: b\n", map[string]any{"0.1": "a"}},
+		{"not a number", ".nan: b\n.NaN: a\n", map[string]any{".nan": "a"}},
+		{"not a number, in each other", "? .nan\n: [{.nan: c, .NaN: d}]\n? .nan\n: [{.nan: b, .NaN: e}]\n", map[string]any{".nan": []any{map[string]any{".nan": "b"}}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for range 50 {
+				got, err := decodeMap("", tc.text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(got, tc.want) {
+					t.Fatalf("got %v, want %v", got, tc.want)
+				}
+			}
+		})
+	}
+}
