@@ -38,19 +38,17 @@ func (im *importer) run(n *node, path string) error {
 		return err
 	}
 	imported := map[string]any{}
-	for _, k := range n.kids {
-		if k.entry == nil {
-			continue
-		}
-		own, _ := vals[k.chart.Name()].(map[string]any)
-		for _, iv := range k.entry.ImportValues {
+	for _, e := range entriesOf(n.chart) {
+		name := called(e)
+		own, _ := vals[name].(map[string]any)
+		for _, iv := range e.ImportValues {
 			from, to, err := importPaths(iv)
 			if err != nil {
-				return fmt.Errorf("import-values of %s for %s: %w", path, k.chart.Name(), err)
+				return fmt.Errorf("import-values of %s for %s: %w", path, name, err)
 			}
 			table, err := tableAt(own, from)
 			if err != nil {
-				im.warnings = append(im.warnings, fmt.Sprintf("nothing imported from %s into %s: %s", k.chart.Name(), path, err))
+				im.warnings = append(im.warnings, fmt.Sprintf("nothing imported from %s into %s: %s", name, path, err))
 				continue
 			}
 			imported = Merge(nest(to, table), imported)

@@ -4,6 +4,7 @@ package values
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -46,13 +47,15 @@ const maxDocuments = 10_000
 // dates are strings, of two equal keys the last wins. Keys that are numbers or
 // booleans become strings. Nothing but comments is an empty map.
 //
-// Of several documents each is laid over those before it.
+// Of several documents each is laid over those before it. Lines end in a line
+// feed, the last one too: "\r\n" is one, and where the last line has none it is
+// read as if it had, which a block scalar at the end of the file can see.
 //
 // name stands for the file in errors, which are of type [*ParseError]. The
 // result shares nothing with data.
 func Parse(name string, data []byte) (map[string]any, error) {
 	out := map[string]any{}
-	rest, line := data, 0
+	rest, line := wholeLines(data), 0
 	for n, first := 0, true; first || len(rest) > 0; n, first = n+1, false {
 		if n == maxDocuments {
 			return nil, &ParseError{Name: name, Line: line, Problem: fmt.Sprintf("it has more than %d documents", maxDocuments)}
@@ -70,6 +73,18 @@ func Parse(name string, data []byte) (map[string]any, error) {
 		rest, line = next, line+lines
 	}
 	return out, nil
+}
+
+// wholeLines ends every line of data in a line feed, as Helm's reader of
+// documents does before the YAML parser sees them. It does not change data.
+func wholeLines(data []byte) []byte {
+	if bytes.Contains(data, []byte("\r\n")) {
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
+	if n := len(data); n > 0 && data[n-1] != '\n' {
+		data = append(data[:n:n], '\n')
+	}
+	return data
 }
 
 // cut takes the first document off a stream: what stands before a line that
@@ -221,51 +236,20 @@ func plain(v any, depth int) (any, error) {
 }
 
 func plainTable(v map[any]any, depth int) (any, error) {
-	out := make(map[string]any, len(v))
-	for k, val := range v {
-		key, isText := k.(string)
-		if !isText {
-			var ok bool
-			if key, ok = keyText(k); !ok {
-				return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", k, kind(k))}
-			}
-			if _, dup := v[key]; dup {
-				continue // "1" and 1: the text is meant
-			}
-		}
-		p, err := plain(val, depth+1)
+	out, err := manifest.TextKeys(v, func(key string, v any) (any, error) {
+		p, err := plain(v, depth+1)
 		if err != nil {
 			return nil, below(key, err)
 		}
-		out[key] = p
+		return p, nil
+	})
+	if key, ok := errors.AsType[*manifest.KeyError](err); ok {
+		return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", key.Key, kind(key.Key))}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
-}
-
-// keyText is the text of a YAML key, false where it has none that JSON could
-// hold.
-func keyText(k any) (string, bool) {
-	switch k := k.(type) {
-	case string:
-		return k, true
-	case int:
-		return strconv.Itoa(k), true
-	case int64:
-		return strconv.FormatInt(k, 10), true
-	case float64:
-		switch {
-		case math.IsInf(k, 1):
-			return ".inf", true
-		case math.IsInf(k, -1):
-			return "-.inf", true
-		case math.IsNaN(k):
-			return ".nan", true
-		}
-		return strconv.FormatFloat(k, 'g', -1, 32), true
-	case bool:
-		return strconv.FormatBool(k), true
-	}
-	return "", false
 }
 
 // kind names the kind of a value for a person.

@@ -23,6 +23,9 @@ type Resolved struct {
 	Exact bool
 	// Warnings are sentences about values that contradict each other.
 	Warnings []string
+	// Misfits are sentences about charts in charts/ in versions that no entry of
+	// their name wants. Lint has findings of its own about them.
+	Misfits []string
 }
 
 // Rounded is [Rounded] for what has become of r.Values. It looks for numbers
@@ -41,7 +44,7 @@ func Resolve(c *chart.Chart, user map[string]any) (*Resolved, error) {
 }
 
 func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, error) {
-	tree := grow(c, nil, true)
+	tree := grow(c, true)
 	tree.link()
 	nulls, exact := tree.look()
 	users := traits{exact: exact}
@@ -66,5 +69,5 @@ func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact, Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings)}, nil
+	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact, Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings), Misfits: pr.misfits}, nil
 }

@@ -3,6 +3,7 @@
 package values
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -11,10 +12,11 @@ import (
 
 // grove is a chart as a test writes it down, with the charts below it.
 type grove struct {
-	name   string
-	values string
-	deps   []*chart.Dependency
-	subs   []grove
+	name    string
+	version string // 0.1.0 where it is left out
+	values  string
+	deps    []*chart.Dependency
+	subs    []grove
 }
 
 func (g grove) chart(t *testing.T) *chart.Chart {
@@ -23,7 +25,7 @@ func (g grove) chart(t *testing.T) *chart.Chart {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: g.name, Version: "0.1.0", Dependencies: g.deps}, Values: vals}
+	c := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: g.name, Version: cmp.Or(g.version, "0.1.0"), Dependencies: g.deps}, Values: vals}
 	var subs []*chart.Chart
 	for _, s := range g.subs {
 		subs = append(subs, s.chart(t))
@@ -161,6 +163,7 @@ func TestConditionsAndTags(t *testing.T) {
 		"conditions may look at globals":     {on("global.use"), "global: {use: false}", "", false},
 		"spaces around the condition":        {on(" use "), "use: false", "", false},
 		"tags of the user":                   {on("", "x"), "", "tags: {x: false}", false},
+		"a null of the user drops a default": {on("", "x"), "tags: {x: false}", "tags: {x: null}", true},
 		"tags that are no table are no tags": {on("", "x"), "tags: 5", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,11 +234,19 @@ func TestVersions(t *testing.T) {
 		c.Dependencies()[1].Metadata.Version = "2.0.0"
 		return c
 	}
-	for want, v := range map[string]any{"0.x": 1.0, "2.0.0": 2.0, ">1": 2.0, "9.9.9": 1.0, "no version": 1.0} {
+	// A chart that no entry fits comes first, and its defaults so count (Helm).
+	for want, tc := range map[string]struct {
+		v     any
+		names string
+	}{
+		"0.x": {2.0, "root root.s root.s"}, "2.0.0": {1.0, "root root.s root.s"}, ">1": {1.0, "root root.s root.s"},
+		"9.9.9": {1.0, "root root.s root.s"}, "no version": {1.0, "root root.s root.s"}, "*": {1.0, "root root.s"},
+	} {
 		c := two(t)
 		c.Metadata.Dependencies = []*chart.Dependency{{Name: "s", Version: want}}
-		if got, _ := Path(resolved(t, c, "").Values, "s.v"); got != v {
-			t.Errorf("%s: got the chart of v %v", want, got)
+		r := resolved(t, c, "")
+		if got, _ := Path(r.Values, "s.v"); got != tc.v || names(r.Chart) != tc.names {
+			t.Errorf("%s: got the chart of v %v and the tree %s, want %v and %s", want, got, names(r.Chart), tc.v, tc.names)
 		}
 	}
 	c := two(t)

@@ -79,6 +79,8 @@ type setParser struct {
 	pos  int
 	mode Mode
 	read func(path string) ([]byte, error)
+
+	inList bool // the table that is read next is an item of a list
 }
 
 // run reads the whole expression: assignments between commas, or one of the
@@ -128,18 +130,21 @@ func mergeInto(dst, over map[string]any) {
 
 // table reads "name=value", "name.…" or "name[…" and writes it into dst.
 // Helm writes nothing for a name that is empty, so a script's "--set $KEY=x"
-// with an empty KEY has to pass; further down an empty name is a mistake.
+// with an empty KEY has to pass; further down an empty name is a mistake where the
+// table would stay empty, except where --set and --set-string give it an empty value.
 func (p *setParser) table(dst map[string]any, depth int) error {
 	if depth > MaxNesting {
 		return errTooDeep
 	}
+	inList := p.inList
+	p.inList = false
 	name, stop := p.word(p.stops())
 	var v any
 	var err error
 	switch stop {
 	case '=':
 		v, err = p.value()
-		if name == "" && v == "" {
+		if name == "" && v == "" && (depth == 0 || p.mode == Set || p.mode == SetString) {
 			return err
 		}
 	case '.':
@@ -171,7 +176,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 		return err
 	case name != "":
 		dst[name] = v
-	case depth > 0:
+	case depth > 0 && len(dst) == 0 && !inList:
 		return fmt.Errorf("a key is empty in %q", p.in)
 	}
 	return nil
@@ -210,6 +215,7 @@ func (p *setParser) item(list []any, depth int) ([]any, error) {
 		if !ok {
 			inner = map[string]any{}
 		}
+		p.inList = true
 		err = p.table(inner, depth+1)
 		list[i] = inner
 	case '[':

@@ -10,45 +10,53 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// node is a chart of the tree under work: a shallow copy of a loaded chart,
-// with the dependency entry that it goes by.
+// node is a chart of the tree under work: a shallow copy of a loaded chart.
 type node struct {
 	chart *chart.Chart
-	entry *chart.Dependency // nil where nobody lists the chart
 	// listed tells that the chart's list of dependencies decides over the
 	// charts below it. Below a chart that lists nothing all charts are taken as
 	// they stand in charts/, whatever they list themselves.
 	listed bool
 	kids   []*node
+	// misfits are charts below it that its list names and wants in other versions.
+	misfits []misfit
 }
 
-// grow copies the tree of c: first the charts that nobody lists, those of
-// library/ among them, which are no dependencies, in their own order; then one for each entry of the list, in its order and under its alias.
-func grow(c *chart.Chart, entry *chart.Dependency, listed bool) *node {
-	n := &node{chart: c.Shallow(), entry: entry}
+// misfit is a chart in a version that no entry of its name wants.
+type misfit struct {
+	chart   *chart.Chart
+	entries []*chart.Dependency
+}
+
+// grow copies the tree of c: first the charts that no entry of its list fits,
+// those of library/ among them, which are not dependencies, in their own order and
+// under their own names; then one for each entry, in the list's order and under its
+// alias: the first of its name whose version satisfies it.
+func grow(c *chart.Chart, listed bool) *node {
+	n := &node{chart: c.Shallow()}
 	entries := entriesOf(c)
 	n.listed = listed && len(entries) > 0
-	byName := make(map[string]*chart.Dependency, len(entries))
-	for _, e := range slices.Backward(entries) {
-		byName[e.Name] = e
-	}
+	found, fits := match(entries, c.Subcharts())
 	for _, d := range c.Dependencies() {
-		if d.FromLibrary {
-			n.kids = append(n.kids, grow(d, nil, n.listed))
-		} else if e := byName[d.Name()]; e == nil || !n.listed {
-			n.kids = append(n.kids, grow(d, e, n.listed))
+		if n.listed && !d.FromLibrary {
+			if fits[d] {
+				continue
+			}
+			if wanted := named(entries, d.Name()); len(wanted) > 0 {
+				n.misfits = append(n.misfits, misfit{d, wanted})
+			}
 		}
+		n.kids = append(n.kids, grow(d, n.listed))
 	}
 	if !n.listed {
 		return n
 	}
-	found := match(entries, c.Subcharts())
 	for i, e := range entries {
-		if found[i].chart == nil {
+		if found[i] == nil {
 			continue
 		}
-		k := grow(found[i].chart, e, true)
-		if e.Alias != "" && found[i].exact {
+		k := grow(found[i], true)
+		if e.Alias != "" {
 			md := *k.chart.Metadata
 			k.chart.Unaliased, md.Name = md.Name, e.Alias
 			k.chart.Metadata = &md
@@ -58,40 +66,39 @@ func grow(c *chart.Chart, entry *chart.Dependency, listed bool) *node {
 	return n
 }
 
-// finding is the chart that an entry means. It is exact where the version is
-// the one that the entry asks for.
-type finding struct {
-	chart *chart.Chart
-	exact bool
-}
-
-// match finds each entry's chart: one of its name whose version satisfies it,
-// else one of its name that no other entry has got.
-func match(entries []*chart.Dependency, charts []*chart.Chart) []finding {
+// match finds each entry's chart, nil where there is none, and which charts fit
+// an entry, the first or not.
+func match(entries []*chart.Dependency, charts []*chart.Chart) (found []*chart.Chart, fits map[*chart.Chart]bool) {
 	byName := make(map[string][]*chart.Chart, len(charts))
 	for _, d := range charts {
 		byName[d.Name()] = append(byName[d.Name()], d)
 	}
-	out := make([]finding, len(entries))
-	taken := make(map[*chart.Chart]bool, len(charts))
+	found = make([]*chart.Chart, len(entries))
+	fits = make(map[*chart.Chart]bool, len(charts))
 	for i, e := range entries {
 		for _, d := range byName[e.Name] {
-			if satisfies(d.Version(), e.Version) {
-				out[i] = finding{d, true}
-				taken[d] = true
-				break
+			if !satisfies(d.Version(), e.Version) {
+				continue
+			}
+			if fits[d] = true; found[i] == nil {
+				found[i] = d
 			}
 		}
 	}
-	for i, e := range entries {
-		for _, d := range byName[e.Name] {
-			if out[i].chart == nil && !taken[d] {
-				out[i] = finding{d, false}
-				taken[d] = true
-			}
-		}
+	return found, fits
+}
+
+// named are the entries of that name.
+func named(entries []*chart.Dependency, name string) []*chart.Dependency {
+	return slices.DeleteFunc(slices.Clone(entries), func(e *chart.Dependency) bool { return e.Name != name })
+}
+
+// called is the name that values and templates know an entry's chart by.
+func called(e *chart.Dependency) string {
+	if e.Alias != "" {
+		return e.Alias
 	}
-	return out
+	return e.Name
 }
 
 // entriesOf are the dependencies that c lists.
@@ -105,11 +112,12 @@ func entriesOf(c *chart.Chart) []*chart.Dependency {
 	return slices.DeleteFunc(slices.Clone(c.Metadata.Dependencies), func(e *chart.Dependency) bool { return e == nil })
 }
 
-// satisfies tells whether a version is within a range. A version that is no
-// semantic version satisfies only its equal.
+// satisfies reports whether a version is within a range. A version that is not a
+// semantic version satisfies only its equal, and none satisfies a range that is
+// left out.
 func satisfies(version, want string) bool {
 	if want == "" || version == want {
-		return true
+		return want != ""
 	}
 	constraint, err := semver.NewConstraint(want)
 	if err != nil {

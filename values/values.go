@@ -17,15 +17,16 @@
 // [Resolve] works in four steps on shallow copies of the charts:
 //
 //  1. Grow. Below a chart that lists dependencies stand the charts of charts/
-//     that the list does not name, then one for every entry, under its alias:
-//     the first of its name whose version satisfies it, else one of its name
-//     that no other entry has got. A chart that lists nothing is taken as it
-//     stands, with all that is below it.
-//  2. Prune. A listed chart is switched off by the first path of its condition
-//     that holds a boolean in the values that the listing chart sees, else by
-//     its tags: one that is true keeps it, one that is false removes it. Tags
-//     are looked for in the root's values, then in the defaults of the charts
-//     on the way down.
+//     that no entry of the list fits, by name and version, then one for every
+//     entry, under its alias: the first that fits. A chart that lists nothing is
+//     taken as it stands, with all that is below it.
+//  2. Prune. An entry is switched off by the first path of its condition that
+//     holds a boolean in the values that the listing chart sees, else by its
+//     tags: one that is true keeps it, one that is false removes it. Tags are
+//     looked for in the root's values, then in the defaults of the charts on the
+//     way down. All charts go that have the name that values know the entry by,
+//     its alias if it has one; so one in another version than the entry wants
+//     goes as well if there is no alias, and stays, with a warning, if there is.
 //  3. Import. From the leaves up, a chart that lists dependencies gets new
 //     defaults: its own, its subcharts' below their names, and what
 //     import-values takes from there. Imported values win over the chart's own
