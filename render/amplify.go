@@ -177,42 +177,6 @@ func replacedSize(re *regexp.Regexp, s, text string, expand bool) error {
 	return nil
 }
 
-// printfSize fails where a format asks for more text than there may be: widths,
-// and one argument written many times.
-func printfSize(format string, args []any) error {
-	w := newWeight()
-	for _, a := range args {
-		w.add(a, maxNesting)
-	}
-	given := maxText - w.bytes + 8*(maxNodes-w.nodes)
-	total := len(format) + given
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' {
-			continue
-		}
-		num := 0
-		for i++; i < len(format) && strings.IndexByte("+-# 0123456789.*[]", format[i]) >= 0; i++ {
-			switch c := format[i]; {
-			case c >= '0' && c <= '9':
-				num = min(num*10+int(c-'0'), maxText)
-				continue
-			case c == '*':
-				num = 1_000_000
-			case c == '[' || c == ']':
-				total += given
-				num = 0
-				continue
-			}
-			total += num
-			num = 0
-		}
-		if total += num; total > maxText {
-			return errGrowsTooLong
-		}
-	}
-	return nil
-}
-
 // shallowTOML refuses text whose arrays, tables or keys nest so deep that
 // reading it would never end. Brackets within quotes count too, as they rarely
 // come without their other half.

@@ -3,7 +3,6 @@
 package render
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -78,22 +77,3 @@ func boundedFuncs() map[string]any {
 }
 
 func tooLarge(n int) error { return fmt.Errorf("%d is more than templates may ask for", n) }
-
-var errTooBig = errors.New("the value is too large to be written")
-
-const (
-	// maxNodes bounds what is written at a time. Values of few bytes can stand
-	// for billions of nodes, where a list holds another one twice.
-	maxNodes = 1_000_000
-	// maxNesting is how deep values may be nested to be written. Those that
-	// hold themselves, as set can make them, are deeper.
-	maxNesting = 900
-)
-
-// checkSize fails for values that cannot be written in bounded time.
-func checkSize(v any) error {
-	if w := newWeight(); !w.add(v, maxNesting) {
-		return errTooBig
-	}
-	return nil
-}

@@ -4,24 +4,30 @@ package render
 
 import (
 	"fmt"
-	"reflect"
+	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync/atomic"
 )
 
-// A chart is a program that somebody else wrote. This file bounds what running
-// it may cost, far above what charts are seen to need: everything ends, in
-// bounded memory, and no stack overflows, which no program survives.
+// A chart is a program of unknown origin. This file bounds what running it may
+// cost: everything ends, in bounded memory, and no stack overflows, which no
+// process survives. No chart of the corpus takes a fiftieth of any of these
+// limits, which a test makes sure of.
 
 const (
 	// maxSteps bounds the time of one rendering: turns of loops, calls, and
 	// what goes through them. Each template file brings stepsPerFile more, so
 	// that large trees are not taken for endless ones.
-	maxSteps     = 20_000_000
+	maxSteps     = 100_000_000
 	stepsPerFile = 20_000
-	// maxMade bounds the bytes that functions may make in one rendering, since
-	// templates can hold on to all of them.
-	maxMade = 512 << 20
+	// lookEvery is how many bytes templates may make without a look at what they
+	// hold. Nearly all that templates make is garbage at once, and how much there
+	// is of that matters to time only, as steps.
+	lookEvery = 32 << 20
+	// maxHeld bounds by how much the heap may grow during a rendering, garbage
+	// left out.
+	maxHeld = 512 << 20
 	// maxNest bounds how deep blocks, pipelines and calls run inside each other.
 	maxNest = 100_000
 	// maxBlocks is how deep if, with, range and their like may be nested in one
@@ -37,41 +43,84 @@ const (
 type spent struct {
 	steps atomic.Int64
 	made  atomic.Int64
+	// nextLook is what will have been made when the next look is due.
+	nextLook atomic.Int64
+	// heap is what the process held when the rendering began.
+	heap int64
 }
 
 // reset is for a rendering that starts over.
 func (s *spent) reset() {
 	s.steps.Store(0)
 	s.made.Store(0)
+	s.nextLook.Store(lookEvery)
+}
+
+// begin notes what the process holds before the rendering.
+func (s *spent) begin() {
+	s.reset()
+	s.heap = heapBytes(wholeHeap)
+}
+
+// The heap as its last collection left it, and with the garbage of since then.
+const (
+	liveHeap  = "/gc/heap/live:bytes"
+	wholeHeap = "/memory/classes/heap/objects:bytes"
+)
+
+func heapBytes(what string) int64 {
+	sample := []metrics.Sample{{Name: what}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(min(sample[0].Value.Uint64(), 1<<62))
 }
 
 // work counts n steps. Nothing outlives the context.
 func (f *frame) work(n int) {
 	f.steps += min(max(n, 1), 1<<40)
-	before := f.toldSteps
-	if f.steps-before < 1<<10 {
-		return
+	if f.steps-f.toldSteps >= 1<<10 {
+		f.tellSteps()
 	}
+}
+
+func (f *frame) tellSteps() {
+	n := int64(f.steps - f.toldSteps)
 	f.toldSteps = f.steps
 	if f.ctx.Err() != nil {
 		panic(cancelled{f.ctx.Err()})
 	}
-	if limit := f.stepLimit; f.spent.steps.Add(int64(f.steps-before)) > limit {
+	if limit := f.stepLimit; f.spent.steps.Add(n) > limit {
 		f.failf("the templates do not come to an end: they have made more than %d million steps", limit/1_000_000)
 	}
 }
 
 // make counts n bytes that were made.
 func (f *frame) make(n int) {
-	f.made += min(max(n, 0), 2*maxMade)
-	before := f.toldMade
-	if f.made-before < 1<<20 {
+	f.made += min(max(n, 0), 1<<40)
+	if f.made-f.toldMade >= 1<<20 {
+		f.tellMade()
+	}
+}
+
+func (f *frame) tellMade() {
+	n := f.made - f.toldMade
+	f.toldMade = f.made
+	f.work(n >> 9) // what is made is filled, and collected
+	made, next := f.spent.made.Add(int64(n)), f.spent.nextLook.Load()
+	if made < next || !f.spent.nextLook.CompareAndSwap(next, made+lookEvery) {
 		return
 	}
-	f.toldMade = f.made
-	if f.spent.made.Add(int64(f.made-before)) > maxMade {
-		f.failf("the templates make more than %d MiB of text and lists", maxMade>>20)
+	if heapBytes(wholeHeap)-f.spent.heap <= maxHeld {
+		return
 	}
+	runtime.GC()
+	left := maxHeld - (heapBytes(liveHeap) - f.spent.heap)
+	if left < 0 {
+		f.failf("the templates hold more than %d MiB of values and text", maxHeld>>20)
+	}
+	f.spent.nextLook.Store(made + max(lookEvery, left/2))
 }
 
 // enter counts a level of nesting, which leave takes back.
@@ -88,32 +137,28 @@ func (f *frame) charge(fn *function, argv []any) {
 	n := 1 + fn.cost + f.depth>>3 // deep stacks are slow to collect behind
 	w := newWeight()
 	for i, v := range argv {
+		weighs := fn.weighs && i >= fn.unweighed
 		switch v := v.(type) {
 		case nil, bool, int, int64, float64:
+			continue
 		case string:
 			n += len(v) >> 6
-			if fn.weighs && !w.add(v, maxNesting) {
-				f.failCall(fn.name, errTooBig)
-			}
 			if fn.parses {
 				f.make(8 * len(v))
 			}
 			if i > 0 && fn.pattern {
 				n += matchCost(argv[0], len(v))
 			}
-		default:
-			if fn.weighs && !w.add(v, maxNesting) {
-				f.failCall(fn.name, errTooBig)
-			}
+		}
+		if !weighs {
+			continue
+		}
+		if err := w.check(v); err != nil {
+			f.failCall(fn.name, err)
 		}
 	}
-	n += maxNodes - w.nodes + (maxText-w.bytes)>>6
-	if fn.quadratic && len(argv) == 1 {
-		if r := reflect.ValueOf(argv[0]); r.Kind() == reflect.Slice {
-			n += r.Len() * r.Len() / 4
-		}
-	}
-	f.work(n)
+	nodes, bytes := w.used()
+	f.work(n + nodes + bytes>>6)
 	if fn.makes > 0 {
 		f.make(fn.makes * (1 + len(argv)))
 	}
@@ -152,76 +197,6 @@ func (f *frame) bounded(fn *function, v any) any {
 	return v
 }
 
-// weight is what is left of the nodes and bytes that a function may be given.
-type weight struct{ nodes, bytes int }
-
-func newWeight() weight { return weight{nodes: maxNodes, bytes: maxText} }
-
-// add takes v away, and tells whether something was left. Values that hold
-// themselves end it too.
-func (w *weight) add(v any, depth int) bool {
-	if w.nodes--; depth < 0 || w.nodes < 0 || w.bytes < 0 {
-		return false
-	}
-	switch v := v.(type) {
-	case nil, bool, int, int64, float64:
-		return true
-	case string:
-		w.bytes -= len(v)
-		return w.bytes >= 0
-	case map[string]any:
-		return w.table(v, depth)
-	case Values:
-		return w.table(v, depth)
-	case []any:
-		for _, e := range v {
-			if !w.add(e, depth-1) {
-				return false
-			}
-		}
-		return true
-	case files:
-		return true // as large as the chart, at most
-	}
-	return w.other(reflect.ValueOf(v), depth)
-}
-
-func (w *weight) table(m map[string]any, depth int) bool {
-	for k, e := range m {
-		if w.bytes -= len(k); !w.add(e, depth-1) {
-			return false
-		}
-	}
-	return true
-}
-
-// other weighs lists and maps of other types, which may hold anything as well.
-func (w *weight) other(r reflect.Value, depth int) bool {
-	r = deref(r)
-	switch r.Kind() {
-	case reflect.String:
-		w.bytes -= r.Len()
-		return w.bytes >= 0
-	case reflect.Slice, reflect.Array:
-		if k := r.Type().Elem().Kind(); k <= reflect.Complex128 {
-			w.bytes -= r.Len()
-			return w.bytes >= 0
-		}
-		for i := range r.Len() {
-			if !w.add(r.Index(i).Interface(), depth-1) {
-				return false
-			}
-		}
-	case reflect.Map:
-		for it := r.MapRange(); it.Next(); {
-			if !w.add(it.Key().Interface(), depth-1) || !w.add(it.Value().Interface(), depth-1) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // bill says what calling the functions costs. All that look into values weigh
 // them first, but those that look at the surface only.
 func bill(m map[string]*function) {
@@ -231,7 +206,9 @@ func bill(m map[string]*function) {
 		"append", "mustAppend", "push", "mustPush", "prepend", "mustPrepend", "concat", "reverse", "mustReverse",
 		"compact", "mustCompact", "chunk", "mustChunk", "index", "len", "not", "and", "or", "ternary", "all", "any", "dig",
 		"typeOf", "typeIs", "typeIsLike", "kindOf", "kindIs", "include", "tpl", "required", "fail", "call",
-		"toYaml", "mustToYaml", "toJson", "mustToJson",
+		"eq", "ne", "lt", "le", "gt", "ge", "printf", "deepEqual", "has", "mustHas", "without", "mustWithout", "uniq", "mustUniq",
+		"merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite", "deepCopy", "mustDeepCopy",
+		"toYaml", "mustToYaml", "toJson", "mustToJson", "toPrettyJson", "mustToPrettyJson", "toRawJson", "mustToRawJson",
 	} {
 		if fn := m[name]; fn != nil {
 			fn.surface = true
@@ -245,6 +222,7 @@ func bill(m map[string]*function) {
 	}
 	for _, name := range []string{
 		"rest", "initial", "append", "push", "prepend", "concat", "reverse", "compact", "keys", "values", "pluck",
+		"without", "mustWithout", "uniq", "mustUniq",
 		"mustRest", "mustInitial", "mustAppend", "mustPush", "mustPrepend", "mustReverse", "mustCompact",
 	} {
 		if fn := m[name]; fn != nil {
@@ -255,8 +233,8 @@ func bill(m map[string]*function) {
 		fn.parses = strings.HasPrefix(name, "from") || strings.HasPrefix(name, "mustFrom")
 		fn.pattern = strings.HasPrefix(strings.ToLower(strings.TrimPrefix(name, "must")), "regex")
 	}
-	for _, name := range []string{"uniq", "mustUniq"} {
-		m[name].quadratic = true
+	for _, name := range []string{"slice", "mustSlice"} {
+		m[name].unweighed = 1 // only where it is to be cut is looked at
 	}
 	// What takes long on purpose, by the time that it takes.
 	for name, cost := range map[string]int{

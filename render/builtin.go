@@ -48,15 +48,21 @@ func builtins() map[string]*function {
 		return !l && err == nil, err
 	})
 	add("len", 1, false, func(_ *frame, a []any) (any, error) { return length(a[0]) })
-	add("index", 1, true, func(_ *frame, a []any) (any, error) { return index(a[0], a[1:]) })
+	add("index", 1, true, func(_ *frame, a []any) (any, error) {
+		if _, ok := a[0].(boxed); ok && len(a) == 1 {
+			return a[0], nil
+		}
+		return index(unboxed(a[0]), a[1:])
+	})
+	m["index"].params[0] = valParam
 	add("call", 1, true, func(f *frame, a []any) (any, error) { return f.call(a[0], a[1:]) })
 	add("print", 0, true, func(_ *frame, a []any) (any, error) { return fmt.Sprint(a...), nil })
 	add("println", 0, true, func(_ *frame, a []any) (any, error) { return fmt.Sprintln(a...), nil })
 	add("html", 0, true, func(_ *frame, a []any) (any, error) { return template.HTMLEscaper(a...), nil })
 	add("js", 0, true, func(_ *frame, a []any) (any, error) { return template.JSEscaper(a...), nil })
 	add("urlquery", 0, true, func(_ *frame, a []any) (any, error) { return template.URLQueryEscaper(a...), nil })
-	add("printf", 1, true, func(_ *frame, a []any) (any, error) {
-		if err := printfSize(a[0].(string), a[1:]); err != nil {
+	add("printf", 1, true, func(f *frame, a []any) (any, error) {
+		if err := f.checkFormat(a[0].(string), a[1:]); err != nil {
 			return nil, err
 		}
 		return fmt.Sprintf(a[0].(string), a[1:]...), nil
@@ -168,15 +174,24 @@ func equal(a, b any) (bool, error) {
 // compared with nil, unless Go itself can compare them.
 func equalOther(a, b reflect.Value) (bool, error) {
 	if a.IsValid() && b.IsValid() && a.Kind() != b.Kind() {
-		return false, fmt.Errorf("non-comparable types %s: %v, %s: %v", a, typeName(a.Type()), typeName(b.Type()), b)
+		return false, fmt.Errorf("non-comparable types %s: %v, %s: %v", shown(a), typeName(a.Type()), typeName(b.Type()), shown(b))
 	}
 	if isNil(a) || isNil(b) {
 		return isNil(a) == isNil(b), nil
 	}
 	if !b.Type().Comparable() {
-		return false, fmt.Errorf("non-comparable type %s: %v", b, typeName(b.Type()))
+		return false, fmt.Errorf("non-comparable type %s: %v", shown(b), typeName(b.Type()))
 	}
 	return a.Interface() == b.Interface(), nil
+}
+
+// shown is v for a message, where it can be written.
+func shown(r reflect.Value) any {
+	v := r.Interface()
+	if checkSize(v) != nil {
+		return "(a value too large to be shown)"
+	}
+	return v
 }
 
 func isNil(r reflect.Value) bool {

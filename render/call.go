@@ -3,7 +3,6 @@
 package render
 
 import (
-	"fmt"
 	"reflect"
 	"text/template/parse"
 )
@@ -26,9 +25,12 @@ type function struct {
 	// weighs tells that it walks through its arguments: they must be finite.
 	// Others look at the surface only; of those, some copy a list.
 	weighs, surface, copies bool
+	// unweighed is how many of its first arguments a function that weighs does
+	// not walk through all the same.
+	unweighed int
 	// pattern tells that the first argument is a regular expression, parses that
-	// it makes values of text, quadratic that its time grows so.
-	pattern, parses, quadratic bool
+	// it makes values of text.
+	pattern, parses bool
 	// cost is what a call takes, in steps, and makes the bytes for each argument.
 	cost, makes int
 }
@@ -49,12 +51,15 @@ const (
 	boolKind
 	mapKind
 	sliceKind
+	// valueKind takes a value with its address, as and and or do, which return it.
+	valueKind
 )
 
 var (
 	anyType   = reflect.TypeFor[any]()
 	errorType = reflect.TypeFor[error]()
 	anyParam  = param{kind: anyKind, typ: anyType}
+	valParam  = param{kind: valueKind, typ: anyType}
 )
 
 func newParam(t reflect.Type) param {
@@ -150,13 +155,13 @@ func (f *frame) callFunction(dot any, fn *function, n parse.Node, args []parse.N
 func (f *frame) lazily(dot any, fn *function, args []parse.Node, last operand) any {
 	var v any
 	for _, a := range args {
-		v = f.arg(dot, anyParam, a)
+		v = f.arg(dot, valParam, a)
 		if truth(v) == fn.or {
 			return v
 		}
 	}
 	if last.given {
-		v = unboxed(last.value)
+		v = last.value
 	}
 	return v
 }
@@ -194,7 +199,7 @@ func (f *frame) arg(dot any, p param, n parse.Node) any {
 // constant is a literal for a parameter.
 func (f *frame) constant(p param, n parse.Node) any {
 	switch p.kind {
-	case anyKind:
+	case anyKind, valueKind:
 		switch n := n.(type) {
 		case *parse.BoolNode:
 			return n.True
@@ -261,9 +266,12 @@ func (f *frame) check(v any, p param) any {
 	if _, ok := v.(nilElement); ok && p.typ.Kind() != reflect.Interface {
 		f.failNil(p.typ)
 	}
+	if _, ok := v.(boxed); ok && p.kind == valueKind {
+		return v
+	}
 	v = unboxed(v)
 	switch p.kind {
-	case anyKind:
+	case anyKind, valueKind:
 		return v
 	case stringKind:
 		if _, ok := v.(string); ok {
@@ -326,11 +334,7 @@ func canBeNil(t reflect.Type) bool {
 func (f *frame) invoke(fn *function, a []any) (v any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			if e, ok := r.(error); ok {
-				err = e
-			} else {
-				err = fmt.Errorf("%v", r)
-			}
+			err = asError(r)
 		}
 	}()
 	switch g := fn.fn.(type) {

@@ -3,59 +3,30 @@
 package render
 
 import (
-	"fmt"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/moonhelm/moonhelm/render/common"
+	"github.com/moonhelm/moonhelm/render/version"
 )
 
-// KubeVersion is the cluster's version as templates see it.
-type KubeVersion struct {
-	// Version is the full version with its leading v: "v1.36.3-gke.100".
-	Version string
-	// bare is Version without what a distribution adds.
-	bare string
-	// Major and Minor are decimal numbers.
-	Major string
-	Minor string
-}
+// The types that templates see are named as in Helm, for templates print and
+// compare names of types; see package common.
+type (
+	// KubeVersion is the cluster's version.
+	KubeVersion = common.KubeVersion
+	// VersionSet are the API versions of a cluster.
+	VersionSet = common.VersionSet
+	// HelmVersion is this program's version.
+	HelmVersion = version.BuildInfo
+	// Capabilities tell templates what they are rendered for.
+	Capabilities = common.Capabilities
+	// Values are a chart's values.
+	Values = common.Values
+)
 
-// String is the version without what a distribution adds to it: "v1.36.3".
-func (v *KubeVersion) String() string {
-	if v.bare == "" {
-		bare, _, _ := strings.Cut(v.Version, "+")
-		bare, _, _ = strings.Cut(bare, "-")
-		return bare
-	}
-	return v.bare
-}
-
-// GitVersion is the full version, under the name that old charts use.
-func (v *KubeVersion) GitVersion() string { return v.Version }
-
-// VersionSet are the API versions of a cluster: "apps/v1" and, from a real
-// cluster, "apps/v1/Deployment" too.
-type VersionSet []string
-
-// Has tells whether the set holds apiVersion.
-func (s VersionSet) Has(apiVersion string) bool { return slices.Contains(s, apiVersion) }
-
-// HelmVersion is this program's version as templates see it.
-type HelmVersion struct {
-	Version           string `json:"version,omitempty"`
-	GitCommit         string `json:"git_commit,omitempty"`
-	GitTreeState      string `json:"git_tree_state,omitempty"`
-	GoVersion         string `json:"go_version,omitempty"`
-	KubeClientVersion string `json:"kube_client_version"`
-}
-
-// Capabilities tell templates what they are rendered for.
-type Capabilities struct {
-	KubeVersion KubeVersion
-	APIVersions VersionSet
-	HelmVersion HelmVersion
-}
+// ParseKubeVersion reads a version such as "1.36", "v1.36.3" or
+// "1.36.3-gke.100". It needs a major and a minor version at least.
+func ParseKubeVersion(text string) (KubeVersion, error) { return common.ParseKubeVersion(text) }
 
 // compatible is the Helm whose templates ours behave like; charts compare it.
 const compatible = "v4.3.1"
@@ -75,26 +46,6 @@ func DefaultCapabilities() *Capabilities {
 		APIVersions: defaultAPIVersions(),
 		HelmVersion: HelmVersion{Version: compatible, GoVersion: runtime.Version(), KubeClientVersion: "v1.37"},
 	}
-}
-
-// ParseKubeVersion reads a version such as "1.36", "v1.36.3" or
-// "1.36.3-gke.100". It needs a major and a minor version at least.
-func ParseKubeVersion(text string) (KubeVersion, error) {
-	full := strings.TrimPrefix(text, "v")
-	numbers, _, _ := strings.Cut(full, "+")
-	numbers, _, _ = strings.Cut(numbers, "-")
-	parts := strings.Split(numbers, ".")
-	if len(parts) < 2 {
-		return KubeVersion{}, fmt.Errorf("%q is no Kubernetes version; write major and minor, such as 1.36", text)
-	}
-	for i, p := range parts {
-		n, err := strconv.ParseUint(p, 10, 32)
-		if err != nil {
-			return KubeVersion{}, fmt.Errorf("%q is no Kubernetes version: %q is no number", text, p)
-		}
-		parts[i] = strconv.FormatUint(n, 10)
-	}
-	return KubeVersion{Version: "v" + full, bare: "v" + strings.Join(parts, "."), Major: parts[0], Minor: parts[1]}, nil
 }
 
 func defaultAPIVersions() VersionSet {

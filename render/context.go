@@ -6,74 +6,11 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	chartfiles "github.com/moonhelm/moonhelm/render/engine"
 	"github.com/moonhelm/moonhelm/values"
 )
-
-// Values are a chart's values as templates see them, with the methods that
-// Helm gives them.
-type Values map[string]any
-
-// YAML are the values as YAML text.
-func (v Values) YAML() (string, error) {
-	s, err := encodeYAML(map[string]any(v))
-	return s + "\n", err
-}
-
-// AsMap are the values as a plain map.
-func (v Values) AsMap() map[string]any {
-	if v == nil {
-		return map[string]any{}
-	}
-	return v
-}
-
-// Table is the table at a path such as "image.pull".
-func (v Values) Table(name string) (Values, error) {
-	at := v
-	for _, step := range strings.Split(name, ".") {
-		switch t := at[step].(type) {
-		case map[string]any:
-			at = t
-		case Values:
-			at = t
-		default:
-			return Values{}, &missingTableError{step}
-		}
-	}
-	return at, nil
-}
-
-// PathValue is the value at a path such as "image.tag", which must not be a
-// table.
-func (v Values) PathValue(name string) (any, error) {
-	if name == "" {
-		return nil, errEmptyPath
-	}
-	steps := strings.Split(name, ".")
-	at, last := v, steps[len(steps)-1]
-	if len(steps) > 1 {
-		var err error
-		if at, err = v.Table(strings.Join(steps[:len(steps)-1], ".")); err != nil {
-			return nil, &missingValueError{last}
-		}
-	}
-	found, ok := at[last]
-	if _, table := found.(map[string]any); !ok || table {
-		return nil, &missingValueError{last}
-	}
-	return found, nil
-}
-
-type missingTableError struct{ name string }
-
-func (e *missingTableError) Error() string { return `"` + e.name + `" is not a table` }
-
-type missingValueError struct{ name string }
-
-func (e *missingValueError) Error() string { return `"` + e.name + `" is not a value` }
 
 // scope is what the templates of one chart are rendered with.
 type scope struct {
@@ -114,7 +51,7 @@ func newScope(c *chart.Chart, vals map[string]any, in *Input, release map[string
 	}
 	s.dot = Values{
 		"Chart":        chartData(c),
-		"Files":        newFiles(c.Files),
+		"Files":        chartfiles.NewFiles(c.Files),
 		"Release":      release,
 		"Capabilities": in.Capabilities,
 		"Values":       Values(vals),

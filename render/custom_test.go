@@ -108,7 +108,7 @@ func TestErrorsOfAChartsFunctions(t *testing.T) {
 	in := input(t, c)
 	in.Functions = functionsOf{"web": {"fetch": says("")}}
 	c.Templates[0].Data = []byte("{{ define \"outer\" }}{{ $d := dict }}{{ $_ := set $d \"me\" $d }}{{ fetch $d }}{{ end }}")
-	if _, err := Render(context.Background(), in); err == nil || !strings.Contains(err.Error(), errTooBig.Error()) {
+	if _, err := Render(context.Background(), in); err == nil || !strings.Contains(err.Error(), errCyclic.Error()) {
 		t.Errorf("a map that holds itself: %v", err)
 	}
 }

@@ -62,7 +62,6 @@ func durationOr0(v any) time.Duration {
 }
 
 func durationFuncs() map[string]any {
-	const day = 24 * time.Hour
 	return map[string]any{
 		"mustToDuration":       duration,
 		"durationNanoseconds":  func(v any) int64 { return durationOr0(v).Nanoseconds() },
@@ -71,8 +70,8 @@ func durationFuncs() map[string]any {
 		"durationSeconds":      func(v any) float64 { return durationOr0(v).Seconds() },
 		"durationMinutes":      func(v any) float64 { return durationOr0(v).Minutes() },
 		"durationHours":        func(v any) float64 { return durationOr0(v).Hours() },
-		"durationDays":         func(v any) float64 { return float64(durationOr0(v)) / float64(day) },
-		"durationWeeks":        func(v any) float64 { return float64(durationOr0(v)) / float64(7*day) },
+		"durationDays":         func(v any) float64 { return durationOr0(v).Hours() / 24 },
+		"durationWeeks":        func(v any) float64 { return durationOr0(v).Hours() / 24 / 7 },
 		"durationRoundTo":      func(v, m any) time.Duration { return durationOr0(v).Round(durationOr0(m)) },
 		"durationTruncateTo":   func(v, m any) time.Duration { return durationOr0(v).Truncate(durationOr0(m)) },
 	}

@@ -5,10 +5,11 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/Masterminds/sprig/v3"
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -16,8 +17,57 @@ import (
 )
 
 // The functions of this file are the encoders and decoders that templates
-// call. Those without "must" never fail: they give "" or put the error's text
-// into what they return, and charts look for it there.
+// call. Those without "must" give "" for what cannot be written or put the
+// error's text into what they return, and charts look for it there. What is too
+// large to be written is an error to all of them.
+
+// encoders are the functions that write any value as a text.
+func encoders() map[string]func(f *frame, args []any) any {
+	all := sprig.GenericFuncMap()
+	pretty := all["mustToPrettyJson"].(func(any) (string, error))
+	raw := all["mustToRawJson"].(func(any) (string, error))
+	m := map[string]func(f *frame, args []any) any{}
+	for _, e := range []struct {
+		name, must string
+		encode     func(v any) (text string, written int, err error)
+	}{
+		{"toYaml", "mustToYaml", writeYAML},
+		{"toJson", "mustToJson", weighed(marshalJSON)},
+		{"toPrettyJson", "mustToPrettyJson", weighed(pretty)},
+		{"", "toRawJson", weighed(raw)}, // fails as well
+		{"", "mustToRawJson", weighed(raw)},
+	} {
+		call := func(name string, must bool) {
+			m[name] = func(f *frame, args []any) any {
+				text, written, err := e.encode(args[0])
+				if err != nil && (must || errors.Is(err, errTooBig)) {
+					f.failCall(name, err)
+				}
+				f.work(written >> 4)
+				return text
+			}
+		}
+		call(e.must, true)
+		if e.name != "" {
+			call(e.name, false)
+		}
+	}
+	return m
+}
+
+// weighed refuses values that encode could not write in bounded time, and tells
+// how much there was to write.
+func weighed(encode func(v any) (string, error)) func(v any) (string, int, error) {
+	return func(v any) (string, int, error) {
+		w := newWeight()
+		if err := w.check(v); err != nil {
+			return "", w.walked * nodeSize, err
+		}
+		_, bytes := w.used()
+		text, err := encode(v)
+		return text, bytes, err
+	}
+}
 
 func toYAML(v any) string {
 	s, err := encodeYAML(v)
@@ -26,8 +76,6 @@ func toYAML(v any) string {
 	}
 	return s
 }
-
-func mustToYAML(v any) (string, error) { return encodeYAML(v) }
 
 // toYAMLPretty indents lists below their key, and folds no long lines.
 func toYAMLPretty(v any) string {
@@ -80,20 +128,12 @@ func fromYAMLArray(text string) []any {
 	return a
 }
 
-func toJSON(v any) string {
-	s, err := mustToJSON(v)
+func marshalJSON(v any) (string, error) {
+	data, err := json.Marshal(v)
 	if err != nil {
-		return ""
-	}
-	return s
-}
-
-func mustToJSON(v any) (string, error) {
-	if err := checkSize(v); err != nil {
 		return "", err
 	}
-	data, err := json.Marshal(v)
-	return string(data), err
+	return string(data), nil
 }
 
 func fromJSON(text string) map[string]any {
@@ -115,17 +155,18 @@ func fromJSONArray(text string) []any {
 	return a
 }
 
-func toTOML(v any) string {
+// toTOML gives the error's text for what cannot be written, but not for nothing.
+func toTOML(v any) (string, error) {
 	s, err := mustToTOML(v)
-	if err != nil {
-		return err.Error()
+	if err != nil && v != nil {
+		return err.Error(), nil
 	}
-	return s
+	return s, err
 }
 
 func mustToTOML(v any) (string, error) {
 	if v == nil {
-		return "", fmt.Errorf("nothing to encode: the value is empty")
+		return "", errors.New("there is no value to write as TOML")
 	}
 	var b bytes.Buffer
 	if err := toml.NewEncoder(&b).Encode(v); err != nil {

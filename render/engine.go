@@ -6,8 +6,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 )
 
 // engine holds what all templates of one operation share: their parse trees
@@ -26,7 +29,9 @@ type engine struct {
 	// writes tells that some template calls a function that changes a map.
 	writes bool
 
-	spent     spent
+	spent spent
+	// stepLimit is how many steps there may be; 0 stands for maxSteps and some
+	// for each file.
 	stepLimit int64
 	// code is how much code was parsed.
 	code atomic.Int64
@@ -68,6 +73,9 @@ func (e *engine) parse(jobs []job) error {
 	})
 	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
 	for _, j := range jobs {
+		if strings.ContainsFunc(j.name, endsLine) {
+			return &Error{Chart: j.chart, File: strconv.Quote(j.name), Cause: "a template's name must not hold control characters"}
+		}
 		src := &source{file: j.name, chart: j.chart, text: j.text}
 		p := texts[e.textOf(j.chart, j.text)]
 		if p.err != nil {
@@ -84,6 +92,10 @@ func (e *engine) parse(jobs []job) error {
 	}
 	return nil
 }
+
+// endsLine reports whether r could end a line: names of templates stand in the
+// comments that begin rendered documents.
+func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // inParallel runs work on all processors, but most of them; next gives each of
 // 0 to n-1 to one of them.
@@ -149,7 +161,7 @@ func (x *executor) run(j *job) (err error) {
 			err = &Error{Chart: def.src.chart, File: def.src.file, Cause: fmt.Sprintf("rendering broke down: %v", r)}
 		}
 	}()
-	x.written, x.nest, x.tplDepth = 0, 0, 0
+	x.nest, x.tplDepth = 0, 0
 	clear(x.same)
 	defer func() { j.warnings, x.warnings = x.warnings, nil }()
 	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))

@@ -4,6 +4,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -89,13 +90,13 @@ func (e *Error) Place() string {
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Message != "" {
-		b.WriteString(e.Message)
+		b.WriteString(quoted(e.Message))
 		b.WriteString("\nraised at ")
 		b.WriteString(e.Place())
 	} else {
 		b.WriteString(e.Place())
 		b.WriteString(": ")
-		b.WriteString(e.Cause)
+		b.WriteString(quoted(e.Cause))
 	}
 	if e.Excerpt != "" {
 		b.WriteByte('\n')
@@ -110,6 +111,18 @@ func (e *Error) Error() string {
 	}
 	e.writeCalls(&b)
 	return b.String()
+}
+
+// quoted moves the further lines of what a chart says in, further than any line
+// of the error's own, so that it cannot forge one.
+func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") }
+
+// key is the name of a key as it is shown, on one line.
+func key(name string) string {
+	if strings.ContainsFunc(name, endsLine) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // most calls and keys that the text shows; a circle has thousands of calls.
@@ -143,9 +156,13 @@ func (m *Missing) neighbours() string {
 		more = fmt.Sprintf(" and %d more", len(keys)-mostKeys)
 		keys = keys[:mostKeys]
 	}
-	s := fmt.Sprintf("\n  %s has: %s%s", m.In, strings.Join(keys, ", "), more)
+	shown := make([]string, len(keys))
+	for i, k := range keys {
+		shown[i] = key(k)
+	}
+	s := fmt.Sprintf("\n  %s has: %s%s", m.In, strings.Join(shown, ", "), more)
 	if m.Guess != "" {
-		s += fmt.Sprintf("\n  did you mean %s.%s?", strings.TrimSuffix(m.In, "."), m.Guess)
+		s += fmt.Sprintf("\n  did you mean %s.%s?", strings.TrimSuffix(m.In, "."), key(m.Guess))
 	}
 	return s
 }

@@ -130,7 +130,7 @@ func TestTheAuthorsWordsComeFirst(t *testing.T) {
 	if want := "no way:\n  <at all> & %"; e.Message != want {
 		t.Errorf("got %q, want %q", e.Message, want)
 	}
-	if got := e.Error(); !strings.HasPrefix(got, e.Message+"\nraised at web/templates/_h.tpl:1:24\n") {
+	if got := e.Error(); !strings.HasPrefix(got, "no way:\n      <at all> & %\nraised at web/templates/_h.tpl:1:24\n") {
 		t.Errorf("got %s", got)
 	}
 	if len(e.Calls) != 2 || e.Calls[0].File != "web/templates/a.yaml" || e.Calls[1].Template != "check" {
@@ -209,6 +209,39 @@ func TestATemplateMayIncludeItselfAsOftenAsInHelm(t *testing.T) {
 		in := input(t, tree(t, "p", map[string]string{"templates/a.yaml": strings.Replace(text, "DEPTH", depth, 1)}))
 		if _, err := Render(context.Background(), in); (err == nil) != ok {
 			t.Errorf("%s deep: got %v", depth, err)
+		}
+	}
+}
+
+// What a chart says cannot be taken for a line of helm's own.
+func TestErrorsForgeNoLines(t *testing.T) {
+	for name, test := range map[string]struct{ vals, text string }{
+		"fail":                  {"", `{{ fail "no\nError: forged\n  hint: forged\nraised at forged" }}`},
+		"required":              {"", `{{ required "no\n  hint: forged" nil }}`},
+		"a function's error":    {"", `{{ mustRegexMatch "[\n  hint: forged" "x" }}`},
+		"a key":                 {"m: {\"a\\n  hint: forged\": 1}", `{{ .Values.m.b.c }}`},
+		"a guess":               {"m: {\"abcdef\\n\": 1}", `{{ .Values.m.abcdef.c }}`},
+		"the text given to tpl": {"", `{{ tpl "{{ nope }}\n  hint: forged" . }}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := renderError(t, map[string]string{"values.yaml": test.vals, "templates/a.yaml": test.text})
+			for _, line := range strings.Split(e.Error(), "\n")[1:] {
+				if strings.Contains(line, "forged") && !strings.HasPrefix(line, "    ") && !strings.Contains(line, "|") && !strings.Contains(line, `\n  hint`) {
+					t.Errorf("the line %q could be one of ours in\n%s", line, e.Error())
+				}
+				if strings.HasPrefix(line, "\"") {
+					t.Errorf("a key breaks the line in\n%s", e.Error())
+				}
+			}
+		})
+	}
+}
+
+func TestNamesOfTemplatesHoldNoControlCharacters(t *testing.T) {
+	for _, name := range []string{"templates/a\nkind: Pod\n#.yaml", "templates/a\r.yaml", "templates/\x1b[2J.yaml", "templates/a\u2028b.yaml", "templates/\u0085.yaml"} {
+		e := renderError(t, map[string]string{name: "a: 1"})
+		if !strings.Contains(e.Cause, "must not hold control characters") || strings.ContainsAny(e.Error(), "\r\x1b") || strings.Contains(e.Error(), "\nkind") {
+			t.Errorf("%q: got %q", name, e.Error())
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"text/template/parse"
+
+	chartfiles "github.com/moonhelm/moonhelm/render/engine"
 )
 
 // operand is a value that came through a pipe, if any did.
@@ -190,6 +192,9 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 	if _, ok := v.(nilElement); ok {
 		f.failf("nil pointer evaluating interface {}.%s", name)
 	}
+	if method := writer(v, name); method != nil {
+		return f.callFunction(dot, newFunction(name, reflect.ValueOf(method)), n, args, last)
+	}
 	r, ok := v.(boxed)
 	if !ok {
 		r = boxed{reflect.ValueOf(v)}
@@ -232,6 +237,28 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 		f.failf("nil pointer evaluating %s.%s", r.Type(), name)
 	}
 	f.noSuchField(v, n, idents, i)
+	return nil
+}
+
+// writer is a method that writes YAML, nil for another one: with the functions
+// that templates have for that, which are quick and bounded.
+func writer(v any, name string) func() (string, error) {
+	switch v := v.(type) {
+	case Values:
+		if name == "YAML" {
+			return func() (string, error) {
+				text, err := encodeYAML(map[string]any(v))
+				return text + "\n", err
+			}
+		}
+	case chartfiles.Files:
+		switch name {
+		case "AsConfig":
+			return func() (string, error) { return encodeYAML(chartfiles.ConfigData(v)) }
+		case "AsSecrets":
+			return func() (string, error) { return encodeYAML(chartfiles.SecretData(v)) }
+		}
+	}
 	return nil
 }
 

@@ -3,14 +3,10 @@
 package render
 
 import (
-	"context"
 	"regexp"
 	"strings"
 	"testing"
-	"text/template"
 	"time"
-
-	"github.com/Masterminds/sprig/v3"
 )
 
 // judgeData is what the templates of these tests run with.
@@ -19,22 +15,9 @@ func judgeData() map[string]any {
 		"Values": Values{"a": map[string]any{"b": "c", "n": nil}, "l": []any{1.0, "x", nil, map[string]any{"k": "v"}}, "s": "text", "t": true, "f": 1.5, "z": 0.0, "e": ""},
 		"m":      map[string]any{"b": 1, "a": 2, "c": nil}, "i": 3, "i64": int64(4), "u": uint8(5), "list": []string{"p", "q"}, "nil": nil,
 		"when": time.Unix(0, 0).UTC(), "ints": []int{3, 1}, "bools": map[bool]int{true: 1, false: 0}, "nums": map[int]string{2: "b", 1: "a"},
-		"caps": DefaultCapabilities(), "ptr": &HelmVersion{Version: "v"}, "nilptr": (*HelmVersion)(nil), "bytes": []byte("by"), "dur": time.Minute,
+		"caps": DefaultCapabilities(), "ptr": &HelmVersion{Version: "v"}, "nilptr": (*HelmVersion)(nil), "bytes": []byte("by"), "dur": 90 * time.Nanosecond,
 		"str": map[string]string{"k": "v"},
 	}
-}
-
-// judge runs text with Go's own templates.
-func judge(text string) (out string, ok bool) {
-	funcs := template.FuncMap(sprig.GenericFuncMap())
-	funcs["typeOf"] = typeOf
-	t, err := template.New("x").Option("missingkey=zero").Funcs(funcs).Parse(text)
-	if err != nil {
-		return "", false
-	}
-	var b strings.Builder
-	err = t.Execute(&limited{b: &b}, judgeData())
-	return b.String(), err == nil
 }
 
 // limited ends a template that writes without end.
@@ -47,30 +30,6 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// ours runs text with the evaluator of this package.
-func ours(text string) (out string, err error) {
-	e := newEngine(&Input{})
-	p := parseText(text, e.known, &e.nodes)
-	if p.err != nil {
-		return "", p.err
-	}
-	e.set = &templateSet{defs: map[string]*definition{}}
-	src := &source{file: "x", text: text}
-	for name, t := range p.trees {
-		if name == mainName {
-			name = "x"
-		}
-		e.set.add(&definition{name: name, root: t, src: src})
-	}
-	x := e.executor(context.Background())
-	defer func() {
-		if r := recover(); r != nil {
-			err = r.(*Error)
-		}
-	}()
-	return x.execute(e.set.find("x"), e.set, nil, judgeData()), nil
-}
-
 func judged() []string {
 	return []string{
 		"", "text", "{{ . | len }}", "{{ .i }}{{ .i64 }}{{ .u }}{{ .Values.f }}{{ .Values.z }}{{ .nil }}{{ .none }}", "{{ .Values }}", "{{ .m }}{{ .list }}{{ .bytes }}{{ .when }}{{ .dur }}{{ .ints }}{{ .str }}",
@@ -79,6 +38,11 @@ func judged() []string {
 		"{{ range $k, $v := .m }}{{ $k }}={{ $v }},{{ end }}", "{{ range .m }}{{ . }};{{ else }}none{{ end }}", "{{ range .nil }}x{{ else }}none{{ end }}", "{{ range .none }}x{{ else }}none{{ end }}",
 		"{{ range $v := .list }}{{ $v }}{{ if eq $v \"p\" }}{{ continue }}{{ end }}!{{ end }}", "{{ range .list }}{{ . }}{{ break }}{{ end }}", "{{ range $i, $v := .list }}{{ if $i }}{{ break }}{{ end }}{{ $v }}{{ else }}e{{ end }}",
 		"{{ range .i }}{{ . }}{{ end }}", "{{ range $i := .i }}{{ $i }}{{ end }}", "{{ range $i, $j := .i }}{{ $i }}{{ end }}", "{{ range .u }}{{ . }}{{ end }}", "{{ range .Values.f }}x{{ end }}", "{{ range .Values.s }}x{{ end }}", "{{ range .ints }}{{ . }}{{ end }}", "{{ range $k, $v := .bools }}{{ $k }}{{ $v }}{{ end }}", "{{ range $k, $v := .nums }}{{ $k }}{{ $v }}{{ end }}", "{{ range .str }}{{ . }}{{ end }}", "{{ range .bytes }}{{ . }},{{ end }}", "{{ range .ptr }}x{{ end }}", "{{ range .nilptr }}x{{ end }}", "{{ range 0 }}x{{ else }}zero{{ end }}",
+		"{{ and .bytes .caps.KubeVersion }}{{ or .caps.KubeVersion 1 }}{{ .caps.KubeVersion | or .nil }}{{ (and 1 .caps.KubeVersion).Version }}{{ and .caps.KubeVersion 1 }}{{ print (or .caps.KubeVersion 1) }}{{ $x := or .caps.KubeVersion 1 }}{{ $x }}{{ .caps.KubeVersion | index }}{{ index .caps.KubeVersion }}{{ with and 1 .caps.KubeVersion }}{{ . }}{{ end }}",
+		// What the body writes to the map is not seen.
+		"{{ range $k, $v := .m }}{{ $_ := set $.m \"b\" 99 }}{{ $k }}={{ $v }};{{ end }}{{ .m }}", "{{ range $k, $v := .m }}{{ $_ := unset $.m \"b\" }}{{ $_ := unset $.m \"c\" }}{{ $_ := set $.m \"d\" 1 }}{{ $k }}={{ $v }};{{ end }}{{ .m }}", "{{ range $k, $v := .Values }}{{ $_ := unset $.Values \"l\" }}{{ $_ := set $.Values \"s\" 9 }}{{ $k }}={{ $v }};{{ end }}", "{{ range $k, $v := .m }}{{ $_ := mergeOverwrite $.m (dict \"a\" 7 \"b\" 8 \"e\" 9) }}{{ $k }}={{ $v }};{{ end }}", "{{ range $k, $v := .str }}{{ $_ := mergeOverwrite $.Values.a (dict \"o\" $.str) (dict \"o\" (split \",\" \"a,b\")) }}{{ $k }}={{ $v }};{{ end }}{{ .str }}", "{{ range $k, $v := (dict \"a\" 1 \"B\" 2 \"_\" 3 \"10\" 1 \"9\" 2) }}{{ $k }}{{ end }}",
+		// A continue in an else belongs to the range around it; a break does not.
+		"{{ range list 1 2 }}{{ range list }}{{ else }}{{ continue }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ range list }}{{ else }}{{ break }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ range list 3 4 }}{{ range list }}{{ else }}{{ if eq . 3 }}{{ continue }}{{ end }}{{ end }}Y{{ . }}{{ else }}{{ break }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ $x := . }}{{ with 0 }}{{ else }}{{ range list }}{{ else with $x }}{{ end }}{{ end }}{{ end }}", "{{ range list 1 2 }}{{ with 0 }}{{ else }}{{ continue }}{{ end }}X{{ . }}{{ end }}", "{{ range list 1 2 }}{{ range list }}{{ else }}{{ if eq . 1 }}{{ $z := 1 }}{{ continue }}{{ end }}{{ end }}X{{ . }}{{ end }}", "{{ range list }}{{ else }}{{ break }}{{ end }}",
 		"{{ $x := 1 }}{{ range .list }}{{ $x = . }}{{ end }}{{ $x }}", "{{ $x := 1 }}{{ if true }}{{ $x := 2 }}{{ $x }}{{ end }}{{ $x }}", "{{ $i := 0 }}{{ range $i = .ints }}{{ end }}{{ $i }}", "{{ $i := 0 }}{{ $j := 0 }}{{ range $i, $j = .ints }}{{ end }}{{ $i }}{{ $j }}", "{{ with $x := .Values.a }}{{ $x.b }}{{ .b }}{{ end }}", "{{ with .nil }}a{{ else with .i }}b{{ . }}{{ else }}c{{ end }}", "{{ if .nil }}a{{ else if .i }}b{{ else }}c{{ end }}", "{{ with .Values.e }}a{{ else }}b{{ . | len }}{{ end }}",
 		"{{ if .m }}1{{ end }}{{ if .list }}2{{ end }}{{ if .Values.z }}3{{ end }}{{ if .when }}4{{ end }}{{ if .nilptr }}5{{ end }}{{ if .ptr }}6{{ end }}{{ if .bytes }}7{{ end }}{{ if .dur }}8{{ end }}{{ if .u }}9{{ end }}",
 		"{{ and .nil 1 }}|{{ and 1 2 }}|{{ or .nil 0 }}|{{ or .nil 3 }}|{{ and 1 .Values.s }}|{{ 1 | and 2 }}|{{ .nil | or 0 }}|{{ not .nil }}|{{ and true (index .list 5) }}", "{{ or true (index .list 5) }}", "{{ and false (index .list 5) }}", "{{ and }}", "{{ or 1 }}", "{{ 1 | and }}", "{{ not }}",
@@ -106,8 +70,9 @@ var addresses = regexp.MustCompile("(?i)0x[0-9a-f]{6,}")
 
 func compareEvaluation(t *testing.T, text string) {
 	t.Helper()
-	want, ok := judge(text)
-	got, err := ours(text)
+	want, refErr := runReference(text)
+	got, err := runOurs(text)
+	ok := refErr == nil
 	switch {
 	case ok && err != nil:
 		t.Errorf("%s\nwe fail: %v", text, err)
@@ -118,15 +83,31 @@ func compareEvaluation(t *testing.T, text string) {
 	}
 }
 
+// endless are numbers that loops and functions which make as much as a number
+// says should not be given: the reference has no limits.
+var endless = regexp.MustCompile(`[0-9_]{4}|[0-9][eEpP]|0[xXbBoO]|mul|exp|nix|ano|\'`)
+
+// timeOfDay is what formats of dates hold that change within a day.
+var timeOfDay = regexp.MustCompile(`0?[345]|15`)
+
 func FuzzEvaluator(f *testing.F) {
 	for _, text := range judged() {
 		f.Add(text)
 	}
+	loops := regexp.MustCompile(`range|repeat|until|seq|indent|wrap|chunk|abbrev|%[^a-z]*[0-9*]`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, word := range []string{"rand", "now", "uuid", "ago", "gen", "shuffle", "env", "getHost", "crypt", "htpasswd", "derive", "range", "repeat", "until", "seq", "date", "unix", "indent", "template", "block", "Json", "Yaml", "Toml", "lookup", "uration"} {
+		// FuzzPrograms writes into maps, so that none comes to hold itself; the
+		// reference would not survive that.
+		for _, word := range []string{"rand", "now", "uuid", "ago", "gen", "shuffle", "env", "getHost", "rypt", "htpasswd", "derive", "set ", "erge"} {
 			if strings.Contains(text, word) {
-				return // endless, or another result every time
+				return
 			}
+		}
+		if loops.MatchString(text) && endless.MatchString(text) || strings.Contains(strings.ToLower(text), "date") && timeOfDay.MatchString(text) {
+			return
+		}
+		if (strings.Contains(text, "keys") || strings.Contains(text, "values")) && !strings.Contains(text, "sortAlpha") {
+			return // in the order of Go's maps
 		}
 		compareEvaluation(t, text)
 	})

@@ -23,7 +23,7 @@ const (
 	maxDepth = 20_000
 	// maxTpl bounds calls of tpl below each other.
 	maxTpl = 1000
-	// maxOutput bounds what one template file may write, includes and all.
+	// maxOutput bounds what one template may write, includes and all.
 	maxOutput = 64 << 20
 	// maxText bounds any single text that a function makes, and what it is given.
 	maxText = 32 << 20
@@ -40,7 +40,6 @@ type executor struct {
 	nest     int
 	// toldSteps and toldMade are what the engine knows of them.
 	toldSteps, toldMade int
-	written             int
 	warnings            []string
 }
 
@@ -91,10 +90,7 @@ func (x *executor) execute(def *definition, set *templateSet, caller *frame, dot
 	}
 	f.vars = append(f.vars, variable{"$", dot})
 	f.list(dot, def.root)
-	x.written += len(out.data)
-	if x.written > maxOutput {
-		f.failf("the template writes more than %d MiB", maxOutput>>20)
-	}
+	f.checkOutput()
 	text := string(out.data)
 	out.free()
 	return text
@@ -103,6 +99,10 @@ func (x *executor) execute(def *definition, set *templateSet, caller *frame, dot
 // step is called in loops, so that none of them outlives the context.
 func (f *frame) step() {
 	f.work(1)
+	f.checkOutput()
+}
+
+func (f *frame) checkOutput() {
 	if len(f.out.data) > maxOutput {
 		f.failf("the template writes more than %d MiB", maxOutput>>20)
 	}
@@ -131,6 +131,7 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 func (f *frame) walk(dot any, n parse.Node) control {
 	switch n := n.(type) {
 	case *parse.TextNode:
+		f.make(len(n.Text))
 		f.out.data = append(f.out.data, n.Text...)
 	case *parse.ActionNode:
 		f.node = n
@@ -144,7 +145,7 @@ func (f *frame) walk(dot any, n parse.Node) control {
 	case *parse.WithNode:
 		return f.branch(dot, dot, n.Pipe, n.List, n.ElseList, true)
 	case *parse.RangeNode:
-		f.rangeOver(dot, n)
+		return f.rangeOver(dot, n)
 	case *parse.TemplateNode:
 		f.template(dot, n)
 	case *parse.ListNode:
@@ -247,13 +248,15 @@ const noValue = "<no value>"
 
 func withoutNoValue(text string) string { return strings.ReplaceAll(text, noValue, "") }
 
-func (f *frame) rangeOver(dot any, n *parse.RangeNode) {
+// rangeOver runs the body for each element. As in Go's templates, a continue in
+// its else belongs to the range around it, and a break there ends nothing more.
+func (f *frame) rangeOver(dot any, n *parse.RangeNode) control {
 	mark := len(f.vars)
 	f.node = n
 	v := unboxed(f.pipeline(dot, n.Pipe))
 	inner := len(f.vars)
 	ran := false
-	// one runs the body once; it tells whether to go on.
+	// one runs the body once; it reports whether to go on.
 	one := func(index, elem any) bool {
 		ran = true
 		f.step()
@@ -266,10 +269,15 @@ func (f *frame) rangeOver(dot any, n *parse.RangeNode) {
 		return c != breakLoop
 	}
 	f.iterate(v, n, one)
+	c := goOn
 	if !ran {
-		f.list(dot, n.ElseList)
+		c = f.list(dot, n.ElseList)
 	}
 	f.vars = f.vars[:mark]
+	if c == breakLoop {
+		return goOn
+	}
+	return c
 }
 
 func (f *frame) rangeVars(p *parse.PipeNode, index, elem any) {
@@ -291,17 +299,17 @@ func (f *frame) rangeVars(p *parse.PipeNode, index, elem any) {
 	}
 }
 
-// iterate calls one for each index and element of v.
+// iterate calls one for each index and element of v, as they are when it
+// begins: what the body writes to a map that it ranges over is not seen.
 func (f *frame) iterate(v any, n *parse.RangeNode, one func(index, elem any) bool) {
 	switch v := v.(type) {
 	case nil:
 		return
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
-			if !one(k, v[k]) {
-				return
-			}
-		}
+		iterateTable(v, one)
+		return
+	case Values:
+		iterateTable(v, one)
 		return
 	case []any:
 		for i, e := range v {
@@ -321,6 +329,19 @@ func (f *frame) iterate(v any, n *parse.RangeNode, one func(index, elem any) boo
 	f.iterateReflect(v, n, one)
 }
 
+func iterateTable(m map[string]any, one func(index, elem any) bool) {
+	keys := sortedKeys(m)
+	elems := make([]any, len(keys))
+	for i, k := range keys {
+		elems[i] = m[k]
+	}
+	for i, k := range keys {
+		if !one(k, elems[i]) {
+			return
+		}
+	}
+}
+
 func (f *frame) iterateReflect(v any, n *parse.RangeNode, one func(index, elem any) bool) {
 	r := deref(reflect.ValueOf(v))
 	switch r.Kind() {
@@ -334,8 +355,12 @@ func (f *frame) iterateReflect(v any, n *parse.RangeNode, one func(index, elem a
 	case reflect.Map:
 		keys := r.MapKeys()
 		slices.SortFunc(keys, compareKeys)
-		for _, k := range keys {
-			if !one(k.Interface(), r.MapIndex(k).Interface()) {
+		elems := make([]any, len(keys))
+		for i, k := range keys {
+			elems[i] = r.MapIndex(k).Interface()
+		}
+		for i, k := range keys {
+			if !one(k.Interface(), elems[i]) {
 				return
 			}
 		}

@@ -297,7 +297,7 @@ func describe(v any) string {
 	if _, ok := asMap(v); ok {
 		return "a map"
 	}
-	return "a " + typeOf(v)
+	return "a " + typeName(reflect.TypeOf(v))
 }
 
 func (f *frame) unknownTemplate(name string) {

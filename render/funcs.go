@@ -14,7 +14,6 @@ import (
 )
 
 var (
-	errEmptyPath = errors.New("YAML path cannot be empty")
 	errNeedsCopy = errors.New("the values need a copy")
 	// errInterfered tells that a chart wrote to what others may have read.
 	errInterfered = errors.New("a template wrote to what all charts share")
@@ -43,12 +42,10 @@ func functions(in *Input) map[string]*function {
 	plain(amplifiers())
 	plain(map[string]any{
 		"toYaml":        toYAML,
-		"mustToYaml":    mustToYAML,
+		"mustToYaml":    encodeYAML,
 		"toYamlPretty":  toYAMLPretty,
 		"fromYaml":      fromYAML,
 		"fromYamlArray": fromYAMLArray,
-		"toJson":        toJSON,
-		"mustToJson":    mustToJSON,
 		"fromJson":      fromJSON,
 		"fromJsonArray": fromJSONArray,
 		"toToml":        toTOML,
@@ -56,9 +53,6 @@ func functions(in *Input) map[string]*function {
 		"fromToml":      fromTOML,
 		"lookup":        lookupFunc(in),
 		"getHostByName": lookupHostFunc(in),
-		"typeOf":        typeOf,
-		"typeIs":        typeIs,
-		"typeIsLike":    typeIsLike,
 	})
 	native := func(name string, fn func(f *frame, args []any) any, signature any) {
 		d := newFunction(name, reflect.ValueOf(signature))
@@ -69,8 +63,29 @@ func functions(in *Input) map[string]*function {
 	native("tpl", func(f *frame, a []any) any { return f.tpl(a[0].(string), a[1]) }, func(string, any) string { return "" })
 	native("required", func(f *frame, a []any) any { return f.required(a[0].(string), a[1]) }, func(string, any) any { return nil })
 	native("fail", func(f *frame, a []any) any { return f.fail(a[0].(string)) }, func(string) string { return "" })
+	for _, group := range []map[string]func(*frame, []any) any{mergeFuncs(), setFuncs(), copyFuncs(), encoders()} {
+		for name, fn := range group {
+			m[name].native = recovered(name, fn) // what sprig has says how it is called
+		}
+	}
 	bill(m)
 	return m
+}
+
+// recovered makes what fn panics with, as sprig's functions do, its error.
+func recovered(name string, fn func(f *frame, args []any) any) func(f *frame, args []any) any {
+	return func(f *frame, args []any) any {
+		defer func() {
+			switch r := recover().(type) {
+			case nil:
+			case *Error, cancelled, needsCopy:
+				panic(r)
+			default:
+				f.failCall(name, asError(r))
+			}
+		}()
+		return fn(f, args)
+	}
 }
 
 func (f *frame) required(message string, v any) any {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -30,6 +29,7 @@ func (b *buffer) free() {
 // print writes v as Go's templates do.
 func (f *frame) print(v any) {
 	b := f.out
+	before := len(b.data)
 	switch v := v.(type) {
 	case nil:
 		b.data = append(b.data, noValue...)
@@ -42,18 +42,20 @@ func (f *frame) print(v any) {
 	case bool:
 		b.data = strconv.AppendBool(b.data, v)
 	default:
-		if checkSize(v) != nil {
-			f.failf("%v", errTooBig)
+		w := newWeight()
+		if err := w.check(v); err != nil {
+			f.failf("%v", err)
 		}
+		nodes, _ := w.used()
+		f.work(nodes)
 		p, ok := printable(v)
 		if !ok {
 			f.failf("can't print %s of type %s", f.node, typeName(reflect.TypeOf(v)))
 		}
 		b.data = fmt.Append(b.data, p)
 	}
-	if len(b.data) > maxOutput {
-		f.failf("the template writes more than %d MiB", maxOutput>>20)
-	}
+	f.make(len(b.data) - before)
+	f.checkOutput()
 }
 
 // printable is what fmt should print for v: what pointers point to, but with
@@ -81,25 +83,10 @@ func printsItself(t reflect.Type) bool {
 	return t.Implements(errorType) || t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
-// typeName is the name of a type as templates see it: ours bear the names that
-// Helm's have, since templates compare them.
+// typeName is the name of a type.
 func typeName(t reflect.Type) string {
 	if t == nil {
 		return "<nil>"
 	}
-	return strings.NewReplacer(
-		"render.Values", "common.Values", "render.files", "engine.files",
-		"render.Capabilities", "common.Capabilities", "render.KubeVersion", "common.KubeVersion",
-		"render.VersionSet", "common.VersionSet", "render.HelmVersion", "version.BuildInfo",
-	).Replace(t.String())
-}
-
-// typeOf, typeIs and typeIsLike are sprig's, with Helm's names for our types.
-func typeOf(v any) string { return typeName(reflect.TypeOf(v)) }
-
-func typeIs(name string, v any) bool { return name == typeOf(v) }
-
-func typeIsLike(name string, v any) bool {
-	t := typeOf(v)
-	return name == t || "*"+name == t
+	return t.String()
 }

@@ -168,7 +168,20 @@ func collect(root *scope) []job {
 	}
 	walk(root, false)
 	slices.SortStableFunc(jobs, func(a, b job) int { return inTurn(&a, &b) })
-	return jobs
+	return lastOfName(jobs)
+}
+
+// lastOfName leaves one of several files of the same name, the last: two charts of
+// charts/ may have one name, and for Helm the later's file takes the place of the
+// earlier's.
+func lastOfName(jobs []job) []job {
+	out := jobs[:0]
+	for i := range jobs {
+		if i+1 == len(jobs) || jobs[i].name != jobs[i+1].name || jobs[i].library != jobs[i+1].library {
+			out = append(out, jobs[i])
+		}
+	}
+	return out
 }
 
 // inTurn compares the places of two jobs in the order of running.

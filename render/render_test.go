@@ -189,6 +189,26 @@ func TestDefinitionsOfOneName(t *testing.T) {
 
 // Templates run from the deep to the shallow and from z to a, and see what the
 // others of their chart and below wrote.
+// Two charts of charts/ may have one name: of files that both have, the later
+// chart's is left.
+func TestChartsOfOneName(t *testing.T) {
+	c := tree(t, "p", nil)
+	one := tree(t, "s", map[string]string{"templates/a.yaml": "one", "templates/one.yaml": "1"})
+	two := tree(t, "s", map[string]string{"templates/a.yaml": "two", "templates/two.yaml": "2"})
+	c.SetDependencies(one, two)
+	out, err := Render(context.Background(), input(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range out.Files {
+		got = append(got, f.Name+": "+f.Content)
+	}
+	if want := "p/charts/s/templates/a.yaml: two, p/charts/s/templates/one.yaml: 1, p/charts/s/templates/two.yaml: 2"; strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
 func TestWritesAreSeenAsInHelm(t *testing.T) {
 	note := `{{ .Values.seen }}{{ $_ := set .Values "seen" (printf "%s %s" .Values.seen (base .Template.Name)) }}`
 	got := rendered(t, map[string]string{
@@ -243,11 +263,20 @@ func TestWritesDoNotReachTheInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range []map[string]any{in.Values, c.Values} {
-			if got := toJSON(m["m"]); got != `{"a":1}` {
+			if got := text(t, m["m"]); got != `{"a":1}` {
 				t.Errorf("a template's writes are left behind: %s", got)
 			}
 		}
 	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	s, err := marshalJSON(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func TestWhichFilesAreRendered(t *testing.T) {

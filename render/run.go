@@ -11,10 +11,13 @@ import (
 // runJobs runs all jobs so that their texts, and the first error, are those of
 // running one after the other.
 func (e *engine) runJobs(ctx context.Context, jobs []job) error {
+	e.spent.begin()
 	if e.writes {
 		copyInto(jobs, e.jobs(true))
 	}
-	e.stepLimit = maxSteps + int64(len(jobs))*stepsPerFile
+	if e.stepLimit == 0 {
+		e.stepLimit = maxSteps + int64(len(jobs))*stepsPerFile
+	}
 	err := e.runOnce(ctx, jobs)
 	if err != errNeedsCopy && err != errInterfered {
 		return err

@@ -4,11 +4,13 @@ package render
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+	"unsafe"
 
 	sigsyaml "sigs.k8s.io/yaml"
 )
@@ -19,19 +21,26 @@ import (
 
 // encodeYAML writes v as Helm does, without the last line feed.
 func encodeYAML(v any) (string, error) {
+	text, _, err := writeYAML(v)
+	return text, err
+}
+
+// writeYAML is encodeYAML that tells how many bytes it wrote, thrown away or not.
+func writeYAML(v any) (text string, written int, err error) {
 	w := yamlWriter{out: newBuffer()}
 	defer w.out.free()
 	if w.node(v, 0) {
-		return strings.TrimSuffix(string(w.out.data), "\n"), nil
+		return strings.TrimSuffix(string(w.out.data), "\n"), len(w.out.data), nil
 	}
+	written = len(w.out.data)
 	if err := checkSize(v); err != nil {
-		return "", err
+		return "", written, err
 	}
 	data, err := sigsyaml.Marshal(v)
 	if err != nil {
-		return "", err
+		return "", written, err
 	}
-	return strings.TrimSuffix(string(data), "\n"), nil
+	return strings.TrimSuffix(string(data), "\n"), written + len(data), nil
 }
 
 // yamlWidth is the column behind which the emitter breaks lines at spaces.
@@ -43,6 +52,8 @@ type yamlWriter struct {
 	odd map[string]string
 	// lineStart is where the current line begins.
 	lineStart int
+	// open are the maps that are being written, the outermost first.
+	open []unsafe.Pointer
 }
 
 func (w *yamlWriter) str(s string) { w.out.data = append(w.out.data, s...) }
@@ -138,6 +149,12 @@ func writeMap[V any](w *yamlWriter, m map[string]V, n int) bool {
 	if len(m) == 0 {
 		return w.word("{}")
 	}
+	at := reflect.ValueOf(m).UnsafePointer()
+	if slices.Contains(w.open, at) {
+		return false // it holds itself
+	}
+	w.open = append(w.open, at)
+	defer func() { w.open = w.open[:len(w.open)-1] }()
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

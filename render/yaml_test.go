@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	sigsyaml "sigs.k8s.io/yaml"
+
+	chartfiles "github.com/moonhelm/moonhelm/render/engine"
 )
 
 // The long way through JSON is the judge of the short one.
@@ -48,7 +50,7 @@ func TestYAMLIsWrittenAsTheLongWayDoes(t *testing.T) {
 		"long quoted":   map[string]any{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": "a: b c", "b": "'" + strings.Repeat("y ", 39) + "z"},
 		"keys":          map[string]any{"a10": 1, "a9": 1, "a": 1, "B": 1, "b": 1, "_x": 1, "1": 1, "01": 1, "10": 1, "2": 1, "true": 1, "": 1, "-": 1, "a.b/c": 1, "a:b": 1, "a: b": 1, "é": 1, "a-1": 1, "a100": 1, "c1b2": 1, "c1b10": 1, "d01": 1, "d1": 1, "d001": 1, "~": 1, "x\ny": 1, "1.5": 1, "日": 1, "a 1": 1, "z10": 1, "z100": 1, "z1": 1},
 		"values":        Values{"a": Values{"b": "c"}},
-		"files":         files{"a": []byte("x")},
+		"files":         chartfiles.Files{"a": []byte("x")},
 		"long key":      map[string]any{strings.Repeat("k", 200): 1, "b": 2},
 	} {
 		t.Run(name, func(t *testing.T) {

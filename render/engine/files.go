@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package render
+// Package engine holds the type that templates see as .Files. It bears the name
+// that the type has in Helm, for templates print and compare names of types.
+package engine
 
 import (
 	"encoding/base64"
+	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gobwas/glob"
+	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -16,7 +22,11 @@ import (
 // files are a chart's plain files as templates see them in .Files.
 type files map[string][]byte
 
-func newFiles(from []*chart.File) files {
+// Files are a chart's plain files as templates see them in .Files.
+type Files = files
+
+// NewFiles are the files of a chart.
+func NewFiles(from []*chart.File) Files {
 	fs := make(files, len(from))
 	for _, f := range from {
 		fs[f.Name] = f.Data
@@ -91,7 +101,7 @@ func (fs files) Get(name string) string { return string(fs.GetBytes(name)) }
 // "**" does not. A pattern that is none matches every file, as in Helm.
 func (fs files) Glob(pattern string) files {
 	if len(pattern) > maxPattern {
-		panic(tooLarge(len(pattern)))
+		panic(fmt.Errorf("a pattern of %d bytes is more than templates may ask for", len(pattern)))
 	}
 	match := func(string) bool { return true }
 	if strings.Count(strings.ReplaceAll(pattern, "**", "*"), "*") > maxStars {
@@ -110,28 +120,35 @@ func (fs files) Glob(pattern string) files {
 	return out
 }
 
-// AsConfig are the files as a ConfigMap's data, under their base names.
-func (fs files) AsConfig() string {
-	if len(fs) == 0 {
-		return "{}"
+// AsConfig are the files as a ConfigMap's data, under their base names, in YAML.
+func (fs files) AsConfig() string { return written(ConfigData(fs)) }
+
+// AsSecrets are the files as a Secret's data, under their base names, in YAML.
+func (fs files) AsSecrets() string { return written(SecretData(fs)) }
+
+func written(data map[string]string) string {
+	text, err := yaml.Marshal(data)
+	if err != nil {
+		return ""
 	}
-	m := make(map[string]string, len(fs))
-	for _, name := range sortedKeys(fs) {
-		m[path.Base(name)] = string(fs[name])
-	}
-	return toYAML(m)
+	return strings.TrimSuffix(string(text), "\n")
 }
 
-// AsSecrets are the files as a Secret's data, under their base names.
-func (fs files) AsSecrets() string {
-	if len(fs) == 0 {
-		return "{}"
-	}
+// ConfigData are the texts of the files by their base names; of several with one
+// name the last one counts.
+func ConfigData(fs Files) map[string]string {
+	return named(fs, func(data []byte) string { return string(data) })
+}
+
+// SecretData is ConfigData in base64.
+func SecretData(fs Files) map[string]string { return named(fs, base64.StdEncoding.EncodeToString) }
+
+func named(fs Files, text func([]byte) string) map[string]string {
 	m := make(map[string]string, len(fs))
-	for _, name := range sortedKeys(fs) {
-		m[path.Base(name)] = base64.StdEncoding.EncodeToString(fs[name])
+	for _, name := range slices.Sorted(maps.Keys(fs)) {
+		m[path.Base(name)] = text(fs[name])
 	}
-	return toYAML(m)
+	return m
 }
 
 // Lines are the file's lines without their line feeds.
