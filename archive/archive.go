@@ -18,6 +18,7 @@ import (
 	"os"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Limits bound what a chart may cost its reader. A zero field means the
@@ -172,7 +173,7 @@ func (l Loader) Files(path string) (files []*chart.File, warnings []string, err 
 }
 
 func readArchiveFile(path string, limits Limits) ([]*chart.File, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ func TestHostileEntries(t *testing.T) {
 		{"a drive first", entry{Name: "C:/x"}, "absolute path"},
 		{"backslashes", entry{Name: `web\..\..\x`}, "backslash"},
 		{"a backslash inside", entry{Name: `web/x\y`}, "backslash"},
+		{"a template that forges a document", entry{Name: "web/templates/a\n---\nkind: Pod\n#.yaml"}, "control character"},
+		{"a subchart's template with another line end", entry{Name: "web/charts/db/templates/a\u2028b.yaml"}, "control character"},
+		{"a definition that steers the terminal", entry{Name: "web/crds/\x1b[2J.yaml"}, "control character"},
 		{"no folder", entry{Name: "x"}, "does not stand in the chart's folder"},
 		{"no name", entry{Name: "web/."}, "does not stand in the chart's folder"},
 		{"a symbolic link", entry{Name: "web/x", Type: tar.TypeSymlink, Link: "/etc/passwd"}, "is a link"},
@@ -53,6 +56,31 @@ func TestHostileEntries(t *testing.T) {
 			_, err = archive.LoadArchive("web.tgz", bytes.NewReader(nested))
 			wantError(t, err, "charts/db.tgz: ")
 		})
+	}
+}
+
+// In a directory such names are refused too, unless they are ignored.
+func TestTemplatesInDirectoriesForgeNoDocuments(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such names")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"Chart.yaml": metadata, "Icon\r": "", "templates/a\n---\nkind: Pod\n#.yaml": "a: 1"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := archive.Load(dir)
+	wantError(t, err, "has a control character in its name")
+	if err := os.WriteFile(filepath.Join(dir, ".helmignore"), []byte("templates/a*\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := archive.Load(dir); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // readFolder reads the files of a chart's folder in the order of a walk, each
@@ -115,6 +116,9 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 		}
 		return w.dir(real, name, append(above[:len(above):len(above)], real))
 	case mode.IsRegular():
+		if problem := pathProblem(name); problem != "" {
+			return &EntryError{Entry: name, Problem: problem + ", or list it in " + chart.FileIgnore}
+		}
 		w.found = append(w.found, source{path: real, name: name})
 		return nil
 	}
@@ -191,8 +195,11 @@ func isSubchartArchive(name string) bool {
 
 // readBounded reads a regular file of at most limit bytes, which are taken from
 // total before they are read.
-func readBounded(file string, limit int64, name string, total *budget) ([]byte, error) {
-	f, err := os.Open(file)
+func readBounded(path string, limit int64, name string, total *budget) ([]byte, error) {
+	f, err := file.Open(path)
+	if kind := (*file.KindError)(nil); errors.As(err, &kind) {
+		return nil, &EntryError{Entry: name, Problem: "is not a regular file"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -200,9 +207,6 @@ func readBounded(file string, limit int64, name string, total *budget) ([]byte, 
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &EntryError{Entry: name, Problem: "is not a regular file"}
 	}
 	if info.Size() > limit {
 		return nil, &LimitError{What: name, Limit: limit, Unit: "bytes"}

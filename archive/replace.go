@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // stagePrefix begins the names of folders in which new charts/ and library/
@@ -76,7 +77,7 @@ func (f *Folder) Replace(ctx context.Context, r Replacement) (err error) {
 		}
 	}
 	if r.Lock != nil {
-		if err := noLink(filepath.Join(f.Path, r.LockName), r.LockName); err != nil {
+		if err := s.prepareLock(); err != nil {
 			return err
 		}
 	}
@@ -143,9 +144,26 @@ func (s stage) put(old, next string, n New) (differs bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	have, err := os.ReadFile(filepath.Join(old, n.File))
+	have, err := file.Read(filepath.Join(old, n.File), int64(len(data)))
 	differs = err != nil || !bytes.Equal(have, data)
 	return differs, os.WriteFile(filepath.Join(next, n.File), data, 0o644)
+}
+
+// newLock is the name of the new lock until it takes its place: a disk that is full
+// is noticed before anything has changed.
+const newLock = "lock"
+
+func (s stage) prepareLock() error {
+	if err := chart.ValidateName(s.LockName); err != nil {
+		return fmt.Errorf("write the lock: its name %w", err)
+	}
+	if err := noLink(filepath.Join(s.root, s.LockName), s.LockName); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.temp, newLock), s.Lock, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(s.root, s.LockName), err)
+	}
+	return nil
 }
 
 // commit takes the steps that show.
@@ -158,8 +176,8 @@ func (s stage) commit(dirs []string) error {
 	}
 	if s.Lock != nil {
 		s.step("lock")
-		if _, err := Put(s.root, s.LockName, bytes.NewReader(s.Lock)); err != nil {
-			return err
+		if err := os.Rename(filepath.Join(s.temp, newLock), filepath.Join(s.root, s.LockName)); err != nil {
+			return fmt.Errorf("put the new %s in place: %w", s.LockName, err)
 		}
 	}
 	s.step("done")
@@ -279,7 +297,7 @@ func keepEntry(ctx context.Context, e fs.DirEntry, from, to string) error {
 }
 
 func copyFile(from, to string) error {
-	r, err := os.Open(from)
+	r, err := file.Open(from)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -159,6 +160,8 @@ func pathProblem(name string) string {
 		return "has no name"
 	case strings.ContainsRune(name, 0):
 		return "has a zero byte in its name"
+	case isSource(name) && strings.ContainsFunc(name, endsLine):
+		return "has a control character in its name; rename the file"
 	case strings.HasPrefix(name, "/"):
 		return "is an absolute path"
 	}
@@ -169,6 +172,16 @@ func pathProblem(name string) string {
 	}
 	return ""
 }
+
+// isSource reports whether the name of the file is written into the comment that
+// begins each document of its.
+func isSource(name string) bool {
+	return strings.Contains("/"+name, "/"+chart.DirTemplates+"/") || strings.Contains("/"+name, "/"+chart.DirCRDs+"/")
+}
+
+// endsLine reports whether r ends a line, to YAML or a terminal, or steers one: a
+// name that holds one could begin a document of its own.
+func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // cappedReader ends a stream that unpacks beyond any chart.
 type cappedReader struct {

@@ -14,9 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -150,39 +147,4 @@ func starterMetadata(name string, of *chart.Metadata) ([]byte, error) {
 		Type: chart.TypeApplication, Version: "0.1.0", AppVersion: "0.1.0",
 		Dependencies: of.Dependencies, Libraries: of.Libraries,
 	})
-}
-
-// Write writes a chart's files into the folder target, which is made where it
-// is missing, but not its parent. Nothing is written outside it, links that
-// stand in it notwithstanding. It returns the paths of the files that it
-// overwrote.
-func Write(target string, files []*chart.File) (overwritten []string, err error) {
-	info, err := os.Stat(target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.Mkdir(target, 0o755); err != nil {
-			return nil, err
-		}
-	case err != nil:
-		return nil, err
-	case !info.IsDir():
-		return nil, fmt.Errorf("%s exists and is not a folder", target)
-	}
-	root, err := os.OpenRoot(target)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	for _, f := range files {
-		if _, err := root.Lstat(filepath.FromSlash(f.Name)); err == nil {
-			overwritten = append(overwritten, filepath.Join(target, filepath.FromSlash(f.Name)))
-		}
-		if err := root.MkdirAll(filepath.FromSlash(path.Dir(f.Name)), 0o755); err != nil {
-			return overwritten, err
-		}
-		if err := root.WriteFile(filepath.FromSlash(f.Name), f.Data, 0o644); err != nil {
-			return overwritten, err
-		}
-	}
-	return overwritten, root.MkdirAll(chart.DirCharts, 0o755)
 }

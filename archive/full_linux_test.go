@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// What is written to a disk that becomes full, at any place on the way, appears
+// complete or not at all.
+func TestNothingHalfIsLeftOnAFullDisk(t *testing.T) {
+	c, err := LoadFiles([]*chart.File{
+		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: chart\nversion: 1.0.0\n")}, {Name: "data.bin",
+			Data: noise()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := new(bytes.Buffer)
+	if err := Write(big, c, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func(dir string) error{
+		"package": func(dir string) error { _, err := Save(c, dir, Options{}); return err },
+		"unpack": func(dir string) error {
+			_, err := Expand(filepath.Join(dir, "out"), bytes.NewReader(big.Bytes()))
+			return err
+		},
+		"put": func(dir string) error { _, err := Put(dir, "x.tgz", bytes.NewReader(big.Bytes())); return err },
+		"dependencies": func(dir string) error {
+			f := &Folder{Path: filepath.Join(dir, "chart")}
+			return f.Replace(context.Background(), Replacement{
+				Put: []New{newArchive(t, "charts", "dep", "1.0.0"), {Dir: "charts",
+					File: "chart-1.0.0.tgz", Open: func() (io.ReadCloser,
+						error) {
+						return io.NopCloser(bytes.NewReader(big.Bytes())), nil
+					}}},
+				LockName: "Chart.lock", Lock: []byte("digest: x\n"),
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			const size = 128 // pages
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", size*os.Getpagesize()>>10)); err != nil {
+				t.Skip("no file system to fill:", err)
+			}
+			defer unix.Unmount(dir, unix.MNT_DETACH)
+			write(t, dir, "chart/Chart.yaml", "name: chart\n")
+			write(t, dir, "chart/charts/old.txt", "mine")
+			write(t, dir, "out/own.txt", "mine")
+			for free := 0; free < size; free++ {
+				fill(t, filepath.Join(dir, "filler"), free)
+				was := listing(t, dir)
+				err := do(dir)
+				if err == nil {
+					return
+				}
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Errorf("%d free pages: got %v, want ENOSPC", free, err)
+				}
+				if got := listing(t, dir); got != was {
+					t.Errorf("%d free pages: got\n%swas\n%s", free, got, was)
+				}
+				if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Error("it needs more than the disk has")
+		})
+	}
+}
+
+// noise is a file that does not get smaller when it is packed.
+func noise() []byte {
+	out := make([]byte, 40<<10)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return out
+}
+
+// listing is what is below dir, with sizes of files.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	var b bytes.Buffer
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && !d.IsDir() {
+			fmt.Fprintln(&b, path, info.Size())
+		} else {
+			fmt.Fprintln(&b, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// fill makes a file that leaves so many pages free.
+func fill(t *testing.T, name string, free int) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page := bytes.Repeat([]byte("x"), os.Getpagesize())
+	n := int64(0)
+	for {
+		if _, err := f.Write(page); errors.Is(err, syscall.ENOSPC) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if err := f.Truncate((n - int64(free)) * int64(len(page))); err != nil {
+		t.Fatal(err)
+	}
+}

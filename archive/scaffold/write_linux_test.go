@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scaffold_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/moonhelm/moonhelm/archive/scaffold"
+)
+
+// On a disk that becomes full, at any place on the way, no half a chart is left.
+func TestWriteToAFullDisk(t *testing.T) {
+	files, err := scaffold.Files("web", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 64 // pages
+	for _, there := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the directory is there %v", there), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", size*os.Getpagesize()>>10)); err != nil {
+				t.Skip("no file system to fill:", err)
+			}
+			defer unix.Unmount(dir, unix.MNT_DETACH)
+			if there {
+				write(t, dir, map[string]string{"web/values.yaml": "mine: 1\n", "web/templates/own.yaml": "mine"})
+			}
+			for free := 0; ; free++ {
+				if free == size {
+					t.Fatal("the chart needs more than the disk has")
+				}
+				filler := filepath.Join(dir, "filler")
+				fill(t, filler, free)
+				was := held(t, dir)
+				_, err := scaffold.Write(filepath.Join(dir, "web"), files)
+				if err == nil {
+					if free < 5 {
+						t.Errorf("written to %d free pages", free)
+					}
+					return
+				}
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Errorf("%d free pages: got %v, want ENOSPC", free, err)
+				}
+				wantHeld(t, dir, was)
+				if err := os.Remove(filler); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fill makes a file that leaves so many pages free.
+func fill(t *testing.T, name string, free int) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page := bytes.Repeat([]byte("x"), os.Getpagesize())
+	n := int64(0)
+	for {
+		if _, err := f.Write(page); errors.Is(err, syscall.ENOSPC) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if err := f.Truncate((n - int64(free)) * int64(len(page))); err != nil {
+		t.Fatal(err)
+	}
+}
