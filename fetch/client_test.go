@@ -237,14 +237,14 @@ func TestCertificatesAreChecked(t *testing.T) {
 
 func TestTransportsAreShared(t *testing.T) {
 	c := hurried(t)
-	one, err := c.Transport(Access{Username: "a", SkipTLS: true})
+	one, err := c.Transport(t.Context(), Access{Username: "a", SkipTLS: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if same, _ := c.Transport(Access{Username: "b", SkipTLS: true}); same != one {
+	if same, _ := c.Transport(t.Context(), Access{Username: "b", SkipTLS: true}); same != one {
 		t.Error("two transports for the same wishes")
 	}
-	if other, _ := c.Transport(Access{}); other == one {
+	if other, _ := c.Transport(t.Context(), Access{}); other == one {
 		t.Error("one transport for different wishes")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -64,16 +64,16 @@ func (f *Finder) verified(s source, a *Archive, provenance []byte) (signer strin
 	if f.Verifier == nil {
 		return "", errors.New("there is nothing to verify signatures with")
 	}
-	file, err := os.Open(a.Path)
+	content, err := file.Open(a.Path)
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
+	defer content.Close()
 	name := a.Name
 	if s.chart != "" {
 		name = s.chart + "-" + s.version + ".tgz"
 	}
-	return f.Verifier.Verify(name, file, provenance)
+	return f.Verifier.Verify(name, content, provenance)
 }
 
 // errUnsigned tells that a registry has no provenance of a chart.

@@ -92,7 +92,7 @@ func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, erro
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
 	}
-	t, err := d.client.Transport(access)
+	t, err := d.client.Transport(req.Context(), access)
 	if err != nil {
 		return nil, err
 	}

@@ -3,14 +3,16 @@
 package fetch
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // trust is the part of an [Access] that makes connections differ.
@@ -20,15 +22,16 @@ type trust struct {
 }
 
 // Transport returns the transport for connections as a wants them, the same one
-// for the same wishes. Proxies are those of the environment.
-func (c *Client) Transport(a Access) (*http.Transport, error) {
+// for the same wishes. Proxies are those of the environment. A pipe in the place of a
+// certificate is read until ctx ends.
+func (c *Client) Transport(ctx context.Context, a Access) (*http.Transport, error) {
 	key := trust{certFile: a.CertFile, keyFile: a.KeyFile, caFile: a.CAFile, skip: a.SkipTLS}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t, ok := c.transports[key]; ok {
 		return t, nil
 	}
-	config, err := key.config()
+	config, err := key.config(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,21 +57,25 @@ func (c *Client) Transport(a Access) (*http.Transport, error) {
 	return t, nil
 }
 
+// maxCertificates is the largest file of certificates that is read, in bytes. That of a
+// system has some hundred thousand.
+const maxCertificates = 16 << 20
+
 // config reads the files.
-func (t trust) config() (*tls.Config, error) {
+func (t trust) config(ctx context.Context) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.skip}
 	if t.certFile != "" || t.keyFile != "" {
 		if t.certFile == "" || t.keyFile == "" {
 			return nil, &CertificateError{File: t.certFile + t.keyFile, Err: errors.New("a client certificate and its key belong together, and only one of them is given")}
 		}
-		pair, err := tls.LoadX509KeyPair(t.certFile, t.keyFile)
+		pair, err := t.pair(ctx)
 		if err != nil {
 			return nil, &CertificateError{File: t.certFile, Err: err}
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	if t.caFile != "" {
-		pem, err := os.ReadFile(t.caFile)
+		pem, err := file.ReadInput(ctx, t.caFile, maxCertificates)
 		if err != nil {
 			return nil, &CertificateError{File: t.caFile, Err: err}
 		}
@@ -79,6 +86,18 @@ func (t trust) config() (*tls.Config, error) {
 		config.RootCAs = pool
 	}
 	return config, nil
+}
+
+func (t trust) pair(ctx context.Context) (tls.Certificate, error) {
+	certificate, err := file.ReadInput(ctx, t.certFile, maxCertificates)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := file.ReadInput(ctx, t.keyFile, maxCertificates)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certificate, key)
 }
 
 // CertificateError tells that a file with a certificate or key is of no use.

@@ -73,7 +73,7 @@ func (g gnuPG) file(name string, data []byte) string {
 
 func load(t *testing.T, path string) *Keyring {
 	t.Helper()
-	k, err := Load(path)
+	k, err := Load(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestGnuPGTellsWhyItDoesNotSign(t *testing.T) {
 
 func packetsOf(k *Keyring) []byte {
 	var b bytes.Buffer
-	for _, e := range k.keys {
+	for _, e := range k.entities() {
 		_ = e.Serialize(&b) // a Buffer takes everything
 	}
 	return b.Bytes()
@@ -177,7 +177,7 @@ func packetsOf(k *Keyring) []byte {
 // Keys that were revoked, or whose subkeys sign, as GnuPG writes them.
 func TestGnuPGsOtherKeys(t *testing.T) {
 	g := newGnuPG(t, "Rita", "Edda")
-	id := fingerprint(load(t, filepath.Join(g.home, "pubring.kbx")).keys[1]) // Edda's
+	id := fingerprint(load(t, filepath.Join(g.home, "pubring.kbx")).entities()[1]) // Edda's
 	g.run("--pinentry-mode", "loopback", "--passphrase", "", "--quick-add-key", id, "ed25519", "sign", "never")
 	ring := load(t, filepath.Join(g.home, "pubring.kbx"))
 	s, err := ring.Signer("Edda")

@@ -16,7 +16,7 @@ import (
 func (k *Keyring) find(name string) (*openpgp.Entity, error) {
 	for _, means := range []func(*openpgp.Entity, string) bool{hasFingerprint, hasUserID, hasPart} {
 		var found openpgp.EntityList
-		for _, e := range k.keys {
+		for _, e := range k.entities() {
 			if means(e, name) {
 				found = append(found, e)
 			}
@@ -30,7 +30,7 @@ func (k *Keyring) find(name string) (*openpgp.Entity, error) {
 			return nil, &KeyNameError{Name: name, Keyring: k.path, Found: titles(found)}
 		}
 	}
-	return nil, &KeyNameError{Name: name, Keyring: k.path, Others: titles(k.best(k.keys))}
+	return nil, &KeyNameError{Name: name, Keyring: k.path, Others: titles(k.best(k.entities()))}
 }
 
 // best leaves out keys that cannot sign any more, and those whose secret part
@@ -45,17 +45,7 @@ func (k *Keyring) best(keys openpgp.EntityList) openpgp.EntityList {
 			keys = some
 		}
 	}
-	return distinct(keys)
-}
-
-// distinct drops second copies of a key.
-func distinct(keys openpgp.EntityList) openpgp.EntityList {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(keys), func(e *openpgp.Entity) bool {
-		f := fingerprint(e)
-		defer func() { seen[f] = true }()
-		return seen[f]
-	})
+	return keys
 }
 
 func titles(keys openpgp.EntityList) []string {

@@ -3,11 +3,8 @@
 package sign
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
-
-	"github.com/ProtonMail/go-crypto/openpgp"
 )
 
 // A keybox (GnuPG 2.1 and later, kbx/keybox-blob.c tells its format) is a row of
@@ -34,17 +31,16 @@ func isKeybox(data []byte) bool {
 	return len(data) >= 12 && data[4] == keyboxHeader && string(data[8:12]) == keyboxMagic
 }
 
-// readKeybox reads the keys of a keybox. A key that is not understood is left
+// addKeybox reads the keys of a keybox. A key that is not understood is left
 // out, as GnuPG's own database of all kinds of keys may hold some.
-func readKeybox(data []byte) (openpgp.EntityList, error) {
-	var keys openpgp.EntityList
+func (cs *certificates) addKeybox(data []byte) error {
 	for len(data) > 0 {
 		if len(data) < 5 {
-			return nil, errDamagedKeybox
+			return errDamagedKeybox
 		}
 		length := uint64(binary.BigEndian.Uint32(data))
 		if length < 5 || length > uint64(len(data)) {
-			return nil, errDamagedKeybox
+			return errDamagedKeybox
 		}
 		blob := data[:length]
 		data = data[length:]
@@ -52,15 +48,16 @@ func readKeybox(data []byte) (openpgp.EntityList, error) {
 			continue // certificates, and what was deleted
 		}
 		if len(blob) < keyboxMinimum {
-			return nil, errDamagedKeybox
+			return errDamagedKeybox
 		}
 		start, size := uint64(binary.BigEndian.Uint32(blob[8:])), uint64(binary.BigEndian.Uint32(blob[12:]))
 		if start+size > length {
-			return nil, errDamagedKeybox
+			return errDamagedKeybox
 		}
-		if more, err := openpgp.ReadKeyRing(bytes.NewReader(blob[start : start+size])); err == nil {
-			keys = append(keys, more...)
+		_ = cs.add(blob[start : start+size]) // a damaged blob ends where it is damaged
+		if cs.packets > maxPackets {
+			return errTooMuch
 		}
 	}
-	return keys, nil
+	return nil
 }

@@ -4,21 +4,25 @@ package sign
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // maxKeyring is the largest keyring that is read, in bytes. That of a whole
-// distribution has some ten million.
-const maxKeyring = 256 << 20
+// distribution has some thirty million.
+const maxKeyring = 64 << 20
 
 // Keyring holds the keys that are trusted, and perhaps secret ones to sign with.
 type Keyring struct {
@@ -26,15 +30,16 @@ type Keyring struct {
 	Now func() time.Time
 
 	path string
-	keys openpgp.EntityList
+	keys []*certificate
 }
 
 // Load reads the keyring at path: GnuPG's old format, its keybox, or exported
 // keys, binary or armoured. Where GnuPG has no old keyring any more (pubring.gpg,
-// secring.gpg), its keybox in the same folder is meant. Keys of kinds that are not
-// known are left out. The error is a [*KeyringError].
-func Load(path string) (*Keyring, error) {
-	data, used, err := readKeyring(path)
+// secring.gpg), its keybox in the same directory is meant. Keys of kinds that are not
+// known are left out; of a key that is there several times, all copies count. A pipe is
+// read until ctx ends. The error is a [*KeyringError].
+func Load(ctx context.Context, path string) (*Keyring, error) {
+	data, used, err := readKeyring(ctx, path)
 	if err != nil {
 		return nil, &KeyringError{Path: path, Err: err}
 	}
@@ -46,71 +51,70 @@ func Load(path string) (*Keyring, error) {
 	return k, nil
 }
 
-func readKeyring(path string) (data []byte, used string, err error) {
-	data, err = readFile(path, maxKeyring)
+func readKeyring(ctx context.Context, path string) (data []byte, used string, err error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeDevice != 0 {
+		return nil, path, &file.KindError{Kind: info.Mode().Type()}
+	}
+	data, err = file.ReadInput(ctx, path, maxKeyring)
 	if base := filepath.Base(path); errors.Is(err, fs.ErrNotExist) && (base == "pubring.gpg" || base == "secring.gpg") {
 		box := filepath.Join(filepath.Dir(path), "pubring.kbx")
-		if data, err := readFile(box, maxKeyring); !errors.Is(err, fs.ErrNotExist) {
+		if data, err := file.Read(box, maxKeyring); !errors.Is(err, fs.ErrNotExist) {
 			return data, box, err
 		}
 	}
 	return data, path, err
 }
 
-// readFile reads a file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("larger than %d MiB", limit>>20)
-	}
-	return data, err
-}
-
 // Read is [Load] of a keyring's bytes. One without a single key is no error:
 // nothing verifies with it.
 func Read(data []byte) (*Keyring, error) {
+	var found certificates
 	var err error
-	k := &Keyring{}
 	switch {
+	case len(data) == 0:
 	case isKeybox(data):
-		k.keys, err = readKeybox(data)
+		err = found.addKeybox(data)
 	case isArmoured(data):
-		k.keys, err = readArmoured(data)
+		err = found.addArmoured(data)
 	default:
-		k.keys, err = readPackets(data)
+		err = found.addPackets(data)
 	}
-	return k, err
+	if err != nil {
+		return nil, err
+	}
+	return &Keyring{keys: found.list}, nil
 }
 
-func readPackets(data []byte) (openpgp.EntityList, error) {
-	if len(data) == 0 {
-		return nil, nil
+func (cs *certificates) addPackets(data []byte) error {
+	if p, _, err := nextPacket(data); err != nil || p.tag != tagPublicKey && p.tag != tagSecretKey {
+		return errNoKeyring // which says more than what is wrong with its first byte
 	}
-	keys, err := openpgp.ReadKeyRing(bytes.NewReader(data))
-	if err != nil || len(keys) == 0 {
-		return nil, errNoKeyring
+	if err := cs.add(data); err != nil {
+		return err
 	}
-	return keys, nil
+	return cs.some()
 }
 
-var errNoKeyring = errors.New("this is no OpenPGP keyring, or has no key of a kind that is known")
+var errNoKeyring = errors.New("this is not an OpenPGP keyring, or has no key of a kind that is known")
+
+// some is an error where not a single key can be used.
+func (cs *certificates) some() error {
+	if !slices.ContainsFunc(cs.list, func(c *certificate) bool { return c.key() != nil }) {
+		return errNoKeyring
+	}
+	return nil
+}
 
 // begin is how a block of armour begins, whatever it holds.
 const begin = "-----BEGIN PGP "
 
 func isArmoured(data []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte(begin))
+	return bytes.HasPrefix(bytes.TrimLeft(data[:min(len(data), 4096)], " \t\r\n"), []byte(begin))
 }
 
-// readArmoured reads all blocks of keys, one after the other: people append
+// addArmoured reads all blocks of keys, one after the other: people append
 // one export to the next.
-func readArmoured(data []byte) (openpgp.EntityList, error) {
-	var keys openpgp.EntityList
+func (cs *certificates) addArmoured(data []byte) error {
 	for rest := data; ; {
 		i := bytes.Index(rest, []byte(begin))
 		if i < 0 {
@@ -125,18 +129,41 @@ func readArmoured(data []byte) (openpgp.EntityList, error) {
 		rest = rest[len(part):]
 		block, err := armor.Decode(bytes.NewReader(part))
 		if err != nil || block.Type != openpgp.PublicKeyType && block.Type != openpgp.PrivateKeyType {
-			return nil, errors.New("a block in it is not one of keys, or is damaged")
+			return errors.New("a block in it is not one of keys, or is damaged")
 		}
-		more, err := openpgp.ReadKeyRing(block.Body)
+		keys, err := io.ReadAll(block.Body)
+		if err == nil {
+			err = cs.add(keys)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("a block in it is damaged: %w", err)
+			return fmt.Errorf("a block in it cannot be read: %w", err)
 		}
-		keys = append(keys, more...)
 	}
-	if len(keys) == 0 {
-		return nil, errNoKeyring
+	return cs.some()
+}
+
+// entities are the keys that can be used.
+func (k *Keyring) entities() openpgp.EntityList {
+	var list openpgp.EntityList
+	for _, c := range k.keys {
+		if e := c.key(); e != nil {
+			list = append(list, e)
+		}
 	}
-	return keys, nil
+	return list
+}
+
+// withID are the keys that have that id, or a subkey with it.
+func (k *Keyring) withID(id uint64) openpgp.EntityList {
+	var list openpgp.EntityList
+	for _, c := range k.keys {
+		if c.has(id) {
+			if e := c.key(); e != nil {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
 }
 
 // Path is the file that the keyring was read from: another than asked for, where
@@ -150,7 +177,7 @@ func (k *Keyring) now() time.Time {
 	return k.Now()
 }
 
-// KeyringError tells that a keyring cannot be read.
+// A KeyringError is returned for a keyring that cannot be read.
 type KeyringError struct {
 	Path string
 	Err  error
@@ -162,6 +189,10 @@ func (e *KeyringError) Error() string {
 		return fmt.Sprintf("keyring %s: there is no such file", e.Path)
 	case errors.Is(e.Err, fs.ErrPermission):
 		return fmt.Sprintf("keyring %s may not be read by you", e.Path)
+	}
+	var at *fs.PathError
+	if errors.As(e.Err, &at) { // whose path stands here already
+		return fmt.Sprintf("keyring %s: %v", e.Path, at.Err)
 	}
 	return fmt.Sprintf("keyring %s: %v", e.Path, e.Err)
 }

@@ -78,7 +78,7 @@ func keybox(parts ...[]byte) []byte {
 
 func names(k *Keyring) []string {
 	var out []string
-	for _, e := range k.keys {
+	for _, e := range k.entities() {
 		out = append(out, userIDs(e)[0])
 	}
 	return out
@@ -142,7 +142,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, e := range k.keys {
+		for _, e := range k.entities() {
 			title(e)
 		}
 		_, _ = k.find("a")
@@ -154,35 +154,35 @@ func TestLoadTakesTheKeyboxWhereTheOldKeyringIsGone(t *testing.T) {
 	dir := t.TempDir()
 	ann, bob := newKey(t, "Ann", config()), newKey(t, "Bob", config())
 	old, box := filepath.Join(dir, "pubring.gpg"), filepath.Join(dir, "pubring.kbx")
-	if _, err := Load(old); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), old+": there is no such file") {
+	if _, err := Load(t.Context(), old); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), old+": there is no such file") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(box, keybox(packets(t, ann)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"pubring.gpg", "secring.gpg", "pubring.kbx"} {
-		k, err := Load(filepath.Join(dir, name))
-		if err != nil || k.Path() != box || len(k.keys) != 1 {
+		k, err := Load(t.Context(), filepath.Join(dir, name))
+		if err != nil || k.Path() != box || len(k.entities()) != 1 {
 			t.Errorf("%s: %v, %v", name, k, err)
 		}
 	}
-	if _, err := Load(filepath.Join(dir, "mine.gpg")); err == nil {
+	if _, err := Load(t.Context(), filepath.Join(dir, "mine.gpg")); err == nil {
 		t.Error("another keyring was taken for one that was named")
 	}
 	if err := os.WriteFile(old, packets(t, bob), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if k, err := Load(old); err != nil || k.Path() != old || names(k)[0] != "Bob <bob@example.com>" {
+	if k, err := Load(t.Context(), old); err != nil || k.Path() != old || names(k)[0] != "Bob <bob@example.com>" {
 		t.Errorf("%v, %v", k, err)
 	}
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "keyring "+dir) {
+	if _, err := Load(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "keyring "+dir) {
 		t.Errorf("a folder: %v", err)
 	}
 	var keyring *KeyringError
 	if err := os.WriteFile(box, []byte("?"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(box); !errors.As(err, &keyring) || keyring.Path != box {
+	if _, err := Load(t.Context(), box); !errors.As(err, &keyring) || keyring.Path != box {
 		t.Error(err)
 	}
 }
@@ -209,7 +209,7 @@ func TestFindAKey(t *testing.T) {
 	formerBob := newKey(t, "Bob", brief)
 	other := newKey(t, "Carl", config())
 	other.PrivateKey = nil
-	ring := ringOf(joann, ann, formerBob, bob, bob, other)
+	ring := ringOf(joann, ann, formerBob, bob, other)
 	for name, want := range map[string]*openpgp.Entity{
 		"Bob": bob, "bob@": bob, "Joann": joann, "joann@example.com": joann, "Carl": other,
 		"ann@example.com": ann, "Ann <ann@example.com>": ann, // whole ones win over parts
@@ -375,7 +375,7 @@ func TestSecretKeysOfOldGnuPG(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k, err := Load(filepath.Join(dir, "pubring.gpg"))
+	k, err := Load(t.Context(), filepath.Join(dir, "pubring.gpg"))
 	if err != nil {
 		t.Fatal(err)
 	}

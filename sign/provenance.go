@@ -14,6 +14,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	yaml3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // MaxProvenance is the largest provenance file that is read, in bytes. A Chart.yaml
@@ -26,8 +28,8 @@ const maxSignatures = 32
 // separator stands between a chart's metadata and the hashes.
 const separator = "..."
 
-// ReadFile reads the provenance file at path.
-func ReadFile(path string) ([]byte, error) { return readFile(path, MaxProvenance) }
+// ReadFile reads the provenance file at path, which must be a regular file.
+func ReadFile(path string) ([]byte, error) { return file.Read(path, MaxProvenance) }
 
 // compose is the text to be signed.
 func compose(name, digest string, metadata []byte) ([]byte, error) {

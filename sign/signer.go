@@ -16,6 +16,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Signer signs archives with one key: by itself where the keyring has the secret
@@ -36,7 +38,7 @@ type Signer struct {
 	entity *openpgp.Entity
 	home   string             // GnuPG's, where it keeps the secret key
 	secret *packet.PrivateKey // else
-	ring   openpgp.EntityList // to check what was signed
+	ring   *Keyring           // to check what was signed
 }
 
 // Signer returns a signer with the key that name means: a part of its user id, a
@@ -47,7 +49,7 @@ func (k *Keyring) Signer(name string) (*Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Signer{now: k.now, entity: e, ring: openpgp.EntityList{e}}
+	s := &Signer{now: k.now, entity: e, ring: k}
 	if _, ok := e.SigningKey(k.now()); !ok {
 		return nil, &UnfitKeyError{Key: title(e)}
 	}
@@ -69,11 +71,15 @@ func (s *Signer) locate(k *Keyring) error {
 		s.home = dir
 		return nil
 	}
-	old, err := Load(filepath.Join(dir, "secring.gpg"))
-	if err != nil || old.path == k.path {
+	data, err := file.Read(filepath.Join(dir, "secring.gpg"), maxKeyring)
+	if err != nil {
 		return missing
 	}
-	for _, e := range old.keys {
+	old, err := Read(data)
+	if err != nil {
+		return missing
+	}
+	for _, e := range old.withID(s.entity.PrimaryKey.KeyId) {
 		if bytes.Equal(e.PrimaryKey.Fingerprint, s.entity.PrimaryKey.Fingerprint) {
 			if s.secret = secretOf(e, s.now()); s.secret != nil {
 				return nil
@@ -126,7 +132,7 @@ func (s *Signer) Sign(ctx context.Context, name string, archive io.Reader, metad
 func (s *Signer) check(name, digest string, prov []byte) error {
 	m, err := parseMessage(prov)
 	if err == nil {
-		_, err = (&Keyring{Now: s.now, keys: s.ring}).checkSignature(m)
+		_, err = s.ring.checkSignature(m)
 	}
 	var files map[string]string
 	if err == nil {

@@ -124,29 +124,48 @@ func (k *Keyring) checkSignature(m *message) (*Signature, error) {
 		}
 	}
 	for _, s := range m.signatures {
-		if s.IssuerKeyId == nil || len(k.keys.KeysByIdUsage(*s.IssuerKeyId, packet.KeyFlagSign)) == 0 {
+		var keys openpgp.EntityList
+		if s.IssuerKeyId != nil {
+			keys = k.withID(*s.IssuerKeyId)
+		}
+		if s.IssuerKeyId == nil || len(keys.KeysByIdUsage(*s.IssuerKeyId, packet.KeyFlagSign)) == 0 {
 			unknown.add(s)
 			continue
 		}
-		return k.checkOne(m, s)
+		return k.checkOne(m, s, keys)
 	}
 	return nil, unknown
 }
 
-func (k *Keyring) checkOne(m *message, s *packet.Signature) (*Signature, error) {
+func (k *Keyring) checkOne(m *message, s *packet.Signature, keys openpgp.EntityList) (*Signature, error) {
 	var raw bytes.Buffer
 	if err := s.Serialize(&raw); err != nil {
 		return nil, err
 	}
 	now := k.now()
-	_, signer, err := openpgp.VerifyDetachedSignature(k.keys, bytes.NewReader(m.signed), &raw, &packet.Config{Time: func() time.Time { return now }})
+	_, signer, err := openpgp.VerifyDetachedSignature(keys, bytes.NewReader(m.signed), &raw, &packet.Config{Time: func() time.Time { return now }})
 	if err == nil && signer == nil {
 		err = pgperrors.ErrUnknownIssuer
 	}
 	if err != nil {
 		return nil, explain(err, signer, s, now)
 	}
+	if made := creation(signer, *s.IssuerKeyId); s.CreationTime.Before(made) {
+		return nil, fmt.Errorf("the signature is dated %s, before its key was made (%s): one of the two dates is false",
+			s.CreationTime.UTC().Format(time.DateTime), made.UTC().Format(time.DateTime))
+	}
 	return &Signature{Signers: userIDs(signer), Fingerprint: fingerprint(signer), Time: s.CreationTime}, nil
+}
+
+// creation is when the key with that id, e's primary key or one of its subkeys, was
+// made.
+func creation(e *openpgp.Entity, id uint64) time.Time {
+	for _, sub := range e.Subkeys {
+		if sub.PublicKey.KeyId == id {
+			return sub.PublicKey.CreationTime
+		}
+	}
+	return e.PrimaryKey.CreationTime
 }
 
 // explain says what is wrong with a signature of a key that is known.

@@ -38,18 +38,31 @@ func newKey(t testing.TB, name string, c *packet.Config) *openpgp.Entity {
 }
 
 func ringOf(keys ...*openpgp.Entity) *Keyring {
-	return &Keyring{Now: at(noon.Add(time.Hour)), keys: keys, path: "ring.gpg"}
+	k := &Keyring{Now: at(noon.Add(time.Hour)), path: "ring.gpg"}
+	for _, e := range keys {
+		c := &certificate{primary: &component{key: e.PrimaryKey}, key: func() *openpgp.Entity { return e }}
+		for _, s := range e.Subkeys {
+			c.parts = append(c.parts, &component{key: s.PublicKey})
+		}
+		k.keys = append(k.keys, c)
+	}
+	return k
 }
 
 // clear signs a text with keys, whatever it says.
 func clear(t testing.TB, text string, keys ...*openpgp.Entity) []byte {
+	t.Helper()
+	return clearWith(t, config(), text, keys...)
+}
+
+func clearWith(t testing.TB, c *packet.Config, text string, keys ...*openpgp.Entity) []byte {
 	t.Helper()
 	var secrets []*packet.PrivateKey
 	for _, e := range keys {
 		secrets = append(secrets, e.PrivateKey)
 	}
 	var out bytes.Buffer
-	w, err := clearsign.EncodeMulti(&out, secrets, config())
+	w, err := clearsign.EncodeMulti(&out, secrets, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +174,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 
 // The files in testdata were made by gpg 2.2 with one key, over different hashes.
 func TestVerifyWantsAStrongHash(t *testing.T) {
-	k, err := Load(filepath.Join("testdata", "rita.asc"))
+	k, err := Load(t.Context(), filepath.Join("testdata", "rita.asc"))
 	if err != nil {
 		t.Fatal(err)
 	}
