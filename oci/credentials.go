@@ -9,10 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Credentials are the files in which credentials for registries are stored, in
@@ -22,6 +25,11 @@ type Credentials struct {
 	File string
 	// Docker is Docker's, which is only read; "" for none.
 	Docker string
+
+	patience time.Duration // for helpers; 0 is the usual
+
+	mu     sync.Mutex
+	silent map[helper]error // of those that did not answer, which are not asked again
 }
 
 // dockerHub is the key that credentials for Docker's registry are stored under.
@@ -62,7 +70,7 @@ func (c *Credentials) find(ctx context.Context, ref Ref) (secret, error) {
 	}
 	for _, key := range keys(ref) {
 		for _, f := range files {
-			found, err := f.find(ctx, key, key == ref.Host)
+			found, err := c.look(ctx, f, key, key == ref.Host)
 			if err != nil {
 				trouble = append(trouble, err)
 			}
@@ -72,6 +80,38 @@ func (c *Credentials) find(ctx context.Context, ref Ref) (secret, error) {
 		}
 	}
 	return secret{}, errors.Join(trouble...)
+}
+
+// look is f.find, but that a helper that does not answer is waited for once.
+func (c *Credentials) look(ctx context.Context, f *configFile, key string, host bool) (secret, error) {
+	h := f.helper(key, host)
+	c.mu.Lock()
+	err := c.silent[h]
+	c.mu.Unlock()
+	if err != nil {
+		return secret{}, err
+	}
+	ctx, cancel := c.patient(ctx)
+	defer cancel()
+	found, err := f.find(ctx, key, host)
+	if errors.Is(err, errNoAnswer) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.silent == nil {
+			c.silent = map[helper]error{}
+		}
+		c.silent[h] = err
+	}
+	return found, err
+}
+
+// patient is ctx for one question to a helper.
+func (c *Credentials) patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := c.patience
+	if most == 0 {
+		most = helperPatience
+	}
+	return context.WithTimeoutCause(ctx, most, errNoAnswer)
 }
 
 // keys are the names that credentials for ref may be stored under, the longest
@@ -113,20 +153,12 @@ func readConfig(path string) (*configFile, error) {
 	if path == "" {
 		return c, nil
 	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
+	data, err := file.Read(path, maxConfigFile)
 	switch {
+	case errors.Is(err, fs.ErrNotExist), path == os.DevNull: // how some say that there is none
+		return c, nil
 	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	case len(data) > maxConfigFile:
-		return nil, fmt.Errorf("read %s: larger than %d MiB", path, maxConfigFile>>20)
+		return nil, err
 	case len(bytes.TrimSpace(data)) == 0:
 		return c, nil
 	}

@@ -12,8 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func mustURL(t *testing.T, text string) *url.URL {
@@ -299,6 +302,64 @@ func TestAHelperThatFailsIsNamed(t *testing.T) {
 	_, err := c.find(context.Background(), Ref{Host: "h", Path: "web"})
 	if err == nil || !strings.Contains(err.Error(), "docker-credential-broken, which keeps the credentials for h: exit status 3") || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
+	}
+}
+
+func TestAHelperThatDoesNotAnswerIsEnded(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the helper of this test is a shell script")
+	}
+	dir := t.TempDir()
+	child := filepath.Join(dir, "child")
+	if err := os.WriteFile(dir+"/docker-credential-silent", []byte("#!/bin/sh\necho asked >>"+dir+"/log\nsleep 1000 & echo $! >"+child+"\nwait\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	c := &Credentials{File: write(t, `{"credsStore":"silent"}`), patience: 500 * time.Millisecond}
+	for range 2 {
+		_, err := c.find(t.Context(), Ref{Host: "h", Path: "web"})
+		if !errors.Is(err, errNoAnswer) || !strings.Contains(err.Error(), "docker-credential-silent, which keeps the credentials for h: it did not answer") {
+			t.Errorf("got %v", err)
+		}
+	}
+	same(t, dir+"/log", "asked\n")
+	if err := c.save(t.Context(), "h", secret{user: "ann"}); !errors.Is(err, errNoAnswer) {
+		t.Errorf("save: got %v", err)
+	}
+	if _, err := c.remove(t.Context(), "h"); !errors.Is(err, errNoAnswer) {
+		t.Errorf("remove: got %v", err)
+	}
+	text, err := os.ReadFile(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for { // what the helper has started ends with it
+		p, err := os.FindProcess(pid)
+		if err != nil || p.Signal(syscall.Signal(0)) != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestAHelperEndsWithTheCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the helper of this test is a shell script")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/docker-credential-silent", []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	c := &Credentials{File: write(t, `{"credsStore":"silent"}`)}
+	if _, err := c.find(ctx, Ref{Host: "h"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -145,7 +145,7 @@ func (c *call) explain(ctx context.Context, err error) error {
 		return nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		if errors.Is(cause, errStalled) || errors.Is(cause, errTrickling) {
+		if errors.Is(cause, errStalled) || errors.Is(cause, errTrickling) || errors.Is(cause, errLongList) {
 			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: cause}
 		}
 		if errors.Is(cause, context.Canceled) {

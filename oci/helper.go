@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/process"
 )
 
 // helper is a program that keeps credentials, by what follows docker-credential-
@@ -71,10 +73,16 @@ func (h helper) erase(ctx context.Context, server string) error {
 // errNotKept tells that a helper has nothing for a server.
 var errNotKept = errors.New("credentials not found in native keychain")
 
+// helperPatience is how long a helper may take. A person may have to type a passphrase.
+const helperPatience = time.Minute
+
+// errNoAnswer is why a helper that takes longer is given up.
+var errNoAnswer = errors.New("it did not answer within a minute, and was ended")
+
 // maxHelperOutput is how much of a helper's output is kept, in bytes.
 const maxHelperOutput = 1 << 20
 
-// run runs the program. Its output may be a secret, so that errors tell of it
+// run runs the program until ctx ends. Its output may be a secret, so that errors tell of it
 // only what the protocol has for errors.
 func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, error) {
 	if h == "" || strings.ContainsAny(string(h), `/\`) {
@@ -82,12 +90,16 @@ func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, er
 	}
 	cmd := exec.CommandContext(ctx, "docker-credential-"+string(h), verb)
 	cmd.Stdin = strings.NewReader(input)
-	cmd.WaitDelay = time.Second
+	ended := process.OwnGroup(cmd, time.Second)
 	var out bytes.Buffer
 	cmd.Stdout = &bounded{w: &out, left: maxHelperOutput}
 	err := cmd.Run()
+	ended()
 	if err == nil {
 		return out.Bytes(), nil
+	}
+	if ctx.Err() != nil {
+		return nil, h.failed(server, context.Cause(ctx))
 	}
 	words := strings.TrimSpace(out.String())
 	if strings.Contains(words, errNotKept.Error()) {

@@ -11,12 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // save stores a credential for key as Helm does: with the helper program that our
 // file names, or where nothing is stored yet, with the one for the system's
 // keychain, or else in the file.
 func (c *Credentials) save(ctx context.Context, key string, s secret) error {
+	ctx, cancel := c.patient(ctx)
+	defer cancel()
 	known, err := readConfig(c.File)
 	if err != nil {
 		return err
@@ -46,6 +50,8 @@ func (c *Credentials) save(ctx context.Context, key string, s secret) error {
 
 // remove forgets what is stored for key, and tells whether anything was.
 func (c *Credentials) remove(ctx context.Context, key string) (bool, error) {
+	ctx, cancel := c.patient(ctx)
+	defer cancel()
 	known, err := readConfig(c.File)
 	if err != nil {
 		return false, err
@@ -144,7 +150,7 @@ func (c *Credentials) edit(change func(document) error) error {
 		path = real
 	}
 	d := document{}
-	data, err := os.ReadFile(path)
+	data, err := file.Read(path, maxConfigFile)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}

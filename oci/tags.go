@@ -5,6 +5,7 @@ package oci
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,7 +17,12 @@ import (
 const (
 	maxTags     = 200_000
 	maxTagPages = 4_000
+	maxSamePage = 16 // pages in a row that begin as an earlier one did, or are empty
 )
+
+// errLongList is why a list of tags is given up that takes too long. One page may take
+// as long as anything else.
+var errLongList = errors.New("given up, because its list of tags does not come to an end")
 
 // Tags are the versions of the chart at ref, with + for _, in the registry's
 // order. As in Helm, tags that are no full semantic version ("latest", "1.2") are
@@ -30,7 +36,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	asked := ref.Tag
 	ref.Tag = ""
 	// A page may take its time, and thousands of them may not.
-	ctx, cancel := context.WithTimeoutCause(ctx, 5*c.waiting(), errTrickling)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.waiting(), errLongList)
 	defer cancel()
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
@@ -38,6 +44,7 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 	r := request{method: http.MethodGet, path: "tags/list"}
 	var versions, lettered []string
 	seen := 0
+	read := pages{first: map[string]bool{}, link: map[string]bool{}}
 	for range maxTagPages {
 		tags, next, err := call.tags(ctx, r)
 		if err != nil {
@@ -64,9 +71,37 @@ func (c *Client) Tags(ctx context.Context, ref Ref) ([]string, error) {
 		if seen > maxTags {
 			break
 		}
+		if read.again(tags, next) {
+			const circle = "its list of tags does not come to an end: a page leads back to one that was read before"
+			return nil, &ContentError{Ref: ref.told(), Problem: circle}
+		}
 		r.url = next
 	}
 	return nil, &SizeError{Ref: ref.told(), What: "it has", Limit: maxTags, Unit: "tags"}
+}
+
+// pages are the pages of a list of tags that were read.
+type pages struct {
+	first map[string]bool // the tags that they begin with
+	link  map[string]bool // where they have led
+	same  int             // how many in a row were nothing new
+}
+
+// again reports whether a page with tags, that leads to next, shows that the list goes
+// in a circle: next was read before, or page after page is empty, or one read before
+// under another address.
+func (p *pages) again(tags []string, next *url.URL) bool {
+	p.same++
+	if len(tags) > 0 && !p.first[tags[0]] {
+		p.same = 0
+		p.first[tags[0]] = true
+	}
+	at := next.String()
+	if p.link[at] || p.same == maxSamePage {
+		return true
+	}
+	p.link[at] = true
+	return false
 }
 
 func isVersion(text string) bool {

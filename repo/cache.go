@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
@@ -62,7 +63,7 @@ func (c Cache) Charts(name string) []string {
 	if err != nil {
 		return nil
 	}
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil
 	}
@@ -113,7 +114,7 @@ func (c Cache) part(name string) (*os.File, error) {
 }
 
 // keep puts a fetched index in its place, with the names of its charts.
-func (c Cache) keep(name, part string, charts []string) error {
+func (c Cache) keep(name, part string, charts []string, mode fs.FileMode) error {
 	to, err := c.path(name, indexSuffix)
 	if err != nil {
 		return err
@@ -122,13 +123,23 @@ func (c Cache) keep(name, part string, charts []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(part, 0o644); err != nil {
+	if err := os.Chmod(part, mode); err != nil {
 		return err
 	}
 	if err := os.Rename(part, to); err != nil {
 		return err
 	}
-	return place(names, 0o644, strings.NewReader(list(charts)))
+	return place(names, mode, strings.NewReader(list(charts)))
+}
+
+// protect gives what is there of a repository a mode, as far as it can be: Helm, or an
+// older helm, has let everyone read it.
+func (c Cache) protect(name string, mode fs.FileMode) {
+	for _, suffix := range []string{indexSuffix, namesSuffix, markSuffix} {
+		if path, err := c.path(name, suffix); err == nil {
+			_ = os.Chmod(path, mode) // the next update tries again
+		}
+	}
 }
 
 // list has a line for each name. A name with control characters is nobody's

@@ -40,6 +40,9 @@ type Collection struct {
 	HTTP  Getter // needed by Add and Update
 	// Timeout is how long one index may take, 0 for as long as it takes.
 	Timeout time.Duration
+	// Waiting, if any, is called when another process has kept the file locked for a
+	// while.
+	Waiting func(*LockedError)
 }
 
 // Load reads the file.
@@ -72,7 +75,7 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 		return false, invalid(e, err)
 	}
 	added := false
-	err = Update(ctx, c.Path, func(f *File) error {
+	err = update(ctx, c.Path, usual(c.Waiting), func(f *File) error {
 		// Somebody may have added one of this name since.
 		if same, err := f.has(e, replace); same || err != nil {
 			return err
@@ -124,7 +127,7 @@ func (c Collection) Remove(ctx context.Context, name string) error {
 	if len(f.Entries) == 0 {
 		return &NoneError{}
 	}
-	err = Update(ctx, c.Path, func(f *File) error {
+	err = update(ctx, c.Path, usual(c.Waiting), func(f *File) error {
 		if !f.Remove(name) {
 			return f.Unknown(name)
 		}
@@ -216,6 +219,7 @@ func (c Collection) update(ctx context.Context, e Entry, checking chan struct{})
 	r := Result{Entry: e}
 	got, err := c.download(ctx, e, c.mark(e))
 	if errors.Is(err, ErrUnchanged) {
+		c.Cache.protect(e.Name, e.cacheMode())
 		return r
 	}
 	if err != nil {
@@ -304,7 +308,7 @@ func unnamed(err error) error {
 }
 
 func (c Collection) keep(e Entry, got *fetched) error {
-	if err := c.Cache.keep(e.Name, got.path, got.charts); err != nil {
+	if err := c.Cache.keep(e.Name, got.path, got.charts, e.cacheMode()); err != nil {
 		return fmt.Errorf("keep the index of repository %q: %w", e.Name, err)
 	}
 	c.remember(e, got)

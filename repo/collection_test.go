@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -368,6 +369,94 @@ func TestUpdateOfTheFileStopsWithItsContext(t *testing.T) {
 	}
 	if f, err := Load(path); err != nil || len(f.Entries) > 0 {
 		t.Errorf("saved after a failure: %+v, %v", f, err)
+	}
+}
+
+// An index that a server gives to those only who say who they are is not for every user
+// of the machine; and neither is one that Helm has fetched.
+func TestIndexesOfPrivateRepositoriesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs modes")
+	}
+	for name, test := range map[string]struct {
+		entry Entry
+		want  os.FileMode
+	}{
+		"public":               {Entry{Name: "a", URL: "http://a"}, 0o644},
+		"with a user":          {Entry{Name: "a", URL: "http://a", Username: "ann", Password: "hunter2"}, 0o600},
+		"with a certificate":   {Entry{Name: "a", URL: "http://a", CertFile: "c", KeyFile: "k"}, 0o600},
+		"with a user in a URL": {Entry{Name: "a", URL: "http://ann:hunter2@a"}, 0o600},
+		"with a token":         {Entry{Name: "a", URL: "http://a?token=x"}, 0o600},
+		"with an authority":    {Entry{Name: "a", URL: "http://a", CAFile: "ca"}, 0o644},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, err := test.entry.IndexURL()
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := collection(t, &site{pages: map[string]string{address: small}})
+			if _, err := c.Add(t.Context(), test.entry, false, false); err != nil {
+				t.Fatal(err)
+			}
+			check := func(when string) {
+				t.Helper()
+				for _, file := range []string{"a-index.yaml", "a-charts.txt"} {
+					info, err := os.Stat(filepath.Join(c.Cache.Dir, file))
+					if err != nil || info.Mode().Perm() != test.want {
+						t.Errorf("%s: %s: got %v, %v, want %v", when, file, info.Mode().Perm(), err, test.want)
+					}
+				}
+			}
+			check("added")
+			for _, file := range []string{"a-index.yaml", "a-charts.txt"} { // as Helm leaves them
+				if err := os.Chmod(filepath.Join(c.Cache.Dir, file), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Update(t.Context(), []Entry{test.entry}, nil); err != nil {
+				t.Fatal(err)
+			}
+			check("updated")
+			c.HTTP = unchanged{}
+			c.Cache.protect("a", 0o644)
+			if err := c.Update(t.Context(), []Entry{test.entry}, nil); err != nil {
+				t.Fatal(err)
+			}
+			check("unchanged")
+		})
+	}
+}
+
+// unchanged is a server that always has the very document that we have.
+type unchanged struct{}
+
+func (unchanged) Get(context.Context, Entry, string, Mark, io.Writer) (Mark, error) {
+	return Mark{}, ErrUnchanged
+}
+
+func TestTheLockNamesItsHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "repositories.yaml")
+	held, err := usual(nil).take(t.Context(), lockPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	told := make(chan *LockedError, 2)
+	wait := lockWait{most: 300 * time.Millisecond, pause: time.Millisecond, quiet: time.Millisecond, waiting: func(e *LockedError) { told <- e }}
+	err = update(t.Context(), path, wait, func(*File) error { t.Error("two at once"); return nil })
+	by := "another process"
+	if runtime.GOOS == "linux" {
+		by = fmt.Sprintf("process %d (", os.Getpid())
+	}
+	var locked *LockedError
+	if !errors.As(err, &locked) || !strings.HasPrefix(err.Error(), "timed out after 300ms waiting for the lock "+lockPath(path)+", held by "+by) {
+		t.Errorf("got %v", err)
+	}
+	if got := (<-told).Error(); !strings.HasPrefix(got, "waiting for the lock "+lockPath(path)+", held by "+by) {
+		t.Errorf("told %q", got)
+	}
+	if len(told) > 0 {
+		t.Error("told twice")
 	}
 }
 

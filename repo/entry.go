@@ -5,6 +5,7 @@ package repo
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"strings"
 	"unicode"
@@ -130,4 +131,17 @@ func (f fields) entry(rest map[string]json.RawMessage) Entry {
 		Name: f.Name, PassAll: f.PassAll, Password: f.Password, URL: f.URL, Username: f.Username,
 		rest: rest,
 	}
+}
+
+// cacheMode is the mode of what is cached of the repository. Everyone may read it, as
+// with Helm, unless its server wants to know who asks: then its index may be as private
+// as the credentials are.
+func (e Entry) cacheMode() fs.FileMode {
+	if e.Username != "" || e.Password != "" || e.CertFile != "" || e.KeyFile != "" {
+		return 0o600
+	}
+	if u, err := url.Parse(e.URL); err != nil || u.User != nil || u.RawQuery != "" {
+		return 0o600
+	}
+	return 0o644
 }

@@ -134,15 +134,6 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// LockedError tells that somebody else keeps the file of repositories locked.
-type LockedError struct {
-	Path string // of the lock
-}
-
-func (e *LockedError) Error() string {
-	return fmt.Sprintf("another helm is changing the repositories and does not come to an end (it holds the lock %s)", e.Path)
-}
-
 // UncachedError tells that the index of a repository has not been fetched, is
 // gone, or cannot be read.
 type UncachedError struct {

@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/near"
 )
 
@@ -35,9 +36,18 @@ type File struct {
 	rest map[string]json.RawMessage
 }
 
-// Load reads the file at path; one that is not there is empty. Errors are a
+// Load reads the file at path; one that is not there is empty, and so is
+// [os.DevNull], by which scripts say that there are no repositories. Errors are a
 // [*FileError].
 func Load(path string) (*File, error) {
+	if path == os.DevNull {
+		return &File{}, nil
+	}
+	return load(path)
+}
+
+// load is Load for a file that may be saved.
+func load(path string) (*File, error) {
 	data, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &File{}, nil
@@ -53,20 +63,9 @@ func Load(path string) (*File, error) {
 }
 
 func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := file.Read(path, maxFile)
 	if err != nil {
 		return nil, bare(err)
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, bare(err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}
 	return data, nil
 }

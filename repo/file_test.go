@@ -170,11 +170,17 @@ func TestFilesThatMeanNothing(t *testing.T) {
 	if f, err := Load(filepath.Join(t.TempDir(), "none")); err != nil || len(f.Entries) > 0 {
 		t.Errorf("a file that is not there: %v", err)
 	}
-	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {
+	if f, err := Load(os.DevNull); err != nil || len(f.Entries) > 0 {
+		t.Errorf("%s: %v", os.DevNull, err)
+	}
+	if _, err := load(os.DevNull); err == nil { // what Update calls, which would replace it
+		t.Errorf("%s can be changed", os.DevNull)
+	}
+	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "a regular file is expected") {
 		t.Errorf("a folder: %v", err)
 	}
 	if runtime.GOOS == "linux" {
-		if _, err := Load("/dev/zero"); err == nil || !strings.Contains(err.Error(), "not a file") {
+		if _, err := Load("/dev/zero"); err == nil || !strings.Contains(err.Error(), "a regular file is expected") {
 			t.Errorf("a device: %v", err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Mark is what a server says of a document by which it can tell later whether
@@ -37,6 +39,9 @@ func asked(e Entry) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxMark is the largest file with a mark that is read, in bytes.
+const maxMark = 1 << 20
+
 // mark is what the server said of the index that is cached, zero where nobody
 // knows or somebody else has changed it since.
 func (c Collection) mark(e Entry) Mark {
@@ -44,7 +49,7 @@ func (c Collection) mark(e Entry) Mark {
 	if err != nil {
 		return Mark{}
 	}
-	text, err := os.ReadFile(path)
+	text, err := file.Read(path, maxMark)
 	var m memory
 	if err != nil || json.Unmarshal(text, &m) != nil || m.From != asked(e) || m.Mark == (Mark{}) {
 		return Mark{}
@@ -53,7 +58,7 @@ func (c Collection) mark(e Entry) Mark {
 	if err != nil || c.Cache.Charts(e.Name) == nil {
 		return Mark{}
 	}
-	f, err := os.Open(cached)
+	f, err := file.Open(cached)
 	if err != nil {
 		return Mark{}
 	}
@@ -78,7 +83,7 @@ func (c Collection) remember(e Entry, got *fetched) {
 	}
 	text, err := json.Marshal(memory{From: asked(e), SHA256: got.hash, Mark: got.mark})
 	if err == nil {
-		_ = place(path, 0o644, strings.NewReader(string(text)+"\n"))
+		_ = place(path, e.cacheMode(), strings.NewReader(string(text)+"\n"))
 	}
 }
 

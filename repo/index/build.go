@@ -23,6 +23,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Listing is an index that is being made. Entries are newest first under their
@@ -135,8 +136,8 @@ func place(below *url.URL, base, file string) string {
 }
 
 // describe makes an entry of an archive, but for its place.
-func describe(file string) (*Entry, error) {
-	f, err := os.Open(file)
+func describe(path string) (*Entry, error) {
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, withoutPath(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/near"
 	"github.com/moonhelm/moonhelm/resolve"
 )
@@ -39,14 +39,11 @@ func Parse(data []byte) (*Index, error) {
 // not kept in memory: the file stays open until Close, or until the index is
 // garbage. Replacing the file by another does not change the index.
 func Open(path string) (*Index, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the index: %w", err)
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
-	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the index: %w", err), f.Close())
 	}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package repo
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// holder is the process that has locked the file at path, by the kernel's list
+// (proc_locks(5)), "" where it does not say. A line of it is
+//
+//	1: FLOCK  ADVISORY  WRITE 4711 fe:00:9994338 0 EOF
+//
+// with the process, and the device and the inode of the file; one with "->" behind the
+// number is of a process that waits.
+func holder(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	list, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(list)) {
+		f := strings.Fields(line)
+		if len(f) < 6 || f[1] != "FLOCK" || !strings.HasSuffix(f[5], fmt.Sprintf(":%d", stat.Ino)) {
+			continue
+		}
+		name, err := os.ReadFile("/proc/" + f[4] + "/comm")
+		if err != nil { // in another container, say
+			return ""
+		}
+		return fmt.Sprintf("process %s (%s)", f[4], strings.TrimSpace(string(name)))
+	}
+	return ""
+}
