@@ -44,7 +44,7 @@ type completion struct {
 // Completion reads completion.yaml. A plugin without one has a zero Completion.
 func (p *Plugin) Completion() (Completion, error) {
 	path := filepath.Join(p.Dir, completionFile)
-	data, err := readManifest(path)
+	data, err := readOwn(p.Dir, completionFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Completion{}, nil
 	}
@@ -110,7 +110,7 @@ func Complete(ctx context.Context, inv Invocation, lua Runtime) (words []string,
 	if inv.Plugin.Runtime == Lua {
 		err = lua.Run(ctx, inv)
 	} else {
-		err = run(ctx, inv, filepath.Join(inv.Plugin.Dir, completionProgram), inv.Args)
+		err = run(ctx, inv, filepath.Join(inv.Plugin.Dir, completionProgram), inv.Args, nil)
 	}
 	if err != nil {
 		return nil, 0, err

@@ -19,8 +19,12 @@ import (
 // wantKey is where a clone remembers which version was asked for.
 const wantKey = "moonhelm.version"
 
-// git runs the git program in one folder.
-type git struct{ dir string }
+// git runs the git program in one directory.
+type git struct {
+	dir string
+	env []string // added to the environment
+	in  string   // its standard input
+}
 
 // GitError tells that git failed, with what it said.
 type GitError struct {
@@ -48,7 +52,9 @@ func (g git) run(ctx context.Context, did string, args ...string) (string, error
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "protocol.ext.allow=never", "-c", "advice.detachedHead=false"}, args...)...)
 	cmd.Dir = g.dir
 	cmd.WaitDelay = grace
-	cmd.Env = append(gitEnviron(), "GIT_ALLOW_PROTOCOL="+strings.Join(gitSchemes, ":"), "LC_ALL=C")
+	cmd.Env = append(gitEnviron(), "GIT_ALLOW_PROTOCOL="+strings.Join(gitSchemes, ":"), "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	cmd.Env = append(cmd.Env, g.env...)
+	cmd.Stdin = strings.NewReader(g.in)
 	var out bytes.Buffer
 	say := &tail{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = &LimitWriter{W: &out, Left: 16 << 20}, say
@@ -103,10 +109,10 @@ func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, er
 		return nil, &SourceError{req.Source.String(), fmt.Sprintf("%q is no version", req.Version)}
 	}
 	dir := filepath.Join(temp, "clone")
-	if _, err := (git{temp}).run(ctx, "clone "+req.Source.String(), "clone", "--quiet", "--", req.Source.Location, dir); err != nil {
+	if _, err := (git{dir: temp}).run(ctx, "clone "+req.Source.String(), "clone", "--quiet", "--", req.Source.Location, dir); err != nil {
 		return nil, err
 	}
-	g := git{dir}
+	g := git{dir: dir}
 	if req.Version != "" {
 		if err := g.checkout(ctx, req.Version); err != nil {
 			return nil, fmt.Errorf("install a plugin from %s: %w", req.Source, err)

@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Installer puts plugins into a folder. What it does not get by itself, its
@@ -170,7 +172,7 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 			return nil, err
 		}
 	}
-	f, err := os.Open(s.archive)
+	f, err := file.Open(s.archive)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +271,7 @@ func (in Installer) pull(ctx context.Context, req InstallRequest, out io.Writer,
 }
 
 func copyFile(w io.Writer, path string) error {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return err
 	}
@@ -278,13 +280,9 @@ func copyFile(w io.Writer, path string) error {
 	return err
 }
 
+// readProvenance reads a provenance file, nil where it is not there or of no use.
 func readProvenance(path string) []byte {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest))
+	data, err := file.Read(path, maxManifest)
 	if err != nil {
 		return nil
 	}
@@ -295,7 +293,7 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 	if len(s.prov) == 0 {
 		return &UnsignedError{Source: source.String()}
 	}
-	f, err := os.Open(s.archive)
+	f, err := file.Open(s.archive)
 	if err != nil {
 		return err
 	}

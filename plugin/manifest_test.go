@@ -228,15 +228,66 @@ func TestFindHidesNothing(t *testing.T) {
 
 func TestManifestsAreBounded(t *testing.T) {
 	dir := writePlugin(t, t.TempDir(), "name: a\n# "+strings.Repeat("x", maxManifest))
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "more than 1 MiB") {
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 		t.Error(err)
 	}
-	dir = t.TempDir()
-	if err := os.Symlink(os.DevNull, filepath.Join(dir, ManifestFile)); err != nil {
-		t.Skip(err)
+}
+
+// What the manifest of a clone says must be the clone's: a link could have helm obey a
+// file that no one has installed, and change its mind later. Package managers (Nix) make
+// directories of links to plugins in their store.
+func TestFilesOfACloneDoNotLeadOutOfIt(t *testing.T) {
+	const manifest = "apiVersion: v1\ntype: cli/v1\nname: a\nversion: 1.0.0\nruntime: lua\n"
+	outside := t.TempDir()
+	for name, text := range map[string]string{ManifestFile: manifest, LuaFile: "", completionFile: "name: a\n"} {
+		if err := os.WriteFile(filepath.Join(outside, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not a file") {
-		t.Error(err)
+	for name, test := range map[string]struct{ link, to, clone, other string }{
+		"the manifest":        {ManifestFile, filepath.Join(outside, ManifestFile), "leads out of", ""},
+		"a device":            {ManifestFile, os.DevNull, "leads out of", "this is a device"},
+		"relative":            {ManifestFile, "../" + filepath.Base(outside) + "/" + ManifestFile, "leads out of", ""},
+		"the program":         {LuaFile, filepath.Join(outside, LuaFile), "main.lua: it is a symbolic link that leads out of", ""},
+		"inside":              {ManifestFile, "other.yaml", "", ""},
+		"the program, inside": {LuaFile, "other.lua", "", ""},
+	} {
+		for dir, want := range map[string]string{name + " of a clone": test.clone, name + " of a package": test.other} {
+			t.Run(dir, func(t *testing.T) {
+				dir := filepath.Join(filepath.Dir(outside), strings.ReplaceAll(dir, " ", "-"))
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasSuffix(dir, "-clone") {
+					if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for name, text := range map[string]string{
+					ManifestFile: manifest, LuaFile: "", "other.yaml": manifest, "other.lua": "",
+				} {
+					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Remove(filepath.Join(dir, test.link)); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(test.to, filepath.Join(dir, test.link)); err != nil {
+					t.Skip("no symbolic links here:", err)
+				}
+				link := dir + "-link" // as plugins from a directory on this machine are installed
+				if err := os.Symlink(dir, link); err != nil {
+					t.Fatal(err)
+				}
+				for _, at := range []string{dir, link} {
+					_, err := Load(at)
+					if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: got %v, want %q", at, err, want)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // ArchiveName is what an archive of the plugin is called.
@@ -29,7 +31,7 @@ func Pack(p *Plugin, at time.Time, w io.Writer) error {
 	}
 	zw := gzip.NewWriter(w)
 	tw := tar.NewWriter(zw)
-	err := filepath.WalkDir(p.Dir+string(filepath.Separator), func(file string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(p.Dir+string(filepath.Separator), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -39,17 +41,17 @@ func Pack(p *Plugin, at time.Time, w io.Writer) error {
 			}
 			return nil
 		}
-		rel, err := filepath.Rel(p.Dir, file)
+		rel, err := filepath.Rel(p.Dir, name)
 		if err != nil {
 			return err
 		}
-		return pack(tw, file, path.Join(p.Name, filepath.ToSlash(rel)), at)
+		return pack(tw, name, path.Join(p.Name, filepath.ToSlash(rel)), at)
 	})
 	return errors.Join(err, tw.Close(), zw.Close())
 }
 
-func pack(tw *tar.Writer, file, name string, at time.Time) error {
-	info, err := os.Lstat(file)
+func pack(tw *tar.Writer, from, name string, at time.Time) error {
+	info, err := os.Lstat(from)
 	if err != nil {
 		return err
 	}
@@ -59,14 +61,14 @@ func pack(tw *tar.Writer, file, name string, at time.Time) error {
 		h.Name, h.Mode, h.Typeflag, h.Size = name+"/", 0o755, tar.TypeDir, 0
 		return tw.WriteHeader(h)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is neither a file nor a folder; plugins' archives may have no links", file)
+		return fmt.Errorf("%s is neither a file nor a folder; plugins' archives may have no links", from)
 	case info.Mode()&0o111 != 0:
 		h.Mode = 0o755
 	}
 	if problem := entryProblem(h); problem != "" {
 		return &EntryError{name, problem}
 	}
-	f, err := os.Open(file)
+	f, err := file.Open(from)
 	if err != nil {
 		return err
 	}

@@ -14,12 +14,13 @@ package plugin
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // ManifestFile is what a plugin's manifest is called.
@@ -69,7 +70,10 @@ func Load(dir string) (*Plugin, error) {
 }
 
 func load(dir, name string) (*Plugin, error) {
-	data, err := readManifest(name)
+	data, err := readOwn(dir, ManifestFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no %s: %w", ManifestFile, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +82,8 @@ func load(dir, name string) (*Plugin, error) {
 		return nil, err
 	}
 	if m.Runtime == Lua {
-		if _, err := os.Stat(filepath.Join(dir, LuaFile)); err != nil {
-			return nil, fmt.Errorf("%s is missing, which the runtime %s needs", LuaFile, Lua)
+		if err := hasLua(dir); err != nil {
+			return nil, err
 		}
 	}
 	abs, err := filepath.Abs(dir)
@@ -89,26 +93,48 @@ func load(dir, name string) (*Plugin, error) {
 	return &Plugin{Dir: abs, Manifest: m}, nil
 }
 
-func readManifest(name string) ([]byte, error) {
-	f, err := os.Open(name)
+// hasLua is an error unless the program of a plugin in Lua is there, as a regular file
+// by the rules of [openOwn].
+func hasLua(dir string) error {
+	f, err := openOwn(dir, LuaFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s: %w", ManifestFile, fs.ErrNotExist)
+		return fmt.Errorf("%s is missing, which the runtime %s needs", LuaFile, Lua)
 	}
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%s: %w", LuaFile, bare(err))
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errors.New("it is not a file"))
+	return f.Close()
+}
+
+// openOwn opens a file of a plugin that helm itself understands. In a clone it must be
+// in the plugin's directory: a link that leads out of it would have helm obey, and show,
+// files that no one has installed. Archives have no links. Any other directory is made
+// by the user or by a package manager, some of which make plugins of links to files in
+// a store of theirs; such links are followed.
+func openOwn(dir, name string) (*os.File, error) {
+	if exists(filepath.Join(dir, ".git")) {
+		return file.OpenIn(dir, name)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err != nil {
-		return nil, err
+	return file.Open(filepath.Join(dir, name))
+}
+
+// readOwn is openOwn, and reads the file.
+func readOwn(dir, name string) ([]byte, error) {
+	if exists(filepath.Join(dir, ".git")) {
+		data, err := file.ReadIn(dir, name, maxManifest)
+		return data, bare(err)
 	}
-	if len(data) > maxManifest {
-		return nil, fmt.Errorf("it has more than %d MiB", maxManifest>>20)
+	data, err := file.Read(filepath.Join(dir, name), maxManifest)
+	return data, bare(err)
+}
+
+// bare is err without the path, which is told anyway.
+func bare(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
 	}
-	return data, nil
+	return err
 }
 
 // Find reads the plugins below a list of folders, as PATH has them: each folder

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // record is what is remembered of a plugin, so that it can be updated, and its
@@ -54,7 +56,7 @@ func (r record) write(p *Plugin) error {
 // recall is what is remembered of a plugin, false for nothing.
 func recall(p *Plugin) (record, bool, error) {
 	path := recordOf(p)
-	data, err := readManifest(path)
+	data, err := file.Read(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return record{}, false, nil
 	}

@@ -155,7 +155,7 @@ func await(t *testing.T, path string) {
 func TestAPluginThatLeavesAChildBehindEnds(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := run(t.Context(), Invocation{Plugin: shell(t, ""), Env: os.Environ(), Out: &out}, "sh", []string{"-c", "echo x; sleep 8 & exit 0"})
+	err := run(t.Context(), Invocation{Plugin: shell(t, ""), Env: os.Environ(), Out: &out}, "sh", []string{"-c", "echo x; sleep 8 & exit 0"}, nil)
 	if err != nil || out.String() != "x\n" {
 		t.Errorf("%v %q", err, out.String())
 	}

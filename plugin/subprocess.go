@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/process"
 )
 
 // grace is how long a plugin that was told to end may go on.
@@ -87,15 +90,16 @@ func start(ctx context.Context, inv Invocation, list []Program, what string) err
 		return &NoProgramError{Plugin: inv.Plugin.Name, What: what}
 	}
 	name := locate(inv.Plugin.Dir, line[0], inv.Call == Get)
-	return run(ctx, inv, name, append(line[1:], inv.Args...))
+	return run(ctx, inv, name, append(line[1:], inv.Args...), nil)
 }
 
-// run starts a program and waits for its end.
-func run(ctx context.Context, inv Invocation, name string, args []string) error {
+// run starts a program, which gets files behind its streams, and waits for its end.
+func run(ctx context.Context, inv Invocation, name string, args []string, files []*os.File) error {
 	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.ExtraFiles = files
 	cmd.Env = inv.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inv.In, inv.Out, inv.Err
-	ended := endTogether(cmd)
+	ended := process.EndTogether(cmd, grace)
 	err := cmd.Run()
 	ended()
 	var exit *exec.ExitError

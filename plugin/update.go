@@ -57,52 +57,43 @@ func digestOf(path string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// updateGit puts a new clone into the place of the one that is there, with the files
+// that git does not know.
 func (in Installer) updateGit(ctx context.Context, p *Plugin) (*Plugin, error) {
-	g := git{p.Dir}
-	changes, err := g.run(ctx, "status", "status", "--porcelain", "--untracked-files=no")
+	temp, err := os.MkdirTemp(filepath.Dir(p.Dir), staging)
 	if err != nil {
 		return nil, err
 	}
-	if changes != "" {
-		return nil, &DirtyError{p.Name, p.Dir}
-	}
-	before, err := g.run(ctx, "rev-parse", "rev-parse", "HEAD")
+	defer removeAll(temp)
+	old, err := openClone(ctx, p, temp)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.pull(ctx); err != nil {
+	fresh := filepath.Join(temp, "clone")
+	s, err := old.renew(ctx, p, temp, fresh)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return p, in.Hook(ctx, HookUpdate, p)
+	}
+	untracked, newer, err := old.compare(ctx, p, temp, fresh)
+	if err != nil {
+		return nil, err
+	}
+	if !newer {
+		return p, in.Hook(ctx, HookUpdate, p)
+	}
+	if s.plugin, err = Load(fresh); err != nil {
 		return nil, fmt.Errorf("update plugin %q: %w", p.Name, err)
 	}
-	updated, err := Load(p.Dir)
-	if err == nil && updated.Name != p.Name {
-		err = fmt.Errorf("plugin %q is called %q in its new version", p.Name, updated.Name)
+	if s.plugin.Name != p.Name {
+		return nil, fmt.Errorf("plugin %q is called %q in its new version", p.Name, s.plugin.Name)
 	}
-	if err == nil {
-		err = in.Hook(ctx, HookUpdate, updated)
+	if err := carry(p, untracked, fresh); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		// What undoes it must go on when the user interrupts.
-		_, undo := g.run(context.WithoutCancel(ctx), "reset", "reset", "--quiet", "--hard", before)
-		return nil, errors.Join(err, undo)
-	}
-	return updated, nil
-}
-
-// pull goes to the newest commit of the branch that is checked out, or else to
-// the newest tag in the range that was asked for. One fixed version stays.
-func (g git) pull(ctx context.Context) error {
-	if _, err := g.run(ctx, "fetch", "fetch", "--quiet", "--tags", "--force", "origin"); err != nil {
-		return err
-	}
-	if _, err := g.run(ctx, "symbolic-ref", "symbolic-ref", "--quiet", "HEAD"); err == nil {
-		_, err := g.run(ctx, "merge", "merge", "--quiet", "--ff-only", "@{upstream}")
-		return err
-	}
-	want, err := g.run(ctx, "config", "config", "--get", wantKey)
-	if err != nil || want == "" {
-		return nil
-	}
-	return g.checkout(ctx, want)
+	return in.swap(ctx, p, s, temp)
 }
 
 func (in Installer) updateArchive(ctx context.Context, p *Plugin, r record) (*Plugin, error) {

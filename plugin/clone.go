@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
+)
+
+// clone is what is known of the git repository of an installed plugin. Nothing of it is
+// obeyed: git runs commands that a repository's own configuration names (core.fsmonitor,
+// core.sshCommand, filters, hooks), and any program that the plugin has started may have
+// written that. git is not run in it; see docs/adr/0009-plugin-updates.md.
+type clone struct {
+	dir    string // .git
+	url    string // of its origin
+	want   string // the version that was asked for, "" for none
+	branch string // that is checked out, "" for none
+	commit string
+}
+
+// The largest files of a clone that are read, in bytes.
+const (
+	maxConfig = 1 << 20
+	maxRefs   = 64 << 20
+)
+
+// openClone reads the clone of p. temp is a directory to run git in.
+func openClone(ctx context.Context, p *Plugin, temp string) (*clone, error) {
+	c := &clone{dir: filepath.Join(p.Dir, ".git")}
+	for _, path := range []string{p.Dir, c.dir} {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			return nil, &FixedError{
+				p.Name, path + " is a link or a file, so that this is not a clone of helm's; git pull updates it there",
+			}
+		}
+	}
+	config, err := file.ReadIn(c.dir, "config", maxConfig)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %q: %w", p.Name, err)
+	}
+	g := git{dir: temp, in: string(config)}
+	get := func(key string) (string, error) {
+		return g.run(ctx, "config", "config", "--no-includes", "--file", "-", "--get", key)
+	}
+	if c.url, err = get("remote.origin.url"); err != nil {
+		return nil, &FixedError{p.Name, c.dir + " names no origin"}
+	}
+	c.want, _ = get(wantKey) // it may have none
+	if err := c.readHead(); err != nil {
+		return nil, &FixedError{p.Name, err.Error()}
+	}
+	return c, nil
+}
+
+// readHead reads which branch is checked out, and at which commit.
+func (c *clone) readHead() error {
+	head, err := file.ReadIn(c.dir, "HEAD", maxConfig)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimSpace(string(head))
+	if ref, ok := strings.CutPrefix(text, "ref: "); ok {
+		if c.branch, ok = strings.CutPrefix(ref, "refs/heads/"); !ok || !filepath.IsLocal(ref) {
+			return fmt.Errorf("%s/HEAD names no branch", c.dir)
+		}
+		text = c.resolve(ref)
+	}
+	if len(text) != 40 && len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
+		return fmt.Errorf("%s/HEAD leads to no commit", c.dir)
+	}
+	c.commit = text
+	return nil
+}
+
+// resolve is the commit of a reference, "" where there is none.
+func (c *clone) resolve(ref string) string {
+	if text, err := file.ReadIn(c.dir, filepath.FromSlash(ref), maxConfig); err == nil {
+		return strings.TrimSpace(string(text))
+	}
+	packed, err := file.ReadIn(c.dir, "packed-refs", maxRefs)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(packed)) {
+		if commit, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == ref {
+			return commit
+		}
+	}
+	return ""
+}
+
+// renew clones the origin of c to dir, and checks out what an update of c goes to: the
+// newest commit of its branch, or the newest tag in the range that was asked for. Of one
+// fixed version there is none: then it returns nil.
+func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged, error) {
+	if c.branch == "" && c.want == "" {
+		return nil, nil
+	}
+	source, err := ParseSource(c.url)
+	if err != nil || source.Kind != Git {
+		return nil, &FixedError{p.Name, "its origin is not one that plugins are installed from; uninstall it and install it anew"}
+	}
+	_, err = git{dir: temp}.run(ctx, "clone "+source.String(), "clone", "--quiet", "--", source.Location, dir)
+	if err != nil {
+		return nil, err
+	}
+	g, to := git{dir: dir}, c.want
+	if c.branch != "" {
+		to = c.branch
+	}
+	if err := g.checkout(ctx, to); err != nil {
+		return nil, fmt.Errorf("update plugin %q: %w", p.Name, err)
+	}
+	if c.want != "" {
+		if _, err := g.run(ctx, "config", "config", wantKey, c.want); err != nil {
+			return nil, err
+		}
+	}
+	return &staged{dir: dir, record: record{Source: source.plain(), Git: true}}, nil
+}
+
+// compare says what in the plugin's directory git does not know, and whether what it
+// knows is as it was checked out. It is done with the configuration of the new clone in
+// fresh, which borrows the old one's objects for it. newer reports whether fresh is
+// another commit than c.
+func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (untracked []string, newer bool, err error) {
+	g := git{dir: fresh}
+	after, err := g.run(ctx, "rev-parse", "rev-parse", "HEAD")
+	if err != nil {
+		return nil, false, err
+	}
+	alternates := filepath.Join(fresh, ".git", "objects", "info", "alternates")
+	if err := os.WriteFile(alternates, []byte(filepath.ToSlash(filepath.Join(c.dir, "objects"))+"\n"), 0o600); err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(alternates)) }()
+	at := git{dir: p.Dir, env: []string{
+		"GIT_DIR=" + filepath.Join(fresh, ".git"), "GIT_WORK_TREE=" + p.Dir, "GIT_INDEX_FILE=" + filepath.Join(temp, "index"),
+	}}
+	if _, err := at.run(ctx, "read-tree", "read-tree", c.commit); err != nil {
+		return nil, false, err
+	}
+	_, _ = at.run(ctx, "update-index", "update-index", "-q", "--refresh") // fails where something was changed
+	changed, err := at.run(ctx, "diff-files", "diff-files", "--name-only", "--ignore-submodules=all")
+	if err != nil {
+		return nil, false, err
+	}
+	if changed != "" {
+		return nil, false, &DirtyError{p.Name, p.Dir}
+	}
+	others, err := at.run(ctx, "ls-files", "ls-files", "--others", "-z")
+	if err != nil {
+		return nil, false, err
+	}
+	if c.branch != "" {
+		if _, err := g.run(ctx, "merge-base", "merge-base", "--is-ancestor", c.commit, after); err != nil {
+			return nil, false, &FixedError{
+				p.Name, fmt.Sprintf("what is installed is not part of the branch %q any more; uninstall it and install it anew", c.branch),
+			}
+		}
+	}
+	return strings.FieldsFunc(others, func(r rune) bool { return r == 0 }), after != c.commit, nil
+}
+
+// carry copies files that git does not know to a new clone: install hooks put programs
+// there. Where the new version has a file of that name, it is an error, as in git.
+func carry(p *Plugin, untracked []string, to string) error {
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range untracked {
+		name = filepath.Clean(filepath.FromSlash(name)) // one that ends in a slash is a repository in the plugin
+		err := filepath.WalkDir(filepath.Join(p.Dir, name), func(from string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(p.Dir, from)
+			if err != nil {
+				return err
+			}
+			return carryOne(root, from, name, d)
+		})
+		if errors.Is(err, fs.ErrExist) {
+			return &FixedError{p.Name, fmt.Sprintf("its new version has a file %s, and another one is there; remove it", name)}
+		}
+		if err != nil {
+			return fmt.Errorf("update plugin %q: keep %s: %w", p.Name, name, err)
+		}
+	}
+	return nil
+}
+
+func carryOne(root *os.Root, from, name string, d fs.DirEntry) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return root.MkdirAll(name, mode.Perm())
+	case mode&fs.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return root.Symlink(target, name)
+	case mode.IsRegular():
+		return carryFile(root, from, name, mode.Perm())
+	}
+	return nil // a FIFO or a socket of a program that ran
+}
+
+func carryFile(root *os.Root, from, name string, perm fs.FileMode) error {
+	in, err := file.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm|0o200)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Chmod(perm), out.Close())
+}
