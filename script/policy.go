@@ -6,10 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // PermissionError tells that charts did not get the permissions that they ask
@@ -40,12 +41,6 @@ type Policy struct {
 	// Ask shows a text to that person and returns the answer.
 	Ask func(prompt string) (answer string, err error)
 }
-
-const (
-	allow = "Allow? (y, yes, n, no) > "
-	// maxTries is how often a person is asked who answers something else.
-	maxTries = 5
-)
 
 // Approve is what [Host.Approve] is for.
 func (p Policy) Approve(ctx context.Context, asks []Ask) error {
@@ -87,47 +82,12 @@ func (p Policy) ask(ctx context.Context, asks []Ask) error {
 		b.WriteString(a.String())
 		b.WriteByte('\n')
 	}
-	prompt := b.String() + allow
-	for range maxTries {
-		answer, err := p.answer(ctx, prompt)
-		if errors.Is(err, io.EOF) {
-			return &PermissionError{Asks: asks, Problem: "the question was left without an answer"}
-		}
-		if err != nil {
-			return err
-		}
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return &PermissionError{Asks: asks, Problem: "they were refused"}
-		}
-		prompt = allow
+	err := term.Confirm(ctx, p.Ask, b.String())
+	var declined *term.DeclinedError
+	if errors.As(err, &declined) {
+		return &PermissionError{Asks: asks, Problem: declined.Reason}
 	}
-	return &PermissionError{Asks: asks, Problem: "there was no answer that is y, yes, n or no"}
-}
-
-// answer waits for a person, or for the end of the operation: whoever reads a
-// terminal cannot be interrupted.
-func (p Policy) answer(ctx context.Context, prompt string) (string, error) {
-	type reply struct {
-		text string
-		err  error
-	}
-	got := make(chan reply, 1)
-	go func() {
-		text, err := p.Ask(prompt)
-		got <- reply{text, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case r := <-got:
-		if r.err != nil {
-			return "", fmt.Errorf("ask about permissions: %w", r.err)
-		}
-		return r.text, nil
-	}
+	return err
 }
 
 // union are all permissions that are asked for, each once.

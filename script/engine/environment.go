@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arnodel/golua/lib/base"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/script/engine/modules"
@@ -67,7 +66,7 @@ func (e *engine) tableOf(fields map[string]rt.Value) rt.Value {
 func (e *engine) print(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	var b strings.Builder
 	for i, v := range gc.Etc() {
-		s, err := base.ToString(t, v)
+		s, err := e.text(t, v)
 		if err != nil {
 			return nil, err
 		}

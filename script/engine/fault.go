@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/arnodel/golua/lib/base"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -121,7 +120,7 @@ func (e *engine) errorText(t *rt.Thread, v rt.Value) (text string, isText bool) 
 		return s, true
 	}
 	if tab, ok := v.TryTable(); ok {
-		if s, err := base.ToString(t, v); err == nil && !strings.HasPrefix(s, "table: ") {
+		if s, err := e.text(t, v); err == nil && !strings.HasPrefix(s, "table: ") {
 			return s, false
 		}
 		if s, ok := tab.Get(rt.StringValue("message")).TryString(); ok {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os/exec"
 	"runtime/debug"
 	"time"
 
@@ -48,6 +49,8 @@ type Program struct {
 	Ask func(kind wire.Kind, body map[string]any) (map[string]any, error)
 	// Chart loads charts for helm.chart, see [modules.Program].
 	Chart func(reference string, options map[string]any) (map[string]any, error)
+	// Start starts a command for it; nil as usual.
+	Start func(*exec.Cmd) error
 	// Memory bounds what it holds, in bytes, 0 for 1 GiB. It is held only where
 	// End is set.
 	Memory int64
@@ -75,9 +78,10 @@ func (e *ProgramError) Error() string {
 }
 
 const (
-	defaultProgramMemory = 1 << 30
-	watchProgramEvery    = 20 * time.Millisecond
-	forever              = math.MaxInt64
+	// DefaultMemory bounds what a [Program] holds, in bytes.
+	DefaultMemory     = 1 << 30
+	watchProgramEvery = 20 * time.Millisecond
+	forever           = math.MaxInt64
 	// outBuffer is how much of the output is held back at most.
 	outBuffer = 32 << 10
 )
@@ -98,7 +102,7 @@ func (p Program) Run() (code int, err error) {
 		p.Main = "main.lua"
 	}
 	if p.Memory <= 0 {
-		p.Memory = defaultProgramMemory
+		p.Memory = DefaultMemory
 	}
 	if p.In == nil {
 		p.In = bytes.NewReader(nil)
@@ -168,7 +172,7 @@ func (e *engine) runProgram() (code int, err error) {
 		Grants: c.grants, Environ: e.environ, Ask: e.ask,
 		Program: &modules.Program{
 			In: e.program.In, Out: writer{e.program}, Err: e.program.Err, Child: e.program.Out,
-			Flush: e.program.out.Flush, Helm: e.program.Helm, Chart: e.program.Chart,
+			Flush: e.program.out.Flush, Helm: e.program.Helm, Chart: e.program.Chart, Start: e.program.Start,
 			Exit: func(code int) { panic(exited(code)) },
 			Fail: func(message string) { e.program.said = message },
 		},

@@ -52,6 +52,8 @@ type engine struct {
 	views   *rt.Table // the metatable of views
 	order   order
 	faults  trace
+	// identities are what tables and functions are called in text.
+	identities identities
 }
 
 // place is where a script stands.
@@ -146,6 +148,7 @@ func (e *engine) newRuntime(seed int64) {
 	e.bridge.FromRef = e.fromRef
 	e.bridge.ToRef = e.toRef
 	e.lazy = map[*rt.Table]*node{}
+	e.identities = identities{}
 	e.sources = map[string]place{}
 	e.makeMarks()
 	e.makeViews()

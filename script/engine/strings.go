@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	rt "github.com/arnodel/golua/runtime"
@@ -151,20 +152,25 @@ func (e *engine) format(format rt.Value) goFunc {
 		}
 		t.RequireCPU(uint64(len(text)))
 		t.RequireBytes(len(text))
-		checked, err := checkFormat(text, c.Etc())
+		args := slices.Clone(c.Etc())
+		checked, err := checkFormat(text, args, func(i int) error {
+			s, err := e.text(t, args[i])
+			args[i] = rt.StringValue(s)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
 		next := f.Continuation(t, c.Next())
 		t.Push1(next, rt.StringValue(checked))
-		t.Push(next, c.Etc()...)
+		t.Push(next, args...)
 		return next, nil
 	}
 }
 
 // checkFormat checks a format against its arguments and writes it the way that
-// golua understands.
-func checkFormat(format string, args []rt.Value) (string, error) {
+// golua understands. shown makes text of an argument that is shown as such.
+func checkFormat(format string, args []rt.Value, shown func(i int) error) (string, error) {
 	var b strings.Builder
 	used := 0
 	for i := 0; i < len(format); i++ {
@@ -194,6 +200,11 @@ func checkFormat(format string, args []rt.Value) (string, error) {
 		}
 		if s, ok := args[used].TryString(); ok && verb != 's' && verb != 'q' && len(s) > longNumber {
 			return "", fmt.Errorf("bad argument #%d to 'format' (number expected, got string)", used+2)
+		}
+		if verb == 's' {
+			if err := shown(used); err != nil {
+				return "", err
+			}
 		}
 		used++
 		b.WriteString(flags)

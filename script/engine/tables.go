@@ -36,6 +36,9 @@ func (e *engine) hardenTables(l *library) {
 					return nil, fmt.Errorf("bad argument #5 to 'move' (table expected: what is moved is read-only)")
 				}
 			}
+			if name == "concat" {
+				return concat(t, c, f, args)
+			}
 			next := f.Continuation(t, c.Next())
 			t.Push(next, args...)
 			return next, nil

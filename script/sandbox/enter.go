@@ -23,6 +23,7 @@ import (
 // of it means that the process must not run them.
 func Enter(serve func(r io.Reader, w io.Writer, confine func(grants []string, l wire.Limits) error) error) int {
 	os.Clearenv()
+	closeInherited()
 	debug.SetMaxStack(maxStack)
 	c, err := enter()
 	if err != nil {

@@ -6,6 +6,7 @@ package sandbox
 
 import (
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -27,6 +28,44 @@ func takePipes(null *os.File) (in, out *os.File, err error) {
 		}
 	}
 	return os.NewFile(uintptr(fds[0]), "from helm"), os.NewFile(uintptr(fds[1]), "to helm"), nil
+}
+
+// closeInherited closes what helm was started with beyond standard input, output
+// and error: a secret that a shell has open, a build's pipe. Whatever this process
+// has opened itself is marked to be closed when a program starts, which no
+// descriptor is that came through one.
+func closeInherited() {
+	for _, fd := range descriptors() {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// descriptors are those that are open. Where the system does not list them, they
+// are all that may be.
+func descriptors() []int {
+	var out []int
+	entries, err := os.ReadDir("/dev/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, fd)
+		}
+	}
+	if err == nil && len(out) > 0 {
+		return out
+	}
+	const most = 1 << 16
+	limit := uint64(most)
+	var now syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &now) == nil {
+		limit = min(limit, uint64(now.Cur))
+	}
+	for fd := range int(limit) {
+		out = append(out, fd)
+	}
+	return out
 }
 
 // forbidCores keeps what scripts know out of core dumps.

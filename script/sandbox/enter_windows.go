@@ -28,6 +28,9 @@ func takePipes(null *os.File) (in, out *os.File, err error) {
 	return in, out, nil
 }
 
+// closeInherited has nothing to do: a process inherits what it is given by name.
+func closeInherited() {}
+
 // forbidCores has nothing to do.
 func forbidCores() {}
 

@@ -3,16 +3,15 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
-	"strconv"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
+
+	"github.com/moonhelm/moonhelm/internal/process"
 )
 
 // replace makes descriptor to the same as from, for programs to inherit.
@@ -40,7 +39,7 @@ func lowerMemory(w walls) error {
 	if w.limits.Memory <= 0 {
 		return nil
 	}
-	used, err := dataMemory()
+	used, err := process.DataMemory()
 	if err != nil {
 		return fmt.Errorf("learn how much memory is used: %w", err)
 	}
@@ -50,20 +49,6 @@ func lowerMemory(w walls) error {
 		hard = math.MaxUint64 // a program that the script may start may raise its own
 	}
 	return lower(unix.RLIMIT_DATA, soft, hard)
-}
-
-// dataMemory is the memory that RLIMIT_DATA counts, in bytes.
-func dataMemory() (uint64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, err
-	}
-	fields := bytes.Fields(text)
-	if len(fields) < 6 {
-		return 0, fmt.Errorf("/proc/self/statm holds %q", text)
-	}
-	pages, err := strconv.ParseUint(string(fields[5]), 10, 64)
-	return pages * uint64(os.Getpagesize()), err
 }
 
 // closeWithLandlock closes files, network and the rest that Landlock knows, on

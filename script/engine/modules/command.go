@@ -64,7 +64,7 @@ func (c *call) popen() error {
 			cmd.Stdout = aside
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := c.start(cmd); err != nil {
 		return c.giveError(err)
 	}
 	f.close = func(c *call) error {
@@ -108,14 +108,14 @@ func (c *call) execute() error {
 	c.spend(10_000)
 	cmd := c.startCommand(text)
 	if c.o.Program != nil {
-		return c.giveEnd(cmd.Run())
+		return c.giveEnd(c.run(cmd))
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return c.giveError(err)
 	}
 	cmd.Stderr = cmd.Stdout
-	if err := cmd.Start(); err != nil {
+	if err := c.start(cmd); err != nil {
 		return c.giveError(err)
 	}
 	running := true

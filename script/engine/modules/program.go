@@ -31,6 +31,8 @@ type Program struct {
 	Fail func(message string)
 	// Helm is the path of the helm that helm.run starts.
 	Helm string
+	// Start starts a command, nil as usual.
+	Start func(*exec.Cmd) error
 	// Chart loads a chart for helm.chart: name, version, and files, a list of maps
 	// of name and data. Of options there may be version and repo. Nil: there are
 	// no charts.
@@ -54,6 +56,22 @@ func (p *Program) lend(cmd *exec.Cmd) {
 	if p.Child != nil {
 		cmd.Stdout = p.Child
 	}
+}
+
+// start starts a command.
+func (m *module) start(cmd *exec.Cmd) error {
+	if p := m.o.Program; p != nil && p.Start != nil {
+		return p.Start(cmd)
+	}
+	return cmd.Start()
+}
+
+// run starts a command and waits for its end.
+func (m *module) run(cmd *exec.Cmd) error {
+	if err := m.start(cmd); err != nil {
+		return err
+	}
+	return cmd.Wait()
 }
 
 // programFunctions are what only programs have.
@@ -132,7 +150,7 @@ func (c *call) runHelm() error {
 	if input != nil {
 		cmd.Stdin = strings.NewReader(*input)
 	}
-	err = cmd.Run()
+	err = c.run(cmd)
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

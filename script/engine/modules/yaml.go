@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v2"
 
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script/engine/bridge"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -160,48 +160,14 @@ func (c *call) plain(v any, depth int) (any, error) {
 func (c *call) plainMap(v map[any]any, depth int) (any, error) {
 	c.spend(4 * uint64(len(v)))
 	c.borrow(64 + 64*uint64(len(v)))
-	out := make(map[string]any, len(v))
-	for k, e := range v {
-		key, isText := k.(string)
-		if !isText {
-			var ok bool
-			if key, ok = keyText(k); !ok {
-				return nil, fmt.Errorf("the document has the key %v; a key is text, a number or a boolean", k)
-			}
-			if _, twice := v[key]; twice {
-				continue // "1" and 1: the text counts, as in values
-			}
-		}
-		p, err := c.plain(e, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		out[key] = p
+	out, err := manifest.TextKeys(v, func(_ string, e any) (any, error) { return c.plain(e, depth+1) })
+	if key, ok := errors.AsType[*manifest.KeyError](err); ok {
+		return nil, fmt.Errorf("the document has the key %v; a key is text, a number or a boolean", key.Key)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
-}
-
-// keyText is the text of a key that is none, as values have it.
-func keyText(k any) (string, bool) {
-	switch k := k.(type) {
-	case int:
-		return strconv.Itoa(k), true
-	case int64:
-		return strconv.FormatInt(k, 10), true
-	case float64:
-		switch {
-		case math.IsInf(k, 1):
-			return ".inf", true
-		case math.IsInf(k, -1):
-			return "-.inf", true
-		case math.IsNaN(k):
-			return ".nan", true
-		}
-		return strconv.FormatFloat(k, 'g', -1, 32), true
-	case bool:
-		return strconv.FormatBool(k), true
-	}
-	return "", false
 }
 
 func (c *call) encodeYAML() error {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"weak"
+
+	"github.com/arnodel/golua/lib/base"
+	rt "github.com/arnodel/golua/runtime"
+)
+
+// identities number the tables, functions and other things that scripts have made
+// text of. golua writes where they are in memory, which is different in every run;
+// what a script prints or renders must not be. The numbers come in the order in
+// which text is made.
+type identities map[any]uint64
+
+// of is the number of v, false where v has a text of its own.
+func (ids identities) of(t *rt.Thread, v rt.Value) (uint64, bool) {
+	var key any
+	switch p := v.Interface().(type) {
+	case *rt.Table:
+		key = weak.Make(p)
+	case *rt.Closure:
+		key = weak.Make(p)
+	case *rt.Thread:
+		key = weak.Make(p)
+	case *rt.UserData:
+		key = weak.Make(p)
+	default:
+		return 0, false
+	}
+	n, known := ids[key]
+	if !known {
+		t.RequireMem(64)
+		n = uint64(len(ids) + 1)
+		ids[key] = n
+	}
+	return n, true
+}
+
+// text is Lua's tostring.
+func (e *engine) text(t *rt.Thread, v rt.Value) (string, error) {
+	meta := t.RawMetatable(v)
+	if meta != nil && !meta.Get(rt.StringValue("__tostring")).IsNil() {
+		return base.ToString(t, v)
+	}
+	n, ok := e.identities.of(t, v)
+	if !ok {
+		return base.ToString(t, v)
+	}
+	name := v.TypeName()
+	if meta != nil {
+		if s, ok := meta.Get(rt.StringValue("__name")).TryString(); ok {
+			name = s
+		}
+	}
+	t.RequireBytes(len(name))
+	return fmt.Sprintf("%s: 0x%08x", name, 0x10000+16*n), nil
+}
+
+func (e *engine) toText(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+	if err := c.Check1Arg(); err != nil {
+		return nil, errors.New("bad argument #1 to 'tostring' (value expected)")
+	}
+	s, err := e.text(t, c.Arg(0))
+	if err != nil {
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, rt.StringValue(s)), nil
+}
+
+// notJoined finds golua's complaint about what table.concat cannot join, which
+// shows the item.
+var notJoined = regexp.MustCompile(`(?s)invalid value \(.*\) at index (-?\d+) in table for 'concat'$`)
+
+// concat is golua's table.concat, with Lua's words for what it cannot join.
+func concat(t *rt.Thread, c *rt.GoCont, golua rt.Callable, args []rt.Value) (rt.Cont, error) {
+	res := rt.NewTerminationWith(c, 1, false)
+	if err := rt.Call(t, rt.FunctionValue(golua), args, res); err != nil {
+		if s, ok := rt.ErrorValue(err).TryString(); ok {
+			if m := notJoined.FindStringSubmatch(s); m != nil {
+				return nil, errors.New("invalid value (at index " + m[1] + ") in table for 'concat'")
+			}
+		}
+		return nil, err
+	}
+	return c.PushingNext1(t.Runtime, res.Get(0)), nil
+}
