@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package openapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Check returns what is wrong with an object of one of the document's kinds, in
+// the order of its fields' names. An object of another kind passes.
+func (d *Document) Check(object map[string]any) []Problem {
+	kind, _ := object["kind"].(string)
+	name := d.Kinds[kind]
+	if name == "" {
+		return nil
+	}
+	c := &check{Document: d}
+	c.value("", &Schema{Ref: name}, object)
+	return c.problems
+}
+
+type check struct {
+	*Document
+	problems []Problem
+}
+
+func (c *check) found(field, format string, args ...any) {
+	c.problems = append(c.problems, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+// refsAtMost bounds how many references follow each other.
+const refsAtMost = 8
+
+// resolve follows references to a schema, nil for one that allows anything, and
+// its name, "" for one that has none.
+func (c *check) resolve(s *Schema) (to *Schema, name string) {
+	for range refsAtMost {
+		if s == nil || s.Ref == "" {
+			return s, name
+		}
+		s, name = c.Schemas[s.Ref], s.Ref
+	}
+	return nil, ""
+}
+
+// value checks v, which stands at a field. A null is a value that is missing.
+func (c *check) value(field string, s *Schema, v any) {
+	s, name := c.resolve(s)
+	if s == nil || v == nil {
+		return
+	}
+	if !s.allows(v) {
+		c.found(field, "must be %s, not %s", wanted(s.Types), named(v))
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		c.object(field, s, v)
+		c.required(field, name, s, v)
+	case []any:
+		for i, item := range v {
+			c.value(field+"["+strconv.Itoa(i)+"]", s.Items, item)
+		}
+	case string:
+		c.text(field, s, v)
+	case bool:
+	default:
+		if n, ok := number(v); ok && s.Format == "int32" && (n < math.MinInt32 || n > math.MaxInt32) {
+			c.found(field, "must fit into 32 bits")
+		}
+	}
+	c.enum(field, s, v)
+}
+
+func (c *check) object(field string, s *Schema, v map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		at := below(field, key)
+		switch p := s.Properties[key]; {
+		case p != nil:
+			c.value(at, p, v[key])
+		case s.Additional != nil:
+			c.value(at, s.Additional, v[key])
+		case s.Open, s.Embedded && (key == "apiVersion" || key == "kind" || key == "metadata"):
+		case !c.Custom && len(s.Properties) == 0: // an object of any kind, or a map of anything
+		default:
+			c.problems = append(c.problems, Problem{Field: at})
+		}
+	}
+}
+
+// required checks that an object has the fields without which the server does
+// not take it. name is that of its schema.
+func (c *check) required(field, name string, s *Schema, v map[string]any) {
+	for _, key := range s.Required {
+		if _, ok := v[key]; ok || !c.Custom && !demanded()[name+" "+key] {
+			continue
+		}
+		if p := s.Properties[key]; p != nil && p.Defaulted {
+			continue
+		}
+		c.found(below(field, key), "Required value")
+	}
+}
+
+// quantities are what the API server says that they look like.
+var quantities = regexp.MustCompile(`^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$`)
+
+func (c *check) text(field string, s *Schema, v string) {
+	switch s.Format {
+	case "quantity":
+		if !quantities.MatchString(strings.TrimSpace(v)) {
+			c.found(field, "is not a valid quantity, such as 500m or 1.5Gi")
+		}
+	case "byte":
+		if c.Custom {
+			return
+		}
+		if _, err := base64.StdEncoding.DecodeString(v); err != nil {
+			c.found(field, "must be text in base64")
+		}
+	}
+}
+
+// enum checks that v is one of the values that are allowed. For the server's own
+// kinds an empty text is a value that is missing.
+func (c *check) enum(field string, s *Schema, v any) {
+	if len(s.Enum) == 0 || !c.Custom && v == "" {
+		return
+	}
+	have, err := json.Marshal(v)
+	if err != nil {
+		return
+	}
+	all := make([]string, len(s.Enum))
+	for i, e := range s.Enum {
+		text, err := json.Marshal(e)
+		if err != nil || string(text) == string(have) {
+			return
+		}
+		all[i] = string(text)
+	}
+	c.found(field, "Unsupported value: %s: supported values: %s", have, strings.Join(all, ", "))
+}
+
+// allows reports whether v is of one of the types.
+func (s *Schema) allows(v any) bool {
+	if len(s.Types) == 0 {
+		return true
+	}
+	for _, t := range s.Types {
+		switch v.(type) {
+		case map[string]any:
+			if t == "object" {
+				return true
+			}
+		case []any:
+			if t == "array" {
+				return true
+			}
+		case string:
+			if t == "string" {
+				return true
+			}
+		case bool:
+			if t == "boolean" {
+				return true
+			}
+		default:
+			n, ok := number(v)
+			if !ok || t == "number" || t == "integer" && n == math.Trunc(n) {
+				return true // what is no value of JSON is not ours to judge
+			}
+		}
+	}
+	return false
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	case int:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case json.Number:
+		n, err := v.Float64()
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// wanted are types in words.
+func wanted(types []string) string {
+	words := map[string]string{
+		"object": "a map", "array": "a list", "string": "a string", "boolean": "true or false", "integer": "an integer", "number": "a number",
+	}
+	out := make([]string, len(types))
+	for i, t := range types {
+		if out[i] = words[t]; out[i] == "" {
+			out[i] = t
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
+// named is the type of a value in words. The value itself may be a secret.
+func named(v any) string {
+	switch v.(type) {
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "a list"
+	case string:
+		return "a string"
+	case bool:
+		return "true or false"
+	}
+	return "a number"
+}
+
+// below is the path of a field of an object.
+func below(field, key string) string {
+	switch {
+	case strings.ContainsAny(key, ".[]/ \"") && field != "":
+		return field + "[" + key + "]"
+	case field == "":
+		return key
+	}
+	return field + "." + key
+}
