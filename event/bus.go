@@ -157,6 +157,16 @@ func (b *Bus) Trace(fn func(Step)) {
 // a fork. b may be nil.
 func (b *Bus) Fork() *Bus { return &Bus{parent: b} }
 
+// Responds reports whether one of Moonhelm's own responders answers the event of
+// that name at that place.
+func (b *Bus) Responds(event string, at Place) bool {
+	if b == nil {
+		return false
+	}
+	hs, _ := b.ready(event)
+	return slices.ContainsFunc(hs, func(h handler) bool { return h.place == at })
+}
+
 // ready are the handlers for an event in the order in which they run.
 func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
 	var fixed []handler

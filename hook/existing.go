@@ -7,152 +7,239 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// MarkAnnotation stands on the objects of hooks and says whose they are:
-// namespace, name and revision of the release, "shop/web/3". With it, what a
-// run left behind that was ended in the middle can be told from what somebody
-// else has made. It is not part of the release's record.
-const MarkAnnotation = "moonhelm.github.io/hook-of"
+// errNoName is returned for a hook of which the server would choose the name.
+var errNoName = errors.New("a hook needs metadata.name: of a name that the server generates no one knows which object it is")
 
-// The marks of objects that belong to a release.
+// action is how an object of a hook comes to be what the hook says.
+type action int
+
 const (
-	ownerName      = "meta.helm.sh/release-name"
-	ownerNamespace = "meta.helm.sh/release-namespace"
+	create  action = iota // nothing stands in its place
+	replace               // what stands there is deleted first
+	update                // what stands there is changed
 )
 
-// OccupiedError tells that an object exists where a hook is to be created, and
-// that nothing allows to replace it.
-type OccupiedError struct{ Reason string }
-
-func (e *OccupiedError) Error() string {
-	return fmt.Sprintf("an object of that name exists: %s; delete it, or give the hook another name", e.Reason)
+// item is one object of a hook.
+type item struct {
+	*manifest.Object
+	place Place
+	live  existing
+	how   action
+	// uid names the object that this run has made, "" where it has made none.
+	uid string
 }
 
-// errNoName tells that nobody would know what a hook's object is called.
-var errNoName = errors.New("a hook needs metadata.name: of a name that the server generates nobody knows which object it is")
-
-// putting creates or changes an object.
-type putting = func(ctx context.Context, o *manifest.Object, namespace string) error
-
-// makeRoom sees to what stands in the place of o, the object of h, and returns
-// how o is to be written.
-//
-// The policy before-hook-creation removes it. Without that policy, what an
-// earlier run of the release has left is no obstacle either: a Job or Pod, and
-// what was to go when it succeeded, is removed; any other hook is changed, as
-// Helm 4 does. What belongs to another release is never touched, and what is no
-// hook only by before-hook-creation, with a warning.
-func (r Responder) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, o *manifest.Object) (putting, error) {
-	switch {
-	case o.Kind == kindCRD:
-		return r.Cluster.CreateHook, nil
-	case strings.HasSuffix(o.Kind, "List"): // stands in no place of its own
-		if deletes(h, release.BeforeHookCreation) {
-			return r.afterDelete(ctx, rel, o)
-		}
-		return r.Cluster.CreateHook, nil
-	case o.Name == "":
-		return nil, errNoName
-	}
-	live, err := r.Cluster.LiveHook(ctx, o, rel.Namespace)
+// items are the objects of h, those of lists each by itself.
+func items(h *release.Hook) ([]*item, error) {
+	objects, err := manifest.Parse(h.Path, h.Manifest)
 	if err != nil {
-		return nil, fmt.Errorf("look whether it exists: %w", err)
+		return nil, err
 	}
-	if live == nil {
-		return r.Cluster.CreateHook, nil
+	if len(objects) != 1 {
+		return nil, fmt.Errorf("the hook's manifest holds %d objects, not one", len(objects))
 	}
-	found := existing{live}
-	if owner := found.otherRelease(rel); owner != "" {
-		return nil, &OccupiedError{Reason: "it belongs to release " + owner}
+	if objects, err = manifest.Flatten(objects); err != nil {
+		return nil, err
 	}
-	before := deletes(h, release.BeforeHookCreation)
-	known := found.annotation(Annotation) != "" || found.annotation(ownerName) != ""
+	out := make([]*item, len(objects))
+	for i, o := range objects {
+		out[i] = &item{Object: o}
+	}
+	return out, nil
+}
+
+// locate finds the place of it, and what stands there.
+func (r Responder) locate(ctx context.Context, rel *release.Release, it *item) (err error) {
+	if it.place, err = r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace); err != nil || !it.place.Served {
+		return err // to create what is not served is an error that says more
+	}
+	if it.live.object, err = r.Cluster.LiveHook(ctx, it.Object, rel.Namespace); err != nil {
+		return fmt.Errorf("look whether it exists: %w", err)
+	}
+	return nil
+}
+
+// makeRoom sees to what stands in the places of a hook's objects, and decides how
+// each of them is written. Nothing is deleted where one of them is a conflict.
+//
+// The policy before-hook-creation deletes what is there. Without that policy, what
+// an earlier run of the release has left is no obstacle either: a Job or Pod, and
+// what was to go when it succeeded, is replaced; any other hook is changed, as Helm
+// 4 does. What is not a hook is replaced only by before-hook-creation, with a warning.
+func (r Responder) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*item) error {
+	refused := &ConflictError{Release: rel.Name}
+	for _, it := range all {
+		if it.Name == "" {
+			return errNoName
+		}
+		if err := r.locate(ctx, rel, it); err != nil {
+			return err
+		}
+		reason, err := r.decide(ctx, rel, h, it)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			refused.Conflicts = append(refused.Conflicts, Conflict{Object: it.label(), Reason: reason})
+		}
+	}
+	if len(refused.Conflicts) > 0 {
+		return refused
+	}
+	for _, it := range slices.Backward(all) {
+		if it.how != replace {
+			continue
+		}
+		if err := r.Cluster.DeleteHook(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
+			return fmt.Errorf("delete the one of an earlier run: %w", err)
+		}
+	}
+	return nil
+}
+
+// decide chooses how it is written, or returns why it cannot be.
+func (r Responder) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *item) (reason string, err error) {
+	if it.live.object == nil || it.place.Definition {
+		return "", nil // a definition that is there stays as it is
+	}
+	if !r.TakeOwnership {
+		if reason, err = r.foreign(ctx, rel, it); reason != "" || err != nil {
+			return reason, err
+		}
+	}
+	before := h.Deletes(release.BeforeHookCreation)
+	known := it.live.annotation(Annotation) != "" || it.live.annotation(ownerName) != "" || it.live.madeBy(rel)
 	switch {
 	case before && !known:
-		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: h.Kind + "/" + h.Name,
-			Text: "it exists and is no hook; it is replaced, as the hook's delete policy says"})
+		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: it.String(),
+			Text: "it exists and is not a hook; it is replaced, as the hook's delete policy says"})
+		it.how = replace
 	case before:
-	case !known:
-		return nil, &OccupiedError{Reason: "it is no hook, and the hook's delete policy does not say " + string(release.BeforeHookCreation)}
-	case runs(h.Kind) && !found.leftBy(rel) && !found.ended():
-		return nil, &OccupiedError{Reason: "it is a hook that still runs, and not of this release"}
-	case !runs(h.Kind) && !(found.leftBy(rel) && h.Deletes(release.HookSucceeded)):
-		return r.Cluster.UpdateHook, nil
+		it.how = replace
+	case !known && !r.TakeOwnership:
+		return "it is not a hook, and the hook's delete policy does not say " + string(release.BeforeHookCreation), nil
+	case runs(it.Kind) && !it.live.madeBy(rel) && !it.live.ended() && !r.TakeOwnership:
+		return "it is a hook that still runs, and may be another release's", nil
+	case runs(it.Kind), h.Deletes(release.HookSucceeded):
+		// The policy deletes only what this run has made.
+		it.how = replace
+	default:
+		it.how = update
 	}
-	return r.afterDelete(ctx, rel, o)
+	return "", nil
 }
 
-// afterDelete removes what is there, so that o can be created.
-func (r Responder) afterDelete(ctx context.Context, rel *release.Release, o *manifest.Object) (putting, error) {
-	if err := r.Cluster.DeleteHook(ctx, o, rel.Namespace); err != nil {
-		return nil, fmt.Errorf("delete the one of an earlier run: %w", err)
+// checkConflicts refuses, before anything is written, hooks in whose place there
+// are objects that are not theirs to replace. What cannot be read now is decided
+// when the hook runs.
+func (r Responder) checkConflicts(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
+	if r.TakeOwnership {
+		return nil
 	}
-	return r.Cluster.CreateHook, nil
-}
-
-// runs tells whether objects of a kind run and come to an end.
-func runs(kind string) bool { return kind == "Job" || kind == "Pod" }
-
-// existing is an object as the cluster has it.
-type existing struct{ object map[string]any }
-
-func (e existing) annotation(key string) string {
-	meta, _ := e.object["metadata"].(map[string]any)
-	all, _ := meta["annotations"].(map[string]any)
-	text, _ := all[key].(string)
-	return text
-}
-
-// otherRelease is the release, not rel, that the object is a part of.
-func (e existing) otherRelease(rel *release.Release) string {
-	name, namespace := e.annotation(ownerName), e.annotation(ownerNamespace)
-	if name == "" || name == rel.Name && (namespace == rel.Namespace || namespace == "") {
-		return ""
+	all := slices.DeleteFunc(allItems(hooks), func(it *item) bool { return it.Name == "" })
+	reasons := make([]string, len(all))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i, it := range all {
+		group.Go(func() (err error) {
+			if r.locate(gctx, rel, it) == nil && it.live.object != nil && !it.place.Definition {
+				reasons[i], err = r.foreign(gctx, rel, it)
+			}
+			return err
+		})
 	}
-	return fmt.Sprintf("%q in namespace %q", name, namespace)
-}
-
-// leftBy tells whether a hook of rel, in any of its revisions, made the object.
-func (e existing) leftBy(rel *release.Release) bool {
-	mark := e.annotation(MarkAnnotation)
-	at := strings.LastIndexByte(mark, '/')
-	return at >= 0 && mark[:at] == rel.Namespace+"/"+rel.Name
-}
-
-// ended tells whether a Job or Pod will do nothing more.
-func (e existing) ended() bool {
-	status, _ := e.object["status"].(map[string]any)
-	switch status["phase"] {
-	case "Succeeded", "Failed":
-		return true
+	if err := group.Wait(); err != nil {
+		return err
 	}
-	conditions, _ := status["conditions"].([]any)
-	for _, c := range conditions {
-		if m, _ := c.(map[string]any); m["status"] == "True" && (m["type"] == "Complete" || m["type"] == "Failed") {
-			return true
+	refused := &ConflictError{Release: rel.Name}
+	for i, it := range all {
+		if c := (Conflict{Object: it.label(), Reason: reasons[i]}); c.Reason != "" && !slices.Contains(refused.Conflicts, c) {
+			refused.Conflicts = append(refused.Conflicts, c)
 		}
 	}
-	return false
+	if len(refused.Conflicts) > 0 {
+		return refused
+	}
+	return nil
 }
 
-// marked is o with the mark of rel.
+// parallel is how many objects are read at once.
+const parallel = 8
+
+// allItems are the objects of hooks. A hook that cannot be read has none: running
+// it says what is wrong.
+func allItems(hooks []*release.Hook) []*item {
+	var out []*item
+	for _, h := range hooks {
+		if all, err := items(h); err == nil {
+			out = append(out, all...)
+		}
+	}
+	return out
+}
+
+// Conflict is one object that stands in the place of a hook's.
+type Conflict struct {
+	Object string
+	// Reason says what it is instead.
+	Reason string
+}
+
+// A ConflictError lists the objects that exist where hooks are to be created, and
+// that are not the release's hooks to replace.
+type ConflictError struct {
+	Release   string
+	Conflicts []Conflict
+}
+
+func (e *ConflictError) Error() string {
+	if len(e.Conflicts) == 1 {
+		return fmt.Sprintf("%s already exists: %s", e.Conflicts[0].Object, e.Conflicts[0].Reason)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d objects of hooks already exist, and are not those of hooks of release %q", len(e.Conflicts), e.Release)
+	for _, c := range e.Conflicts {
+		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
+	}
+	return b.String()
+}
+
+// label names an object in errors: with its namespace, where it has one.
+func (it *item) label() string {
+	if it.place.Namespace == "" {
+		return it.String()
+	}
+	return fmt.Sprintf("%s in namespace %s", it, it.place.Namespace)
+}
+
+// runs reports whether objects of a kind run and come to an end.
+func runs(kind string) bool { return kind == "Job" || kind == "Pod" }
+
+// marked is o with the annotation that says whose hook made it.
 func marked(o *manifest.Object, rel *release.Release) (*manifest.Object, error) {
 	object, err := o.Map()
 	if err != nil {
 		return nil, err
 	}
-	meta, _ := object["metadata"].(map[string]any)
-	annotations, _ := meta["annotations"].(map[string]any)
-	object, meta, annotations = maps.Clone(object), maps.Clone(meta), maps.Clone(annotations)
-	if meta == nil || annotations == nil {
+	meta, ok := object["metadata"].(map[string]any)
+	annotations, isMap := meta["annotations"].(map[string]any)
+	if !ok || !isMap && meta["annotations"] != nil {
 		return o, nil // the server says better what is wrong with it
+	}
+	object, meta, annotations = maps.Clone(object), maps.Clone(meta), maps.Clone(annotations)
+	if annotations == nil { // an item of a list
+		annotations = map[string]any{}
 	}
 	annotations[MarkAnnotation] = rel.Namespace + "/" + rel.Name + "/" + strconv.Itoa(rel.Revision)
 	meta["annotations"], object["metadata"] = annotations, meta
@@ -163,6 +250,9 @@ func marked(o *manifest.Object, rel *release.Release) (*manifest.Object, error) 
 	objs, err := manifest.Parse(o.Source, text)
 	if err != nil {
 		return nil, err
+	}
+	if len(objs) != 1 {
+		return nil, fmt.Errorf("mark it as the release's: it has become %d objects", len(objs))
 	}
 	return objs[0], nil
 }

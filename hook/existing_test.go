@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -31,6 +32,18 @@ func hookOf(mark string) map[string]any {
 		return with(Annotation, "pre-install")
 	}
 	return with(Annotation, "pre-install", MarkAnnotation, mark)
+}
+
+func controlled(o map[string]any) map[string]any {
+	o["metadata"].(map[string]any)["ownerReferences"] = []any{
+		map[string]any{"kind": "Backup", "name": "b"}, map[string]any{"kind": "ReplicaSet", "name": "web", "controller": true},
+	}
+	return o
+}
+
+func labelled(o map[string]any, key, value string) map[string]any {
+	o["metadata"].(map[string]any)["labels"] = map[string]any{key: value}
+	return o
 }
 
 func succeeded(o map[string]any) map[string]any {
@@ -57,23 +70,34 @@ func TestWhatExistsAlready(t *testing.T) {
 		problem  string
 	}{
 		{"an earlier run of Helm's", "Job", "", hookOf(""), replaced, ""},
-		{"a running hook of another release", "Job", "", hookOf("ns/other/1"), replaced, ""},
-		{"somebody's own object", "ConfigMap", "", with(), replaced, "Warning"},
+		{"a hook of another release", "Job", "", hookOf("ns/other/1"), refused, `it is a hook of release "other" in namespace "ns"`},
+		{"an object that is not a hook", "ConfigMap", "", with(), replaced, "Warning"},
 		{"an object of this release", "ConfigMap", "", with(ownerName, "web", ownerNamespace, "ns"), replaced, ""},
+		{"a hook of this release", "ConfigMap", "", hookOf("ns/web/1"), replaced, ""},
 		{"an object of another release", "ConfigMap", "", with(ownerName, "shop", ownerNamespace, "ns"), refused, `it belongs to release "shop" in namespace "ns"`},
 		{"an object of a namesake elsewhere", "ConfigMap", "", with(ownerName, "web", ownerNamespace, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
 
-		{"somebody's own object, not to be removed", "ConfigMap", "hook-succeeded", with(), refused, "it is no hook"},
+		{"an object that is not a hook, not to be removed", "ConfigMap", "hook-succeeded", with(), refused, "it is not a hook"},
 		{"a job of a killed run", "Job", "hook-succeeded", hookOf("ns/web/1"), replaced, ""},
 		{"a pod of a killed run, policies that keep all", "Pod", "someday", hookOf("ns/web/7"), replaced, ""},
 		{"a job of Helm's that has ended", "Job", "hook-failed", succeeded(hookOf("")), replaced, ""},
-		{"a pod of another release that has ended", "Pod", "hook-failed", failed(hookOf("ns/other/1")), replaced, ""},
+		{"a pod of another release that has ended", "Pod", "hook-failed", failed(hookOf("ns/other/1")), refused, `it is a hook of release "other" in namespace "ns"`},
+		{"a pod of Helm's that has ended", "Pod", "hook-failed", failed(hookOf("")), replaced, ""},
 		{"a job of Helm's that runs", "Job", "hook-failed", hookOf(""), refused, "still runs"},
-		{"a job of a namesake elsewhere that runs", "Job", "hook-failed", hookOf("prod/web/1"), refused, "still runs"},
-		{"a job of a release whose name begins alike", "Job", "hook-failed", hookOf("ns/web/x/1"), refused, "still runs"},
+		{"a job of a namesake elsewhere", "Job", "hook-failed", hookOf("prod/web/1"), refused, `it is a hook of release "web" in namespace "prod"`},
+		{"a job of a release whose name begins alike", "Job", "hook-failed", hookOf("ns/web/x/1"), refused, `it is a hook of release "web/x" in namespace "ns"`},
 		{"a map of a killed run, that was to go", "ConfigMap", "hook-succeeded", hookOf("ns/web/1"), replaced, ""},
 		{"a map that is there to stay", "ConfigMap", "hook-failed", hookOf("ns/web/1"), changed, ""},
-		{"a map of Helm's", "ConfigMap", "hook-succeeded", hookOf(""), changed, ""},
+		{"a map of Helm's", "ConfigMap", "hook-failed", hookOf(""), changed, ""},
+		{"a map of Helm's, that is to go", "ConfigMap", "hook-succeeded", hookOf(""), replaced, ""},
+
+		{"a forged mark on another release's object", "ConfigMap", "", with(ownerName, "shop", ownerNamespace, "ns", MarkAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
+		{"a namespace of a release, and no name", "ConfigMap", "", with(ownerNamespace, "prod"), refused, `it belongs to release "" in namespace "prod"`},
+		{"a pod of a controller", "Pod", "", controlled(with()), refused, `it is controlled by "ReplicaSet/web"`},
+		{"a hook of this release that a controller has adopted", "Pod", "", controlled(hookOf("ns/web/1")), replaced, ""},
+		{"an object of another program", "ConfigMap", "", labelled(with(), managedByLabel, "terraform"), refused, "its label app.kubernetes.io/managed-by is \"terraform\""},
+		{"a hook of Helm's that the chart has labelled", "ConfigMap", "", labelled(hookOf(""), managedByLabel, "us"), replaced, ""},
+		{"a hook that Helm has labelled", "ConfigMap", "", labelled(hookOf(""), managedByLabel, "Helm"), replaced, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := withHooks("a " + test.policies)
@@ -86,7 +110,7 @@ func TestWhatExistsAlready(t *testing.T) {
 					said = "Warning: " + e.Text
 				}
 			}})
-			var occupied *OccupiedError
+			var occupied *ConflictError
 			if errors.As(err, &occupied) {
 				said = err.Error()
 			} else if err != nil {
@@ -142,7 +166,223 @@ func TestAHookCanBeAList(t *testing.T) {
 	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
 		t.Fatal(err)
 	}
-	s.want(t, "delete ", "create ", "finish ")
+	s.want(t)
+}
+
+// aList is a hook of kind List with items of the given kinds and names.
+func aList(policies string, items ...string) *release.Release {
+	rel := withHooks(" " + policies)
+	text := "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems:\n"
+	for _, item := range items {
+		kind, name, _ := strings.Cut(item, "/")
+		text += "- {apiVersion: v1, kind: " + kind + ", metadata: {name: " + name + "}}\n"
+	}
+	rel.Hooks[0].Kind, rel.Hooks[0].Manifest = "List", text
+	return rel
+}
+
+// Each item of a list is looked at, marked, deleted and run by itself.
+func TestItemsOfListsAreHooksThemselves(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		policies string
+		items    []string
+		live     map[string]map[string]any
+		fail     string
+		want     []string
+		uids     []string
+		problem  string
+	}{
+		{"nothing there", "", []string{"ConfigMap/a", "Job/b"}, nil, "",
+			[]string{"create a", "create b", "finish a", "finish b"}, nil, ""},
+		{"an earlier run's", "", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": withUID(hookOf("ns/web/1"), "1")}, "",
+			[]string{"delete b", "delete a", "create a", "create b", "finish a", "finish b"}, []string{"1", ""}, ""},
+		{"another release's object", "", []string{"ConfigMap/a", "ConfigMap/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": with(ownerName, "shop", ownerNamespace, "prod")}, "",
+			nil, nil, `ConfigMap/b in namespace ns already exists: it belongs to release "shop" in namespace "prod"`},
+		{"hook-succeeded", "hook-succeeded", []string{"ConfigMap/a", "Job/b"}, nil, "",
+			[]string{"create a", "create b", "finish a", "finish b", "delete b", "delete a"}, []string{"made b", "made a"}, ""},
+		{"hook-failed, and one was made", "hook-failed", []string{"ConfigMap/a", "Job/b"}, nil, "create b",
+			[]string{"create a", "create b", "delete a"}, []string{"made a"}, "no"},
+		{"a definition in a list stays", "hook-succeeded hook-failed", []string{"CustomResourceDefinition/crd", "Job/b"}, nil, "finish b",
+			[]string{"create crd", "create b", "finish crd", "finish b", "delete b"}, []string{"made b"}, "no"},
+		{"what was changed only stays", "hook-failed", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": withUID(hookOf("ns/web/1"), "7")}, "finish b",
+			[]string{"update a", "create b", "finish a", "finish b", "delete b"}, []string{"7", "made b"}, "no"},
+		{"an item without a name", "", []string{"ConfigMap/a", "ConfigMap/"}, nil, "", nil, nil, errNoName.Error()},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &stage{live: test.live, fail: map[string]error{test.fail: errNo}}
+			rel := aList(test.policies, test.items...)
+			err := Responder{Cluster: s}.Run(t.Context(), rel, rel.Hooks, release.PreInstall)
+			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("got %v, want %q", err, test.problem)
+			}
+			s.want(t, test.want...)
+			if !slices.Equal(s.uids, test.uids) {
+				t.Errorf("deleted or changed %q, want %q", s.uids, test.uids)
+			}
+			for name, text := range s.made {
+				if !strings.Contains(text, MarkAnnotation) {
+					t.Errorf("%s does not bear the release's mark:\n%s", name, text)
+				}
+			}
+		})
+	}
+}
+
+func withUID(o map[string]any, uid string) map[string]any {
+	o["metadata"].(map[string]any)["uid"] = uid
+	return o
+}
+
+// A record may say of a definition that it is something else: its own kind counts.
+func TestARecordThatLiesAboutTheKindLosesNoDefinition(t *testing.T) {
+	rel := withHooks("crd hook-succeeded hook-failed before-hook-creation")
+	rel.Hooks[0].Kind = "ConfigMap"
+	s := &stage{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, "create crd", "finish crd")
+}
+
+// Outside the release's namespace what bears no marks is not the release's, unless a
+// record says that the release has run that hook.
+func TestWhatExistsOutsideTheNamespace(t *testing.T) {
+	ran := func(kind, namespace string, at time.Time) *release.Hook {
+		h := withHooks("a").Hooks[0]
+		h.Manifest = strings.Replace(h.Manifest, "kind: Job", "kind: "+kind, 1)
+		if namespace != "" {
+			h.Manifest = strings.Replace(h.Manifest, "  name: a", "  name: a\n  namespace: "+namespace, 1)
+		}
+		h.LastRun.StartedAt = at
+		return h
+	}
+	now := time.Now()
+	const unmarked = `it does not bear the marks of a hook of release "web" in namespace "ns", and is not in the release's namespace`
+	for _, test := range []struct {
+		name      string
+		hook      *release.Hook
+		live      map[string]any
+		records   []*release.Hook
+		ownership bool
+		problem   string
+	}{
+		{"its own mark", ran("ClusterRole", "", now), hookOf("ns/web/1"), nil, false, ""},
+		{"its own labels", ran("ClusterRole", "", now), with(ownerName, "web", ownerNamespace, "ns"), nil, false, ""},
+		{"no mark", ran("ClusterRole", "", now), with(), nil, false, unmarked},
+		{"no mark, another namespace", ran("Secret", "prod", now), with(), nil, false, "Secret/a in namespace prod already exists: " + unmarked},
+		{"a hook of no one's", ran("ClusterRole", "", now), hookOf(""), nil, false, unmarked},
+		{"a hook that a record has run", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("ClusterRole", "", now)}, false, ""},
+		{"a hook that a record has not run", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("ClusterRole", "", time.Time{})}, false, unmarked},
+		{"a record of another object", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("Secret", "", now), ran("Secret", "prod", now)}, false, unmarked},
+		{"a record of another namespace", ran("Secret", "prod", now), hookOf(""), []*release.Hook{ran("Secret", "", now), ran("Secret", "dev", now)}, false, unmarked},
+		{"a record of the same namespace", ran("Secret", "prod", now), hookOf(""), []*release.Hook{ran("Secret", "prod", now)}, false, ""},
+		{"a record, and no hook there", ran("ClusterRole", "", now), with(), []*release.Hook{ran("ClusterRole", "", now)}, false, unmarked},
+		{"a record, and another release's", ran("ClusterRole", "", now), hookOf("ns/other/1"), []*release.Hook{ran("ClusterRole", "", now)}, false, `a hook of release "other"`},
+		{"taken over", ran("ClusterRole", "", now), with(), nil, true, ""},
+		{"taken over from a release", ran("ClusterRole", "", now), with(ownerName, "shop", ownerNamespace, "prod"), nil, true, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rel := &release.Release{Name: "web", Namespace: "ns", Hooks: []*release.Hook{test.hook}}
+			s := &stage{live: map[string]map[string]any{"a": test.live}}
+			r := Responder{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"ns/web", "ns/other"}}}
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, r)
+			var conflict *ConflictError
+			if errors.As(err, &conflict) != (test.problem != "") || test.problem != "" && !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("got %v, want %q", err, test.problem)
+			}
+			if err != nil && len(s.lines) > 0 {
+				t.Errorf("did %q", s.lines)
+			}
+			if err == nil && !slices.Contains(s.lines, "create a") {
+				t.Errorf("did %q", s.lines)
+			}
+		})
+	}
+}
+
+// recorded are the records of releases: their hooks, and which there are.
+type recorded struct {
+	hooks    []*release.Hook
+	releases []string
+	fail     error
+}
+
+func (r *recorded) Hooks(_ context.Context, namespace, name string) ([]*release.Hook, error) {
+	if namespace != "ns" || name != "web" {
+		return nil, errNo
+	}
+	return r.hooks, r.fail
+}
+
+func (r *recorded) Exists(_ context.Context, namespace, name string) (bool, error) {
+	return slices.Contains(r.releases, namespace+"/"+name), r.fail
+}
+
+// What a hook of a release has left that is no more belongs to no one, in the
+// release's own namespace.
+func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		kind     string
+		mark     string
+		releases []string
+		fail     error
+		problem  string
+	}{
+		{"it exists", "Job", "ns/other/1", []string{"ns/other"}, nil, `it is a hook of release "other" in namespace "ns"`},
+		{"it is no more", "Job", "ns/other/1", nil, nil, ""},
+		{"elsewhere", "Job", "prod/other/1", nil, nil, `it is a hook of release "other" in namespace "prod"`},
+		{"it is no more, outside", "ClusterRole", "ns/other/1", nil, nil, "it does not bear the marks"},
+		{"no one knows", "Job", "ns/other/1", nil, errNo, `look whether release "other" in namespace "ns" exists: no`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			rel := withHooks("a")
+			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: "+test.kind, 1)
+			s := &stage{live: map[string]map[string]any{"a": hookOf(test.mark)}}
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{Records: &recorded{releases: test.releases, fail: test.fail}})
+			if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("got %v, want %q", err, test.problem)
+			}
+		})
+	}
+}
+
+// --take-ownership replaces what the policies would leave.
+func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
+	for policies, want := range map[string]string{"hook-succeeded": "delete a, create a, finish a, delete a", "hook-failed": "update a, finish a", "before-hook-creation": "delete a, create a, finish a"} {
+		rel := withHooks("a " + policies)
+		rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
+		s := &stage{live: map[string]map[string]any{"a": with()}}
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{TakeOwnership: true}); err != nil {
+			t.Errorf("%s: %v", policies, err)
+		}
+		if got := strings.Join(s.lines, ", "); got != want {
+			t.Errorf("%s: did %q, want %q", policies, got, want)
+		}
+	}
+}
+
+// Conflicts of all hooks, those after the operation too, end it before it begins.
+func TestConflictsEndTheOperationFirst(t *testing.T) {
+	rel := withHooks("a", "b")
+	rel.Hooks[1].Events = []release.HookEvent{release.PostInstall}
+	s := &stage{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": with(ownerName, "shop", ownerNamespace, "ns")}}
+	bus := &event.Bus{}
+	Responder{Cluster: s}.Register(bus)
+	reached := false
+	event.Respond(bus, event.Record, func(context.Context, *event.PreInstall) error { reached = true; return nil })
+	err := bus.Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}})
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 || reached {
+		t.Errorf("%v, the record was reached: %t", err, reached)
+	}
+	want := "2 objects of hooks already exist, and are not those of hooks of release \"web\"\n" +
+		"  Job/a in namespace ns: it is a hook of release \"other\" in namespace \"ns\"\n" +
+		"  Job/b in namespace ns: it belongs to release \"shop\" in namespace \"ns\""
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
 }
 
 // Logs are shown when a hook has ended, and before a policy removes it.
@@ -155,7 +395,7 @@ func TestLogsOfHooks(t *testing.T) {
 		{"hook-failed", "hook-succeeded", "", []string{"create a", "finish a", "ended Succeeded", "delete a"}},
 		{"hook-failed", "hook-failed", "finish a", []string{"create a", "finish a", "logs a", "> one", "> two", "ended Failed", "delete a"}},
 		{"hook-succeeded", "hook-failed", "finish a", []string{"create a", "finish a", "ended Failed", "delete a"}},
-		{"hook-failed", "hook-failed", "create a", []string{"create a", "delete a"}},
+		{"hook-failed", "hook-failed", "create a", []string{"create a"}},
 		{"someday", "someday", "", []string{"create a", "finish a", "ended Succeeded"}},
 	} {
 		t.Run(fmt.Sprint(test.log, test.deletion, test.fail), func(t *testing.T) {

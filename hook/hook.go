@@ -5,7 +5,7 @@
 //
 // In come a release's rendered objects, out go the hooks among them and the
 // rest ([Split]); a [Responder] on the event bus then runs a release's hooks
-// through a [Runner], which is somebody else's cluster client.
+// through a [Runner], which the caller supplies.
 package hook
 
 import (

@@ -31,28 +31,26 @@ const logTimeout = 30 * time.Second
 // Helm shows the logs of hooks that succeeded when all hooks of the event have,
 // the last first, and so not at all when one fails. Here each log is shown as
 // soon as its hook is done.
-func (r Responder) ended(ctx context.Context, rel *release.Release, h *release.Hook, o *manifest.Object) {
+func (r Responder) ended(ctx context.Context, rel *release.Release, h *release.Hook, all []*item) {
 	policy := release.LogOnSucceeded
 	if h.LastRun.Phase == release.PhaseFailed {
 		policy = release.LogOnFailed
 	}
-	show := h.Logs(policy) && runs(h.Kind)
-	if !show && r.Ended == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logTimeout)
 	defer cancel()
-	if show {
-		r.showLogs(ctx, rel, h, o)
-	}
-	if r.Ended != nil {
-		r.Ended(ctx, h, o)
+	for _, it := range all {
+		if h.Logs(policy) && runs(it.Kind) {
+			r.showLogs(ctx, rel, it.Object)
+		}
+		if r.Ended != nil {
+			r.Ended(ctx, h, it.Object)
+		}
 	}
 }
 
-// showLogs reports what the hook's pods have written, line by line.
-func (r Responder) showLogs(ctx context.Context, rel *release.Release, h *release.Hook, o *manifest.Object) {
-	name := h.Kind + "/" + h.Name
+// showLogs reports what the pods of o have written, line by line.
+func (r Responder) showLogs(ctx context.Context, rel *release.Release, o *manifest.Object) {
+	name := o.String()
 	logs, err := r.Cluster.Logs(ctx, o, rel.Namespace)
 	if err != nil {
 		// The hook's own end is what counts.

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// cacheFile is where the kinds of this cluster are kept, "" for nowhere.
-func (c *Client) cacheFile() string {
+// cacheFile is where something about this cluster is kept, "" for nowhere.
+func (c *Client) cacheFile(prefix string) string {
 	conn, err := c.connect()
 	if err != nil || c.options.CacheDir == "" {
 		return ""
@@ -21,38 +23,48 @@ func (c *Client) cacheFile() string {
 		}
 		return '_'
 	}, conn.base.Host+conn.base.Path)
-	return filepath.Join(c.options.CacheDir, "kinds-"+name+".json")
+	return filepath.Join(c.options.CacheDir, prefix+name+".json")
 }
+
+// maxCache is the largest cache that is read, in bytes.
+const maxCache = 64 << 20
 
 // readCache returns nil where there is no cache or it cannot be used: it is a
 // help, and never a reason to fail.
 func (c *Client) readCache() *kinds {
-	path := c.cacheFile()
-	if path == "" {
-		return nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
+	text := readCacheFile(c.cacheFile("kinds-"))
 	var k kinds
-	conn, _ := c.connect()
-	if json.Unmarshal(text, &k) != nil || k.Server != conn.base.String() || len(k.CoreVersions) == 0 {
+	conn, err := c.connect()
+	if err != nil || json.Unmarshal(text, &k) != nil || k.Server != conn.base.String() || len(k.CoreVersions) == 0 {
 		return nil
 	}
 	return &k
 }
 
 func (c *Client) writeCache(k *kinds) {
-	path := c.cacheFile()
+	if text, err := json.Marshal(k); err == nil {
+		writeCacheFile(c.cacheFile("kinds-"), text)
+	}
+}
+
+// readCacheFile returns nil where the file is not there or path is "".
+func readCacheFile(path string) []byte {
 	if path == "" {
+		return nil
+	}
+	text, err := file.Read(path, maxCache)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// writeCacheFile writes the file in one step, or leaves it as it was.
+func writeCacheFile(path string, text []byte) {
+	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
 	}
-	text, err := json.Marshal(k)
-	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".kinds-*")
+	f, err := os.CreateTemp(filepath.Dir(path), ".cache-*")
 	if err != nil {
 		return
 	}

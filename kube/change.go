@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
@@ -29,6 +30,9 @@ type ChangeRequest struct {
 	Old [][]*manifest.Object
 	// Orphans may be there as well: they are deleted unless New has them.
 	Orphans []release.Orphan
+	// Hooks are the objects of the release's hooks. One of New that a hook has put
+	// there is the owner's: what the hook says of it counts as its last form.
+	Hooks []*manifest.Object
 
 	// TakeOwnership takes over objects that exist and are not the owner's.
 	TakeOwnership bool
@@ -36,11 +40,20 @@ type ChangeRequest struct {
 	// against other field managers.
 	ServerSide     bool
 	ForceConflicts bool
-	// Replace deletes and creates again what cannot be updated, as the
-	// annotation helm.sh/replace does for one object.
+	// Replace puts new objects in the place of live ones instead of merging, and
+	// deletes and creates again what cannot be updated, as the annotation
+	// helm.sh/replace has it for one object.
 	Replace bool
 	// Predict asks the server what would become of each object that changes.
 	Predict bool
+	// Running are those of Hooks that the operation creates, and HooksFirst is set
+	// where some of them run before New is written.
+	Running    []*manifest.Object
+	HooksFirst bool
+	// Definitions are written before all others, by the caller.
+	Definitions []*manifest.Object
+	// Checked is set where objects were held against their kinds' schemas before.
+	Checked bool
 	// Also are rights that the operation needs besides those for the objects.
 	Also []Right
 }
@@ -60,7 +73,7 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(s.parts) == 0 && len(r.Also) == 0 {
+	if len(s.parts) == 0 && len(r.Also) == 0 && len(r.Running) == 0 {
 		return &plan.Plan{ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace}, nil
 	}
 	rights := c.newReview(ctx, s.rights("", r.Also))
@@ -77,23 +90,25 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		Foreign: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
 	})
 	if err != nil {
-		return nil, err
+		return nil, c.invalidOr(ctx, items, r, err)
 	}
 	c.outlive(p, going)
+	invalid := c.validating(ctx, p, r)
 	err = rights.check(ctx, s.needed(p, r.Also))
+	if invalid := invalid(); invalid != nil && (err != nil || !r.Predict) {
+		return nil, invalid
+	}
 	var missing *RightsError
 	if r.Predict && errors.As(err, &missing) {
 		// Whoever may only look still learns what would become of the objects.
 		c.progress.Send(progress.Event{Kind: progress.Warning, Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
 		return p, nil
 	}
+	if err == nil && r.Predict {
+		err = errors.Join(invalid(), c.predict(ctx, p, r.Owner))
+	}
 	if err != nil {
 		return nil, err
-	}
-	if r.Predict {
-		if err := c.predict(ctx, p, r.Owner); err != nil {
-			return nil, err
-		}
 	}
 	return p, nil
 }
@@ -107,6 +122,14 @@ type part struct {
 	old      []*target
 	deployed bool
 	live     map[string]any
+	// hook is the hook of the release that makes the same object, nil for none.
+	hook *target
+}
+
+// byHook reports whether the object that is there was made by a hook of the owner
+// that makes the same object.
+func (p *part) byHook(owner Owner) bool {
+	return p.hook != nil && metaOf(p.live).madeByHook(owner)
 }
 
 // stock is all that takes part in a change: what shall be, in the order given,
@@ -159,6 +182,9 @@ func (c *Client) stock(ctx context.Context, r ChangeRequest) (*stock, error) {
 		gone = append(gone, missing...)
 	}
 	if err := c.orphans(ctx, s, r.Orphans, r.Owner.Namespace); err != nil {
+		return nil, err
+	}
+	if err := c.hooks(ctx, s, r.Hooks, r.Owner.Namespace); err != nil {
 		return nil, err
 	}
 	if gone = s.rename(gone, r.Owner.Namespace); len(gone) > 0 {
@@ -226,6 +252,26 @@ func (c *Client) orphans(ctx context.Context, s *stock, orphans []release.Orphan
 		if id := t.identity(); s.index[id] == nil {
 			p := &part{target: t}
 			s.parts, s.index[id] = append(s.parts, p), p
+		}
+	}
+	return err
+}
+
+// hooks notes which new objects are objects of hooks as well.
+func (c *Client) hooks(ctx context.Context, s *stock, hooks []*manifest.Object, namespace string) error {
+	all, err := unplaced(hooks)
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, p := range s.parts {
+		named[p.short()] = named[p.short()] || p.wanted
+	}
+	all = keep(all, func(t *target) bool { return t.name != "" && named[t.short()] && t.checkName() == nil })
+	placed, _, err := c.place(ctx, all, namespace)
+	for _, t := range placed {
+		if p := s.index[t.identity()]; p != nil && p.wanted {
+			p.hook = t
 		}
 	}
 	return err
@@ -336,7 +382,7 @@ func (s *stock) conflicts(r ChangeRequest) error {
 	}
 	e := &ConflictError{Owner: r.Owner}
 	for _, p := range s.parts {
-		if !p.wanted || p.live == nil {
+		if !p.wanted || p.live == nil || p.byHook(r.Owner) {
 			continue
 		}
 		if m := metaOf(p.live); !p.deployed || m.others(r.Owner) {
@@ -359,7 +405,11 @@ func (s *stock) foreign(owner Owner) map[identity]string {
 		if p.wanted || p.live == nil {
 			continue
 		}
-		out[p.identity()] = metaOf(p.live).foreign(owner)
+		m := metaOf(p.live)
+		out[p.identity()] = m.foreign(owner)
+		if m.madeByHook(owner) {
+			out[p.identity()] = "it is a hook of the release now"
+		}
 	}
 	return out
 }
@@ -375,6 +425,9 @@ func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[st
 			old["apiVersion"] = it.APIVersion // live is read in this one
 			it.Old = append(it.Old, old)
 		}
+		if p.byHook(owner) {
+			it.Old = append(it.Old, p.lastOfHook(owner))
+		}
 		if p.wanted {
 			it.New, it.Object = p.marked(owner), p.from
 			if textAt(p.live, "metadata", "deletionTimestamp") != "" {
@@ -387,6 +440,15 @@ func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[st
 		items[i] = it
 	}
 	return items, going
+}
+
+// lastOfHook is the object as a hook of the owner has made it.
+func (p *part) lastOfHook(owner Owner) map[string]any {
+	object := p.hook.moved(p.namespace).marked(owner)
+	object["apiVersion"] = p.res.apiVersion
+	meta := object["metadata"].(map[string]any)
+	meta["annotations"] = with(meta["annotations"], hook.MarkAnnotation, textAt(p.live, "metadata", "annotations", hook.MarkAnnotation))
+	return object
 }
 
 // outlive has objects that are being deleted, and shall be there, created once
@@ -457,6 +519,9 @@ func verbs(s plan.Step, serverSide bool) []string {
 		}
 		return []string{"create"}
 	case plan.Update:
+		if s.Type == plan.Put {
+			return []string{"update"}
+		}
 		return []string{"patch"}
 	case plan.Replace:
 		return []string{"delete", "create"}

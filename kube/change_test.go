@@ -297,7 +297,7 @@ func TestWhatIsKept(t *testing.T) {
 	s.by("other", "v1", "ConfigMap", "lost", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"annotations":{"meta.helm.sh/release-name":null,"meta.helm.sh/release-namespace":null}}}`)
 	s.by("other", "v1", "ConfigMap", "plain", `{"metadata":{"labels":{"x":"y"}}}`)
 	// Somebody has made an object that a failed revision wanted to make.
-	if err := s.c.CreateHook(t.Context(), configMaps(t, "theirs")[0], s.ns); err != nil {
+	if _, err := s.c.CreateHook(t.Context(), configMaps(t, "theirs")[0], s.ns); err != nil {
 		t.Fatal(err)
 	}
 	s.Old = append(s.Old, configMaps(t, "theirs"))
@@ -316,7 +316,7 @@ func TestWhatIsSomebodyElsesIsRefused(t *testing.T) {
 	s := tell(t)
 	s.to(configMapsText("a", "b"))
 	s.by("other", "v1", "ConfigMap", "a", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
-	if err := s.c.CreateHook(t.Context(), configMaps(t, "plain")[0], s.ns); err != nil {
+	if _, err := s.c.CreateHook(t.Context(), configMaps(t, "plain")[0], s.ns); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *ConflictError
@@ -391,7 +391,14 @@ func TestGeneratedNamesAreMadeOnce(t *testing.T) {
 }
 
 func TestWhatChangedSinceThePlan(t *testing.T) {
+	for _, serverSide := range []bool{false, true} {
+		t.Run(fmt.Sprint("server side ", serverSide), func(t *testing.T) { testWhatChanged(t, serverSide) })
+	}
+}
+
+func testWhatChanged(t *testing.T, serverSide bool) {
 	s := tell(t)
+	s.ServerSide = serverSide
 	s.to(configMapsText("a", "b"))
 	next := strings.ReplaceAll(configMapsText("a", "b", "mine", "theirs"), "a: b", "a: c")
 	p, says := s.plan(next)
@@ -403,7 +410,7 @@ func TestWhatChangedSinceThePlan(t *testing.T) {
 	if err := s.c.Apply(t.Context(), configMaps(t, "mine"), s.Owner); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.c.CreateHook(t.Context(), configMaps(t, "theirs")[0], s.ns); err != nil {
+	if _, err := s.c.CreateHook(t.Context(), configMaps(t, "theirs")[0], s.ns); err != nil {
 		t.Fatal(err)
 	}
 	s.rec.reset()
@@ -412,8 +419,12 @@ func TestWhatChangedSinceThePlan(t *testing.T) {
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || !strings.Contains(err.Error(), "ConfigMap/theirs") {
 		t.Errorf("Execute: %v", err)
 	}
-	want(t, "created", s.rec.of(progress.Created), "ConfigMap/b")
-	want(t, "updated", s.rec.of(progress.Updated), "ConfigMap/a ConfigMap/mine")
+	created, updated := "ConfigMap/b", "ConfigMap/a ConfigMap/mine"
+	if serverSide { // the server does not say whether it has created what is applied
+		created, updated = "", "ConfigMap/a ConfigMap/b ConfigMap/mine"
+	}
+	want(t, "created", s.rec.of(progress.Created), created)
+	want(t, "updated", s.rec.of(progress.Updated), updated)
 	for _, name := range []string{"a", "b", "mine"} {
 		want(t, name, at(s.get("v1", "ConfigMap", name), "data", "a"), "c")
 	}
@@ -426,7 +437,7 @@ func TestDeletionSparesWhatIsThereInstead(t *testing.T) {
 	if err := s.c.Delete(t.Context(), configMaps(t, "b"), s.Owner, Background); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.c.CreateHook(t.Context(), configMaps(t, "b")[0], s.ns); err != nil {
+	if _, err := s.c.CreateHook(t.Context(), configMaps(t, "b")[0], s.ns); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.c.Execute(t.Context(), p, p.Steps); err != nil {

@@ -46,6 +46,9 @@ type Options struct {
 	Progress progress.Func
 	// UserAgent is how the client introduces itself; "" is the manager's name.
 	UserAgent string
+	// Allow is asked before each request that writes, and its error is the
+	// answer: an operation that has lost its lock must not go on. nil allows all.
+	Allow func(ctx context.Context) error
 	// Grace is how long waits put up with trouble.
 	Grace Grace
 }
@@ -56,6 +59,8 @@ type Client struct {
 	progress progress.Func
 	dryRun   bool
 	lenient  bool
+	// unvalidated leaves it to the server to find out what is wrong with objects.
+	unvalidated bool
 	// hasty takes the first answer for the last: what is asked can be done
 	// without.
 	hasty bool
@@ -66,6 +71,7 @@ type shared struct {
 	options   Options
 	connect   func() (*connection, error)
 	discovery discovery
+	schemas   schemas
 	told      atomic.Int64 // when trouble was last told
 }
 
@@ -106,6 +112,14 @@ func (c *Client) impatient() *Client {
 func (c *Client) Lenient() *Client {
 	d := *c
 	d.lenient = true
+	return &d
+}
+
+// Unvalidated returns a client on the same connection that does not look at
+// objects before it has them written.
+func (c *Client) Unvalidated() *Client {
+	d := *c
+	d.unvalidated = true
 	return &d
 }
 
@@ -158,7 +172,8 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	return resp, err
 }
 
-func (conn *connection) request(ctx context.Context, r *request) (*http.Request, error) {
+// request makes the request of r, whose body goes through the fence; nil for none.
+func (conn *connection) request(ctx context.Context, r *request, fence *fencedBody) (*http.Request, error) {
 	u := *conn.base
 	u.Path = joinPath(conn.base.Path, r.path)
 	u.RawQuery = r.query.Encode()
@@ -169,6 +184,10 @@ func (conn *connection) request(ctx context.Context, r *request) (*http.Request,
 	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), reader)
 	if err != nil {
 		return nil, err
+	}
+	if fence != nil && r.body != nil {
+		req.Body = fence.reader(r.body)
+		req.GetBody = func() (io.ReadCloser, error) { return fence.reader(r.body), nil }
 	}
 	if r.header != nil {
 		req.Header = r.header.Clone() // the transport adds credentials to it
@@ -198,6 +217,30 @@ func plainPath(path string) bool {
 		}
 	}
 	return strings.HasPrefix(path, "/")
+}
+
+// plainName reports whether a name that an answer gave is one part of a path.
+func plainName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/%")
+}
+
+// namesObject reports whether a path leads to one object, and not to all of a
+// kind: /api/VERSION or /apis/GROUP/VERSION, the namespace where there is one,
+// and at least the kind's plural and a name.
+func namesObject(path string) bool {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	switch parts[0] {
+	case "api":
+		parts = parts[1:]
+	case "apis":
+		parts = parts[min(2, len(parts)):]
+	default:
+		return false
+	}
+	if len(parts) > 3 && parts[1] == "namespaces" {
+		parts = parts[2:]
+	}
+	return len(parts) >= 3
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -353,7 +353,7 @@ func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
 	if err := c.Delete(t.Context(), generated, Owner{"web", "a"}, Background); err != nil {
 		t.Error(err)
 	}
-	if err := c.DeleteHook(t.Context(), generated[0], "a"); err != nil {
+	if err := c.DeleteHook(t.Context(), generated[0], "a", ""); err != nil {
 		t.Error(err)
 	}
 	for _, asked := range f.asked {

@@ -140,7 +140,7 @@ func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, name
 // discard deletes what a test has made without marks.
 func discard(c *Client, objects []*manifest.Object) {
 	for _, o := range objects {
-		_ = c.DeleteHook(context.Background(), o, "default")
+		_ = c.DeleteHook(context.Background(), o, "default", "")
 	}
 }
 
@@ -220,7 +220,7 @@ func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range configMaps(t, "plain") {
-		if err := c.CreateHook(t.Context(), o, ns); err != nil {
+		if _, err := c.CreateHook(t.Context(), o, ns); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -268,7 +268,7 @@ func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
 func TestAFailingKindEndsAnApply(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
-	err := c.Apply(t.Context(), parse(t, `
+	err := c.Unvalidated().Apply(t.Context(), parse(t, `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: good}
@@ -452,7 +452,7 @@ func TestCRDsAreInstalledAndServed(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	files, _ := filepath.Glob(filepath.Join(cache, "*"))
+	files, _ := filepath.Glob(filepath.Join(cache, "kinds-*"))
 	if len(files) != 1 {
 		t.Errorf("cache holds %v", files)
 	}
@@ -462,7 +462,7 @@ func TestABrokenCacheIsNoReasonToFail(t *testing.T) {
 	config := restConfig(t)
 	cache := t.TempDir()
 	c := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: cache})
-	file := c.cacheFile()
+	file := c.cacheFile("kinds-")
 	for _, text := range []string{"", "{", `{"server":"elsewhere"}`} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
@@ -24,6 +25,8 @@ type job struct {
 	// second tells that the object was not as the plan says, and that this is
 	// the step for what it is now.
 	second bool
+	// appeared reports whether an object that is to be created is there by now.
+	appeared bool
 }
 
 func (j *job) deletes() bool { return j.Action == plan.Delete }
@@ -38,6 +41,11 @@ func (c *Client) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) e
 	jobs, err := c.jobs(ctx, p, steps)
 	if err != nil {
 		return err
+	}
+	if p.ServerSide {
+		if err := c.findAppeared(ctx, jobs); err != nil {
+			return err
+		}
 	}
 	var mu sync.Mutex
 	var undeleted []error
@@ -56,6 +64,23 @@ func (c *Client) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) e
 		return gather(err)
 	}
 	return errors.Join(undeleted...)
+}
+
+// findAppeared finds out which objects are there by now that are to be created.
+// Server-side apply would take them over, of whatever release they are, where a creation fails;
+// hooks may have run for minutes since the plan was made.
+func (c *Client) findAppeared(ctx context.Context, jobs []*job) error {
+	var fresh []*target
+	for _, j := range jobs {
+		if j.Action == plan.Create {
+			fresh = append(fresh, j.target)
+		}
+	}
+	live, err := c.live(ctx, fresh)
+	for _, j := range jobs {
+		j.appeared = live[j.target] != nil
+	}
+	return err
 }
 
 // jobs finds the place of each step that has something to do or to tell.
@@ -106,6 +131,9 @@ func (c *Client) do(ctx context.Context, j *job) error {
 // it carries the release's marks.
 func (c *Client) make(ctx context.Context, j *job) error {
 	if j.plan.ServerSide && j.Name != "" {
+		if j.appeared && !j.second {
+			return c.again(ctx, j, apierrors.NewAlreadyExists(schema.GroupResource{Resource: j.res.Plural}, j.Name))
+		}
 		return j.failed("create", c.applyServerSide(ctx, j))
 	}
 	body, err := json.Marshal(j.New)
@@ -128,23 +156,40 @@ func (c *Client) again(ctx context.Context, j *job, exists error) error {
 	if err != nil {
 		return err
 	}
-	owner := ownerOf(j.New)
 	if live == nil {
 		return j.fail("create", exists)
 	}
-	if owner.Release != "" {
-		if why := metaOf(live).foreign(owner); why != "" {
-			return &ConflictError{Owner: owner, Conflicts: []Conflict{{Object: j.String(), Reason: why}}}
-		}
+	if err := j.checkOwner(live); err != nil {
+		return err
 	}
-	item := j.Item
-	item.Live = live
-	p, err := plan.Compute([]plan.Item{item}, plan.Options{ServerSide: j.plan.ServerSide, ForceConflicts: j.plan.ForceConflicts, Replace: j.plan.Replace})
+	next, err := j.anew(live, j.plan.Replace)
 	if err != nil {
 		return err
 	}
-	for _, s := range p.Steps {
-		return c.do(ctx, &job{target: j.target, Step: s, plan: j.plan, second: true})
+	next.second = true
+	return c.do(ctx, next)
+}
+
+// anew is the job of the same object, which is now what live says.
+func (j *job) anew(live map[string]any, replace bool) (*job, error) {
+	item := j.Item
+	item.Live = live
+	p, err := plan.Compute([]plan.Item{item}, plan.Options{ServerSide: j.plan.ServerSide, ForceConflicts: j.plan.ForceConflicts, Replace: replace})
+	if err != nil {
+		return nil, err
+	}
+	return &job{target: j.target, Step: p.Steps[0], plan: j.plan, second: j.second}, nil
+}
+
+// checkOwner returns a [*ConflictError] where live, which has appeared since the
+// plan was made, does not belong to the release.
+func (j *job) checkOwner(live map[string]any) error {
+	owner := ownerOf(j.New)
+	if owner.Release == "" {
+		return nil
+	}
+	if why := metaOf(live).foreign(owner); why != "" {
+		return &ConflictError{Owner: owner, Conflicts: []Conflict{{Object: j.String(), Reason: why}}}
 	}
 	return nil
 }
@@ -159,9 +204,14 @@ func ownerOf(object map[string]any) Owner {
 
 func (c *Client) update(ctx context.Context, j *job) error {
 	var err error
-	if j.Type == plan.ServerApply {
+	switch j.Type {
+	case plan.ServerApply:
 		err = c.applyServerSide(ctx, j)
-	} else {
+	case plan.Put:
+		if err = c.putObject(ctx, j); refusesPut(err) {
+			return c.mergeInstead(ctx, j)
+		}
+	default:
 		err = c.merge(ctx, j)
 	}
 	if apierrors.IsNotFound(err) && !j.second && j.Type != plan.ServerApply {
@@ -199,13 +249,22 @@ func mediaType(t plan.PatchType) string {
 	return "application/merge-patch+json"
 }
 
-// merge sends the patch of a step that merges on the client's side.
+// merge sends the patch of a step that merges on the client's side. Where the
+// server refuses it because the object has changed since it was read, it sends
+// the one for what the object is now.
 func (c *Client) merge(ctx context.Context, j *job) error {
-	answer, err := c.Call(ctx, http.MethodPatch, j.path(), c.writing(), briefly(mediaType(j.Type)), j.Patch)
-	if err == nil && changed(j.Live, answer) {
-		c.progress.Send(progress.Event{Kind: progress.Updated, Object: j.short()})
+	for tries := 1; ; tries++ {
+		answer, err := c.Call(ctx, http.MethodPatch, j.path(), c.writing(), briefly(mediaType(j.Type)), j.Patch)
+		if err == nil && changed(j.Live, answer) {
+			c.progress.Send(progress.Event{Kind: progress.Updated, Object: j.short()})
+		}
+		if !apierrors.IsConflict(err) || tries == putTries {
+			return err
+		}
+		if err := c.replan(ctx, j, false); err != nil || j.Action == plan.Unchanged {
+			return err
+		}
 	}
-	return err
 }
 
 // replace deletes an object with all that it owns, and creates it again. The

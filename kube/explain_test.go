@@ -31,12 +31,12 @@ spec:
 `, note))[0]
 	}
 	run := func(o *manifest.Object, limit time.Duration) string {
-		if err := c.CreateHook(t.Context(), o, ns); err != nil {
+		if _, err := c.CreateHook(t.Context(), o, ns); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
-		err := c.Finish(ctx, o, ns)
+		err := c.Finish(ctx, []*manifest.Object{o}, ns)
 		if err == nil {
 			t.Fatal("the job ended well")
 		}
@@ -52,7 +52,7 @@ spec:
 			t.Fatal("the failed job has no event")
 		}
 	}
-	if err := c.DeleteHook(t.Context(), bad, ns); err != nil {
+	if err := c.DeleteHook(t.Context(), bad, ns, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := run(job(`moonhelm.test/exit-after: 1m`), 2*time.Second); strings.Contains(got, "BackoffLimitExceeded") {

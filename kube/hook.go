@@ -4,58 +4,83 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// CreateHook creates o in namespace, unless o names its own. Hooks carry no
-// marks: they are not part of the release.
-func (c *Client) CreateHook(ctx context.Context, o *manifest.Object, namespace string) error {
+// single is the target of o, which must be a single object and no list: what is true
+// of a list as a whole, such as its name or its kind, is not true of its items.
+func (c *Client) single(ctx context.Context, o *manifest.Object, namespace string) (*target, error) {
 	targets, err := c.targets(ctx, []*manifest.Object{o}, namespace)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
-		body, err := t.body(Owner{})
-		if err != nil {
-			return err
-		}
-		if err := c.create(ctx, t, body); err != nil {
-			return t.fail("create", err)
-		}
-		c.progress.Send(progress.Event{Kind: progress.Created, Object: t.short()})
-		return nil
-	})
+	if len(targets) != 1 {
+		return nil, fmt.Errorf("%s holds %d objects, not one", o, len(targets))
+	}
+	return targets[0], nil
 }
 
-// DeleteHook deletes o, with what it owns, and returns when it is gone; one
-// that is not there is fine.
-func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace string) error {
-	targets, err := c.existing(ctx, []*manifest.Object{o}, namespace)
+// CreateHook creates o, a single object, in namespace, unless o names its own, and
+// returns the uid of what it has made. Hooks carry no ownership labels: they are not
+// part of the release.
+func (c *Client) CreateHook(ctx context.Context, o *manifest.Object, namespace string) (uid string, err error) {
+	t, err := c.single(ctx, o, namespace)
+	if err != nil {
+		return "", err
+	}
+	body, err := t.body(Owner{})
+	if err != nil {
+		return "", err
+	}
+	answer, err := c.Call(ctx, http.MethodPost, t.res.path(t.namespace, ""), c.writing(), briefly("application/json"), body)
+	if err != nil {
+		return "", t.fail("create", err)
+	}
+	c.progress.Send(progress.Event{Kind: progress.Created, Object: t.short()})
+	var made struct {
+		Metadata meta `json:"metadata"`
+	}
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return "", t.fail("create", err)
+	}
+	return made.Metadata.UID, nil
+}
+
+// DeleteHook deletes the object with that uid, which stands in the place of o, with
+// what it owns, and returns when it is gone. One that is not there, or that another
+// client has replaced, is fine. Where uid is "", it deletes whatever stands there.
+func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
+	t, err := c.single(ctx, o, namespace)
+	var noMatch *NoKindError
+	if errors.As(err, &noMatch) {
+		c.gonewith(noMatch)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	err = eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
-		return c.remove(ctx, t, "", Background)
-	})
-	if err != nil || c.dryRun {
+	if err := c.remove(ctx, t, uid, Background); err != nil || c.dryRun {
 		return err
 	}
-	return c.gone(ctx, targets, func(*meta) bool { return true })
+	return c.gone(ctx, []*target{t}, func(m *meta) bool { return uid == "" || m.UID == uid })
 }
 
-// Finish returns when a Job or Pod has succeeded, and a [*FailedError] with the
-// end of its log when it failed, cannot be started, or was deleted; a Pod also
-// when it crashes again and again, while a Job says itself how often it may. An
-// object of any other kind is finished when it exists, or when its readiness
-// annotations say so (see [CheckReadiness]).
-func (c *Client) Finish(ctx context.Context, o *manifest.Object, namespace string) error {
+// Finish returns when all Jobs and Pods among objects have succeeded, and a
+// [*FailedError] with the end of its log when one failed, cannot be started, or was
+// deleted; a Pod also when it crashes again and again, while a Job says itself how
+// often it may. An object of any other kind is finished when it exists, or when its
+// readiness annotations say so (see [CheckReadiness]).
+func (c *Client) Finish(ctx context.Context, objects []*manifest.Object, namespace string) error {
 	if c.dryRun {
 		return nil
 	}
-	targets, err := c.targets(ctx, []*manifest.Object{o}, namespace)
+	targets, err := c.targets(ctx, objects, namespace)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -14,18 +15,41 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
+// HookPlace says where an object lives, as the cluster knows its kind.
+type HookPlace struct {
+	// Served reports whether the cluster has the object's kind; if not, it says
+	// nothing else.
+	Served bool
+	// Namespace is "" for a kind of the whole cluster.
+	Namespace string
+	// Definition reports whether it is a custom resource definition.
+	Definition bool
+}
+
+// PlaceHook finds out where o, a single object, lives.
+func (c *Client) PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (HookPlace, error) {
+	t, err := c.single(ctx, o, namespace)
+	var noMatch *NoKindError
+	if errors.As(err, &noMatch) {
+		return HookPlace{}, nil
+	}
+	if err != nil {
+		return HookPlace{}, err
+	}
+	return HookPlace{Served: true, Namespace: t.namespace, Definition: t.is(crdGroup, crdKind)}, nil
+}
+
 // LiveHook reads the object that stands in the place of o; nil where none does,
 // or where the cluster does not serve o's kind.
 func (c *Client) LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error) {
-	targets, err := c.targets(ctx, []*manifest.Object{o}, namespace)
-	var noKind *NoKindError
-	if errors.As(err, &noKind) {
+	t, err := c.single(ctx, o, namespace)
+	var noMatch *NoKindError
+	if errors.As(err, &noMatch) {
 		return nil, nil // to create it is an error that says more
 	}
-	if err != nil || len(targets) != 1 || targets[0].name == "" {
+	if err != nil || t.name == "" {
 		return nil, err
 	}
-	t := targets[0]
 	body, err := c.Call(ctx, http.MethodGet, t.path(), nil, nil, nil)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -40,22 +64,23 @@ func (c *Client) LiveHook(ctx context.Context, o *manifest.Object, namespace str
 	return live, nil
 }
 
-// UpdateHook changes the object that stands in the place of o to what o says;
-// what o does not mention stays.
-func (c *Client) UpdateHook(ctx context.Context, o *manifest.Object, namespace string) error {
-	targets, err := c.targets(ctx, []*manifest.Object{o}, namespace)
+// UpdateHook changes the object with that uid, which stands in the place of o, to
+// what o says; what o does not mention stays. Where another client has replaced it,
+// the server refuses that.
+func (c *Client) UpdateHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
+	t, err := c.single(ctx, o, namespace)
 	if err != nil {
 		return err
 	}
-	return eachTurn(ctx, targets, func(ctx context.Context, t *target) error {
-		body, err := t.body(Owner{})
-		if err != nil {
-			return err
-		}
-		if err := c.patch(ctx, t, body); err != nil {
-			return t.fail("update", err)
-		}
-		c.progress.Send(progress.Event{Kind: progress.Updated, Object: t.short()})
-		return nil
-	})
+	object := t.marked(Owner{})
+	object["metadata"].(map[string]any)["uid"] = uid
+	body, err := json.Marshal(object)
+	if err != nil {
+		return t.fail("encode", err)
+	}
+	if err := c.patch(ctx, t, body); err != nil {
+		return t.fail("update", err)
+	}
+	c.progress.Send(progress.Event{Kind: progress.Updated, Object: t.short()})
+	return nil
 }

@@ -10,9 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/hook"
 )
 
 // meta is what the cluster says of an object without its contents.
@@ -186,6 +189,13 @@ func (m *meta) foreign(owner Owner) string {
 	}
 	return fmt.Sprintf("its annotations %s and %s are %q and %q, must be %q and %q",
 		annotationRelease, annotationNamespace, release, namespace, owner.Release, owner.Namespace)
+}
+
+// madeByHook reports whether the object bears the mark of a hook of owner, and no
+// ownership labels.
+func (m *meta) madeByHook(owner Owner) bool {
+	return m.Annotations[annotationRelease] == "" && m.Annotations[annotationNamespace] == "" &&
+		strings.HasPrefix(m.Annotations[hook.MarkAnnotation], owner.Namespace+"/"+owner.Release+"/")
 }
 
 // others tells whether an object carries another release's marks.

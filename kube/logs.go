@@ -65,7 +65,9 @@ func (c *Client) podsToRead(ctx context.Context, t *target) ([]*pod, error) {
 			return nil, err
 		}
 		var p pod
-		return []*pod{&p}, json.Unmarshal(body, &p)
+		err = json.Unmarshal(body, &p)
+		p.Metadata.Name = t.name // what was asked for
+		return []*pod{&p}, err
 	case t.is("batch", "Job"):
 		job, err := c.getMeta(ctx, t)
 		if err != nil || job == nil {
@@ -90,6 +92,8 @@ func (c *Client) pods(ctx context.Context, namespace string, query url.Values) (
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
+	// Their names become parts of paths.
+	list.Items = slices.DeleteFunc(list.Items, func(p *pod) bool { return p == nil || !plainName(p.Metadata.Name) })
 	slices.SortStableFunc(list.Items, func(a, b *pod) int {
 		return cmp.Or(cmp.Compare(a.Metadata.Created, b.Metadata.Created), cmp.Compare(a.Metadata.Name, b.Metadata.Name))
 	})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 func TestLogsOfPodsAndJobs(t *testing.T) {
@@ -45,10 +47,10 @@ spec: {restartPolicy: Never, containers: [{name: app, image: a}]}
 		{"nothing of a kind that writes none", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}", nil},
 	} {
 		o := parse(t, test.object)[0]
-		if err := c.CreateHook(ctx, o, ns); err != nil {
+		if _, err := c.CreateHook(ctx, o, ns); err != nil {
 			t.Fatal(err)
 		}
-		_ = c.Finish(ctx, o, ns) // well or not
+		_ = c.Finish(ctx, []*manifest.Object{o}, ns) // well or not
 		logs, err := c.Logs(ctx, o, ns)
 		if err != nil || len(logs) != len(test.want) {
 			t.Errorf("%s: %d logs, %v", test.name, len(logs), err)
@@ -69,7 +71,7 @@ spec: {restartPolicy: Never, containers: [{name: app, image: a}]}
 		}
 	}
 	waits := parse(t, "apiVersion: v1\nkind: Pod\nmetadata: {name: w, annotations: {moonhelm.test/waiting: ImagePullBackOff}}\nspec: {containers: [{name: app, image: a}]}")[0]
-	if err := c.CreateHook(ctx, waits, ns); err != nil {
+	if _, err := c.CreateHook(ctx, waits, ns); err != nil {
 		t.Fatal(err)
 	}
 	if logs, err := c.Logs(ctx, waits, ns); err != nil || len(logs) != 0 {

@@ -224,6 +224,9 @@ func (w *waiting) verify(a *awaited, p *podTrouble) bool {
 
 func (w *waiting) verifySet(a *awaited, p *podTrouble) bool {
 	revision := str(a.live, "metadata", "annotations", revisionNote)
+	if !plainName(p.set) {
+		return false
+	}
 	if known, ok := a.sets[p.set]; ok && known.asked == revision {
 		return known.newest
 	}

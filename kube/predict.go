@@ -59,6 +59,16 @@ func comes(p *plan.Plan) map[string]bool {
 // foretell asks about one step.
 func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[string]bool) error {
 	after, err := c.trial(ctx, j)
+	if j.Type == plan.Put && refusesPut(err) {
+		next, merr := j.merged()
+		if merr != nil {
+			return merr
+		}
+		if j.Step = next.Step; j.Action == plan.Unchanged {
+			return nil
+		}
+		after, err = c.trial(ctx, j)
+	}
 	if err == nil {
 		j.settle(after)
 		return nil
@@ -73,6 +83,8 @@ func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[s
 		return e
 	case errors.As(err, &conflict):
 		return err
+	case apierrors.IsConflict(err): // it has changed since it was read: what was computed stands
+		return nil
 	case apierrors.IsNotFound(err) && j.Live != nil, apierrors.IsAlreadyExists(err), missesNamespace(err, owner.Namespace), waits(err, toCome):
 		return nil
 	}
@@ -129,6 +141,13 @@ func (j *job) settle(after map[string]any) {
 
 // trial is the object as the server would make it, nil where it cannot tell.
 func (c *Client) trial(ctx context.Context, j *job) (map[string]any, error) {
+	if j.Type == plan.Put {
+		answer, err := c.put(ctx, j, http.Header{"Content-Type": {"application/json"}})
+		if err != nil {
+			return nil, err
+		}
+		return decodeObject(answer, false)
+	}
 	header := http.Header{}
 	query := c.writing()
 	method, path, body := http.MethodPatch, j.path(), j.Patch

@@ -95,6 +95,12 @@ func (c *Client) exchange(ctx context.Context, r *request, whole bool) (*http.Re
 	if !plainPath(r.path) {
 		return nil, nil, fmt.Errorf("refuse to %s %q: a name in it is empty, or leads to another place", strings.ToLower(r.method), r.path)
 	}
+	switch r.method {
+	case http.MethodPut, http.MethodPatch, http.MethodDelete:
+		if !namesObject(r.path) {
+			return nil, nil, fmt.Errorf("refuse to %s %q: it names no object, but all of a kind", strings.ToLower(r.method), r.path)
+		}
+	}
 	conn, err := c.connect()
 	if err != nil {
 		return nil, nil, err
@@ -161,6 +167,10 @@ func (c *Client) tell(err error, n int) {
 
 // once makes a request once.
 func (c *Client) once(ctx context.Context, conn *connection, r *request, whole bool) attempt {
+	fence := c.fence(ctx, r)
+	if err := fence.check(); err != nil {
+		return attempt{err: err}
+	}
 	inner, cancel := context.WithCancelCause(ctx)
 	silence := time.AfterFunc(answerTimeout, func() { cancel(errSilent) })
 	defer silence.Stop()
@@ -168,12 +178,16 @@ func (c *Client) once(ctx context.Context, conn *connection, r *request, whole b
 	if r.method == http.MethodPost {
 		inner = httptrace.WithClientTrace(inner, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	}
-	req, err := conn.request(inner, r)
+	req, err := conn.request(inner, r, fence)
 	if err != nil {
 		cancel(nil)
 		return attempt{err: err}
 	}
 	resp, err := conn.http.Do(req)
+	if refused := fence.refused(); err != nil && refused != nil {
+		cancel(nil)
+		return attempt{err: refused}
+	}
 	if err != nil {
 		defer cancel(nil)
 		return c.unanswered(ctx, conn, inner, err, r.method != http.MethodPost || connected.Load())
@@ -183,7 +197,9 @@ func (c *Client) once(ctx context.Context, conn *connection, r *request, whole b
 	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusNotModified {
 		defer cancel(nil)
 		t := attempt{resp: resp, err: statusError(r.method, r.path, resp)}
-		t.outcome, t.wait = judge(resp)
+		if t.outcome, t.wait = judge(resp); unappliable(t.err) {
+			t.outcome = final
+		}
 		return t
 	}
 	if !whole {
@@ -290,6 +306,12 @@ func judge(resp *http.Response) (outcome, time.Duration) {
 		return unknown, wait
 	}
 	return final, 0
+}
+
+// unappliable reports whether the server cannot apply an object because of what
+// it holds, such as a variable that is there twice: it says 500 to that.
+func unappliable(err error) bool {
+	return strings.Contains(err.Error(), "failed to create typed patch object")
 }
 
 // repeatable tells whether a creation can be made again although it may have

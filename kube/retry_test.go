@@ -130,6 +130,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 		"a gateway without a server":                   {"PATCH", "{}", []answerer{replies(502, "bad gateway"), replies(503, "no"), replies(504, "slow"), fine}, 4, "", 4 * time.Second},
 		"a server with a mishap":                       {"PUT", "{}", []answerer{refusal(500, "InternalError"), fine}, 2, "", time.Second},
 		"a server with the same mishap always":         {"PUT", "{}", []answerer{refusal(500, "InternalError")}, 4, "InternalError (tried 4 times", 4 * time.Second},
+		"what cannot be applied":                       {"PATCH", "{}", []answerer{refusal(500, "failed to create typed patch object (n/a; v1): duplicate entries")}, 1, "duplicate entries", 0},
 		"what is refused":                              {"PUT", "{}", []answerer{refusal(409, "Conflict")}, 1, "Conflict", 0},
 		"what is forbidden":                            {"GET", "", []answerer{refusal(403, "Forbidden")}, 1, "Forbidden", 0},
 		"what is invalid":                              {"POST", sentObject, []answerer{refusal(422, "Invalid")}, 1, "Invalid", 0},
@@ -161,7 +162,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 				if c.body != "" {
 					body = []byte(c.body)
 				}
-				_, err := client.Call(t.Context(), c.method, "/api/v1/namespaces/n/secrets", nil, nil, body)
+				_, err := client.Call(t.Context(), c.method, pathFor(c.method), nil, nil, body)
 				took := time.Since(began)
 				if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 					t.Errorf("got %v", err)
@@ -247,11 +248,20 @@ func TestRealConnectionsThatBreak(t *testing.T) {
 				}))
 				defer s.Close()
 				c := New(Options{REST: func() (*rest.Config, error) { return &rest.Config{Host: s.URL}, nil }})
-				got, err := c.Call(t.Context(), method, "/api/v1/namespaces/n/secrets", nil, nil, []byte(sentObject))
+				got, err := c.Call(t.Context(), method, pathFor(method), nil, nil, []byte(sentObject))
 				if err != nil || string(got) != `{"fine":true}` {
 					t.Errorf("got %q, %v", got, err)
 				}
 			})
 		}
 	}
+}
+
+// pathFor is a path for requests of a method: what changes an object names it.
+func pathFor(method string) string {
+	const secrets = "/api/v1/namespaces/n/secrets"
+	if method == http.MethodGet || method == http.MethodPost {
+		return secrets
+	}
+	return secrets + "/x"
 }

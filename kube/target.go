@@ -39,7 +39,9 @@ type target struct {
 	from      *manifest.Object // what it was read from: itself, or a list with it
 }
 
-func (t *target) path() string { return t.res.path(t.namespace, t.name) }
+// path is the object's own. Without a name it ends in a slash, which no request
+// may: it never becomes the path of all objects of the kind.
+func (t *target) path() string { return t.res.path(t.namespace, "") + "/" + t.name }
 
 // String names the object in messages.
 func (t *target) String() string { return label(t.kind, t.namespace, t.name) }
@@ -81,12 +83,16 @@ func unplaced(objects []*manifest.Object) ([]*target, error) {
 		if o.Empty {
 			continue
 		}
-		m, err := o.Map()
+		items, err := manifest.Flatten([]*manifest.Object{o})
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range flatten(m) {
-			t := newTarget(o.Source, item)
+		for _, item := range items {
+			m, err := item.Map()
+			if err != nil {
+				return nil, err
+			}
+			t := newTarget(o.Source, m)
 			t.from = o
 			out = append(out, t)
 		}
@@ -222,22 +228,6 @@ func (t *target) checkName() error {
 		}
 	}
 	return nil
-}
-
-// flatten returns the items of a list, or the object itself.
-func flatten(m map[string]any) []map[string]any {
-	kind, _ := m["kind"].(string)
-	items, ok := m["items"].([]any)
-	if !ok || !strings.HasSuffix(kind, "List") {
-		return []map[string]any{m}
-	}
-	var out []map[string]any
-	for _, item := range items {
-		if im, ok := item.(map[string]any); ok {
-			out = append(out, flatten(im)...)
-		}
-	}
-	return out
 }
 
 // body is the JSON of marked.

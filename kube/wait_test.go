@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/progress"
+
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 func TestWaitReadyFollowsARollout(t *testing.T) {
@@ -142,13 +144,13 @@ kind: ConfigMap
 metadata: {name: cm}
 `) {
 		for range 2 { // as by an upgrade that runs it again
-			if err := c.DeleteHook(ctx, o, ns); err != nil {
+			if err := c.DeleteHook(ctx, o, ns, ""); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.CreateHook(ctx, o, ns); err != nil {
+			if _, err := c.CreateHook(ctx, o, ns); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Finish(ctx, o, ns); err != nil {
+			if err := c.Finish(ctx, []*manifest.Object{o}, ns); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -175,10 +177,10 @@ kind: Pod
 metadata: {name: pod, annotations: {moonhelm.test/exit-code: "3"}}
 spec: {restartPolicy: Never, containers: [{name: main, image: b}]}
 `) {
-		if err := c.CreateHook(ctx, o, ns); err != nil {
+		if _, err := c.CreateHook(ctx, o, ns); err != nil {
 			t.Fatal(err)
 		}
-		err := c.Finish(ctx, o, ns)
+		err := c.Finish(ctx, []*manifest.Object{o}, ns)
 		var failed *FailedError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Object, o.Name) || failed.Reason == "" {
 			t.Fatalf("Finish: %v", err)

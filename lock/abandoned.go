@@ -4,6 +4,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,13 @@ import (
 // Abandoned returns nil when whoever wrote the pending record of a revision is
 // gone, and a [*LockedError] while they are, or may be, at work. It may take
 // half a minute: where only signs of life on the record can tell, it watches
-// for them. k is the lock on the same release.
+// for them. Where it finds none it takes the record over: from then on the
+// heartbeat of its writer, should that wake up, finds another holder. k is the
+// lock on the same release.
+//
+// The record of another client, such as Helm's, has no heartbeat. A rollback
+// and an uninstall go ahead of it at once, whatever its age: they are how people
+// repair a release that was left so, and Helm allows both.
 func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 	first, err := k.pulse(ctx, revision)
 	if err != nil || !first.Status.Underway() {
@@ -23,6 +30,8 @@ func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 	switch {
 	case first.Holder == "" && first.Status == release.Uninstalling:
 		return nil // left by Helm, which lets others go on with it as well
+	case k.repairs() && !known && (first.Holder == "" || first.Beat == ""):
+		return nil
 	case first.Holder == "":
 		return k.forgotten(first, revision)
 	case known && (h.ID == k.holder.ID || h.gone()):
@@ -40,13 +49,26 @@ func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 		case err != nil || !now.Status.Underway():
 			return err
 		case now.Holder != first.Holder || now.Beat != first.Beat:
+			if other, ok := ParseHolder(now.Holder); ok {
+				h = other // who was quicker
+			}
 			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision, Status: now.Status}
 		case time.Since(began) >= silence:
+			if _, err := k.locker.records.Beat(ctx, k.name, revision, now, k.Holder()); errors.Is(err, ErrChanged) {
+				continue // another client was quicker, or it is alive
+			} else if err != nil {
+				return fmt.Errorf("take over revision %d of release %s: %w", revision, k.name, err)
+			}
+			k.Guard(revision)
 			k.locker.warn("%s by %s ended without saying so; going on", h.what(), h.Name())
 			return nil
 		}
 	}
 }
+
+// repairs reports whether the operation is one that people repair a pending
+// release with.
+func (k *Lock) repairs() bool { return k.holder.Doing == "rollback" || k.holder.Doing == "uninstall" }
 
 func (k *Lock) pulse(ctx context.Context, revision int) (Pulse, error) {
 	p, err := k.locker.records.Pulse(ctx, k.name, revision)

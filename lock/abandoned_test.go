@@ -3,7 +3,7 @@
 package lock
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -21,6 +21,8 @@ func TestAbandoned(t *testing.T) {
 	for name, c := range map[string]struct {
 		status   release.Status
 		holder   string
+		doing    string // "upgrade" where it is not said
+		beat     string
 		noLease  bool
 		age      time.Duration
 		after    func(*records) // happens 12 s later
@@ -34,11 +36,23 @@ func TestAbandoned(t *testing.T) {
 		"we, without a lease, watch all":         {status: release.PendingUpgrade, holder: stranger(ByLease), noLease: true, within: silence + 2*time.Second, watching: true},
 		"an uninstall is work too":               {status: release.Uninstalling, holder: stranger(ByRecord), within: silence + 2*time.Second, watching: true},
 		"words that nobody understands":          {status: release.PendingUpgrade, holder: "v9", within: silence + 2*time.Second, watching: true},
-		"one who is alive stays":                 {status: release.PendingUpgrade, holder: stranger(ByRecord), after: func(r *records) { _ = r.Beat(context.Background(), "", 0) }, says: "locked: bob@ci has been upgrading it since 2001-09-09", within: 14 * time.Second, watching: true},
+		"one who is alive stays":                 {status: release.PendingUpgrade, holder: stranger(ByRecord), after: (*records).beat, says: "locked: bob@ci has been upgrading it since 2001-09-09", within: 14 * time.Second, watching: true},
 		"one who ends while watched":             {status: release.PendingUpgrade, holder: stranger(ByRecord), after: func(r *records) { r.set(release.Deployed, "") }, within: 14 * time.Second, watching: true},
-		"Helm's of just now may be alive":        {status: release.PendingUpgrade, says: "revision 3 has been pending-upgrade since ", within: time.Second},
+		"Helm's of just now may be alive":        {status: release.PendingUpgrade, says: "another operation (install/upgrade/rollback) is in progress: release \"web\" is locked: revision 3 has been pending-upgrade since ", within: time.Second},
 		"Helm's of 14 minutes ago may be alive":  {status: release.PendingUpgrade, age: 14 * time.Minute, says: "by whom is not known; from ", within: time.Second},
+		"an install takes Helm's for alive, too": {status: release.PendingInstall, doing: "install", says: "revision 3 has been pending-install since ", within: time.Second},
 		"Helm's of a quarter of an hour ago not": {status: release.PendingUpgrade, age: 15 * time.Minute},
+		"a rollback repairs Helm's":              {status: release.PendingUpgrade, doing: "rollback"},
+		"an uninstall repairs Helm's":            {status: release.PendingRollback, doing: "uninstall"},
+		"a rollback of Helm's first install":     {status: release.PendingInstall, doing: "rollback"},
+		"a rollback repairs another client's":    {status: release.PendingUpgrade, holder: "{\"name\": \"deployer\"}", doing: "rollback"},
+		"an uninstall, too":                      {status: release.PendingUpgrade, holder: "deployer", doing: "uninstall"},
+		"another client's with a heartbeat": {status: release.PendingUpgrade, holder: "v9", beat: "0", doing: "rollback",
+			after: (*records).beat, says: "release \"web\" is locked", within: 14 * time.Second, watching: true},
+		"a rollback leaves ours alone": {status: release.PendingUpgrade, holder: stranger(ByRecord), doing: "rollback",
+			after: (*records).beat, says: "locked: bob@ci has been upgrading it", within: 14 * time.Second, watching: true},
+		"an uninstall leaves ours alone": {status: release.PendingUpgrade, holder: stranger(ByRecord), doing: "uninstall",
+			after: (*records).beat, says: "locked: bob@ci has been upgrading it", within: 14 * time.Second, watching: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -46,9 +60,10 @@ func TestAbandoned(t *testing.T) {
 				if c.noLease {
 					s.set(forbidding("POST"), nil)
 				}
-				_, k := New(s, r, "prod", Options{Progress: out.record}).lock(t, "rollback")
+				_, k := New(s, r, "prod", Options{Progress: out.record}).lock(t, cmp.Or(c.doing, "upgrade"))
 				defer k.Unlock()
 				r.set(c.status, c.holder)
+				r.pulse.Beat = c.beat
 				time.Sleep(c.age)
 				if c.after != nil {
 					time.AfterFunc(12*time.Second, func() { c.after(r) })

@@ -190,7 +190,7 @@ func TestALeaseThatRunsOutOnARealServer(t *testing.T) {
 	mine := New(r, nil, ns, Options{})
 	stale := newLease(ns, "web", Holder{ID: "x", Who: "bob@ci"})
 	stale.Spec.LeaseDurationSeconds = 1
-	if _, err := mine.post(t.Context(), stale); err != nil {
+	if _, err := mine.post(t.Context(), "web", stale); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()

@@ -3,6 +3,7 @@
 package lock
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,30 +33,43 @@ type LockedError struct {
 
 func (e *LockedError) Unwrap() error { return e.Ended }
 
+// inProgress are the words in which Helm says that a release is pending, which
+// people and scripts look for.
+const inProgress = "another operation (install/upgrade/rollback) is in progress"
+
 func (e *LockedError) Error() string {
-	if e.Holder == "" {
-		return fmt.Sprintf("release %q is locked: revision %d has been %s since %s, by whom is not known; from %s on it counts as abandoned",
-			e.Release, e.Revision, e.Status, clock(e.Since), clock(e.Until))
+	doing := gerund(term.SafeLine(e.Doing))
+	switch {
+	case e.Holder == "":
+		return fmt.Sprintf("%s: release %q is locked: revision %d has been %s since %s, by whom is not known; from %s on it counts as abandoned",
+			inProgress, e.Release, e.Revision, e.Status, clock(e.Since), clock(e.Until))
+	case e.Ended != nil:
+		return fmt.Sprintf("nothing was changed: %s while waiting for %s, who has been %s %q since %s",
+			e.Ended, term.SafeLine(e.Holder), doing, e.Release, clock(e.Since))
 	}
-	if e.Ended != nil {
-		return fmt.Sprintf("nothing was changed: %s while waiting for %s, who has been %s %q since %s", e.Ended, term.SafeLine(e.Holder), gerund(term.SafeLine(e.Doing)), e.Release, clock(e.Since))
-	}
-	return fmt.Sprintf("release %q is locked: %s has been %s it since %s", e.Release, term.SafeLine(e.Holder), gerund(term.SafeLine(e.Doing)), clock(e.Since))
+	return fmt.Sprintf("%s: release %q is locked: %s has been %s it since %s",
+		inProgress, e.Release, term.SafeLine(e.Holder), doing, clock(e.Since))
 }
 
-// LostError tells that a lock was lost while the operation ran, which is why it
-// was stopped.
+// A LostError is returned, and is the cause of the operation's context, when a
+// lock was lost while the operation ran: nothing is written from then on.
 type LostError struct {
 	Release string
-	// By names who has taken the lock; "" where it only could not be renewed.
-	By  string
-	Err error // why it could not be renewed; nil where somebody has taken it
+	// By names who has taken the lock; "" where that is not known.
+	By string
+	// Err is how it was noticed where By is "": no heartbeat arrived for too
+	// long, or the record or the lease is not what the holder left.
+	Err error
 }
 
 func (e *LostError) Error() string {
-	if e.By != "" {
-		return fmt.Sprintf("stopped: the lock of release %q was lost, %s has taken it; this operation had shown no sign of life for %s",
+	var taken *takenError
+	switch {
+	case e.By != "":
+		return fmt.Sprintf("stopped: the lock of release %q was lost, %s has taken it; this operation had sent no heartbeat for %s",
 			e.Release, term.SafeLine(e.By), leaseDuration)
+	case errors.As(e.Err, &taken):
+		return fmt.Sprintf("stopped: the lock of release %q was lost: %s", e.Release, e.Err)
 	}
 	return fmt.Sprintf("stopped: the lock of release %q was lost, it could not be renewed for %s, and others may take it: %s", e.Release, giveUp, e.Err)
 }
@@ -64,3 +78,9 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // LockLost tells package op, which does not know this one, what the error is.
 func (e *LostError) LockLost() bool { return true }
+
+// takenError says by what it was noticed that another client has changed what
+// the lock guards.
+type takenError struct{ sign string }
+
+func (e *takenError) Error() string { return e.sign }

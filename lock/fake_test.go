@@ -29,6 +29,9 @@ type server struct {
 	leases  map[string]*lease
 	version int
 	asked   map[string]int // requests by method
+	paths   []string
+	// going says that the namespace is being deleted.
+	going bool
 	// refuse answers in place of the server where it returns an error; lose
 	// makes the answer to a request that was done an error.
 	refuse func(method string) error
@@ -44,10 +47,17 @@ func (s *server) Call(ctx context.Context, method, path string, _ url.Values, _ 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[method]++
+	s.paths = append(s.paths, method+" "+path)
 	if s.refuse != nil {
 		if err := s.refuse(method); err != nil {
 			return nil, err
 		}
+	}
+	if path == "/api/v1/namespaces/prod" {
+		if s.going {
+			return []byte(`{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}}`), nil
+		}
+		return []byte(`{"metadata":{}}`), nil
 	}
 	l, err := s.serve(method, path, body)
 	if err == nil && s.lose != nil {
@@ -146,20 +156,38 @@ type records struct {
 	pulse Pulse
 	beats int
 	err   error
+	// fail is the answer to heartbeats; nil takes them.
+	fail error
 }
 
-func (r *records) Beat(context.Context, string, int) error {
+func (r *records) Beat(_ context.Context, _ string, _ int, seen Pulse, holder string) (Pulse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	switch {
+	case r.fail != nil:
+		return Pulse{}, r.fail
+	case seen != r.pulse || !r.pulse.Status.Underway():
+		return Pulse{}, ErrChanged
+	}
 	r.beats++
-	r.pulse.Beat = strconv.Itoa(r.beats)
-	return errors.New("a beat that fails does no harm")
+	r.pulse.Beat, r.pulse.Holder = strconv.Itoa(r.beats), holder
+	return r.pulse, nil
 }
 
 func (r *records) Pulse(context.Context, string, int) (Pulse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pulse, r.err
+}
+
+// refuse makes heartbeats fail, and looks at the record too where gone.
+func (r *records) refuse(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = err
+	if errors.Is(err, ErrNoRecord) {
+		r.err = err
+	}
 }
 
 func (r *records) count() int {
@@ -171,7 +199,7 @@ func (r *records) count() int {
 func (r *records) set(status release.Status, holder string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pulse.Status, r.pulse.Holder, r.pulse.Changed = status, holder, time.Now()
+	r.pulse = Pulse{Status: status, Holder: holder, Beat: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
 }
 
 // told collects what a locker reports.
@@ -220,4 +248,12 @@ func (s *server) disguise() {
 	h, _ := l.holder()
 	h.Machine = "elsewhere"
 	l.Metadata.Annotations = map[string]string{annotation: h.String()}
+}
+
+// beat is another client's heartbeat.
+func (r *records) beat() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beats++
+	r.pulse.Beat = strconv.Itoa(r.beats)
 }

@@ -29,23 +29,30 @@ type Lock struct {
 	mu     sync.Mutex
 	holder Holder
 	// lease is what we hold, nil for none.
-	lease   *lease
-	unguard context.CancelFunc
-	ended   bool
+	lease *lease
+	// renewal and record are the heartbeats on the lease and on the pending
+	// record, nil for none.
+	renewal, record *heartbeat
+	// asked is when the holder was last asked for, to be written on a record.
+	asked time.Time
+	// lost is why the lock was lost, nil while it is not.
+	lost             error
+	finishing, ended bool
 }
 
 // begin starts to renew the lease, where there is one, and returns the context
 // for the operation.
 func (k *Lock) begin(ctx context.Context, held *taken) context.Context {
 	k.life, k.end = context.WithCancel(context.WithoutCancel(ctx))
-	ctx, k.cancel = context.WithCancelCause(ctx)
+	ctx, k.cancel = context.WithCancelCause(context.WithValue(ctx, lockKey{}, k))
 	if held == nil {
 		k.holder.Guard = ByRecord
 		close(k.settled)
 		return ctx
 	}
 	k.lease = held.lease
-	k.others.Go(func() { k.keep(held.at) })
+	k.renewal = k.newHeartbeat(renewEvery, held.at, k.renew)
+	k.others.Go(k.keep)
 	return ctx
 }
 
@@ -54,6 +61,13 @@ func (k *Lock) begin(ctx context.Context, held *taken) context.Context {
 // for one answer of the API server.
 func (k *Lock) Holder() string {
 	<-k.settled
+	k.mu.Lock()
+	k.asked = time.Now()
+	k.mu.Unlock()
+	return k.text()
+}
+
+func (k *Lock) text() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.holder.String()
@@ -93,22 +107,25 @@ func (k *Lock) giveBack() {
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.life), unlockTimeout)
 	defer cancel()
-	for mine != nil {
-		err := k.locker.remove(ctx, mine)
+	for tries := 1; mine != nil; tries++ {
+		err := k.locker.remove(ctx, k.name, mine)
 		if apierrors.IsForbidden(err) {
 			free := *mine
 			free.Spec.HolderIdentity, free.Metadata.Annotations = "", nil
-			_, err = k.locker.put(ctx, &free)
+			_, err = k.locker.put(ctx, k.name, &free)
 		}
 		switch {
 		case err == nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 			return
-		case !apierrors.IsConflict(err):
+		case !apierrors.IsConflict(err) || tries >= maxGiveBacks:
 			k.locker.warn("the lock of release %s could not be given back, the next operation on it may have to wait for %s: %s", k.name, leaseDuration, err)
 			return
 		}
 		// It has changed since: by a renewal whose answer never came, or it is
-		// somebody else's now.
+		// another client's now.
+		if tries > 1 && !sleep(ctx, backoff(tries)) {
+			return
+		}
 		mine, err = k.locker.read(ctx, k.name)
 		if err != nil || mine.Spec.HolderIdentity != k.holder.identity() {
 			return
@@ -116,87 +133,62 @@ func (k *Lock) giveBack() {
 	}
 }
 
-// keep renews the lease, last taken or renewed at the given time, until Unlock
-// or until it is lost. The first renewal comes at once: it tells whether there
-// is a right to renew, before the holder is written anywhere.
-func (k *Lock) keep(last time.Time) {
+// keep renews the lease until Unlock or until it is lost. The first renewal
+// comes at once: it tells whether there is a right to renew, before the holder
+// is written anywhere.
+func (k *Lock) keep() {
 	known := sync.OnceFunc(func() { close(k.settled) })
 	defer known()
-	var trouble error
-	for first := true; ; first = false {
-		sent := time.Now()
-		ctx, cancel := context.WithDeadline(k.life, last.Add(giveUp))
-		err := k.renew(ctx)
-		cancel()
-		var lost *LostError
-		switch {
-		case k.life.Err() != nil:
-			return
-		case err == nil:
-			last, trouble = sent, nil
-		case errors.Is(err, errNoPlace), first && unavailable(err):
-			k.unlease()
-			return
-		case errors.As(err, &lost):
-			k.lose(err)
-			return
-		case trouble == nil || !errors.Is(err, context.DeadlineExceeded):
-			trouble = err // that time ran out says less
-		}
-		if err != nil && time.Since(last) >= giveUp {
-			k.lose(&LostError{Release: k.name, Err: trouble})
-			return
-		}
-		known()
-		if err == nil && !k.rest(sent) || err != nil && !sleep(k.life, time.Second) {
-			return
-		}
+	h := k.renewal
+	err := h.show(h.life)
+	if unavailable(err) {
+		err = errNoPlace
 	}
-}
-
-// rest returns when it is time to renew, or false at the end of life. A machine
-// that was asleep must not go on as if it had not been: only the clock on the
-// wall tells.
-func (k *Lock) rest(sent time.Time) bool {
-	for {
-		now := time.Now()
-		if now.Sub(sent) >= renewEvery || now.Round(0).Sub(sent.Round(0)) >= renewEvery {
-			return true
-		}
-		if !sleep(k.life, time.Second) {
-			return false
-		}
+	if errors.Is(err, errNoPlace) {
+		k.drop(h)
+		return
 	}
+	known()
+	k.beat(h, err)
 }
 
 // errNoPlace tells that there is no place any more where somebody could take
 // the lock.
 var errNoPlace = errors.New("the namespace is going")
 
-// renew shows that we are alive. It fails with a [*LostError] where somebody
-// else has the lease.
-func (k *Lock) renew(ctx context.Context) error {
+// renew shows that we are alive. It fails with a [*LostError] where another
+// client has the lease, and where stale also where the lease is not there: it may
+// have been taken, and given back again.
+func (k *Lock) renew(ctx context.Context, stale bool) error {
 	k.mu.Lock()
+	if k.lease == nil {
+		defer k.mu.Unlock()
+		return errNoPlace
+	}
 	next := *k.lease
 	k.mu.Unlock()
-	for {
+	for tries := 1; ; tries++ {
 		next.Spec.RenewTime = time.Now().UTC().Format(microTime)
-		got, err := k.locker.put(ctx, &next)
-		switch {
-		case apierrors.IsNotFound(err):
-			got, err = k.again(ctx)
-		case apierrors.IsConflict(err):
-			// An answer that never came, somebody's label, or another holder.
+		got, err := k.locker.put(ctx, k.name, &next)
+		if apierrors.IsConflict(err) {
+			// An answer that never came, another client's label, or another holder.
 			var now *lease
-			if now, err = k.locker.read(ctx, k.name); apierrors.IsNotFound(err) {
-				got, err = k.again(ctx)
-			} else if err == nil && now.Spec.HolderIdentity == k.holder.identity() {
+			if now, err = k.locker.read(ctx, k.name); err == nil && now.Spec.HolderIdentity == k.holder.identity() {
+				if tries > 1 && !sleep(ctx, backoff(tries)) {
+					return context.Cause(ctx)
+				}
 				next = *now
 				continue
 			} else if err == nil {
 				by, _ := now.holder()
 				return &LostError{Release: k.name, By: by.Name()}
 			}
+		}
+		if apierrors.IsNotFound(err) {
+			if stale {
+				return &LostError{Release: k.name, Err: errGone}
+			}
+			got, err = k.again(ctx)
 		}
 		if err != nil {
 			return err
@@ -208,10 +200,13 @@ func (k *Lock) renew(ctx context.Context) error {
 	}
 }
 
+// errGone is why a lock is lost whose lease is not there any more.
+var errGone error = &takenError{"its lease is gone, which another client may have taken and given back"}
+
 // again makes the lease anew, which somebody has deleted: it is still ours if
 // nobody was quicker.
 func (k *Lock) again(ctx context.Context) (*lease, error) {
-	got, err := k.locker.post(ctx, newLease(k.locker.namespace, k.name, k.holder))
+	got, err := k.locker.post(ctx, k.name, newLease(k.locker.namespace, k.name, k.holder))
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		now, rerr := k.locker.read(ctx, k.name)
@@ -235,40 +230,21 @@ func (k *Lock) unlease() {
 	k.giveBack()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.holder.Guard = ByRecord
+	k.renewal, k.holder.Guard = nil, ByRecord
 }
 
-func (k *Lock) lose(why error) {
+// lose ends the operation: from here on [Check] refuses to write.
+func (k *Lock) lose(why error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.lease = nil
-	if k.unguard != nil {
-		k.unguard()
+	if k.lost == nil {
+		k.lost = why
 	}
-	k.cancel(why)
-}
-
-// Guard keeps the pending record of a revision showing signs of life until
-// Unlock, or until Guard is called for another. The first comes after a while:
-// an operation that is quick pays nothing.
-func (k *Lock) Guard(revision int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.unguard != nil {
-		k.unguard()
+	k.lease, k.renewal = nil, nil
+	if k.record != nil {
+		k.record.stop()
+		k.record = nil
 	}
-	if k.ended || k.locker.records == nil {
-		return
-	}
-	var ctx context.Context
-	ctx, k.unguard = context.WithCancel(k.life)
-	k.others.Go(func() {
-		for sleep(ctx, beatEvery) {
-			beat, cancel := context.WithTimeout(ctx, beatEvery)
-			// One that fails is one that others do not see: they watch for
-			// longer than that.
-			_ = k.locker.records.Beat(beat, k.name, revision)
-			cancel()
-		}
-	})
+	k.cancel(k.lost)
+	return k.lost
 }

@@ -86,37 +86,41 @@ func (l *lease) holder() (h Holder, known bool) {
 	return h, false
 }
 
-func (l *Locker) path(release string) string {
-	p := "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
-	if release != "" {
-		p += "/" + leasePrefix + release
-	}
-	return p
+// collection is the path of all leases of the namespace.
+func (l *Locker) collection() string {
+	return "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
 }
 
-func (l *Locker) post(ctx context.Context, next *lease) (*lease, error) {
-	return l.write(ctx, http.MethodPost, l.path(""), next)
+// path is that of the lease of a release. The name is what was asked for, and
+// never what an answer of the server says.
+func (l *Locker) path(release string) string { return l.collection() + "/" + leasePrefix + release }
+
+func (l *Locker) post(ctx context.Context, release string, next *lease) (*lease, error) {
+	return l.write(ctx, http.MethodPost, l.collection(), release, next)
 }
 
-// put fails with a conflict where the lease is not what next was made from.
-func (l *Locker) put(ctx context.Context, next *lease) (*lease, error) {
-	return l.write(ctx, http.MethodPut, l.path(next.Metadata.Labels[labelName]), next)
+// put fails with a conflict where the lease of a release is not what next was
+// made from.
+func (l *Locker) put(ctx context.Context, release string, next *lease) (*lease, error) {
+	return l.write(ctx, http.MethodPut, l.path(release), release, next)
 }
 
-func (l *Locker) write(ctx context.Context, method, path string, next *lease) (*lease, error) {
+func (l *Locker) write(ctx context.Context, method, path, release string, next *lease) (*lease, error) {
 	body, err := json.Marshal(next)
 	if err != nil {
 		return nil, err
 	}
-	return decode(l.api.Call(ctx, method, path, nil, http.Header{"Content-Type": {"application/json"}}, body))
+	answer, err := l.api.Call(ctx, method, path, nil, http.Header{"Content-Type": {"application/json"}}, body)
+	return l.decode(release, answer, err)
 }
 
 func (l *Locker) read(ctx context.Context, release string) (*lease, error) {
-	return decode(l.api.Call(ctx, http.MethodGet, l.path(release), nil, nil, nil))
+	answer, err := l.api.Call(ctx, http.MethodGet, l.path(release), nil, nil, nil)
+	return l.decode(release, answer, err)
 }
 
-// remove deletes the very state of a lease that was seen last.
-func (l *Locker) remove(ctx context.Context, old *lease) error {
+// remove deletes the very state of a release's lease that was seen last.
+func (l *Locker) remove(ctx context.Context, release string, old *lease) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "DeleteOptions",
 		"preconditions": map[string]string{"uid": old.Metadata.UID, "resourceVersion": old.Metadata.ResourceVersion},
@@ -124,19 +128,32 @@ func (l *Locker) remove(ctx context.Context, old *lease) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.api.Call(ctx, http.MethodDelete, l.path(old.Metadata.Labels[labelName]), nil, http.Header{"Content-Type": {"application/json"}}, body)
+	_, err = l.api.Call(ctx, http.MethodDelete, l.path(release), nil, http.Header{"Content-Type": {"application/json"}}, body)
 	return err
 }
 
-func decode(body []byte, err error) (*lease, error) {
+// decode reads the lease of a release, which has the name that was asked for,
+// whatever the answer says.
+func (l *Locker) decode(release string, body []byte, err error) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	var l lease
-	if err := json.Unmarshal(body, &l); err != nil {
+	var got lease
+	if err := json.Unmarshal(body, &got); err != nil {
 		return nil, fmt.Errorf("read a lease: %w", err)
 	}
-	return &l, nil
+	got.Metadata.Name, got.Metadata.Namespace = leasePrefix+release, l.namespace
+	return &got, nil
+}
+
+// deleting reports whether the object in an answer is being deleted.
+func deleting(body []byte) bool {
+	var o struct {
+		Metadata struct {
+			Deletion string `json:"deletionTimestamp"`
+		} `json:"metadata"`
+	}
+	return json.Unmarshal(body, &o) == nil && o.Metadata.Deletion != ""
 }
 
 // unavailable tells that there can be no lease: no right to it, no such API, no

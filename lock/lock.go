@@ -43,21 +43,30 @@ type API interface {
 	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
 }
 
-// Pulses are the signs of life on records.
+// Pulses are the heartbeats on records.
 type Pulses interface {
-	// Beat marks the record of a pending revision as alive.
-	Beat(ctx context.Context, name string, revision int) error
-	// Pulse reads the signs of life of a revision.
+	// Beat makes holder the one who is at work on a pending revision, and
+	// returns the new state. It fails with [ErrChanged] where the record is not
+	// as seen any more, and with [ErrNoRecord] where it is not there.
+	Beat(ctx context.Context, name string, revision int, seen Pulse, holder string) (Pulse, error)
+	// Pulse reads the heartbeat of a revision. It fails with [ErrNoRecord]
+	// where there is no record.
 	Pulse(ctx context.Context, name string, revision int) (Pulse, error)
 }
 
-// Pulse is what a record says of whoever is at work on it.
+// Errors that [Pulses] return.
+var (
+	ErrChanged  = errors.New("the record has changed")
+	ErrNoRecord = errors.New("the record is not there")
+)
+
+// Pulse is what a record says of the one at work on it.
 type Pulse struct {
 	Status release.Status
 	// Holder is what [Lock.Holder] returned when the record was written; ""
-	// where somebody wrote it who knows no locks, as Helm does.
+	// where another client wrote it that knows no locks, as Helm does.
 	Holder string
-	// Beat changes with every sign of life.
+	// Beat changes with every heartbeat.
 	Beat string
 	// Changed is when the record was written.
 	Changed time.Time
@@ -82,8 +91,16 @@ const (
 	// forgotten is after how long a pending record of Helm's, which shows no
 	// signs of life, counts as abandoned.
 	forgotten = 15 * time.Minute
-	// unlockTimeout bounds giving a lock back.
+	// staleTimeout is how long a heartbeat may take that comes too late: the
+	// operation waits for it.
+	staleTimeout = 5 * time.Second
+	// maxBeats bounds how often one heartbeat is tried on a record that others
+	// write too.
+	maxBeats = 4
+	// unlockTimeout bounds giving a lock back, and maxGiveBacks how often that
+	// is tried.
 	unlockTimeout = 5 * time.Second
+	maxGiveBacks  = 4
 	// pollFirst and pollLast are the pauses between looks at a lock that
 	// somebody else has.
 	pollFirst = 200 * time.Millisecond
@@ -122,8 +139,9 @@ func New(api API, records Pulses, namespace string, o Options) *Locker {
 
 // Lock waits for its turn while ctx and the patience allow, and returns the
 // lock, which must be given back, and a context that ends with it: with a
-// [*LostError] as its cause when the lock is lost. doing is the operation
-// ("upgrade"). A holder who stays is a [*LockedError].
+// [*LostError] as its cause when the lock is lost. [Check] is to be called with
+// that context before each write. doing is the operation ("upgrade"). A holder
+// who stays is a [*LockedError].
 func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context, *Lock, error) {
 	if name == "" || strings.ContainsAny(name+l.namespace, "/%") || l.namespace == "" {
 		return nil, nil, fmt.Errorf("lock release %q in namespace %q: such a name cannot be", name, l.namespace)
@@ -193,7 +211,11 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 			if got != nil || err != nil {
 				return got.real(), err
 			}
-			continue // somebody was quicker
+			// Another client was quicker.
+			if !sleep(ctx, pollFirst/2+rand.N(pollFirst)) {
+				return nil, t.ended(ctx, context.Cause(ctx))
+			}
+			continue
 		}
 		if time.Since(t.began) >= t.options.Patience && t.changed {
 			return nil, t.locked(other)
@@ -220,7 +242,7 @@ func (t *taken) real() *taken {
 // create returns nil where somebody has the lease.
 func (t *turn) create(ctx context.Context) (*taken, error) {
 	t.sent = time.Now()
-	made, err := t.post(ctx, newLease(t.namespace, t.lock.name, t.lock.holder))
+	made, err := t.post(ctx, t.lock.name, newLease(t.namespace, t.lock.name, t.lock.holder))
 	switch {
 	case err == nil:
 		return &taken{made, t.sent}, nil
@@ -258,7 +280,7 @@ func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, err
 	next.Metadata.UID, next.Metadata.ResourceVersion = other.Metadata.UID, other.Metadata.ResourceVersion
 	next.Spec.LeaseTransitions = other.Spec.LeaseTransitions + 1
 	t.sent = time.Now()
-	made, err := t.put(ctx, next)
+	made, err := t.put(ctx, t.lock.name, next)
 	switch {
 	case err == nil:
 		if why != "given back" {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/release"
 )
 
 func TestALockIsTakenAndLeavesNothing(t *testing.T) {
@@ -71,7 +73,7 @@ func TestAHolderWhoIsAliveIsNeverPushedAside(t *testing.T) {
 		if !errors.As(err, &locked) || time.Since(began) < time.Hour || ctx.Err() != nil {
 			t.Fatalf("after %s: %v, the holder: %v", time.Since(began), err, context.Cause(ctx))
 		}
-		if !strings.HasPrefix(locked.Error(), `release "web" is locked: alice@laptop (pid `) || locked.Doing != "upgrade" || locked.Since.IsZero() {
+		if !strings.HasPrefix(locked.Error(), inProgress+`: release "web" is locked: alice@laptop (pid `) || locked.Doing != "upgrade" || locked.Since.IsZero() {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -154,6 +156,7 @@ func TestALostLeaseEndsTheOperation(t *testing.T) {
 				s := newServer()
 				r := &records{}
 				ctx, k := New(s, r, "prod", as("alice@laptop")).lock(t, "upgrade")
+				r.set(release.PendingUpgrade, k.Holder())
 				k.Guard(2)
 				time.Sleep(7 * time.Second)
 				began := time.Now()

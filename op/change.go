@@ -17,8 +17,19 @@ type ChangeRequest struct {
 	// New are the objects that the release shall have, in apply order.
 	New []*manifest.Object
 	// Hooks are the release's hooks: nothing is planned for them, but what is
-	// known to be wrong with them is refused as well.
+	// known to be wrong with them is refused as well, and an object of New that one
+	// of them has put there is the release's.
 	Hooks []*manifest.Object
+	// Running are those of them that the operation creates: what the API server
+	// would refuse of them is refused before anything is written, as it is of New.
+	// HooksFirst is set where some of them run before New is written.
+	Running    []*manifest.Object
+	HooksFirst bool
+	// Definitions are the custom resource definitions that are written first.
+	Definitions []*manifest.Object
+	// Checked is set where objects were held against what the API server
+	// publishes about their kinds before.
+	Checked bool
 	// Old are the objects of the revisions that may have been applied, oldest
 	// revision first.
 	Old [][]*manifest.Object
@@ -31,8 +42,9 @@ type ChangeRequest struct {
 	// against other field managers.
 	ServerSide     bool
 	ForceConflicts bool
-	// Replace deletes and creates again what cannot be updated, as the
-	// annotation helm.sh/replace does for one object.
+	// Replace puts new objects in the place of live ones instead of merging, and
+	// deletes and creates again what cannot be updated, as the annotation
+	// helm.sh/replace has it for one object.
 	Replace bool
 	// Records is what the operation does to the release's records: "create",
 	// "update", "delete". Who may not is told so.
@@ -82,6 +94,9 @@ type Lock interface {
 	// Guard keeps the pending record of that revision showing signs of life,
 	// until Unlock.
 	Guard(revision int)
+	// Finish says that the operation is about to write the last state of the
+	// record that it guards, or to delete it.
+	Finish()
 	// Abandoned returns nil when whoever wrote the pending record of that
 	// revision is gone, and otherwise an error that says who is at work. It may
 	// take a while: where only signs of life can tell, it watches for them.
@@ -103,5 +118,6 @@ type unlocked struct{}
 
 func (unlocked) Holder() string                       { return "" }
 func (unlocked) Guard(int)                            {}
+func (unlocked) Finish()                              {}
 func (unlocked) Abandoned(context.Context, int) error { return nil }
 func (unlocked) Unlock()                              {}

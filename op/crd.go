@@ -93,6 +93,14 @@ func (w *crdWork) foretell() (*plan.Plan, error) {
 	return &plan.Plan{Steps: steps}, err
 }
 
+// written are the definitions that write brings into the cluster.
+func (w *crdWork) written() []*manifest.Object {
+	if w.plan != nil {
+		return w.all
+	}
+	return w.missing
+}
+
 // render renders r's chart for the cluster as it is, nil for none, or, where
 // read says so, as it will be once the chart's definitions are written:
 // templates must see the kinds that are about to exist, and nothing may be
@@ -148,6 +156,9 @@ func parseCRDs(c *chart.Chart) ([]*manifest.Object, error) {
 	var out []*manifest.Object
 	for _, f := range c.CRDs() {
 		objs, err := manifest.Parse(f.Source, string(f.Data))
+		if err == nil {
+			objs, err = manifest.Flatten(objs)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", f.Source, err)
 		}

@@ -3,6 +3,7 @@
 package op
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ const (
 	DependencyMany     DependencyStatus = "too many matches" // archives that nobody wants, beside
 	DependencyCorrupt  DependencyStatus = "corrupt"          // an archive or folder that cannot be read
 	DependencyMisnamed DependencyStatus = "misnamed"         // an archive under its name that is another chart
-	DependencyRange    DependencyStatus = "invalid version"  // what is wanted is no version and no range
+	DependencyRange    DependencyStatus = "invalid version"  // what is wanted is not a version or a range
 )
 
 // ListedDependency is a dependency, or with Library a library, and what the
@@ -64,11 +65,6 @@ func (h Held) under(name string) bool {
 // status tells what held has of d. all are the entries beside it: they may want
 // other versions of the same chart.
 func status(d *chart.Dependency, all []*chart.Dependency, held []Held, library bool) DependencyStatus {
-	if _, err := resolve.Version([]string{"0.0.0"}, d.Version, true); err != nil {
-		if want, ok := err.(*resolve.WantError); ok && want.Problem != "" {
-			return DependencyRange
-		}
-	}
 	var archives, folders []Held
 	lost := DependencyMissing
 	for _, h := range held {
@@ -90,6 +86,8 @@ func status(d *chart.Dependency, all []*chart.Dependency, held []Held, library b
 	switch {
 	case len(archives) > 0 && strays(archives, d.Name, all):
 		return DependencyMany
+	case len(archives)+len(folders) > 0 && !isRange(d.Version, library):
+		return DependencyRange
 	case suits(archives, d):
 		return DependencyOK
 	case suits(folders, d):
@@ -98,6 +96,17 @@ func status(d *chart.Dependency, all []*chart.Dependency, held []Held, library b
 		return DependencyWrong
 	}
 	return lost
+}
+
+// isRange reports whether want is a version or a range of versions. A dependency
+// must want something, a library need not.
+func isRange(want string, library bool) bool {
+	if strings.TrimSpace(want) == "" {
+		return library
+	}
+	_, err := resolve.Version([]string{"0.0.0"}, want, true)
+	bad, ok := errors.AsType[*resolve.WantError](err)
+	return !ok || bad.Problem == ""
 }
 
 // suits tells whether one of held is a version that d wants.

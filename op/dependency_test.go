@@ -593,8 +593,10 @@ func TestDependencyList(t *testing.T) {
 		{"a broken folder", one, []Held{{File: "mysql", Err: broken}}, "corrupt"},
 		{"a broken one beside", one, []Held{{File: "mysql-1.0.0.tgz", Archive: true, Err: broken}, arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
 		{"what is not listed", one, []Held{dir("x", "extra", "1.0.0"), {File: "README", Err: broken}}, "missing; charts/x charts/README"},
-		{"no range", "{name: mysql, version: abc}", nil, "invalid version"},
-		{"no version", "{name: mysql}", []Held{arch("a.tgz", "mysql", "1.0.0-rc.1")}, "ok"},
+		{"not a range", "{name: mysql, version: abc}", []Held{arch("a.tgz", "mysql", "1.0.0")}, "invalid version"},
+		{"not a range, and nothing there", "{name: mysql, version: abc}", nil, "missing"},
+		{"no version", "{name: mysql}", []Held{arch("a.tgz", "mysql", "1.0.0-rc.1")}, "invalid version"},
+		{"no version, a folder", "{name: mysql, version: ' '}", []Held{dir("mysql", "mysql", "1.0.0")}, "invalid version"},
 		{"a library", "", []Held{{Library: true, File: "l.tgz", Archive: true, Name: "lib", Version: "1.0.0"}}, "library ok"},
 		{"a library in charts/", "", []Held{arch("lib-1.0.0.tgz", "lib", "1.0.0")}, "library missing; charts/lib-1.0.0.tgz"},
 	} {

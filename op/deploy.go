@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
@@ -33,9 +35,27 @@ type Writing struct {
 	// revision did, and merges here where there was none.
 	ServerSide     *bool
 	ForceConflicts bool
-	// Replace deletes and creates again what cannot be updated.
+	// Replace has objects replaced instead of merged: what an object has and
+	// the release does not say goes. One that the API server refuses to replace
+	// is deleted and created again.
 	Replace       bool
 	TakeOwnership bool
+}
+
+// Validate returns a [*WritingError] where w combines what excludes each other.
+func (w Writing) Validate() error { return w.validate("") }
+
+// validate is Validate for a release whose last revision was written in the
+// given way.
+func (w Writing) validate(last string) error {
+	serverSide := w.serverSide(last)
+	switch {
+	case w.ForceConflicts && w.ServerSide != nil && !serverSide:
+		return &WritingError{Text: "forceConflicts enabled when serverSideApply disabled"}
+	case w.Replace && serverSide:
+		return &WritingError{Replace: true, Text: "cannot use server-side apply and force replace together"}
+	}
+	return nil
 }
 
 func (w Writing) serverSide(last string) bool {
@@ -68,6 +88,10 @@ type deployment struct {
 	predict bool
 	// keepHistory is how many revisions may stay, 0 for any number.
 	keepHistory int
+	// before and after are the events at which hooks run, "" where none do.
+	before, after release.HookEvent
+	// definitions are the custom resource definitions that are written first.
+	definitions []*manifest.Object
 
 	plan *plan.Plan
 	// batches are the objects in the order that the charts ask for, nil for none.
@@ -94,28 +118,37 @@ func (d *deployment) remember(c *chart.Chart) error {
 }
 
 // prepare plans the change to objects, which are those of the release from now
-// on. It writes nothing.
-func (d *deployment) prepare(ctx context.Context, known []*manifest.Object) error {
+// on: the items of lists each by itself. coming are the kinds that are yet to be
+// defined. It writes nothing.
+func (d *deployment) prepare(ctx context.Context, objects []*manifest.Object, coming map[string]bool) error {
+	var err error
+	if d.objects, err = manifest.Flatten(objects); err != nil {
+		return err
+	}
 	d.release.ApplyMethod = release.ApplyClientSide
 	if d.write.serverSide(d.past.method()) {
 		d.release.ApplyMethod = release.ApplyServerSide
 	}
+	if err := d.write.validate(d.past.method()); err != nil {
+		return err
+	}
 	if d.cluster == nil {
 		return nil
 	}
-	var err error
 	if d.batches, err = ordered(d.release, d.objects, d.progress); err != nil {
 		return err
 	}
+	known := without(d.objects, coming)
 	d.partial = len(known) < len(d.objects)
-	if err := d.compute(ctx, known); err != nil || !d.partial {
+	if err := d.compute(ctx, known, false); err != nil || !d.partial {
 		return err
 	}
 	return d.foresee(known)
 }
 
-// compute plans the change to objects of known kinds.
-func (d *deployment) compute(ctx context.Context, known []*manifest.Object) error {
+// compute plans the change to objects of known kinds. checked is set where they
+// were checked before.
+func (d *deployment) compute(ctx context.Context, known []*manifest.Object, checked bool) error {
 	old, err := d.past.objects()
 	if err != nil {
 		return err
@@ -124,10 +157,18 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object) erro
 	if err != nil {
 		return err
 	}
+	running, err := objectsOf(d.release, d.hooksAt(d.before, d.after))
+	if err != nil {
+		return err
+	}
 	d.plan, err = d.cluster.Plan(ctx, ChangeRequest{
 		Owner:          d.owner(),
 		New:            manifest.ApplyOrder(known),
 		Hooks:          hooks,
+		Running:        running,
+		HooksFirst:     len(d.hooksAt(d.before)) > 0,
+		Definitions:    d.definitions,
+		Checked:        checked,
 		Old:            old,
 		Orphans:        d.past.orphans(),
 		TakeOwnership:  d.write.TakeOwnership,
@@ -149,6 +190,28 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object) erro
 	return nil
 }
 
+// hooksAt are the hooks of the release that run at one of the events.
+func (d *deployment) hooksAt(events ...release.HookEvent) []*release.Hook {
+	var out []*release.Hook
+	for _, h := range d.release.Hooks {
+		if slices.ContainsFunc(h.Events, func(e release.HookEvent) bool { return e != "" && slices.Contains(events, e) }) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// runHooks has the deployment take the hooks of two events into account, where
+// bus runs any.
+func (d *deployment) runHooks(bus *event.Bus, before, after release.HookEvent) {
+	if bus.Responds(string(before), event.AnnotationHooks) {
+		d.before = before
+	}
+	if bus.Responds(string(after), event.AnnotationHooks) {
+		d.after = after
+	}
+}
+
 // recording is what the deployment does to records.
 func (d *deployment) recording() []string {
 	verbs := []string{"create", "update"}
@@ -164,6 +227,9 @@ func (d *deployment) owner() Owner {
 
 // create writes the pending record. Of two who create one revision, one gets it.
 func (d *deployment) create(ctx context.Context) error {
+	if !release.ValidRevision(d.release.Revision) {
+		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
+	}
 	if d.lock != nil {
 		d.release.Holder = d.lock.Holder()
 	}
@@ -181,9 +247,14 @@ func (d *deployment) create(ctx context.Context) error {
 
 // apply writes the objects, removes what is no more, and waits as asked.
 func (d *deployment) apply(ctx context.Context) error {
-	if d.partial {
-		// Kinds that CRDs have defined meanwhile can be planned only now.
-		if err := d.compute(ctx, d.objects); err != nil {
+	again, err := d.hooked()
+	if err != nil {
+		return err
+	}
+	if d.partial || again {
+		// Kinds that CRDs have defined meanwhile, and objects that hooks have put in
+		// the place of others, can be planned only now.
+		if err := d.compute(ctx, d.objects, true); err != nil {
 			return err
 		}
 	}
@@ -205,6 +276,19 @@ func (d *deployment) apply(ctx context.Context) error {
 		return nil
 	}
 	return d.await(ctx, d.objects)
+}
+
+// hooked reports whether hooks of the release make objects that the plan is about.
+func (d *deployment) hooked() (bool, error) {
+	hooks, err := hookObjects(d.release)
+	if err != nil || len(hooks) == 0 {
+		return false, err
+	}
+	names := make(map[string]bool, len(hooks))
+	for _, o := range hooks {
+		names[o.String()] = o.Name != ""
+	}
+	return slices.ContainsFunc(d.plan.Steps, func(s plan.Step) bool { return names[s.String()] }), nil
 }
 
 // writeObjects executes what creates and updates, batch by batch where the
@@ -290,6 +374,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	rel := d.release
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
 	rel.Holder, rel.Orphans = "", nil
+	d.finish()
 	if err := d.records.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
@@ -311,7 +396,9 @@ func (d *deployment) supersedeOthers(ctx context.Context) error {
 	return nil
 }
 
-// supersede marks an older revision as superseded.
+// supersede marks an older revision as superseded. Where another client has
+// changed its record since it was read, the change stays, and so does a status
+// that it says now.
 func (d *deployment) supersede(ctx context.Context, revision int, description string) error {
 	var old *release.Release
 	for _, rel := range d.past.applied {
@@ -319,18 +406,22 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 			old = rel
 		}
 	}
+	read := func() (err error) {
+		old, err = d.records.Revision(ctx, d.release.Name, revision)
+		return err
+	}
 	var err error
 	if old == nil {
-		if old, err = d.records.Revision(ctx, d.release.Name, revision); errors.Is(err, ErrReleaseNotFound) {
-			return nil
-		}
+		err = read()
 	}
 	if err == nil {
-		old.Info.Status = release.Superseded
-		if description != "" {
-			old.Info.Description = description
+		was := old.Info.Status
+		err = d.setSuperseded(ctx, old, description)
+		if errors.Is(err, ErrRecordChanged) {
+			if err = read(); err == nil && old.Info.Status == was {
+				err = d.setSuperseded(ctx, old, description)
+			}
 		}
-		err = d.records.Update(ctx, old)
 	}
 	if err != nil && !errors.Is(err, ErrReleaseNotFound) {
 		return fmt.Errorf("record revision %d of release %s as superseded: %w", revision, d.release.Name, err)
@@ -338,26 +429,38 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 	return nil
 }
 
+func (d *deployment) setSuperseded(ctx context.Context, old *release.Release, description string) error {
+	old.Info.Status = release.Superseded
+	if description != "" {
+		old.Info.Description = description
+	}
+	return d.records.Update(ctx, old)
+}
+
 // fail records that the deployment has failed, and why, even where it was
 // cancelled: a record that stays pending would be a lie.
 func (d *deployment) fail(ctx context.Context, description string) {
-	if !d.recorded {
-		return
+	if !d.recorded || lost(ctx) {
+		return // without the lock the record is another client's to write
 	}
-	gone := lost(ctx)
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	rel := d.release
 	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
+	d.finish()
 	if err := d.records.Update(ctx, rel); err != nil {
 		d.progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 		return
 	}
-	if gone {
-		return // the history is somebody else's to shorten
-	}
 	if err := d.prune(ctx); err != nil {
 		d.progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
+	}
+}
+
+// finish tells the lock that the record gets its last state.
+func (d *deployment) finish() {
+	if d.lock != nil {
+		d.lock.Finish()
 	}
 }
 
@@ -400,6 +503,31 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
 	defer cancel()
 	return d.cluster.Delete(ctx, created, d.owner(), CascadeBackground)
+}
+
+// A WritingError is returned for ways of writing objects that exclude each other.
+type WritingError struct {
+	// Replace is set where it is Replace that excludes server-side apply, and not
+	// set where it is ForceConflicts that needs it.
+	Replace bool
+	Text    string
+}
+
+func (e *WritingError) Error() string {
+	if e.Replace {
+		return "invalid operation: " + e.Text
+	}
+	return "invalid client update option(s): " + e.Text
+}
+
+// A RevisionsError is returned when no revision can follow the newest one.
+type RevisionsError struct {
+	Name     string
+	Revision int // the newest
+}
+
+func (e *RevisionsError) Error() string {
+	return fmt.Sprintf("release %q: no revision can follow revision %d, the last number that there is", e.Name, e.Revision)
 }
 
 // OvertakenError tells that somebody else has created the revision that was to

@@ -33,15 +33,20 @@ func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
 	if rel == nil {
 		return nil, nil
 	}
+	return objectsOf(rel, rel.Hooks)
+}
+
+// objectsOf are the objects of hooks of a release.
+func objectsOf(rel *release.Release, hooks []*release.Hook) ([]*manifest.Object, error) {
 	var out []*manifest.Object
-	for _, h := range rel.Hooks {
+	for _, h := range hooks {
 		objects, err := manifest.Parse(h.Path, h.Manifest)
 		if err != nil {
 			return nil, fmt.Errorf("read hook %s of revision %d of release %s: %w", h.Name, rel.Revision, rel.Name, err)
 		}
 		out = append(out, objects...)
 	}
-	return out, nil
+	return manifest.Flatten(out)
 }
 
 // Diff compares recorded revisions with each other. What the cluster has is not
@@ -93,13 +98,13 @@ func (d Diff) Between(ctx context.Context, name string, others Records, other st
 }
 
 func (d Diff) between(a, b *release.Release) (*Change, error) {
-	old, err := manifest.ParseManifest(a.Manifest)
+	old, err := recordedObjects(a)
 	if err != nil {
-		return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", a.Revision, a.Name, err)
+		return nil, err
 	}
-	now, err := manifest.ParseManifest(b.Manifest)
+	now, err := recordedObjects(b)
 	if err != nil {
-		return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", b.Revision, b.Name, err)
+		return nil, err
 	}
 	steps, err := plan.Between(old, now, a.Namespace)
 	if err != nil {
@@ -108,4 +113,14 @@ func (d Diff) between(a, b *release.Release) (*Change, error) {
 	change, err := newChange(a, b, &plan.Plan{Steps: steps}, nil)
 	change.Stored = true
 	return change, err
+}
+
+// A NoEarlierError is returned where there is no earlier revision to compare with.
+type NoEarlierError struct {
+	Name     string
+	Revision int
+}
+
+func (e *NoEarlierError) Error() string {
+	return fmt.Sprintf("release %q has no revision before %d to compare with", e.Name, e.Revision)
 }

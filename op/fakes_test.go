@@ -104,10 +104,22 @@ type records struct {
 	*diary
 	mu   sync.Mutex
 	kept map[string]*release.Release
+	// listed are the statuses that lists show where the records say another.
+	listed map[string]release.Status
+	// changed are the records that another client has changed since they were read.
+	changed map[string]bool
+}
+
+// change is what another client does to a record.
+func (r *records) change(key string, how func(*release.Release)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	how(r.kept[key])
+	r.changed[key] = true
 }
 
 func newRecords(d *diary, have ...*release.Release) *records {
-	r := &records{diary: d, kept: map[string]*release.Release{}}
+	r := &records{diary: d, kept: map[string]*release.Release{}, changed: map[string]bool{}}
 	for _, rel := range have {
 		r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
 	}
@@ -151,6 +163,7 @@ func (r *records) Revision(ctx context.Context, name string, revision int) (*rel
 		revision = all[len(all)-1]
 	}
 	if rel := r.kept[key(name, revision)]; rel != nil {
+		delete(r.changed, key(name, revision))
 		return throughText(rel), nil
 	}
 	return nil, &NotFoundError{Name: name, Namespace: "ns", Revision: revision}
@@ -180,13 +193,19 @@ func (r *records) Update(ctx context.Context, rel *release.Release) error {
 		r.mu.Unlock()
 		return &NotFoundError{Name: rel.Name, Namespace: "ns", Revision: rel.Revision}
 	}
+	if r.changed[key(rel.Name, rel.Revision)] {
+		r.mu.Unlock()
+		return ErrRecordChanged
+	}
 	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
+	delete(r.listed, key(rel.Name, rel.Revision))
 	r.mu.Unlock()
 	r.moment("updated " + key(rel.Name, rel.Revision))
 	return nil
 }
 
-func (r *records) Delete(ctx context.Context, name string, revision int) error {
+func (r *records) Delete(ctx context.Context, name string, listed Revision) error {
+	revision := listed.Number
 	if err := r.step(ctx, "forget %s", key(name, revision)); err != nil {
 		return err
 	}
@@ -205,7 +224,11 @@ func (r *records) Revisions(ctx context.Context, name string) ([]Revision, error
 	defer r.mu.Unlock()
 	var out []Revision
 	for _, n := range r.all(name) {
-		out = append(out, Revision{Number: n, Status: r.kept[key(name, n)].Info.Status})
+		status := r.kept[key(name, n)].Info.Status
+		if other := r.listed[key(name, n)]; other != "" {
+			status = other
+		}
+		out = append(out, Revision{Number: n, Status: status})
 	}
 	if len(out) == 0 {
 		return nil, &NotFoundError{Name: name, Namespace: "ns"}
@@ -226,7 +249,7 @@ func (r *records) Prune(ctx context.Context, name string, most int, keep func(Re
 		if keep(rev) {
 			continue
 		}
-		if err := r.Delete(ctx, name, rev.Number); err != nil {
+		if err := r.Delete(ctx, name, rev); err != nil {
 			return err
 		}
 		surplus--
@@ -280,6 +303,7 @@ func (h held) Holder() string { return "anna" }
 func (h held) Guard(revision int) {
 	_ = h.step(context.Background(), "guard %s", key(h.name, revision))
 }
+func (h held) Finish() {}
 func (h held) Abandoned(ctx context.Context, revision int) error {
 	if err := h.step(ctx, "judge %s", key(h.name, revision)); err != nil {
 		return err

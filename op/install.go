@@ -41,7 +41,7 @@ type Install struct {
 	// is looked up, and capabilities are the default's.
 	Cluster  InstallCluster
 	Releases Recorder         // may be nil for Plan: then no name is taken
-	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
+	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Undo     *event.Bus       // answers the events of undoing a failed install; nil runs no handlers
 	Progress progress.Func    // nil reports nothing
@@ -179,6 +179,8 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if w.Cluster != nil {
 		w.deployment.cluster = w.Cluster
 	}
+	w.runHooks(w.Events, release.PreInstall, release.PostInstall)
+	w.definitions = w.crds.written()
 	return w.deployment.remember(w.rendered.Chart)
 }
 
@@ -231,8 +233,7 @@ func (w *installing) validate(ctx context.Context, e *event.PreInstall) error {
 	}
 	w.release.Manifest = manifest.Format(w.rendered.Objects)
 	w.release.Hooks = w.rendered.Hooks
-	w.objects = w.rendered.Objects
-	return w.prepare(ctx, w.rendered.Known())
+	return w.prepare(ctx, w.rendered.Objects, w.rendered.coming)
 }
 
 // prerequisites creates what the objects need to stand on: the namespace and CRDs.

@@ -5,6 +5,7 @@ package op
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -66,7 +67,27 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 	files := ownFiles(pre.Chart, out.Files)
 	files, err := w.postRender(ctx, pre, out.Files, files)
 	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
+	w.directives(files)
 	return err
+}
+
+// directives finds words of patches in objects, which no command would apply.
+func (w *linting) directives(files []lint.Rendered) {
+	for _, f := range files {
+		objects, err := manifest.Parse(f.Name, f.Content)
+		if err != nil {
+			continue // told where it stands
+		}
+		for _, o := range objects {
+			m, err := o.Map()
+			if err != nil {
+				continue
+			}
+			if found := plan.Directive(m); found != "" {
+				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object shall be: leave it out", o, found))
+			}
+		}
+	}
 }
 
 // order finds cycles in what the charts say about the order of their objects.

@@ -46,9 +46,12 @@ type Recorder interface {
 	Records
 	// Create writes a new revision; one that exists is [ErrRevisionExists].
 	Create(ctx context.Context, r *release.Release) error
+	// Update replaces the record that r was read from or written to last; where
+	// another client has changed it since, it fails with [ErrRecordChanged].
 	Update(ctx context.Context, r *release.Release) error
-	// Delete removes one revision.
-	Delete(ctx context.Context, name string, revision int) error
+	// Delete removes one revision, that very one: not another of its number that
+	// was made since it was listed.
+	Delete(ctx context.Context, name string, revision Revision) error
 	// Revisions lists the revisions of a release, oldest first, without reading
 	// them; none is [ErrReleaseNotFound].
 	Revisions(ctx context.Context, name string) ([]Revision, error)
@@ -61,12 +64,15 @@ type Recorder interface {
 type Revision struct {
 	Number int
 	Status release.Status
+	// Version is the recorder's name for this very record.
+	Version string
 }
 
 // Errors that verbs return and that recorders must return.
 var (
 	ErrReleaseNotFound = errors.New("release not found")
 	ErrRevisionExists  = errors.New("revision already exists")
+	ErrRecordChanged   = errors.New("record changed by another client")
 )
 
 // NotFoundError names the release, and the revision where one was asked for,

@@ -27,6 +27,8 @@ type past struct {
 	applied []*release.Release
 	// unfinished are those of applied whose operation has ended without a word.
 	unfinished []*release.Release
+	// warnings say what is wrong with the records.
+	warnings []string
 }
 
 // readPast reads the history of a release as far as it matters. A release that
@@ -42,55 +44,107 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 	if err != nil {
 		return nil, fmt.Errorf("list the history of release %s: %w", name, err)
 	}
+	p.sane()
 	if st := p.newest().Status; lock != nil && st.Underway() {
 		if err := lock.Abandoned(ctx, p.newest().Number); err != nil {
 			return nil, err
 		}
 	}
-	wanted := p.revisions[p.start():]
-	if len(wanted) == 0 {
-		wanted = p.revisions[len(p.revisions)-1:] // uninstalled, and nothing since
-	}
-	read := make([]*release.Release, len(wanted))
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(8)
-	for i, r := range wanted {
-		group.Go(func() (err error) {
-			read[i], err = records.Revision(gctx, name, r.Number)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := p.read(ctx, records); err != nil {
 		return nil, err
 	}
-	p.last = read[len(read)-1]
-	for i, rel := range read {
-		if wanted[i].Status == release.Uninstalled {
-			continue
-		}
-		p.applied = append(p.applied, rel)
-		switch st := rel.Info.Status; {
+	for i, rel := range p.applied {
+		st := rel.Info.Status
+		switch {
 		case st == release.Deployed:
 			p.deployed = rel
 		case st.Underway():
-			p.unfinished = append(p.unfinished, rel)
+			p.unfinished = append(p.unfinished, p.applied[i])
 			if lock != nil {
 				report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
 			}
 		}
 	}
+	for _, text := range p.warnings {
+		report.Send(progress.Event{Kind: progress.Warning, Text: text})
+	}
 	return p, nil
 }
 
-// start is the index of the first revision of which something may be in the
-// cluster.
-func (p *past) start() int {
-	for i := len(p.revisions) - 1; i >= 0; i-- {
-		switch p.revisions[i].Status {
-		case release.Deployed:
+// read reads the revisions of which something may be in the cluster, and the
+// newest. What a list says about the statuses is not what the records must say:
+// it goes back to a revision whose record says too that nothing before it counts.
+func (p *past) read(ctx context.Context, records Recorder) error {
+	from := len(p.revisions)
+	var read []*release.Release // those from there on
+	for {
+		start := p.start(from)
+		first := max(0, min(start, from-1))
+		more, err := readAll(ctx, records, p.name, p.revisions[first:from])
+		if err != nil {
+			return err
+		}
+		for i, rel := range more {
+			p.agree(first+i, rel)
+		}
+		read, from = append(more, read...), first
+		if from == 0 || p.settled(from) {
+			break
+		}
+	}
+	p.last = read[len(read)-1]
+	for i, rel := range read {
+		if p.revisions[from+i].Status == release.Uninstalled {
+			p.applied = nil
+			continue
+		}
+		p.applied = append(p.applied, rel)
+	}
+	return nil
+}
+
+// agree makes one status of what a record and the list say of a revision. What
+// the record says counts, as it does for Helm; but where only one of the two says
+// that the revision was uninstalled, its objects may be there.
+func (p *past) agree(i int, rel *release.Release) {
+	listed, recorded := p.revisions[i].Status, rel.Info.Status
+	if listed == recorded {
+		return
+	}
+	p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is said to be %q where it is listed, and %q in its record: another client has changed one of them",
+		rel.Revision, p.name, listed, recorded))
+	if recorded == release.Uninstalled {
+		rel.Info.Status = listed
+		return
+	}
+	p.revisions[i].Status = recorded
+}
+
+// settled reports whether nothing before a revision that was read counts.
+func (p *past) settled(i int) bool {
+	return p.revisions[i].Status == release.Deployed || p.revisions[i].Status == release.Uninstalled
+}
+
+// readAll reads the records of revisions.
+func readAll(ctx context.Context, records Recorder, name string, revisions []Revision) ([]*release.Release, error) {
+	read := make([]*release.Release, len(revisions))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, r := range revisions {
+		group.Go(func() (err error) {
+			read[i], err = records.Revision(ctx, name, r.Number)
+			return err
+		})
+	}
+	return read, group.Wait()
+}
+
+// start is the index of the last revision before end that is said to be deployed
+// or uninstalled, or 0.
+func (p *past) start(end int) int {
+	for i := end - 1; i >= 0; i-- {
+		if p.settled(i) {
 			return i
-		case release.Uninstalled:
-			return i + 1
 		}
 	}
 	return 0
@@ -111,23 +165,62 @@ func (p *past) newest() Revision { return p.revisions[len(p.revisions)-1] }
 
 // next is the number of the revision to come.
 func (p *past) next() int {
-	if len(p.revisions) == 0 {
-		return 1
+	n := 0
+	for _, r := range p.revisions {
+		if release.ValidRevision(r.Number) {
+			n = max(n, r.Number)
+		}
 	}
-	return p.newest().Number + 1
+	return n + 1
 }
 
-// objects are the objects of each revision that may have been applied.
+// sane leaves out the revisions whose numbers cannot be, as long as there are
+// others: no revision can follow them.
+func (p *past) sane() {
+	var kept []Revision
+	for _, r := range p.revisions {
+		if release.ValidRevision(r.Number) {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == len(p.revisions) {
+		return
+	}
+	for _, r := range p.revisions {
+		if !release.ValidRevision(r.Number) {
+			p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Number, p.name, release.MaxRevision))
+		}
+	}
+	if len(kept) > 0 {
+		p.revisions = kept
+	}
+}
+
+// objects are the objects of each revision that may have been applied, the items
+// of lists each by itself.
 func (p *past) objects() ([][]*manifest.Object, error) {
 	var out [][]*manifest.Object
 	for _, rel := range p.applied {
-		objects, err := manifest.ParseManifest(rel.Manifest)
+		objects, err := recordedObjects(rel)
 		if err != nil {
-			return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", rel.Revision, rel.Name, err)
+			return nil, err
 		}
 		out = append(out, objects)
 	}
 	return out, nil
+}
+
+// recordedObjects are the objects of a record, without its hooks, the items of
+// lists each by itself.
+func recordedObjects(rel *release.Release) ([]*manifest.Object, error) {
+	objects, err := manifest.ParseManifest(rel.Manifest)
+	if err == nil {
+		objects, err = manifest.Flatten(objects)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", rel.Revision, rel.Name, err)
+	}
+	return objects, nil
 }
 
 // orphans are the objects that the revisions meant to remove.

@@ -41,10 +41,6 @@ type Rendered struct {
 	coming map[string]bool
 }
 
-// Known are the objects whose kinds the cluster serves now: all but those of
-// kinds that the chart's own CRDs are yet to define.
-func (r *Rendered) Known() []*manifest.Object { return without(r.Objects, r.coming) }
-
 // rendering is one way through chart-loaded → pre-render → validate → render →
 // post-render, the same for every verb that renders.
 type rendering struct {
@@ -78,7 +74,7 @@ func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.
 	if _, err := resolve.Libraries(res.Chart); err != nil {
 		return nil, err
 	}
-	for _, w := range res.Warnings {
+	for _, w := range slices.Concat(res.Misfits, res.Warnings) {
 		report.Send(progress.Event{Kind: progress.Warning, Text: w})
 	}
 	return res, nil

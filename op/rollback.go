@@ -25,7 +25,7 @@ type RollbackCluster interface {
 type Rollback struct {
 	Cluster  RollbackCluster
 	Releases Recorder
-	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
+	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
@@ -35,7 +35,7 @@ type Rollback struct {
 type RollbackRequest struct {
 	Name string
 	// Revision is the one to take up again; 0 is the one before the newest, or
-	// an uninstalled release's only one.
+	// the only one, whose objects are put back as it recorded them.
 	Revision    int
 	Description string // what the record says in place of "Rollback to 3"
 
@@ -144,6 +144,7 @@ func (w *rollingBack) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		cluster: w.Cluster, records: w.Releases, progress: w.Rollback.Progress, lock: lock, past: past,
 		release: rel, wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
 	}
+	w.runHooks(w.Events, release.PreRollback, release.PostRollback)
 	return w.stage(ctx, dryRun)
 }
 
@@ -154,13 +155,9 @@ func (w *rollingBack) find(ctx context.Context, past *past) (*release.Release, e
 		return nil, fmt.Errorf("%d is no revision: they count from 1", number)
 	}
 	if number == 0 {
-		st := past.last.Info.Status
+		number = past.newest().Number
 		if n := len(past.revisions); n > 1 {
 			number = past.revisions[n-2].Number
-		} else if st == release.Uninstalled || st == release.Uninstalling {
-			number = past.newest().Number
-		} else {
-			return nil, &NoEarlierError{Name: w.req.Name, Revision: past.newest().Number}
 		}
 	}
 	target, err := w.Releases.Revision(ctx, w.req.Name, number)
@@ -224,8 +221,7 @@ func (w *rollingBack) validate(ctx context.Context, e *event.PreRollback) error 
 	w.scene.Objects = rendered.scene.Objects
 	w.release.Manifest = manifest.Format(rendered.Objects)
 	w.release.Hooks = rendered.Hooks
-	w.objects = rendered.Objects
-	return w.prepare(ctx, rendered.Objects)
+	return w.prepare(ctx, rendered.Objects, nil)
 }
 
 func (w *rollingBack) execute(ctx context.Context) error {
@@ -239,14 +235,4 @@ func (w *rollingBack) execute(ctx context.Context) error {
 		return err
 	}
 	return w.Events.Emit(ctx, &event.PostRollback{Scene: w.scene})
-}
-
-// NoEarlierError tells that a release has one revision only.
-type NoEarlierError struct {
-	Name     string
-	Revision int
-}
-
-func (e *NoEarlierError) Error() string {
-	return fmt.Sprintf("release %q has no revision before %d to roll back to", e.Name, e.Revision)
 }

@@ -67,7 +67,18 @@ func TestWhereARollbackGoes(t *testing.T) {
 		{"the same again", func() *story { return upgraded(t) }, 3, 3, ""},
 		{"one that is not there", func() *story { return upgraded(t) }, 7, 0, "no revision 7"},
 		{"none at all", func() *story { return upgraded(t) }, -1, 0, "-1 is no revision"},
-		{"the only one", func() *story { return installed(t, conf("a=1")) }, 0, 0, "no revision before 1"},
+		{"the only one", func() *story {
+			s := installed(t, conf("a=1"))
+			s.cluster.set("ConfigMap/a", map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"v": "0"},
+			})
+			return s
+		}, 0, 1, ""},
+		{"the only one, failed", func() *story {
+			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+			s.breaks(t, "event post-install", s.put)
+			return s
+		}, 0, 1, ""},
 		{"no release", func() *story { return newStory(t, nil) }, 0, 0, "not found"},
 		{"an uninstalled one", func() *story {
 			s := upgraded(t)

@@ -32,6 +32,8 @@ type Test struct {
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
+	// Hooks says how tests run, beyond what the fields above and the request say.
+	Hooks hook.Responder
 }
 
 // TestRequest says what to test. Name is needed.
@@ -94,14 +96,16 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := w.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.runner().CheckRights(ctx, rel, w.tests, "update"); err != nil {
+	if err := w.runner().Check(ctx, rel, w.tests, "update"); err != nil {
 		return nil, err
 	}
 	return w.out, w.run(ctx)
 }
 
 func (w *testRun) runner() hook.Responder {
-	return hook.Responder{Cluster: w.Cluster, Progress: w.Progress, Timeout: w.req.Timeout, Now: w.Now}
+	r := w.Hooks
+	r.Cluster, r.Progress, r.Timeout, r.Now = w.Cluster, w.Progress, w.req.Timeout, w.Now
+	return r
 }
 
 // prepare starts the scripts of the chart in the record and emits pre-test.
@@ -126,8 +130,11 @@ func (w *testRun) prepare(ctx context.Context) error {
 	pre := &event.PreTest{Scene: w.scene}
 	for _, h := range w.tests {
 		objs, err := manifest.Parse(h.Path, h.Manifest)
-		if err != nil || len(objs) != 1 {
-			return fmt.Errorf("read test %s of release %s: its manifest holds %d objects, not one: %w", h.Name, rel.Name, len(objs), err)
+		if err != nil {
+			return fmt.Errorf("read test %s of release %s: %w", h.Name, rel.Name, err)
+		}
+		if len(objs) != 1 {
+			return fmt.Errorf("read test %s of release %s: its manifest holds %d objects, want one", h.Name, rel.Name, len(objs))
 		}
 		known[objs[0]] = h
 		pre.Objects = append(pre.Objects, objs[0])

@@ -33,17 +33,23 @@ func (l lab) CheckRights(_ context.Context, verb string, objects []*manifest.Obj
 func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) CreateHook(ctx context.Context, o *manifest.Object, _ string) error {
-	return l.step(ctx, "create %s", o)
+func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (hook.Place, error) {
+	if o.Kind == "ClusterRole" {
+		return hook.Place{Served: true}, nil
+	}
+	return hook.Place{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
 }
-func (l lab) UpdateHook(ctx context.Context, o *manifest.Object, _ string) error {
+func (l lab) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
+	return "uid of " + o.Name, l.step(ctx, "create %s", o)
+}
+func (l lab) UpdateHook(ctx context.Context, o *manifest.Object, _, _ string) error {
 	return l.step(ctx, "change %s", o)
 }
-func (l lab) DeleteHook(ctx context.Context, o *manifest.Object, _ string) error {
+func (l lab) DeleteHook(ctx context.Context, o *manifest.Object, _, _ string) error {
 	return l.step(ctx, "delete %s", o)
 }
-func (l lab) Finish(ctx context.Context, o *manifest.Object, _ string) error {
-	return l.step(ctx, "finish %s", o)
+func (l lab) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
+	return l.step(ctx, "finish %s", objects[0])
 }
 func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]hook.Log, error) {
 	return []hook.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)

@@ -133,3 +133,24 @@ func TestARollbackThatFailsTooIsTold(t *testing.T) {
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")
 }
+
+// Whether a failed upgrade may be undone is asked before it begins, about the
+// revision that it would go back to, and only where it would be undone.
+func TestAnUpgradeIsConfirmedToBeUndoneFirst(t *testing.T) {
+	for _, atomic := range []bool{true, false} {
+		s := installed(t, conf("a=1"))
+		s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=2"))) })
+		var asked []int
+		verb := s.upgrade()
+		verb.ConfirmUndo = func(_ context.Context, rel *release.Release) error {
+			asked = append(asked, rel.Revision)
+			return errBroken
+		}
+		req := to(t, conf("a=3"))
+		req.Atomic = atomic
+		_, err := verb.Run(t.Context(), req)
+		if errors.Is(err, errBroken) != atomic || len(asked) > 0 != atomic || atomic && (asked[0] != 1 || len(s.writes()) > 0) {
+			t.Errorf("atomic %t: %v, asked for %v, wrote %q", atomic, err, asked, s.writes())
+		}
+	}
+}

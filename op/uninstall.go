@@ -52,7 +52,7 @@ type UninstallCluster interface {
 type Uninstall struct {
 	Cluster  UninstallCluster
 	Releases Recorder
-	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
+	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
@@ -107,6 +107,9 @@ func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
 	if past.last == nil {
 		_, err := w.Releases.Revision(ctx, w.req.Name, 0) // says where it is not
 		return err
+	}
+	for _, text := range past.warnings {
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
 	w.past, w.out = past, &Uninstalled{Release: past.last}
 	if past.last.Info.Status == release.Uninstalled {
@@ -204,15 +207,17 @@ func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*U
 		if req.KeepHistory {
 			return nil, &AlreadyUninstalledError{Name: rel.Name}
 		}
+		lock.Finish()
 		return w.out, u.purge(ctx, rel.Name)
 	}
 	if err := untilLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
-		u.fail(ctx, rel, err)
+		w.fail(ctx, err)
 		return w.out, err
 	}
+	lock.Finish()
 	if !req.KeepHistory {
 		return w.out, u.purge(ctx, rel.Name)
 	}
@@ -333,13 +338,18 @@ func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.S
 	return event.Scene{Operation: op, Release: rel}, nil
 }
 
-func (u Uninstall) fail(ctx context.Context, rel *release.Release, cause error) {
+func (w *uninstalling) fail(ctx context.Context, cause error) {
+	if lost(ctx) {
+		return // without the lock the record is another client's to write
+	}
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
+	rel := w.out.Release
+	w.lock.Finish()
 	rel.Info.Status, rel.Holder = release.Failed, ""
 	rel.Info.Description = "Uninstallation failed: " + cause.Error()
-	if err := u.Releases.Update(ctx, rel); err != nil {
-		u.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+	if err := w.Releases.Update(ctx, rel); err != nil {
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 	}
 }
 
@@ -354,7 +364,7 @@ func (u Uninstall) purge(ctx context.Context, name string) error {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		if err := u.Releases.Delete(ctx, name, n.Number); err != nil && !errors.Is(err, ErrReleaseNotFound) {
+		if err := u.Releases.Delete(ctx, name, n); err != nil && !errors.Is(err, ErrReleaseNotFound) {
 			return fmt.Errorf("delete revision %d of release %s: %w", n.Number, name, err)
 		}
 	}
@@ -364,8 +374,10 @@ func (u Uninstall) purge(ctx context.Context, name string) error {
 // keepPolicy is the annotation that makes uninstall leave an object alone.
 const keepPolicy = "helm.sh/resource-policy"
 
+// keeps reports whether uninstall leaves o alone: o says so, or the list that it
+// is an item of.
 func keeps(o *manifest.Object) bool {
-	return strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
+	return o.List != nil && keeps(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
 }
 
 // AlreadyUninstalledError tells that nothing is left of a release but history.

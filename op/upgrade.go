@@ -51,11 +51,14 @@ type Upgrade struct {
 	// nothing is looked up, and no objects are compared.
 	Cluster  UpgradeCluster
 	Releases Recorder
-	Locker   Locker           // nil takes no lock: nobody else may change the release; not used by Plan
-	Events   *event.Bus       // nil runs no handlers
-	Undo     *event.Bus       // answers the events of undoing a failed upgrade; nil runs no handlers
-	Progress progress.Func    // nil reports nothing
-	Now      func() time.Time // nil is time.Now
+	Locker   Locker     // nil takes no lock: no other client may change the release; not used by Plan
+	Events   *event.Bus // nil runs no handlers
+	Undo     *event.Bus // answers the events of undoing a failed upgrade; nil runs no handlers
+	// ConfirmUndo is called with the revision that a failed upgrade would go back to,
+	// before anything is written; an error ends the upgrade. nil confirms nothing.
+	ConfirmUndo func(ctx context.Context, rel *release.Release) error
+	Progress    progress.Func    // nil reports nothing
+	Now         func() time.Time // nil is time.Now
 }
 
 // UpgradeRequest says what to upgrade to. Chart, Name and Namespace are needed.
@@ -189,6 +192,8 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if w.Cluster != nil {
 		w.deployment.cluster = w.Cluster
 	}
+	w.runHooks(w.Events, release.PreUpgrade, release.PostUpgrade)
+	w.definitions = w.crds.written()
 	return w.deployment.remember(w.rendered.Chart)
 }
 
@@ -250,13 +255,13 @@ func (w *upgrading) validate(ctx context.Context, e *event.PreUpgrade) error {
 	}
 	w.release.Manifest = manifest.Format(w.rendered.Objects)
 	w.release.Hooks = w.rendered.Hooks
-	w.objects = w.rendered.Objects
-	return w.prepare(ctx, w.rendered.Known())
+	return w.prepare(ctx, w.rendered.Objects, w.rendered.coming)
 }
 
 func (w *upgrading) run(ctx context.Context) error {
 	bus := w.Events.Fork()
 	event.Respond(bus, event.ObjectValidation, w.validate)
+	event.Respond(bus, event.Rights, func(ctx context.Context, _ *event.PreUpgrade) error { return w.confirmUndo(ctx) })
 	event.Respond(bus, event.CRDs, func(ctx context.Context, _ *event.PreUpgrade) error {
 		return w.crds.write(ctx, w.Cluster, w.Upgrade.Progress, w.req.Timeout)
 	})
@@ -270,6 +275,20 @@ func (w *upgrading) run(ctx context.Context) error {
 	after := &event.PostUpgrade{Scene: w.rendered.scene}
 	after.Release = w.release
 	return w.Events.Emit(ctx, after)
+}
+
+// confirmUndo finds out whether the revision that a failure would lead back to may be
+// gone back to: it is too late to ask once the upgrade has failed.
+func (w *upgrading) confirmUndo(ctx context.Context) error {
+	target := w.past.good()
+	if !w.req.Atomic || target == 0 || w.ConfirmUndo == nil {
+		return nil
+	}
+	rel, err := w.Releases.Revision(ctx, w.req.Name, target)
+	if err != nil {
+		return err
+	}
+	return w.ConfirmUndo(ctx, rel)
 }
 
 // recover does what the request wants done after a failure, and returns the

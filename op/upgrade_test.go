@@ -415,6 +415,35 @@ func TestOfTwoDeployedRevisionsTheNewerCounts(t *testing.T) {
 	s.wantState(t, "ConfigMap/a=3 ConfigMap/b=somebody's", "1 superseded, 2 superseded, 3 deployed")
 }
 
+// What another client has written into the old revision's record meanwhile stays,
+// and is no failure of an upgrade that went well.
+func TestTheOldRevisionMayHaveChangedMeanwhile(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		status release.Status
+		want   string
+	}{
+		{"a note", release.Deployed, "1 superseded, 2 deployed"},
+		{"another status", release.Failed, "1 failed, 2 deployed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := installed(t, conf("a=1"))
+			s.now = func(moment string) {
+				if moment == "updated web.v2" {
+					s.records.change("web.v1", func(rel *release.Release) { rel.Info.Status, rel.Info.Notes = test.status, "another client's" })
+				}
+			}
+			if _, err := s.up(t, conf("a=2")); err != nil {
+				t.Fatal(err)
+			}
+			s.wantState(t, "ConfigMap/a=2", test.want)
+			if got := s.records.kept["web.v1"].Info.Notes; got != "another client's" {
+				t.Errorf("the record's notes are %q, want the other client's", got)
+			}
+		})
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestPlanOfAnUpgradeWritesNothing(t *testing.T) {

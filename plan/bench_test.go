@@ -58,6 +58,21 @@ func BenchmarkCompute(b *testing.B) {
 	}
 }
 
+// What it costs to know that server-side apply would change nothing.
+func BenchmarkComputeServerSide(b *testing.B) {
+	items := release(b, 800, "web:1")
+	for i := range items {
+		items[i].Live = appliedBy(b, items[i].Live, "helm", "Apply", without(items[i].New, "status"))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := Compute(items, Options{ServerSide: true})
+		if err != nil || p.Steps[799].Action != Unchanged {
+			b.Fatalf("%s (%v)", p.Steps[799].Action, err)
+		}
+	}
+}
+
 // What the first plan of a process pays for the table.
 func BenchmarkTable(b *testing.B) {
 	b.ReportAllocs()

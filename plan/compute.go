@@ -5,6 +5,7 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 )
@@ -16,7 +17,8 @@ type Options struct {
 	// against other field managers.
 	ServerSide     bool
 	ForceConflicts bool
-	// Replace allows to delete and create again what cannot be updated.
+	// Replace puts new objects in the place of live ones instead of merging on
+	// this side, and allows to delete and create again what cannot be updated.
 	Replace bool
 	// Foreign says why an object that is to be deleted is somebody else's, ""
 	// where it is not. nil takes all to be the release's.
@@ -117,26 +119,35 @@ func write(it Item, o Options) (Step, error) {
 	if meta, ok := it.New["metadata"].(map[string]any); !ok || len(meta) == 0 {
 		return Step{}, &problem{"metadata", "is missing"}
 	}
-	s := Step{Item: it, Action: Create, After: normal(it.New)}
+	odd := find(it.New)
+	if odd.directives && builtIn(it.New) {
+		return Step{}, &problem{Directive(it.New), "is a directive of a patch, and a manifest says what an object shall be: leave it out"}
+	}
+	want := normalBy(it.New, odd)
+	s := Step{Item: it, Action: Create, After: want}
 	if it.Live == nil {
 		if !o.ServerSide {
 			return s, nil
 		}
 		return s, s.apply()
 	}
-	m := mergerOf(it)
-	patch, after, err := m.fields("", m.top(it.Ref), olds(it), it.Live, normal(it.New))
+	m, before := mergerOf(it), olds(it)
+	if o.ServerSide && m.applied(m.top(it.Ref), it.Live, want) {
+		s.Action, s.After = Unchanged, it.Live
+		return s, nil
+	}
+	patch, after, err := m.fields("", m.top(it.Ref), before, it.Live, want)
 	if err != nil {
 		return Step{}, err
 	}
 	// What is as the new manifest says, is as the old one says if that says so too.
-	again := m.again(it)
+	n := len(before)
+	again := n > 0 && m.same("", "", want, before[n-1])
 	s.Action, s.After, s.Drifted = Update, after, !(patch == nil && again) && drifted(it)
+	if o.Replace && !o.ServerSide && !bound(it) {
+		return s, s.put()
+	}
 	if o.ServerSide {
-		if patch == nil && again && applied(it.Live) {
-			s.Action = Unchanged
-			return s, nil
-		}
 		return s, s.apply()
 	}
 	if patch == nil {
@@ -145,7 +156,7 @@ func write(it Item, o Options) (Step, error) {
 	}
 	s.Type = JSONMerge
 	if m.whole {
-		patch = difference(it.Live, after)
+		patch = since(it.Live, difference(it.Live, after))
 	} else if m.builtIn {
 		s.Type = StrategicMerge
 	}
@@ -163,24 +174,6 @@ func (s *Step) apply() error {
 	var err error
 	s.Patch, err = json.Marshal(object)
 	return err
-}
-
-// again tells whether the new manifest says what the newest old one does.
-func (m *merger) again(it Item) bool {
-	n := len(it.Old)
-	return n > 0 && m.same("", "", normal(it.New), normal(it.Old[n-1]))
-}
-
-// applied tells whether the object's fields are the release's by server-side
-// apply: doing it again with the same manifest would change nothing.
-func applied(live map[string]any) bool {
-	managers, _ := metadata(live)["managedFields"].([]any)
-	for _, entry := range managers {
-		if e, ok := entry.(map[string]any); ok && e["manager"] == "helm" && e["operation"] == "Apply" {
-			return true
-		}
-	}
-	return false
 }
 
 // Replaceable tells whether the object's manifest allows to delete it and
@@ -203,9 +196,24 @@ func (m *merger) top(r Ref) field {
 func olds(it Item) []map[string]any {
 	out := make([]map[string]any, 0, len(it.Old))
 	for _, old := range it.Old {
-		out = append(out, normal(old))
+		out = append(out, former(old))
 	}
 	return out
+}
+
+// since is a patch that the server refuses where live has changed since it was
+// read: whole lists would undo what another client has done to them.
+func since(live, patch map[string]any) map[string]any {
+	version, read := metadata(live)["resourceVersion"]
+	if !read {
+		return patch
+	}
+	meta := maps.Clone(metadata(patch))
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["resourceVersion"], patch["metadata"] = version, meta
+	return patch
 }
 
 // difference is the JSON merge patch that makes after out of before.

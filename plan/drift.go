@@ -27,7 +27,7 @@ func drifted(it Item) bool { return len(Drift(it)) > 0 }
 func drift(it Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
 	m := mergerOf(it)
 	m.past = true
-	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, normal(old))
+	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, former(old))
 	return patch, m.top(it.Ref).node, err == nil
 }
 
@@ -96,10 +96,14 @@ func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[str
 	}
 	order := func(v any) []any {
 		items, _ := v.([]any)
-		ids, _, _ := identify(items, n.field(list).key)
+		ids, _ := n.field(list).identify(items)
 		var keys []any
 		for _, id := range ids {
-			keys = append(keys, id.value)
+			if id.more == "" {
+				keys = append(keys, id.value)
+			} else {
+				keys = append(keys, id.String())
+			}
 		}
 		return keys
 	}
@@ -107,23 +111,28 @@ func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[str
 }
 
 func walkItems(out *[]Difference, path string, f field, items, live []any) {
-	for _, item := range items {
+	ids, err := f.identify(items)
+	liveIDs, liveErr := f.identify(live)
+	if err != nil || liveErr != nil {
+		return // no merge has made them
+	}
+	for i, item := range items {
 		w, ok := item.(map[string]any)
 		if !ok {
 			*out = append(*out, Difference{Path: path, Want: item})
 			continue
 		}
-		here := fmt.Sprintf("%s[%v]", path, w[f.key])
-		at := slices.IndexFunc(live, func(l any) bool {
-			m, ok := l.(map[string]any)
-			return ok && equal(m[f.key], w[f.key])
-		})
+		here := fmt.Sprintf("%s[%v]", path, ids[i])
+		at := slices.Index(liveIDs, ids[i])
 		if at < 0 {
 			*out = append(*out, Difference{Path: here, Want: item})
 			continue
 		}
-		have := live[at].(map[string]any)
-		walkPatch(out, here, f.node, without(w, f.key), have)
+		w = without(w, f.key)
+		for _, k := range f.more {
+			delete(w, k.name)
+		}
+		walkPatch(out, here, f.node, w, live[at].(map[string]any))
 	}
 }
 

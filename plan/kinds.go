@@ -11,18 +11,36 @@ import (
 
 // kindsText says how fields of the kinds that Kubernetes is built with merge,
 // where they do not as maps, lists and values do by themselves: the
-// patchStrategy and patchMergeKey tags of the API's Go types, made by a test.
-// The types themselves would cost every start of the program milliseconds.
+// patchStrategy and patchMergeKey tags of the API's Go types, and the list keys
+// of the schema that the server applies by, made by a test. The types themselves
+// would cost every start of the program milliseconds.
 //
-// Lines "type N field:child:flags:key": m merges a list by its items' key, or
-// its values where there is none; k retains listed keys only; p replaces.
+// Lines "type N field:child:flags:keys": m merges a list by its items' keys, or
+// its values where there are none; k retains listed keys only; p replaces. The
+// first of the keys is the patchMergeKey, and "protocol=TCP" is a key with its
+// default. "|a,b" in a type says that one of these fields may be set,
+// "|type,X=a,Y=b" that type says which.
 //
 //go:embed kinds.txt
 var kindsText string
 
 // node says how the fields of one type merge; a field that is not there merges
 // as its value does. nil has no such field.
-type node struct{ fields map[string]field }
+type node struct {
+	fields map[string]field
+	unions []union
+}
+
+// union is fields of a map of which the server takes one.
+type union struct {
+	by      string // the field that says which, "" for none
+	members []member
+}
+
+type member struct {
+	name string
+	when string // what the union's by says where this one is set
+}
 
 // field says how one field merges.
 type field struct {
@@ -31,7 +49,14 @@ type field struct {
 	retain  bool  // what is not named goes away, when anything changes
 	replace bool  // a map that is replaced whole
 	key     string
+	more    []listKey // what names a list's item besides key
 	place   place
+}
+
+// listKey is a field of a list's items that names them.
+type listKey struct {
+	name     string
+	fallback any // what the server takes where an item lacks it, nil for nothing
 }
 
 // place says what of a map no manifest can change.
@@ -41,6 +66,7 @@ const (
 	inside place = iota
 	top          // the object itself
 	meta         // its metadata
+	noted        // its labels or annotations
 )
 
 func (n *node) field(name string) field {
@@ -55,6 +81,9 @@ func (f field) below(key string) field {
 	b := f.node.field(key)
 	if f.place == top && key == "metadata" {
 		b.place = meta
+	}
+	if f.place == meta && plainMap(key) {
+		b.place = noted
 	}
 	return b
 }
@@ -78,9 +107,12 @@ func (f field) skips(key string) bool {
 // table is kindsText, read.
 type table struct {
 	kinds map[string]*node // by "apiVersion kind"
-	// maps and quantities name fields that, wherever they occur, are maps of
-	// plain values, and hold quantities such as "500m".
+	// maps and quantities name fields that, wherever they occur, are maps that
+	// are left out where they are empty, and hold quantities such as "500m".
 	maps, quantities map[string]bool
+	// texts name fields that, wherever they occur, are maps of texts, bytes or
+	// quantities.
+	texts map[string]bool
 	// zeros name fields that the API leaves out when they are false, 0 or "",
 	// open those below which keys are anybody's.
 	zeros, open map[string]bool
@@ -106,6 +138,8 @@ func readTable(text string) *table {
 			t.maps = set(words[1:])
 		case "quantities":
 			t.quantities = set(words[1:])
+		case "texts":
+			t.texts = set(words[1:])
 		case "zeros":
 			t.zeros = set(words[1:])
 		case "open":
@@ -113,13 +147,19 @@ func readTable(text string) *table {
 		case "type":
 			n := &node{fields: make(map[string]field, len(words)-2)}
 			for _, w := range words[2:] {
+				if members, is := strings.CutPrefix(w, "|"); is {
+					n.unions = append(n.unions, readUnion(members))
+					continue
+				}
 				p := append(strings.Split(w, ":"), "", "", "")
-				n.fields[p[0]] = field{
-					node: at(p[1]), key: p[3],
+				f := field{
+					node:    at(p[1]),
 					merge:   strings.Contains(p[2], "m"),
 					retain:  strings.Contains(p[2], "k"),
 					replace: strings.Contains(p[2], "p"),
 				}
+				f.key, f.more = readKeys(p[3])
+				n.fields[p[0]] = f
 			}
 			types = append(types, n)
 		case "kinds":
@@ -130,6 +170,38 @@ func readTable(text string) *table {
 		}
 	}
 	return t
+}
+
+// readKeys reads "port,protocol=TCP".
+func readKeys(text string) (key string, more []listKey) {
+	key, rest, found := strings.Cut(text, ",")
+	for found {
+		var word string
+		word, rest, found = strings.Cut(rest, ",")
+		name, fallback, has := strings.Cut(word, "=")
+		k := listKey{name: name}
+		if has {
+			k.fallback = fallback
+		}
+		more = append(more, k)
+	}
+	return key, more
+}
+
+// readUnion reads "value,valueFrom", or "type,RollingUpdate=rollingUpdate".
+func readUnion(text string) (u union) {
+	for word := range strings.SplitSeq(text, ",") {
+		when, name, named := strings.Cut(word, "=")
+		switch {
+		case named && u.by == "":
+			u.by, u.members = u.members[0].name, []member{{name, when}}
+		case named:
+			u.members = append(u.members, member{name, when})
+		default:
+			u.members = append(u.members, member{name: word})
+		}
+	}
+	return u
 }
 
 func set(words []string) map[string]bool {

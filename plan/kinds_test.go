@@ -13,10 +13,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
 )
 
 var update = flag.Bool("update", false, "write kinds.txt out of the Go types of the Kubernetes API")
@@ -46,15 +49,45 @@ type typeTable struct {
 	lines []string
 	maps  map[string]bool // names of fields: every field of that name is a map of plain values
 	quant map[string]bool // names of fields: every field of that name holds quantities
+	texts map[string]bool // names of fields: every field of that name is a map of texts, bytes or quantities
 	zeros map[string]bool // names of fields: no field of that name tells its zero value from none
 	open  map[string]bool // names of fields: some field of that name is a map with keys of its own
 	seen  map[reflect.Type]bool
+	apply *schema.Schema  // what server-side apply knows of the types
+	found map[string]bool // names of conventions that a type has
+}
+
+// conventions are unions that the API's documentation describes and no tag does,
+// by the names of their types: fields of which one may be set, "" for all that
+// the type has, or a discriminator with its values.
+var conventions = map[string]string{
+	"EnvVar":                    "value,valueFrom",
+	"EnvVarSource":              "",
+	"ProbeHandler":              "",
+	"LifecycleHandler":          "",
+	"PersistentVolumeSource":    "",
+	"PodDisruptionBudgetSpec":   "minAvailable,maxUnavailable",
+	"IngressBackend":            "service,resource",
+	"ServiceBackendPort":        "name,number",
+	"WebhookClientConfig":       "url,service",
+	"ParamRef":                  "name,selector",
+	"DeploymentStrategy":        "type,RollingUpdate=rollingUpdate",
+	"StatefulSetUpdateStrategy": "type,RollingUpdate=rollingUpdate",
+	"DaemonSetUpdateStrategy":   "type,RollingUpdate=rollingUpdate",
+}
+
+// discriminated are the values by which discriminators name the fields of the
+// unions that have tags.
+var discriminated = map[string]string{
+	"localhostProfile": "Localhost", "queuing": "Queue", "limited": "Limited", "exempt": "Exempt",
+	"group": "Group", "serviceAccount": "ServiceAccount", "user": "User",
 }
 
 func generateKinds() string {
 	tt := &typeTable{
-		ids: map[reflect.Type]string{}, maps: map[string]bool{}, quant: map[string]bool{},
+		ids: map[reflect.Type]string{}, maps: map[string]bool{}, quant: map[string]bool{}, texts: map[string]bool{},
 		zeros: map[string]bool{}, open: map[string]bool{}, seen: map[reflect.Type]bool{},
+		apply: applySchema(), found: map[string]bool{},
 	}
 	groups := map[string][]string{}
 	all := scheme.Scheme.AllKnownTypes()
@@ -78,7 +111,7 @@ func generateKinds() string {
 	// A rare type uses the name for something else, which no chart leaves empty
 	// or removes whole, or has a pointer that means the same.
 	for _, name := range []string{"data", "limits", "nodeSelector", "requests"} {
-		tt.maps[name] = true
+		tt.maps[name], tt.texts[name] = true, true
 	}
 	for _, name := range []string{"capacity", "limits", "requests"} {
 		tt.quant[name] = true
@@ -86,10 +119,16 @@ func generateKinds() string {
 	for _, name := range []string{"name", "protocol", "readOnly", "type", "value"} {
 		tt.zeros[name] = true
 	}
+	for name := range conventions {
+		if !tt.found[name] {
+			panic("no type is called " + name + " any more, or its fields are called otherwise")
+		}
+	}
 	var b strings.Builder
 	b.WriteString("# Made of the Go types of the Kubernetes API by TestTableOfKindsIsThatOfTheTypes.\n")
 	fmt.Fprintf(&b, "maps %s\n", strings.Join(trueNames(tt.maps), " "))
 	fmt.Fprintf(&b, "quantities %s\n", strings.Join(trueNames(tt.quant), " "))
+	fmt.Fprintf(&b, "texts %s\n", strings.Join(trueNames(tt.texts), " "))
 	fmt.Fprintf(&b, "zeros %s\n", strings.Join(trueNames(tt.zeros), " "))
 	fmt.Fprintf(&b, "open %s\n", strings.Join(sortedKeys(tt.open), " "))
 	for i, l := range tt.lines {
@@ -150,6 +189,7 @@ func (tt *typeTable) names(t reflect.Type) {
 			ft := bare(f.Type)
 			isMap := ft.Kind() == reflect.Map && strings.Contains(f.Tag.Get("json"), "omitempty")
 			note(tt.maps, name, isMap)
+			note(tt.texts, name, ft.Kind() == reflect.Map && holdsText(ft.Elem()))
 			// One without omitempty is always there.
 			if left := strings.Contains(f.Tag.Get("json"), "omitempty"); left || !zeroIsPlain(f.Type) {
 				note(tt.zeros, name, zeroIsPlain(f.Type))
@@ -161,6 +201,11 @@ func (tt *typeTable) names(t reflect.Type) {
 		}
 		tt.names(f.Type)
 	}
+}
+
+// holdsText reports whether the server reads a null as an empty value of the type.
+func holdsText(t reflect.Type) bool {
+	return t.Kind() == reflect.String || t == reflect.TypeFor[[]byte]() || t == quantity
 }
 
 // zeroIsPlain tells whether the type's zero value is a plain value, and no pointer.
@@ -190,7 +235,7 @@ func (tt *typeTable) node(t reflect.Type, root bool) string {
 		return id
 	}
 	tt.ids[t] = "-" // a type inside itself
-	line := strings.Join(tt.fields(t, root), " ")
+	line := strings.Join(tt.fields(t, t, root), " ")
 	if line == "" {
 		return "-"
 	}
@@ -203,13 +248,14 @@ func (tt *typeTable) node(t reflect.Type, root bool) string {
 	return tt.ids[t]
 }
 
-func (tt *typeTable) fields(t reflect.Type, root bool) []string {
+// fields are the words for the fields of t, which is inlined in, or is, outer.
+func (tt *typeTable) fields(outer, t reflect.Type, root bool) []string {
 	var out []string
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, inline := jsonName(f)
 		if inline {
-			out = append(out, tt.fields(bare(f.Type), false)...)
+			out = append(out, tt.fields(outer, bare(f.Type), false)...)
 			continue
 		}
 		if name == "-" || name == "" || name == "status" && root || name == "managedFields" {
@@ -231,7 +277,112 @@ func (tt *typeTable) fields(t reflect.Type, root bool) []string {
 		if child == "-" && flags == "" {
 			continue
 		}
-		out = append(out, strings.TrimRight(strings.Join([]string{name, child, flags, key}, ":"), ":"))
+		keys := tt.keys(outer, name, key)
+		out = append(out, strings.TrimRight(strings.Join([]string{name, child, flags, keys}, ":"), ":"))
+	}
+	return append(out, tt.unions(t)...)
+}
+
+// unions are the words for the unions of a type.
+func (tt *typeTable) unions(t reflect.Type) []string {
+	has := map[string]bool{}
+	var all []string
+	for i := range t.NumField() {
+		if name, inline := jsonName(t.Field(i)); !inline {
+			has[name] = true
+			all = append(all, name)
+		}
+	}
+	members, known := conventions[t.Name()]
+	if known && members == "" {
+		members = strings.Join(all, ",")
+	}
+	for word := range strings.SplitSeq(members, ",") {
+		_, name, named := strings.Cut(word, "=")
+		if !named {
+			name = word
+		}
+		known = known && has[name]
+	}
+	if known {
+		tt.found[t.Name()] = true
+		return []string{"|" + members}
+	}
+	m, ok := tt.applyType(t)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, u := range m.Unions {
+		word := "|"
+		if u.Discriminator != nil {
+			word += *u.Discriminator + ","
+		} else if len(u.Fields) == 1 {
+			continue
+		}
+		for i, f := range u.Fields {
+			if i > 0 {
+				word += ","
+			}
+			if u.Discriminator != nil {
+				when := discriminated[f.FieldName]
+				if when == "" {
+					panic(fmt.Sprintf("%s of %s: which value of %s stands for it?", f.FieldName, t, *u.Discriminator))
+				}
+				word += when + "="
+			}
+			word += f.FieldName
+		}
+		out = append(out, word)
 	}
 	return out
+}
+
+// applySchema is the schema by which the API server applies its own types.
+func applySchema() *schema.Schema {
+	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}}
+	typed, err := applyconfigurations.NewTypeConverter(scheme.Scheme).ObjectToTyped(service)
+	if err != nil {
+		panic(err)
+	}
+	return typed.Schema()
+}
+
+// applyType is a struct in that schema, false where the schema does not have it.
+func (tt *typeTable) applyType(t reflect.Type) (*schema.Map, bool) {
+	name := strings.ReplaceAll(strings.Replace(t.PkgPath(), "k8s.io/", "io.k8s.", 1), "/", ".") + "." + t.Name()
+	def, ok := tt.apply.FindNamedType(name)
+	return def.Map, ok && def.Map != nil
+}
+
+// keys are the fields that name the items of the list called name in a struct,
+// the merge key first: those of the server's schema, where that has the type.
+func (tt *typeTable) keys(t reflect.Type, name, mergeKey string) string {
+	if mergeKey == "" {
+		return ""
+	}
+	m, ok := tt.applyType(t)
+	if !ok {
+		return mergeKey
+	}
+	f, ok := m.FindField(name)
+	if !ok {
+		panic(fmt.Sprintf("the schema of %s has no %s", t, name))
+	}
+	list, ok := tt.apply.Resolve(f.Type)
+	if !ok || list.List == nil || list.List.ElementRelationship != schema.Associative || !slices.Contains(list.List.Keys, mergeKey) {
+		panic(fmt.Sprintf("%s.%s merges by %s, and server-side apply knows nothing of it", t, name, mergeKey))
+	}
+	item, _ := tt.apply.Resolve(list.List.ElementType)
+	keys := mergeKey
+	for _, key := range list.List.Keys {
+		if key == mergeKey {
+			continue
+		}
+		keys += "," + key
+		if part, _ := item.FindField(key); part.Default != nil {
+			keys += "=" + part.Default.(string)
+		}
+	}
+	return keys
 }

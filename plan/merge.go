@@ -21,8 +21,8 @@ type merger struct {
 	table   *table
 	builtIn bool // the rules of known types apply
 	olds    int  // how many old manifests there are
-	// whole is set where a strategic patch could not say what is to change,
-	// because a list has several items of one key.
+	// whole is set where a strategic merge patch cannot say what is to change:
+	// it knows items of a list by one key, and brings those that share it together.
 	whole bool
 	// past is set where an old manifest is compared with what has become of it:
 	// what it leaves empty, by a null or an empty value, the server may have
@@ -59,7 +59,7 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 		if f.skips(key) {
 			continue
 		}
-		if w == nil && !plainMap(key) && !f.below(key).merge {
+		if w == nil && !m.notes(name, key) && !f.below(key).merge {
 			if live[key] != nil && !m.past && (m.builtIn || nulls(olds, key) < m.olds) {
 				c.remove(key)
 			}
@@ -71,6 +71,10 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 	}
 	for _, old := range olds {
 		for key, o := range old {
+			if m.keptNull(key, o, live, want) {
+				c.remove(key)
+				continue
+			}
 			if want[key] != nil || live[key] == nil || o == nil || f.skips(key) {
 				continue
 			}
@@ -79,10 +83,23 @@ func (m *merger) fields(name string, f field, olds []map[string]any, live, want 
 			}
 		}
 	}
+	if f.node != nil {
+		for _, u := range f.node.unions {
+			c.choose(u, want)
+		}
+	}
 	if f.retain && c.patch != nil {
 		c.retain(want)
 	}
 	return c.patch, c.result(), nil
+}
+
+// keptNull reports whether a custom resource holds the null of an old manifest, where the
+// new one does not have the key: the server keeps nulls where the definition allows them.
+func (m *merger) keptNull(key string, old any, live, want map[string]any) bool {
+	_, wanted := want[key]
+	have, kept := live[key]
+	return !m.builtIn && old == nil && !wanted && kept && have == nil
 }
 
 // dropped takes away what the old manifests set under a key that the new one
@@ -94,10 +111,10 @@ func (m *merger) dropped(c *change, name, key string, f field, olds []map[string
 	}
 	switch have := live.(type) {
 	case map[string]any:
-		if len(have) == 0 && m.builtIn && (key == "resources" || key == "securityContext") {
-			return nil // the server puts it there
+		if len(have) == 0 && m.builtIn && filledIn(c.live, key) {
+			return nil
 		}
-		if _, ok := old.(map[string]any); ok && (plainMap(key) || m.builtIn && m.table.maps[key]) {
+		if _, ok := old.(map[string]any); ok && (m.notes(name, key) || m.builtIn && m.table.maps[key]) {
 			if err := m.value(c, name, key, f, olds, live, map[string]any{}); err != nil {
 				return err
 			}
@@ -115,9 +132,22 @@ func (m *merger) dropped(c *change, name, key string, f field, olds []map[string
 	return nil
 }
 
-// plainMap tells whether a field of that name is labels or annotations, in any
-// kind: others write there too.
+// filledIn reports whether the server itself puts an empty map under key into a
+// map: the security context of a pod, and the resources of containers and claims.
+func filledIn(m map[string]any, key string) bool {
+	_, pod := m["containers"]
+	return pod && key == "securityContext" || !pod && key == "resources"
+}
+
+// plainMap reports whether a field of that name is labels or annotations.
 func plainMap(key string) bool { return key == "labels" || key == "annotations" }
+
+// notes reports whether the field of a map, which stands under name, is labels
+// or annotations: others write there too. A custom resource may have fields of
+// its own that are called so.
+func (m *merger) notes(name, key string) bool {
+	return plainMap(key) && (m.builtIn || name == "metadata")
+}
 
 // value merges what stands under key, where the new manifest has w.
 func (m *merger) value(c *change, name, key string, f field, olds []map[string]any, live, w any) error {
@@ -130,7 +160,11 @@ func (m *merger) value(c *change, name, key string, f field, olds []map[string]a
 		return nil
 	}
 	if list, ok := live.([]any); live == nil || m.builtIn && ok && len(list) == 0 {
-		if w = m.clean(w); !m.nothing(key, w) && !m.zero(name, key, w) {
+		w = m.clean(w)
+		if labels, isMap := w.(map[string]any); isMap && len(labels) == 0 && f.place == noted {
+			return nil
+		}
+		if !m.nothing(key, w) && !m.zero(name, key, w) {
 			c.set(key, w, w)
 		}
 		return nil
@@ -216,11 +250,11 @@ func (m *merger) cleaned(v any) (out any, changed bool) {
 	return nil, false
 }
 
-// nothing tells whether the API keeps w, under key, as if it were not there.
+// nothing reports whether the API keeps w, under key, as if it were not there.
 func (m *merger) nothing(key string, w any) bool {
 	switch w := w.(type) {
 	case map[string]any:
-		return len(w) == 0 && (plainMap(key) || m.builtIn && m.table.maps[key])
+		return len(w) == 0 && m.builtIn && m.table.maps[key]
 	case []any:
 		return len(w) == 0 && m.builtIn
 	}
@@ -297,6 +331,31 @@ func (c *change) result() map[string]any {
 	return c.after
 }
 
+// choose takes away the fields of a union that want does not name where it names
+// another, no matter which client set them: the server would refuse both.
+func (c *change) choose(u union, want map[string]any) {
+	chosen, named := "", false
+	for _, m := range u.members {
+		if want[m.name] != nil {
+			chosen, named = m.when, true
+		}
+	}
+	says, saying := want[u.by].(string)
+	if u.by != "" && saying {
+		chosen = says
+	} else if !named {
+		return
+	}
+	for _, m := range u.members {
+		if want[m.name] == nil && c.live[m.name] != nil && (u.by == "" || m.when != chosen) {
+			c.remove(m.name)
+		}
+	}
+	if u.by != "" && !saying && c.live[u.by] != nil && c.live[u.by] != chosen {
+		c.remove(u.by)
+	}
+}
+
 // retain takes away what want does not name, whoever put it there: of a
 // volume or a strategy only one kind may be set.
 func (c *change) retain(want map[string]any) {
@@ -308,5 +367,5 @@ func (c *change) retain(want map[string]any) {
 	}
 	maps.DeleteFunc(c.patch, func(_ string, v any) bool { return v == nil })
 	maps.DeleteFunc(c.after, func(key string, _ any) bool { return want[key] == nil })
-	c.patch["$retainKeys"] = keep
+	c.patch[retainDirective] = keep
 }

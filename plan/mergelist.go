@@ -4,33 +4,36 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 )
 
-// Directives of a strategic merge patch.
-const (
-	directive       = "$patch"
-	orderPrefix     = "$setElementOrder/"
-	primitivePrefix = "$deleteFromPrimitiveList/"
-)
-
-// id names an item of a list: the value of its key, and the how manieth of
-// that value it is, because Service ports of two protocols share a number.
+// id names an item of a list as the server does, by the values of its keys. n
+// counts the items before it that have the same values: of some lists, such as a
+// container's variables, the server keeps them all.
 type id struct {
-	value any
+	value any    // of the key
+	more  string // of the other keys, each behind a slash; "" where there is none
 	n     int
 }
+
+// String is the id as paths show it: "web", "53/UDP".
+func (i id) String() string { return fmt.Sprint(i.value) + i.more }
 
 // list merges the list under key item by item.
 func (m *merger) list(c *change, key string, f field, olds [][]any, live, want []any) error {
 	if m.unmoved(f, olds, live, want) {
 		return nil
 	}
-	wantIDs, repeated, err := identify(want, f.key)
+	if f.key == "" {
+		live, want = unique(live), unique(want)
+	}
+	wantIDs, err := f.identify(want)
 	if err != nil {
 		return err
 	}
-	liveIDs, liveRepeated, err := identify(live, f.key)
+	liveIDs, err := f.identify(live)
 	if err != nil {
 		return &problem{"", "as it is in the cluster: " + err.Error()}
 	}
@@ -43,19 +46,36 @@ func (m *merger) list(c *change, key string, f field, olds [][]any, live, want [
 	if len(l.patch) == 0 && len(l.deleted) == 0 && !moved {
 		return nil
 	}
-	if repeated || liveRepeated {
-		m.whole = true
-	}
 	c.begin()
 	c.after[key] = after
 	if len(after) == 0 {
 		delete(c.after, key)
 	}
+	m.whole = m.whole || l.ambiguous()
 	l.write(c.patch, key)
 	return nil
 }
 
-// unmoved tells whether nothing is to change in a list whose items are, in
+// ambiguous reports whether the list has different items that a strategic merge
+// patch cannot tell apart: ports of two protocols, or a variable that is there
+// twice.
+func (l *merging) ambiguous() bool {
+	if l.field.key == "" {
+		return false
+	}
+	seen := make(map[any]id, len(l.liveIDs)+len(l.wantIDs))
+	for _, ids := range [][]id{l.liveIDs, l.wantIDs} {
+		for _, id := range ids {
+			if first, there := seen[id.value]; there && first != id {
+				return true
+			}
+			seen[id.value] = id
+		}
+	}
+	return false
+}
+
+// unmoved reports whether nothing is to change in a list whose items are, in
 // their places, those that all manifests have: most lists, and the quick way.
 // What is odd is left to the long way.
 func (m *merger) unmoved(f field, olds [][]any, live, want []any) bool {
@@ -71,22 +91,43 @@ func (m *merger) unmoved(f field, olds [][]any, live, want []any) bool {
 	for i := range want {
 		w, isMap := want[i].(map[string]any)
 		have, wasMap := live[i].(map[string]any)
-		if !isMap || !wasMap || !equal(w[f.key], have[f.key]) || w[f.key] == nil {
+		if !isMap || !wasMap || w[f.key] == nil || !f.sameItem(w, have) {
 			return false
 		}
 		for j, old := range olds {
 			o, ok := old[i].(map[string]any)
-			if !ok || !equal(o[f.key], w[f.key]) {
+			if !ok || !f.sameItem(o, w) {
 				return false
 			}
 			former[j] = o
 		}
-		patch, _, err := m.fields("", field{node: f.node, retain: f.retain}, former, have, w)
+		patch, _, err := m.fields("", field{node: f.node, retain: f.retain}, former, have, f.named(w, have, former))
 		if err != nil || patch != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// sameItem reports whether a and b are the same item of a list.
+func (f field) sameItem(a, b map[string]any) bool {
+	if !equal(a[f.key], b[f.key]) {
+		return false
+	}
+	for _, k := range f.more {
+		if !equal(k.of(a), k.of(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// of is the key's value in an item.
+func (k listKey) of(item map[string]any) any {
+	if v := item[k.name]; v != nil {
+		return v
+	}
+	return k.fallback
 }
 
 // merging is the merge of one list.
@@ -127,12 +168,13 @@ func (l *merging) merge(olds [][]any) error {
 			continue
 		}
 		w, have := l.want[i].(map[string]any), l.live[j].(map[string]any)
+		w = l.field.named(w, have, l.oldIndex[id])
 		patch, after, err := l.fields("", field{node: l.field.node, retain: l.field.retain}, l.oldIndex[id], have, w)
 		if err != nil {
-			return at(fmt.Sprintf("[%v]", id.value), err)
+			return at(fmt.Sprintf("[%v]", id), err)
 		}
 		if patch != nil {
-			patch[l.field.key] = have[l.field.key]
+			l.field.name(patch, have)
 			l.items[id] = after
 			l.patch = append(l.patch, patch)
 		}
@@ -144,7 +186,7 @@ func (l *merging) merge(olds [][]any) error {
 // been accepted by a cluster: what makes no sense in them counts as not there.
 func (l *merging) remember(olds [][]any) {
 	for _, old := range olds {
-		ids, _, err := identify(old, l.field.key)
+		ids, err := l.field.identify(old)
 		if err != nil {
 			continue
 		}
@@ -211,41 +253,96 @@ func (l *merging) write(patch map[string]any, key string) {
 	if len(items) > 0 {
 		patch[key] = items
 	}
-	for _, id := range l.wantIDs {
-		order = append(order, map[string]any{l.field.key: id.value})
+	for i, id := range l.wantIDs {
+		place := map[string]any{l.field.key: id.value}
+		if l.past {
+			l.field.name(place, l.want[i].(map[string]any))
+		}
+		order = append(order, place)
 	}
 	patch[orderPrefix+key] = order
 }
 
-// identify names the items of a list; repeated tells that a key occurs twice.
-func identify(list []any, key string) (ids []id, repeated bool, err error) {
-	ids = make([]id, 0, len(list))
-	seen := make(map[any]int, len(list))
-	for i, item := range list {
-		value := item
-		if m, ok := item.(map[string]any); ok && key != "" {
-			value = m[key]
-		} else if key != "" {
-			return nil, false, &problem{fmt.Sprintf("[%d]", i), "is " + shape(item) + ", and must be a map"}
+// named is an item with the keys that it leaves to their defaults from now on, as
+// have spells them out: to drop such a key changes nothing.
+func (f field) named(item, have map[string]any, olds []map[string]any) map[string]any {
+	for _, k := range f.more {
+		drops := slices.ContainsFunc(olds, func(old map[string]any) bool { return old[k.name] != nil })
+		if drops && item[k.name] == nil && have[k.name] != nil {
+			item = maps.Clone(item)
+			item[k.name] = have[k.name]
 		}
-		switch v := value.(type) {
-		case nil:
-			if key == "" {
-				return nil, false, &problem{fmt.Sprintf("[%d]", i), "is empty, and must have a value"}
+	}
+	return item
+}
+
+// name copies what names an item into another map.
+func (f field) name(to, item map[string]any) {
+	to[f.key] = item[f.key]
+	for _, k := range f.more {
+		if v := item[k.name]; v != nil {
+			to[k.name] = v
+		}
+	}
+}
+
+// identify names the items of a list. Of plain values, each must be there once.
+func (f field) identify(list []any) ([]id, error) {
+	ids := make([]id, 0, len(list))
+	seen := make(map[id]int, len(list))
+	for i, item := range list {
+		this := id{value: item}
+		if f.key != "" {
+			m, ok := item.(map[string]any)
+			if !ok {
+				return nil, &problem{fmt.Sprintf("[%d]", i), "is " + shape(item) + ", and must be a map"}
 			}
-			return nil, false, &problem{fmt.Sprintf("[%d]", i), "must have the field " + key}
+			this = id{value: m[f.key], more: f.others(m)}
+		}
+		switch v := this.value.(type) {
+		case nil:
+			if f.key == "" {
+				return nil, &problem{fmt.Sprintf("[%d]", i), "is empty, and must have a value"}
+			}
+			return nil, &problem{fmt.Sprintf("[%d]", i), "must have the field " + f.key}
 		case map[string]any, []any:
-			return nil, false, &problem{fmt.Sprintf("[%d]", i), "is " + shape(v) + ", and must be a plain value"}
+			return nil, &problem{fmt.Sprintf("[%d]", i), "is " + shape(v) + ", and must be a plain value"}
 		case float64:
 			if whole, ok := integer(v); ok {
-				value = whole
+				this.value = whole
 			}
 		}
-		n := seen[value]
-		seen[value], repeated = n+1, repeated || n > 0
-		ids = append(ids, id{value, n})
+		n := seen[this]
+		seen[this] = n + 1
+		this.n = n
+		ids = append(ids, this)
 	}
-	return ids, repeated, nil
+	return ids, nil
+}
+
+// others are the values of an item's keys but the first.
+func (f field) others(item map[string]any) string {
+	if len(f.more) == 1 {
+		if s, ok := f.more[0].of(item).(string); ok {
+			return "/" + s // nearly always
+		}
+	}
+	var b strings.Builder
+	for _, k := range f.more {
+		fmt.Fprintf(&b, "/%v", k.of(item))
+	}
+	return b.String()
+}
+
+// unique is a list of plain values with each of them once.
+func unique(list []any) []any {
+	out := make([]any, 0, len(list))
+	for _, v := range list {
+		if !slices.ContainsFunc(out, func(o any) bool { return equal(o, v) }) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func indexed(ids []id) map[id]int {

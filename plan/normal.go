@@ -5,19 +5,119 @@ package plan
 import (
 	"encoding/base64"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// normal is an object as the server keeps it: the text of a Secret among its
-// data.
-func normal(o map[string]any) map[string]any {
-	if o["kind"] == "Secret" && o["apiVersion"] == "v1" {
+// normal is an object as the server reads it: a null among labels, data and the
+// like is an empty text, among quantities it is 0, and a Secret's text is among
+// its data.
+func normal(o map[string]any) map[string]any { return normalBy(o, find(o)) }
+
+// normalBy is normal for an object of which is known what is odd about it.
+func normalBy(o map[string]any, odd oddities) map[string]any {
+	kind := o["kind"]
+	if odd.nulls {
+		o = withTexts(o)
+	}
+	if kind == "Secret" && o["apiVersion"] == "v1" {
 		return encoded(o)
 	}
 	return o
+}
+
+// builtIn reports whether an object is of a kind that Kubernetes is built with.
+func builtIn(o map[string]any) bool {
+	kind, _ := o["kind"].(string)
+	version, _ := o["apiVersion"].(string)
+	_, is := kinds().kinds[version+" "+kind]
+	return is
+}
+
+// withTexts is an object with what the server reads for its nulls in maps of
+// plain values.
+func withTexts(o map[string]any) map[string]any {
+	t := kinds()
+	if builtIn(o) {
+		kind := o["kind"]
+		if filled := t.filled("", o, kind == "Service" || kind == "ReplicationController"); filled != nil {
+			return filled
+		}
+	} else if filled := t.filledLabels(metadata(o)); filled != nil {
+		o = maps.Clone(o)
+		o["metadata"] = filled
+	}
+	return o
+}
+
+// filled is m, which stands under name, with what the server reads for nulls in
+// maps of plain values; nil where m has none. selects says that a selector is
+// such a map too, which it is in two kinds.
+func (t *table) filled(name string, m map[string]any, selects bool) map[string]any {
+	var out map[string]any
+	set := func(key string, v any) {
+		if out == nil {
+			out = maps.Clone(m)
+		}
+		out[key] = v
+	}
+	plain := t.texts[name] || selects && name == "selector"
+	for key, v := range m {
+		switch v := v.(type) {
+		case nil:
+			if plain && t.quantities[name] {
+				set(key, "0")
+			} else if plain {
+				set(key, "")
+			}
+		case map[string]any:
+			if inner := t.filled(key, v, selects); inner != nil {
+				set(key, inner)
+			}
+		case []any:
+			if inner := t.filledItems(v, selects); inner != nil {
+				set(key, inner)
+			}
+		}
+	}
+	return out
+}
+
+func (t *table) filledItems(list []any, selects bool) []any {
+	var out []any
+	for i, item := range list {
+		m, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		if inner := t.filled("", m, selects); inner != nil {
+			if out == nil {
+				out = slices.Clone(list)
+			}
+			out[i] = inner
+		}
+	}
+	return out
+}
+
+// filledLabels is the metadata of a custom resource with an empty text for each
+// null among its labels and annotations; nil where there is none.
+func (t *table) filledLabels(meta map[string]any) map[string]any {
+	var out map[string]any
+	for _, key := range []string{"labels", "annotations"} {
+		if m, ok := meta[key].(map[string]any); ok {
+			if inner := t.filled(key, m, false); inner != nil {
+				if out == nil {
+					out = maps.Clone(meta)
+				}
+				out[key] = inner
+			}
+		}
+	}
+	return out
 }
 
 func without(m map[string]any, keys ...string) map[string]any {
@@ -49,14 +149,11 @@ func encoded(secret map[string]any) map[string]any {
 		return secret
 	}
 	for key, v := range text {
-		switch v := v.(type) {
-		case string:
-			out[key] = base64.StdEncoding.EncodeToString([]byte(v))
-		case nil:
-			out[key] = ""
-		default:
+		s, isText := v.(string)
+		if !isText {
 			return secret
 		}
+		out[key] = base64.StdEncoding.EncodeToString([]byte(s))
 	}
 	secret = without(secret, "stringData")
 	secret["data"] = out

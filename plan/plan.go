@@ -59,6 +59,7 @@ const (
 	StrategicMerge PatchType = "strategic" // kinds that Kubernetes is built with
 	JSONMerge      PatchType = "merge"     // custom resources
 	ServerApply    PatchType = "apply"     // server-side apply: the patch is the new object
+	Put            PatchType = "put"       // no patch: the new object takes the place of the live one
 )
 
 // Step is what becomes of one object, and why.
@@ -68,7 +69,7 @@ type Step struct {
 	// Reason says why an object is kept or replaced, "" where there is nothing
 	// to say.
 	Reason string
-	// Patch changes Live into After, for Update.
+	// Patch changes Live into After, for Update: what is sent to the server.
 	Patch []byte
 	Type  PatchType
 	// After is the object as it will be: as computed here, or as the server

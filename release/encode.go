@@ -55,45 +55,58 @@ func encode(r *Release, level int) ([]byte, error) {
 }
 
 // Decode reads what [Encode] or Helm wrote; JSON that is not compressed is
-// accepted as well.
-func Decode(text []byte) (*Release, error) {
-	packed := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-	n, err := base64.StdEncoding.Decode(packed, text)
-	if err != nil {
-		return nil, fmt.Errorf("decode release record: %w", err)
-	}
-	data, err := unpack(packed[:n])
-	if err != nil {
-		return nil, fmt.Errorf("decode release record: %w", err)
-	}
-	r := &Release{}
-	if err := r.read(data); err != nil {
-		return nil, fmt.Errorf("decode release record: %w", err)
-	}
-	return r, nil
-}
+// accepted as well. Several records are decoded within one [Budget].
+func Decode(text []byte) (*Release, error) { return new(Budget).Decode(text) }
 
 func isGzip(b []byte) bool { return len(b) > 3 && b[0] == 0x1f && b[1] == 0x8b && b[2] == 8 }
 
-func unpack(packed []byte) ([]byte, error) {
-	if !isGzip(packed) {
-		return packed, nil
+// maxRatio is what one byte of gzip unpacks to at most.
+const maxRatio = 1032
+
+// unpack returns the JSON of an encoded record, and what it took of the budget.
+func (b *Budget) unpack(text []byte) (data []byte, took int, err error) {
+	packed := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(packed, text)
+	if err != nil {
+		return nil, 0, err
+	}
+	if packed = packed[:n]; !isGzip(packed) {
+		return packed, 0, nil
 	}
 	gz, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var out bytes.Buffer
-	// The trailer tells the size; a forged one costs no more than a record of
-	// the usual ratio would.
+	// The trailer tells the size. A forged one takes from the budget what it says.
 	size := int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
-	out.Grow(min(size, 64*len(packed)) + bytes.MinRead)
-	if n, err := out.ReadFrom(io.LimitReader(gz, MaxSize+1)); err != nil {
-		return nil, err
-	} else if n > MaxSize {
-		return nil, ErrTooLarge
+	free := freePerByte * len(text)
+	out := make([]byte, 0, min(size, free, MaxSize)+bytes.MinRead)
+	for {
+		n, err := gz.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		switch {
+		case len(out) > MaxSize:
+			return nil, took, ErrTooLarge
+		case err == io.EOF:
+			return out, took, nil
+		case err != nil:
+			return nil, took, err
+		case len(out) < cap(out):
+			continue
+		}
+		next := 2 * cap(out)
+		if size > len(out) && size/maxRatio <= len(packed) {
+			next = size + bytes.MinRead
+		}
+		next = min(next, MaxSize+bytes.MinRead)
+		if more := next - free - took; more > 0 {
+			if err := b.take(more); err != nil {
+				return nil, took, err
+			}
+			took += more
+		}
+		out = append(make([]byte, 0, next), out...)
 	}
-	return out.Bytes(), nil
 }
 
 // Summary is what a list of releases shows of one of them.
@@ -113,6 +126,8 @@ type Summary struct {
 	RollbackRevision int
 	// Labels are the user's labels; a record does not hold them, its Secret does.
 	Labels map[string]string
+	// Damaged says that the record cannot be used; Description tells why.
+	Damaged bool
 }
 
 // Summary returns what a list shows of r.
@@ -137,8 +152,14 @@ func (s *Summary) meta(m *chart.Metadata) {
 // Summarize reads a summary from an encoded record and stops as soon as it
 // knows enough, which is usually after the first few kilobytes: name, info and
 // the chart's metadata come first. Revision and Namespace come last in a record
-// and stay zero; whoever has the record's Secret knows them.
+// and stay zero; a reader of the record's Secret knows them. Whatever the record
+// unpacks to, only what the summary holds is kept.
 func Summarize(text io.Reader) (Summary, error) {
+	return summarize(text, func(r io.Reader) io.Reader { return r })
+}
+
+// summarize is Summarize with a bound on what the record unpacks to.
+func summarize(text io.Reader, bound func(io.Reader) io.Reader) (Summary, error) {
 	var s Summary
 	in := bufio.NewReaderSize(base64.NewDecoder(base64.StdEncoding, text), 4<<10)
 	var plain io.Reader = in
@@ -149,8 +170,8 @@ func Summarize(text io.Reader) (Summary, error) {
 		}
 		plain = gz
 	}
-	limited := &io.LimitedReader{R: plain, N: MaxSize}
-	err := s.scan(json.NewDecoder(limited))
+	limited := &io.LimitedReader{R: bound(plain), N: MaxSize}
+	err := s.scan(newScanner(limited))
 	if err != nil && limited.N <= 0 {
 		err = ErrTooLarge
 	}
@@ -160,18 +181,16 @@ func Summarize(text io.Reader) (Summary, error) {
 	return s, nil
 }
 
-func (s *Summary) scan(d *json.Decoder) error {
+func (s *Summary) scan(d *scanner) error {
 	missing := map[string]bool{"name": true, "info": true, "chart": true}
-	return scanObject(d, func(key string) (bool, error) {
+	return d.object(func(key string) (bool, error) {
 		delete(missing, key)
 		var err error
 		switch key {
 		case "name":
-			err = d.Decode(&s.Name)
+			err = d.value(&s.Name)
 		case "info":
-			var i Info
-			err = d.Decode(&i)
-			s.info(&i)
+			err = s.scanInfo(d)
 		case "chart":
 			last := len(missing) == 0
 			err = s.scanChart(d, last)
@@ -179,70 +198,51 @@ func (s *Summary) scan(d *json.Decoder) error {
 				return true, err
 			}
 		default:
-			err = skip(d)
+			err = d.skip()
 		}
 		return len(missing) == 0, err
 	})
 }
 
-// scanChart reads the chart's metadata, and the rest of the chart only where
-// something after it is still wanted.
-func (s *Summary) scanChart(d *json.Decoder, last bool) error {
-	return scanObject(d, func(key string) (bool, error) {
-		if key != "metadata" {
-			return false, skip(d)
+func (s *Summary) scanInfo(d *scanner) error {
+	return d.object(func(key string) (bool, error) {
+		switch key {
+		case "last_deployed":
+			var raw json.RawMessage
+			if err := d.value(&raw); err != nil {
+				return false, err
+			}
+			return false, readTime(raw, &s.Updated)
+		case "description":
+			return false, d.value(&s.Description)
+		case "status":
+			return false, d.value(&s.Status)
+		case "rollback_revision":
+			return false, d.value(&s.RollbackRevision)
 		}
-		var m chart.Metadata
-		err := d.Decode(&m)
-		s.meta(&m)
-		return last, err
+		return false, d.skip()
 	})
 }
 
-// scanObject calls fn for each key of the object that follows, until fn says
-// that it is done. fn reads the value.
-func scanObject(d *json.Decoder, fn func(key string) (done bool, err error)) error {
-	tok, err := d.Token()
-	if err != nil || tok == nil {
-		return err
-	}
-	if tok != json.Delim('{') {
-		return errSyntax
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return err
+// scanChart reads the chart's metadata, and the rest of the chart only where
+// something after it is still wanted.
+func (s *Summary) scanChart(d *scanner, last bool) error {
+	return d.object(func(key string) (bool, error) {
+		if key != "metadata" {
+			return false, d.skip()
 		}
-		name, ok := key.(string)
-		if !ok {
-			return errSyntax
-		}
-		if done, err := fn(name); done || err != nil {
-			return err
-		}
-	}
-	_, err = d.Token()
-	return err
-}
-
-// skip reads one value in small steps, so that its size does not matter.
-func skip(d *json.Decoder) error {
-	for depth := 0; ; {
-		tok, err := d.Token()
-		if err != nil {
-			return err
-		}
-		switch tok {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-	}
+		return last, d.object(func(key string) (bool, error) {
+			switch key {
+			case "name":
+				return false, d.value(&s.Chart)
+			case "version":
+				return false, d.value(&s.ChartVersion)
+			case "appVersion":
+				return false, d.value(&s.AppVersion)
+			}
+			return false, d.skip()
+		})
+	})
 }
 
 // ChartName is the chart as lists show it: "nginx-1.2.3", or "MISSING" where

@@ -11,8 +11,10 @@
 package release
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -40,6 +42,13 @@ func Statuses() []Status {
 	return []Status{Unknown, Deployed, Uninstalled, Superseded, Failed,
 		Uninstalling, PendingInstall, PendingUpgrade, PendingRollback}
 }
+
+// MaxRevision is the highest number of a revision. A database keeps 32 bits, and
+// one is left for what follows.
+const MaxRevision = math.MaxInt32 - 1
+
+// ValidRevision reports whether n may be the number of a revision.
+func ValidRevision(n int) bool { return n >= 1 && n <= MaxRevision }
 
 // Pending tells whether an operation says of itself that it is under way.
 func (s Status) Pending() bool {
@@ -89,10 +98,30 @@ type Release struct {
 	// Holder says who is at work on a pending revision. It stands on the
 	// record, never inside the JSON, and only while the revision is pending.
 	Holder string
+	// Stored is the state of the record that the release was read from or
+	// written to last, for package store: an update replaces that state and no
+	// other. The zero value is a release that has no record yet.
+	Stored Stored
 
 	chart   record
 	scripts json.RawMessage
 	extra   []member
+}
+
+// Stored names one state of a record.
+type Stored struct {
+	// Version is the driver's name for it, Digest that of the text.
+	Version string
+	Digest  [sha256.Size]byte
+	// Status and Holder are those that stand beside the text.
+	Status Status
+	Holder string
+}
+
+// Unchanged reports whether a record that was in state s still is, but for what
+// heartbeats and other clients' labels change. Not every place keeps holders.
+func (s Stored) Unchanged(now Stored) bool {
+	return s.Digest == now.Digest && s.Status == now.Status && (now.Holder == s.Holder || now.Holder == "")
 }
 
 // New returns a release of chart c, which may be nil.

@@ -21,32 +21,36 @@ import (
 // the same time.
 const beatTries = 4
 
-// Beat implements [Driver]. It changes one annotation, and only of the state
-// that it has seen to be pending: a beat that comes late leaves no trace on a
-// record that is finished.
-func (c *Cluster) Beat(ctx context.Context, k Key) error {
+// Beat implements [Driver]. It changes annotations only, and only of the state
+// that it has seen: one that comes late leaves no trace on a record that is
+// finished, or another's.
+func (c *Cluster) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error) {
+	next := Pulse{Status: seen.Status, Holder: holder, Beat: c.now().UTC().Format(time.RFC3339Nano), Changed: seen.Changed}
 	for tries := 0; ; tries++ {
 		m, err := c.metadata(ctx, k)
 		if err != nil {
-			return err
+			return Pulse{}, err
 		}
-		if !release.Status(m.Labels[labelStatus]).Underway() {
-			return nil
+		now := c.pulse(m)
+		if tries > 0 && next.beats(now) {
+			return next, nil // the answer was lost
 		}
-		err = c.beat(ctx, k, m)
+		if !seen.beats(now) {
+			return Pulse{}, m.changed(k)
+		}
+		err = c.beat(ctx, k, m, next)
 		if !apierrors.IsConflict(err) || tries >= beatTries {
-			return c.found("show signs of life on the record of release", k, err)
+			return next, c.found("send a heartbeat on the record of release", k, err)
 		}
 	}
 }
 
-func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta) error {
-	stamp := c.now().UTC().Format(time.RFC3339Nano)
+func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Pulse) error {
 	path := c.path(k.Namespace, objectName(k))
 	if !c.noPatch.Load() {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"resourceVersion": seen.Version,
-			"annotations":     map[string]string{annotationBeat: stamp},
+			"resourceVersion": seen.Version, "uid": seen.UID,
+			"annotations": map[string]string{annotationBeat: next.Beat, annotationHolder: next.Holder},
 		}})
 		if err != nil {
 			return err
@@ -80,7 +84,7 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta) error {
 		annotations = map[string]any{}
 		meta["annotations"] = annotations
 	}
-	annotations[annotationBeat] = stamp
+	annotations[annotationBeat], annotations[annotationHolder] = next.Beat, next.Holder
 	if body, err = json.Marshal(whole); err != nil {
 		return err
 	}
@@ -94,19 +98,34 @@ func (c *Cluster) Pulse(ctx context.Context, k Key) (Pulse, error) {
 	if err != nil {
 		return Pulse{}, err
 	}
+	return c.pulse(m), nil
+}
+
+// clockSkew is how far ahead the clocks of other clients may be.
+const clockSkew = time.Minute
+
+// pulse is the heartbeat of a record. When it was changed is what its labels
+// say, by the clock of the client that wrote them; a time that has not come yet
+// cannot be true, and the server's own, when the record was made, is left.
+func (c *Cluster) pulse(m objectMeta) Pulse {
 	p := Pulse{
 		Status: release.Status(m.Labels[labelStatus]),
 		Holder: m.Annotations[annotationHolder], Beat: m.Annotations[annotationBeat],
 	}
+	now := c.now()
 	if m.Created != nil {
 		p.Changed = *m.Created
 	}
 	for _, label := range []string{labelCreated, labelModified} {
-		if sec, err := strconv.ParseInt(m.Labels[label], 10, 64); err == nil && time.Unix(sec, 0).After(p.Changed) {
-			p.Changed = time.Unix(sec, 0)
+		sec, err := strconv.ParseInt(m.Labels[label], 10, 64)
+		if at := time.Unix(sec, 0); err == nil && at.After(p.Changed) && !at.After(now.Add(clockSkew)) {
+			p.Changed = at
 		}
 	}
-	return p, nil
+	if p.Changed.After(now) {
+		p.Changed = now
+	}
+	return p
 }
 
 // metadata reads what stands around a record.

@@ -116,7 +116,7 @@ func TestAClusterRemovesThePartsWithTheRecord(t *testing.T) {
 	c := cluster(t)
 	ns, _ := c.namespaces(t)
 	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 5<<19)
-	if err := store.Secrets(c, ns).Create(t.Context(), rec); err != nil {
+	if err := storetest.Create(t.Context(), store.Secrets(c, ns), rec); err != nil {
 		t.Fatal(err)
 	}
 	secrets, query := "/api/v1/namespaces/"+ns+"/secrets", url.Values{"labelSelector": {"owner=moonhelm"}}

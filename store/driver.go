@@ -33,23 +33,30 @@ type Record struct {
 	Holder string
 	// Data is the encoded release; nil in what [Driver.List] returns.
 	Data []byte
-	// Version is the driver's own name for this state of the record, in what
-	// [Driver.List] returns; it may be empty.
+	// Version is the driver's own name for this state of this very record: one
+	// that was deleted and made anew has another. [Driver.Read] and
+	// [Driver.List] set it; [Driver.Update] looks at it.
 	Version string
 }
 
-// Pulse is what tells whether somebody is at work on a revision: whoever sees
-// the same Holder with the same Beat again and again, for longer than beats are
-// apart, knows that it is gone. No two clocks need to agree for that.
+// Pulse is the heartbeat of a revision: a client that sees the same Holder with
+// the same Beat again and again, for longer than heartbeats are apart, knows that
+// the holder is gone. No two clocks need to agree for that.
 type Pulse struct {
 	Status release.Status
-	// Holder says who is at work, "" for nobody or where the driver cannot tell.
+	// Holder says who is at work, "" for no one or where the driver cannot tell.
 	Holder string
 	// Beat differs after each [Driver.Beat]; it means nothing else.
 	Beat string
 	// Changed is when the record was made or last replaced, by the clock of
 	// whoever did it; beats do not count.
 	Changed time.Time
+}
+
+// beats reports whether a heartbeat that was seen is still the record's, on which
+// it may go on.
+func (p Pulse) beats(now Pulse) bool {
+	return now.Status.Underway() && now.Status == p.Status && now.Holder == p.Holder && now.Beat == p.Beat
 }
 
 // Query says which records a driver lists. The zero value lists all.
@@ -63,22 +70,29 @@ type Query struct {
 //
 // Create fails with [ErrExists] where the key is taken, and of several
 // concurrent creations of one key exactly one succeeds. Update, Read and Delete
-// fail with [ErrNotFound] where it is free. List returns the records of the
+// fail with [ErrNotFound] where it is free. Create and Update return the Version
+// of what they wrote. Update replaces the record whose Version it gets, and fails
+// with [ErrChanged] where the record is another or in another state by now;
+// without a Version it replaces whatever is there. List returns the records of the
 // driver's namespace without their Data, in any order. Read returns the newest
 // state, or, where it gets the Version of a listed record, that state or a newer
-// one, which may be had for less. Beat
-// shows that whoever wrote a pending record is still at work on it; on a record
-// that is not pending it does nothing. Pulse reads a record's signs of life and
-// nothing else of it. Both fail with [ErrNotFound] where the key is free.
-// Create and Update of a pending record that has a Holder beat too, and an
-// Update keeps no Holder but its own. Drivers are safe for concurrent use. The suite in storetest is the contract.
+// one, which may be had for less. Delete with a Version deletes that very record,
+// whatever its state; one that was made anew since is not found.
+//
+// Beat makes holder the one who is at work on a pending record, if its heartbeat
+// is still the one that was seen, and returns the next one; otherwise, and for a
+// record that is not pending, it fails with [ErrChanged]. Pulse reads a record's
+// heartbeat and nothing else of it. Both fail with [ErrNotFound] where the key is
+// free. Create and Update of a pending record that has a Holder beat too, and an
+// Update keeps no Holder but its own. Drivers are safe for concurrent use. The
+// suite in storetest is the contract.
 type Driver interface {
-	Create(ctx context.Context, r Record) error
-	Update(ctx context.Context, r Record) error
+	Create(ctx context.Context, r Record) (version string, err error)
+	Update(ctx context.Context, r Record) (version string, err error)
 	Read(ctx context.Context, k Key, version string) (Record, error)
 	List(ctx context.Context, q Query) ([]Record, error)
-	Delete(ctx context.Context, k Key) error
-	Beat(ctx context.Context, k Key) error
+	Delete(ctx context.Context, k Key, version string) error
+	Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error)
 	Pulse(ctx context.Context, k Key) (Pulse, error)
 }
 
@@ -86,6 +100,7 @@ type Driver interface {
 var (
 	ErrNotFound = errors.New("release: not found")
 	ErrExists   = errors.New("release: already exists")
+	ErrChanged  = errors.New("release: changed by another client")
 )
 
 // NotFoundError tells which release or revision is missing. Revision is 0
@@ -116,6 +131,26 @@ func (e *ExistsError) Error() string {
 
 // Is makes errors.Is(err, ErrExists) true.
 func (e *ExistsError) Is(target error) bool { return target == ErrExists }
+
+// A ChangedError is returned when the record of a revision is not what it was
+// when it was read or written last: another client has changed it.
+type ChangedError struct {
+	Key
+	// Status and Holder are what the record says now, where that is known.
+	Status release.Status
+	Holder string
+}
+
+func (e *ChangedError) Error() string {
+	now := ""
+	if e.Status != "" {
+		now = fmt.Sprintf(", and it is %s now", e.Status)
+	}
+	return fmt.Sprintf("another client has changed the record of release %s meanwhile%s: its change was kept, and nothing was written over it", e.Key, now)
+}
+
+// Is makes errors.Is(err, ErrChanged) true.
+func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
 // UnreadableError tells that a record is there and that nobody can read it.
 type UnreadableError struct {

@@ -3,11 +3,19 @@
 package store_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/store/storetest"
 )
 
 // Who may write Secrets in one namespace must not make an operation there work
@@ -20,7 +28,7 @@ func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	forged := store.Record{Key: store.Key{Namespace: "mine", Name: "web", Revision: 1}, Status: release.Deployed, Data: data}
-	if err := memory.Create(ctx, forged); err != nil {
+	if err := storetest.Create(ctx, memory, forged); err != nil {
 		t.Fatal(err)
 	}
 	s := store.New(memory, "mine")
@@ -46,7 +54,7 @@ func TestARecordThatNobodyCanReadHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	spoiled := store.Record{Key: store.Key{Namespace: "mine", Name: "bad", Revision: 3}, Status: release.Failed, Data: []byte("?!")}
-	if err := memory.Create(ctx, spoiled); err != nil {
+	if err := storetest.Create(ctx, memory, spoiled); err != nil {
 		t.Fatal(err)
 	}
 	found, err := s.List(ctx, store.Filter{})
@@ -54,10 +62,93 @@ func TestARecordThatNobodyCanReadHidesNoOther(t *testing.T) {
 		t.Errorf("listed %+v (%v)", found, err)
 	}
 	history, err := s.History(ctx, "bad", 0)
-	if err != nil || len(history) != 1 || !strings.Contains(history[0].Description, "cannot be read: read release") {
+	if err != nil || len(history) != 1 || !strings.Contains(history[0].Description, "damaged: read release") {
 		t.Errorf("history %+v (%v)", history, err)
 	}
 	if _, err := s.Last(ctx, "bad"); err == nil {
 		t.Error("was read")
+	}
+}
+
+// A time that has not come yet would keep a pending release locked until then.
+func TestARecordOfTheFuture(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		labels string
+		want   time.Time
+	}{
+		"its labels tell":                 {`"modifiedAt":"` + fmt.Sprint(now.Add(-time.Minute).Unix()) + `"`, now.Add(-time.Minute)},
+		"a clock that is a little ahead":  {`"modifiedAt":"` + fmt.Sprint(now.Add(30*time.Second).Unix()) + `"`, now},
+		"changed in the future":           {`"modifiedAt":"4102444800"`, now.Add(-10 * time.Minute)},
+		"made in the future":              {`"createdAt":"4102444800"`, now.Add(-10 * time.Minute)},
+		"changed beyond all times":        {`"modifiedAt":"9223372036854775807"`, now.Add(-10 * time.Minute)},
+		"made in the future, changed now": {`"createdAt":"4102444800","modifiedAt":"` + fmt.Sprint(now.Unix()) + `"`, now},
+		"no numbers":                      {`"createdAt":"soon","modifiedAt":""`, now.Add(-10 * time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := now.Add(-10 * time.Minute)
+			api := storetest.NewAPI(func() time.Time { return clock })
+			body := `{"metadata":{"name":"sh.helm.release.v1.web.v1","labels":{"name":"web","owner":"helm","version":"1","status":"pending-upgrade",` + c.labels + `}},"data":{}}`
+			if _, err := api.Call(t.Context(), http.MethodPost, "/api/v1/namespaces/a/secrets", nil, nil, []byte(body)); err != nil {
+				t.Fatal(err)
+			}
+			secrets := store.Secrets(api, "a")
+			store.ClusterClock(secrets, func() time.Time { return now })
+			p, err := secrets.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1})
+			if err != nil || !p.Changed.Equal(c.want) {
+				t.Errorf("changed at %s, want %s, %v", p.Changed.UTC(), c.want, err)
+			}
+		})
+	}
+}
+
+// A number that no other can follow hides no revision, and is shown as it is.
+func TestRevisionsThatCannotBe(t *testing.T) {
+	ctx, memory := t.Context(), store.NewMemory("mine")
+	s := store.New(memory, "mine")
+	for _, n := range []int{1, 2, math.MaxInt, -1, 0} {
+		if err := s.Create(ctx, release.New("web", "mine", n, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last, err := s.Last(ctx, "web"); err != nil || last.Revision != 2 {
+		t.Errorf("the newest is %+v, %v", last, err)
+	}
+	if found, err := s.List(ctx, store.Filter{}); err != nil || len(found) != 1 || found[0].Revision != 2 {
+		t.Errorf("listed %+v, %v", found, err)
+	}
+	history, err := s.History(ctx, "web", 0)
+	if err != nil || len(history) != 5 {
+		t.Fatalf("history %+v, %v", history, err)
+	}
+	for _, h := range history {
+		if damaged := strings.HasPrefix(h.Description, "damaged: "); damaged == release.ValidRevision(h.Revision) {
+			t.Errorf("revision %d: %q", h.Revision, h.Description)
+		}
+	}
+}
+
+// A record that unpacks to more than a command may hold is shown as damaged, and
+// others as they are.
+func TestARecordThatIsTooLargeHidesNoOther(t *testing.T) {
+	ctx, memory := t.Context(), store.NewMemory("mine")
+	s := store.New(memory, "mine")
+	if err := s.Create(ctx, release.New("good", "mine", 1, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	gz := gzip.NewWriter(&packed)
+	fmt.Fprintf(gz, `{"name":"bad","info":{"description":"%s"}}`, strings.Repeat("A", 20<<20))
+	if err := gz.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data := []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))
+	rec := store.Record{Key: store.Key{Namespace: "mine", Name: "bad", Revision: 3}, Status: release.Deployed, Data: data}
+	if err := storetest.Create(ctx, memory, rec); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.List(ctx, store.Filter{})
+	if err != nil || len(found) != 2 || found[1].Name != "good" || !strings.HasPrefix(found[0].Description, "damaged: ") || !found[0].Damaged || found[1].Damaged || found[0].Status != release.Deployed {
+		t.Errorf("listed %+v (%v)", found, err)
 	}
 }

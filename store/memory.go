@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,14 +22,19 @@ type Memory struct {
 type memory struct {
 	mu      sync.RWMutex
 	records map[Key]memoryRecord
+	made    int // how many records there ever were
 	now     func() time.Time
 }
 
 type memoryRecord struct {
 	Record
+	id      int // of this very record
 	beats   int
 	changed time.Time
 }
+
+// version names the state that a record is in.
+func (r memoryRecord) version() string { return strconv.Itoa(r.id) + "." + strconv.Itoa(r.beats) }
 
 // NewMemory returns an empty store bound to namespace, "" for all.
 func NewMemory(namespace string) Memory {
@@ -39,32 +45,38 @@ func NewMemory(namespace string) Memory {
 func (m Memory) In(namespace string) Memory { return Memory{shared: m.shared, namespace: namespace} }
 
 // Create implements [Driver].
-func (m Memory) Create(ctx context.Context, r Record) error {
+func (m Memory) Create(ctx context.Context, r Record) (string, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return "", err
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
 	if _, taken := m.shared.records[r.Key]; taken {
-		return &ExistsError{r.Key}
+		return "", &ExistsError{r.Key}
 	}
-	m.shared.records[r.Key] = memoryRecord{Record: r.copied(), changed: m.shared.now()}
-	return nil
+	m.shared.made++
+	made := memoryRecord{Record: r.copied(), id: m.shared.made, changed: m.shared.now()}
+	m.shared.records[r.Key] = made
+	return made.version(), nil
 }
 
 // Update implements [Driver].
-func (m Memory) Update(ctx context.Context, r Record) error {
+func (m Memory) Update(ctx context.Context, r Record) (string, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return "", err
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
 	old, ok := m.shared.records[r.Key]
-	if !ok {
-		return &NotFoundError{r.Key}
+	switch {
+	case !ok:
+		return "", &NotFoundError{r.Key}
+	case r.Version != "" && r.Version != old.version():
+		return "", &ChangedError{Key: r.Key, Status: old.Status, Holder: old.Holder}
 	}
-	m.shared.records[r.Key] = memoryRecord{Record: r.copied(), beats: old.beats + 1, changed: m.shared.now()}
-	return nil
+	next := memoryRecord{Record: r.copied(), id: old.id, beats: old.beats + 1, changed: m.shared.now()}
+	m.shared.records[r.Key] = next
+	return next.version(), nil
 }
 
 // Read implements [Driver].
@@ -78,7 +90,9 @@ func (m Memory) Read(ctx context.Context, k Key, _ string) (Record, error) {
 	if !ok {
 		return Record{}, &NotFoundError{k}
 	}
-	return r.copied(), nil
+	out := r.copied()
+	out.Version = r.version()
+	return out, nil
 }
 
 // List implements [Driver].
@@ -95,20 +109,21 @@ func (m Memory) List(ctx context.Context, q Query) ([]Record, error) {
 			continue
 		}
 		r = r.copied()
-		r.Data = nil
+		r.Data, r.Version = nil, rec.version()
 		out = append(out, r)
 	}
 	return out, nil
 }
 
 // Delete implements [Driver].
-func (m Memory) Delete(ctx context.Context, k Key) error {
+func (m Memory) Delete(ctx context.Context, k Key, version string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
-	if _, ok := m.shared.records[k]; !ok {
+	id, _, _ := strings.Cut(version, ".")
+	if r, ok := m.shared.records[k]; !ok || version != "" && id != strconv.Itoa(r.id) {
 		return &NotFoundError{k}
 	}
 	delete(m.shared.records, k)
@@ -116,21 +131,27 @@ func (m Memory) Delete(ctx context.Context, k Key) error {
 }
 
 // Beat implements [Driver].
-func (m Memory) Beat(ctx context.Context, k Key) error {
+func (m Memory) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return Pulse{}, err
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
 	r, ok := m.shared.records[k]
-	if !ok {
-		return &NotFoundError{k}
+	switch {
+	case !ok:
+		return Pulse{}, &NotFoundError{k}
+	case !seen.beats(r.pulse()):
+		return Pulse{}, &ChangedError{Key: k, Status: r.Status, Holder: r.Holder}
 	}
-	if r.Status.Underway() {
-		r.beats++
-		m.shared.records[k] = r
-	}
-	return nil
+	r.beats++
+	r.Holder = holder
+	m.shared.records[k] = r
+	return r.pulse(), nil
+}
+
+func (r memoryRecord) pulse() Pulse {
+	return Pulse{Status: r.Status, Holder: r.Holder, Beat: r.version(), Changed: r.changed}
 }
 
 // Pulse implements [Driver].
@@ -144,7 +165,7 @@ func (m Memory) Pulse(ctx context.Context, k Key) (Pulse, error) {
 	if !ok {
 		return Pulse{}, &NotFoundError{k}
 	}
-	return Pulse{Status: r.Status, Holder: r.Holder, Beat: strconv.Itoa(r.beats), Changed: r.changed}, nil
+	return r.pulse(), nil
 }
 
 func (r Record) copied() Record {

@@ -100,7 +100,7 @@ func (m *objectMeta) record() (Record, bool) {
 	r := Record{
 		Key:    Key{Namespace: m.Namespace, Name: name, Revision: revision},
 		Status: release.Status(m.Labels[labelStatus]),
-		Labels: userLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.Version,
+		Labels: userLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.state(),
 	}
 	if err != nil || name == "" || m.Name != objectName(r.Key) {
 		return r, false

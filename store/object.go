@@ -73,7 +73,7 @@ func ConfigMaps(api API, namespace string) *Cluster {
 
 // checkKey refuses a name that would lead to another place in the API.
 func checkKey(k Key) error {
-	if k.Name == "" || strings.ContainsAny(k.Name+k.Namespace, "/%") || k.Namespace == "." || k.Namespace == ".." {
+	if k.Name == "" || k.Namespace == "" || strings.ContainsAny(k.Name+k.Namespace, "/%") || k.Namespace == "." || k.Namespace == ".." {
 		return fmt.Errorf("release %q in namespace %q: such a name cannot be", k.Name, k.Namespace)
 	}
 	return nil
@@ -138,9 +138,14 @@ func (o *object) fill(data []byte, secretType string) {
 	o.Data = map[string]any{dataKey: string(data)}
 }
 
+// state is the Version of a record: the Secret's resourceVersion and its uid,
+// which another of the same name does not have.
+func (m *objectMeta) state() string { return m.Version + "/" + m.UID }
+
 // body is the text of a record's Secret, which points to the parts p. A version
-// makes the server refuse it where the record has changed since.
+// makes the server refuse it where the record has changed since, or is another.
 func (c *Cluster) body(r Record, stamp string, p parts, version string) ([]byte, error) {
+	version, uid, _ := strings.Cut(version, "/")
 	labels := make(map[string]string, len(r.Labels)+5)
 	for k, v := range r.Labels {
 		labels[k] = v
@@ -155,7 +160,7 @@ func (c *Cluster) body(r Record, stamp string, p parts, version string) ([]byte,
 		APIVersion: "v1",
 		Kind:       c.kind,
 		Metadata: objectMeta{
-			Name: objectName(r.Key), Namespace: r.Namespace, Version: version,
+			Name: objectName(r.Key), Namespace: r.Namespace, Version: version, UID: uid,
 			Labels: labels, Annotations: annotations(r, p, now),
 		},
 	}
@@ -164,15 +169,15 @@ func (c *Cluster) body(r Record, stamp string, p parts, version string) ([]byte,
 }
 
 // Create implements [Driver].
-func (c *Cluster) Create(ctx context.Context, r Record) error {
+func (c *Cluster) Create(ctx context.Context, r Record) (string, error) {
 	if err := checkKey(r.Key); err != nil {
-		return err
+		return "", err
 	}
 	if len(r.Data) > c.limit {
 		return c.createLarge(ctx, r)
 	}
-	_, err := c.create(ctx, r)
-	return err
+	m, err := c.create(ctx, r)
+	return m.state(), err
 }
 
 // create creates a record in one piece.
@@ -197,28 +202,39 @@ func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
 }
 
 // Update implements [Driver].
-func (c *Cluster) Update(ctx context.Context, r Record) error {
+func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 	if err := checkKey(r.Key); err != nil {
-		return err
+		return "", err
 	}
 	if len(r.Data) > c.limit {
 		return c.updateLarge(ctx, r)
 	}
-	old, err := c.partsNow(ctx, r.Key)
-	if err != nil {
-		return err
+	old, known := c.known.Load(r.Key)
+	if r.Version == "" || !known {
+		m, err := c.metadata(ctx, r.Key)
+		if err != nil {
+			return "", err
+		}
+		if r.Version == "" {
+			r.Version = m.state()
+		}
+		old, _ = partsOf(r.Key, m.Annotations) // what cannot be read may be replaced
 	}
-	body, err := c.body(r, labelModified, parts{}, "")
+	body, err := c.body(r, labelModified, parts{}, r.Version)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
+	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
 	if err = c.found("update the record of release", r.Key, err); err != nil {
-		return err
+		return "", err
+	}
+	m, err := decodeMetadata(answer)
+	if err != nil {
+		return "", fmt.Errorf("update the record of release %s: %w", r.Key, err)
 	}
 	c.known.Store(r.Key, parts{})
-	c.dropParts(ctx, r.Key, old)
-	return nil
+	c.dropParts(ctx, r.Key, old.(parts)) // nothing else is stored
+	return m.state(), nil
 }
 
 // Read implements [Driver].
@@ -251,7 +267,7 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 	c.known.Store(k, p)
 	return Record{
 		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
-		Holder: o.annotations[annotationHolder], Data: o.data,
+		Holder: o.annotations[annotationHolder], Data: o.data, Version: o.version + "/" + o.uid,
 	}, nil
 }
 
@@ -268,6 +284,7 @@ func acceptWhole() http.Header {
 // readFirst reads a record's own Secret, and says which further parts there are.
 func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (stored, parts, error) {
 	var query url.Values
+	version, _, _ = strings.Cut(version, "/")
 	if version != "" {
 		// The server then answers from memory, as soon as that is new enough.
 		query = url.Values{"resourceVersion": {version}}
@@ -285,7 +302,7 @@ func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (stored,
 }
 
 // Delete implements [Driver].
-func (c *Cluster) Delete(ctx context.Context, k Key) error {
+func (c *Cluster) Delete(ctx context.Context, k Key, version string) error {
 	if err := checkKey(k); err != nil {
 		return err
 	}
@@ -293,7 +310,11 @@ func (c *Cluster) Delete(ctx context.Context, k Key) error {
 	if err != nil {
 		return err
 	}
-	err = c.deleteObject(ctx, k.Namespace, objectName(k), "")
+	_, uid, _ := strings.Cut(version, "/")
+	err = c.deleteObject(ctx, k.Namespace, objectName(k), uid)
+	if uid != "" && apierrors.IsConflict(err) {
+		return &NotFoundError{k} // what is there was made anew
+	}
 	if err = c.found("delete the record of release", k, err); err != nil {
 		return err
 	}
@@ -334,7 +355,7 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 		}
 		for i := range list.Items {
 			m := &list.Items[i].Metadata
-			if r, ok := m.record(); ok {
+			if r, ok := m.record(); ok && c.asked(q, r.Key) {
 				if q.Name != "" {
 					c.note(r.Key, m)
 				}
@@ -346,6 +367,12 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 		}
 		query.Set("continue", list.Metadata.Continue)
 	}
+}
+
+// asked reports whether an answer is one to what was asked: it is read and
+// changed by the key that it gives.
+func (c *Cluster) asked(q Query, k Key) bool {
+	return (c.namespace == "" || k.Namespace == c.namespace) && (q.Name == "" || k.Name == q.Name) && checkKey(k) == nil
 }
 
 func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
@@ -365,6 +392,8 @@ func (c *Cluster) found(doing string, k Key, err error) error {
 		return nil
 	case apierrors.IsNotFound(err) && errors.As(err, &status):
 		return &NotFoundError{k}
+	case apierrors.IsConflict(err):
+		return &ChangedError{Key: k}
 	}
 	return fmt.Errorf("%s %s: %w", doing, k, err)
 }

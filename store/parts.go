@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // A record that one Secret cannot hold is kept in several. The first is like
@@ -31,15 +33,14 @@ import (
 // ones go. A writer that dies leaves the old record or the new one, and at worst
 // parts that nobody points to.
 const (
-	partType         = "helm.sh/release-part.v1"
-	partOwner        = "moonhelm"
-	labelGeneration  = "generation"
-	annotationParts  = "moonhelm.github.io/parts"
-	maxParts         = 64
-	maxGeneration    = 64 // letters
-	partsAtOnce      = 4
-	leftoverAge      = time.Hour // older parts that nobody points to are nobody's
-	maxSwitchRetries = 8
+	partType        = "helm.sh/release-part.v1"
+	partOwner       = "moonhelm"
+	labelGeneration = "generation"
+	annotationParts = "moonhelm.github.io/parts"
+	maxParts        = 64
+	maxGeneration   = 64 // letters
+	partsAtOnce     = 4
+	leftoverAge     = time.Hour // older parts that no record points to are left over
 )
 
 // parts is the annotation's text. The zero value stands for a record in one
@@ -99,7 +100,7 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 		return p, nil
 	}
 	err := json.Unmarshal([]byte(text), &p)
-	if _, bad := hex.DecodeString(p.Generation); err != nil || bad != nil || len(p.Generation) > maxGeneration || p.Count < 2 || p.Count > maxParts || p.Size < 0 {
+	if err != nil || !hexadecimal(p.Generation) || len(p.Generation) > maxGeneration || p.Count < 2 || p.Count > maxParts || p.Size < 0 {
 		return parts{}, &UnreadableError{k, fmt.Errorf("its annotation %s is not valid: %.200q", annotationParts, text)}
 	}
 	return p, nil
@@ -109,85 +110,101 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 // gets the revision is, as ever, who creates the first Secret, so that comes
 // before the parts; it holds a smaller record, valid in itself, until the parts
 // are there.
-func (c *Cluster) createLarge(ctx context.Context, r Record) error {
+func (c *Cluster) createLarge(ctx context.Context, r Record) (string, error) {
 	p, err := c.split(r.Key, r.Data)
 	if err != nil {
-		return err
+		return "", err
 	}
 	small := r
 	if small.Data, err = abridge(r, c.limit); err != nil {
-		return err
+		return "", err
 	}
 	m, err := c.create(ctx, small)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := c.writeLarge(ctx, r, p, m); err != nil {
+	version, err := c.writeLarge(ctx, r, p, m)
+	if err != nil {
 		// The caller is told that there is no such revision: so be it. Whoever
 		// is killed before this leaves the smaller record.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		_ = c.deleteObject(ctx, r.Namespace, objectName(r.Key), m.UID)
 		c.known.Delete(r.Key)
-		return fmt.Errorf("create %s: %w", objectName(r.Key), err)
+		return "", fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
-	return nil
+	return version, nil
 }
 
 // updateLarge replaces a record by one that one Secret cannot hold.
-func (c *Cluster) updateLarge(ctx context.Context, r Record) error {
+func (c *Cluster) updateLarge(ctx context.Context, r Record) (string, error) {
 	p, err := c.split(r.Key, r.Data)
 	if err != nil {
-		return err
+		return "", err
 	}
 	m, err := c.metadata(ctx, r.Key)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return c.found("update the record of release", r.Key, c.writeLarge(ctx, r, p, m))
+	if r.Version != "" && r.Version != m.state() {
+		return "", m.changed(r.Key)
+	}
+	version, err := c.writeLarge(ctx, r, p, m)
+	return version, c.found("update the record of release", r.Key, err)
+}
+
+// changed is the error of a record that is as m says, and not as expected.
+func (m *objectMeta) changed(k Key) error {
+	return &ChangedError{Key: k, Status: release.Status(m.Labels[labelStatus]), Holder: m.Annotations[annotationHolder]}
 }
 
 // writeLarge writes the parts of r and switches the first Secret, which is as m
 // says, over to them.
-func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMeta) error {
+func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMeta) (string, error) {
 	newest, err := c.writeParts(ctx, r, p, m.UID)
 	if err != nil {
 		c.dropParts(ctx, r.Key, p)
-		return err
+		return "", err
 	}
-	for tries := 0; ; tries++ {
-		old, err := partsOf(r.Key, m.Annotations)
-		if err != nil {
-			old = parts{} // what nobody can read may be replaced
-		}
-		first := r
-		first.Data = c.chunk(r.Data, 1)
-		body, err := c.body(first, labelModified, p, m.Version)
-		if err != nil {
-			return err
-		}
-		_, err = c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
-		if err == nil {
-			c.known.Store(r.Key, p)
-			c.dropParts(ctx, r.Key, old)
-			c.sweep(ctx, r.Key, p, newest)
-			return nil
-		}
-		uid := m.UID
-		if apierrors.IsConflict(err) && tries < maxSwitchRetries {
-			// A beat, or somebody who writes the same record: last come, last
-			// written, and each removes the parts of whom it replaced.
-			var again error
-			if m, again = c.metadata(ctx, r.Key); again == nil && m.UID == uid {
-				continue
+	old, err := partsOf(r.Key, m.Annotations)
+	if err != nil {
+		old = parts{} // what cannot be read may be replaced
+	}
+	now, err := c.switchTo(ctx, r, p, m)
+	if err == nil {
+		c.known.Store(r.Key, p)
+		c.dropParts(ctx, r.Key, old)
+		c.sweep(ctx, r.Key, p, newest)
+		return now.state(), nil
+	}
+	// Where the answer was lost the first Secret may point to the new parts.
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		c.dropParts(ctx, r.Key, p)
+	}
+	return "", err
+}
+
+// switchTo replaces the first Secret, which is as m says, by one that points to
+// the parts p.
+func (c *Cluster) switchTo(ctx context.Context, r Record, p parts, m objectMeta) (objectMeta, error) {
+	r.Data = c.chunk(r.Data, 1)
+	body, err := c.body(r, labelModified, p, m.state())
+	if err != nil {
+		return m, err
+	}
+	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
+	if apierrors.IsConflict(err) {
+		// Where an answer was lost it conflicts with itself.
+		if now, again := c.metadata(ctx, r.Key); again == nil {
+			if there, bad := partsOf(r.Key, now.Annotations); bad == nil && there.Generation == p.Generation {
+				return now, nil
 			}
 		}
-		// Where the answer was lost the first Secret may point to the new parts.
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-			c.dropParts(ctx, r.Key, p)
-		}
-		return err
 	}
+	if err != nil {
+		return m, err
+	}
+	return decodeMetadata(answer)
 }
 
 // writeParts creates the parts from the second on, and returns when, by the
@@ -303,10 +320,24 @@ func (c *Cluster) sweep(ctx context.Context, k Key, keep parts, now time.Time) {
 	}
 	for _, item := range list.Items {
 		m := item.Metadata
-		if m.Labels[labelGeneration] != keep.Generation && m.Created != nil && now.Sub(*m.Created) > leftoverAge {
-			_ = c.deleteObject(ctx, k.Namespace, m.Name, "")
+		old := parts{Generation: m.Labels[labelGeneration]}
+		if old.Generation == keep.Generation || m.Created == nil || now.Sub(*m.Created) <= leftoverAge {
+			continue
+		}
+		// What is deleted is a part of this record, whatever the answer calls it.
+		for n := 2; n <= maxParts; n++ {
+			if m.Name == old.partName(k, n) && hexadecimal(old.Generation) {
+				_ = c.deleteObject(ctx, k.Namespace, m.Name, m.UID)
+			}
 		}
 	}
+}
+
+// hexadecimal reports whether a generation is one: its letters lead nowhere else
+// in a path.
+func hexadecimal(generation string) bool {
+	_, err := hex.DecodeString(generation)
+	return err == nil && generation != ""
 }
 
 // deleteObject deletes an object, with a uid only that one.

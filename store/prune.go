@@ -30,7 +30,7 @@ func (s *Store) Prune(ctx context.Context, name string, most int, keep func(Reco
 		if keep != nil && keep(r) {
 			continue
 		}
-		if err := s.driver.Delete(ctx, r.Key); err != nil && !errors.Is(err, ErrNotFound) {
+		if err := s.driver.Delete(ctx, r.Key, r.Version); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		surplus--

@@ -72,15 +72,27 @@ const (
 
 	insertRelease = `INSERT INTO releases_v1 (key, type, body, name, namespace, version, status, owner, createdat)
 		VALUES ($1::text, '` + secretType + `', $2::text, $3::text, $4::text, $5::integer, $6::text, '` + owner + `', $7::integer)`
-	updateRelease = `UPDATE releases_v1 SET body = $2::text, name = $3::text, version = $5::integer, status = $6::text,
-		owner = '` + owner + `', modifiedat = $7::integer WHERE key = $1::text AND namespace = $4::text`
+	updateRelease = `UPDATE releases_v1 r SET body = $2::text, name = $3::text, version = $5::integer, status = $6::text,
+		owner = '` + owner + `', modifiedat = $7::integer
+		WHERE key = $1::text AND namespace = $4::text AND ($8::text = '' OR ` + versionOf + ` = $8::text)`
 	deleteLabels = `DELETE FROM custom_labels_v1 WHERE releasekey = $1::text AND releasenamespace = $2::text`
+	// What stands beside a row is written where this transaction wrote the row.
+	written = ` (SELECT * FROM releases_v1 WHERE key = $1::text AND namespace = $2::text
+		AND xmin::text = (txid_current() & 4294967295)::text)`
+	clearLabels  = deleteLabels + ` AND EXISTS` + written
 	insertLabels = `INSERT INTO custom_labels_v1 (releasekey, releasenamespace, key, value)
-		SELECT r.key, r.namespace, l.key, l.value FROM releases_v1 r, json_each_text($3::json) l
-		WHERE r.key = $1::text AND r.namespace = $2::text`
+		SELECT r.key, r.namespace, l.key, l.value FROM` + written + ` r, json_each_text($3::json) l`
 	writeNote = `INSERT INTO moonhelm_records_v1 (key, namespace, state, note, beat)
-		SELECT r.key, r.namespace, r.xmin::text, $3::text, $4::text FROM releases_v1 r WHERE r.key = $1::text AND r.namespace = $2::text
+		SELECT r.key, r.namespace, (txid_current() & 4294967295)::text, $3::text, $4::text FROM` + written + ` r
 		ON CONFLICT (key, namespace) DO UPDATE SET state = EXCLUDED.state, note = EXCLUDED.note, beat = EXCLUDED.beat`
+
+	// versionOf is the Version of a row: its state, and when it was made, which
+	// another of the same key does not share.
+	versionOf = `r.xmin::text || '/' || r.createdat`
+	// beatOf is the heartbeat of a row.
+	beatOf = `COALESCE(n.beat, '') || ' ' || r.xmin::text`
+	// underway are the rows of those at work.
+	underway = `(r.status LIKE 'pending-%' OR r.status = 'uninstalling')`
 )
 
 // from is the FROM clause of what reads records.
@@ -92,28 +104,39 @@ func (d *database) from() string {
 }
 
 // Create implements [Driver].
-func (s *SQL) Create(ctx context.Context, r Record) error {
+func (s *SQL) Create(ctx context.Context, r Record) (string, error) {
 	doing := "create the record of release " + r.Key.String()
-	err := s.write(ctx, doing, insertRelease, r)
+	version, err := s.write(ctx, doing, insertRelease, r)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == uniqueViolation {
-		return &ExistsError{r.Key}
+		return "", &ExistsError{r.Key}
 	}
-	return err
+	return version, err
 }
 
 // Update implements [Driver].
-func (s *SQL) Update(ctx context.Context, r Record) error {
-	return s.write(ctx, "update the record of release "+r.Key.String(), updateRelease, r)
+func (s *SQL) Update(ctx context.Context, r Record) (string, error) {
+	return s.write(ctx, "update the record of release "+r.Key.String(), updateRelease, r, r.Version)
 }
 
 // write writes a record's row, its labels and its note in one transaction, which
 // takes one round trip. Each statement sees what those before it did, and the
 // first locks the row against others who write the same record.
-func (s *SQL) write(ctx context.Context, doing, statement string, r Record) error {
+func (s *SQL) write(ctx context.Context, doing, statement string, r Record, version ...any) (now string, err error) {
 	if err := checkKey(r.Key); err != nil {
-		return err
+		return "", err
 	}
+	err = s.db.do(ctx, doing, func(ctx context.Context) error {
+		var err error
+		now, err = s.writeRow(ctx, statement, r, version)
+		return err
+	})
+	return now, err
+}
+
+// writeRow is write with the tables there. args are those of the statement that
+// come after the row's.
+func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []any) (string, error) {
 	now := s.now()
 	n := note{Holder: r.Holder}
 	if !r.Status.Underway() {
@@ -123,26 +146,31 @@ func (s *SQL) write(ctx context.Context, doing, statement string, r Record) erro
 		n.Summary = shorten(r.Summary)
 	}
 	key, row := objectName(r.Key), []any{objectName(r.Key), string(r.Data), r.Name, r.Namespace, r.Revision, string(r.Status), now.Unix()}
-	return s.db.do(ctx, doing, func(ctx context.Context) error {
-		var batch pgx.Batch
-		var wrote int64
-		batch.Queue(statement, row...).Exec(func(tag pgconn.CommandTag) error {
-			wrote = tag.RowsAffected()
-			return nil
-		})
-		batch.Queue(deleteLabels, key, r.Namespace)
-		if len(r.Labels) > 0 {
-			batch.Queue(insertLabels, key, r.Namespace, ascii(r.Labels))
-		}
-		if s.db.notes {
-			batch.Queue(writeNote, key, r.Namespace, ascii(n), beatAt(now))
-		}
-		err := s.db.pool.SendBatch(ctx, &batch).Close()
-		if err == nil && wrote == 0 {
-			err = &NotFoundError{r.Key}
-		}
-		return err
+	var batch pgx.Batch
+	var wrote int64
+	var version string
+	var status release.Status
+	batch.Queue(statement, append(row, args...)...).Exec(func(tag pgconn.CommandTag) error {
+		wrote = tag.RowsAffected()
+		return nil
 	})
+	batch.Queue(clearLabels, key, r.Namespace)
+	if len(r.Labels) > 0 {
+		batch.Queue(insertLabels, key, r.Namespace, ascii(r.Labels))
+	}
+	if s.db.notes {
+		batch.Queue(writeNote, key, r.Namespace, ascii(n), beatAt(now))
+	}
+	batch.Queue(`SELECT `+versionOf+`, r.status FROM releases_v1 r WHERE r.key = $1::text AND r.namespace = $2::text`, key, r.Namespace).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&version, &status) })
+	err := s.db.pool.SendBatch(ctx, &batch).Close()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return "", &NotFoundError{r.Key}
+	case err == nil && wrote == 0:
+		return "", &ChangedError{Key: r.Key, Status: status}
+	}
+	return version, err
 }
 
 // Read implements [Driver].
@@ -153,7 +181,7 @@ func (s *SQL) Read(ctx context.Context, k Key, _ string) (Record, error) {
 	r := Record{Key: k}
 	err := s.db.do(ctx, "read release "+k.String(), func(ctx context.Context) error {
 		var labels, noted *string
-		err := s.db.pool.QueryRow(ctx, `SELECT r.body, r.status, r.xmin::text, n.note, `+selectLabels+s.db.from()+
+		err := s.db.pool.QueryRow(ctx, `SELECT r.body, r.status, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
 			` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).
 			Scan(&r.Data, &r.Status, &r.Version, &noted, &labels)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -170,7 +198,7 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 	var out []Record
 	err := s.db.do(ctx, "list releases", func(ctx context.Context) error {
 		out = nil
-		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.namespace, r.name, r.version, r.status, r.xmin::text, n.note, `+selectLabels+s.db.from()+
+		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.namespace, r.name, r.version, r.status, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
 			` WHERE r.owner = '`+owner+`' AND ($1::text = '' OR r.namespace = $1::text)
 			AND ($2::text = '' OR r.name = $2::text) AND ($3::text = '' OR r.status = $3::text)`,
 			s.namespace, q.Name, string(q.Status))
@@ -197,13 +225,16 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 }
 
 // Delete implements [Driver].
-func (s *SQL) Delete(ctx context.Context, k Key) error {
+func (s *SQL) Delete(ctx context.Context, k Key, version string) error {
 	if err := checkKey(k); err != nil {
 		return err
 	}
 	return s.db.do(ctx, "delete the record of release "+k.String(), func(ctx context.Context) error {
-		tag, err := s.db.pool.Exec(ctx, `WITH labels AS (`+deleteLabels+`)
-			DELETE FROM releases_v1 WHERE key = $1::text AND namespace = $2::text`, objectName(k), k.Namespace)
+		_, made, _ := strings.Cut(version, "/")
+		tag, err := s.db.pool.Exec(ctx, `WITH gone AS (DELETE FROM releases_v1 WHERE key = $1::text AND namespace = $2::text
+				AND ($3::text = '' OR createdat::text = $3::text) RETURNING key),
+			labels AS (`+deleteLabels+` AND EXISTS (SELECT FROM gone))
+			SELECT FROM gone`, objectName(k), k.Namespace, made)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = &NotFoundError{k}
 		}
@@ -212,29 +243,63 @@ func (s *SQL) Delete(ctx context.Context, k Key) error {
 }
 
 // Beat implements [Driver].
-func (s *SQL) Beat(ctx context.Context, k Key) error {
+func (s *SQL) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error) {
 	if err := checkKey(k); err != nil {
-		return err
+		return Pulse{}, err
 	}
-	return s.db.do(ctx, "show signs of life on the record of release "+k.String(), func(ctx context.Context) error {
-		if s.db.notes {
-			tag, err := s.db.pool.Exec(ctx, `UPDATE moonhelm_records_v1 n SET beat = $3::text FROM releases_v1 r
-				WHERE r.key = $1::text AND r.namespace = $2::text AND (r.status LIKE 'pending-%' OR r.status = 'uninstalling')
-				AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, objectName(k), k.Namespace, beatAt(s.now()))
-			if err != nil || tag.RowsAffected() > 0 {
-				return err
-			}
+	var next Pulse
+	err := s.db.do(ctx, "send a heartbeat on the record of release "+k.String(), func(ctx context.Context) error {
+		now, noted, err := s.pulse(ctx, k)
+		if err != nil {
+			return err
 		}
-		// A row that is written again is in a new state, whatever is in it.
-		var status release.Status
-		err := s.db.pool.QueryRow(ctx, `WITH touched AS (UPDATE releases_v1 SET modifiedat = $3::integer
-			WHERE key = $1::text AND namespace = $2::text AND (status LIKE 'pending-%' OR status = 'uninstalling'))
-			SELECT status FROM releases_v1 WHERE key = $1::text AND namespace = $2::text`, objectName(k), k.Namespace, s.now().Unix()).Scan(&status)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return &NotFoundError{k}
+		changed := &ChangedError{Key: k, Status: now.Status, Holder: now.Holder}
+		if !seen.beats(now) {
+			return changed
 		}
+		wrote, err := s.beat(ctx, k, seen, holder, noted)
+		if err == nil && !wrote {
+			return changed
+		}
+		if err != nil {
+			return err
+		}
+		next, _, err = s.pulse(ctx, k)
 		return err
 	})
+	return next, err
+}
+
+// beat writes a heartbeat, and reports whether it was still as seen. One of the
+// same holder stands beside the row. Another holder, and any where there is no
+// note, makes a new state of the row: its last writer finds it changed.
+func (s *SQL) beat(ctx context.Context, k Key, seen Pulse, holder string, noted *string) (wrote bool, err error) {
+	key, now := objectName(k), s.now()
+	count := func(tag pgconn.CommandTag) error {
+		wrote = wrote || tag.RowsAffected() > 0
+		return nil
+	}
+	var batch pgx.Batch
+	switch {
+	case noted != nil && holder == seen.Holder:
+		batch.Queue(`UPDATE moonhelm_records_v1 n SET beat = $3::text FROM releases_v1 r
+			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND `+beatOf+` = $4::text
+			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, beatAt(now), seen.Beat).Exec(count)
+	case noted != nil:
+		n := noteOf(noted)
+		n.Holder = holder
+		batch.Queue(`UPDATE releases_v1 r SET modifiedat = $3::integer FROM moonhelm_records_v1 n
+			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND `+beatOf+` = $4::text
+			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, now.Unix(), seen.Beat).Exec(count)
+		batch.Queue(writeNote, key, k.Namespace, ascii(n), beatAt(now))
+	default:
+		// A row that is written again is in a new state, whatever is in it.
+		batch.Queue(`UPDATE releases_v1 r SET modifiedat = $3::integer
+			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND ' ' || r.xmin::text = $4::text`,
+			key, k.Namespace, now.Unix(), seen.Beat).Exec(count)
+	}
+	err = s.db.pool.SendBatch(ctx, &batch).Close()
+	return wrote, err
 }
 
 // Pulse implements [Driver].
@@ -244,19 +309,55 @@ func (s *SQL) Pulse(ctx context.Context, k Key) (Pulse, error) {
 	}
 	var p Pulse
 	err := s.db.do(ctx, "read release "+k.String(), func(ctx context.Context) error {
-		var noted *string
-		var changed int64
-		err := s.db.pool.QueryRow(ctx, `SELECT r.status, n.note, COALESCE(n.beat, '') || ' ' || r.xmin::text, greatest(r.createdat, r.modifiedat)`+s.db.from()+
-			` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Beat, &changed)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return &NotFoundError{k}
-		}
-		var r Record
-		r.annotate(nil, noted)
-		p.Holder, p.Changed = r.Holder, time.Unix(changed, 0)
+		var err error
+		p, _, err = s.pulse(ctx, k)
 		return err
 	})
 	return p, err
+}
+
+// dated is when a row was changed, by the clocks of the clients that wrote it. A
+// time that has not come yet cannot be true. Where no other is left it counts as
+// now, and that is written down: it must not be now the next time again.
+func (s *SQL) dated(ctx context.Context, k Key, p Pulse, made, modified int64) (time.Time, error) {
+	now := s.now()
+	latest := now.Add(clockSkew).Unix()
+	for _, at := range []int64{modified, made} {
+		if at > 0 && at <= latest {
+			return time.Unix(min(at, now.Unix()), 0), nil
+		}
+	}
+	if p.Holder != "" || !p.Status.Underway() {
+		return now, nil // its age says nothing
+	}
+	_, err := s.db.pool.Exec(ctx, `UPDATE releases_v1 SET modifiedat = $3::integer
+		WHERE key = $1::text AND namespace = $2::text AND createdat = $4::integer AND modifiedat = $5::integer`,
+		objectName(k), k.Namespace, now.Unix(), made, modified)
+	return now, err
+}
+
+// pulse reads a record's heartbeat, and its note where it has one.
+func (s *SQL) pulse(ctx context.Context, k Key) (p Pulse, noted *string, err error) {
+	var made, modified int64
+	err = s.db.pool.QueryRow(ctx, `SELECT r.status, n.note, `+beatOf+`, r.createdat, r.modifiedat`+s.db.from()+
+		` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Beat, &made, &modified)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return p, nil, &NotFoundError{k}
+	}
+	if err == nil {
+		p.Holder = noteOf(noted).Holder
+		p.Changed, err = s.dated(ctx, k, p, made, modified)
+	}
+	return p, noted, err
+}
+
+// noteOf reads a note; one that is not there or cannot be read says nothing.
+func noteOf(text *string) note {
+	var n note
+	if text == nil || json.Unmarshal([]byte(*text), &n) != nil {
+		return note{}
+	}
+	return n
 }
 
 // annotate sets what stands beside a record's row.
@@ -264,10 +365,7 @@ func (r *Record) annotate(labels, noted *string) {
 	if labels != nil && json.Unmarshal([]byte(*labels), &r.Labels) == nil {
 		r.Labels = userLabels(r.Labels)
 	}
-	var n note
-	if noted == nil || json.Unmarshal([]byte(*noted), &n) != nil {
-		return
-	}
+	n := noteOf(noted)
 	r.Holder = n.Holder
 	if n.Summary != nil && n.Summary.Status == r.Status {
 		r.Summary = n.Summary.of(r)

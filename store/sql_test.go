@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,9 @@ func database(t *testing.T, connection, namespace string) *store.SQL {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
+	// Rows are told apart by the second in which they were made.
+	var asked atomic.Int64
+	store.Clock(db, func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * time.Second) })
 	return db
 }
 
@@ -109,7 +113,7 @@ func testTables(t *testing.T, server *postgres.Server) {
 	db := database(t, connection, "a")
 	r := storetest.Release("a", "web", 1, release.Deployed)
 	r.Labels = map[string]string{"team": "blue"}
-	if err := db.Create(t.Context(), storetest.Record(t, r, true)); err != nil {
+	if err := storetest.Create(t.Context(), db, storetest.Record(t, r, true)); err != nil {
 		t.Fatal(err)
 	}
 	if got := server.Run(t, postgres.Name(connection), layout); got != wantLayout {
@@ -121,7 +125,7 @@ func testTables(t *testing.T, server *postgres.Server) {
 	if got != want {
 		t.Errorf("the rows are\n%s\nwanted\n%s", got, want)
 	}
-	if err := db.Delete(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil {
+	if err := db.Delete(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}, ""); err != nil {
 		t.Error(err)
 	}
 	if got := server.Run(t, postgres.Name(connection), "SELECT key FROM releases_v1 UNION ALL SELECT releasekey FROM custom_labels_v1 UNION ALL SELECT key FROM moonhelm_records_v1"); got != "" {
@@ -186,15 +190,25 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	if l := listed(); l.Summary != nil || l.Holder != "" {
 		t.Errorf("listed %+v", l)
 	}
-	before, err := db.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1})
+	key := store.Key{Namespace: "a", Name: "web", Revision: 1}
+	before, err := db.Pulse(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Beat(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil {
+	if _, err := db.Beat(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}, before, r.Holder); err != nil {
 		t.Error(err)
 	}
 	if after, err := db.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Beat == before.Beat {
 		t.Errorf("a beat on a record of somebody else's: %+v, %v", after, err)
+	}
+	// A time that has not come yet counts as now, and as that ever after.
+	server.Run(t, postgres.Name(connection), "UPDATE releases_v1 SET createdat = 2000000000, modifiedat = 2100000000")
+	first, err := db.Pulse(t.Context(), key)
+	if err != nil || first.Changed.After(time.Now().Add(time.Minute)) {
+		t.Errorf("changed at %s, %v", first.Changed, err)
+	}
+	if second, err := db.Pulse(t.Context(), key); err != nil || second.Changed.Unix() != first.Changed.Unix() {
+		t.Errorf("changed at %s, and then at %s, %v", first.Changed, second.Changed, err)
 	}
 	server.Run(t, postgres.Name(connection), "DELETE FROM releases_v1", "SELECT count(*) FROM moonhelm_records_v1")
 }

@@ -11,9 +11,9 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,11 +30,14 @@ const parallel = 16
 type Store struct {
 	driver    Driver
 	namespace string
+	budget    *release.Budget // for all records that are read
 }
 
-// New returns a store over d, whose namespace is the releases' own; "" serves
+// New returns a store over d for one command, whose namespace is the releases' own; "" serves
 // lists of all namespaces only.
-func New(d Driver, namespace string) *Store { return &Store{driver: d, namespace: namespace} }
+func New(d Driver, namespace string) *Store {
+	return &Store{driver: d, namespace: namespace, budget: &release.Budget{}}
+}
 
 // Create records a new revision. It fails with [ErrExists] where there is one
 // of that number.
@@ -43,17 +46,53 @@ func (s *Store) Create(ctx context.Context, r *release.Release) error {
 	if err != nil {
 		return err
 	}
-	return s.driver.Create(ctx, rec)
+	rec.Version, err = s.driver.Create(ctx, rec)
+	if err == nil {
+		r.Stored = rec.stored()
+	}
+	return err
 }
 
-// Update replaces the record of a revision.
+// Update replaces the record of a revision as r was read from it, or written to
+// it last. Where another client has changed it since, the change stays and Update
+// fails with a [*ChangedError]; heartbeats and labels of others do not count. A
+// release that was neither read nor written replaces the record as it is now.
 func (s *Store) Update(ctx context.Context, r *release.Release) error {
 	rec, err := s.encode(r)
 	if err != nil {
 		return err
 	}
-	return s.driver.Update(ctx, rec)
+	seen := r.Stored
+	for tries := 0; ; tries++ {
+		rec.Version = seen.Version
+		rec.Version, err = s.driver.Update(ctx, rec)
+		if err == nil {
+			r.Stored = rec.stored()
+			return nil
+		}
+		if !errors.Is(err, ErrChanged) || tries >= maxUpdates {
+			return err
+		}
+		// A heartbeat since, another client's label, or an answer that was lost.
+		now, err := s.driver.Read(ctx, rec.Key, "")
+		if err != nil {
+			return err
+		}
+		is := now.stored()
+		if rec.stored().Unchanged(is) {
+			r.Stored = is
+			return nil
+		}
+		if seen.Version != "" && !seen.Unchanged(is) {
+			return &ChangedError{Key: rec.Key, Status: now.Status, Holder: now.Holder}
+		}
+		seen.Version = is.Version
+	}
 }
+
+// maxUpdates bounds how often an update is tried while others change what
+// stands beside the record.
+const maxUpdates = 4
 
 // Get returns one revision of a release.
 func (s *Store) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
@@ -79,7 +118,7 @@ func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
 		if len(records) == 0 {
 			return nil, &NotFoundError{Key{Namespace: s.namespace, Name: q.Name}}
 		}
-		last := slices.MaxFunc(records, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
+		last := slices.MaxFunc(records, newer)
 		r, err := s.read(ctx, last.Key, last.Version)
 		if errors.Is(err, ErrNotFound) && tries < 3 {
 			continue // deleted between the two requests
@@ -88,19 +127,21 @@ func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
 	}
 }
 
-// Delete removes the record of one revision.
-func (s *Store) Delete(ctx context.Context, name string, revision int) error {
-	return s.driver.Delete(ctx, Key{s.namespace, name, revision})
+// Delete removes the record of one revision, with the Version that a list gave
+// it that very one only.
+func (s *Store) Delete(ctx context.Context, name string, revision int, version string) error {
+	return s.driver.Delete(ctx, Key{s.namespace, name, revision}, version)
 }
 
-// Beat shows that whoever works on a pending revision is alive. On a revision
-// that is not pending any more it does nothing.
-func (s *Store) Beat(ctx context.Context, name string, revision int) error {
-	return s.driver.Beat(ctx, Key{s.namespace, name, revision})
+// Beat makes holder the one who is at work on a pending revision whose heartbeat
+// is still as seen, and returns the next one. It fails with [ErrChanged] where
+// the record is another's by now, or not pending any more.
+func (s *Store) Beat(ctx context.Context, name string, revision int, seen Pulse, holder string) (Pulse, error) {
+	return s.driver.Beat(ctx, Key{s.namespace, name, revision}, seen, holder)
 }
 
-// Pulse tells who works on a revision, without reading its record. Who is gone
-// leaves the same Beat for longer than beats are apart.
+// Pulse returns the heartbeat of a revision, without reading its record. A holder
+// who is gone leaves the same Beat for longer than heartbeats are apart.
 func (s *Store) Pulse(ctx context.Context, name string, revision int) (Pulse, error) {
 	return s.driver.Pulse(ctx, Key{s.namespace, name, revision})
 }
@@ -180,11 +221,39 @@ func (r Record) allLabels() map[string]string {
 	return all
 }
 
+// stored is the state that a record is in.
+func (r Record) stored() release.Stored {
+	return release.Stored{Version: r.Version, Digest: sha256.Sum256(r.Data), Status: r.Status, Holder: r.Holder}
+}
+
+// newer orders the revisions of a release. Numbers that cannot be come first: no
+// revision follows them.
+func newer(a, b Record) int {
+	sane := func(r Record) int {
+		if release.ValidRevision(r.Revision) {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(sane(a), sane(b)), cmp.Compare(a.Revision, b.Revision))
+}
+
+// damaged is what lists show of a record that cannot be read, or cannot be.
+func (r Record) damaged(why error) release.Summary {
+	return release.Summary{
+		Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: r.Status, Labels: r.Labels,
+		Description: "damaged: " + why.Error(), Damaged: true,
+	}
+}
+
+// errRevision is what is wrong with a revision of a number that cannot be.
+var errRevision = fmt.Errorf("revisions count from 1 to %d", release.MaxRevision)
+
 func newestOnly(records []Record) []Record {
 	newest := map[Key]Record{}
 	for _, r := range records {
 		k := Key{Namespace: r.Namespace, Name: r.Name}
-		if have, ok := newest[k]; !ok || have.Revision < r.Revision {
+		if have, ok := newest[k]; !ok || newer(have, r) < 0 {
 			newest[k] = r
 		}
 	}
@@ -204,6 +273,10 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i, r := range records {
+		if !release.ValidRevision(r.Revision) {
+			out[i] = r.damaged(errRevision)
+			continue
+		}
 		if r.Summary != nil {
 			out[i] = *r.Summary
 			continue
@@ -216,11 +289,7 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 			var unreadable *UnreadableError
 			var incomplete *PartError
 			if errors.As(err, &unreadable) || errors.As(err, &incomplete) {
-				sum = release.Summary{
-					Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: r.Status, Labels: r.Labels,
-					Description: "cannot be read: " + err.Error(),
-				}
-				err = nil
+				sum, err = r.damaged(err), nil
 			}
 			out[i] = sum
 			return err
@@ -238,7 +307,7 @@ func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, er
 	if err != nil {
 		return release.Summary{}, err
 	}
-	sum, err := release.Summarize(bytes.NewReader(rec.Data))
+	sum, err := s.budget.Summarize(rec.Data)
 	if err != nil {
 		return sum, &UnreadableError{k, err}
 	}
@@ -251,11 +320,11 @@ func (s *Store) read(ctx context.Context, k Key, version string) (*release.Relea
 	if err != nil {
 		return nil, err
 	}
-	r, err := release.Decode(rec.Data)
+	r, err := s.budget.Decode(rec.Data)
 	if err != nil {
 		return nil, &UnreadableError{k, err}
 	}
-	r.Labels, r.Holder = rec.Labels, rec.Holder
+	r.Labels, r.Holder, r.Stored = rec.Labels, rec.Holder, rec.stored()
 	// Where a record is decides what it is the record of. One that says
 	// otherwise was brought here from elsewhere, or is to pass for another
 	// release, whose objects it would then delete.

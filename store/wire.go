@@ -16,15 +16,16 @@ import (
 //
 //	Unknown { 2: raw }                      after the four bytes "k8s\0"
 //	Secret  { 1: metadata, 2: map data }    a map entry is { 1: key, 2: value }
-//	ObjectMeta { 11: map labels, 12: map annotations }
+//	ObjectMeta { 5: uid, 6: resourceVersion, 11: map labels, 12: map annotations }
 
 var errWire = errors.New("the server's answer is cut short or of an unknown form")
 
 // stored is what matters of a Secret or ConfigMap.
 type stored struct {
-	labels      map[string]string
-	annotations map[string]string
-	data        []byte
+	uid, version string
+	labels       map[string]string
+	annotations  map[string]string
+	data         []byte
 }
 
 func decodeObject(body []byte) (stored, error) {
@@ -43,6 +44,12 @@ func decodeObject(body []byte) (stored, error) {
 			return fields(value, func(num uint64, entry []byte) error {
 				into := o.labels
 				switch num {
+				case 5:
+					o.uid = string(entry)
+					return nil
+				case 6:
+					o.version = string(entry)
+					return nil
 				case 11:
 				case 12:
 					into = o.annotations
@@ -84,7 +91,10 @@ func decodeJSON(body []byte) (stored, error) {
 	if !ok {
 		return stored{}, errNoData
 	}
-	out := stored{labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, data: []byte(text)}
+	out := stored{
+		uid: o.Metadata.UID, version: o.Metadata.Version,
+		labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, data: []byte(text),
+	}
 	if o.Kind == "ConfigMap" {
 		return out, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/values"
@@ -35,6 +36,12 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 			return e.verified(ref, info, flags.Keyring)
 		case err == nil && flags.update && info.IsDir():
 			return e.updated(ctx, ref, flags)
+		case err == nil && info.Mode()&fs.ModeNamedPipe != 0: // a shell's <(...)
+			data, err := file.ReadInput(ctx, ref, maxArchive)
+			if err != nil {
+				return nil, fmt.Errorf("open chart: %w", err)
+			}
+			return e.loaded(archive.Loader{}.LoadArchive(ref, bytes.NewReader(data)))
 		case err == nil:
 			return e.loaded(archive.Loader{}.Load(ref))
 		case !errors.Is(err, fs.ErrNotExist):
@@ -69,7 +76,7 @@ func (e *Env) updated(ctx context.Context, path string, flags *ChartFlags) (*cha
 
 // open loads an archive that was found.
 func (e *Env) open(a *fetch.Archive) (*chart.Chart, error) {
-	f, err := os.Open(a.Path)
+	f, err := file.Open(a.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open chart %s: %w", a.Name, err)
 	}
@@ -99,7 +106,7 @@ func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Ch
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,9 @@ package env
 import (
 	"context"
 	"path/filepath"
-	"time"
 
-	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/op"
 )
@@ -39,6 +37,7 @@ func (e *Env) Cluster() (*Cluster, error) {
 		CacheDir:  filepath.Join(e.Settings.CacheHome, "discovery"),
 		Progress:  e.Report(),
 		UserAgent: config.UserAgent,
+		Allow:     lock.Check,
 	}))
 	return e.kube.cluster, nil
 }
@@ -53,6 +52,14 @@ func (c *Cluster) Lenient() *Cluster {
 	return out
 }
 
+// Unvalidated is the same cluster, to which objects are written as they are: only
+// the server says what is wrong with them.
+func (c *Cluster) Unvalidated() *Cluster {
+	out := &Cluster{records: c.records}
+	out.use(c.client.Unvalidated())
+	return out
+}
+
 // WaitGone implements op.Deleter.
 func (c *Cluster) WaitGone(ctx context.Context, objects []*manifest.Object, owner op.Owner) error {
 	return c.client.WaitGone(ctx, objects, kube.Owner(owner))
@@ -61,25 +68,6 @@ func (c *Cluster) WaitGone(ctx context.Context, objects []*manifest.Object, owne
 // Delete implements op.Deleter.
 func (c *Cluster) Delete(ctx context.Context, objects []*manifest.Object, owner op.Owner, cascade op.Cascade) error {
 	return c.client.Delete(ctx, objects, kube.Owner(owner), kube.Cascade(cascade))
-}
-
-// CreateHook implements hook.Runner. What a custom resource definition defines
-// can be used once this returns.
-func (c *Cluster) CreateHook(ctx context.Context, o *manifest.Object, namespace string) error {
-	if o.Kind == "CustomResourceDefinition" {
-		return c.client.InstallCRDs(ctx, []*manifest.Object{o})
-	}
-	return c.client.CreateHook(ctx, o, namespace)
-}
-
-// Bus is the event bus of one operation. Annotation hooks run on the given
-// cluster; nil runs none.
-func (e *Env) Bus(cluster *Cluster, timeout time.Duration) *event.Bus {
-	bus := &event.Bus{}
-	if cluster != nil {
-		hook.Responder{Cluster: cluster, Progress: e.Report(), Timeout: timeout, Now: e.Now}.Register(bus)
-	}
-	return bus
 }
 
 // Live implements op.LiveReader.

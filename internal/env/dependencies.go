@@ -74,6 +74,6 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 	if verb.Supplier, err = e.supplier(path, f, verb.Progress); err != nil {
 		return verb, req, err
 	}
-	verb.Events, err = e.Events(f.ScriptFlags, nil, 0)
+	verb.Events, err = e.Events(f.ScriptFlags, Hooks{})
 	return verb, op.DependencyRequest{Vendor: folder, SkipRefresh: f.SkipRefresh}, err
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // DeployFlags are the flags that install and upgrade have in common.
@@ -110,12 +112,12 @@ func (d *DeployFlags) CRDs() op.CRDPolicy {
 	return op.CRDCreate
 }
 
-// HooksOn is the cluster that annotation hooks run on, nil for none.
-func (d *DeployFlags) HooksOn(cluster *Cluster) *Cluster {
+// hooksOn says how annotation hooks run on cluster.
+func (d *DeployFlags) hooksOn(cluster *Cluster) Hooks {
 	if d.NoHooks {
-		return nil
+		return Hooks{}
 	}
-	return cluster
+	return Hooks{Cluster: cluster, Timeout: d.Timeout, TakeOwnership: d.takeOwnership, Yes: d.Yes, Approved: &hook.Approved{}}
 }
 
 // Install is the request for an install of c that the flags come to.
@@ -156,7 +158,7 @@ func (d *DeployFlags) Upgrader(e *Env) (op.Upgrade, error) {
 	if err != nil {
 		return verb, err
 	}
-	verb.Events, verb.Undo = t.events, t.undo
+	verb.Events, verb.Undo, verb.ConfirmUndo = t.events, t.undo, t.confirmUndo
 	if t.cluster != nil {
 		verb.Cluster, verb.Locker = t.cluster, t.locker
 	}
@@ -172,11 +174,13 @@ type target struct {
 	locker  op.Locker
 
 	events, undo *event.Bus
+	// confirmUndo is that of [op.Upgrade].
+	confirmUndo func(context.Context, *release.Release) error
 }
 
 func (d *DeployFlags) target(e *Env) (t target, err error) {
 	if d.DryRun == DryRunClient {
-		if t.events, err = e.Events(d.ScriptFlags, nil, 0); err != nil {
+		if t.events, err = e.Events(d.ScriptFlags, Hooks{}); err != nil {
 			return t, err
 		}
 		return t, d.postRender.Register(e, t.events)
@@ -189,7 +193,8 @@ func (d *DeployFlags) target(e *Env) (t target, err error) {
 		return t, err
 	}
 	t.locker = e.Locker(t.cluster, t.records, d.Timeout)
-	if t.events, err = e.Events(d.ScriptFlags, d.HooksOn(t.cluster), d.Timeout); err != nil {
+	hooks := d.hooksOn(t.cluster)
+	if t.events, err = e.Events(d.ScriptFlags, hooks); err != nil {
 		return t, err
 	}
 	if err = d.postRender.Register(e, t.events); err != nil || !d.Atomic {
@@ -197,7 +202,10 @@ func (d *DeployFlags) target(e *Env) (t target, err error) {
 	}
 	again := d.ScriptFlags
 	again.Yes = true // the same scripts were allowed a moment ago
-	t.undo, err = e.Events(again, d.HooksOn(t.cluster), d.Timeout)
+	if hooks.Cluster != nil {
+		t.confirmUndo = e.Responder(hooks).ConfirmRollback
+	}
+	t.undo, err = e.Events(again, hooks)
 	return t, err
 }
 
@@ -277,14 +285,14 @@ func (u *UndoFlags) Rollbacker(e *Env, a ApplyFlags, s ScriptFlags, timeout time
 		return verb, err
 	}
 	verb.Cluster, verb.Releases, verb.Locker = cluster, records, e.Locker(cluster, records, timeout)
-	hooks := cluster
+	hooks := Hooks{Cluster: cluster, Timeout: timeout, TakeOwnership: a.takeOwnership, Yes: s.Yes}
 	if u.NoHooks {
-		hooks = nil
+		hooks = Hooks{}
 	}
 	if u.NoScripts {
-		verb.Events = e.Bus(hooks, timeout)
+		verb.Events = e.Bus(hooks)
 		return verb, nil
 	}
-	verb.Events, err = e.Events(s, hooks, timeout)
+	verb.Events, err = e.Events(s, hooks)
 	return verb, err
 }

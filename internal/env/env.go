@@ -7,6 +7,7 @@
 package env
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -25,6 +26,9 @@ type Env struct {
 	Settings Settings
 	// Now is the clock.
 	Now func() time.Time
+	// Context is the command's, for what is read where none is passed on: it ends when
+	// the user interrupts. [New] sets one that never ends.
+	Context context.Context
 
 	kube         lazyKube
 	repositories *Repositories
@@ -49,7 +53,7 @@ func New(s term.Streams) *Env {
 	if s.Err == nil {
 		s.Err = io.Discard
 	}
-	e := &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now}
+	e := &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now, Context: context.Background()}
 	e.board = sync.OnceValue(func() *ui.Board {
 		b := ui.NewBoard(e.Streams, e.Settings.Debug)
 		e.closers = append(e.closers, func() error { b.Close(); return nil })
@@ -79,6 +83,13 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) 
 // Report returns where operations report their progress: the error stream, as
 // lines, and on a terminal as a live table of what is awaited.
 func (e *Env) Report() progress.Func { return e.board().Report }
+
+// WarnPassword warns about a password on the command line, in Helm's words: every
+// process of the machine can read it there, and shells write it down.
+func (e *Env) WarnPassword() {
+	const helms = "using --password via the CLI is insecure. Use --password-stdin"
+	e.Report().Send(progress.Event{Kind: progress.Warning, Text: helms})
+}
 
 // Lines is the output stream for lines that come while downloads are drawn on the
 // error stream. What strangers wrote cannot steer a terminal.

@@ -238,10 +238,10 @@ func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 	fs.Var(&a.serverSide, "server-side", "let the API server merge (server-side apply): true, false, or auto, which does as the release's last revision did")
 	fs.Lookup("server-side").NoOptDefVal = "true"
 	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "with server-side apply, take over fields that others manage")
-	fs.BoolVar(&a.forceReplace, "force-replace", false, "delete and create again what cannot be updated")
+	fs.BoolVar(&a.forceReplace, "force-replace", false, "replace objects instead of merging: what others have set goes, and what cannot be replaced is deleted and created again")
 	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
 	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
-	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "warn of fields that the API server does not know, instead of refusing them")
+	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "do not hold objects against the API server's schemas before anything is written, and warn of fields that it does not know instead of refusing them")
 }
 
 // BindOwnership registers --take-ownership.
@@ -262,6 +262,9 @@ func (a *ApplyFlags) Writing() op.Writing {
 // server does not know are warnings. Helm does the same where server-side apply
 // is switched off by name.
 func (a *ApplyFlags) For(c *Cluster) *Cluster {
+	if a.noValidation {
+		c = c.Unvalidated()
+	}
 	if a.noValidation || a.serverSide == "false" {
 		return c.Lenient()
 	}
@@ -273,10 +276,7 @@ func (a *ApplyFlags) Check() error {
 	if a.forceReplace && a.forceConflicts {
 		return fmt.Errorf("--force-replace and --force-conflicts cannot be used together")
 	}
-	if a.forceReplace && a.serverSide == "true" {
-		return fmt.Errorf("--force-replace and --server-side cannot be used together: what server-side apply cannot update, the annotation helm.sh/replace replaces")
-	}
-	return nil
+	return a.Writing().Validate()
 }
 
 // IgnoredInstallFlags are flags of install that have no meaning where nothing

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // lazyKube is the kubeconfig, read when somebody first asks.
@@ -47,6 +49,25 @@ func (e *Env) kubeconfig() clientcmd.ClientConfig {
 	return e.kube.loaded
 }
 
+// readKubeconfig has the files read. The client's library waits without end for a pipe
+// that no one writes to; this waits until the command ends.
+func (e *Env) readKubeconfig() error {
+	config := e.kubeconfig()
+	if !slices.ContainsFunc(config.ConfigAccess().GetLoadingPrecedence(), isPipe) {
+		return nil // it is read when it is needed
+	}
+	_, err := term.Until(e.Context, config.RawConfig)
+	if e.Context.Err() != nil {
+		return e.Context.Err()
+	}
+	return err
+}
+
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
 // maxKubeconfig is the largest kubeconfig file that is read, in bytes.
 const maxKubeconfig = 16 << 20
 
@@ -75,6 +96,9 @@ func (e *Env) Namespace() string {
 	if e.Settings.Namespace != "" {
 		return e.Settings.Namespace
 	}
+	if e.readKubeconfig() != nil {
+		return "default"
+	}
 	if ns, _, err := e.kubeconfig().Namespace(); err == nil && ns != "" {
 		return ns
 	}
@@ -83,7 +107,14 @@ func (e *Env) Namespace() string {
 
 // RESTConfig is how to reach the API server.
 func (e *Env) RESTConfig() (*rest.Config, error) {
-	cfg, err := e.kubeconfig().ClientConfig()
+	err := e.readKubeconfig()
+	if e.Context.Err() != nil {
+		return nil, e.Context.Err()
+	}
+	var cfg *rest.Config
+	if err == nil {
+		cfg, err = e.kubeconfig().ClientConfig()
+	}
 	if err != nil {
 		return nil, &KubeconfigError{Path: e.Settings.KubeConfig, Places: e.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
 	}
@@ -95,6 +126,9 @@ func (e *Env) RESTConfig() (*rest.Config, error) {
 
 // Contexts lists the names of the kubeconfig's contexts, sorted, for completion.
 func (e *Env) Contexts() []string {
+	if e.readKubeconfig() != nil {
+		return nil
+	}
 	raw, err := e.kubeconfig().RawConfig()
 	if err != nil {
 		return nil

@@ -4,10 +4,13 @@ package env
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/store"
 )
 
 // Locker keeps others from changing the releases of records. It waits for its
@@ -28,16 +31,27 @@ func (l locker) Lock(ctx context.Context, name, doing string) (context.Context, 
 	return locked, held, nil
 }
 
-// pulses are records' signs of life, as package lock asks for them.
+// pulses are the heartbeats on records, as package lock asks for them.
 type pulses struct{ records *Records }
 
 // Beat implements lock.Pulses.
-func (p pulses) Beat(ctx context.Context, name string, revision int) error {
-	return p.records.store.Beat(ctx, name, revision)
+func (p pulses) Beat(ctx context.Context, name string, revision int, seen lock.Pulse, holder string) (lock.Pulse, error) {
+	next, err := p.records.store.Beat(ctx, name, revision, store.Pulse(seen), holder)
+	return lock.Pulse(next), p.translate(err)
 }
 
 // Pulse implements lock.Pulses.
 func (p pulses) Pulse(ctx context.Context, name string, revision int) (lock.Pulse, error) {
 	found, err := p.records.store.Pulse(ctx, name, revision)
-	return lock.Pulse(found), p.records.translate(err)
+	return lock.Pulse(found), p.translate(err)
+}
+
+func (p pulses) translate(err error) error {
+	switch {
+	case errors.Is(err, store.ErrChanged):
+		return fmt.Errorf("%w: %w", lock.ErrChanged, err)
+	case errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("%w: %w", lock.ErrNoRecord, p.records.translate(err))
+	}
+	return err
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/sign"
 )
@@ -48,7 +49,7 @@ func (v verifier) Verify(name string, r io.Reader, provenance []byte) (string, e
 }
 
 func (e *Env) keyring(path string) (*sign.Keyring, error) {
-	keys, err := sign.Load(path)
+	keys, err := sign.Load(e.Context, path)
 	if err == nil {
 		keys.Now = e.Now
 	}
@@ -71,7 +72,7 @@ func (e *Env) VerifyArchive(path, keyring string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -126,19 +127,21 @@ const maxPassphrase = 64 << 10
 
 // passphrase is the first line of a file.
 func (e *Env) passphrase(path string) ([]byte, error) {
-	in := e.In
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("--passphrase-file: %w", err)
+	line, err := term.Until(e.Context, func() ([]byte, error) {
+		in := e.In
+		if path != "-" {
+			f, err := os.Open(path)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			in = f
 		}
-		defer f.Close()
-		in = f
-	}
-	if in == nil {
-		in = strings.NewReader("")
-	}
-	line, err := bufio.NewReader(io.LimitReader(in, maxPassphrase)).ReadBytes('\n')
+		if in == nil {
+			in = strings.NewReader("")
+		}
+		return bufio.NewReader(io.LimitReader(in, maxPassphrase)).ReadBytes('\n')
+	})
 	if err != nil && err != io.EOF {
 		return nil, fmt.Errorf("--passphrase-file: %w", err)
 	}

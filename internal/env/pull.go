@@ -5,16 +5,16 @@ package env
 import (
 	"bytes"
 	"fmt"
-	"os"
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Keep copies an archive that was found into dir, with its provenance file where
 // that was fetched, and returns its path. A file of that name is replaced.
 func (e *Env) Keep(a *fetch.Archive, dir string) (string, error) {
-	f, err := os.Open(a.Path)
+	f, err := file.Open(a.Path)
 	if err != nil {
 		return "", fmt.Errorf("keep %s: %w", a.Name, err)
 	}
@@ -30,7 +30,7 @@ func (e *Env) Keep(a *fetch.Archive, dir string) (string, error) {
 // Unpack unpacks an archive that was found into a folder below dir that bears
 // the chart's name, and returns that folder's path.
 func (e *Env) Unpack(a *fetch.Archive, dir string) (string, error) {
-	f, err := os.Open(a.Path)
+	f, err := file.Open(a.Path)
 	if err != nil {
 		return "", fmt.Errorf("unpack %s: %w", a.Name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/store"
@@ -64,9 +65,19 @@ func (r *Records) translate(err error) error {
 		return &op.NotFoundError{Name: missing.Name, Namespace: r.namespace, Revision: missing.Revision}
 	case errors.Is(err, store.ErrExists):
 		return fmt.Errorf("%w: %w", op.ErrRevisionExists, err)
+	case errors.Is(err, store.ErrChanged):
+		return &changedError{err}
 	}
 	return err
 }
+
+// changedError is a store's error in its own words, which op knows as its own.
+type changedError struct{ error }
+
+func (e *changedError) Unwrap() error { return e.error }
+
+// Is makes the error an [op.ErrRecordChanged].
+func (e *changedError) Is(target error) bool { return target == op.ErrRecordChanged }
 
 // Revision implements op.Records.
 func (r *Records) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
@@ -82,17 +93,26 @@ func (r *Records) Revision(ctx context.Context, name string, revision int) (*rel
 
 // Create implements op.Recorder.
 func (r *Records) Create(ctx context.Context, rel *release.Release) error {
+	if err := lock.Check(ctx); err != nil {
+		return err
+	}
 	return r.translate(r.store.Create(ctx, rel))
 }
 
 // Update implements op.Recorder.
 func (r *Records) Update(ctx context.Context, rel *release.Release) error {
+	if err := lock.Check(ctx); err != nil {
+		return err
+	}
 	return r.translate(r.store.Update(ctx, rel))
 }
 
 // Delete implements op.Recorder.
-func (r *Records) Delete(ctx context.Context, name string, revision int) error {
-	return r.translate(r.store.Delete(ctx, name, revision))
+func (r *Records) Delete(ctx context.Context, name string, revision op.Revision) error {
+	if err := lock.Check(ctx); err != nil {
+		return err
+	}
+	return r.translate(r.store.Delete(ctx, name, revision.Number, revision.Version))
 }
 
 // Revisions implements op.Recorder.
@@ -106,13 +126,16 @@ func (r *Records) Revisions(ctx context.Context, name string) ([]op.Revision, er
 	}
 	out := make([]op.Revision, len(records))
 	for i, rec := range records {
-		out[i] = op.Revision{Number: rec.Revision, Status: rec.Status}
+		out[i] = op.Revision{Number: rec.Revision, Status: rec.Status, Version: rec.Version}
 	}
 	return out, nil
 }
 
 // Prune implements op.Recorder.
 func (r *Records) Prune(ctx context.Context, name string, max int, keep func(op.Revision) bool) error {
+	if err := lock.Check(ctx); err != nil {
+		return err
+	}
 	return r.translate(r.store.Prune(ctx, name, max, func(rec store.Record) bool {
 		return keep(op.Revision{Number: rec.Revision, Status: rec.Status})
 	}))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,10 +15,12 @@ import (
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/sign"
 )
 
 // Registry implements fetch.Registry over package oci. It is safe for concurrent
@@ -42,13 +43,13 @@ func (r *Registry) Client(a fetch.Access) (*oci.Client, error) {
 	if c, ok := r.clients[a]; ok {
 		return c, nil
 	}
-	transport, err := r.env.HTTP().Transport(a)
+	transport, err := r.env.HTTP().Transport(r.env.Context, a)
 	if err != nil {
 		return nil, err
 	}
 	others := a
 	others.CertFile, others.KeyFile = "", ""
-	elsewhere, err := r.env.HTTP().Transport(others)
+	elsewhere, err := r.env.HTTP().Transport(r.env.Context, others)
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +169,15 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &ChartNotFoundError{Ref: path}
+	}
+	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
+		return nil, &HintError{
+			Err:  fmt.Errorf("%s is a directory: registries take archives", path),
+			Hint: fmt.Sprintf("helm package %s makes one", path),
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open chart: %w", err)
@@ -179,12 +186,6 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("open chart: %w", err)
-	}
-	if info.IsDir() {
-		return nil, &HintError{
-			Err:  fmt.Errorf("%s is a folder: registries take archives", path),
-			Hint: fmt.Sprintf("helm package %s makes one", path),
-		}
 	}
 	c, err := r.env.loaded(archive.Loader{}.LoadArchive(path, f))
 	if err != nil {
@@ -230,15 +231,11 @@ func (e *Env) transfer(text string) (tell func(done, total int64), end func()) {
 
 // provenanceBeside is the provenance file of an archive, nil where there is none.
 func provenanceBeside(path string) ([]byte, error) {
-	f, err := os.Open(path + ".prov")
+	prov, err := sign.ReadFile(path + ".prov")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readBounded(path+".prov", f)
+	return prov, err
 }
 
 // RemoteError tells that a chart cannot be pushed to a place of that kind.

@@ -47,7 +47,8 @@ func (e *Env) Repositories() *Repositories {
 func (e *Env) Collection() repo.Collection {
 	return repo.Collection{
 		Path: e.Settings.RepositoryConfig, Cache: repo.Cache{Dir: e.Settings.RepositoryCache},
-		HTTP: &indexGetter{http: e.HTTP(), plugins: sync.OnceValue(e.Plugins)},
+		HTTP:    &indexGetter{http: e.HTTP(), plugins: sync.OnceValue(e.Plugins)},
+		Waiting: func(l *repo.LockedError) { e.Report().Send(progress.Event{Kind: progress.Warning, Text: l.Error()}) },
 	}
 }
 

@@ -35,7 +35,7 @@ type ScriptFlags struct {
 
 // Bind registers the flags.
 func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for")
+	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for, and hooks of a record that create objects outside the release's namespace")
 	fs.StringSliceVar(&f.Accept, "accept-perms", nil, "permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
 	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU, "computing time that the chart's scripts have in all")
 	fs.StringVar(&f.Trace, "trace-events", "", "tell on standard error what each event's handlers changed: text, or json for one object per line")
@@ -56,8 +56,8 @@ func (f *ScriptFlags) check() error {
 }
 
 // Events is the event bus of one operation with all who answer: the chart's
-// scripts, and annotation hooks on the given cluster; nil runs no hooks.
-func (e *Env) Events(f ScriptFlags, hooks *Cluster, timeout time.Duration) (*event.Bus, error) {
+// scripts, and annotation hooks as hooks says.
+func (e *Env) Events(f ScriptFlags, hooks Hooks) (*event.Bus, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (e *Env) Events(f ScriptFlags, hooks *Cluster, timeout time.Duration) (*eve
 	if err != nil {
 		return nil, err
 	}
-	bus := e.Bus(hooks, timeout)
+	bus := e.Bus(hooks)
 	host := &script.Host{
 		Start:   e.startScripts,
 		Approve: script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}.Approve,

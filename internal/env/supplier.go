@@ -18,6 +18,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
@@ -246,7 +247,7 @@ func withoutSecrets(address string) string {
 
 // supplyOf is the archive in a file.
 func supplyOf(path, repository, content string) (op.Supply, error) {
-	s := op.Supply{Repository: repository, Content: content, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
+	s := op.Supply{Repository: repository, Content: content, Open: func() (io.ReadCloser, error) { return file.Open(path) }}
 	r, err := s.Open()
 	if err != nil {
 		return s, err

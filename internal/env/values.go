@@ -6,13 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/values"
 )
@@ -59,17 +58,11 @@ func (e *Env) ReadSource(ctx context.Context, path string) ([]byte, error) {
 	if strings.Contains(path, "://") {
 		return (&fetch.Finder{HTTP: e.HTTP(), Plugins: e.Plugins(), Progress: e.Report()}).Text(ctx, path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	data, err := file.ReadInput(ctx, path, maxSource)
+	if size := (*file.SizeError)(nil); errors.As(err, &size) {
+		return nil, fmt.Errorf("read %s: %w", path, size)
 	}
-	defer f.Close()
-	return readBounded(path, f)
-}
-
-func readBounded(name string, r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxSource+1))
-	return source(name, data, err)
+	return data, err
 }
 
 // source is what was read, unless that is more than a values file may have.

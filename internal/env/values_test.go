@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-func file(t *testing.T, name, text string) string {
+func written(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -52,7 +52,7 @@ func TestValuesOfAllSourcesMeetInHelmsOrder(t *testing.T) {
 		fmt.Fprint(w, "from: url\nurl: true\n")
 	}))
 	defer server.Close()
-	a, text := file(t, "a.yaml", "from: file\nfile: true\nlist: [1, 2]\n"), file(t, "text", "contents\n")
+	a, text := written(t, "a.yaml", "from: file\nfile: true\nlist: [1, 2]\n"), written(t, "text", "contents\n")
 	for _, test := range []struct {
 		name string
 		args []string
@@ -88,8 +88,8 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 	}{
 		{"no such file", nil, []string{"-f", "nowhere.yaml"}, "nowhere.yaml"},
 		{"a folder", nil, []string{"-f", t.TempDir()}, "is a directory"},
-		{"no YAML", nil, []string{"-f", file(t, "bad.yaml", "a: b: c")}, "bad.yaml"},
-		{"no map", nil, []string{"-f", file(t, "list.yaml", "- a\n")}, "list.yaml"},
+		{"no YAML", nil, []string{"-f", written(t, "bad.yaml", "a: b: c")}, "bad.yaml"},
+		{"no map", nil, []string{"-f", written(t, "list.yaml", "- a\n")}, "list.yaml"},
 		{"404", nil, []string{"-f", server.URL + "/nowhere"}, "404"},
 		{"redirects without end", nil, []string{"-f", server.URL + "/loop"}, "10 redirects"},
 		{"too large, from a server", nil, []string{"-f", server.URL + "/large"}, "larger than 20 MiB"},

@@ -4,6 +4,7 @@ package env
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +28,7 @@ import (
 // kubeconfig writes one with two contexts and chooses it.
 func kubeconfig(t *testing.T, server string) *Env {
 	t.Helper()
-	path := file(t, "config", fmt.Sprintf(`apiVersion: v1
+	path := written(t, "config", fmt.Sprintf(`apiVersion: v1
 kind: Config
 current-context: shop
 clusters: [{name: c, cluster: {server: %q}}]
@@ -82,7 +83,7 @@ func TestAKubeconfigThatCannotBeUsedSaysWhy(t *testing.T) {
 		{"there is none", func(e *Env) { e.Settings.KubeConfig = "" }, "no cluster is configured"},
 		{"the file is not there", func(e *Env) { e.Settings.KubeConfig = "nowhere" }, "read kubeconfig nowhere"},
 		{"the context is not there", func(e *Env) { e.Settings.KubeContext = "nowhere" }, `context "nowhere" does not exist`},
-		{"the file is no kubeconfig", func(e *Env) { e.Settings.KubeConfig = file(t, "bad", "a: b: c") }, "read kubeconfig"},
+		{"the file is no kubeconfig", func(e *Env) { e.Settings.KubeConfig = written(t, "bad", "a: b: c") }, "read kubeconfig"},
 	} {
 		e := kubeconfig(t, "https://127.0.0.1:1")
 		test.change(e)
@@ -141,7 +142,13 @@ func TestRecordsSpeakTheLanguageOfOp(t *testing.T) {
 	if err := r.Create(ctx, release.New("web", "ns", 2, nil)); !errors.Is(err, op.ErrRevisionExists) {
 		t.Error(err)
 	}
-	if got, err := r.Revisions(ctx, "web"); err != nil || !slices.Equal(got, []op.Revision{{Number: 1, Status: release.Superseded}, {Number: 2, Status: release.Superseded}, {Number: 10, Status: release.Superseded}}) {
+	unversioned := func(all []op.Revision) []op.Revision {
+		for i := range all {
+			all[i].Version = ""
+		}
+		return all
+	}
+	if got, err := r.Revisions(ctx, "web"); err != nil || !slices.Equal(unversioned(got), []op.Revision{{Number: 1, Status: release.Superseded}, {Number: 2, Status: release.Superseded}, {Number: 10, Status: release.Superseded}}) {
 		t.Error(got, err)
 	}
 	for revision, want := range map[int]int{0: 10, 2: 2} {
@@ -158,14 +165,14 @@ func TestRecordsSpeakTheLanguageOfOp(t *testing.T) {
 	if found, err := r.History(ctx, "web", 2); err != nil || len(found) != 2 || found[1].Revision != 10 {
 		t.Error(found, err)
 	}
-	if err := r.Delete(ctx, "web", 10); err != nil {
+	if err := r.Delete(ctx, "web", op.Revision{Number: 10}); err != nil {
 		t.Error(err)
 	}
 	_, missing := r.Revision(ctx, "web", 10)
 	_, none := r.Revision(ctx, "shop", 0)
 	_, revisions := r.Revisions(ctx, "shop")
 	_, history := r.History(ctx, "shop", 0)
-	for i, err := range []error{missing, none, revisions, history, r.Delete(ctx, "web", 10), r.Update(ctx, release.New("web", "ns", 10, nil))} {
+	for i, err := range []error{missing, none, revisions, history, r.Delete(ctx, "web", op.Revision{Number: 10}), r.Update(ctx, release.New("web", "ns", 10, nil))} {
 		var notFound *op.NotFoundError
 		if !errors.Is(err, op.ErrReleaseNotFound) || !errors.As(err, &notFound) || notFound.Namespace != "ns" {
 			t.Errorf("%d: %v", i, err)
@@ -195,14 +202,14 @@ func TestACommandWithoutHooksHasABusWithoutHandlers(t *testing.T) {
 	rel := release.New("web", "ns", 1, nil)
 	rel.Hooks = []*release.Hook{{Name: "h", Events: []release.HookEvent{release.PreInstall}}}
 	e := kubeconfig(t, "http://127.0.0.1:1")
-	if err := e.Bus(nil, 0).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err != nil {
+	if err := e.Bus(Hooks{}).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err != nil {
 		t.Error(err)
 	}
 	cluster, err := e.Cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Bus(cluster, 0).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err == nil {
+	if err := e.Bus(Hooks{Cluster: cluster}).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err == nil {
 		t.Error("a hook without a manifest ran")
 	}
 }
@@ -249,7 +256,7 @@ spec: {group: x.io, names: {kind: Tab, plural: tabs}, versions: [{name: v1, serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cluster.CreateHook(t.Context(), objs[0], "ns"); err != nil || posts != 1 {
+	if _, err := cluster.CreateHook(t.Context(), objs[0], "ns"); err != nil || posts != 1 {
 		t.Errorf("%v, after %d requests", err, posts)
 	}
 }
@@ -293,5 +300,41 @@ func TestHostsAreLookedUp(t *testing.T) {
 	}
 	if got := e.LookupHost("nowhere.invalid"); got != "" && net.ParseIP(got) == nil {
 		t.Error(got)
+	}
+}
+
+// A record that no one can read does not keep the others from saying which hooks a
+// release has run.
+func TestDamagedRecordsSayNothingOfHooks(t *testing.T) {
+	rel := release.New("web", "ns", 2, nil)
+	rel.Hooks = []*release.Hook{{Name: "migrate", Kind: "Job"}}
+	text, err := release.Encode(rel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := map[string][]byte{"sh.helm.release.v1.web.v1": []byte("damaged"), "sh.helm.release.v1.web.v2": text}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		name := strings.TrimPrefix(r.URL.Path, "/api/v1/namespaces/ns/secrets/")
+		if data := records[name]; data != nil {
+			fmt.Fprintf(w, `{"kind": "Secret", "metadata": {"name": %q, "namespace": "ns"}, "data": {"release": %q}}`, name, base64.StdEncoding.EncodeToString(data))
+			return
+		}
+		var items []string
+		for _, n := range []int{1, 2, 3} { // the last is deleted meanwhile
+			items = append(items, fmt.Sprintf(`{"metadata": {"name": "sh.helm.release.v1.web.v%d", "namespace": "ns",
+				"labels": {"owner": "helm", "name": "web", "version": "%d", "status": "superseded"}}}`, n, n))
+		}
+		if strings.HasSuffix(r.URL.Path, "/secrets") {
+			fmt.Fprintf(w, `{"kind": "PartialObjectMetadataList", "items": [%s]}`, strings.Join(items, ","))
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
+	}))
+	defer server.Close()
+	hooks, err := hookRecords{kubeconfig(t, server.URL)}.Hooks(t.Context(), "ns", "web")
+	if err != nil || len(hooks) != 1 || hooks[0].Name != "migrate" {
+		t.Errorf("got %v, %v, want the hook of revision 2", hooks, err)
 	}
 }

@@ -64,12 +64,12 @@ func (s suite) large(t *testing.T, open Open) {
 		if i == 2 {
 			d = open(s.a)
 		}
-		must(t, d.Update(ctx, rec))
+		must(t, Update(ctx, d, rec))
 		if back, err := open(s.a).Read(ctx, rec.Key, ""); err != nil || !bytes.Equal(back.Data, rec.Data) || back.Status != release.Deployed {
 			t.Errorf("%d bytes: read back %d, %v", size, len(back.Data), err)
 		}
 	}
-	must(t, d.Create(ctx, Large(t, Release(s.a, "big", 2, release.Deployed), 6<<18)))
+	must(t, Create(ctx, d, Large(t, Release(s.a, "big", 2, release.Deployed), 6<<18)))
 	unread := store.New(unread{open(s.a)}, s.a)
 	if !s.summaries {
 		unread = store.New(open(s.a), s.a)
@@ -81,5 +81,5 @@ func (s suite) large(t *testing.T, open Open) {
 	if _, err := d.Read(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("read what was pruned: %v", err)
 	}
-	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 2}))
+	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 2}, ""))
 }

@@ -44,7 +44,7 @@ func (s suite) newest(t *testing.T, open Open) {
 	if _, err := st.Deployed(ctx, "web"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("still deployed: %v", err)
 	}
-	must(t, st.Delete(ctx, "web", 10))
+	must(t, st.Delete(ctx, "web", 10, ""))
 	if last, err := st.Last(ctx, "web"); err != nil || last.Revision != 3 {
 		t.Errorf("newest after Delete: %+v, %v", last, err)
 	}
@@ -65,9 +65,9 @@ func (s suite) releases(t *testing.T, open Open) {
 	old.Labels = map[string]string{"tier": "front"}
 	web := Release(s.a, "web", 2, release.Deployed)
 	web.Labels = map[string]string{"tier": "back"}
-	must(t, d.Create(ctx, Record(t, old, true)))
-	must(t, d.Create(ctx, Record(t, web, false))) // as Helm leaves it
-	must(t, d.Create(ctx, Record(t, Release(s.a, "db", 4, release.Failed), true)))
+	must(t, Create(ctx, d, Record(t, old, true)))
+	must(t, Create(ctx, d, Record(t, web, false))) // as Helm leaves it
+	must(t, Create(ctx, d, Record(t, Release(s.a, "db", 4, release.Failed), true)))
 	st := store.New(d, s.a)
 	names := func(f store.Filter) string {
 		list, err := st.List(ctx, f)
@@ -109,7 +109,7 @@ func (s suite) history(t *testing.T, open Open) {
 		r.Info.Description = fmt.Sprintf("Jürgen’s %d. 💡\n\"<&>\"", i)
 		r.Info.RollbackRevision = i - 1
 		r.Labels = map[string]string{"n": fmt.Sprint(i)}
-		must(t, d.Create(ctx, Record(t, r, i%2 == 0))) // every other one as Helm leaves it
+		must(t, Create(ctx, d, Record(t, r, i%2 == 0))) // every other one as Helm leaves it
 	}
 	st := store.New(d, s.a)
 	for _, newest := range []int{0, 1, 3, 9} {
@@ -191,7 +191,7 @@ func (s suite) many(t *testing.T, open Open) {
 			for i := w + 1; i <= n; i += 8 {
 				r := rec
 				r.Revision = i
-				if err := d.Create(ctx, r); err != nil {
+				if err := Create(ctx, d, r); err != nil {
 					t.Error(err)
 					return
 				}

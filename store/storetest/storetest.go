@@ -54,6 +54,9 @@ func (s suite) run(t *testing.T, setup func(t *testing.T) Open) {
 		{"lists are filtered by name, status and namespace", s.list},
 		{"a store finds the newest and the deployed revision", s.newest},
 		{"a list shows the newest revisions, read singly where need be", s.releases},
+		{"a record that is taken over has another holder", s.takeOver},
+		{"an update replaces the state that was read, and no other", s.guarded},
+		{"a record that was made anew is another", s.anew},
 		{"writers of one record do not mix", s.writers},
 		{"a history tells all of each revision", s.history},
 		{"the oldest revisions are pruned", s.prune},
@@ -115,6 +118,27 @@ func Record(t *testing.T, r *release.Release, withSummary bool) store.Record {
 	return rec
 }
 
+// Create creates r and forgets its Version.
+func Create(ctx context.Context, d store.Driver, r store.Record) error {
+	_, err := d.Create(ctx, r)
+	return err
+}
+
+// Update replaces r and forgets its Version.
+func Update(ctx context.Context, d store.Driver, r store.Record) error {
+	_, err := d.Update(ctx, r)
+	return err
+}
+
+// Beat sends the next heartbeat of the one who is at work on a revision.
+func Beat(ctx context.Context, st *store.Store, name string, revision int) error {
+	seen, err := st.Pulse(ctx, name, revision)
+	if err == nil {
+		_, err = st.Beat(ctx, name, revision, seen, seen.Holder)
+	}
+	return err
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -127,7 +151,7 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 	r := Release(s.a, "web", 1, release.Deployed)
 	r.Labels = map[string]string{"team": "blue"}
 	want := Record(t, r, true)
-	must(t, d.Create(ctx, want))
+	must(t, Create(ctx, d, want))
 	got, err := d.Read(ctx, want.Key, "")
 	must(t, err)
 	if got.Key != want.Key || got.Status != want.Status || got.Labels["team"] != "blue" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
@@ -151,9 +175,9 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 func (s suite) createTwice(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	first := Record(t, Release(s.a, "web", 1, release.Deployed), true)
-	must(t, d.Create(ctx, first))
+	must(t, Create(ctx, d, first))
 	second := Record(t, Release(s.a, "web", 1, release.Failed), true)
-	if err := d.Create(ctx, second); !errors.Is(err, store.ErrExists) {
+	if err := Create(ctx, d, second); !errors.Is(err, store.ErrExists) {
 		t.Errorf("second Create: %v", err)
 	}
 	if got, err := d.Read(ctx, first.Key, ""); err != nil || got.Status != release.Deployed {
@@ -167,7 +191,7 @@ func (s suite) createRace(t *testing.T, open Open) {
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
-		wg.Go(func() { errs[i] = d.Create(ctx, rec) })
+		wg.Go(func() { errs[i] = Create(ctx, d, rec) })
 	}
 	wg.Wait()
 	won := 0
@@ -189,8 +213,9 @@ func (s suite) missing(t *testing.T, open Open) {
 	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
 	_, err := d.Read(ctx, rec.Key, "")
 	_, pulse := d.Pulse(ctx, rec.Key)
+	_, beat := d.Beat(ctx, rec.Key, store.Pulse{Status: release.PendingInstall}, "")
 	for verb, err := range map[string]error{
-		"Read": err, "Update": d.Update(ctx, rec), "Delete": d.Delete(ctx, rec.Key), "Beat": d.Beat(ctx, rec.Key), "Pulse": pulse,
+		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "Beat": beat, "Pulse": pulse,
 	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
@@ -210,10 +235,10 @@ func (s suite) update(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	r := Release(s.a, "web", 1, release.PendingInstall)
 	r.Labels = map[string]string{"old": "x"}
-	must(t, d.Create(ctx, Record(t, r, true)))
+	must(t, Create(ctx, d, Record(t, r, true)))
 	r.Info.Status, r.Info.Description, r.Labels = release.Deployed, "Install complete", map[string]string{"new": "y"}
 	want := Record(t, r, true)
-	must(t, d.Update(ctx, want))
+	must(t, Update(ctx, d, want))
 	got, err := d.Read(ctx, want.Key, "")
 	must(t, err)
 	if got.Status != release.Deployed || got.Labels["new"] != "y" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
@@ -224,7 +249,7 @@ func (s suite) update(t *testing.T, open Open) {
 	if len(list) != 1 || s.summaries && (list[0].Summary == nil || list[0].Summary.Description != "Install complete" || list[0].Summary.Status != release.Deployed) {
 		t.Errorf("listed %+v", list)
 	}
-	must(t, d.Update(ctx, Record(t, r, false)))
+	must(t, Update(ctx, d, Record(t, r, false)))
 	list, err = d.List(ctx, store.Query{Name: "web"})
 	must(t, err)
 	if len(list) != 1 || list[0].Summary != nil {
@@ -250,10 +275,25 @@ func (s suite) alive(t *testing.T, open Open) {
 	if pulse() != first {
 		t.Error("a look changed the signs of life")
 	}
-	must(t, st.Beat(ctx, "web", 1))
+	beat := func(seen store.Pulse, holder string) store.Pulse {
+		next, err := st.Beat(ctx, "web", 1, seen, holder)
+		must(t, err)
+		if now := pulse(); now != next {
+			t.Errorf("a heartbeat returned %+v, it is %+v", next, now)
+		}
+		return next
+	}
+	beat(first, r.Holder)
 	second := pulse()
 	if second.Beat == first.Beat || second.Holder != s.holder(r.Holder) || second.Status != first.Status {
 		t.Errorf("after a beat: %+v, before: %+v", second, first)
+	}
+	for what, seen := range map[string]store.Pulse{
+		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Beat: second.Beat}, "another status": {Status: release.PendingUpgrade, Holder: second.Holder, Beat: second.Beat},
+	} {
+		if _, err := st.Beat(ctx, "web", 1, seen, "eve"); !errors.Is(err, store.ErrChanged) || pulse() != second {
+			t.Errorf("a heartbeat that has seen %s: %v, it is %+v", what, err, pulse())
+		}
 	}
 	got, err := st.Get(ctx, "web", 1)
 	must(t, err)
@@ -275,14 +315,16 @@ func (s suite) alive(t *testing.T, open Open) {
 	got.Info.Status = release.Uninstalling
 	must(t, st.Update(ctx, got))
 	leaving := pulse()
-	must(t, st.Beat(ctx, "web", 1))
+	beat(leaving, "bob@desk 18")
 	if p := pulse(); p.Holder != s.holder("bob@desk 18") || p.Beat == leaving.Beat {
 		t.Errorf("an uninstall's signs of life: %+v after %+v", p, leaving)
 	}
 	got.Info.Status, got.Holder = release.Deployed, ""
 	must(t, st.Update(ctx, got))
 	done := pulse()
-	must(t, st.Beat(ctx, "web", 1)) // a late one
+	if _, err := st.Beat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, store.ErrChanged) { // a late one
+		t.Errorf("a heartbeat on a finished record: %v", err)
+	}
 	if p := pulse(); p != done || p.Holder != "" || p.Status != release.Deployed {
 		t.Errorf("a late beat made %+v of %+v", p, done)
 	}
@@ -297,7 +339,7 @@ func (s suite) list(t *testing.T, open Open) {
 		Release(s.a, "web", 1, release.Superseded), Release(s.a, "web", 2, release.Deployed),
 		Release(s.a, "db", 1, release.Deployed), Release(s.b, "web", 1, release.Deployed),
 	} {
-		must(t, open(r.Namespace).Create(ctx, Record(t, r, true)))
+		must(t, Create(ctx, open(r.Namespace), Record(t, r, true)))
 	}
 	for _, test := range []struct {
 		namespace string
@@ -324,7 +366,7 @@ func (s suite) list(t *testing.T, open Open) {
 			t.Errorf("%q %+v: got %v, wanted %v", test.namespace, test.query, got, test.want)
 		}
 	}
-	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "web", Revision: 2}))
+	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "web", Revision: 2}, ""))
 	if records, err := d.List(ctx, store.Query{Name: "web"}); err != nil || len(records) != 1 {
 		t.Errorf("after Delete: %+v, %v", records, err)
 	}
@@ -342,7 +384,15 @@ func (s suite) writers(t *testing.T, open Open) {
 			r.Labels = map[string]string{"writer": fmt.Sprint(w), fmt.Sprintf("only-%d", w): "x"}
 			r.Info.Description = fmt.Sprint(w)
 			for range 4 {
-				if err := st.Update(ctx, r); err != nil {
+				err := st.Update(ctx, r)
+				for errors.Is(err, store.ErrChanged) { // another writer was quicker
+					var now *release.Release
+					if now, err = st.Get(ctx, "web", 1); err == nil {
+						r.Stored = now.Stored
+						err = st.Update(ctx, r)
+					}
+				}
+				if err != nil {
 					t.Errorf("writer %d: %v", w, err)
 				}
 			}
@@ -373,7 +423,7 @@ func (s suite) cancelled(t *testing.T, open Open) {
 	d := open(s.a)
 	rec := Record(t, Release(s.a, "web", 1, release.Deployed), true)
 	_, list := d.List(ctx, store.Query{})
-	for verb, err := range map[string]error{"Create": d.Create(ctx, rec), "List": list} {
+	for verb, err := range map[string]error{"Create": Create(ctx, d, rec), "List": list} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", verb, err)
 		}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hook
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// stored is a release with hooks given as "kind/name namespace", or "List: items",
+// which run at the event.
+func stored(at release.HookEvent, hooks ...string) *release.Release {
+	rel := &release.Release{Name: "web", Namespace: "ns"}
+	for _, text := range hooks {
+		what, namespace, _ := strings.Cut(text, " ")
+		kind, name, _ := strings.Cut(what, "/")
+		rel.Hooks = append(rel.Hooks, &release.Hook{
+			Name: "plain", Kind: "ConfigMap", Events: []release.HookEvent{at},
+			Manifest: "{apiVersion: v1, kind: " + kind + ", metadata: {name: \"" + name + "\", namespace: \"" + namespace + "\"}}",
+		})
+		if items, ok := strings.CutPrefix(text, "List: "); ok {
+			rel.Hooks[len(rel.Hooks)-1].Manifest = "{apiVersion: v1, kind: List, items: [" + items + "]}"
+		}
+	}
+	return rel
+}
+
+// What hooks of a record would create outside the release's namespace is asked for
+// before anything is written; those of the user's own chart are not.
+func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
+	declined := errors.New("declined")
+	long := strings.Repeat("n", 2*maxName)
+	for _, test := range []struct {
+		name  string
+		hooks []string
+		want  []string // what is asked for
+	}{
+		{"none", nil, nil},
+		{"in the namespace", []string{"ConfigMap/a", "Job/b ns"}, nil},
+		{"in another namespace", []string{"ConfigMap/a", "Secret/b kube-system"}, []string{"Secret/b in namespace kube-system"}},
+		{"in the whole cluster", []string{"ClusterRole/a ns"}, []string{"ClusterRole/a in the whole cluster"}},
+		{"definitions", []string{"CustomResourceDefinition/a"}, []string{"CustomResourceDefinition/a in the whole cluster"}},
+		{"of an unknown kind", []string{"Unheard/a"}, []string{"Unheard/a of a kind that the cluster does not have"}},
+		{"items of lists", []string{"List: {apiVersion: v1, kind: ClusterRole, metadata: {name: x}}, {apiVersion: v1, kind: Secret, metadata: {name: y}}"},
+			[]string{"ClusterRole/x in the whole cluster"}},
+		{"characters that cannot be seen", []string{`ClusterRole/a\u202e\n\e[2J`}, []string{`"ClusterRole/a\u202e\n\x1b[2J" in the whole cluster`}},
+		{"a name that is too long", []string{"ClusterRole/" + long}, []string{"ClusterRole/" + long[:maxName-len("ClusterRole/")] + "... in the whole cluster"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for at, e := range map[release.HookEvent]func(event.Scene) event.Event{
+				release.PreDelete:    func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} },
+				release.PostDelete:   func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} },
+				release.PreRollback:  func(s event.Scene) event.Event { return &event.PreRollback{Scene: s} },
+				release.PostRollback: func(s event.Scene) event.Event { return &event.PreRollback{Scene: s} },
+				release.PreInstall:   func(s event.Scene) event.Event { return &event.PreInstall{Scene: s} },
+				release.PreUpgrade:   func(s event.Scene) event.Event { return &event.PreUpgrade{Scene: s} },
+			} {
+				var asked []string
+				s := &stage{}
+				err := s.at(t.Context(), e(event.Scene{Release: stored(at, test.hooks...)}), Responder{
+					Confirm: func(_ context.Context, _ *release.Release, outside []Outside) error {
+						for _, o := range outside {
+							asked = append(asked, o.String())
+						}
+						return declined
+					},
+				})
+				want := make([]string, len(test.want))
+				for i, w := range test.want {
+					want[i] = w + " (" + string(at) + ")"
+				}
+				if at == release.PreInstall || at == release.PreUpgrade {
+					want = nil
+				}
+				if !slices.Equal(asked, want) {
+					t.Errorf("%s: asked for %q, want %q", at, asked, want)
+				}
+				if errors.Is(err, declined) != (len(want) > 0) || err != nil && len(s.lines) > 0 {
+					t.Errorf("%s: %v, did %q", at, err, s.lines)
+				}
+			}
+		})
+	}
+}
+
+func TestHooksOfARecordNeedSomeoneToAsk(t *testing.T) {
+	rel := stored(release.PreDelete, "ClusterRole/a")
+	err := Responder{Cluster: &stage{}}.Check(t.Context(), rel, rel.Hooks)
+	var outside *OutsideError
+	if !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Release != "web" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What undoes an operation runs the hooks of the chart that the user has brought, and
+// no others.
+func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
+	approved := &Approved{}
+	s := &stage{}
+	mine := stored(release.PreDelete, "ClusterRole/a")
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: mine}}, Responder{Approved: approved}); err != nil {
+		t.Fatal(err)
+	}
+	undo := Responder{Cluster: s, Approved: approved}
+	if err := undo.Check(t.Context(), mine, mine.Hooks); err != nil {
+		t.Error(err)
+	}
+	var outside *OutsideError
+	forged := stored(release.PreDelete, "ClusterRole/a", "ClusterRole/b")
+	if err := undo.Check(t.Context(), forged, forged.Hooks); !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Objects[0].Object != "ClusterRole/b" {
+		t.Errorf("got %v", err)
+	}
+	// What a failure would lead back to is asked for once, before.
+	asked := 0
+	undo.Confirm = func(context.Context, *release.Release, []Outside) error { asked++; return nil }
+	for range 2 {
+		back := stored(release.PreRollback, "ClusterRole/c")
+		back.Hooks = append(back.Hooks, stored(release.PostDelete, "ClusterRole/d").Hooks...)
+		if err := undo.ConfirmRollback(t.Context(), back); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 1 || approved.has(stored(release.PostDelete, "ClusterRole/d").Hooks[0]) {
+		t.Errorf("asked %d times", asked)
+	}
+	// A stored hook is not approved by running.
+	other := &Approved{}
+	confirm := func(context.Context, *release.Release, []Outside) error { return nil }
+	if err := s.at(t.Context(), &event.PreDelete{Scene: event.Scene{Release: forged}}, Responder{Approved: other, Confirm: confirm}); err != nil {
+		t.Fatal(err)
+	}
+	if other.has(forged.Hooks[0]) {
+		t.Error("a hook of a record was taken for the user's own")
+	}
+}

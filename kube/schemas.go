@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/moonhelm/moonhelm/openapi"
+)
+
+// schemas are the documents about kinds that were read in this run.
+type schemas struct {
+	mu        sync.Mutex
+	documents map[string]*document // by apiVersion
+}
+
+// document is one group and version's, in the form that the cached file has.
+type document struct {
+	Server string `json:"server"`
+	// At is where the server has it. The address changes with the text.
+	At       string            `json:"at"`
+	Document *openapi.Document `json:"document"`
+}
+
+// documents returns what the server publishes about kinds, by apiVersion. One
+// that cannot be had is left out: it is a help, and never a reason to fail.
+func (c *Client) documents(ctx context.Context, apiVersions []string) map[string]*openapi.Document {
+	out := map[string]*openapi.Document{}
+	index := c.documentIndex(ctx)
+	if len(index) == 0 {
+		return out
+	}
+	var mu sync.Mutex
+	_ = together(ctx, apiVersions, func(ctx context.Context, apiVersion string) error {
+		at := index[documentName(apiVersion)]
+		if at == "" {
+			return nil
+		}
+		if d := c.document(ctx, apiVersion, at); d != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			out[apiVersion] = d
+		}
+		return nil
+	})
+	return out
+}
+
+// documentName is what the index calls a group and version.
+func documentName(apiVersion string) string {
+	if strings.Contains(apiVersion, "/") {
+		return "apis/" + apiVersion
+	}
+	return "api/" + apiVersion
+}
+
+// documentIndex is where the server has each document.
+func (c *Client) documentIndex(ctx context.Context) map[string]string {
+	body, err := c.impatient().Call(ctx, http.MethodGet, "/openapi/v3", nil, nil, nil)
+	if err != nil {
+		return nil
+	}
+	var index struct {
+		Paths map[string]struct {
+			At string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	if json.Unmarshal(body, &index) != nil {
+		return nil
+	}
+	out := make(map[string]string, len(index.Paths))
+	for name, p := range index.Paths {
+		out[name] = p.At
+	}
+	return out
+}
+
+// document is the one at that address: of this run, of the disk, or the
+// server's. It returns nil where none of them has it.
+func (c *Client) document(ctx context.Context, apiVersion, at string) *openapi.Document {
+	s := &c.schemas
+	s.mu.Lock()
+	have := s.documents[apiVersion]
+	s.mu.Unlock()
+	if have == nil {
+		have = c.readDocument(apiVersion)
+	}
+	if have == nil || have.At != at {
+		have = c.fetchDocument(ctx, apiVersion, at)
+	}
+	if have == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.documents == nil {
+		s.documents = map[string]*document{}
+	}
+	s.documents[apiVersion] = have
+	return have.Document
+}
+
+func (c *Client) fetchDocument(ctx context.Context, apiVersion, at string) *document {
+	conn, err := c.connect()
+	if err != nil {
+		return nil
+	}
+	u, err := url.Parse(at)
+	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/openapi/v3/") {
+		return nil
+	}
+	body, err := c.impatient().Call(ctx, http.MethodGet, u.Path, u.Query(), nil, nil)
+	if err != nil {
+		return nil
+	}
+	parsed, err := openapi.Parse(apiVersion, body)
+	if err != nil {
+		return nil
+	}
+	d := &document{Server: conn.base.String(), At: at, Document: parsed}
+	if text, err := json.Marshal(d); err == nil {
+		writeCacheFile(c.documentFile(apiVersion), text)
+	}
+	return d
+}
+
+func (c *Client) documentFile(apiVersion string) string {
+	return c.cacheFile("openapi-" + strings.ReplaceAll(apiVersion, "/", "_") + "-")
+}
+
+// readDocument returns nil where the disk has none that can be used.
+func (c *Client) readDocument(apiVersion string) *document {
+	text := readCacheFile(c.documentFile(apiVersion))
+	var d document
+	conn, err := c.connect()
+	if err != nil || json.Unmarshal(text, &d) != nil || d.Server != conn.base.String() || d.Document == nil {
+		return nil
+	}
+	return &d
+}
