@@ -53,10 +53,14 @@ func Main(args []string, streams term.Streams) int {
 	if len(args) > 0 && args[0] == env.LuaCommand {
 		return luaPlugin(args[1:], streams)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
 	defer stop()
-	// A second interrupt must end the program at once, whatever hangs.
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		// A second interrupt must end the program at once, whatever hangs; but where a
+		// terminal is closed, the kernel and the shell send a hangup each.
+		signal.Ignore(syscall.SIGHUP)
+		stop()
+	})
 	return Run(ctx, args, env.New(streams))
 }
 
@@ -66,8 +70,12 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 		e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
 	}
 	defer e.Close()
+	e.Context = ctx
 	root := New(e)
 	root.SetArgs(args)
+	if completes(root, args) {
+		root.SetOut(term.CleanWriter(e.Out)) // plugins, repositories and releases name what they like
+	}
 	addPlugins(root, e, args)
 	if cmd, err := root.ExecuteContextC(ctx); err != nil {
 		var exit *env.ExitError

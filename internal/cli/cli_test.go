@@ -25,8 +25,9 @@ var update = flag.Bool("update", false, "accept what the commands print now")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"helm": func() { os.Exit(Main(os.Args[1:], term.Standard())) },
-		"kube": askServer,
+		"helm":  func() { os.Exit(Main(os.Args[1:], term.Standard())) },
+		"kube":  askServer,
+		"forge": forgeRecord,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -21,6 +22,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/sign"
+	"github.com/moonhelm/moonhelm/store"
 )
 
 // explain is what a person reads when a command has failed: the error, and what
@@ -30,16 +32,29 @@ func explain(err error, e *env.Env) string {
 	var b strings.Builder
 	if errors.Is(err, context.Canceled) && untouched(err) { // there is nothing to look after
 		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
-		return withoutPasswords(fmt.Sprintf("%s %s\n", st.Red("Error:"), term.Safe(text)))
+		return withoutPasswords(fmt.Sprintf("%s %s\n", st.Red("Error:"), indented(text)))
 	}
-	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), term.Safe(err.Error()))
+	fmt.Fprintf(&b, "%s %s\n", st.Red("Error:"), indented(err.Error()))
 	for _, h := range hints(err) {
-		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), term.Safe(h))
+		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), indented(h))
 	}
 	if e.Settings.Debug {
 		b.WriteString(st.Dim(chain(err)))
 	}
 	return withoutPasswords(b.String())
+}
+
+// indented is text for a terminal whose further lines all begin with a blank:
+// text from charts and their scripts can so not forge lines of helm's own, which
+// begin with "Error:", "hint:" or "Allow?".
+func indented(text string) string {
+	lines := strings.Split(term.Safe(text), "\n")
+	for i, line := range lines {
+		if i > 0 && strings.TrimSpace(line) != "" && line[0] != ' ' && line[0] != '\t' {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // hints say what to do about err. Core packages return typed errors; what a
@@ -52,12 +67,18 @@ func hints(err error) []string {
 		noRelease  *op.NoReleaseError
 		noEarlier  *op.NoEarlierError
 		locked     *lock.LockedError
+		lockLost   *lock.LostError
+		usedUp     *op.RevisionsError
+		unreadable *store.UnreadableError
+		changed    *store.ChangedError
 		overtaken  *op.OvertakenError
 		rights     *kube.RightsError
 		noKind     *kube.NoKindError
 		inUse      *op.NameInUseError
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
+		taken      *hook.ConflictError
+		outside    *hook.OutsideError
 		noChart    *env.ChartNotFoundError
 		dependency *op.DependencyError
 		forbidden  *kube.ForbiddenError
@@ -67,6 +88,8 @@ func hints(err error) []string {
 		waited     *kube.WaitError
 		scripts    *script.Error
 		hinted     *env.HintError
+		writing    *op.WritingError
+		invalid    *kube.ValidationError
 	)
 	switch {
 	case errors.As(err, &hinted):
@@ -105,6 +128,20 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("helm history %s shows what becomes of it", overtaken.Name)}
 	case errors.As(err, &locked):
 		return lockedHints(locked)
+	case errors.As(err, &usedUp):
+		return []string{fmt.Sprintf("no release comes so far by itself: look at helm history %s, and delete the records that are not yours "+
+			"(kubectl delete secret sh.helm.release.v1.%s.v%d)", usedUp.Name, usedUp.Name, usedUp.Revision)}
+	case errors.As(err, &unreadable):
+		return []string{fmt.Sprintf("helm history %[1]s shows which revisions are damaged; one that cannot be restored from a backup can be deleted: "+
+			"kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d -n %[3]s", unreadable.Name, unreadable.Revision, unreadable.Namespace)}
+	case errors.As(err, &lockLost):
+		return []string{fmt.Sprintf("nothing was written since; helm status %[1]s and helm history %[1]s show how the release is now", lockLost.Release)}
+	case errors.As(err, &changed):
+		return []string{fmt.Sprintf("helm history %s shows what the other client did; then try again", changed.Name)}
+	case errors.As(err, &writing) && writing.Replace:
+		return []string{"--server-side=false with --force-replace replaces the objects; with server-side apply the annotation helm.sh/replace: \"true\" replaces one that cannot be updated"}
+	case errors.As(err, &writing):
+		return []string{"--force-conflicts is for server-side apply: leave it out, or use --server-side=true"}
 	case errors.As(err, &inUse):
 		return inUseHints(inUse)
 	case errors.As(err, &gone):
@@ -117,8 +154,14 @@ func hints(err error) []string {
 		return []string{"is the cluster running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
 	case errors.As(err, &forbidden), errors.As(err, &rights):
 		return []string{"ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"}
+	case errors.As(err, &invalid) && invalid.Unknown():
+		return []string{"--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does not know, and drops them"}
 	case errors.As(err, &conflict):
 		return []string{"--take-ownership takes them over; otherwise delete them, or choose other names"}
+	case errors.As(err, &taken):
+		return []string{"--take-ownership lets hooks replace it; otherwise delete it, or give the hook another name"}
+	case errors.As(err, &outside):
+		return []string{"helm get hooks " + outside.Release + " shows them; --yes accepts them, HELM_ACCEPT_STORED_HOOKS=true does so for every command; uninstall and rollback --no-hooks do without hooks"}
 	case errors.As(err, &noChart) && errors.As(err, &dependency): // its file:// leads nowhere
 		return noChartHints("")
 	case errors.As(err, &noChart):
@@ -131,6 +174,8 @@ func hints(err error) []string {
 		return []string{"--timeout gives it more time; helm status tells how it is now"}
 	case isNoNamespace(err):
 		return []string{"helm install --create-namespace makes the namespace too; -n chooses another"}
+	case unknownFieldHints(err) != nil:
+		return unknownFieldHints(err)
 	case errors.As(err, &scripts):
 		return scriptHints(scripts)
 	case errors.Is(err, context.Canceled):
@@ -161,10 +206,10 @@ func lockedHints(e *lock.LockedError) []string {
 		return nil
 	}
 	if e.Holder == "" {
-		return []string{fmt.Sprintf("another operation (install/upgrade/rollback) is in progress; if whoever it was is gone for good, wait until then: nothing needs repair; helm history %s shows how far it came", e.Release)}
+		return []string{fmt.Sprintf("if that client was killed: helm rollback %[1]s goes back to the revision before at once, "+
+			"and helm uninstall %[1]s removes the release; helm history %[1]s shows how far it came", e.Release)}
 	}
-	// Helm's words, which scripts look for, come first.
-	return []string{"another operation (install/upgrade/rollback) is in progress: try again when it has ended; --timeout waits longer for it"}
+	return []string{"try again when it has ended; --timeout waits longer for it"}
 }
 
 func scriptHints(e *script.Error) []string {
@@ -222,7 +267,8 @@ func untouched(err error) bool {
 	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":
 		return false
 	}
-	return !handler.Responder || handler.Event == "chart-resolved" || handler.Event == "post-render"
+	early := handler.Owner == event.ObjectValidation.String() || handler.Owner == event.Rights.String()
+	return !handler.Responder || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
 // provenanceHint says what to do about keys and signatures, "" about anything else.
@@ -269,6 +315,23 @@ func isNoNamespace(err error) bool {
 	}
 	d := status.Status().Details
 	return d != nil && d.Kind == "namespaces"
+}
+
+// unknownFieldHints say what to do about fields of which the API server said that
+// it does not know them. By server-side apply it takes none that its schema lacks.
+func unknownFieldHints(err error) []string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return nil
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "strict decoding error") && strings.Contains(text, "unknown field"):
+		return []string{"correct the field, or the apiVersion; --disable-openapi-validation leaves such fields out, with a warning"}
+	case strings.Contains(text, "field not declared in schema"):
+		return []string{"correct the field, or the apiVersion; --server-side=false --disable-openapi-validation leaves such fields out, with a warning"}
+	}
+	return nil
 }
 
 func inUseHints(e *op.NameInUseError) []string {

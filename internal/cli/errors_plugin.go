@@ -16,8 +16,11 @@ func pluginHints(err error) []string {
 		unsigned *plugin.UnsignedError
 		missing  *plugin.NotFoundError
 		exists   *plugin.ExistsError
+		memory   *plugin.MemoryError
 	)
 	switch {
+	case errors.As(err, &memory):
+		return []string{"HELM_SCRIPT_MEMORY=8Gi gives it more; without that it is 1 GiB"}
 	case errors.As(err, &unsigned) && unsigned.Git:
 		return []string{"--verify=false installs it unverified"}
 	case errors.As(err, &unsigned):

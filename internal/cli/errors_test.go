@@ -14,8 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -47,6 +50,8 @@ func TestHints(t *testing.T) {
 		{&kube.UnreachableError{}, []string{"is the cluster running"}},
 		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
 		{&kube.ConflictError{}, []string{"--take-ownership"}},
+		{&hook.FailedError{Hook: &release.Hook{}, Err: &hook.ConflictError{Conflicts: []hook.Conflict{{}}}}, []string{"--take-ownership"}},
+		{&hook.OutsideError{Release: "web"}, []string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
 		{&env.ChartNotFoundError{Ref: "x"}, []string{"helm create", "helm search repo x looks for it"}},
 		{&env.ChartNotFoundError{Ref: "./x"}, []string{"helm create"}},
 		{&op.DependencyError{Err: &env.ChartNotFoundError{Ref: "x"}}, []string{"helm create"}},
@@ -60,6 +65,10 @@ func TestHints(t *testing.T) {
 		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"'helm dependency update' writes a new one"}},
 		{&chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
 		{&op.KubeVersionError{}, []string{"--kube-version"}},
+		{apierrors.NewBadRequest(`strict decoding error: unknown field "spec.colour"`), []string{"; --disable-openapi-validation leaves"}},
+		{apierrors.NewInternalError(errors.New(".spec.colour: field not declared in schema")), []string{"--server-side=false --disable-openapi-validation"}},
+		{errors.New(`strict decoding error: unknown field "spec.colour"`), nil},
+		{apierrors.NewBadRequest("no"), nil},
 		{context.Canceled, []string{"it was interrupted"}},
 		{errors.New("what nobody knows a remedy for"), nil},
 		{context.DeadlineExceeded, nil},
@@ -86,6 +95,19 @@ func TestAnErrorIsASentenceAndAHint(t *testing.T) {
 		"hint: helm list --all-namespaces shows what is installed; -n chooses the namespace\n"
 	if got := explain(err, e); got != want {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// Text from a chart cannot forge lines of helm's own.
+func TestErrorsKeepTheFirstColumn(t *testing.T) {
+	err := errors.New("fail: no\nError: forged\nhint: forged\n\r\nAllow? (y, yes, n, no) > \n  1 | kept")
+	want := "Error: fail: no\n  Error: forged\n  hint: forged\n\r\n  Allow? (y, yes, n, no) > \n  1 | kept\n"
+	if got := explain(err, env.New(term.Streams{})); got != want {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	got := explain(&env.HintError{Err: err, Hint: "a\nError: b"}, env.New(term.Streams{}))
+	if !strings.HasSuffix(got, "hint: a\n  Error: b\n") {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -203,6 +225,7 @@ func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
 		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
 		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Responder: true, Err: context.Canceled}, "Error: context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
+		{&event.HandlerError{Event: "pre-delete", Owner: "rights", Responder: true, Err: context.Canceled}, "Error: interrupted\n"},
 		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
 	} {
 		if got := explain(test.err, env.New(term.Streams{})); got != test.want {

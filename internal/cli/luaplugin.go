@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/process"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plugin"
 	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -20,7 +22,7 @@ import (
 // with and the plugin's arguments are args. Nothing catches an interrupt: it ends the plugin as it
 // ends any program.
 func luaPlugin(args []string, streams term.Streams) int {
-	e := env.New(streams)
+	e := env.New(withCrashOutput(streams))
 	defer e.Close()
 	e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
 	if len(args) == 0 {
@@ -28,6 +30,14 @@ func luaPlugin(args []string, streams term.Streams) int {
 		return 1
 	}
 	memory, err := e.ScriptMemory()
+	if err != nil {
+		fmt.Fprintf(e.Err, "Error: %v\n", err)
+		return 1
+	}
+	if memory == 0 {
+		memory = engine.DefaultMemory
+	}
+	limit, err := process.LimitMemory(memory + overhead)
 	if err != nil {
 		fmt.Fprintf(e.Err, "Error: %v\n", err)
 		return 1
@@ -46,7 +56,7 @@ func luaPlugin(args []string, streams term.Streams) int {
 	code, err := engine.Program{
 		Name: name, Files: root.FS(), Main: filepath.Base(args[0]), Args: args[1:], Environ: os.Environ(),
 		In: e.In, Out: e.Out, Err: e.Err, Lines: term.IsTerminal(e.Out),
-		Helm: e.Settings.Binary, Chart: chartFiles(e), Memory: memory, End: os.Exit,
+		Helm: e.Settings.Binary, Chart: chartFiles(e), Memory: memory, Start: limit.Start, End: os.Exit,
 		Ask: func(kind wire.Kind, body map[string]any) (map[string]any, error) {
 			return outside.Answer(context.Background(), kind, body)
 		},
@@ -55,6 +65,24 @@ func luaPlugin(args []string, streams term.Streams) int {
 		fmt.Fprint(e.Err, explainPlugin(err, name, e))
 	}
 	return code
+}
+
+// overhead is what the process of a plugin in Lua may use beside what the plugin holds,
+// in bytes: garbage, and what helm itself needs.
+const overhead = 256 << 20
+
+// withCrashOutput has the helm that has started this process told why Go's runtime
+// crashed, where it asks for that: an allocation that goes beyond the limit ends the
+// process before anything here could say so in words for people.
+func withCrashOutput(streams term.Streams) term.Streams {
+	descriptor := streams.Getenv(plugin.CrashVariable)
+	if descriptor != plugin.CrashDescriptor || os.Unsetenv(plugin.CrashVariable) != nil {
+		return streams
+	}
+	if stderr, err := process.CrashOutput(3); err == nil {
+		streams.Err, os.Stderr = stderr, stderr
+	}
+	return streams
 }
 
 // chartFiles loads charts as a plugin sees them.

@@ -81,9 +81,20 @@ func commandPlace(root *cobra.Command, args []string) (int, bool) {
 	return 0, false
 }
 
-// known tells whether root has a command that is called so.
+// completes reports whether args ask what a command line may go on with.
+func completes(root *cobra.Command, args []string) bool {
+	place, found := commandPlace(root, args)
+	return found && strings.HasPrefix(args[place], cobra.ShellCompRequestCmd)
+}
+
+// internal begins the names of commands that are not for people: Cobra's, by which a
+// shell asks for completions, and helm's own.
+const internal = "__"
+
+// known reports whether root has a command that is called so, or will have: no plugin
+// takes its place.
 func known(root *cobra.Command, name string) bool {
-	return name == "help" || name == "completion" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
+	return name == "help" || name == "completion" || strings.HasPrefix(name, internal) || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
 		return c.Name() == name || c.HasAlias(name)
 	})
 }

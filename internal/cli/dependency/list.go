@@ -38,7 +38,7 @@ libraries:, and what it has of that in charts/ and library/:
   too many matches  archives beside that nothing wants
   misnamed          an archive under its name that is another chart
   corrupt           an archive or a folder that cannot be read
-  invalid version   what is wanted is no version and no range`,
+  invalid version   what is wanted is not a version or a range`,
 		Args: env.Args(0, 1, "the path of a chart, or none for this folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

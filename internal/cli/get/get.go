@@ -13,7 +13,6 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
@@ -139,11 +138,11 @@ func printValues(e *env.Env, o Options, rel *release.Release) error {
 		}
 	}
 	return o.Output.Write(e.Out, vals, func(w io.Writer) error {
-		text, err := yaml.Marshal(vals)
+		text, err := output.YAMLFor(w, vals)
 		if err != nil {
 			return fmt.Errorf("write values: %w", err)
 		}
-		_, err = fmt.Fprintf(term.SafeWriter(w), "%s\n%s", title, text)
+		_, err = fmt.Fprintf(w, "%s\n%s", title, text)
 		return err
 	})
 }
@@ -182,11 +181,11 @@ func printAll(e *env.Env, o Options, rel *release.Release) error {
 	if err != nil {
 		return err
 	}
-	user, err := yaml.Marshal(rel.Config)
+	user, err := output.YAMLFor(e.Out, rel.Config)
 	if err != nil {
 		return fmt.Errorf("write values: %w", err)
 	}
-	all, err := yaml.Marshal(computed)
+	all, err := output.YAMLFor(e.Out, computed)
 	if err != nil {
 		return fmt.Errorf("write values: %w", err)
 	}

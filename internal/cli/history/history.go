@@ -94,6 +94,14 @@ func firstLine(s string) string {
 	return line
 }
 
+// when is a time as Helm's history shows it, "-" for one that is not known.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.ANSIC)
+}
+
 func print(w io.Writer, o Options, elements []element) error {
 	return o.Output.Write(w, elements, func(w io.Writer) error {
 		header := []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}
@@ -102,7 +110,7 @@ func print(w io.Writer, o Options, elements []element) error {
 		}
 		rows := make([][]string, len(elements))
 		for i, s := range elements {
-			rows[i] = []string{strconv.Itoa(s.Revision), s.Updated.Local().Format(time.ANSIC), s.Status, s.Chart, s.AppVersion, firstLine(s.Description)}
+			rows[i] = []string{strconv.Itoa(s.Revision), when(s.Updated), s.Status, s.Chart, s.AppVersion, firstLine(s.Description)}
 			if !o.Rollbacks {
 				continue
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -114,6 +115,11 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	found, err := op.List{Releases: records}.Run(ctx, req)
 	if err != nil {
 		return err
+	}
+	for _, s := range found {
+		if s.Damaged {
+			e.Report().Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s in namespace %s is %s", s.Revision, s.Name, s.Namespace, s.Description)})
+		}
 	}
 	return o.print(e, found)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/oci"
-	"github.com/moonhelm/moonhelm/progress"
 )
 
 // LoginOptions are the flags of `helm registry login`.
@@ -97,7 +96,7 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 		}
 		return nil
 	case o.Password != "":
-		e.Report().Send(progress.Event{Kind: progress.Warning, Text: "a password on the command line can be seen by others on this machine: --password-stdin reads it from standard input"})
+		e.WarnPassword()
 		return nil
 	case !e.Interactive() && o.Username != "":
 		return fmt.Errorf("log in to %s: the password is missing, and there is no terminal to ask on: use --password-stdin", o.Host)

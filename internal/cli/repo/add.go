@@ -70,6 +70,9 @@ func (o *addOptions) bind(cmd *cobra.Command) {
 }
 
 func (o *addOptions) run(ctx context.Context, e *env.Env, name, address string) error {
+	if o.Password != "" {
+		e.WarnPassword()
+	}
 	if err := o.secret(ctx, e); err != nil {
 		return err
 	}

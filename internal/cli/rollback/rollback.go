@@ -37,8 +37,8 @@ func New(e *env.Env) *cobra.Command {
 		Short: "roll a release back to an earlier revision",
 		Long: `Takes an earlier revision of a release up again, as a new revision: its objects
 as they were recorded, its values, its hooks. Without a number it is the
-revision before the newest; helm history lists them. A release that was
-uninstalled with its history kept comes back.
+revision before the newest, or the only one; helm history lists them. A release
+that was uninstalled with its history kept comes back.
 
 Objects are changed by a three-way merge, as upgrade does it.
 
@@ -61,6 +61,7 @@ Objects are changed by a three-way merge, as upgrade does it.
 	fs := cmd.Flags()
 	o.WaitFlags.Bind(fs, true)
 	o.ApplyFlags.Bind(fs)
+	o.BindOwnership(fs)
 	o.ScriptFlags.Bind(fs)
 	o.UndoFlags.Bind(fs, e)
 	env.BindDryRun(fs, &o.DryRun)

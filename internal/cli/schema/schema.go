@@ -19,6 +19,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/schema"
@@ -97,8 +98,8 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	return err
 }
 
-// file is a schema as it is now. Data is nil where there is none.
-type file struct {
+// target is a schema as it is now. Data is nil where there is none.
+type target struct {
 	name string // as errors and differences show it
 	data []byte
 	from string // the name of the file that base comes from
@@ -106,8 +107,8 @@ type file struct {
 }
 
 // existing is the schema that counts: that of --output's file, else the chart's.
-func (o Options) existing(c *chart.Chart) (file, error) {
-	f := file{name: schema.FileOf(c), data: c.SchemaYAML}
+func (o Options) existing(c *chart.Chart) (target, error) {
+	f := target{name: schema.FileOf(c), data: c.SchemaYAML}
 	switch f.name {
 	case "":
 		f.name, f.data = chart.FileSchemaYAML, nil
@@ -121,17 +122,17 @@ func (o Options) existing(c *chart.Chart) (file, error) {
 	if o.Output == "" {
 		return f, nil
 	}
-	data, err := os.ReadFile(o.Output)
+	data, err := file.Read(o.Output, maxSchema)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return file{name: o.Output, from: f.from, base: f.base}, nil
+		return target{name: o.Output, from: f.from, base: f.base}, nil
 	case err != nil:
-		return file{}, fmt.Errorf("read the schema that is there: %w", err)
+		return target{}, fmt.Errorf("read the schema that is there: %w", err)
 	}
-	return file{name: o.Output, data: data, from: o.Output, base: data}, nil
+	return target{name: o.Output, data: data, from: o.Output, base: data}, nil
 }
 
-func derive(c *chart.Chart, old file) ([]byte, error) {
+func derive(c *chart.Chart, old target) ([]byte, error) {
 	var vals []byte
 	if f := c.File(chart.FileValues); f != nil {
 		vals = f.Data
@@ -147,7 +148,7 @@ func derive(c *chart.Chart, old file) ([]byte, error) {
 }
 
 // check shows how the file differs from what it should be.
-func check(e *env.Env, o Options, old file, text []byte) error {
+func check(e *env.Env, o Options, old target, text []byte) error {
 	if bytes.Equal(old.data, text) {
 		return nil
 	}
@@ -181,9 +182,12 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("%s %s; helm schema %s --output %s writes it", e.File, problem, e.Ref, out)
 }
 
+// maxSchema is the largest schema that is read to be merged, in bytes.
+const maxSchema = 16 << 20
+
 // write replaces a file, unless it holds the text already.
 func write(name string, text []byte) error {
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, text) {
+	if old, err := file.Read(name, maxSchema); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
 	if err := os.WriteFile(name, text, 0o644); err != nil {

@@ -118,7 +118,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		}
 		verb.Cluster = cluster
 	}
-	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
 		return err
 	}
 	if err := o.postRender.Register(e, verb.Events); err != nil {

@@ -22,10 +22,11 @@ import (
 // Options are the flags of `helm test`.
 type Options struct {
 	env.ScriptFlags
-	Name    string
-	Filters []string
-	Logs    bool
-	Timeout time.Duration
+	Name          string
+	Filters       []string
+	Logs          bool
+	Timeout       time.Duration
+	TakeOwnership bool
 }
 
 // New makes the command.
@@ -53,6 +54,7 @@ name; the first that fails ends it. helm status shows how they went.
 	o.ScriptFlags.Bind(fs)
 	fs.StringSliceVar(&o.Filters, "filter", nil, "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
 	fs.BoolVar(&o.Logs, "logs", false, "print what the tests' pods have written")
+	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let tests replace objects that are not the release's")
 	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "how long each test may take")
 	fs.Bool("hide-notes", true, "accepted for compatibility: notes are never shown")
 	_ = fs.MarkHidden("hide-notes") // the flag exists: it was registered one line above
@@ -69,8 +71,11 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Test{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
-	if verb.Events, err = e.Events(o.ScriptFlags, nil, 0); err != nil {
+	verb := op.Test{
+		Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now,
+		Hooks: e.Responder(env.Hooks{Cluster: cluster, Timeout: o.Timeout, TakeOwnership: o.TakeOwnership, Yes: o.Yes}),
+	}
+	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
 		return err
 	}
 	res, err := verb.Run(ctx, op.TestRequest{Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs})

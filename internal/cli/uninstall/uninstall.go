@@ -29,6 +29,7 @@ type Options struct {
 	NoHooks        bool
 	NoScripts      bool
 	Description    string
+	TakeOwnership  bool
 }
 
 // New makes the command.
@@ -64,6 +65,7 @@ crds/ and objects that carry another release's marks.
 	fs.StringVar(&o.Cascade, "cascade", string(op.CascadeBackground), "what becomes of objects that deleted objects own: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
+	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let hooks replace objects that are not the release's")
 	fs.StringVar(&o.Description, "description", "", "what the kept history says")
 	_ = cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
 	env.CompleteChoices(cmd)
@@ -85,13 +87,13 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	verb := op.Uninstall{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
-	hooks := cluster
+	hooks := env.Hooks{Cluster: cluster, Timeout: o.Timeout, TakeOwnership: o.TakeOwnership, Yes: o.Yes}
 	if o.NoHooks {
-		hooks = nil
+		hooks = env.Hooks{}
 	}
 	if o.NoScripts {
-		verb.Events = e.Bus(hooks, o.Timeout)
-	} else if verb.Events, err = e.Events(o.ScriptFlags, hooks, o.Timeout); err != nil {
+		verb.Events = e.Bus(hooks)
+	} else if verb.Events, err = e.Events(o.ScriptFlags, hooks); err != nil {
 		return err
 	}
 	var errs []error
