@@ -58,6 +58,7 @@ faults: build cluster ## kill, crowd and spoil the program's work on the control
 
 compat: build cluster ## side by side with Helm's binary; the corpus where it is there
 	@echo "== compatibility"
+	cd test/compat/helm4 && go vet ./...
 	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 30m ./...
 
 registry: build ## push to and pull from a real registry, together with Helm's binaries

@@ -4,12 +4,8 @@ package compat
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -20,29 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/test/compat/apiserver"
 )
 
 // cluster is the API server of the tests, asked directly.
-type cluster struct {
-	base, token string
-	transport   *http.Transport
-}
-
-// kubeconfig is the part of such a file that the control plane writes.
-type kubeconfig struct {
-	Clusters []struct {
-		Cluster struct {
-			Server string `yaml:"server"`
-			CA     string `yaml:"certificate-authority-data"`
-		} `yaml:"cluster"`
-	} `yaml:"clusters"`
-	Users []struct {
-		User struct {
-			Token string `yaml:"token"`
-		} `yaml:"user"`
-	} `yaml:"users"`
-}
+type cluster struct{ *apiserver.Client }
 
 func connect(t *testing.T) *cluster {
 	t.Helper()
@@ -50,39 +28,15 @@ func connect(t *testing.T) *cluster {
 	if path == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
 	}
-	text, err := os.ReadFile(path)
+	c, err := apiserver.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var k kubeconfig
-	if err := yaml.Unmarshal(text, &k); err != nil || len(k.Clusters) != 1 || len(k.Users) != 1 {
-		t.Fatalf("read %s: %v", path, err)
-	}
-	pem, err := base64.StdEncoding.DecodeString(k.Clusters[0].Cluster.CA)
-	pool := x509.NewCertPool()
-	if err != nil || !pool.AppendCertsFromPEM(pem) {
-		t.Fatalf("read %s: the certificate authority: %v", path, err)
-	}
-	return &cluster{
-		base: strings.TrimSuffix(k.Clusters[0].Cluster.Server, "/"), token: k.Users[0].User.Token,
-		transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true},
-	}
+	return &cluster{c}
 }
 
 func (c *cluster) call(ctx context.Context, method, path, contentType, body string) ([]byte, int, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Content-Type", contentType)
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return text, resp.StatusCode, err
+	return c.Call(ctx, method, path, contentType, body)
 }
 
 // namespace makes one that is deleted with the test.

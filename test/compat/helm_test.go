@@ -9,8 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/test/compat/peers"
 )
 
 // root is the repository's top folder.
@@ -38,36 +39,15 @@ func ours(t *testing.T) string {
 
 // The peers that releases are exchanged with.
 const (
-	helm4 = "helm.sh/helm/v4/cmd/helm@v4.3.1"
-	helm3 = "helm.sh/helm/v3/cmd/helm@v3.22.0"
+	helm4 = peers.Helm4
+	helm3 = peers.Helm3
 )
 
-var building sync.Mutex
-
-// peer builds one of Helm's own binaries through the Go module proxy, once per
-// machine: it is kept in the user's cache folder.
+// peer builds one of Helm's own binaries, or finds the one that is there.
 func peer(t *testing.T, module string) string {
 	t.Helper()
-	building.Lock()
-	defer building.Unlock()
-	cache, err := os.UserCacheDir()
+	bin, err := peers.Helm(module)
 	if err != nil {
-		t.Fatal(err)
-	}
-	_, version, _ := strings.Cut(module, "@")
-	dir := filepath.Join(cache, "moonhelm", "peers", version)
-	bin := filepath.Join(dir, "helm")
-	if _, err := os.Stat(bin); err == nil {
-		return bin
-	}
-	t.Logf("building %s; this takes two minutes or so", module)
-	build := exec.Command("go", "install", module)
-	build.Env = append(os.Environ(), "GOBIN="+dir+".new", "GOFLAGS=-buildvcs=false")
-	build.Dir = os.TempDir() // outside of any module
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", module, err, out)
-	}
-	if err := os.Rename(dir+".new", dir); err != nil {
 		t.Fatal(err)
 	}
 	return bin

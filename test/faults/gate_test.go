@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -48,6 +49,7 @@ const (
 	starting        // 503
 	gone            // 410
 	expire          // a watch that begins, and ends with an error event
+	stop            // the helm is stopped before it sees the answer
 )
 
 // rule decides about the n-th write (from one), or the n-th other request,
@@ -126,6 +128,9 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case killAfter:
 		g.forward(r)
 		g.kill()
+	case stop:
+		g.stop()
+		g.proxy.ServeHTTP(w, r)
 	case drop:
 		g.forward(r)
 		panic(http.ErrAbortHandler)
@@ -164,6 +169,12 @@ func (g *gate) kill() {
 	_ = p.Kill()
 	g.process <- p
 	panic(http.ErrAbortHandler)
+}
+
+func (g *gate) stop() {
+	p := <-g.process
+	_ = p.Signal(syscall.SIGSTOP)
+	g.process <- p
 }
 
 func fail(w http.ResponseWriter, code int, reason string) {

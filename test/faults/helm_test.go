@@ -41,6 +41,7 @@ type helm struct {
 	gate                 *gate
 	gated                string // the one that leads through the gate
 	chart                string
+	user                 string // whom a command is run as, "" for the admin
 }
 
 func newHelm(t *testing.T, c *cluster) *helm {
@@ -132,13 +133,15 @@ func writeChart(t *testing.T) string {
 	}
 	for name, text := range map[string]string{
 		"Chart.yaml":  "apiVersion: v2\nname: faults\nversion: 1.0.0\n",
-		"values.yaml": "colour: red\nmore: false\nless: false\nhooks: false\nreplicas: 0\n",
+		"values.yaml": "colour: red\nmore: false\nless: false\nhooks: false\nreplicas: 0\nmany: 0\n",
 		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\n" + meta("a") + "data: {colour: {{ .Values.colour }}}\n---\n" +
 			"apiVersion: v1\nkind: ServiceAccount\n" + meta("s") + "---\n" +
 			"apiVersion: v1\nkind: Secret\n" + meta("p") + "stringData: {colour: {{ .Values.colour }}}\n---\n" +
 			"apiVersion: v1\nkind: Service\n" + meta("w") + "spec: {selector: {app: w}, ports: [{port: 80}]}\n",
 		"templates/b.yaml": "{{ if not .Values.less }}\napiVersion: v1\nkind: ConfigMap\n" + meta("b") + "{{ end }}\n",
 		"templates/c.yaml": "{{ if .Values.more }}\napiVersion: v1\nkind: ConfigMap\n" + meta("c") + "{{ end }}\n",
+		"templates/many.yaml": "{{ range until (int .Values.many) }}\n---\napiVersion: v1\nkind: ConfigMap\n" +
+			"metadata:\n  name: many-{{ . }}\n  labels: {colour: {{ $.Values.colour }}}\n{{ end }}\n",
 		"templates/d.yaml": "apiVersion: apps/v1\nkind: Deployment\n" + meta("w") +
 			"spec:\n  replicas: {{ .Values.replicas }}\n  selector: {matchLabels: {app: w}}\n  template:\n    metadata: {labels: {app: w}, annotations: {colour: {{ .Values.colour }}}}\n" +
 			"    spec: {terminationGracePeriodSeconds: 0, containers: [{name: w, image: \"nowhere/image:1\"}]}\n",

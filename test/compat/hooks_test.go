@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hooksChart writes a chart whose hooks live in the release's namespace, in another
+// one and in the whole cluster, with every delete policy, and in a list.
+func hooksChart(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "hooked")
+	const at = `helm.sh/hook: "pre-install,pre-upgrade,pre-rollback,pre-delete"`
+	for name, text := range map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: hooked\nversion: 1.2.3\n",
+		"templates/hooks.yaml": `apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain}
+data: {v: {{ .Values.v | quote }}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: inside, annotations: {` + at + `}}
+data: {v: {{ .Values.v | quote }}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone, annotations: {` + at + `, helm.sh/hook-delete-policy: "before-hook-creation,hook-succeeded"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Namespace }}-outside, namespace: default, annotations: {` + at + `}}
+data: {v: {{ .Values.v | quote }}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: {{ .Release.Namespace }}-role, annotations: {` + at + `}, labels: {v: {{ .Values.v | quote }}}}
+---
+apiVersion: v1
+kind: List
+metadata: {annotations: {` + at + `}}
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {v: {{ .Values.v | quote }}}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: two}, data: {v: {{ .Values.v | quote }}}}
+`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestHooksGoRound has each step of the life of a release with hooks done by another
+// tool: whatever one's hooks have left, the next one's replace, also outside the
+// release's namespace.
+func TestHooksGoRound(t *testing.T) {
+	c := connect(t)
+	chart := hooksChart(t)
+	for _, order := range []string{"helm4 ours helm4 ours", "helm3 ours helm3 ours", "ours helm4 ours helm3", "ours helm3 ours helm4"} {
+		t.Run(order, func(t *testing.T) {
+			s := c.namespace(t)
+			all := tools(t, s)
+			role, outside := "/apis/rbac.authorization.k8s.io/v1/clusterroles/"+s.name+"-role", "/api/v1/namespaces/default/configmaps/"+s.name+"-outside"
+			t.Cleanup(func() {
+				for _, path := range []string{role, outside} {
+					_, _, _ = s.call(context.Background(), http.MethodDelete, path, "application/json", "")
+				}
+			})
+			for i, name := range strings.Fields(order) {
+				v := fmt.Sprint("v", i)
+				args := []string{"upgrade", "web", chart, "--set", "v=" + v}
+				switch {
+				case i == 0:
+					args[0] = "install"
+				case i == 3:
+					args, v = []string{"uninstall", "web"}, "v2"
+					if name == "ours" {
+						args = append(args, "--yes")
+					}
+				}
+				all[name].must(t, args...)
+				for _, path := range []string{role, outside, s.path("ConfigMap", "inside"), s.path("ConfigMap", "one"), s.path("ConfigMap", "two")} {
+					text, code, err := s.call(t.Context(), http.MethodGet, path, "", "")
+					if err != nil || code != http.StatusOK || !strings.Contains(string(text), `"v":"`+v+`"`) {
+						t.Errorf("after %s %s, %s is not %s: %d %s, %v", name, args[0], path, v, code, text, err)
+					}
+				}
+				if s.object(t, "ConfigMap", "gone") != nil {
+					t.Errorf("after %s %s, the hook that is to go when it has succeeded is there", name, args[0])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package merges
+
+import (
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/test/compat/mutated"
+)
+
+func read(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := yaml.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestDecisionsAreNarrow holds the rules of Decided against what they are to recognise,
+// and against what is like it and is not.
+func TestDecisionsAreNarrow(t *testing.T) {
+	for _, test := range []struct {
+		name, kind                            string
+		server                                bool
+		old, live, new, ours, helm, reference string
+		want                                  string // of the first difference
+	}{
+		{
+			name: "ours is the server's", kind: "Deployment", ours: "{spec: {a: [1, 2]}}",
+			helm: "{spec: {a: [1]}}", reference: "{spec: {a: [1, 2]}}",
+			want: "as the server merges",
+		},
+		{name: "neither is the server's", kind: "Deployment", ours: "{spec: {a: 1}}", helm: "{spec: {a: 2}}",
+			reference: "{spec: {a: 3}}"},
+		{name: "Helm's is the server's", kind: "Deployment", ours: "{spec: {a: 1}}", helm: "{spec: {a: 2}}",
+			reference: "{spec: {a: 2}}"},
+		{
+			name: "another order", kind: "Service", ours: "{ports: [{p: 2}, {p: 1}]}",
+			helm: "{ports: [{p: 1}]}", reference: "{ports: [{p: 1}, {p: 2}]}",
+			want: "as the server merges, in another order",
+		},
+		{name: "ours in another order than both", kind: "Service", ours: "{ports: [{p: 2}, {p: 1}]}",
+			helm: "{ports: [{p: 1}, {p: 2}]}", reference: "{ports: [{p: 1}, {p: 2}]}"},
+		{
+			name: "a custom resource's drift", kind: "Widget", old: "{spec: {a: 1}}", new: "{spec: {a: 1}}",
+			live: "{spec: {a: 2}}",
+			ours: "{spec: {a: 1}}", helm: "{spec: {a: 2}}", reference: "{}", want: "custom resources are put right",
+		},
+		{
+			name: "a Deployment's drift", kind: "Deployment", old: "{spec: {a: 1}}", new: "{spec: {a: 1}}",
+			live: "{spec: {a: 2}}",
+			ours: "{spec: {a: 1}}", helm: "{spec: {a: 2}}", reference: "{}",
+		},
+		{
+			name: "foreign labels", kind: "Pod", old: "{labels: {a: b}}", new: "{}", live: "{labels: {a: b, c: d}}",
+			ours: "{labels: {c: d}}", helm: "{}", reference: "{labels: {}}",
+			want: "what others have put into a list that the chart drops",
+		},
+		{
+			name: "a label of the chart that stays", kind: "Pod", old: "{labels: {a: b}}", new: "{}",
+			live: "{labels: {a: b, c: d}}",
+			ours: "{labels: {a: b, c: d}}", helm: "{}", reference: "{labels: {}}",
+		},
+		{
+			name: "a null on the server's side", kind: "Role", server: true, old: "{}", new: "{rules: null}",
+			live: "{rules: [1]}",
+			ours: "{rules: [1]}", helm: "{rules: null}", reference: "{}", want: "a null is not applied",
+		},
+		{
+			name: "a null on the client's side", kind: "Role", old: "{rules: [1]}", new: "{rules: null}", live: "{rules: [1]}",
+			ours: "{rules: [1]}", helm: "{rules: null}", reference: "{}",
+		},
+		{
+			name: "a port that Helm loses", kind: "Pod", old: "{ports: [{p: 53}, {p: 53}]}", new: "{ports: [{p: 53}]}",
+			live: "{ports: [{p: 53}, {p: 53}]}", ours: "{ports: [{p: 53}]}", helm: "{}", reference: "{ports: []}",
+			want: "keys of two parts",
+		},
+		{
+			name: "a foreign port that Helm changes", kind: "Pod", old: "{ports: [{p: 53, q: UDP}]}",
+			new: "{ports: [{p: 53, q: UDP}]}", live: "{ports: [{p: 53, q: TCP}]}", reference: "{ports: []}",
+			ours: "{ports: [{p: 53, q: UDP}, {p: 53, q: TCP}]}", helm: "{ports: [{p: 53, q: UDP}]}", want: "keys of two parts",
+		},
+		{
+			name: "a port that ours loses", kind: "Pod", old: "{ports: [{p: 53}, {p: 53}]}", new: "{ports: [{p: 53}]}",
+			live: "{ports: [{p: 53}, {p: 53}]}", ours: "{}", helm: "{ports: [{p: 53}]}", reference: "{ports: []}",
+		},
+		{
+			name: "a dropped key of stringData", kind: "Secret", old: "{stringData: {a: b}}", new: "{}",
+			live: "{data: {a: Yg==, c: d}}",
+			ours: "{data: {c: d}}", helm: "{data: {a: Yg==, c: d}}", reference: "{data: {a: Yg==, c: d}}", want: "stringData",
+		},
+		{
+			name: "a dropped key of data", kind: "Secret", old: "{data: {a: Yg==}}", new: "{}",
+			live: "{data: {a: Yg==, c: d}}",
+			ours: "{data: {c: d}}", helm: "{data: {a: Yg==, c: d}}", reference: "{data: {a: Yg==, c: d}}",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &result{
+				Triple:   &Triple{Kind: &Kind{kind: test.kind}, Old: read(t, test.old), New: read(t, test.new)},
+				outcomes: map[string]*Outcome{reference: {}},
+				normal: map[string]map[string]any{
+					"ours " + mode(test.server): read(t, test.ours), "helm " + mode(test.server): read(t, test.helm),
+					reference: read(t, test.reference),
+				},
+			}
+			for _, name := range []string{"ours client", "helm client", "ours server", "helm server"} {
+				r.outcomes[name] = &Outcome{Live: read(t, test.live)}
+			}
+			diffs := mutated.Differences("", r.ours(test.server), r.helm(test.server))
+			if len(diffs) == 0 {
+				t.Fatal("there is no difference")
+			}
+			got := ""
+			if by := r.decided(test.server, diffs[0]); by != nil {
+				got = by.Name
+			}
+			if got != test.want {
+				t.Errorf("the decision about %s is %q, want %q", diffs[0], got, test.want)
+			}
+		})
+	}
+}
+
+// TestFailuresAreRecognisedByTheirWords is the same for upgrades that fail on one side.
+func TestFailuresAreRecognisedByTheirWords(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		server bool
+		d      mutated.Difference
+		want   string
+	}{
+		{"two members", false, mutated.Difference{Path: "fails",
+			Helm: "may not specify more than 1 handler type"}, "the other member of a union"},
+		{"ours fails", false, mutated.Difference{Path: "fails", Ours: "may not specify more than 1 handler type"}, ""},
+		{"two ports alike", false, mutated.Difference{Path: "fails", Helm: `ports[1]: Duplicate value: "x"`},
+			"keys of two parts"},
+		{"two ports alike, by the server", true, mutated.Difference{Path: "fails",
+			Helm: `ports[1]: Duplicate value: "x"`}, ""},
+		{"another error", false, mutated.Difference{Path: "fails", Helm: "field is immutable"}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &result{Triple: &Triple{Kind: &Kind{}}, outcomes: map[string]*Outcome{reference: {Error: "x"}},
+				normal: map[string]map[string]any{}}
+			for _, name := range []string{"ours client", "helm client", "ours server", "helm server"} {
+				r.outcomes[name] = &Outcome{}
+			}
+			got := ""
+			if by := r.decided(test.server, test.d); by != nil {
+				got = by.Name
+			}
+			if got != test.want {
+				t.Errorf("the decision is %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mutated
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/test/compat/peers"
+)
+
+// binaries are ours and Helm's, as the tests of ../ build and find them.
+func binaries(t *testing.T) (ours, helm string) {
+	t.Helper()
+	ours = os.Getenv("MOONHELM_TEST_HELM")
+	if ours == "" {
+		ours = filepath.Join("..", "..", "..", "bin", "helm")
+	}
+	if _, err := os.Stat(ours); err != nil {
+		t.Fatalf("bin/helm is not there; run make build: %v", err)
+	}
+	helm, err := peers.Helm(peers.Helm4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours, err = filepath.Abs(ours); err != nil {
+		t.Fatal(err)
+	}
+	return ours, helm
+}
+
+// TestInProcessIsWhatTheBinariesDo holds both short ways to render a case, the packages
+// of ours and Helm's SDK, against the binaries that users run.
+func TestInProcessIsWhatTheBinariesDo(t *testing.T) {
+	charts := corpus(t)
+	oursBin, helmBin := binaries(t)
+	k := &Checker{Dir: t.TempDir(), Peer: NewPeer(peerProgram(t))}
+	defer k.Peer.Close()
+	const seed = 12
+	for n := range number(t, "MOONHELM_MUTATION_SAMPLE", 52) {
+		c := Generate(charts, nil, seed, n)
+		call, err := c.call(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.write(call); err != nil {
+			t.Fatal(err)
+		}
+		dir := call.Chart
+		if call.Defaults != nil {
+			dir = filepath.Join(t.TempDir(), filepath.Base(call.Chart))
+			if err := os.CopyFS(dir, os.DirFS(call.Chart)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "values.yaml"), []byte(*call.Defaults), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		args := call.args(dir, call.Files)
+		sdk, err := k.Peer.Render(call)
+		if err != nil {
+			t.Errorf("case %d/%d, %s: %v", seed, n, c.Chart.Name, err)
+			continue
+		}
+		for _, l := range []struct {
+			name, bin string
+			inProcess func() *Output
+		}{
+			{"Helm's", helmBin, func() *Output { return again(k, call, sdk) }},
+			{"ours", oursBin, func() *Output { return Ours(c.Chart, call) }},
+		} {
+			binary, short := runBinary(t, l.bin, args), l.inProcess()
+			diffs := Compare(short, binary)
+			if len(diffs) > 0 && binary.Error == "" {
+				diffs, _ = Random(diffs, sdk, again(k, call, sdk))
+			}
+			for _, d := range diffs {
+				t.Errorf("%s, case %d/%d: in process (first) and the binary differ: %s\n%s", l.name, seed, n, d, c.Describe(n))
+			}
+		}
+	}
+}
+
+func again(k *Checker, c *call, last *Output) *Output {
+	out, err := k.Peer.Render(c)
+	if err != nil {
+		return last
+	}
+	return out
+}
+
+func runBinary(t *testing.T, bin string, args []string) *Output {
+	t.Helper()
+	cmd := exec.Command(bin, args...)
+	cmd.Env = []string{"HOME=" + t.TempDir(), "TZ=UTC", "PATH=" + os.Getenv("PATH")}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return &Output{Error: err.Error() + ": " + stderr.String()}
+	}
+	return &Output{Documents: split(stdout.String())}
+}
