@@ -141,6 +141,7 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 		completion.New(e), create.New(e), dependency.New(e), diff.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
 		packaging.New(e), plugin.New(e), pull.New(e), push.New(e), registry.New(e), repo.New(e), rollback.New(e), schema.New(e), search.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), verify.New(e), version.New(e),
 	)
+	describeReplaceable(root)
 	return root
 }
 

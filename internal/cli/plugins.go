@@ -18,8 +18,7 @@ import (
 )
 
 // addPlugins adds the commands of plugins to root where args can mean one. For a
-// command that helm has itself, whose place no plugin can take, nobody looks
-// into the folder of plugins.
+// command whose place no plugin can take, the plugins' directory is not read.
 func addPlugins(root *cobra.Command, e *env.Env, args []string) {
 	place, found := commandPlace(root, args)
 	if !found {
@@ -29,27 +28,27 @@ func addPlugins(root *cobra.Command, e *env.Env, args []string) {
 	word := args[place]
 	if strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		words := args[place+1:]
-		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" && known(root, words[at]) {
+		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" && stays(root, e, words[at]) {
 			return
 		}
 		// Warnings would stand in the middle of what the user types.
 		addAll(root, e, e.Plugins().Quietly(), pluginCall{e: e, root: root}, true)
 		return
 	}
-	if word != "help" && known(root, word) {
+	if word != "help" && stays(root, e, word) {
 		return
 	}
 	addAll(root, e, e.Plugins().All(), pluginCall{e, root, args[:place], args[place+1:]}, word == "help")
 }
 
-// addAll adds plugins' commands; words says whether also the commands below them
-// that completion.yaml tells of.
+// addAll adds plugins' commands, some in place of built-in ones; words says whether
+// also the commands below them that completion.yaml tells of.
 func addAll(root *cobra.Command, e *env.Env, plugins []*plugin.Plugin, call pluginCall, words bool) {
 	for _, p := range plugins {
-		if !p.HasCommand() || known(root, p.Name) {
+		if !p.HasCommand() || stays(root, e, p.Name) {
 			continue
 		}
-		cmd := call.command(p)
+		cmd := call.command(p, replace(root, p.Name))
 		if words {
 			if c, err := p.Completion(); err == nil {
 				call.addWords(cmd, p, c)
@@ -87,18 +86,6 @@ func completes(root *cobra.Command, args []string) bool {
 	return found && strings.HasPrefix(args[place], cobra.ShellCompRequestCmd)
 }
 
-// internal begins the names of commands that are not for people: Cobra's, by which a
-// shell asks for completions, and helm's own.
-const internal = "__"
-
-// known reports whether root has a command that is called so, or will have: no plugin
-// takes its place.
-func known(root *cobra.Command, name string) bool {
-	return name == "help" || name == "completion" || strings.HasPrefix(name, internal) || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
-		return c.Name() == name || c.HasAlias(name)
-	})
-}
-
 // pluginCall is what was typed around a plugin's name.
 type pluginCall struct {
 	e             *env.Env
@@ -107,8 +94,9 @@ type pluginCall struct {
 }
 
 // command is a plugin's command. It gets everything behind its name, but for the
-// global flags that helm takes out.
-func (call pluginCall) command(p *plugin.Plugin) *cobra.Command {
+// global flags that helm takes out; replaces says whether it runs in place of a
+// built-in one.
+func (call pluginCall) command(p *plugin.Plugin, replaces bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: p.Name, Short: p.Short, Long: p.Long,
 		DisableFlagParsing: true,
@@ -116,7 +104,11 @@ func (call pluginCall) command(p *plugin.Plugin) *cobra.Command {
 		// Flags are read by run.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return call.run(cmd, p)
+			err := call.run(cmd, p)
+			if replaces && asksHelp(call.after) {
+				fmt.Fprintf(call.e.Err, "\n%s\n", replacementNote(p))
+			}
+			return err
 		},
 	}
 	if words := strings.Fields(p.Usage); len(words) > 1 && words[0] == p.Name {
@@ -124,6 +116,9 @@ func (call pluginCall) command(p *plugin.Plugin) *cobra.Command {
 	}
 	if cmd.Short == "" {
 		cmd.Short = fmt.Sprintf("the plugin %q", p.Name)
+	}
+	if replaces {
+		describeReplacement(cmd, p)
 	}
 	return cmd
 }

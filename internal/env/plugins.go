@@ -61,7 +61,7 @@ func (e *Env) Plugins() *Plugins {
 func newPlugins(e *Env) *Plugins {
 	p := &Plugins{e: e, namespace: sync.OnceValue(e.Namespace), stderr: together(e.Err)}
 	p.load = sync.OnceValues(func() ([]*plugin.Plugin, []error) {
-		if off, err := strconv.ParseBool(e.Getenv("HELM_NO_PLUGINS")); off && err == nil {
+		if p.Off() {
 			return nil, nil
 		}
 		return plugin.Find(e.Settings.Plugins)
@@ -74,6 +74,9 @@ func newPlugins(e *Env) *Plugins {
 	})
 	return p
 }
+
+// Off reports whether HELM_NO_PLUGINS switches all plugins off.
+func (p *Plugins) Off() bool { return boolOr(p.e.Getenv("HELM_NO_PLUGINS"), false) }
 
 // All are the plugins that can be used, by name. Of the others there is a
 // warning on the error stream, once.

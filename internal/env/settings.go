@@ -37,6 +37,8 @@ type Settings struct {
 	MaxHistory int
 	Driver     string
 	Binary     string
+	// Builtin names the commands that stay built in whatever plugins are installed.
+	Builtin []string
 }
 
 // Paths are where helm keeps its files.
@@ -75,6 +77,7 @@ func NewSettings(getenv func(string) string) Settings {
 		Color:       colorFrom(getenv),
 		MaxHistory:  intOr(getenv("HELM_MAX_HISTORY"), DefaultMaxHistory),
 		Driver:      getenv("HELM_DRIVER"),
+		Builtin:     splitList(strings.ReplaceAll(getenv("HELM_BUILTIN"), " ", "")),
 	}
 }
 
@@ -194,6 +197,7 @@ type Var struct{ Name, Value string }
 func (s *Settings) Vars(namespace string) []Var {
 	vars := []Var{
 		{"HELM_BIN", s.Binary},
+		{"HELM_BUILTIN", strings.Join(s.Builtin, ",")},
 		{"HELM_BURST_LIMIT", strconv.Itoa(s.BurstLimit)},
 		{"HELM_CACHE_HOME", s.CacheHome},
 		{"HELM_CONFIG_HOME", s.ConfigHome},

@@ -63,6 +63,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 		"HELM_NAMESPACE": "ns", "HELM_KUBECONTEXT": "ctx", "HELM_KUBETOKEN": "tok", "HELM_KUBEASUSER": "u", "HELM_KUBEASGROUPS": "a,b",
 		"HELM_KUBEAPISERVER": "https://x", "HELM_KUBECAFILE": "ca", "HELM_KUBETLS_SERVER_NAME": "n", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY": "true",
 		"HELM_BURST_LIMIT": "7", "HELM_QPS": "1.5", "HELM_DEBUG": "1", "HELM_MAX_HISTORY": "3", "HELM_DRIVER": "configmap",
+		"HELM_BUILTIN": "diff, schema",
 	}))
 	var got []string
 	for _, v := range s.Vars("in-force") {
@@ -70,7 +71,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 			got = append(got, v.Name+"="+v.Value)
 		}
 	}
-	want := []string{"HELM_BIN=", "HELM_BURST_LIMIT=7", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://x", "HELM_KUBEASGROUPS=a,b", "HELM_KUBEASUSER=u",
+	want := []string{"HELM_BIN=", "HELM_BUILTIN=diff,schema", "HELM_BURST_LIMIT=7", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://x", "HELM_KUBEASGROUPS=a,b", "HELM_KUBEASUSER=u",
 		"HELM_KUBECAFILE=ca", "HELM_KUBECONTEXT=ctx", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY=true", "HELM_KUBETLS_SERVER_NAME=n", "HELM_KUBETOKEN=tok",
 		"HELM_MAX_HISTORY=3", "HELM_NAMESPACE=in-force", "HELM_QPS=1.50"}
 	if !slices.Equal(got, want) {

@@ -62,8 +62,9 @@ nothing is written.
   helm diff rollback web 3
   helm diff revision web 3 4
   helm diff release web web-staging`,
-		Args: env.Group,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:        env.Group,
+		Annotations: map[string]string{env.NotInHelm: ""},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(upgrade(e), rollback(e), revision(e), release(e))
 	return cmd

@@ -44,7 +44,7 @@ it; --verify=false does without. Git repositories have no such file.`,
 		Args: env.Args(1, 1, "the path or the URL of a plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Asked = cmd.Flags().Changed("verify")
-			return o.run(cmd.Context(), e, args[0])
+			return o.run(cmd, e, args[0])
 		},
 	}
 	fs := cmd.Flags()
@@ -58,7 +58,7 @@ it; --verify=false does without. Git repositories have no such file.`,
 	return cmd
 }
 
-func (o *installOptions) run(ctx context.Context, e *env.Env, from string) error {
+func (o *installOptions) run(cmd *cobra.Command, e *env.Env, from string) error {
 	source, err := plugin.ParseSource(from)
 	if err != nil {
 		return err
@@ -80,12 +80,15 @@ func (o *installOptions) run(ctx context.Context, e *env.Env, from string) error
 		}
 	}
 	in := e.Installer(o.Access(), o.Keyring, func(signer string) { _ = say(e, "%s", inPluginsWords(signer)) })
-	p, err := in.Install(ctx, plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
+	p, err := in.Install(cmd.Context(), plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled // nothing is left to look after
 	}
 	if err != nil {
 		return err
 	}
-	return say(e, "Installed plugin: %s", p.Name)
+	if err := say(e, "Installed plugin: %s", p.Name); err != nil {
+		return err
+	}
+	return sayPrecedence(e, cmd, p)
 }

@@ -27,10 +27,14 @@ func newList(e *env.Env) *cobra.Command {
 		Long: `Lists the plugins that are installed. APIVERSION tells plugins for Helm 3 (legacy)
 from those for Helm 4 (v1). PROVENANCE is "signed" for an archive that was installed
 with a provenance file, "unsigned" for one without, "local dev" for a folder that is
-linked to, and "unknown" for the rest, such as git repositories.`,
+linked to, and "unknown" for the rest, such as git repositories.
+
+Where a plugin has the name of a built-in command, COMMAND says which of them
+"helm NAME" runs: a plugin takes the place of a command that Helm does not have,
+unless HELM_BUILTIN names it, and of no other.`,
 		Args:              env.Args(0, -1, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return o.run(e) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(e, cmd) },
 	}
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
@@ -51,10 +55,13 @@ type element struct {
 	Source     string `json:"source"`
 	Summary    string `json:"description"`
 	Path       string `json:"path"`
+	// Command is what "helm NAME" runs: "plugin", or "built-in" where a command of
+	// helm's has the plugin's name and stays; "" where the plugin has no command.
+	Command string `json:"command,omitempty"`
 }
 
-func (o *listOptions) run(e *env.Env) error {
-	elements := []element{}
+func (o *listOptions) run(e *env.Env, cmd *cobra.Command) error {
+	elements, shares := []element{}, false // shares a name with a built-in command
 	for _, p := range e.Plugins().All() {
 		if o.Type != "" && p.Type != o.Type {
 			continue
@@ -62,17 +69,26 @@ func (o *listOptions) run(e *env.Env) error {
 		el := element{
 			Name: p.Name, Version: p.Version, Type: p.Type, APIVersion: "v1",
 			Provenance: p.Provenance(), Source: p.Source(), Summary: p.Short, Path: p.Dir,
+			Command: runner(e, cmd, p),
 		}
 		if p.Legacy {
 			el.APIVersion = "legacy"
 		}
 		elements = append(elements, el)
+		shares = shares || precedence(e, cmd, p) != env.NoBuiltin
 	}
 	return o.Output.Write(e.Out, elements, func(w io.Writer) error {
 		rows := make([][]string, len(elements))
 		for i, p := range elements {
 			rows[i] = []string{p.Name, p.Version, p.Type, p.APIVersion, p.Provenance, p.Source}
 		}
-		return output.Rows(w, []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}, rows)
+		head := []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}
+		if !shares { // Helm's table
+			return output.Rows(w, head, rows)
+		}
+		for i, p := range elements {
+			rows[i] = append(rows[i], p.Command)
+		}
+		return output.Rows(w, append(head, "COMMAND"), rows)
 	})
 }

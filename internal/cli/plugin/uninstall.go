@@ -27,7 +27,13 @@ from a folder only the link is removed.`,
 				if err := in.Uninstall(cmd.Context(), p); err != nil {
 					return fmt.Errorf("failed to uninstall plugin %s: %w", p.Name, err)
 				}
-				return say(e, "Uninstalled plugin: %s", p.Name)
+				if err := say(e, "Uninstalled plugin: %s", p.Name); err != nil {
+					return err
+				}
+				if precedence(e, cmd, p) != env.PluginRuns {
+					return nil
+				}
+				return say(e, "\"helm %s\" runs the built-in command again", p.Name)
 			})
 		},
 	}

@@ -54,7 +54,8 @@ or as JSON where the name ends in .json.
   helm schema ./mychart
   helm schema ./mychart --output ./mychart/values.schema.yaml
   helm schema ./mychart --check`,
-		Args: env.Args(1, 1, "a chart: a folder, an archive, repository/name or a URL"),
+		Annotations: map[string]string{env.NotInHelm: ""},
+		Args:        env.Args(1, 1, "a chart: a folder, an archive, repository/name or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Ref = args[0]
 			return run(cmd.Context(), e, o)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plugin"
+)
+
+// stays reports whether name is a built-in command that runs whatever plugins are
+// installed.
+func stays(root *cobra.Command, e *env.Env, name string) bool {
+	p := e.Settings.Precedence(root, name)
+	return p == env.BuiltinRuns || p == env.Protected
+}
+
+// replace takes the built-in command of a plugin's name out of the tree, and reports
+// whether there was one.
+func replace(root *cobra.Command, name string) bool {
+	for _, c := range root.Commands() {
+		if c.Name() == name || c.HasAlias(name) {
+			root.RemoveCommand(c)
+			return true
+		}
+	}
+	return false
+}
+
+// describeReplacement has help say which of a plugin and a built-in command runs.
+func describeReplacement(cmd *cobra.Command, p *plugin.Plugin) {
+	if cmd.Long == "" {
+		cmd.Long = cmd.Short
+	}
+	cmd.Annotations = map[string]string{env.NotInHelm: ""}
+	cmd.Short += " (plugin, in place of the built-in)"
+	cmd.Long += "\n\n" + replacementNote(p)
+}
+
+func replacementNote(p *plugin.Plugin) string {
+	return fmt.Sprintf("\"helm %s\" runs the plugin in %s.\nHELM_BUILTIN=%[1]s runs the built-in command of that name.", p.Name, term.SafeLine(p.Dir))
+}
+
+// describeReplaceable has the help of the commands that Helm does not have say what
+// takes their place.
+func describeReplaceable(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if _, ok := c.Annotations[env.NotInHelm]; ok {
+			c.Long += fmt.Sprintf(`
+
+This is the built-in command, which Helm does not have. Where a plugin of the name
+%q is installed, the plugin runs in its place unless HELM_BUILTIN=%[1]s.`, c.Name())
+		}
+	}
+}
+
+// asksHelp reports whether a plugin's arguments ask for its help.
+func asksHelp(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.ContainsFunc(args, func(a string) bool { return a == "-h" || strings.HasPrefix(a, "--help") })
+}
