@@ -17,6 +17,9 @@ var (
 	gitState  = ""
 )
 
+// helm3 is the release of Helm 3 whose flags and files this takes.
+const helm3 = "v3.22.0"
+
 // kubeClient is the Kubernetes release whose client libraries are linked in.
 const kubeClient = "v1.37"
 
@@ -33,6 +36,18 @@ type Info struct {
 // Current is the running binary.
 func Current() Info {
 	return Info{Version: version, GitCommit: gitCommit, GitTreeState: gitState, GoVersion: runtime.Version(), KubeClientVersion: kubeClient}
+}
+
+// Helm3 is the running binary as a Helm 3, for programs that refuse any other. Our own
+// number stays behind the plus, and KubeClientVersion, which Helm 3 does not tell, is "".
+func Helm3() Info {
+	i := Current()
+	_, own, found := strings.Cut(i.Version, "+")
+	i.Version, i.KubeClientVersion = helm3, ""
+	if found {
+		i.Version += "+" + own
+	}
+	return i
 }
 
 // Short is the version with the first digits of the commit, where it is known.

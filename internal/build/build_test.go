@@ -29,6 +29,16 @@ func TestShortNamesTheCommitWhereItIsKnown(t *testing.T) {
 	}
 }
 
+func TestHelm3(t *testing.T) {
+	got, err := semver.StrictNewVersion(Helm3().Version[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Major() != 3 || got.Metadata() != "moonhelm.0.1.0" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // Scripts and plugins compare the version: it must read as Helm's.
 func TestTheVersionIsOneThatScriptsCanCompare(t *testing.T) {
 	info := Current()

@@ -61,7 +61,9 @@ func Main(args []string, streams term.Streams) int {
 		signal.Ignore(syscall.SIGHUP)
 		stop()
 	})
-	return Run(ctx, args, env.New(streams))
+	e := env.New(streams)
+	e.Settings.CalledAs(os.Args[0])
+	return Run(ctx, args, e)
 }
 
 // Run is [Main] with everything injected.

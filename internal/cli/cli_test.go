@@ -26,6 +26,7 @@ var update = flag.Bool("update", false, "accept what the commands print now")
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"helm":  func() { os.Exit(Main(os.Args[1:], term.Standard())) },
+		"helm3": func() { os.Exit(Main(os.Args[1:], term.Standard())) },
 		"kube":  askServer,
 		"forge": forgeRecord,
 	})

@@ -37,6 +37,9 @@ type Settings struct {
 	MaxHistory int
 	Driver     string
 	Binary     string
+	// Compat is the generation of Helm whose version this says to be, 3 or 4; "" is the
+	// newest.
+	Compat string
 	// Builtin names the commands that stay built in whatever plugins are installed.
 	Builtin []string
 }
@@ -77,6 +80,7 @@ func NewSettings(getenv func(string) string) Settings {
 		Color:       colorFrom(getenv),
 		MaxHistory:  intOr(getenv("HELM_MAX_HISTORY"), DefaultMaxHistory),
 		Driver:      getenv("HELM_DRIVER"),
+		Compat:      getenv("HELM_COMPAT"),
 		Builtin:     splitList(strings.ReplaceAll(getenv("HELM_BUILTIN"), " ", "")),
 	}
 }
@@ -176,12 +180,31 @@ func bindOldLogFlags(fs *pflag.FlagSet) {
 	fs.AddFlagSet(old)
 }
 
+// CalledAs takes the name that the program was called by into account: helm3 and helm4
+// say which Helm it is to be, unless HELM_COMPAT does.
+func (s *Settings) CalledAs(name string) {
+	if s.Compat != "" {
+		return
+	}
+	switch strings.TrimSuffix(strings.ToLower(filepath.Base(name)), ".exe") {
+	case "helm3":
+		s.Compat = "3"
+	case "helm4":
+		s.Compat = "4"
+	}
+}
+
 // Check tells what is wrong with the settings as given.
 func (s *Settings) Check() error {
 	switch s.Color {
 	case "", "auto", "always", "never":
 	default:
 		return fmt.Errorf("--color is %q, must be never, auto or always", s.Color)
+	}
+	switch s.Compat {
+	case "", "3", "4":
+	default:
+		return fmt.Errorf("HELM_COMPAT is %q, must be 3 or 4", s.Compat)
 	}
 	if s.Verbosity < 0 {
 		return fmt.Errorf("-v is %d, must be 0 or more", s.Verbosity)
@@ -200,6 +223,7 @@ func (s *Settings) Vars(namespace string) []Var {
 		{"HELM_BUILTIN", strings.Join(s.Builtin, ",")},
 		{"HELM_BURST_LIMIT", strconv.Itoa(s.BurstLimit)},
 		{"HELM_CACHE_HOME", s.CacheHome},
+		{"HELM_COMPAT", s.Compat},
 		{"HELM_CONFIG_HOME", s.ConfigHome},
 		{"HELM_CONTENT_CACHE", s.ContentCache},
 		{"HELM_DATA_HOME", s.DataHome},

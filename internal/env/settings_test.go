@@ -62,7 +62,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	s := NewSettings(from(map[string]string{
 		"HELM_NAMESPACE": "ns", "HELM_KUBECONTEXT": "ctx", "HELM_KUBETOKEN": "tok", "HELM_KUBEASUSER": "u", "HELM_KUBEASGROUPS": "a,b",
 		"HELM_KUBEAPISERVER": "https://x", "HELM_KUBECAFILE": "ca", "HELM_KUBETLS_SERVER_NAME": "n", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY": "true",
-		"HELM_BURST_LIMIT": "7", "HELM_QPS": "1.5", "HELM_DEBUG": "1", "HELM_MAX_HISTORY": "3", "HELM_DRIVER": "configmap",
+		"HELM_BURST_LIMIT": "7", "HELM_QPS": "1.5", "HELM_DEBUG": "1", "HELM_MAX_HISTORY": "3", "HELM_DRIVER": "configmap", "HELM_COMPAT": "3",
 		"HELM_BUILTIN": "diff, schema",
 	}))
 	var got []string
@@ -71,7 +71,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 			got = append(got, v.Name+"="+v.Value)
 		}
 	}
-	want := []string{"HELM_BIN=", "HELM_BUILTIN=diff,schema", "HELM_BURST_LIMIT=7", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://x", "HELM_KUBEASGROUPS=a,b", "HELM_KUBEASUSER=u",
+	want := []string{"HELM_BIN=", "HELM_BUILTIN=diff,schema", "HELM_BURST_LIMIT=7", "HELM_COMPAT=3", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://x", "HELM_KUBEASGROUPS=a,b", "HELM_KUBEASUSER=u",
 		"HELM_KUBECAFILE=ca", "HELM_KUBECONTEXT=ctx", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY=true", "HELM_KUBETLS_SERVER_NAME=n", "HELM_KUBETOKEN=tok",
 		"HELM_MAX_HISTORY=3", "HELM_NAMESPACE=in-force", "HELM_QPS=1.50"}
 	if !slices.Equal(got, want) {
@@ -103,6 +103,27 @@ func TestFlagsAreStrongerThanTheEnvironment(t *testing.T) {
 	}
 	if s.Namespace != "flag" || !slices.Equal(s.AsGroups, []string{"b", "c"}) || s.Color != "always" || s.Debug || s.Verbosity != 6 || s.KubeConfig != "k" {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestCalledAs(t *testing.T) {
+	for _, test := range []struct{ name, compat, called, want string }{
+		{"helm", "", "helm", ""},
+		{"by its path", "", "/usr/bin/helm3", "3"},
+		{"on Windows", "", "helm3.exe", "3"},
+		{"on Windows, in capitals", "", "Helm3.EXE", "3"},
+		{"helm4", "", "helm4", "4"},
+		{"another name", "", "helm3-wrapper", ""},
+		{"a directory of the name", "", "helm3/helm", ""},
+		{"the variable is stronger", "4", "helm3", "4"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := NewSettings(from(map[string]string{"HELM_COMPAT": test.compat}))
+			s.CalledAs(test.called)
+			if s.Compat != test.want {
+				t.Errorf("got %q, want %q", s.Compat, test.want)
+			}
+		})
 	}
 }
 

@@ -32,11 +32,16 @@ func New(e *env.Env) *cobra.Command {
 --template takes a Go template over Version, GitCommit, GitTreeState, GoVersion
 and KubeClientVersion:
 
-  helm version --template '{{.Version}}'`,
+  helm version --template '{{.Version}}'
+
+The number is that of the Helm 4 whose flags and files this takes; our own stands
+behind the plus. For programs that refuse any Helm but 3, HELM_COMPAT=3, or calling
+this binary helm3, prints the number of a Helm 3; HELM_COMPAT=4 and helm4 undo that.
+Nothing else follows from it.`,
 		Args:              env.Args(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(e.Out, o)
+			return run(e.Out, e.Settings.Compat, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -47,15 +52,23 @@ and KubeClientVersion:
 	return cmd
 }
 
-func run(w io.Writer, o Options) error {
+// helm3 is what Helm 3 tells of itself.
+type helm3 struct{ Version, GitCommit, GitTreeState, GoVersion string }
+
+func run(w io.Writer, compat string, o Options) error {
 	info := build.Current()
+	var told any = info
+	if compat == "3" {
+		info = build.Helm3()
+		told = helm3{info.Version, info.GitCommit, info.GitTreeState, info.GoVersion}
+	}
 	switch {
 	case o.Template != "":
 		t, err := template.New("version").Parse(o.Template)
 		if err != nil {
 			return fmt.Errorf("--template: %w", err)
 		}
-		if err := t.Execute(w, info); err != nil {
+		if err := t.Execute(w, told); err != nil {
 			return fmt.Errorf("--template: %w", err)
 		}
 		return nil
@@ -63,7 +76,11 @@ func run(w io.Writer, o Options) error {
 		_, err := fmt.Fprintln(w, info.Short())
 		return err
 	}
-	_, err := fmt.Fprintf(w, "version.BuildInfo{Version:%q, GitCommit:%q, GitTreeState:%q, GoVersion:%q, KubeClientVersion:%q}\n",
-		info.Version, info.GitCommit, info.GitTreeState, info.GoVersion, info.KubeClientVersion)
+	kube := ""
+	if info.KubeClientVersion != "" {
+		kube = fmt.Sprintf(", KubeClientVersion:%q", info.KubeClientVersion)
+	}
+	_, err := fmt.Fprintf(w, "version.BuildInfo{Version:%q, GitCommit:%q, GitTreeState:%q, GoVersion:%q%s}\n",
+		info.Version, info.GitCommit, info.GitTreeState, info.GoVersion, kube)
 	return err
 }
