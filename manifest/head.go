@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
@@ -14,6 +15,10 @@ import (
 // parseDocument checks one document and reads its head. Its errors are
 // *problem.
 func parseDocument(source, raw string) (*Object, error) {
+	if strings.HasPrefix(raw, "\xfe\xff") || strings.HasPrefix(raw, "\xff\xfe") {
+		// YAML allows it; but behind the comment that Format writes it could not be read any more.
+		return nil, &problem{text: "the text is UTF-16: save the template as UTF-8"}
+	}
 	o := &Object{Source: source, Raw: raw}
 	v, ok := quickDecode(raw, true)
 	if !ok {

@@ -129,6 +129,10 @@ func TestSyntaxErrors(t *testing.T) {
 			"kind: [a]",
 			`web/templates/a.yaml rendered invalid YAML: kind must be a string, this one is a list`,
 		},
+		"text in UTF-16": {
+			"\xff\xfea\x00:\x00 \x001\x00\n\x00",
+			"web/templates/a.yaml rendered invalid YAML: the text is UTF-16: save the template as UTF-8",
+		},
 		"an annotation that is a map": {
 			"kind: A\nmetadata: {annotations: {a: {b: c}}}",
 			`web/templates/a.yaml rendered invalid YAML: metadata.annotations: "a" must be a string, this one is a map`,
@@ -197,6 +201,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)
 	}
+	f.Add("\xfe\xff")
 	f.Fuzz(func(t *testing.T, text string) {
 		objs, err := Parse("x", text)
 		var e *SyntaxError
