@@ -690,6 +690,8 @@ func sameProgram(t *testing.T, data []byte) (failed bool) {
 	want, wantErr := runReference(text)
 	got, err := runOurs(text)
 	switch {
+	case wantErr == nil && err != nil && strings.Contains(text, "genPrivateKey") && strings.Contains(err.Error(), "steps"):
+		// A key costs a hundredth of all steps, and a loop may make more of them than there are steps for.
 	case wantErr == nil && err != nil:
 		t.Errorf("%s\nwe fail: %v", text, err)
 	case wantErr != nil && err == nil:
