@@ -40,6 +40,9 @@ func (im *importer) run(n *node, path string) error {
 	imported := map[string]any{}
 	for _, e := range entriesOf(n.chart) {
 		name := called(e)
+		if !n.listed {
+			name = e.Name // nothing has given the chart its alias
+		}
 		own, _ := vals[name].(map[string]any)
 		for _, iv := range e.ImportValues {
 			from, to, err := importPaths(iv)

@@ -89,4 +89,12 @@ func TestChartsInVersionsThatNothingWants(t *testing.T) {
 			t.Errorf("with an alias: got %v", got)
 		}
 	})
+	t.Run("values are imported by the name below a chart that lists nothing", func(t *testing.T) {
+		entries := []*chart.Dependency{{Name: "db", Version: "1", Alias: "al", ImportValues: []any{"data"}}}
+		mid := grove{name: "mid", deps: entries, subs: versions("1.0.0")}
+		r := resolved(t, grove{name: "root", subs: []grove{mid}}.chart(t), "")
+		if got, err := Path(r.Values, "mid.imported"); err != nil || got != "1.0.0" {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
 }
