@@ -84,7 +84,7 @@ type ChartFlags struct {
 // the same command, which the chart's scripts run by then too.
 func (c *ChartFlags) BindUpdate(fs *pflag.FlagSet, scripts *ScriptFlags) {
 	c.scripts = scripts
-	fs.BoolVar(&c.update, "dependency-update", false, "fetch the dependencies that the chart's folder lacks (see helm dependency update)")
+	fs.BoolVar(&c.update, "dependency-update", false, "fetch the dependencies that the chart's directory lacks (see helm dependency update)")
 }
 
 // Bind registers the flags.

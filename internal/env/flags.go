@@ -63,7 +63,7 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 func NameAndChart(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs a chart: a folder, an archive, repository/name or a URL"}
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs a chart: a directory, an archive, repository/name or a URL"}
 	case len(args) > 2:
 		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("takes a name and a chart, %q is too much", args[2:])}
 	}

@@ -118,7 +118,7 @@ func TestArgumentsThatAreWrongAreUsageErrors(t *testing.T) {
 		{Args(1, -1, "names"), "a b c d", ""},
 		{NameAndChart, "web ./c", ""},
 		{NameAndChart, "./c", ""},
-		{NameAndChart, "", `"helm status" needs a chart: a folder, an archive, repository/name or a URL`},
+		{NameAndChart, "", `"helm status" needs a chart: a directory, an archive, repository/name or a URL`},
 		{NameAndChart, "a b c", `"helm status" takes a name and a chart, ["c"] is too much`},
 	} {
 		err := test.check(cmd, strings.Fields(test.args))

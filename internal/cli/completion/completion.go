@@ -16,9 +16,9 @@ import (
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion",
-		Short: "print a completion script for your shell",
-		Long: `Prints a script that teaches your shell to complete helm's commands, flags,
-releases, namespaces and contexts.
+		Short: "Generate completion scripts",
+		Long: `Generate a script that lets your shell complete helm's commands, flags, releases,
+revisions, charts, versions, namespaces, contexts and the words of plugins.
 
   bash        source <(helm completion bash)
   zsh         helm completion zsh > "${fpath[1]}/_helm"
@@ -54,7 +54,7 @@ releases, namespaces and contexts.
 		var plain bool
 		leaf := &cobra.Command{
 			Use:               shell.name,
-			Short:             "print the script for " + shell.name,
+			Short:             "Generate the completion script for " + shell.name,
 			Args:              env.Args(0, 0, ""),
 			ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {

@@ -29,12 +29,12 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "create NAME",
-		Short: "make a new chart",
-		Long: `Makes a folder of that name with a chart that lints clean and installs: a
-Deployment, a Service and what usually stands around them, to be edited.
+		Short: "Create a chart",
+		Long: `Create a directory of that name with a chart that lints clean and installs: a
+Deployment, a Service and what usually goes with them, to be edited.
 
 NAME may be a path; its last element is the chart's name. --starter takes
-another chart as the pattern: a folder's path, or the name of a folder in
+another chart as the pattern: the path of a directory, or the name of one in
 $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 
   helm create web

@@ -17,10 +17,10 @@ func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dependency",
 		Aliases: []string{"dep", "dependencies"},
-		Short:   "manage the charts that a chart depends on",
-		Long: `A chart lists the charts that it needs under dependencies: in its Chart.yaml
-(requirements.yaml in charts of apiVersion v1), and keeps them in charts/. Library
-charts may stand under libraries: instead, and are kept in library/.
+		Short:   "Manage the dependencies of a chart",
+		Long: `Manage the charts that a chart depends on. It lists them under dependencies: in its
+Chart.yaml (requirements.yaml in charts of apiVersion v1), and keeps them in charts/.
+Library charts may be listed under libraries: instead, and are kept in library/.
 
   dependencies:
     - name: mysql
@@ -47,10 +47,10 @@ func newUpdate(e *env.Env) *cobra.Command {
 	return command(e, &cobra.Command{
 		Use:     "update [CHART]",
 		Aliases: []string{"up"},
-		Short:   "fetch the newest versions of a chart's dependencies that suit, and lock them",
-		Long: `Fetches the newest versions within the ranges that the chart lists, puts their
-archives into charts/ (those of libraries: into library/), removes archives that
-nothing lists any more, and writes down in Chart.lock what was chosen. Unpacked
+		Short:   "Update and lock the dependencies of a chart",
+		Long: `Fetch the newest versions within the ranges that the chart lists, put their
+archives into charts/ (those of libraries: into library/), remove archives that
+are not listed any more, and write the chosen versions to Chart.lock. Unpacked
 charts stay as they are. If anything fails, nothing has changed.
 
 Repositories need not have been added: a URL is enough.`,
@@ -60,8 +60,8 @@ Repositories need not have been added: a URL is enough.`,
 func newBuild(e *env.Env) *cobra.Command {
 	return command(e, &cobra.Command{
 		Use:   "build [CHART]",
-		Short: "fetch the versions of a chart's dependencies that are locked",
-		Long: `Fetches what Chart.lock says, neither newer nor older, and puts it into charts/ and
+		Short: "Fetch the locked dependencies of a chart",
+		Long: `Fetch what Chart.lock says, neither newer nor older, and put it into charts/ and
 library/. An archive that is not the one that was locked is refused. What is in the
 content cache is taken from there, without the network. Without a Chart.lock it
 does what update does.`,
@@ -73,7 +73,7 @@ type work func(ctx context.Context, path string, f env.DependencyFlags, out io.W
 
 func command(e *env.Env, cmd *cobra.Command, do work) *cobra.Command {
 	o := options{Path: "."}
-	cmd.Args = env.Args(0, 1, "the path of a chart's folder, or none for this folder")
+	cmd.Args = env.Args(0, 1, "the path of a chart's directory, or none for the current one")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			o.Path = args[0]

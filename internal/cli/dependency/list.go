@@ -27,19 +27,19 @@ func newList(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list [CHART]",
 		Aliases: []string{"ls"},
-		Short:   "show a chart's dependencies, and what of them is there",
-		Long: `Shows what the chart, a folder or an archive, lists under dependencies: and
-libraries:, and what it has of that in charts/ and library/:
+		Short:   "List the dependencies of a chart and their state",
+		Long: `List what the chart, a directory or an archive, names under dependencies: and
+libraries:, and the state of each in charts/ and library/:
 
   ok                an archive in a version that is wanted
-  unpacked          a folder in such a version
+  unpacked          a directory in such a version
   missing           nothing (helm dependency update fetches it)
   wrong version     no version that is wanted
   too many matches  archives beside that nothing wants
   misnamed          an archive under its name that is another chart
-  corrupt           an archive or a folder that cannot be read
+  corrupt           an archive or a directory that cannot be read
   invalid version   what is wanted is not a version or a range`,
-		Args: env.Args(0, 1, "the path of a chart, or none for this folder"),
+		Args: env.Args(0, 1, "the path of a chart, or none for the current directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Path = args[0]

@@ -16,8 +16,8 @@ import (
 func New(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "env [NAME]",
-		Short: "print the variables that helm works with",
-		Long: `Prints every variable that helm works with, or one of them, with the value in
+		Short: "Print the environment of helm",
+		Long: `Print every variable that helm works with, or one of them, with the value in
 force: from the environment, a flag, or the default.`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

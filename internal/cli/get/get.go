@@ -36,21 +36,21 @@ type Options struct {
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
-		Short: "print parts of a release's record",
-		Long: `Prints what was recorded when a release was installed: its values, its
+		Short: "Print recorded parts of a release",
+		Long: `Print what was recorded when a release was installed: its values, its
 manifest, its hooks, its notes, its metadata, or all of it.`,
 		Args: env.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		leaf(e, "all", "print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll, func(c *cobra.Command, o *Options) {
+		leaf(e, "all", "Print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll, func(c *cobra.Command, o *Options) {
 			c.Flags().StringVar(&o.Template, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
 		}),
-		leaf(e, "hooks", "print the hooks", "helm get hooks web", printHooks, nil),
-		leaf(e, "manifest", "print the objects as they were rendered", "helm get manifest web --revision 2", printManifest, nil),
-		leaf(e, "metadata", "print name, chart, revision and the like", "helm get metadata web -o json", printMetadata, withOutput),
-		leaf(e, "notes", "print the chart's notes", "helm get notes web", printNotes, nil),
-		leaf(e, "values", "print the values that were given", "helm get values web --all", printValues, func(c *cobra.Command, o *Options) {
+		leaf(e, "hooks", "Print the hooks", "helm get hooks web", printHooks, nil),
+		leaf(e, "manifest", "Print the manifest", "helm get manifest web --revision 2", printManifest, nil),
+		leaf(e, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata, withOutput),
+		leaf(e, "notes", "Print the notes", "helm get notes web", printNotes, nil),
+		leaf(e, "values", "Print the values that were given", "helm get values web --all", printValues, func(c *cobra.Command, o *Options) {
 			withOutput(c, o)
 			c.Flags().BoolVarP(&o.All, "all", "a", false, "print the chart's defaults too: all values in force")
 		}),

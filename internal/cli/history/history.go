@@ -33,9 +33,8 @@ func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history NAME",
 		Aliases: []string{"hist"},
-		Short:   "tell the revisions of a release",
-		Long: `Lists the revisions of a release that are kept, oldest first, with what became
-of each.
+		Short:   "Show release history",
+		Long: `List the recorded revisions of a release, oldest first, with what became of each.
 
   helm history web
   helm history web --max 3 -o json`,

@@ -28,10 +28,10 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "install [NAME] CHART",
-		Short: "install a chart",
-		Long: `Installs a chart into a cluster as a release of that name.
+		Short: "Install a chart",
+		Long: `Install a chart into a cluster as a release of that name.
 
-CHART is a folder, an archive, repository/name of a repository that was added, a
+CHART is a directory, an archive, repository/name of a repository that was added, a
 URL of an archive, or oci://host/path/name; --version takes a version or a range.
 Values come from the chart's values.yaml, then from --values files, then from
 --set and its kin; later ones win, and a null takes a key away.

@@ -35,8 +35,8 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
-		Short: "check charts for mistakes",
-		Long: `Checks charts, folders or archives: their metadata, values, templates,
+		Short: "Check charts for mistakes",
+		Long: `Check charts, directories or archives: their metadata, values, templates,
 dependencies and CRDs, and the objects that they render. Nothing is installed.
 
 An [ERROR] keeps a chart from being installed; a [WARNING] breaks with
@@ -45,7 +45,7 @@ convention, and fails under --strict; an [INFO] could be better.
   helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
   helm lint ./mychart --kube-version 1.30`,
-		Args: env.Args(1, -1, "a chart: the path of a folder or an archive"),
+		Args: env.Args(1, -1, "a chart: the path of a directory or an archive"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
 			return run(cmd.Context(), e, o)

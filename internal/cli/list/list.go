@@ -63,8 +63,8 @@ func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "list releases",
-		Long: `Lists the releases of a namespace, of every status, by name.
+		Short:   "List releases",
+		Long: `List the releases of a namespace, of every status, by name.
 
   helm list
   helm list --all-namespaces --failed

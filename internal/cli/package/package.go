@@ -42,23 +42,23 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "package CHART...",
-		Short: "pack charts into archives",
-		Long: `Packs chart folders into archives, <name>-<version>.tgz. What .helmignore names
-is left out. The same chart gives the same bytes every time; SOURCE_DATE_EPOCH
+		Short: "Package charts into archives",
+		Long: `Package chart directories into archives, <name>-<version>.tgz. What .helmignore
+names is left out. The same chart gives the same bytes every time; SOURCE_DATE_EPOCH
 sets the time that the archive's entries carry.
 
   helm package ./mychart
   helm package ./mychart --version 1.2.3 --app-version 2.0 --destination dist
 
 With --sign a provenance file, <name>-<version>.tgz.prov, is written beside the
-archive, by which "helm verify" and --verify tell that it is yours. --key names
+archive, by which "helm verify" and --verify know that it is yours. --key names
 your key by a part of its user id or by its fingerprint. Keys that GnuPG keeps are
 used by way of gpg, which asks for the passphrase; elsewhere, give --keyring a file
 made by "gpg --export-secret-keys".
 
   helm package ./mychart --sign --key ann@example.com
   helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
-		Args: env.Args(1, -1, "the path of a chart's folder"),
+		Args: env.Args(1, -1, "the path of a chart's directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
 			return run(cmd.Context(), e, o)
@@ -68,7 +68,7 @@ made by "gpg --export-secret-keys".
 	o.ScriptFlags.Bind(fs)
 	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
-	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to put the archive into")
 	fs.BoolVar(&o.DeriveSchema, "derive-schema", false, "put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm schema); Helm itself reads values.schema.json only")
 	fs.BoolVar(&o.Sign, "sign", false, "write a provenance file, signed with --key")
 	fs.StringVar(&o.Key, "key", "", "the key to sign with: a part of its user id, or its fingerprint")

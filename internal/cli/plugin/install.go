@@ -26,10 +26,10 @@ func newInstall(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "install PATH|URL",
 		Aliases: []string{"add"},
-		Short:   "install a plugin",
-		Long: `Installs a plugin and runs its install hook. Where it comes from:
+		Short:   "Install a plugin",
+		Long: `Install a plugin and run its install hook. Where it comes from:
 
-  helm plugin install ./my-plugin                        a folder, which is linked to
+  helm plugin install ./my-plugin                        a directory, which is linked to
   helm plugin install my-plugin-1.2.3.tgz                an archive
   helm plugin install https://example.com/p-1.2.3.tgz    an archive
   helm plugin install oci://example.com/plugins/p        a registry

@@ -23,10 +23,10 @@ func newList(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "list plugins",
-		Long: `Lists the plugins that are installed. APIVERSION tells plugins for Helm 3 (legacy)
-from those for Helm 4 (v1). PROVENANCE is "signed" for an archive that was installed
-with a provenance file, "unsigned" for one without, "local dev" for a folder that is
+		Short:   "List plugins",
+		Long: `List the plugins that are installed. APIVERSION is "legacy" for plugins for Helm 3
+and "v1" for those for Helm 4. PROVENANCE is "signed" for an archive that was installed
+with a provenance file, "unsigned" for one without, "local dev" for a directory that is
 linked to, and "unknown" for the rest, such as git repositories.
 
 Where a plugin has the name of a built-in command, COMMAND says which of them

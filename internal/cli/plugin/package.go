@@ -27,16 +27,16 @@ func newPackage(e *env.Env) *cobra.Command {
 	var o packageOptions
 	cmd := &cobra.Command{
 		Use:   "package PATH",
-		Short: "pack a plugin into an archive",
-		Long: `Packs the folder of a plugin into an archive, <name>-<version>.tgz, and signs it: the
-provenance file <name>-<version>.tgz.prov is what "helm plugin install" verifies it
+		Short: "Package a plugin into an archive",
+		Long: `Package the directory of a plugin into an archive, <name>-<version>.tgz, and sign it:
+the provenance file <name>-<version>.tgz.prov is what "helm plugin install" verifies it
 with. The same files give the same archive every time; SOURCE_DATE_EPOCH sets the
 time that its entries carry.
 
   helm plugin package ./my-plugin --key ann@example.com
   helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
   helm plugin package ./my-plugin --sign=false`,
-		Args: env.Args(1, 1, "the path of a plugin's folder"),
+		Args: env.Args(1, 1, "the path of a plugin's directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), e, args[0])
 		},
@@ -47,7 +47,7 @@ time that its entries carry.
 	o.Keyring.BindKeyring(fs, e)
 	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
 	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file with the key's passphrase, - for standard input")
-	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to put the archive into")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to put the archive into")
 	return cmd
 }
 

@@ -22,8 +22,8 @@ import (
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "install, list, update and remove plugins",
-		Long: `Plugins add commands to helm, bring charts from places that helm does not know,
+		Short: "Install, list, update and uninstall plugins",
+		Long: `Manage plugins. They add commands to helm, fetch charts by other protocols,
 and change what charts render to. They are programs that run as you: install what
 you trust.`,
 		Args: env.Group,

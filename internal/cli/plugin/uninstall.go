@@ -16,9 +16,9 @@ func newUninstall(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "uninstall PLUGIN...",
 		Aliases: []string{"rm", "remove"},
-		Short:   "remove plugins",
-		Long: `Runs the delete hook of plugins and removes them. Of a plugin that was installed
-from a folder only the link is removed.`,
+		Short:   "Uninstall plugins",
+		Long: `Run the delete hook of plugins and remove them. Of a plugin that was installed
+from a directory only the link is removed.`,
 		Args:              env.Args(1, -1, "the name of a plugin"),
 		ValidArgsFunction: completeNames(e),
 		RunE: func(cmd *cobra.Command, names []string) error {

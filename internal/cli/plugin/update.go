@@ -23,8 +23,8 @@ func newUpdate(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "update PLUGIN...",
 		Aliases: []string{"up"},
-		Short:   "update plugins",
-		Long: `Brings the newest version of plugins from where they came, and runs their update
+		Short:   "Update plugins",
+		Long: `Fetch the newest version of plugins from where they came, and run their update
 hook: the newest commit of a git branch, the newest version in the range that was
 asked for, or what is at the archive's URL now. If it fails, the old version stays.`,
 		Args:              env.Args(1, -1, "the name of a plugin"),

@@ -12,9 +12,9 @@ func newVerify(e *env.Env) *cobra.Command {
 	var keyring env.VerifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify PATH",
-		Short: "check who signed a plugin's archive",
-		Long: `Checks the archive of a plugin against PATH.prov, the provenance file beside it, and
-tells who signed it. It fails where that file is missing, was altered, or is not
+		Short: "Verify the signature of a plugin's archive",
+		Long: `Check the archive of a plugin against PATH.prov, the provenance file beside it, and
+print who signed it. It fails where that file is missing, was altered, or is not
 signed by a key of the keyring.`,
 		Args: env.Args(1, 1, "the path of an archive"),
 		RunE: func(_ *cobra.Command, args []string) error {

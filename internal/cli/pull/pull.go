@@ -30,8 +30,8 @@ func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pull CHART...",
 		Aliases: []string{"fetch"},
-		Short:   "download charts from a repository or a registry",
-		Long: `Downloads charts, and unpacks them where --untar says so. CHART is repo/name, a
+		Short:   "Download charts from a repository or a registry",
+		Long: `Download charts, and unpack them where --untar is given. CHART is repo/name, a
 URL of an archive, or oci://host/path/name.
 
   helm pull stable/web --version '^1.2'
@@ -56,8 +56,8 @@ file does not vouch for it is not kept.`,
 	o.ChartFlags.Bind(cmd, e)
 	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
 	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
-	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the folder to unpack into; below --destination, where that is given")
-	fs.StringVarP(&o.Destination, "destination", "d", ".", "folder to write to")
+	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the directory to unpack into; below --destination, where that is given")
+	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to write to")
 	return cmd
 }
 

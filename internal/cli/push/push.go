@@ -26,8 +26,8 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "push CHART REMOTE",
-		Short: "put a chart into a registry",
-		Long: `Puts a chart's archive into an OCI registry, and with it its provenance file
+		Short: "Push a chart to a registry",
+		Long: `Push a chart's archive to an OCI registry, and with it its provenance file
 where one is beside it. REMOTE is the place for charts; the chart's name becomes
 the last element of the path, and its version the tag, with _ for + (registries
 have no + in tags; pulling it turns it back).

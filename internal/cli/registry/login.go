@@ -25,8 +25,8 @@ func newLogin(e *env.Env) *cobra.Command {
 	var o LoginOptions
 	cmd := &cobra.Command{
 		Use:   "login HOST[/PATH]",
-		Short: "log in to a registry",
-		Long: `Asks the registry whether it accepts user name and password, and stores them for
+		Short: "Log in to a registry",
+		Long: `Check that the registry accepts user name and password, and store them for
 later: with the program that the registry configuration names (credsStore,
 credHelpers; as in Docker's), or in $HELM_REGISTRY_CONFIG, which only you can read.
 With a path the credentials are for what is below it; those for the longest path

@@ -17,8 +17,8 @@ import (
 func newLogout(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout HOST[/PATH]",
-		Short: "forget the credentials for a registry",
-		Long: `Removes what helm registry login has stored. Credentials that Docker has stored
+		Short: "Log out of a registry",
+		Long: `Remove what helm registry login has stored. Credentials that Docker has stored
 are left alone.
 
   helm registry logout ghcr.io`,

@@ -13,9 +13,9 @@ import (
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "registry",
-		Short: "log in to OCI registries, and out of them",
-		Long: `Charts in OCI registries are named as oci://host/path/name, wherever helm takes
-a chart. Registries that want to know who asks need a login.
+		Short: "Log in to and out of OCI registries",
+		Long: `Log in to and out of OCI registries. Charts in them are named oci://host/path/name,
+wherever helm takes a chart.
 
   helm registry login ghcr.io -u ann
   helm push web-1.2.3.tgz oci://ghcr.io/ann/charts

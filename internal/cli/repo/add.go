@@ -33,8 +33,8 @@ func newAdd(e *env.Env) *cobra.Command {
 	var o addOptions
 	cmd := &cobra.Command{
 		Use:   "add NAME URL",
-		Short: "add a repository",
-		Long: `Adds the chart repository at URL under a name, once its index is here and sound.
+		Short: "Add a repository",
+		Long: `Add the chart repository at URL under a name. Its index is fetched and checked first.
 
   helm repo add mine https://charts.example.com
   helm repo add mine https://charts.example.com --username me --password-stdin <secret.txt

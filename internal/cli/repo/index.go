@@ -28,16 +28,16 @@ func newIndex(e *env.Env) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index DIR",
-		Short: "make a folder of charts a repository, by writing its index.yaml",
-		Long: `Reads the chart archives of a folder, and of the folders in it, and writes index.yaml
-there. Any web server that serves the folder is a repository then.
+		Short: "Generate the index of a directory of charts",
+		Long: `Read the chart archives of a directory, and of the directories in it, and write
+index.yaml there. Any web server that serves the directory is a repository then.
 
   helm package web -d public
   helm repo index public --url https://charts.example.com
 
 With --merge, the entries of another index are taken over, so that only new archives
 need be here. Archives that are no charts are left out, with a warning.`,
-		Args: env.Args(1, 1, "a folder of chart archives"),
+		Args: env.Args(1, 1, "a directory of chart archives"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), e, args[0]) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -46,8 +46,8 @@ need be here. Archives that are no charts are left out, with a warning.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the folder will be served; without, archives are where the index is")
-	cmd.Flags().StringVar(&o.Merge, "merge", "", "index whose entries are taken over; what is in the folder wins")
+	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the directory will be served; without, archives are where the index is")
+	cmd.Flags().StringVar(&o.Merge, "merge", "", "index whose entries are taken over; what is in the directory wins")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "write the index as JSON")
 	return cmd
 }

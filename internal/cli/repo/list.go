@@ -25,7 +25,7 @@ func newList(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "list",
 		Aliases:           []string{"ls"},
-		Short:             "list the repositories that were added",
+		Short:             "List repositories",
 		Args:              env.Args(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(*cobra.Command, []string) error { return o.run(e) },

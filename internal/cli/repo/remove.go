@@ -16,7 +16,7 @@ func newRemove(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove NAME...",
 		Aliases:           []string{"rm"},
-		Short:             "remove repositories, with what is cached of them",
+		Short:             "Remove repositories",
 		Args:              env.Args(1, -1, "the name of a repository"),
 		ValidArgsFunction: completeNames(e),
 		RunE:              func(cmd *cobra.Command, args []string) error { return remove(cmd.Context(), e, args) },

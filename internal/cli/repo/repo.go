@@ -17,8 +17,8 @@ import (
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repo",
-		Short: "add, list, remove, update and index chart repositories",
-		Long: `Chart repositories are web servers with an index of their charts. Once one was
+		Short: "Add, list, remove, update and index chart repositories",
+		Long: `Manage chart repositories: web servers with an index of their charts. Once one was
 added under a name, its charts are called NAME/CHART.
 
   helm repo add mine https://charts.example.com

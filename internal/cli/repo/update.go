@@ -26,8 +26,8 @@ func newUpdate(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "update [NAME...]",
 		Aliases: []string{"up"},
-		Short:   "fetch the newest indexes of repositories",
-		Long: `Fetches the newest indexes of all repositories, or of those that are named, many at
+		Short:   "Update the indexes of repositories",
+		Long: `Fetch the newest indexes of all repositories, or of those that are named, many at
 once. One that fails keeps the index that was there, and does not stop the others.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeNames(e),

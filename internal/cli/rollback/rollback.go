@@ -34,9 +34,9 @@ func New(e *env.Env) *cobra.Command {
 	o := Options{DryRun: env.DryRunNone}
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
-		Short: "roll a release back to an earlier revision",
-		Long: `Takes an earlier revision of a release up again, as a new revision: its objects
-as they were recorded, its values, its hooks. Without a number it is the
+		Short: "Roll a release back to an earlier revision",
+		Long: `Restore an earlier revision of a release, as a new revision: its objects as they
+were recorded, its values, its hooks. Without a number it is the
 revision before the newest, or the only one; helm history lists them. A release
 that was uninstalled with its history kept comes back.
 

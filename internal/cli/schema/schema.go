@@ -38,8 +38,8 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "schema CHART",
-		Short: "derive a schema from a chart's values",
-		Long: `Derives a JSON Schema from a chart's values.yaml: types and defaults from the
+		Short: "Derive a schema from a chart's values",
+		Long: `Derive a JSON Schema from a chart's values.yaml: types and defaults from the
 values, descriptions from the comments above them, and what "@schema" comments
 say that a value cannot:
 
@@ -55,7 +55,7 @@ or as JSON where the name ends in .json.
   helm schema ./mychart --output ./mychart/values.schema.yaml
   helm schema ./mychart --check`,
 		Annotations: map[string]string{env.NotInHelm: ""},
-		Args:        env.Args(1, 1, "a chart: a folder, an archive, repository/name or a URL"),
+		Args:        env.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Ref = args[0]
 			return run(cmd.Context(), e, o)

@@ -30,8 +30,8 @@ func newHub(e *env.Env) *cobra.Command {
 	var o hubOptions
 	cmd := &cobra.Command{
 		Use:   "hub [WORD]",
-		Short: "look for charts in Artifact Hub, or in a hub of your own",
-		Long: `Looks for charts in Artifact Hub (https://artifacthub.io), or in another hub that
+		Short: "Search for charts in Artifact Hub or another hub",
+		Long: `Search for charts in Artifact Hub (https://artifacthub.io), or in another hub that
 answers as it does: one with the search interface of Monocular.
 
   helm search hub web

@@ -24,12 +24,12 @@ func newRepo(e *env.Env) *cobra.Command {
 	var o repoOptions
 	cmd := &cobra.Command{
 		Use:   "repo [WORD]",
-		Short: "look for charts in the repositories that were added",
-		Long: `Looks in the names, descriptions and keywords of the charts of all repositories that
-were added, as their indexes were when "helm repo update" was last run, and shows the
-newest release of each chart that is found. Library charts, which others use and nobody
-installs, are marked. With the address of a chart in an OCI registry it shows which
-versions there are.
+		Short: "Search for charts in the repositories that were added",
+		Long: `Search the names, descriptions and keywords of the charts of all repositories that
+were added, as their indexes were when "helm repo update" was last run, and show the
+newest release of each chart that is found. Library charts, which other charts use and
+which cannot be installed, are marked. With the address of a chart in an OCI registry,
+show its versions.
 
   helm search repo web
   helm search repo web --version ^1.2

@@ -22,8 +22,8 @@ import (
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
-		Short: "look for charts",
-		Long:  `Looks for charts in the repositories that were added, or in a hub.`,
+		Short: "Search for charts",
+		Long:  `Search for charts in the repositories that were added, or in a hub.`,
 		Args:  group,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

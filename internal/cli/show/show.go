@@ -26,9 +26,9 @@ func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show",
 		Aliases: []string{"inspect"},
-		Short:   "print parts of a chart",
-		Long: `Prints what a chart says of itself: its definition, its values, its README, its
-CRDs, or all of them. CHART is a folder, an archive, repository/name, a URL of an
+		Short:   "Print parts of a chart",
+		Long: `Print what a chart says of itself: its definition, its values, its README, its
+CRDs, or all of them. CHART is a directory, an archive, repository/name, a URL of an
 archive, or oci://host/path/name.
 
   helm show values ./mychart
@@ -38,15 +38,15 @@ archive, or oci://host/path/name.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var path string
-	vals := leaf(e, "values", "print the chart's values", "helm show values ./mychart --jsonpath '{.image}'", func(c *chart.Chart) (string, error) {
+	vals := leaf(e, "values", "Print the chart's values", "helm show values ./mychart --jsonpath '{.image}'", func(c *chart.Chart) (string, error) {
 		return showValues(c, path)
 	})
 	vals.Flags().StringVar(&path, "jsonpath", "", "print only what this JSONPath expression selects")
 	cmd.AddCommand(
-		leaf(e, "all", "print all of it", "helm show all ./mychart", showAll),
-		leaf(e, "chart", "print the chart's definition", "helm show chart ./mychart", showChart),
-		leaf(e, "crds", "print the chart's CRDs", "helm show crds ./mychart", showCRDs),
-		leaf(e, "readme", "print the chart's README", "helm show readme ./mychart", showReadme),
+		leaf(e, "all", "Print all parts of a chart", "helm show all ./mychart", showAll),
+		leaf(e, "chart", "Print the chart's definition", "helm show chart ./mychart", showChart),
+		leaf(e, "crds", "Print the chart's CRDs", "helm show crds ./mychart", showCRDs),
+		leaf(e, "readme", "Print the chart's README", "helm show readme ./mychart", showReadme),
 		vals,
 	)
 	return cmd
@@ -58,7 +58,7 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 		Use:               name + " CHART",
 		Short:             short,
 		Example:           "  " + example,
-		Args:              env.Args(1, 1, "a chart: a folder, an archive, repository/name or a URL"),
+		Args:              env.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
 		ValidArgsFunction: e.CompleteChart(1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := e.Chart(cmd.Context(), args[0], &flags)

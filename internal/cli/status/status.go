@@ -26,9 +26,9 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "tell how a release is",
-		Long: `Shows a release: when it was deployed, its status and revision, its objects as
-they are in the cluster now, the last run of its tests, and its notes.
+		Short: "Show the status of a release",
+		Long: `Show the status of a release: when it was deployed, its status and revision, its
+objects as they are in the cluster now, the last run of its tests, and its notes.
 
   helm status web
   helm status web --revision 2 -o json`,

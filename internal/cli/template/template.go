@@ -47,8 +47,8 @@ func New(e *env.Env) *cobra.Command {
 	o := Options{DryRun: env.DryRunClient}
 	cmd := &cobra.Command{
 		Use:   "template [NAME] CHART",
-		Short: "render a chart and print it",
-		Long: `Renders the templates of a chart as install would, and prints them. Nothing is
+		Short: "Render a chart locally",
+		Long: `Render the templates of a chart as install would, and print them. Nothing is
 installed and no cluster is needed: values that a cluster would tell
 (.Capabilities, lookup) are the defaults, unless --validate or
 --dry-run=server asks the real one; --validate also asks it whether it would take
@@ -81,8 +81,8 @@ the objects.
 	o.chartFlags.Bind(cmd, e)
 	o.chartFlags.BindUpdate(fs, &o.ScriptFlags)
 	fs.StringArrayVarP(&o.ShowOnly, "show-only", "s", nil, "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
-	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this folder instead of standard output")
-	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a folder named after the release")
+	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this directory instead of standard output")
+	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a directory named after the release")
 	fs.BoolVar(&o.IncludeCRDs, "include-crds", false, "print the CRDs of crds/ too, first")
 	fs.BoolVar(&o.SkipTests, "skip-tests", false, "leave test hooks out")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "leave hooks out")

@@ -34,8 +34,8 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "test NAME",
-		Short: "run the tests of a release",
-		Long: `Runs the tests that a release's chart brings: its Pods and Jobs with the
+		Short: "Run the tests of a release",
+		Long: `Run the tests of a release's chart: its Pods and Jobs with the
 annotation helm.sh/hook: test. They run one after the other, by their weight, then by
 name; the first that fails ends it. helm status shows how they went.
 

@@ -38,13 +38,13 @@ func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "uninstall NAME...",
 		Aliases: []string{"del", "delete", "un"},
-		Short:   "uninstall releases",
-		Long: `Removes the objects of releases, in the reverse of their install order, and
+		Short:   "Uninstall releases",
+		Long: `Delete the objects of releases, in the reverse of their install order, and
 then the releases' records. --keep-history keeps the records, so that the
 release can be looked at and rolled back.
 
 Objects with the annotation helm.sh/resource-policy: keep stay, and so do CRDs of
-crds/ and objects that carry another release's marks.
+crds/ and objects that carry another release's ownership labels.
 
   helm uninstall web
   helm uninstall web --keep-history

@@ -34,14 +34,14 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME CHART",
-		Short: "upgrade a release",
-		Long: `Brings a release to another version of its chart, or to other values.
+		Short: "Upgrade a release",
+		Long: `Upgrade a release to another version of its chart, or to other values.
 
 Each object is changed by a three-way merge: what the old chart said, what the
-object is now, what the new chart says. So what others have added survives, what
-somebody changed by hand is put right, and a field that the chart has dropped
-goes. An object that would not change is not written. Objects that the new chart
-has no more are deleted, unless helm.sh/resource-policy: keep says otherwise.
+object is now, what the new chart says. So what others have added survives, manual
+changes are put right, and a field that the chart has dropped goes. An object that
+would not change is not written. Objects that the new chart has no more are deleted,
+unless helm.sh/resource-policy: keep says otherwise.
 
 Without new values the release keeps those that it has. With new values only
 those count, unless --reuse-values or --reset-then-reuse-values lays them over

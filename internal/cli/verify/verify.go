@@ -23,9 +23,9 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "verify PATH",
-		Short: "check who signed a chart's archive",
-		Long: `Checks the archive at PATH against PATH.prov, the provenance file beside it, and
-tells who signed it. It fails where that file is missing, was altered, is about
+		Short: "Verify the signature of a chart's archive",
+		Long: `Check the archive at PATH against PATH.prov, the provenance file beside it, and
+print who signed it. It fails where that file is missing, was altered, is about
 another archive, or is not signed by a key of the keyring.
 
   helm verify web-1.2.3.tgz

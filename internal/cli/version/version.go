@@ -26,8 +26,8 @@ func New(e *env.Env) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "tell which version of helm this is",
-		Long: `Prints the version of this binary.
+		Short: "Print the version of helm",
+		Long: `Print the version of this binary.
 
 --template takes a Go template over Version, GitCommit, GitTreeState, GoVersion
 and KubeClientVersion:
