@@ -19,6 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/create"
 	"github.com/moonhelm/moonhelm/internal/cli/dependency"
 	"github.com/moonhelm/moonhelm/internal/cli/diff"
+	"github.com/moonhelm/moonhelm/internal/cli/docs"
 	envcmd "github.com/moonhelm/moonhelm/internal/cli/env"
 	"github.com/moonhelm/moonhelm/internal/cli/get"
 	"github.com/moonhelm/moonhelm/internal/cli/history"
@@ -140,7 +141,7 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(
-		completion.New(e), create.New(e), dependency.New(e), diff.New(e), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
+		completion.New(e), create.New(e), dependency.New(e), diff.New(e), docs.New(e, docs.Tree{New: New, Bash: completion.Bash}), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
 		packaging.New(e), plugin.New(e), pull.New(e), push.New(e), registry.New(e), repo.New(e), rollback.New(e), schema.New(e), search.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), verify.New(e), version.New(e),
 	)
 	describeReplaceable(root)

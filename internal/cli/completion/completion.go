@@ -31,12 +31,7 @@ revisions, charts, versions, namespaces, contexts and the words of plugins.
 		name  string
 		write func(root *cobra.Command, w io.Writer, descriptions bool) error
 	}{
-		{"bash", func(r *cobra.Command, w io.Writer, d bool) error {
-			if _, err := io.WriteString(w, bashWords); err != nil {
-				return err
-			}
-			return r.GenBashCompletionV2(w, d)
-		}},
+		{"bash", bash},
 		{"zsh", func(r *cobra.Command, w io.Writer, d bool) error {
 			if d {
 				return r.GenZshCompletion(w)
@@ -68,4 +63,14 @@ revisions, charts, versions, namespaces, contexts and the words of plugins.
 		cmd.AddCommand(leaf)
 	}
 	return cmd
+}
+
+// Bash writes the script for bash.
+func Bash(root *cobra.Command, w io.Writer) error { return bash(root, w, true) }
+
+func bash(root *cobra.Command, w io.Writer, descriptions bool) error {
+	if _, err := io.WriteString(w, bashWords); err != nil {
+		return err
+	}
+	return root.GenBashCompletionV2(w, descriptions)
 }

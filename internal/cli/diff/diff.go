@@ -53,8 +53,8 @@ func (s *show) print(e *env.Env, change *op.Change) error {
 func New(e *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff",
-		Short: "tell what a change would do, object by object",
-		Long: `Compares objects of a release: with what an upgrade or a rollback would make of
+		Short: "Preview changes, object by object",
+		Long: `Compare the objects of a release: with what an upgrade or a rollback would make of
 them, revisions with each other, releases with each other. Secrets are redacted;
 nothing is written.
 
@@ -77,10 +77,10 @@ func upgrade(e *env.Env) *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME CHART",
-		Short: "what an upgrade would do",
-		Long: `Tells what helm upgrade with the same arguments would do: which objects it would
+		Short: "Preview the changes of an upgrade",
+		Long: `Show what helm upgrade with the same arguments would do: which objects it would
 create, change, replace and delete, which hooks it would change, and which
-objects somebody else has changed since they were written. The API server is
+objects other clients have changed since they were written. The API server is
 asked what each change would come to, so that defaults and refusals show.`,
 		Args:              env.Args(2, 2, "the name of a release and a chart"),
 		ValidArgsFunction: e.CompleteReleaseAndChart,
@@ -145,8 +145,8 @@ func rollback(e *env.Env) *cobra.Command {
 	var undo env.UndoFlags
 	cmd := &cobra.Command{
 		Use:               "rollback NAME [REVISION]",
-		Short:             "what a rollback would do",
-		Long:              `Tells what helm rollback with the same arguments would do.`,
+		Short:             "Preview the changes of a rollback",
+		Long:              `Show what helm rollback with the same arguments would do.`,
 		Args:              env.Args(1, 2, "the name of a release, and perhaps a revision"),
 		ValidArgsFunction: e.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -187,8 +187,8 @@ func revision(e *env.Env) *cobra.Command {
 	var s show
 	cmd := &cobra.Command{
 		Use:   "revision NAME [FROM] [TO]",
-		Short: "what differs between two revisions of a release",
-		Long: `Compares the recorded objects of two revisions. Without numbers they are the
+		Short: "Compare two revisions of a release",
+		Long: `Compare the recorded objects of two revisions. Without numbers they are the
 newest and the one before it; with one number, that revision and the newest.`,
 		Args:              env.Args(1, 3, "the name of a release, and up to two revisions"),
 		ValidArgsFunction: e.CompleteReleaseAndRevision,
@@ -218,8 +218,8 @@ func release(e *env.Env) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
 		Use:               "release NAME OTHER",
-		Short:             "what differs between two releases",
-		Long:              `Compares the recorded objects of the newest revisions of two releases.`,
+		Short:             "Compare two releases",
+		Long:              `Compare the recorded objects of the newest revisions of two releases.`,
 		Args:              env.Args(2, 2, "the names of two releases"),
 		ValidArgsFunction: e.CompleteReleases(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
