@@ -119,6 +119,9 @@ func LoadFiles(files []*chart.File) (*chart.Chart, error) {
 // and may be used concurrently.
 type Loader struct {
 	Limits Limits
+	// ChartV3 accepts charts of the experimental apiVersion v3, which are read as
+	// those of v2 are.
+	ChartV3 bool
 }
 
 // Load reads the chart at path, a folder or an archive. In a folder .helmignore

@@ -19,7 +19,7 @@ import (
 // warnings are sentences for the user.
 func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
-	t := &tree{limits: l.Limits, nested: &budget{total: l.Limits.Total}, pool: newPool()}
+	t := &tree{loader: l, limits: l.Limits, nested: &budget{total: l.Limits.Total}, pool: newPool()}
 	for _, f := range files {
 		if problem := pathProblem(f.Name); problem != "" {
 			return nil, nil, &EntryError{Entry: f.Name, Problem: problem}
@@ -32,6 +32,7 @@ func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 
 // tree is the work on one chart and everything below it.
 type tree struct {
+	loader Loader
 	limits Limits
 	nested *budget // for the archives found in charts/, all together
 	pool   *pool
@@ -113,7 +114,10 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 			t.warn(at, "dependencies are handled in %s since apiVersion v2; move them there from %s", chart.FileMetadata, f.Name)
 		}
 	}
-	if err := m.Validate(); err != nil {
+	if err = m.CheckV3(t.loader.ChartV3); err == nil {
+		err = m.Validate()
+	}
+	if err != nil {
 		return locate(err, text, depsFile, libsFile)
 	}
 	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {

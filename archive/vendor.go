@@ -50,12 +50,16 @@ type Folder struct {
 	// Warnings are sentences for the user.
 	Warnings []string
 
-	files []*chart.File // without Vendored's archives and folders that are broken
+	loader Loader
+	files  []*chart.File // without Vendored's archives and folders that are broken
 }
+
+// OpenFolder reads the chart's folder at path with a [Loader] of the zero value.
+func OpenFolder(path string) (*Folder, error) { return Loader{}.OpenFolder(path) }
 
 // OpenFolder reads the chart's folder at path, however broken the charts in it.
 // A lock file that is a symbolic link is refused (CVE-2025-53547).
-func OpenFolder(path string) (*Folder, error) {
+func (l Loader) OpenFolder(path string) (*Folder, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("load chart: %w", err)
 	} else if !info.IsDir() {
@@ -66,11 +70,11 @@ func OpenFolder(path string) (*Folder, error) {
 			return nil, fmt.Errorf("load chart %s: %w", path, err)
 		}
 	}
-	files, warnings, err := Loader{}.Files(path)
+	files, warnings, err := l.Files(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{Path: path, files: files, Warnings: warnings}
+	f := &Folder{Path: path, loader: l, files: files, Warnings: warnings}
 	f.leaveOutBadLocks()
 	if err := f.load(); err != nil {
 		return nil, fmt.Errorf("load chart %s: %w", path, explainMissing(path, files, err))
@@ -127,7 +131,7 @@ func noLink(path, name string) error {
 // load loads the chart, leaving out one subchart after the other that is broken.
 func (f *Folder) load() error {
 	for {
-		c, warnings, err := Loader{}.LoadFiles(f.files)
+		c, warnings, err := f.loader.LoadFiles(f.files)
 		var broken *SubchartError
 		if err == nil || !errors.As(err, &broken) {
 			f.Chart, f.Warnings = c, append(f.Warnings, warnings...)
@@ -264,7 +268,7 @@ func (f *Folder) Preview(put []New, drop []Vendored) (*chart.Chart, error) {
 		at := path.Join(n.Dir, n.File)
 		files = append(without(files, at), &chart.File{Name: at, Data: data})
 	}
-	c, _, err := Loader{}.LoadFiles(files)
+	c, _, err := f.loader.LoadFiles(files)
 	if err != nil {
 		return nil, fmt.Errorf("load chart %s: %w", f.Path, err)
 	}

@@ -18,6 +18,7 @@ import (
 const (
 	APIVersionV1 = "v1"
 	APIVersionV2 = "v2"
+	APIVersionV3 = "v3" // experimental, and read as v2 is
 )
 
 // Names of the files that mean something to a chart.

@@ -77,7 +77,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"a name that leads out", "apiVersion: v2\nname: ../x\nversion: 1.0.0", `Chart.yaml:2: name: is "../x", must be a plain name without slashes or dots alone`},
 		{"a name of dots", "apiVersion: v2\nname: ..\nversion: 1.0.0", `Chart.yaml:2: name: is "..", must be a plain name without slashes or dots alone`},
 		{"no name, no version", "apiVersion: v2", "Chart.yaml: name: is required\nChart.yaml: version: is required"},
-		{"an unknown API version", "apiVersion: v3\nname: a\nversion: 1.0.0", `Chart.yaml:1: apiVersion: is "v3", must be v1 or v2`},
+		{"an unknown API version", "apiVersion: v4\nname: a\nversion: 1.0.0", `Chart.yaml:1: apiVersion: is "v4", must be v1 or v2`},
 		{"no version at all", "apiVersion: v2\nname: a\nversion: x", `Chart.yaml:3: version: is "x", must be a semantic version such as 1.2.3`},
 		{"an unknown type", head + "type: service", `Chart.yaml:4: type: is "service", must be application or library`},
 		{"no YAML", "apiVersion: v2\nname: [", "Chart.yaml:2: did not find expected node content"},

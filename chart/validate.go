@@ -37,8 +37,25 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
+// VariableV3 is the environment variable by which programs accept charts of the
+// experimental apiVersion v3.
+const VariableV3 = "HELM_EXPERIMENTAL_CHART_V3"
+
+// CheckV3 returns an [*InvalidError] for a chart of the experimental apiVersion v3,
+// unless such charts are accepted.
+func (m *Metadata) CheckV3(accepted bool) error {
+	if m.APIVersion != APIVersionV3 || accepted {
+		return nil
+	}
+	return &InvalidError{
+		File: FileMetadata, Field: "apiVersion",
+		Problem: `is "v3", which is experimental; set ` + VariableV3 + "=1 in your environment to use such charts",
+	}
+}
+
 // Validate checks the rules that every chart must keep to be loaded. The error
-// joins an [*InvalidError] for every broken rule; [Locate] adds their lines.
+// joins an [*InvalidError] for every broken rule; [Locate] adds their lines. The
+// experimental [APIVersionV3] has the rules of v2; see [Metadata.CheckV3].
 func (m *Metadata) Validate() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
@@ -47,7 +64,7 @@ func (m *Metadata) Validate() error {
 	switch m.APIVersion {
 	case "":
 		bad("apiVersion", "is required (v2 for a new chart)")
-	case APIVersionV1, APIVersionV2:
+	case APIVersionV1, APIVersionV2, APIVersionV3:
 	default:
 		bad("apiVersion", "is %q, must be v1 or v2", m.APIVersion)
 	}

@@ -135,6 +135,8 @@ type Input struct {
 	Chart *chart.Chart
 	// Kube is the Kubernetes version that the chart is checked for.
 	Kube KubeVersion
+	// ChartV3 accepts the experimental apiVersion v3.
+	ChartV3 bool
 }
 
 // KubeVersion is the part of a Kubernetes version that APIs come and go with.

@@ -46,7 +46,7 @@ func (l *linter) metadata() *chart.Metadata {
 	if yaml.Unmarshal(f.Data, &raw) == nil { // not where it has what JSON lacks, such as .inf
 		issues = rawIssues(raw)
 	}
-	for _, bad := range invalids(m.Validate()) {
+	for _, bad := range append(invalids(m.CheckV3(l.in.ChartV3)), invalids(m.Validate())...) {
 		issues = append(issues, issue{Error, bad.Field, sentence(bad)})
 	}
 	issues = append(issues, versionIssues(m)...)
@@ -121,7 +121,7 @@ func versionIssues(m *chart.Metadata) []issue {
 	if _, err := semver.StrictNewVersion(m.Version); err != nil && chart.ValidateVersion(m.Version) == nil {
 		out = append(out, issue{Warning, "version", fmt.Sprintf("version '%s' is not a valid SemVerV2", m.Version)})
 	}
-	if m.APIVersion != chart.APIVersionV2 {
+	if m.APIVersion != chart.APIVersionV2 && m.APIVersion != chart.APIVersionV3 {
 		if m.Type != "" {
 			out = append(out, issue{Error, "type", fmt.Sprintf("chart type is not valid in apiVersion '%s'. It is valid in apiVersion 'v2'", m.APIVersion)})
 		}

@@ -39,7 +39,9 @@ type LintRequest struct {
 	Chart *chart.Chart
 	// LoadErr says why Chart, or Files, is nil. LoadPath is the part of the
 	// chart that it is about ("charts/db"), "" for the chart itself.
-	LoadErr  error
+	LoadErr error
+	// ChartV3 accepts the experimental apiVersion v3.
+	ChartV3  bool
 	LoadPath string
 	// Warnings are those of loading.
 	Warnings []string
@@ -62,7 +64,7 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	}
 	w := &linting{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
 	if req.Files != nil || req.LoadErr == nil {
-		w.findings = lint.Chart(lint.Input{Files: req.Files, Folders: req.Folders, Chart: req.Chart, Kube: w.kube})
+		w.findings = lint.Chart(lint.Input{Files: req.Files, Folders: req.Folders, Chart: req.Chart, Kube: w.kube, ChartV3: req.ChartV3})
 	}
 	for _, text := range req.Warnings {
 		w.add(lint.Info, "", 0, text)

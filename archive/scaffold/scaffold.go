@@ -59,14 +59,27 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// Files are the files of a new chart, named from its top folder. starter is
-// the folder or archive of a chart to start from, "" for our own.
-func Files(name, starter string) (files []*chart.File, err error) {
-	if err := ValidateName(name); err != nil {
+// Chart says what to make.
+type Chart struct {
+	Name string
+	// Starter is the directory or archive of a chart to start from, "" for our own.
+	Starter string
+	// APIVersion is chart.APIVersionV2, which "" means, or chart.APIVersionV3.
+	APIVersion string
+	// Loader reads the starter.
+	Loader archive.Loader
+}
+
+// Files are the files of a new chart, named from its top directory.
+func (c Chart) Files() (files []*chart.File, err error) {
+	if err := ValidateName(c.Name); err != nil {
 		return nil, err
 	}
-	if starter != "" {
-		return fromStarter(name, starter)
+	if c.APIVersion == "" {
+		c.APIVersion = chart.APIVersionV2
+	}
+	if c.Starter != "" {
+		return c.fromStarter()
 	}
 	err = fs.WalkDir(embedded, "files", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -79,7 +92,7 @@ func Files(name, starter string) (files []*chart.File, err error) {
 		p = strings.TrimPrefix(p, "files/")
 		// It would apply to this repository under its own name.
 		p = strings.Replace(p, "dot.", ".", 1)
-		files = append(files, &chart.File{Name: p, Data: named(p, data, name)})
+		files = append(files, &chart.File{Name: p, Data: c.named(p, data)})
 		return nil
 	})
 	return files, err
@@ -99,32 +112,33 @@ func WithScripts(files []*chart.File) []*chart.File {
 	return append(files, &chart.File{Name: chart.FileScript, Data: script})
 }
 
-// named puts the chart's name into a text.
-func named(file string, text []byte, name string) []byte {
-	out := bytes.ReplaceAll(text, []byte(placeholder), []byte(name))
+// named puts the chart's name into a text, and its version into Chart.yaml.
+func (c Chart) named(file string, text []byte) []byte {
+	out := bytes.ReplaceAll(text, []byte(placeholder), []byte(c.Name))
 	if file != chart.FileMetadata {
 		return out
 	}
-	if m, err := chart.ParseMetadata(file, out); err == nil && m.Name == name {
+	out = bytes.Replace(out, []byte("apiVersion: "+chart.APIVersionV2), []byte("apiVersion: "+c.APIVersion), 1)
+	if m, err := chart.ParseMetadata(file, out); err == nil && m.Name == c.Name {
 		return out
 	}
 	// A name that YAML takes for something else: "on", "1e3".
-	return bytes.Replace(out, []byte("\nname: "+name), fmt.Appendf(nil, "\nname: %q", name), 1)
+	return bytes.Replace(out, []byte("\nname: "+c.Name), fmt.Appendf(nil, "\nname: %q", c.Name), 1)
 }
 
 // fromStarter are the starter's files with a Chart.yaml of their own and the
 // name filled in. Its dependencies stay, as their charts do.
-func fromStarter(name, starter string) ([]*chart.File, error) {
-	files, _, err := archive.Loader{}.Files(starter)
+func (c Chart) fromStarter() ([]*chart.File, error) {
+	files, _, err := c.Loader.Files(c.Starter)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no starter %s: a starter is a chart's folder, named by its path or put below $HELM_DATA_HOME/starters: %w", starter, fs.ErrNotExist)
+		return nil, fmt.Errorf("there is no starter %s: a starter is a chart's directory, named by its path or put below $HELM_DATA_HOME/starters: %w", c.Starter, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read starter: %w", err)
 	}
-	c, err := archive.LoadFiles(files)
+	of, _, err := c.Loader.LoadFiles(files)
 	if err != nil {
-		return nil, fmt.Errorf("read starter %s: %w", starter, err)
+		return nil, fmt.Errorf("read starter %s: %w", c.Starter, err)
 	}
 	out := make([]*chart.File, 0, len(files))
 	for _, f := range files {
@@ -133,17 +147,17 @@ func fromStarter(name, starter string) ([]*chart.File, error) {
 		}
 		subchart := strings.HasPrefix(f.Name, chart.DirCharts+"/") || strings.HasPrefix(f.Name, chart.DirLibrary+"/")
 		if !subchart && utf8.Valid(f.Data) {
-			f = &chart.File{Name: f.Name, Data: named(f.Name, f.Data, name)}
+			f = &chart.File{Name: f.Name, Data: c.named(f.Name, f.Data)}
 		}
 		out = append(out, f)
 	}
-	metadata, err := starterMetadata(name, c.Metadata)
+	metadata, err := c.starterMetadata(of.Metadata)
 	return append(out, &chart.File{Name: chart.FileMetadata, Data: metadata}), err
 }
 
-func starterMetadata(name string, of *chart.Metadata) ([]byte, error) {
+func (c Chart) starterMetadata(of *chart.Metadata) ([]byte, error) {
 	return yaml.Marshal(&chart.Metadata{
-		APIVersion: chart.APIVersionV2, Name: name, Description: name + ", packaged for Kubernetes",
+		APIVersion: c.APIVersion, Name: c.Name, Description: c.Name + ", packaged for Kubernetes",
 		Type: chart.TypeApplication, Version: "0.1.0", AppVersion: "0.1.0",
 		Dependencies: of.Dependencies, Libraries: of.Libraries,
 	})

@@ -197,7 +197,7 @@ func TestStarter(t *testing.T) {
 
 // TestFilesRoundTrip: what an event handler gets is what is written.
 func TestFilesRoundTrip(t *testing.T) {
-	files, err := scaffold.Files("web", "")
+	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestStarterThatIsNotThereIsNamed(t *testing.T) {
 
 // create makes a chart as `helm create` does.
 func create(dir, name, starter string) (overwritten []string, err error) {
-	files, err := scaffold.Files(name, starter)
+	files, err := scaffold.Chart{Name: name, Starter: starter}.Files()
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 
 // On a disk that becomes full, at any place on the way, no half a chart is left.
 func TestWriteToAFullDisk(t *testing.T) {
-	files, err := scaffold.Files("web", "")
+	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {
 		t.Fatal(err)
 	}

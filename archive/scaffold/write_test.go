@@ -53,7 +53,7 @@ func wantHeld(t *testing.T, dir string, want map[string]string) {
 
 // A chart is written whole or not at all, whatever goes wrong on the way.
 func TestWriteIsAllOrNothing(t *testing.T) {
-	files, err := scaffold.Files("web", "")
+	files, err := scaffold.Chart{Name: "web"}.Files()
 	if err != nil {
 		t.Fatal(err)
 	}

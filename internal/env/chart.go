@@ -41,9 +41,9 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 			if err != nil {
 				return nil, fmt.Errorf("open chart: %w", err)
 			}
-			return e.loaded(archive.Loader{}.LoadArchive(ref, bytes.NewReader(data)))
+			return e.loaded(e.Loader().LoadArchive(ref, bytes.NewReader(data)))
 		case err == nil:
-			return e.loaded(archive.Loader{}.Load(ref))
+			return e.loaded(e.Loader().Load(ref))
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("open chart: %w", err)
 		case isPath(ref):
@@ -63,7 +63,7 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 // updated loads the chart in the folder at path, once it has the dependencies
 // that it lists.
 func (e *Env) updated(ctx context.Context, path string, flags *ChartFlags) (*chart.Chart, error) {
-	c, warnings, err := archive.Loader{}.Load(path)
+	c, warnings, err := e.Loader().Load(path)
 	if err == nil && len(values.Missing(c)) == 0 {
 		return e.loaded(c, warnings, nil)
 	}
@@ -71,7 +71,7 @@ func (e *Env) updated(ctx context.Context, path string, flags *ChartFlags) (*cha
 	if err := e.UpdateDependencies(ctx, path, update, e.Err); err != nil {
 		return nil, err
 	}
-	return e.loaded(archive.Loader{}.Load(path))
+	return e.loaded(e.Loader().Load(path))
 }
 
 // open loads an archive that was found.
@@ -81,8 +81,11 @@ func (e *Env) open(a *fetch.Archive) (*chart.Chart, error) {
 		return nil, fmt.Errorf("open chart %s: %w", a.Name, err)
 	}
 	defer f.Close()
-	return e.loaded(archive.Loader{}.LoadArchive(a.Name, f))
+	return e.loaded(e.Loader().LoadArchive(a.Name, f))
 }
+
+// Loader reads charts as the settings have it.
+func (e *Env) Loader() archive.Loader { return archive.Loader{ChartV3: e.Settings.ChartV3} }
 
 // loaded tells the warnings of a chart that was loaded.
 func (e *Env) loaded(c *chart.Chart, warnings []string, err error) (*chart.Chart, error) {
@@ -121,7 +124,7 @@ func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Ch
 	if _, err := e.Verifier(keyring).Verify(filepath.Base(path), bytes.NewReader(data), prov); err != nil {
 		return nil, err
 	}
-	return e.loaded(archive.Loader{}.LoadArchive(path, bytes.NewReader(data)))
+	return e.loaded(e.Loader().LoadArchive(path, bytes.NewReader(data)))
 }
 
 // Finder finds and fetches charts. keyring holds the public keys that provenance

@@ -18,7 +18,7 @@ import (
 // be read. What is wrong with the chart stands in the request; the error tells
 // that there is nothing to check.
 func (e *Env) LintRequest(ref string) (op.LintRequest, error) {
-	var req op.LintRequest
+	req := op.LintRequest{ChartV3: e.Settings.ChartV3}
 	info, err := os.Stat(ref)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +29,7 @@ func (e *Env) LintRequest(ref string) (op.LintRequest, error) {
 	if req.Folders, err = topFolders(ref, info); err != nil {
 		return req, err
 	}
-	var l archive.Loader
+	l := e.Loader()
 	req.Files, req.Warnings, err = l.Files(ref)
 	if err != nil {
 		if !info.IsDir() {

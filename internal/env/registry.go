@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
@@ -187,7 +186,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	if err != nil {
 		return nil, fmt.Errorf("open chart: %w", err)
 	}
-	c, err := r.env.loaded(archive.Loader{}.LoadArchive(path, f))
+	c, err := r.env.loaded(r.env.Loader().LoadArchive(path, f))
 	if err != nil {
 		return nil, err
 	}

@@ -131,13 +131,16 @@ func (e *Env) Close() {
 }
 
 // Assembler makes charts of files, as package op calls it.
-func (e *Env) Assembler() Assembler { return Assembler{} }
+func (e *Env) Assembler() Assembler { return Assembler{loader: e.Loader()} }
 
 // Assembler implements op.Assembler.
-type Assembler struct{}
+type Assembler struct{ loader archive.Loader }
 
 // Assemble implements op.Assembler.
-func (Assembler) Assemble(files []*chart.File) (*chart.Chart, error) { return archive.LoadFiles(files) }
+func (a Assembler) Assemble(files []*chart.File) (*chart.Chart, error) {
+	c, _, err := a.loader.LoadFiles(files)
+	return c, err
+}
 
 // Flatten implements op.Assembler.
 func (Assembler) Flatten(c *chart.Chart) ([]*chart.File, error) { return archive.Flatten(c) }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/chart"
 )
 
 // Settings are what the environment and the global flags say, the same for
@@ -42,6 +44,8 @@ type Settings struct {
 	Compat string
 	// Builtin names the commands that stay built in whatever plugins are installed.
 	Builtin []string
+	// ChartV3 accepts charts of the experimental apiVersion v3.
+	ChartV3 bool
 }
 
 // Paths are where helm keeps its files.
@@ -82,6 +86,7 @@ func NewSettings(getenv func(string) string) Settings {
 		Driver:      getenv("HELM_DRIVER"),
 		Compat:      getenv("HELM_COMPAT"),
 		Builtin:     splitList(strings.ReplaceAll(getenv("HELM_BUILTIN"), " ", "")),
+		ChartV3:     getenv(chart.VariableV3) != "", // any word will do, as in Helm
 	}
 }
 

@@ -34,6 +34,7 @@ type supplier struct {
 	access fetch.Access
 	verify bool
 	tell   progress.Func
+	loader archive.Loader
 	time   time.Time // that entries of archives bear
 
 	renewed map[string]bool // repositories, by name
@@ -44,7 +45,7 @@ type supplier struct {
 func (e *Env) supplier(root string, f DependencyFlags, tell progress.Func) (*supplier, error) {
 	modTime, err := archive.ModTime(e.Getenv)
 	return &supplier{
-		root: root, finder: e.Finder(f.Keyring), repos: e.Repositories(), access: f.Access(), verify: f.Verify, tell: tell, time: modTime,
+		root: root, finder: e.Finder(f.Keyring), repos: e.Repositories(), access: f.Access(), verify: f.Verify, tell: tell, loader: e.Loader(), time: modTime,
 		renewed: map[string]bool{},
 	}, err
 }
@@ -274,7 +275,7 @@ func (s *supplier) local(w op.Want) (op.Supply, error) {
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() { // reading a device may never end
 		return op.Supply{}, fmt.Errorf("%s is neither a chart's folder nor an archive", path)
 	}
-	c, warnings, err := archive.Loader{}.Load(path)
+	c, warnings, err := s.loader.Load(path)
 	for _, text := range warnings {
 		s.tell.Send(progress.Event{Kind: progress.Warning, Text: path + ": " + text})
 	}

@@ -20,7 +20,7 @@ func (e *Env) Vendor(path string) (op.Vendor, error) {
 	if err != nil || info.IsDir() {
 		return e.vendor(path)
 	}
-	c, err := e.loaded(archive.Loader{}.Load(path))
+	c, err := e.loaded(e.Loader().Load(path))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (e *Env) vendor(path string) (op.Vendor, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &ChartNotFoundError{Ref: path}
 	}
-	f, err := archive.OpenFolder(path)
+	f, err := e.Loader().OpenFolder(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/archive/scaffold"
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/op"
 )
@@ -22,6 +25,7 @@ type Options struct {
 	Path        string
 	Starter     string
 	WithScripts bool
+	APIVersion  string
 }
 
 // New makes the command.
@@ -49,12 +53,35 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
 	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
+	fs.StringVar(&o.APIVersion, "chart-api-version", chart.APIVersionV2, "apiVersion of the chart: v2 or v3")
+	// These fail only for flags that are not there.
+	_ = cmd.RegisterFlagCompletionFunc("chart-api-version", cobra.FixedCompletions(versions(), cobra.ShellCompDirectiveNoFileComp))
+	if !e.Settings.ChartV3 { // then there is no choice
+		_ = fs.MarkHidden("chart-api-version")
+	}
 	fs.BoolVar(&o.WithScripts, "with-scripts", false, "add ext/lua/chart.lua, a script with comments to start from")
 	env.CompleteChoices(cmd)
 	return cmd
 }
 
+// versions are the apiVersions that new charts can have.
+func versions() []string { return []string{chart.APIVersionV2, chart.APIVersionV3} }
+
+// checkVersion refuses an apiVersion that new charts cannot have, in Helm's words.
+func checkVersion(e *env.Env, version string) error {
+	if !slices.Contains(versions(), version) {
+		return fmt.Errorf("unsupported chart API version: %s (supported: %s)", version, strings.Join(versions(), ", "))
+	}
+	if version == chart.APIVersionV3 && !e.Settings.ChartV3 {
+		return fmt.Errorf("this feature has been marked as experimental and is not enabled by default. Please set %s=1 in your environment to use this feature", chart.VariableV3)
+	}
+	return nil
+}
+
 func run(ctx context.Context, e *env.Env, o Options) error {
+	if err := checkVersion(e, o.APIVersion); err != nil {
+		return err
+	}
 	starter := o.Starter
 	if starter != "" && !filepath.IsAbs(starter) && filepath.Base(starter) == starter {
 		starter = filepath.Join(e.Settings.DataHome, "starters", starter)
@@ -63,7 +90,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if _, err := fmt.Fprintf(e.Out, "Creating %s\n", o.Path); err != nil {
 		return err
 	}
-	files, err := scaffold.Files(name, starter)
+	files, err := scaffold.Chart{Name: name, Starter: starter, APIVersion: o.APIVersion, Loader: e.Loader()}.Files()
 	if err != nil {
 		return fmt.Errorf("create chart: %w", err)
 	}
