@@ -21,6 +21,14 @@ import (
 type lazyKube struct {
 	loaded  clientcmd.ClientConfig
 	cluster *Cluster
+	podDir  string // of the service account's files; "" is where the kubelet puts them
+}
+
+func (k *lazyKube) serviceAccount() string {
+	if k.podDir != "" {
+		return k.podDir
+	}
+	return serviceAccount
 }
 
 func constant(c *rest.Config) func() (*rest.Config, error) {
@@ -29,13 +37,17 @@ func constant(c *rest.Config) func() (*rest.Config, error) {
 
 // kubeconfig is the user's configuration with the global flags laid over it.
 func (e *Env) kubeconfig() clientcmd.ClientConfig {
-	if e.kube.loaded != nil {
-		return e.kube.loaded
+	if e.kube.loaded == nil {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath = e.Settings.KubeConfig
+		e.kube.loaded = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, e.Settings.overrides())
 	}
-	s := e.Settings
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = s.KubeConfig
-	over := &clientcmd.ConfigOverrides{
+	return e.kube.loaded
+}
+
+// overrides are the global flags that say something about the cluster.
+func (s *Settings) overrides() *clientcmd.ConfigOverrides {
+	return &clientcmd.ConfigOverrides{
 		CurrentContext: s.KubeContext,
 		AuthInfo:       clientapi.AuthInfo{Token: s.Token, Impersonate: s.AsUser, ImpersonateGroups: s.AsGroups},
 		ClusterInfo: clientapi.Cluster{
@@ -45,22 +57,23 @@ func (e *Env) kubeconfig() clientcmd.ClientConfig {
 			TLSServerName:         s.TLSName,
 		},
 	}
-	e.kube.loaded = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, over)
-	return e.kube.loaded
 }
 
-// readKubeconfig has the files read. The client's library waits without end for a pipe
+// readKubeconfig reads the files. The client's library waits without end for a pipe
 // that no one writes to; this waits until the command ends.
-func (e *Env) readKubeconfig() error {
+func (e *Env) readKubeconfig() (clientapi.Config, error) {
+	if err := e.checkKubeconfig(); err != nil {
+		return clientapi.Config{}, err
+	}
 	config := e.kubeconfig()
 	if !slices.ContainsFunc(config.ConfigAccess().GetLoadingPrecedence(), isPipe) {
-		return nil // it is read when it is needed
+		return config.RawConfig()
 	}
-	_, err := term.Until(e.Context, config.RawConfig)
+	read, err := term.Until(e.Context, config.RawConfig)
 	if e.Context.Err() != nil {
-		return e.Context.Err()
+		return read, e.Context.Err()
 	}
-	return err
+	return read, err
 }
 
 func isPipe(path string) bool {
@@ -79,7 +92,7 @@ func (e *Env) checkKubeconfig() error {
 		switch {
 		case err != nil: // the library tells, once somebody needs the file
 		case info.IsDir():
-			return &KubeconfigError{Path: path, Err: errors.New("it is a folder")}
+			return &KubeconfigError{Path: path, Err: errors.New("it is a directory")}
 		case info.Mode()&os.ModeDevice != 0 && path != os.DevNull:
 			return &KubeconfigError{Path: path, Err: errors.New("it is a device, not a file")}
 		case info.Size() > maxKubeconfig:
@@ -90,32 +103,41 @@ func (e *Env) checkKubeconfig() error {
 }
 
 // Namespace is the one in force: -n or HELM_NAMESPACE, else the kubeconfig
-// context's, else "default". A kubeconfig that cannot be read gives "default";
-// [Env.RESTConfig] reports it.
+// context's, else the pod's, else "default". A kubeconfig that cannot be read gives
+// "default"; [Env.RESTConfig] reports it.
 func (e *Env) Namespace() string {
 	if e.Settings.Namespace != "" {
 		return e.Settings.Namespace
 	}
-	if e.readKubeconfig() != nil {
+	config, err := e.readKubeconfig()
+	if err != nil {
 		return "default"
 	}
-	if ns, _, err := e.kubeconfig().Namespace(); err == nil && ns != "" {
-		return ns
+	name := e.Settings.contextName(config)
+	context := config.Contexts[name]
+	switch {
+	case context != nil && context.Namespace != "":
+		return context.Namespace
+	case context == nil && name != "":
+		return "default"
+	}
+	if p, ok := inPod(e.Getenv, e.kube.serviceAccount()); ok {
+		return p.namespace(e.Getenv)
 	}
 	return "default"
 }
 
-// RESTConfig is how to reach the API server.
+// RESTConfig is how to reach the API server: the one that the kubeconfig or
+// --kube-apiserver names, else the one of the pod that helm runs in.
 func (e *Env) RESTConfig() (*rest.Config, error) {
-	err := e.readKubeconfig()
-	if e.Context.Err() != nil {
+	cfg, err := e.restConfig()
+	var bad *KubeconfigError
+	switch {
+	case e.Context.Err() != nil:
 		return nil, e.Context.Err()
-	}
-	var cfg *rest.Config
-	if err == nil {
-		cfg, err = e.kubeconfig().ClientConfig()
-	}
-	if err != nil {
+	case errors.As(err, &bad):
+		return nil, err
+	case err != nil:
 		return nil, &KubeconfigError{Path: e.Settings.KubeConfig, Places: e.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
 	}
 	cfg.UserAgent = "Helm/moonhelm"
@@ -124,16 +146,32 @@ func (e *Env) RESTConfig() (*rest.Config, error) {
 	return cfg, nil
 }
 
+func (e *Env) restConfig() (*rest.Config, error) {
+	read, err := e.readKubeconfig()
+	if err != nil {
+		return nil, err
+	}
+	named, err := e.Settings.namesCluster(read)
+	if err != nil {
+		return nil, err
+	}
+	if named {
+		return e.kubeconfig().ClientConfig()
+	}
+	// The library's own way into a pod's cluster drops most flags, --kube-as-user too.
+	if p, ok := inPod(e.Getenv, e.kube.serviceAccount()); ok {
+		return p.config(e.Settings.overrides()).ClientConfig()
+	}
+	return nil, clientcmd.ErrEmptyCluster
+}
+
 // Contexts lists the names of the kubeconfig's contexts, sorted, for completion.
 func (e *Env) Contexts() []string {
-	if e.readKubeconfig() != nil {
-		return nil
-	}
-	raw, err := e.kubeconfig().RawConfig()
+	config, err := e.readKubeconfig()
 	if err != nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(raw.Contexts))
+	return slices.Sorted(maps.Keys(config.Contexts))
 }
 
 // KubeconfigError tells that no usable kubeconfig was found.

@@ -159,6 +159,9 @@ func (p *Plugins) Complete(ctx context.Context, of *plugin.Plugin, args []string
 
 // Hook runs a plugin's hook.
 func (p *Plugins) Hook(ctx context.Context, name string, of *plugin.Plugin) error {
+	if len(of.Hooks[name]) == 0 {
+		return nil // and nothing looks for a namespace
+	}
 	return plugin.Hook(ctx, name, p.invocation(of))
 }
 

@@ -17,9 +17,6 @@ func (e *Env) Start() error {
 		return err
 	}
 	e.Color = e.Settings.Color
-	if err := e.checkKubeconfig(); err != nil {
-		return err
-	}
 	if e.Settings.Verbosity == 0 {
 		return nil
 	}
