@@ -387,7 +387,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 // supersedeOthers marks what was deployed before as superseded.
 func (d *deployment) supersedeOthers(ctx context.Context) error {
 	for _, old := range d.past.revisions {
-		if old.Status == release.Deployed && old.Number != d.release.Revision {
+		if old.Err == nil && old.Status == release.Deployed && old.Number != d.release.Revision {
 			if err := d.supersede(ctx, old.Number, ""); err != nil {
 				return err
 			}
@@ -423,7 +423,7 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 			}
 		}
 	}
-	if err != nil && !errors.Is(err, ErrReleaseNotFound) {
+	if err != nil && !errors.Is(err, ErrReleaseNotFound) && !errors.Is(err, ErrRecordUnsupported) {
 		return fmt.Errorf("record revision %d of release %s as superseded: %w", revision, d.release.Name, err)
 	}
 	return nil

@@ -66,6 +66,9 @@ type Revision struct {
 	Status release.Status
 	// Version is the recorder's name for this very record.
 	Version string
+	// Err is an [ErrRecordUnsupported] where the list shows that a client of another
+	// generation has written the record.
+	Err error
 }
 
 // Errors that verbs return and that recorders must return.
@@ -73,6 +76,9 @@ var (
 	ErrReleaseNotFound = errors.New("release not found")
 	ErrRevisionExists  = errors.New("revision already exists")
 	ErrRecordChanged   = errors.New("record changed by another client")
+	// ErrRecordUnsupported is a record that a client of another generation has written.
+	// No verb changes or deletes it.
+	ErrRecordUnsupported = errors.New("record of another generation")
 )
 
 // NotFoundError names the release, and the revision where one was asked for,

@@ -45,6 +45,9 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 		return nil, fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	p.sane()
+	if err := p.newest().Err; err != nil {
+		return nil, err
+	}
 	if st := p.newest().Status; lock != nil && st.Underway() {
 		if err := lock.Abandoned(ctx, p.newest().Number); err != nil {
 			return nil, err
@@ -127,6 +130,11 @@ func (p *past) settled(i int) bool {
 
 // readAll reads the records of revisions.
 func readAll(ctx context.Context, records Recorder, name string, revisions []Revision) ([]*release.Release, error) {
+	for _, r := range revisions {
+		if r.Err != nil {
+			return nil, r.Err
+		}
+	}
 	read := make([]*release.Release, len(revisions))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
@@ -154,7 +162,7 @@ func (p *past) start(end int) int {
 func (p *past) good() int {
 	n := 0
 	for _, r := range p.revisions {
-		if r.Status == release.Deployed || r.Status == release.Superseded {
+		if r.Err == nil && (r.Status == release.Deployed || r.Status == release.Superseded) {
 			n = r.Number
 		}
 	}

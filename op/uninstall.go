@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
@@ -111,6 +113,11 @@ func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
 	for _, text := range past.warnings {
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
+	if !w.req.KeepHistory {
+		if err := deletable(ctx, w.Releases, w.req.Name, past.revisions); err != nil {
+			return err
+		}
+	}
 	w.past, w.out = past, &Uninstalled{Release: past.last}
 	if past.last.Info.Status == release.Uninstalled {
 		return nil
@@ -130,6 +137,26 @@ func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
 	}
 	manifest.SortUninstall(w.out.Deleted)
 	return nil
+}
+
+// deletable refuses to delete a history in which a client of another generation has
+// written a revision. One that is damaged may go.
+func deletable(ctx context.Context, records Recorder, name string, revisions []Revision) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for _, r := range revisions {
+		group.Go(func() error {
+			err := r.Err
+			if err == nil {
+				_, err = records.Revision(ctx, name, r.Number)
+			}
+			if errors.Is(err, ErrRecordUnsupported) {
+				return err
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 // inventory are all objects that a release may have in the cluster, each once:

@@ -43,6 +43,9 @@ func Statuses() []Status {
 		Uninstalling, PendingInstall, PendingUpgrade, PendingRollback}
 }
 
+// Known reports whether s is one of [Statuses], or "", which no client gives a meaning.
+func (s Status) Known() bool { return s == "" || slices.Contains(Statuses(), s) }
+
 // MaxRevision is the highest number of a revision. A database keeps 32 bits, and
 // one is left for what follows.
 const MaxRevision = math.MaxInt32 - 1

@@ -33,10 +33,25 @@ type Record struct {
 	Holder string
 	// Data is the encoded release; nil in what [Driver.List] returns.
 	Data []byte
+	// Format is that of a record of another generation, such as helm.sh/release.v2,
+	// and "" for the one that is read and written here. No driver writes another.
+	Format string
 	// Version is the driver's own name for this state of this very record: one
 	// that was deleted and made anew has another. [Driver.Read] and
 	// [Driver.List] set it; [Driver.Update] looks at it.
 	Version string
+}
+
+// Unsupported returns an [*UnreadableError] with a [*release.UnsupportedError] where
+// the record's metadata says that a client of another generation has written it.
+func (r Record) Unsupported() error {
+	switch {
+	case r.Format != "":
+		return &UnreadableError{r.Key, &release.UnsupportedError{Problem: "has the format " + r.Format}}
+	case !r.Status.Known():
+		return &UnreadableError{r.Key, &release.UnsupportedError{Problem: fmt.Sprintf("has the status %q", string(r.Status))}}
+	}
+	return nil
 }
 
 // Pulse is the heartbeat of a revision: a client that sees the same Holder with

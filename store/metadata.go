@@ -102,8 +102,12 @@ func (m *objectMeta) record() (Record, bool) {
 		Status: release.Status(m.Labels[labelStatus]),
 		Labels: userLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.state(),
 	}
-	if err != nil || name == "" || m.Name != objectName(r.Key) {
+	format, named := r.Key.named(m.Name)
+	if err != nil || name == "" || !named {
 		return r, false
+	}
+	if r.Format = format; format != "" {
+		return r, true
 	}
 	var s summaryJSON
 	text := m.Annotations[annotation]

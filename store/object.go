@@ -84,6 +84,35 @@ func objectName(k Key) string {
 	return "sh.helm.release.v1." + k.Name + ".v" + strconv.Itoa(k.Revision)
 }
 
+// formatPrefix begins the names of all formats, which the type of a Secret bears.
+const formatPrefix = "helm.sh/release."
+
+// formatOf is the format that a record's type tells, "" for the one that is read and
+// written here. A Secret of no such type was restored by a program that does not keep
+// types.
+func formatOf(recordType string) string {
+	if recordType == secretType || !strings.HasPrefix(recordType, formatPrefix) {
+		return ""
+	}
+	return recordType
+}
+
+// named reports whether a record of k may have that name, and of which format it is
+// then: sh.helm.release.v2.web.v3 is of another than sh.helm.release.v1.web.v3.
+func (k Key) named(name string) (format string, ok bool) {
+	if name == objectName(k) {
+		return "", true
+	}
+	number, ok := strings.CutPrefix(name, "sh.helm.release.v")
+	if ok {
+		number, ok = strings.CutSuffix(number, "."+k.Name+".v"+strconv.Itoa(k.Revision))
+	}
+	if _, err := strconv.ParseUint(number, 10, 31); !ok || err != nil {
+		return "", false
+	}
+	return formatPrefix + "v" + number, true
+}
+
 func (c *Cluster) path(namespace, name string) string {
 	p := "/api/v1/"
 	if namespace != "" {
@@ -267,7 +296,7 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 	c.known.Store(k, p)
 	return Record{
 		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
-		Holder: o.annotations[annotationHolder], Data: o.data, Version: o.version + "/" + o.uid,
+		Holder: o.annotations[annotationHolder], Data: o.data, Format: formatOf(o.secretType), Version: o.version + "/" + o.uid,
 	}, nil
 }
 
@@ -293,7 +322,7 @@ func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (stored,
 	if err = c.found("read release", k, err); err != nil {
 		return stored{}, parts{}, err
 	}
-	o, err := decodeObject(body)
+	o, err := decodeObject(body, c.kind)
 	if err != nil {
 		return o, parts{}, &UnreadableError{k, fmt.Errorf("%s %s: %w", c.kind, objectName(k), err)}
 	}
@@ -356,7 +385,7 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 		for i := range list.Items {
 			m := &list.Items[i].Metadata
 			if r, ok := m.record(); ok && c.asked(q, r.Key) {
-				if q.Name != "" {
+				if q.Name != "" && r.Format == "" {
 					c.note(r.Key, m)
 				}
 				out = append(out, r)

@@ -264,7 +264,7 @@ func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (
 			if err != nil {
 				return fmt.Errorf("read release %s: part %d of %d: %w", k, n, p.Count, err)
 			}
-			o, err := decodeObject(body)
+			o, err := decodeObject(body, c.kind)
 			if err != nil {
 				return &UnreadableError{k, fmt.Errorf("%s %s: %w", c.kind, name, err)}
 			}

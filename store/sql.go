@@ -180,12 +180,15 @@ func (s *SQL) Read(ctx context.Context, k Key, _ string) (Record, error) {
 	}
 	r := Record{Key: k}
 	err := s.db.do(ctx, "read release "+k.String(), func(ctx context.Context) error {
-		var labels, noted *string
-		err := s.db.pool.QueryRow(ctx, `SELECT r.body, r.status, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
+		var labels, noted, kind *string
+		err := s.db.pool.QueryRow(ctx, `SELECT r.body, r.status, r.type, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
 			` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).
-			Scan(&r.Data, &r.Status, &r.Version, &noted, &labels)
+			Scan(&r.Data, &r.Status, &kind, &r.Version, &noted, &labels)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return &NotFoundError{k}
+		}
+		if kind != nil {
+			r.Format = formatOf(*kind)
 		}
 		r.annotate(labels, noted)
 		return err
@@ -198,7 +201,7 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 	var out []Record
 	err := s.db.do(ctx, "list releases", func(ctx context.Context) error {
 		out = nil
-		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.namespace, r.name, r.version, r.status, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
+		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.type, r.namespace, r.name, r.version, r.status, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
 			` WHERE r.owner = '`+owner+`' AND ($1::text = '' OR r.namespace = $1::text)
 			AND ($2::text = '' OR r.name = $2::text) AND ($3::text = '' OR r.status = $3::text)`,
 			s.namespace, q.Name, string(q.Status))
@@ -209,14 +212,20 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 		for rows.Next() {
 			var r Record
 			var key string
-			var labels, noted *string
-			if err := rows.Scan(&key, &r.Namespace, &r.Name, &r.Revision, &r.Status, &r.Version, &noted, &labels); err != nil {
+			var labels, noted, kind *string
+			if err := rows.Scan(&key, &kind, &r.Namespace, &r.Name, &r.Revision, &r.Status, &r.Version, &noted, &labels); err != nil {
 				return err
 			}
-			if key != objectName(r.Key) {
+			format, named := r.Key.named(key)
+			if !named {
 				continue // none of ours, although it looks so
 			}
-			r.annotate(labels, noted)
+			if kind != nil && format == "" {
+				format = formatOf(*kind)
+			}
+			if r.Format = format; format == "" {
+				r.annotate(labels, noted)
+			}
 			out = append(out, r)
 		}
 		return rows.Err()

@@ -66,6 +66,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("tables", func(t *testing.T) { testTables(t, server) })
 	t.Run("start", func(t *testing.T) { testTablesAreMadeOnce(t, server) })
 	t.Run("others", func(t *testing.T) { testWhatOthersWrite(t, server) })
+	t.Run("generations", func(t *testing.T) { testSQLGenerations(t, server) })
 	t.Run("long names", func(t *testing.T) { testLongNames(t, server) })
 	t.Run("errors", func(t *testing.T) { testDatabaseErrors(t, server) })
 	t.Run("waiting", func(t *testing.T) { testWaiting(t, server) })
@@ -214,6 +215,27 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 }
 
 // Helm cannot keep labels for a release whose name is long; we make room.
+// testSQLGenerations is testGenerations with rows that another client has inserted.
+func testSQLGenerations(t *testing.T, server *postgres.Server) {
+	testGenerations(t, func(t *testing.T) (store.Driver, func(store.Key, planted)) {
+		connection := server.Database(t)
+		return database(t, connection, "a"), func(k store.Key, p planted) {
+			if _, err := database(t, connection, "a").List(t.Context(), store.Query{}); err != nil { // makes the tables
+				t.Fatal(err)
+			}
+			if p.named == "" {
+				p.named = "v1"
+			}
+			if p.format == "" {
+				p.format = "helm.sh/release.v1"
+			}
+			server.Run(t, postgres.Name(connection), fmt.Sprintf(`INSERT INTO releases_v1 (key, type, body, name, namespace, version, status, owner, createdat)
+				VALUES ('sh.helm.release.%s.%s.v%d', '%s', '%s', '%s', '%s', %d, '%s', 'helm', 1)`,
+				p.named, k.Name, k.Revision, p.format, p.data, k.Name, k.Namespace, k.Revision, p.status))
+		}
+	})
+}
+
 func testLongNames(t *testing.T, server *postgres.Server) {
 	db := database(t, server.Database(t), "a")
 	r := storetest.Release("a", strings.Repeat("n", 53), 123456, release.Deployed)

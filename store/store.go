@@ -96,7 +96,29 @@ const maxUpdates = 4
 
 // Get returns one revision of a release.
 func (s *Store) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
-	return s.read(ctx, Key{s.namespace, name, revision}, "")
+	k := Key{s.namespace, name, revision}
+	r, err := s.read(ctx, k, "")
+	if errors.Is(err, ErrNotFound) {
+		if other := s.unsupported(ctx, k); other != nil {
+			return nil, other
+		}
+	}
+	return r, err
+}
+
+// unsupported says what a record of another format stands where k is not found, nil
+// for none.
+func (s *Store) unsupported(ctx context.Context, k Key) error {
+	records, err := s.driver.List(ctx, Query{Name: k.Name})
+	if err != nil {
+		return nil // then k is not found, which is known
+	}
+	for _, r := range records {
+		if r.Revision == k.Revision && r.Format != "" {
+			return r.Unsupported()
+		}
+	}
+	return nil
 }
 
 // Last returns the newest revision of a release, whatever its status.
@@ -119,6 +141,9 @@ func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
 			return nil, &NotFoundError{Key{Namespace: s.namespace, Name: q.Name}}
 		}
 		last := slices.MaxFunc(records, newer)
+		if err := last.Unsupported(); err != nil {
+			return nil, err
+		}
 		r, err := s.read(ctx, last.Key, last.Version)
 		if errors.Is(err, ErrNotFound) && tries < 3 {
 			continue // deleted between the two requests
@@ -235,14 +260,19 @@ func newer(a, b Record) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(sane(a), sane(b)), cmp.Compare(a.Revision, b.Revision))
+	return cmp.Or(cmp.Compare(sane(a), sane(b)), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Format, b.Format))
 }
 
 // damaged is what lists show of a record that cannot be read, or cannot be.
 func (r Record) damaged(why error) release.Summary {
+	description := "damaged: " + why.Error()
+	var other *release.UnsupportedError
+	if errors.As(why, &other) {
+		description = "of another generation: it " + other.Error()
+	}
 	return release.Summary{
 		Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: r.Status, Labels: r.Labels,
-		Description: "damaged: " + why.Error(), Damaged: true,
+		Description: description, Damaged: true,
 	}
 }
 
@@ -277,6 +307,10 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 			out[i] = r.damaged(errRevision)
 			continue
 		}
+		if err := r.Unsupported(); err != nil {
+			out[i] = r.damaged(err)
+			continue
+		}
 		if r.Summary != nil {
 			out[i] = *r.Summary
 			continue
@@ -307,7 +341,13 @@ func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, er
 	if err != nil {
 		return release.Summary{}, err
 	}
+	if err := rec.Unsupported(); err != nil {
+		return release.Summary{}, err
+	}
 	sum, err := s.budget.Summarize(rec.Data)
+	if err == nil {
+		err = sum.Supported()
+	}
 	if err != nil {
 		return sum, &UnreadableError{k, err}
 	}
@@ -320,7 +360,13 @@ func (s *Store) read(ctx context.Context, k Key, version string) (*release.Relea
 	if err != nil {
 		return nil, err
 	}
+	if err := rec.Unsupported(); err != nil {
+		return nil, err
+	}
 	r, err := s.budget.Decode(rec.Data)
+	if err == nil {
+		err = r.Supported()
+	}
 	if err != nil {
 		return nil, &UnreadableError{k, err}
 	}

@@ -15,7 +15,8 @@ import (
 // message only two fields matter, and Secret and ConfigMap number them alike:
 //
 //	Unknown { 2: raw }                      after the four bytes "k8s\0"
-//	Secret  { 1: metadata, 2: map data }    a map entry is { 1: key, 2: value }
+//	Secret  { 1: metadata, 2: map data, 3: type (of a Secret only) }
+//	                                        a map entry is { 1: key, 2: value }
 //	ObjectMeta { 5: uid, 6: resourceVersion, 11: map labels, 12: map annotations }
 
 var errWire = errors.New("the server's answer is cut short or of an unknown form")
@@ -23,12 +24,13 @@ var errWire = errors.New("the server's answer is cut short or of an unknown form
 // stored is what matters of a Secret or ConfigMap.
 type stored struct {
 	uid, version string
+	secretType   string
 	labels       map[string]string
 	annotations  map[string]string
 	data         []byte
 }
 
-func decodeObject(body []byte) (stored, error) {
+func decodeObject(body []byte, kind string) (stored, error) {
 	raw, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
 	if !ok {
 		return decodeJSON(body)
@@ -66,10 +68,14 @@ func decodeObject(body []byte) (stored, error) {
 				o.data = v
 			}
 			return err
+		case 3:
+			if kind == "Secret" {
+				o.secretType = string(value)
+			}
 		}
 		return nil
 	})
-	if err == nil && o.data == nil {
+	if err == nil && o.data == nil && formatOf(o.secretType) == "" {
 		err = errNoData
 	}
 	return o, err
@@ -83,16 +89,17 @@ func decodeJSON(body []byte) (stored, error) {
 		Kind     string            `json:"kind"`
 		Metadata objectMeta        `json:"metadata"`
 		Data     map[string]string `json:"data"`
+		Type     string            `json:"type"`
 	}
 	if err := json.Unmarshal(body, &o); err != nil {
 		return stored{}, err
 	}
 	text, ok := o.Data[dataKey]
-	if !ok {
+	if !ok && formatOf(o.Type) == "" {
 		return stored{}, errNoData
 	}
 	out := stored{
-		uid: o.Metadata.UID, version: o.Metadata.Version,
+		uid: o.Metadata.UID, version: o.Metadata.Version, secretType: o.Type,
 		labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, data: []byte(text),
 	}
 	if o.Kind == "ConfigMap" {

@@ -38,16 +38,19 @@ func protoSecret(data string) []byte {
 func TestObjectsAreReadInBothForms(t *testing.T) {
 	for form, body := range map[string]string{
 		"protobuf":  string(protoSecret("text")),
-		"secret":    `{"kind":"Secret","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"` + base64.StdEncoding.EncodeToString([]byte("text")) + `"}}`,
+		"secret":    `{"kind":"Secret","type":"helm.sh/release.v1","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"` + base64.StdEncoding.EncodeToString([]byte("text")) + `"}}`,
 		"configmap": `{"kind":"ConfigMap","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"text"}}`,
 	} {
-		o, err := decodeObject([]byte(body))
+		o, err := decodeObject([]byte(body), "Secret")
 		if err != nil || string(o.data) != "text" || o.labels["status"] != "deployed" || len(o.labels) != 1 || o.annotations["by"] != "me" || len(o.annotations) != 1 {
 			t.Errorf("%s: %+v %v", form, o, err)
 		}
+		if form != "configmap" && o.secretType != secretType {
+			t.Errorf("%s: type is %q, want %q", form, o.secretType, secretType)
+		}
 	}
 	for _, body := range []string{"", "{", "k8s\x00\xff", `{"kind":"Secret","data":{}}`, `{"kind":"Secret","data":{"release":"?"}}`, "k8s\x00", "k8s\x00\x12\x05abc"} {
-		if o, err := decodeObject([]byte(body)); err == nil {
+		if o, err := decodeObject([]byte(body), "Secret"); err == nil {
 			t.Errorf("%q was read as %+v", body, o)
 		}
 	}
@@ -57,7 +60,7 @@ func FuzzDecodeObject(f *testing.F) {
 	f.Add(protoSecret("text"))
 	f.Add([]byte(`{"kind":"ConfigMap","data":{"release":"text"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if o, err := decodeObject(body); err == nil && o.data == nil {
+		if o, err := decodeObject(body, "Secret"); err == nil && o.data == nil && formatOf(o.secretType) == "" {
 			t.Error("neither data nor an error")
 		}
 	})

@@ -70,6 +70,7 @@ func hints(err error) []string {
 		lockLost   *lock.LostError
 		usedUp     *op.RevisionsError
 		unreadable *store.UnreadableError
+		generation *release.UnsupportedError
 		changed    *store.ChangedError
 		overtaken  *op.OvertakenError
 		rights     *kube.RightsError
@@ -131,6 +132,9 @@ func hints(err error) []string {
 	case errors.As(err, &usedUp):
 		return []string{fmt.Sprintf("no release comes so far by itself: look at helm history %s, and delete the records that are not yours "+
 			"(kubectl delete secret sh.helm.release.v1.%s.v%d)", usedUp.Name, usedUp.Name, usedUp.Revision)}
+	case errors.As(err, &generation) && errors.As(err, &unreadable):
+		return []string{fmt.Sprintf("a client of another generation has written it, and it was left as it is: use that client for release %[1]s, "+
+			"or restore a record of this generation from a backup; helm history %[1]s shows which revisions are meant", unreadable.Name)}
 	case errors.As(err, &unreadable):
 		return []string{fmt.Sprintf("helm history %[1]s shows which revisions are damaged; one that cannot be restored from a backup can be deleted: "+
 			"kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d -n %[3]s", unreadable.Name, unreadable.Revision, unreadable.Namespace)}

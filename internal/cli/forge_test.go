@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -20,7 +21,8 @@ import (
 // forgeRecord is a command of scripts: forge RELEASE REVISION OLD NEW [OLD NEW...]
 // replaces text in the JSON of a record in $HELM_NAMESPACE, as everyone can who may
 // write Secrets there. OLD may be kind=KIND, for what the record says of a hook's kind
-// beside its manifest. It fails where the record does not have the text.
+// beside its manifest, or json=TEXT, for what stands anywhere in the record. It fails
+// where the record does not have the text.
 func forgeRecord() {
 	if err := forge(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -87,6 +89,16 @@ func forged(rel *release.Release, pairs []string) ([]byte, error) {
 		replace := func(text *string) {
 			found = found || strings.Contains(*text, from)
 			*text = strings.ReplaceAll(*text, from, to)
+		}
+		if text, ok := strings.CutPrefix(from, "json="); ok {
+			whole, err := json.Marshal(rel)
+			if err != nil {
+				return nil, err
+			}
+			found = bytes.Contains(whole, []byte(text))
+			if err := json.Unmarshal(bytes.ReplaceAll(whole, []byte(text), []byte(to)), rel); err != nil {
+				return nil, err
+			}
 		}
 		replace(&rel.Manifest)
 		for _, h := range rel.Hooks {

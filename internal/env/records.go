@@ -58,9 +58,12 @@ func (e *Env) driver(namespace string) (store.Driver, error) {
 // translate turns a store's errors into those that op knows.
 func (r *Records) translate(err error) error {
 	var missing *store.NotFoundError
+	var other *release.UnsupportedError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &other):
+		return &unsupportedError{err}
 	case errors.As(err, &missing):
 		return &op.NotFoundError{Name: missing.Name, Namespace: r.namespace, Revision: missing.Revision}
 	case errors.Is(err, store.ErrExists):
@@ -78,6 +81,14 @@ func (e *changedError) Unwrap() error { return e.error }
 
 // Is makes the error an [op.ErrRecordChanged].
 func (e *changedError) Is(target error) bool { return target == op.ErrRecordChanged }
+
+// unsupportedError is a store's error in its own words, which op knows as its own.
+type unsupportedError struct{ error }
+
+func (e *unsupportedError) Unwrap() error { return e.error }
+
+// Is makes the error an [op.ErrRecordUnsupported].
+func (e *unsupportedError) Is(target error) bool { return target == op.ErrRecordUnsupported }
 
 // Revision implements op.Records.
 func (r *Records) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
@@ -126,7 +137,7 @@ func (r *Records) Revisions(ctx context.Context, name string) ([]op.Revision, er
 	}
 	out := make([]op.Revision, len(records))
 	for i, rec := range records {
-		out[i] = op.Revision{Number: rec.Revision, Status: rec.Status, Version: rec.Version}
+		out[i] = op.Revision{Number: rec.Revision, Status: rec.Status, Version: rec.Version, Err: r.translate(rec.Unsupported())}
 	}
 	return out, nil
 }
