@@ -110,12 +110,15 @@ func (w *crdWork) render(ctx context.Context, cluster UpgradeCluster, read, upgr
 	if cluster != nil {
 		about = cluster
 	}
-	caps, err := capabilities(ctx, about, "", nil)
+	caps, err := capabilities(ctx, about, r.preview.KubeVersion, r.preview.APIVersions)
 	if err != nil {
 		return nil, err
 	}
-	r.capabilities, r.lookup = caps, lookupIn(ctx, about)
-	if cluster != nil && read {
+	r.capabilities = caps
+	if !r.preview.NoLookup {
+		r.lookup = lookupIn(ctx, about)
+	}
+	if cluster != nil && read && !r.preview.Recorded {
 		if err := w.read(ctx, cluster, r.resolved.Chart, upgrade); err != nil {
 			return nil, err
 		}

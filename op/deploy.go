@@ -65,6 +65,27 @@ func (w Writing) serverSide(last string) bool {
 	return last == release.ApplyServerSide
 }
 
+// Preview says what [Upgrade.Plan] and [Install.Plan] leave out and assume. The zero
+// value leaves nothing out. Run takes no notice of it.
+type Preview struct {
+	// KubeVersion and APIVersions change what templates see as capabilities.
+	KubeVersion string
+	APIVersions []string
+	// Recorded leaves the objects of the cluster unread: [Change.Plan] and
+	// [Change.CRDs] are nil. [Compare] tells what differs from the record.
+	Recorded bool
+	// NoLookup has templates' lookup find nothing.
+	NoLookup bool
+}
+
+// when is p for a dry run, and nothing else.
+func (p Preview) when(dryRun bool) Preview {
+	if !dryRun {
+		return Preview{}
+	}
+	return p
+}
+
 // Deployer is what writing a revision's objects needs of a cluster.
 type Deployer interface {
 	Changer
@@ -86,6 +107,7 @@ type deployment struct {
 	wait    Waiting
 	write   Writing
 	predict bool
+	preview Preview
 	// keepHistory is how many revisions may stay, 0 for any number.
 	keepHistory int
 	// before and after are the events at which hooks run, "" where none do.
@@ -132,7 +154,7 @@ func (d *deployment) prepare(ctx context.Context, objects []*manifest.Object, co
 	if err := d.write.validate(d.past.method()); err != nil {
 		return err
 	}
-	if d.cluster == nil {
+	if d.cluster == nil || d.preview.Recorded {
 		return nil
 	}
 	if d.batches, err = ordered(d.release, d.objects, d.progress); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
@@ -75,7 +76,7 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 	if err != nil {
 		return nil, err
 	}
-	return d.between(a, b)
+	return Compare(a, b)
 }
 
 // Between compares the newest revisions of two releases, of which the second
@@ -94,25 +95,65 @@ func (d Diff) Between(ctx context.Context, name string, others Records, other st
 	if err != nil {
 		return nil, err
 	}
-	return d.between(a, b)
+	return Compare(a, b)
 }
 
-func (d Diff) between(a, b *release.Release) (*Change, error) {
-	old, err := recordedObjects(a)
+// Compare tells what the records of two revisions differ in; from is nil where there
+// was none. What the cluster has is not looked at.
+func Compare(from, to *release.Release) (*Change, error) {
+	var old []*manifest.Object
+	namespace := to.Namespace
+	if from != nil {
+		namespace = from.Namespace
+		var err error
+		if old, err = recordedObjects(from); err != nil {
+			return nil, err
+		}
+	}
+	now, err := recordedObjects(to)
 	if err != nil {
 		return nil, err
 	}
-	now, err := recordedObjects(b)
+	steps, err := plan.Between(old, now, namespace)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := plan.Between(old, now, a.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	change, err := newChange(a, b, &plan.Plan{Steps: steps}, nil)
+	change, err := newChange(from, to, &plan.Plan{Steps: steps}, nil)
 	change.Stored = true
 	return change, err
+}
+
+// CompareCRDs tells what the definitions in crds/ differ in between a revision's chart,
+// nil for none, and another chart; nil where neither has any. Records have no
+// subcharts: where from is not nil, theirs are left out.
+func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
+	if from == nil {
+		return CompareCharts(nil, to)
+	}
+	was, err := from.Chart()
+	if err != nil {
+		return nil, err
+	}
+	to = to.Shallow()
+	return CompareCharts(was, to)
+}
+
+// CompareCharts tells what the definitions in the crds/ of two charts differ in; from
+// may be nil. It is nil where neither has any.
+func CompareCharts(from, to *chart.Chart) (*plan.Plan, error) {
+	var old []*manifest.Object
+	if from != nil {
+		var err error
+		if old, err = parseCRDs(from); err != nil {
+			return nil, err
+		}
+	}
+	now, err := parseCRDs(to)
+	if err != nil || len(old)+len(now) == 0 {
+		return nil, err
+	}
+	steps, err := plan.Between(old, now, "")
+	return &plan.Plan{Steps: steps}, err
 }
 
 // A NoEarlierError is returned where there is no earlier revision to compare with.

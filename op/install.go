@@ -64,6 +64,7 @@ type InstallRequest struct {
 	SkipSchema    bool
 	SubchartNotes bool
 	LookupHost    func(host string) string // nil: getHostByName gives ""
+	Preview
 
 	Waiting
 	Writing
@@ -168,6 +169,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		lookupHost: w.req.LookupHost,
 		skipSchema: w.req.SkipSchema,
 		subNotes:   w.req.SubchartNotes,
+		preview:    w.req.Preview.when(dryRun),
 	})
 	if err != nil {
 		return err
@@ -180,6 +182,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		w.deployment.cluster = w.Cluster
 	}
 	w.runHooks(w.Events, release.PreInstall, release.PostInstall)
+	w.preview = w.req.Preview.when(dryRun)
 	w.definitions = w.crds.written()
 	return w.deployment.remember(w.rendered.Chart)
 }

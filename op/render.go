@@ -56,6 +56,7 @@ type rendering struct {
 	lookupHost   func(host string) string
 	skipSchema   bool
 	subNotes     bool
+	preview      Preview
 }
 
 // settle lays the user's values over the chart's switches dependencies on and

@@ -42,7 +42,10 @@ type RollbackRequest struct {
 	Waiting
 	Writing
 	// Predict has Plan ask the server what would become of each object.
-	Predict       bool
+	Predict bool
+	// Recorded has Plan leave the objects of the cluster unread, and tell nothing
+	// of them.
+	Recorded      bool
 	CleanupOnFail bool
 	// MaxHistory is how many revisions stay, 0 for any number.
 	MaxHistory int
@@ -145,6 +148,7 @@ func (w *rollingBack) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		release: rel, wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
 	}
 	w.runHooks(w.Events, release.PreRollback, release.PostRollback)
+	w.preview.Recorded = w.req.Recorded && dryRun
 	return w.stage(ctx, dryRun)
 }
 

@@ -77,6 +77,7 @@ type UpgradeRequest struct {
 	SkipSchema    bool
 	SubchartNotes bool
 	LookupHost    func(host string) string // nil: getHostByName gives ""
+	Preview
 
 	Waiting
 	Writing
@@ -170,6 +171,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		lookupHost: w.req.LookupHost,
 		skipSchema: w.req.SkipSchema,
 		subNotes:   w.req.SubchartNotes,
+		preview:    w.req.Preview.when(dryRun),
 	})
 	if err != nil {
 		return err
@@ -193,6 +195,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		w.deployment.cluster = w.Cluster
 	}
 	w.runHooks(w.Events, release.PreUpgrade, release.PostUpgrade)
+	w.preview = w.req.Preview.when(dryRun)
 	w.definitions = w.crds.written()
 	return w.deployment.remember(w.rendered.Chart)
 }

@@ -57,7 +57,7 @@ func Between(old, now []*manifest.Object, namespace string) ([]Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
 		}
-		it := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normal(before)}
+		it := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normal(before), Former: o}
 		steps = append(steps, remove(it, Options{}))
 	}
 	return steps, nil
@@ -69,7 +69,7 @@ func (s *Step) compare(former *manifest.Object) error {
 	if err != nil {
 		return fmt.Errorf("compare %s: %w", former, err)
 	}
-	s.Live, s.Old = normal(before), []map[string]any{before}
+	s.Live, s.Old, s.Former = normal(before), []map[string]any{before}, former
 	s.Action = Update
 	m := mergerOf(s.Item)
 	m.builtIn = false // two texts are compared, and every difference shows

@@ -49,6 +49,9 @@ type Item struct {
 	New map[string]any
 	// Object is the new object as rendered, nil where New is.
 	Object *manifest.Object
+	// Former is the old object as it was rendered, where two manifests are compared
+	// ([Between]) and the old one has it.
+	Former *manifest.Object
 }
 
 // PatchType says how a patch is written.
