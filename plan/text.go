@@ -35,23 +35,22 @@ func Text(object map[string]any) string {
 // lastApplied is where kubectl keeps a whole object as text.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Redact returns what may be shown of a Secret before and after a change,
-// either of which may be nil: values give way to their length, so that equal
-// ones stay equal, and one that changes is marked. Other kinds stay as they are.
+// Redact returns what may be shown of a Secret before and after a change, either of
+// which may be nil: values give way to their length, in the form that helm-diff has
+// made usual. Equal values stay equal, others differ. Other kinds stay as they are.
 func Redact(before, after map[string]any) (b, a map[string]any) {
 	if !isSecret(before) && !isSecret(after) {
 		return before, after
 	}
 	before, after = normal(before), normal(after)
-	b, a = redacted(before, nil), redacted(after, before)
-	return b, a
+	return redacted(before, after, "--------"), redacted(after, before, "++++++++")
 }
 
 func isSecret(object map[string]any) bool { return object["kind"] == "Secret" }
 
-// redacted is a Secret without its values; those that are not in former, where
-// that has another one, are marked.
-func redacted(secret, former map[string]any) map[string]any {
+// redacted is a Secret without its values; sign stands for those that are not the
+// other's.
+func redacted(secret, other map[string]any, sign string) map[string]any {
 	if secret == nil {
 		return nil
 	}
@@ -60,22 +59,22 @@ func redacted(secret, former map[string]any) map[string]any {
 		switch v := secret[field].(type) {
 		case nil:
 		case map[string]any:
-			had, _ := former[field].(map[string]any)
-			out[field] = redactedValues(v, had, field == "data")
+			has, _ := other[field].(map[string]any)
+			out[field] = redactedValues(v, has, sign, field == "data")
 		default: // no Secret that a server would take, and still none to show
-			out[field] = "<redacted>"
+			out[field] = "REDACTED"
 		}
 	}
 	if meta := metadata(secret); annotation(secret, lastApplied) != "" {
 		meta = maps.Clone(meta)
 		notes := maps.Clone(meta["annotations"].(map[string]any))
-		notes[lastApplied] = "<redacted>"
+		notes[lastApplied] = "REDACTED"
 		meta["annotations"], out["metadata"] = notes, meta
 	}
 	return out
 }
 
-func redactedValues(values, former map[string]any, encoded bool) map[string]any {
+func redactedValues(values, other map[string]any, sign string, encoded bool) map[string]any {
 	out := make(map[string]any, len(values))
 	for key, v := range values {
 		text := fmt.Sprint(v)
@@ -83,14 +82,11 @@ func redactedValues(values, former map[string]any, encoded bool) map[string]any 
 		if raw, err := base64.StdEncoding.DecodeString(text); encoded && err == nil {
 			n = len(raw)
 		}
-		shown := fmt.Sprintf("<redacted, %d bytes>", n)
-		if n == 1 {
-			shown = "<redacted, 1 byte>"
+		shown := sign
+		if same, has := other[key]; has && fmt.Sprint(same) == text {
+			shown = "REDACTED"
 		}
-		if old, had := former[key]; had && fmt.Sprint(old) != text {
-			shown += " (changed)"
-		}
-		out[key] = shown
+		out[key] = fmt.Sprintf("%s # (%d bytes)", shown, n)
 	}
 	return out
 }

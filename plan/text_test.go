@@ -151,10 +151,10 @@ func TestRedact(t *testing.T) {
 	before := object(t, `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"pass":"b2xkZXI="}}'}}, data: {user: YWRtaW4=, pass: b2xkZXI=, gone: eA==}}`)
 	after := object(t, `{apiVersion: v1, kind: Secret, data: {user: YWRtaW4=}, stringData: {pass: newer pass, more: x}}`)
 	b, a := Redact(before, after)
-	if got := fmt.Sprint(b["data"]); got != "map[gone:<redacted, 1 byte> pass:<redacted, 5 bytes> user:<redacted, 5 bytes>]" {
+	if got := fmt.Sprint(b["data"]); got != "map[gone:-------- # (1 bytes) pass:-------- # (5 bytes) user:REDACTED # (5 bytes)]" {
 		t.Errorf("before is %s", got)
 	}
-	if got := fmt.Sprint(a["data"]); got != "map[more:<redacted, 1 byte> pass:<redacted, 10 bytes> (changed) user:<redacted, 5 bytes>]" {
+	if got := fmt.Sprint(a["data"]); got != "map[more:++++++++ # (1 bytes) pass:++++++++ # (10 bytes) user:REDACTED # (5 bytes)]" {
 		t.Errorf("after is %s", got)
 	}
 	if text := Text(b) + Text(a); strings.Contains(text, "b2xkZXI") || strings.Contains(text, "newer") {

@@ -80,6 +80,7 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 		root.SetOut(term.CleanWriter(e.Out)) // plugins, repositories and releases name what they like
 	}
 	addPlugins(root, e, args)
+	root.SetArgs(diff.Args(root, args))
 	if cmd, err := root.ExecuteContextC(ctx); err != nil {
 		var exit *env.ExitError
 		if errors.As(err, &exit) {

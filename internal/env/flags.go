@@ -249,6 +249,9 @@ func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
 	fs.BoolVar(&a.takeOwnership, "take-ownership", false, "take over objects that exist, whoever's they are")
 }
 
+// SkipValidation has objects not be validated, as --disable-openapi-validation does.
+func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
+
 // Writing is what the flags say, for package op.
 func (a *ApplyFlags) Writing() op.Writing {
 	w := op.Writing{ForceConflicts: a.forceConflicts, Replace: a.forceReplace, TakeOwnership: a.takeOwnership}

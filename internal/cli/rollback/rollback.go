@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/op"
 )
@@ -88,7 +87,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		if err != nil {
 			return err
 		}
-		return report.Plan(e.Streams, output.Table, change, report.DiffOptions{})
+		return report.Plan(e.Streams, change)
 	}
 	if _, err := verb.Run(ctx, req); err != nil {
 		return err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package diff
 
 import (
 	"bytes"
@@ -12,15 +12,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 var update = flag.Bool("update", false, "accept what is printed now")
@@ -109,8 +113,7 @@ func upgrade(t *testing.T) Diff {
 	}
 	return Diff{
 		Release: "web", Namespace: "default", From: 2, To: 3,
-		Notes: []string{"the cluster has no kind Gadget"},
-		Objects: []DiffObject{
+		Objects: []Object{
 			{Ref: ref("v1", "ConfigMap", "default", "new"), Source: "web/templates/new.yaml", Action: plan.Create, After: object(t, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: new\ndata:\n  steer: \"\\e[2J\"\n")},
 			{Ref: ref("v1", "Secret", "default", "tokens"), Source: "web/templates/s.yaml", Action: plan.Update, Drifted: true,
 				Drift:  []plan.Difference{{Path: "data.token", Want: "hunter1", Have: "hunter2", Secret: true}},
@@ -122,51 +125,90 @@ func upgrade(t *testing.T) Diff {
 			{Ref: ref("v1", "ConfigMap", "other", "old"), Action: plan.Delete, Before: old},
 			{Ref: ref("v1", "PersistentVolumeClaim", "default", "data"), Action: plan.Keep, Reason: "helm.sh/resource-policy: keep", Before: object(t, "kind: PersistentVolumeClaim"), After: object(t, "kind: PersistentVolumeClaim")},
 		},
-		Hooks: []DiffObject{
+		Hooks: []Object{
 			{Ref: ref("batch/v1", "Job", "default", "same"), Action: plan.Unchanged, Before: object(t, "kind: Job"), After: object(t, "kind: Job")},
 			{Ref: ref("batch/v1", "Job", "default", "migrate"), Source: "web/templates/job.yaml", Action: plan.Update,
-				Before: object(t, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\nspec:\n  backoffLimit: 1\n"),
-				After:  object(t, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\nspec:\n  backoffLimit: 2\n")},
+				Before: object(t, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations: {helm.sh/hook: pre-upgrade}\nspec:\n  backoffLimit: 1\n"),
+				After:  object(t, "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations: {helm.sh/hook: pre-upgrade}\nspec:\n  backoffLimit: 2\n")},
 		},
 	}
 }
 
-func printDiff(t *testing.T, f output.Format, color string, d Diff, o DiffOptions) string {
+func printDiff(t *testing.T, f Format, color string, d Diff, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WriteDiff(term.Streams{Out: &b, Color: color}, f, d, o); err != nil {
+	if err := Write(term.Streams{Out: &b, Color: color}, f, d.refined(o), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func TestADiff(t *testing.T) {
-	for name, o := range map[string]DiffOptions{
-		"diff.txt":           {},
-		"diff-unchanged.txt": {ShowUnchanged: true, Context: NoContext},
-		"diff-secrets.txt":   {ShowSecrets: true, Context: 1},
-	} {
-		golden(t, name, printDiff(t, output.Table, "", upgrade(t), o))
+func printDocument(t *testing.T, f output.Format, d Diff, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteDocument(term.Streams{Out: &b}, f, d, o); err != nil {
+		t.Fatal(err)
 	}
-	golden(t, "diff-color.txt", strings.ReplaceAll(printDiff(t, output.Table, "always", upgrade(t), DiffOptions{Context: 1}), "\x1b", "<ESC>"))
-	stored := upgrade(t)
-	stored.Stored = true
-	golden(t, "diff-stored.txt", printDiff(t, output.Table, "", stored, DiffOptions{Context: NoContext}))
+	return b.String()
 }
 
-func TestADiffForMachines(t *testing.T) {
-	for name, o := range map[string]DiffOptions{"diff.json": {}, "diff-unchanged.json": {ShowUnchanged: true}} {
+func TestFormats(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		format Format
+		o      Options
+	}{
+		{"text.txt", Text, Options{}},
+		{"text-unchanged.txt", Text, Options{ShowUnchanged: true, Context: NoContext}},
+		{"text-secrets.txt", Text, Options{ShowSecrets: true, Context: 1}},
+		{"text-decoded.txt", Text, Options{DecodeSecrets: true, Context: 1, SuppressKinds: []string{"Deployment"}}},
+		{"text-whole.txt", Text, Options{Context: Whole, SuppressLines: []*regexp.Regexp{regexp.MustCompile("^ *clusterIP|port: 443")}}},
+		{"simple.txt", Simple, Options{SuppressLines: []*regexp.Regexp{regexp.MustCompile("^ *clusterIP|port: 443")}}},
+		{"names.json", JSON, Options{}},
+		{"names.txt", Template, Options{Template: "{{ range $i, $e := . }}{{ .Change }} {{ .API }}/{{ .Kind }} {{ .Namespace }}/{{ .Name }}{{ if not (last $i $) }},{{ end }}\n{{ end }}"}},
+		{"structured.json", Structured, Options{SuppressKinds: []string{"Service"}}},
+		{"dyff.txt", Dyff, Options{SuppressKinds: []string{"Service"}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			golden(t, test.name, printDiff(t, test.format, "", upgrade(t), test.o))
+		})
+	}
+	colored := printDiff(t, Text, "always", upgrade(t), Options{Context: 1})
+	golden(t, "text-color.txt", strings.ReplaceAll(colored, "\x1b", "<ESC>"))
+}
+
+func TestJSONWithoutATemplateIsTheSame(t *testing.T) {
+	if got, want := printDiff(t, Template, "", upgrade(t), Options{}), printDiff(t, JSON, "", upgrade(t), Options{}); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var list []map[string]string
+	if err := json.Unmarshal([]byte(printDiff(t, JSON, "", upgrade(t), Options{})), &list); err != nil || len(list) != 6 {
+		t.Errorf("%v: %v", err, list)
+	}
+}
+
+func TestTemplatesThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{"{{ range": "read the template of HELM_DIFF_TPL", "{{ .Nope }}": "execute the template of HELM_DIFF_TPL"} {
+		err := Write(term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestADocument(t *testing.T) {
+	for name, o := range map[string]Options{"document.json": {}, "document-unchanged.json": {ShowUnchanged: true}} {
 		var b bytes.Buffer
-		if err := json.Indent(&b, []byte(printDiff(t, output.JSON, "", upgrade(t), o)), "", "  "); err != nil {
+		if err := json.Indent(&b, []byte(printDocument(t, output.JSON, upgrade(t), o)), "", "  "); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.String())
 	}
-	if got := printDiff(t, output.YAML, "", upgrade(t), DiffOptions{}); !strings.Contains(got, "\nrelease: web\n") || !strings.Contains(got, "path: spec.template.spec.containers[web].image") {
+	if got := printDocument(t, output.YAML, upgrade(t), Options{}); !strings.Contains(got, "\nrelease: web\n") || !strings.Contains(got, "path: spec.template.spec.containers[web].image") {
 		t.Error(got)
 	}
 	var empty map[string]any
-	if err := json.Unmarshal([]byte(printDiff(t, output.JSON, "", Diff{}, DiffOptions{})), &empty); err != nil {
+	if err := json.Unmarshal([]byte(printDocument(t, output.JSON, Diff{}, Options{})), &empty); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(empty["objects"], empty["hooks"]) != "[] []" {
@@ -180,40 +222,51 @@ func TestValuesOfSecretsAreNowhereUnlessAskedFor(t *testing.T) {
 	delete(d.Objects[1].Before, "kind") // as in a list
 	d.Hooks = append(d.Hooks, d.Objects[1])
 	d.Hooks[2].Action, d.Hooks[2].After = plan.Delete, nil
-	for _, f := range []output.Format{output.Table, output.JSON, output.YAML} {
-		got := printDiff(t, f, "", d, DiffOptions{ShowUnchanged: true})
+	for name, show := range map[string]func(Options) string{
+		"text":       func(o Options) string { return printDiff(t, Text, "", d, o) },
+		"dyff":       func(o Options) string { return printDiff(t, Dyff, "", d, o) },
+		"structured": func(o Options) string { return printDiff(t, Structured, "", d, o) },
+		"json":       func(o Options) string { return printDocument(t, output.JSON, d, o) },
+		"yaml":       func(o Options) string { return printDocument(t, output.YAML, d, o) },
+	} {
+		got := show(Options{ShowUnchanged: true})
 		for _, secret := range []string{"hunter", "aHVudGVy", "Z29uZS1", "ZnJlc2gt", "c2FtZQ"} {
 			if strings.Contains(got, secret) {
-				t.Errorf("%s shows %s:\n%s", f, secret, got)
+				t.Errorf("%s shows %s:\n%s", name, secret, got)
 			}
 		}
 		for _, key := range []string{"token", "gone", "fresh"} {
 			if !strings.Contains(got, key) {
-				t.Errorf("%s does not tell that %s changes", f, key)
+				t.Errorf("%s does not tell that %s changes", name, key)
 			}
 		}
-		if got := printDiff(t, f, "", d, DiffOptions{ShowSecrets: true}); !strings.Contains(got, "aHVudGVyMg==") {
-			t.Errorf("%s hides what was asked for", f)
+		if got := show(Options{ShowSecrets: true}); !strings.Contains(got, "aHVudGVyMg==") {
+			t.Errorf("%s hides what was asked for", name)
+		}
+		if got := show(Options{DecodeSecrets: true}); !strings.Contains(got, "hunter2") {
+			t.Errorf("%s does not decode what was asked for", name)
 		}
 	}
 }
 
 func TestNothingToDo(t *testing.T) {
-	d := Diff{Objects: []DiffObject{{Action: plan.Unchanged}}, Hooks: []DiffObject{{Action: plan.Unchanged}}}
-	if got := printDiff(t, output.Table, "", d, DiffOptions{}); got != "No changes.\n" || d.Changes() {
-		t.Errorf("%t, got %q", d.Changes(), got)
+	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep, Reason: "it is kept"}}, Hooks: []Object{{Action: plan.Unchanged}}}
+	for f, want := range map[Format]string{Text: "", Simple: "Plan: 0 to add, 0 to change, 0 to destroy.\n", JSON: "[]\n", Structured: "[]\n", Dyff: ""} {
+		if got := printDiff(t, f, "", d, Options{}); got != want || d.Changes() {
+			t.Errorf("%s: %t, got %q, want %q", f, d.Changes(), got, want)
+		}
 	}
 	d.Hooks[0].Action = plan.Create
-	if got := printDiff(t, output.Table, "", d, DiffOptions{}); !d.Changes() || !strings.HasSuffix(got, "\nPlan: 1 unchanged, 1 hook changed\n") {
-		t.Errorf("%t, got %q", d.Changes(), got)
+	if !d.Changes() {
+		t.Error("a hook that changes is a change")
 	}
 }
 
 func TestAnUpdateWithoutADifferenceSaysSo(t *testing.T) {
 	o := object(t, deployment)
-	d := Diff{Objects: []DiffObject{{Ref: plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, Action: plan.Update, Before: o, After: o}}}
-	want := "Deployment/web (apps/v1) will be changed\n  no field changes its value\n\nPlan: 1 to change\n"
-	if got := printDiff(t, output.Table, "", d, DiffOptions{}); got != want {
+	d := Diff{Namespace: "ns", Objects: []Object{{Ref: plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, Action: plan.Update, Before: o, After: o}}}
+	want := "ns, web, Deployment (apps) has changed:\n  # no field changes its value\n\nPlan: 0 to add, 1 to change, 0 to destroy.\n"
+	if got := printDiff(t, Text, "", d, Options{}); got != want {
 		t.Errorf("got %q", got)
 	}
 }
@@ -222,11 +275,11 @@ func TestAPlanAsADiff(t *testing.T) {
 	live, after := object(t, deployment), object(t, strings.ReplaceAll(deployment, "replicas: 0", "replicas: 3"))
 	ref := plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "web"}
 	old := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web"}, "spec": map[string]any{"replicas": int64(3)}}
-	got := DiffOf(&plan.Plan{Steps: []plan.Step{
+	got := objects([]plan.Step{
 		{Item: plan.Item{Ref: ref, Source: "web/templates/d.yaml", Live: live, New: after, Old: []map[string]any{old}}, Action: plan.Update, After: after, Drifted: true},
 		{Item: plan.Item{Ref: ref, New: after}, Action: plan.Create},
 		{Item: plan.Item{Ref: ref, Live: live}, Action: plan.Delete},
-	}})
+	})
 	if len(got) != 3 || got[0].Source != "web/templates/d.yaml" || got[0].Before == nil || len(got[0].Drift) != 1 || got[0].Drift[0].Path != "spec.replicas" {
 		t.Errorf("%+v", got)
 	}
@@ -235,8 +288,76 @@ func TestAPlanAsADiff(t *testing.T) {
 	}
 }
 
+// compared are two manifests as they are compared.
+func compared(t *testing.T, old, now string, o Options) Diff {
+	t.Helper()
+	read := func(text string) *release.Release {
+		rel := release.New("web", "default", 1, &chart.Chart{Metadata: &chart.Metadata{Name: "web", Version: "1.0.0"}})
+		rel.Manifest = text
+		return rel
+	}
+	change, err := op.Compare(read(old), read(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Of(change, o)
+}
+
+func TestRecordedManifests(t *testing.T) {
+	const config = "---\n# Source: web/templates/c.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  text: |\n    one\n    two\n"
+	for _, test := range []struct {
+		name, old, now string
+		o              Options
+		want           string // simple's lines, without the sum
+	}{
+		{"the same", config, config, Options{}, ""},
+		{"a comment", config, config + "# new\n", Options{}, "default, a, ConfigMap (v1) to be changed.\n"},
+		{"a comment, normalized", config, config + "# new\n", Options{Normalize: true}, ""},
+		{"a style", config, strings.Replace(config, "{name: a}", "\n  name: a", 1), Options{}, "default, a, ConfigMap (v1) to be changed.\n"},
+		{"a style, normalized", config, strings.Replace(config, "{name: a}", "\n  name: a", 1), Options{Normalize: true}, ""},
+		{"a template", config, strings.Replace(config, "c.yaml", "d.yaml", 1), Options{}, "default, a, ConfigMap (v1) to be changed.\n"},
+		{"carriage returns", config, strings.ReplaceAll(config, "one\n", "one\r\n"), Options{}, "default, a, ConfigMap (v1) to be changed.\n"},
+		{"carriage returns, stripped", config, strings.ReplaceAll(strings.ReplaceAll(config, "kind: ConfigMap\n", "kind: ConfigMap\r\n"), "v1\n", "v1\r\n"), Options{StripCR: true}, ""},
+		{"no line end", config, strings.TrimSuffix(config, "\n"), Options{}, ""},
+		{"renamed", config, strings.Replace(config, "name: a", "name: b", 1), Options{}, "default, b, ConfigMap (v1) to be added.\ndefault, a, ConfigMap (v1) to be removed.\n"},
+		{"renamed, found", config, strings.Replace(config, "name: a", "name: b", 1), Options{Renames: 0.3}, "default, a, ConfigMap (v1) to be changed.\n"},
+		{"renamed, too far", config, strings.Replace(config, "name: a", "name: b", 1), Options{Renames: 0.1}, "default, b, ConfigMap (v1) to be added.\ndefault, a, ConfigMap (v1) to be removed.\n"},
+		{"another kind", config, strings.Replace(config, "kind: ConfigMap\nmetadata: {name: a}", "kind: Secret\nmetadata: {name: b}", 1), Options{Renames: 1}, "default, b, Secret (v1) to be added.\ndefault, a, ConfigMap (v1) to be removed.\n"},
+		{"a version", config, strings.Replace(config, "v1", "v2", 1), Options{}, "default, a, ConfigMap (v2) to be changed.\n"},
+		{"an object of the cluster", "", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n", Options{}, "default, r, ClusterRole (rbac.authorization.k8s.io) to be added.\n"},
+		{"another namespace", "", strings.Replace(config, "{name: a}", "{name: a, namespace: other}", 1), Options{}, "other, a, ConfigMap (v1) to be added.\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := compared(t, test.old, test.now, test.o)
+			var b bytes.Buffer
+			if err := Write(term.Streams{Out: &b}, Simple, d, test.o); err != nil {
+				t.Fatal(err)
+			}
+			got, _, _ := strings.Cut("\n"+b.String(), "\nPlan: ")
+			if got = strings.TrimPrefix(got+"\n", "\n"); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if d.Changes() != (test.want != "") {
+				t.Errorf("changes: %t", d.Changes())
+			}
+		})
+	}
+}
+
+func TestHooksThatAreCompared(t *testing.T) {
+	hook := func(name, events string) Object {
+		o := object(t, "apiVersion: v1\nkind: Pod\nmetadata:\n  name: "+name+"\n  annotations: {helm.sh/hook: \""+events+"\"}\n")
+		return Object{Ref: plan.Ref{APIVersion: "v1", Kind: "Pod", Name: name}, Action: plan.Create, After: o}
+	}
+	for events, want := range map[string]bool{"": false, "test": true, "test-success, Test": true, "test,pre-install": false, "pre-install": false} {
+		if got := isTest(hook("a", events)); got != want {
+			t.Errorf("%s: got %t, want %t", events, got, want)
+		}
+	}
+}
+
 func TestPathsOfLines(t *testing.T) {
-	text := lines(`metadata:
+	text := split(`metadata:
   annotations:
     note: |
       spec: this is text
@@ -281,9 +402,7 @@ func TestFieldsThatChange(t *testing.T) {
 		{"a: {x.y/z: 1}", "a: {x.y/z: 2}", `[{"path":"a[x.y/z]","before":1,"after":2}]`},
 		{"a: {b: 1}", "a: text", `[{"path":"a","before":{"b":1},"after":"text"}]`},
 	} {
-		out := []fieldChange{}
-		fieldChanges(&out, "", object(t, test.before), object(t, test.after))
-		got, err := json.Marshal(out)
+		got, err := json.Marshal(fieldChanges(object(t, test.before), object(t, test.after), false))
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s -> %s: got %s", test.before, test.after, got)
 		}
@@ -300,16 +419,16 @@ func rewritten() Diff {
 		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "large"}, "data": map[string]any{"text": b.String()}}
 	}
 	ref := plan.Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "large"}
-	return Diff{Objects: []DiffObject{{Ref: ref, Action: plan.Update, Before: large(7), After: large(11)}}}
+	return Diff{Objects: []Object{{Ref: ref, Action: plan.Update, Before: large(7), After: large(11)}}}
 }
 
 // A search for the fewest changes would not end within this test's time.
 func TestLargeObjectsTakeBoundedTime(t *testing.T) {
 	d := rewritten()
-	if got := printDiff(t, output.Table, "", d, DiffOptions{}); !strings.Contains(got, "\n@@ data.text @@\n") {
+	if got := printDiff(t, Text, "", d, Options{}); !strings.Contains(got, "\n... data.text\n") {
 		t.Errorf("got %d bytes", len(got))
 	}
-	if got := printDiff(t, output.JSON, "", d, DiffOptions{}); !strings.Contains(got, `"changes":[{"path":"data.text"`) {
+	if got := printDocument(t, output.JSON, d, Options{}); !strings.Contains(got, `"changes":[{"path":"data.text"`) {
 		t.Errorf("got %d bytes", len(got))
 	}
 }
@@ -317,7 +436,7 @@ func TestLargeObjectsTakeBoundedTime(t *testing.T) {
 func BenchmarkLargeDiff(b *testing.B) {
 	d := rewritten()
 	for b.Loop() {
-		if err := WriteDiff(term.Streams{Out: io.Discard}, output.Table, d, DiffOptions{}); err != nil {
+		if err := Write(term.Streams{Out: io.Discard}, Text, d, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -325,10 +444,13 @@ func BenchmarkLargeDiff(b *testing.B) {
 
 func TestADiffThatCannotBeWritten(t *testing.T) {
 	full := errors.New("disk full")
-	for _, f := range []output.Format{output.Table, output.JSON} {
-		if err := WriteDiff(term.Streams{Out: broken{full}}, f, upgrade(t), DiffOptions{}); !errors.Is(err, full) {
+	for _, f := range Formats() {
+		if err := Write(term.Streams{Out: broken{full}}, f, upgrade(t), Options{}); !errors.Is(err, full) {
 			t.Errorf("%s: %v", f, err)
 		}
+	}
+	if err := WriteDocument(term.Streams{Out: broken{full}}, output.JSON, upgrade(t), Options{}); !errors.Is(err, full) {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package report
+package diff
 
 import (
 	"fmt"
@@ -14,6 +14,8 @@ import (
 type hunk struct {
 	path  string // of what changes first
 	lines []hunkLine
+	gap   bool // lines are left out before it
+	tail  bool // it is the last one, and lines are left out behind it
 }
 
 type hunkLine struct {
@@ -28,6 +30,7 @@ func hunks(x, y []string, context int) []hunk {
 	diffs := lcs.DiffLines(x, y)
 	var out []hunk
 	in, on := &yamlPath{lines: x}, &yamlPath{lines: y}
+	shown := 0 // how many lines of x have been
 	for len(diffs) > 0 {
 		n := 1
 		for n < len(diffs) && diffs[n].Start-diffs[n-1].End <= 2*context {
@@ -43,13 +46,16 @@ func hunks(x, y []string, context int) []hunk {
 			h.path = on.at(first.ReplStart)
 		}
 		at := max(first.Start-context, 0)
+		h.gap = at > shown
 		for _, d := range group {
 			h.add(' ', x[at:d.Start])
 			h.add('-', x[d.Start:d.End])
 			h.add('+', y[d.ReplStart:d.ReplEnd])
 			at = d.End
 		}
-		h.add(' ', x[at:min(at+context, len(x))])
+		shown = min(at+context, len(x))
+		h.add(' ', x[at:shown])
+		h.tail = len(diffs) == 0 && shown < len(x)
 		out = append(out, h)
 	}
 	return out
@@ -184,7 +190,7 @@ func (p *yamlPath) name(place yamlPlace) string {
 	return fmt.Sprint(place.index)
 }
 
-// unique tells whether no name appears twice.
+// unique reports whether no name appears twice.
 func unique(names []string) bool {
 	sorted := slices.Sorted(slices.Values(names))
 	return len(slices.Compact(sorted)) == len(names)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/op"
+	recorded "github.com/moonhelm/moonhelm/release"
+)
+
+// localFlags are the flags of `helm diff local`.
+type localFlags struct {
+	show
+	env.ValueFlags
+	env.ScriptFlags
+	postRender  env.PostRenderFlags
+	release     string
+	includeCRDs bool
+	kubeVersion string
+	apiVersions []string
+	skipSchema  bool
+	enableDNS   bool
+}
+
+func local(e *env.Env) *cobra.Command {
+	var f localFlags
+	cmd := &cobra.Command{
+		Use:   "local CHART1 CHART2",
+		Short: "Compare two charts",
+		Long: `Render two charts with the same values, as helm template does, and compare what
+comes out. No cluster is needed.
+
+  helm diff local ./web-1 ./web-2 -f production.yaml`,
+		Args: env.Args(2, 2, "two charts"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.show.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+				return err
+			}
+			change, err := f.compare(cmd.Context(), e, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return f.print(e, change, "Difference")
+		},
+	}
+	fs := cmd.Flags()
+	f.ValueFlags.Bind(fs)
+	f.ScriptFlags.Bind(fs)
+	f.postRender.Bind(fs)
+	fs.StringVar(&f.release, "release", "release", "name of the release to render for")
+	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the definitions in crds/ too")
+	fs.BoolVar(&f.options.NoHooks, "no-hooks", false, "do not compare hooks")
+	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for")
+	fs.StringArrayVarP(&f.apiVersions, "api-versions", "a", nil,
+		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
+	fs.BoolVar(&f.skipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+	fs.BoolVar(&f.enableDNS, "enable-dns", false, "let templates look up host names")
+	f.show.bind(cmd)
+	return cmd
+}
+
+func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second string) (*op.Change, error) {
+	vals, err := f.Build(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	from, err := f.render(ctx, e, first, vals)
+	if err != nil {
+		return nil, err
+	}
+	to, err := f.render(ctx, e, second, vals)
+	if err != nil {
+		return nil, err
+	}
+	change, err := op.Compare(f.record(e, from), f.record(e, to))
+	if err == nil && f.includeCRDs {
+		change.CRDs, err = op.CompareCharts(from.Chart, to.Chart)
+	}
+	return change, err
+}
+
+// record is what a record would say of the rendered chart.
+func (f *localFlags) record(e *env.Env, r *op.Rendered) *recorded.Release {
+	rel := recorded.New(f.release, e.Namespace(), 1, r.Chart)
+	rel.Manifest, rel.Hooks = manifest.Format(r.Objects), r.Hooks
+	return rel
+}
+
+func (f *localFlags) render(ctx context.Context, e *env.Env, ref string, vals map[string]any) (*op.Rendered, error) {
+	c, err := e.Chart(ctx, ref, &env.ChartFlags{})
+	if err != nil {
+		return nil, err
+	}
+	verb := op.Template{Progress: e.Report()}
+	if verb.Events, err = e.Events(f.ScriptFlags, env.Hooks{}); err != nil {
+		return nil, err
+	}
+	if err := f.postRender.Register(e, verb.Events); err != nil {
+		return nil, err
+	}
+	req := op.TemplateRequest{
+		Chart: c, Values: vals, Name: f.release, Namespace: e.Namespace(),
+		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions, SkipSchema: f.skipSchema,
+	}
+	if f.enableDNS {
+		req.LookupHost = e.LookupHost
+	}
+	return verb.Run(ctx, req)
+}

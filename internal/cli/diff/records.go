@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+func revision(e *env.Env) *cobra.Command {
+	var s show
+	cmd := &cobra.Command{
+		Use:   "revision NAME [FROM] [TO]",
+		Short: "Compare two revisions of a release",
+		Long: `Compare the recorded manifests of two revisions. Without numbers they are the
+newest and the one before it; with one number, that revision and the newest.`,
+		Args:              env.Args(1, 3, "the name of a release, and up to two revisions"),
+		ValidArgsFunction: e.CompleteReleaseAndRevision,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			numbers, err := revisions(cmd, args[1:])
+			if err != nil {
+				return err
+			}
+			if err := s.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+				return err
+			}
+			numbers = append(numbers, 0, 0)
+			records, err := e.Records(e.Namespace())
+			if err != nil {
+				return err
+			}
+			change, err := op.Diff{Releases: records}.Revisions(cmd.Context(), args[0], numbers[0], numbers[1])
+			if err != nil {
+				return err
+			}
+			return s.print(e, change, fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
+		},
+	}
+	s.bind(cmd)
+	return cmd
+}
+
+func release(e *env.Env) *cobra.Command {
+	var s show
+	var namespace string
+	cmd := &cobra.Command{
+		Use:   "release NAME OTHER",
+		Short: "Compare two releases",
+		Long: `Compare the recorded manifests of the newest revisions of two releases. A name
+may have its namespace before it: production/web.`,
+		Args:              env.Args(2, 2, "the names of two releases"),
+		ValidArgsFunction: e.CompleteReleases(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+				return err
+			}
+			if namespace == "" {
+				namespace = e.Namespace()
+			}
+			name, records, err := recordsOf(e, args[0], e.Namespace())
+			if err != nil {
+				return err
+			}
+			other, others, err := recordsOf(e, args[1], namespace)
+			if err != nil {
+				return err
+			}
+			change, err := op.Diff{Releases: records}.Between(cmd.Context(), name, others, other)
+			if err != nil {
+				return err
+			}
+			return s.print(e, change, "Difference")
+		},
+	}
+	cmd.Flags().StringVar(&namespace, "other-namespace", "", "the namespace of the second release, where it is another")
+	s.bind(cmd)
+	return cmd
+}
+
+// recordsOf are a release's name and where its records are.
+func recordsOf(e *env.Env, arg, namespace string) (string, *env.Records, error) {
+	name := arg
+	if before, after, ok := strings.Cut(arg, "/"); ok {
+		namespace, name = before, after
+	}
+	records, err := e.Records(namespace)
+	return name, records, err
+}
+
+// revisions reads numbers of revisions.
+func revisions(cmd *cobra.Command, args []string) ([]int, error) {
+	var out []int
+	for _, a := range args {
+		n, err := strconv.Atoi(a)
+		if err != nil || n < 0 {
+			return nil, &env.UsageError{
+				Command: cmd.CommandPath(), Usage: cmd.UseLine(),
+				Problem: fmt.Sprintf("needs the number of a revision, %q is none", a),
+			}
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

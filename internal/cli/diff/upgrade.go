@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/op"
+)
+
+// upgradeFlags are the flags of `helm diff upgrade`.
+type upgradeFlags struct {
+	show
+	env.DeployFlags
+	reuse env.ReuseFlags
+
+	install           bool
+	threeWay          bool
+	includeCRDs       bool
+	disableValidation bool
+	kubeVersion       string
+	apiVersions       []string
+	// lookup has templates look objects up although none is compared.
+	lookup bool
+}
+
+func upgrade(e *env.Env) *cobra.Command {
+	var f upgradeFlags
+	cmd := &cobra.Command{
+		Use:   "upgrade NAME CHART",
+		Short: "Preview the changes of an upgrade",
+		Long: `Show what helm upgrade with the same arguments would do: which objects it would
+create, change, replace and delete, which hooks it would change, and which
+objects other clients have changed since they were written. The API server is
+asked what each change would come to, so that defaults and refusals show.
+
+With --three-way-merge=false the manifest of the release is compared with the new
+one instead, as text, as helm-diff does by default; live objects are not read.
+
+  helm diff upgrade web ./mychart -f production.yaml
+  helm diff upgrade web ./mychart --install --detailed-exitcode
+  helm diff upgrade web ./mychart --three-way-merge=false --output simple
+  helm diff upgrade web ./mychart --dry-run     without a cluster, as if it were new`,
+		Args:              env.Args(2, 2, "the name of a release and a chart"),
+		ValidArgsFunction: e.CompleteReleaseAndChart,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.prepare(cmd, e); err != nil {
+				return err
+			}
+			change, err := f.plan(cmd.Context(), e, args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return f.print(e, change, "")
+		},
+	}
+	f.bind(cmd, e)
+	return cmd
+}
+
+func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {
+	fs := cmd.Flags()
+	f.DeployFlags.Bind(cmd, e)
+	f.reuse.Bind(fs)
+	var ignored int
+	env.BindHistoryMax(fs, e, &ignored)
+	for _, name := range []string{
+		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
+		"wait-for-jobs", "timeout", "description", "labels", "create-namespace", "render-subchart-notes",
+	} {
+		_ = fs.MarkHidden(name) // accepted, so that an upgrade's flags can stand; the flags exist
+	}
+	fs.Lookup("dry-run").Usage = "without a value or with client, ask no cluster and compare with nothing, as if the " +
+		"release were new; with server, let templates look objects up also where --three-way-merge=false"
+	fs.Lookup("no-hooks").Usage = "do not compare hooks"
+	fs.BoolVarP(&f.install, "install", "i", false, "where there is no release of that name, what an install would do")
+	fs.BoolVar(&f.install, "allow-unreleased", false, "the same as --install")
+	bindThreeWay(cmd, &f.threeWay)
+	fs.BoolVar(&f.includeCRDs, "include-crds", false,
+		"compare the definitions in crds/ too: an upgrade leaves them alone without --crds upgrade")
+	fs.BoolVar(&f.disableValidation, "disable-validation", false,
+		"do not have the API server check what would be written")
+	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for, in place of the cluster's")
+	fs.StringArrayVarP(&f.apiVersions, "api-versions", "a", nil,
+		"API versions that .Capabilities.APIVersions has beside the cluster's (may be repeated)")
+	f.show.bind(cmd)
+}
+
+func bindThreeWay(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "three-way-merge", true,
+		"compare live objects with what would become of them; with false, recorded manifests with each "+
+			"other; HELM_DIFF_THREE_WAY_MERGE is the default")
+}
+
+func (f *upgradeFlags) prepare(cmd *cobra.Command, e *env.Env) error {
+	if err := f.show.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+		return err
+	}
+	v := variables{e, cmd.Flags()}
+	if err := v.toggle(&f.threeWay, "three-way-merge", "HELM_DIFF_THREE_WAY_MERGE"); err != nil {
+		return err
+	}
+	f.lookup = f.DryRun == env.DryRunServer
+	for _, name := range []string{"HELM_DIFF_USE_UPGRADE_DRY_RUN", "HELM_DIFF_USE_INSECURE_SERVER_SIDE_DRY_RUN"} {
+		on := false
+		if err := v.toggle(&on, "", name); err != nil {
+			return err
+		}
+		f.lookup = f.lookup || on
+	}
+	f.options.NoHooks = f.NoHooks
+	if f.disableValidation {
+		f.SkipValidation()
+	}
+	switch {
+	case f.DryRun == env.DryRunClient:
+		f.threeWay = false
+	case f.threeWay && !f.disableValidation:
+		f.DryRun = env.DryRunServer
+	default:
+		f.DryRun = env.DryRunNone // Plan writes nothing either, and asks the server for no more
+	}
+	f.HideSecret = false
+	return f.DeployFlags.Prepare()
+}
+
+// plan is what the upgrade, or the install where there is no release, would do.
+func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (*op.Change, error) {
+	vals, err := f.Values(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.Chart(ctx, ref, &f.ChartFlags)
+	if err != nil {
+		return nil, err
+	}
+	var change *op.Change
+	var rendered *op.Rendered
+	if f.DryRun == env.DryRunClient {
+		change, rendered, err = f.planInstall(ctx, e, c, vals, name)
+	} else {
+		change, rendered, err = f.planUpgrade(ctx, e, c, vals, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !f.threeWay {
+		if change, err = op.Compare(change.From, change.To); err != nil {
+			return nil, err
+		}
+	}
+	if f.includeCRDs && change.CRDs == nil {
+		if change.From != nil {
+			f.options.CRDNote = "an upgrade leaves definitions alone without --crds upgrade"
+		}
+		change.CRDs, err = op.CompareCRDs(change.From, rendered.Chart)
+	}
+	return change, err
+}
+
+func (f *upgradeFlags) preview() op.Preview {
+	return op.Preview{
+		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions,
+		Recorded: !f.threeWay, NoLookup: !f.threeWay && !f.lookup,
+	}
+}
+
+func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Chart, vals map[string]any, name string,
+) (*op.Change, *op.Rendered, error) {
+	verb, err := f.Upgrader(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	req := f.Upgrade(e, c, vals, name)
+	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
+	change, rendered, err := verb.Plan(ctx, req)
+	var missing *op.NoReleaseError
+	if !f.install || !errors.As(err, &missing) {
+		return change, rendered, err
+	}
+	if change, rendered, err = f.planInstall(ctx, e, c, vals, name); err == nil {
+		const stars = "********************"
+		const note = "Release was not present in Helm.  Diff will show entire contents as new."
+		_, err = fmt.Fprintf(e.Err, "%s\n\n\t%s\n\n%s\n", stars, note, stars)
+	}
+	return change, rendered, err
+}
+
+func (f *upgradeFlags) planInstall(ctx context.Context, e *env.Env, c *chart.Chart, vals map[string]any, name string,
+) (*op.Change, *op.Rendered, error) {
+	verb, err := f.Installer(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	req := f.Install(e, c, vals, name)
+	req.ReuseName, req.Preview = true, f.preview()
+	return verb.Plan(ctx, req)
+}

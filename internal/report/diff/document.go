@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// document is a diff for machines. Fields are only ever added.
+type document struct {
+	Release   string          `json:"release"`
+	Namespace string          `json:"namespace"`
+	From      int             `json:"from"` // a revision, 0 for none
+	To        int             `json:"to"`
+	Summary   counts          `json:"summary"`
+	Objects   []documentEntry `json:"objects"` // without those that stay as they are, unless asked for
+	Hooks     []documentEntry `json:"hooks"`
+}
+
+type documentEntry struct {
+	plan.Ref
+	Source  string      `json:"source,omitempty"`
+	Action  plan.Action `json:"action"` // create, update, replace, delete, keep or unchanged
+	Reason  string      `json:"reason,omitempty"`
+	Drifted bool        `json:"drifted"`
+	// Drift are the fields that another client has changed: from what the
+	// release says to what is there.
+	Drift []fieldChange `json:"drift,omitempty"`
+	// Renamed is what the object is called afterwards, absent where its name stays.
+	Renamed *plan.Ref `json:"renamedTo,omitempty"`
+	// Before and After are the object without what only the server writes, null
+	// where it is not there. Values of Secrets are replaced by their length.
+	Before map[string]any `json:"before"`
+	After  map[string]any `json:"after"`
+	// Changes are the fields that differ, where the object is there before and
+	// after.
+	Changes []fieldChange `json:"changes"`
+}
+
+func (d Diff) document(o Options) document {
+	return document{
+		Release: d.Release, Namespace: d.Namespace, From: d.From, To: d.To, Summary: d.count(),
+		Objects: o.document(d.Objects), Hooks: o.document(d.Hooks),
+	}
+}
+
+func (o Options) document(objects []Object) []documentEntry {
+	out := []documentEntry{}
+	for _, object := range objects {
+		if object.Action == plan.Unchanged && !o.ShowUnchanged {
+			continue
+		}
+		before, after := o.seen(object)
+		e := documentEntry{
+			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
+			Drifted: object.Drifted, Renamed: object.Renamed, Before: bare(before), After: bare(after), Changes: []fieldChange{},
+		}
+		if before != nil && after != nil {
+			e.Changes = fieldChanges(e.Before, e.After, false)
+		}
+		for _, f := range object.Drift {
+			c := fieldChange{Path: f.Path, Before: f.Want, After: f.Have}
+			if o.hides(object) {
+				c.Before, c.After = nil, nil
+			}
+			e.Drift = append(e.Drift, c)
+		}
+		out = append(out, e)
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/gonvenience/bunt"
+	width "github.com/gonvenience/term"
+	"github.com/gonvenience/ytbx"
+	"github.com/homeport/dyff/pkg/dyff"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// dyff prints the fields that change as the program dyff does.
+func (d Diff) dyff(s term.Streams, o Options) error {
+	list := d.entries(o)
+	if len(list) == 0 {
+		return nil
+	}
+	var before, after ytbx.InputFile
+	var sealed bytes.Buffer
+	for _, e := range list {
+		if e.sealed != "" {
+			fmt.Fprintf(&sealed, "%s has changed: changes suppressed on sensitive content of type %s\n\n",
+				d.heading(e.Ref), term.SafeLine(e.sealed))
+			continue
+		}
+		was, is := o.seen(e.Object)
+		if err := addDocument(&before, was); err != nil {
+			return err
+		}
+		if err := addDocument(&after, is); err != nil {
+			return err
+		}
+	}
+	report, err := dyff.CompareInputFiles(before, after,
+		dyff.IgnoreOrderChanges(true), dyff.KubernetesEntityDetection(true), dyff.DetectRenames(o.Renames > 0))
+	if err != nil {
+		return fmt.Errorf("compare objects: %w", err)
+	}
+	width.FixedTerminalWidth = term.Width(s.Out)
+	bunt.SetColorSettings(bunt.OFF, bunt.OFF)
+	if s.Colored(s.Out) {
+		bunt.SetColorSettings(bunt.ON, bunt.AUTO)
+	}
+	var b bytes.Buffer
+	human := dyff.HumanReport{Report: report, OmitHeader: true, Indent: 2}
+	if err := human.WriteReport(&b); err != nil {
+		return fmt.Errorf("write the differences of objects: %w", err)
+	}
+	_, err = io.Copy(s.Out, io.MultiReader(&b, &sealed))
+	return err
+}
+
+// addDocument adds an object to the documents that are compared.
+func addDocument(f *ytbx.InputFile, object map[string]any) error {
+	if object == nil {
+		return nil
+	}
+	shown, _ := visible(object).(map[string]any)
+	docs, err := ytbx.LoadDocuments([]byte(plan.Text(shown)))
+	if err != nil {
+		return fmt.Errorf("compare objects: %w", err)
+	}
+	f.Documents = append(f.Documents, docs...)
+	return nil
+}
+
+// visible is a value whose texts cannot steer a terminal.
+func visible(v any) any {
+	switch v := v.(type) {
+	case string:
+		return term.Safe(v)
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[term.Safe(key)] = visible(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = visible(value)
+		}
+		return out
+	}
+	return v
+}

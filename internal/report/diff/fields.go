@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// fieldChange is a field with its value before and after, absent where it is not
+// there.
+type fieldChange struct {
+	Path   string `json:"path"` // spec.template.spec.containers[web].image
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
+
+	place place
+}
+
+// place is where a field stands: in what, and its key, or its index in brackets.
+type place struct{ parent, field string }
+
+func (p place) String() string {
+	if strings.HasPrefix(p.field, "[") {
+		return p.parent + p.field
+	}
+	return joinPath(p.parent, p.field)
+}
+
+// fieldChanges lists what differs, fields in the order of their names, items of
+// lists by their names where they have some, else, or where byNumber says so, by
+// their numbers.
+func fieldChanges(before, after map[string]any, byNumber bool) []fieldChange {
+	w := fieldWalk{byNumber: byNumber, out: []fieldChange{}}
+	w.tables("", before, after)
+	return w.out
+}
+
+type fieldWalk struct {
+	byNumber bool
+	out      []fieldChange
+}
+
+func (w *fieldWalk) tables(path string, before, after map[string]any) {
+	for _, key := range keys(before, after) {
+		w.values(place{path, key}, before[key], after[key])
+	}
+}
+
+func (w *fieldWalk) values(at place, before, after any) {
+	switch b := before.(type) {
+	case map[string]any:
+		if a, ok := after.(map[string]any); ok {
+			w.tables(at.String(), b, a)
+			return
+		}
+	case []any:
+		if a, ok := after.([]any); ok && (len(a) > 0 || len(b) > 0) {
+			w.items(at, b, a)
+			return
+		}
+	}
+	if !reflect.DeepEqual(before, after) && !sameNumber(before, after) {
+		w.add(at, before, after)
+	}
+}
+
+func (w *fieldWalk) add(at place, before, after any) {
+	w.out = append(w.out, fieldChange{Path: at.String(), Before: before, After: after, place: at})
+}
+
+func (w *fieldWalk) items(list place, before, after []any) {
+	b, named := names(before)
+	a, alsoNamed := names(after)
+	if named && alsoNamed && !w.byNumber {
+		w.namedItems(list, before, after, b, a)
+		return
+	}
+	at := func(list []any, i int) any {
+		if i < len(list) {
+			return list[i]
+		}
+		return nil
+	}
+	for i := range max(len(before), len(after)) {
+		w.values(place{list.String(), fmt.Sprintf("[%d]", i)}, at(before, i), at(after, i))
+	}
+}
+
+// namedItems compares lists whose items are called b and a.
+func (w *fieldWalk) namedItems(list place, before, after []any, b, a []string) {
+	index := func(list []any, names []string, name string) any {
+		if i := slices.Index(names, name); i >= 0 {
+			return list[i]
+		}
+		return nil
+	}
+	had := len(w.out)
+	for _, name := range b {
+		w.values(place{list.String(), "[" + name + "]"}, index(before, b, name), index(after, a, name))
+	}
+	for _, name := range a {
+		if !slices.Contains(b, name) {
+			w.values(place{list.String(), "[" + name + "]"}, nil, index(after, a, name))
+		}
+	}
+	if len(w.out) == had && !slices.Equal(b, a) { // only their order
+		w.add(list, before, after)
+	}
+}
+
+// names are the names of a list's items, where each has one of its own.
+func names(list []any) ([]string, bool) {
+	const many = 1000 // items by names are looked for in the whole list
+	out := make([]string, 0, len(list))
+	for _, item := range list {
+		m, _ := item.(map[string]any)
+		name, ok := m["name"].(string)
+		if !ok || len(list) > many {
+			return nil, false
+		}
+		out = append(out, name)
+	}
+	return out, unique(out)
+}
+
+func keys(a, b map[string]any) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// joinPath adds a key to a path as [plan.Drift] does.
+func joinPath(path, key string) string {
+	switch {
+	case strings.ContainsAny(key, "./[]"):
+		return path + "[" + key + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+// sameNumber reports whether two values are one number, whatever its Go type.
+func sameNumber(a, b any) bool {
+	x, ok := number(a)
+	y, also := number(b)
+	return ok && also && x == y
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}

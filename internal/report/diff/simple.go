@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// simple prints a line for each object, and a sum.
+func (d Diff) simple(s term.Streams, o Options) error {
+	var b strings.Builder
+	st := s.Style(s.Out)
+	list := d.entries(o)
+	for _, e := range list {
+		b.WriteString(paint(st, e)(d.heading(e.Ref)+" "+e.coming()) + "\n")
+	}
+	b.WriteString(sentence("Plan", list) + "\n")
+	_, err := io.WriteString(s.Out, b.String())
+	return err
+}
+
+// coming says what is to become of the object.
+func (e entry) coming() string {
+	switch e.change {
+	case added:
+		return "to be added."
+	case removed:
+		return "to be removed."
+	case suppressed:
+		return "to be changed, but diff is empty after suppression."
+	}
+	return "to be changed."
+}
+
+// sentence is the sum of what becomes of objects and hooks.
+func sentence(title string, list []entry) string {
+	count := map[string]int{}
+	for _, e := range list {
+		count[e.change]++
+	}
+	return fmt.Sprintf("%s: %d to add, %d to change, %d to destroy.",
+		title, count[added], count[modified]+count[suppressed], count[removed])
+}

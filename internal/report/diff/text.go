@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// text prints, for each object that changes, helm-diff's heading, what else there is
+// to know as comments, and the lines. Nothing is printed where nothing changes.
+//
+// Nothing that a chart or a cluster says reaches the reader's terminal as it is:
+// manifests are untrusted text.
+func (d Diff) text(w io.Writer, st term.Style, o Options) error {
+	list := d.entries(o)
+	if len(list) == 0 && !o.ShowUnchanged {
+		return nil
+	}
+	t := textWriter{st: st, d: d, o: o}
+	for _, e := range list {
+		t.entry(e)
+	}
+	for _, list := range [][]Object{d.Objects, d.Hooks} {
+		for _, object := range list {
+			t.rest(object)
+		}
+	}
+	title := d.Title
+	if title == "" {
+		title = "Plan"
+	}
+	t.b.WriteString(st.Bold(sentence(title, list)) + "\n")
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+type textWriter struct {
+	b  strings.Builder
+	st term.Style
+	d  Diff
+	o  Options
+}
+
+// paint is the colour of what becomes of the object.
+func paint(st term.Style, e entry) func(string) string {
+	switch e.change {
+	case added:
+		return st.Green
+	case removed:
+		return st.Red
+	case suppressed:
+		return st.Dim
+	}
+	return st.Yellow
+}
+
+// done says what has become of the object, in helm-diff's words.
+func (e entry) done() string {
+	switch e.change {
+	case added:
+		return "has been added:"
+	case removed:
+		return "has been removed:"
+	case suppressed:
+		return "has changed, but diff is empty after suppression."
+	}
+	return "has changed:"
+}
+
+func (t *textWriter) entry(e entry) {
+	t.b.WriteString(paint(t.st, e)(t.d.heading(e.Ref)+" "+e.done()) + "\n")
+	if e.source != "" && e.change != suppressed {
+		t.b.WriteString("  " + term.SafeLine(e.source) + "\n")
+	}
+	for _, note := range t.notes(e) {
+		t.b.WriteString(t.st.Dim("  # "+term.SafeLine(note)) + "\n")
+	}
+	if e.sealed != "" {
+		t.b.WriteString(t.st.Yellow("+ Changes suppressed on sensitive content of type "+term.SafeLine(e.sealed)) + "\n")
+	}
+	for _, h := range e.hunks {
+		t.hunk(e, h)
+	}
+	t.b.WriteString("\n")
+}
+
+// rest names an object that does not change.
+func (t *textWriter) rest(o Object) {
+	switch {
+	case o.Action == plan.Keep:
+		line := t.d.heading(o.Ref) + " is no longer part of the release and stays: " + term.SafeLine(o.Reason)
+		t.b.WriteString(t.st.Dim(line) + "\n\n")
+	case o.Action == plan.Unchanged && t.o.ShowUnchanged:
+		t.b.WriteString(t.st.Dim(t.d.heading(o.Ref)+" has not changed.") + "\n\n")
+	}
+}
+
+// notes are what there is to know of an object beyond its lines.
+func (t *textWriter) notes(e entry) []string {
+	var out []string
+	if e.hook {
+		out = append(out, "a hook: "+hookEvents(e.Object))
+	}
+	if e.Renamed != nil {
+		out = append(out, "is renamed to "+e.Renamed.Name)
+	}
+	if e.Action == plan.Replace {
+		out = append(out, "will be deleted and created again: "+e.Reason)
+	} else if e.Reason != "" {
+		out = append(out, e.Reason)
+	}
+	if e.Note != "" {
+		out = append(out, e.Note)
+	}
+	if e.sealed != "" {
+		return out
+	}
+	if len(e.hunks) == 0 && e.change == modified {
+		out = append(out, "no field changes its value")
+	}
+	if e.Drifted && len(e.Drift) == 0 && !t.o.hides(e.Object) {
+		out = append(out, "changed by another client")
+	}
+	for _, f := range e.Drift {
+		note := "changed by another client: " + f.Path
+		if !t.o.hides(e.Object) {
+			note += " is " + brief(f.Have) + ", the release says " + brief(f.Want)
+		}
+		out = append(out, note)
+	}
+	return out
+}
+
+// brief is a value on one line, short enough to be read there.
+func brief(v any) string {
+	if v == nil {
+		return "nothing"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "(unreadable)"
+	}
+	const enough = 60
+	if runes := []rune(string(text)); len(runes) > enough {
+		return string(runes[:enough]) + "..."
+	}
+	return string(text)
+}
+
+// hunk prints lines, with dots for those that are left out and, where lines are of
+// canonical YAML, the path of what changes.
+func (t *textWriter) hunk(e entry, h hunk) {
+	if h.gap {
+		line := "..."
+		if h.path != "" && !t.o.raw(t.d, e.Object) {
+			line += " " + term.SafeLine(h.path)
+		}
+		t.b.WriteString(t.st.Cyan(line) + "\n")
+	}
+	for _, l := range h.lines {
+		text := string(l.sign) + " " + term.Safe(l.text)
+		switch l.sign {
+		case '+':
+			text = t.st.Green(text)
+		case '-':
+			text = t.st.Red(text)
+		}
+		t.b.WriteString(text + "\n")
+	}
+	if h.tail {
+		t.b.WriteString(t.st.Cyan("...") + "\n")
+	}
+}
