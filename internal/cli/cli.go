@@ -45,6 +45,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/version"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
 )
 
 // Main runs helm with the given arguments (without the program's name) and
@@ -140,6 +141,7 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	_ = root.RegisterFlagCompletionFunc("namespace", e.CompleteNamespaces)
 	_ = root.RegisterFlagCompletionFunc("kube-context", e.CompleteContexts)
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(ui.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(
 		completion.New(e), create.New(e), dependency.New(e), diff.New(e), docs.New(e, docs.Tree{New: New, Bash: completion.Bash}), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),

@@ -55,7 +55,7 @@ func New(s term.Streams) *Env {
 	}
 	e := &Env{Streams: s, Settings: NewSettings(getenv), Now: time.Now, Context: context.Background()}
 	e.board = sync.OnceValue(func() *ui.Board {
-		b := ui.NewBoard(e.Streams, e.Settings.Debug)
+		b := ui.NewBoard(e.Streams, ui.Mode(e.Settings.Progress), e.Settings.Debug)
 		e.closers = append(e.closers, func() error { b.Close(); return nil })
 		return b
 	})

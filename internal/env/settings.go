@@ -3,14 +3,18 @@
 package env
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/internal/ui"
 
 	"github.com/moonhelm/moonhelm/chart"
 )
@@ -36,6 +40,7 @@ type Settings struct {
 	Debug      bool
 	Verbosity  int
 	Color      string
+	Progress   string // one of ui.Modes
 	MaxHistory int
 	Driver     string
 	Binary     string
@@ -82,6 +87,7 @@ func NewSettings(getenv func(string) string) Settings {
 		QPS:         float32Or(getenv("HELM_QPS"), 0),
 		Debug:       boolOr(getenv("HELM_DEBUG"), false),
 		Color:       colorFrom(getenv),
+		Progress:    cmp.Or(getenv("HELM_PROGRESS"), string(ui.Auto)),
 		MaxHistory:  intOr(getenv("HELM_MAX_HISTORY"), DefaultMaxHistory),
 		Driver:      getenv("HELM_DRIVER"),
 		Compat:      getenv("HELM_COMPAT"),
@@ -169,6 +175,7 @@ func (s *Settings) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&s.Color, "color", s.Color, "use colour in output: never, auto or always")
 	fs.StringVar(&s.Color, "colour", s.Color, "use colour in output: never, auto or always")
 	_ = fs.MarkHidden("colour") // the flag exists: it was registered one line above
+	fs.StringVar(&s.Progress, "progress", s.Progress, "show progress on standard error: auto (on a terminal), plain (as lines) or none")
 }
 
 // bindOldLogFlags registers the other flags of the Kubernetes client's log that
@@ -205,6 +212,9 @@ func (s *Settings) Check() error {
 	case "", "auto", "always", "never":
 	default:
 		return fmt.Errorf("--color is %q, must be never, auto or always", s.Color)
+	}
+	if !slices.Contains(ui.Modes(), s.Progress) {
+		return fmt.Errorf("--progress is %q, must be auto, plain or none", s.Progress)
 	}
 	switch s.Compat {
 	case "", "3", "4":
@@ -244,6 +254,7 @@ func (s *Settings) Vars(namespace string) []Var {
 		{"HELM_MAX_HISTORY", strconv.Itoa(s.MaxHistory)},
 		{"HELM_NAMESPACE", namespace},
 		{"HELM_PLUGINS", s.Plugins},
+		{"HELM_PROGRESS", s.Progress},
 		{"HELM_QPS", strconv.FormatFloat(float64(s.QPS), 'f', 2, 32)},
 		{"HELM_REGISTRY_CONFIG", s.RegistryConfig},
 		{"HELM_REPOSITORY_CACHE", s.RepositoryCache},

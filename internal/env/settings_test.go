@@ -62,7 +62,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	s := NewSettings(from(map[string]string{
 		"HELM_NAMESPACE": "ns", "HELM_KUBECONTEXT": "ctx", "HELM_KUBETOKEN": "tok", "HELM_KUBEASUSER": "u", "HELM_KUBEASGROUPS": "a,b",
 		"HELM_KUBEAPISERVER": "https://x", "HELM_KUBECAFILE": "ca", "HELM_KUBETLS_SERVER_NAME": "n", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY": "true",
-		"HELM_BURST_LIMIT": "7", "HELM_QPS": "1.5", "HELM_DEBUG": "1", "HELM_MAX_HISTORY": "3", "HELM_DRIVER": "configmap", "HELM_COMPAT": "3",
+		"HELM_BURST_LIMIT": "7", "HELM_QPS": "1.5", "HELM_DEBUG": "1", "HELM_MAX_HISTORY": "3", "HELM_DRIVER": "configmap", "HELM_COMPAT": "3", "HELM_PROGRESS": "plain",
 		"HELM_BUILTIN": "diff, schema",
 	}))
 	var got []string
@@ -73,7 +73,7 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	}
 	want := []string{"HELM_BIN=", "HELM_BUILTIN=diff,schema", "HELM_BURST_LIMIT=7", "HELM_COMPAT=3", "HELM_DEBUG=true", "HELM_KUBEAPISERVER=https://x", "HELM_KUBEASGROUPS=a,b", "HELM_KUBEASUSER=u",
 		"HELM_KUBECAFILE=ca", "HELM_KUBECONTEXT=ctx", "HELM_KUBEINSECURE_SKIP_TLS_VERIFY=true", "HELM_KUBETLS_SERVER_NAME=n", "HELM_KUBETOKEN=tok",
-		"HELM_MAX_HISTORY=3", "HELM_NAMESPACE=in-force", "HELM_QPS=1.50"}
+		"HELM_MAX_HISTORY=3", "HELM_NAMESPACE=in-force", "HELM_PROGRESS=plain", "HELM_QPS=1.50"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwanted\n%q", got, want)
 	}
@@ -140,9 +140,11 @@ func TestNoColorIsStrongerThanHelmColor(t *testing.T) {
 
 func TestStartRefusesWhatNoSettingCanBe(t *testing.T) {
 	for want, change := range map[string]func(*Settings){
-		"--color": func(s *Settings) { s.Color = "green" },
-		"-v":      func(s *Settings) { s.Verbosity = -1 },
-		"":        func(s *Settings) { s.Color = "always" },
+		"--color":     func(s *Settings) { s.Color = "green" },
+		"--progress":  func(s *Settings) { s.Progress = "much" },
+		"HELM_COMPAT": func(s *Settings) { s.Compat = "2" },
+		"-v":          func(s *Settings) { s.Verbosity = -1 },
+		"":            func(s *Settings) { s.Color = "always" },
 	} {
 		e := New(term.Streams{})
 		change(&e.Settings)

@@ -28,10 +28,24 @@ const (
 	eraseRight = "\x1b[K"
 )
 
-// Board is the error stream of one run of the program, as people watch it. On a
-// terminal it tells each step and draws a table of what is awaited, and of what is
-// being downloaded, below the last line; elsewhere it tells warnings, what was kept, what objects wrote, and
-// one line for each change of what is awaited. Verbose tells every object too.
+// Mode is how progress is shown.
+type Mode string
+
+// The modes. The zero value is Auto.
+const (
+	Auto  Mode = "auto"  // steps and live tables on a terminal, elsewhere nothing
+	Plain Mode = "plain" // steps and changes as lines, on a terminal too
+	None  Mode = "none"  // nothing
+)
+
+// Modes are the names of the modes.
+func Modes() []string { return []string{string(Auto), string(Plain), string(None)} }
+
+// Board is the error stream of one run of the program, as people watch it. Warnings,
+// what was kept and what objects wrote are always told, progress by the [Mode]: on a
+// terminal each step, with a table of what is awaited, and of what is being downloaded,
+// below the last line; or a line for each step and each change of what is awaited.
+// Verbose shows progress as lines where there is no terminal, and tells every object too.
 //
 // All methods may be called from several goroutines at once. A table is drawn
 // from the first event about an awaited object until [progress.Settled] or
@@ -41,7 +55,7 @@ type Board struct {
 	w       io.Writer
 	style   term.Style
 	verbose bool
-	chatty  bool                       // tells steps
+	chatty  bool                       // tells steps, and changes where there are no tables
 	size    func() (columns, rows int) // nil: there are no tables
 
 	mu      sync.Mutex
@@ -60,12 +74,13 @@ type Board struct {
 
 // NewBoard returns the board for the error stream of s. Without one it says
 // nothing.
-func NewBoard(s term.Streams, verbose bool) *Board {
-	b := &Board{w: s.Err, style: s.Style(s.Err), verbose: verbose, chatty: verbose || term.IsTerminal(s.Err)}
+func NewBoard(s term.Streams, mode Mode, verbose bool) *Board {
+	b := &Board{w: s.Err, style: s.Style(s.Err), verbose: verbose && mode != None}
+	b.chatty = b.verbose || mode == Plain || mode != None && term.IsTerminal(s.Err)
 	if s.Err == nil {
 		b.w = io.Discard
 	}
-	if s.Movable(s.Err) {
+	if mode != Plain && mode != None && s.Movable(s.Err) {
 		b.size = func() (int, int) { return term.Size(s.Err) }
 	}
 	return b
@@ -89,7 +104,7 @@ func (b *Board) Report(e progress.Event) {
 		b.stale = true
 		b.watch()
 	}
-	if changed && !b.tables() || b.verbose && e.Kind == progress.Ready {
+	if changed && !b.tables() && b.chatty || b.verbose && e.Kind == progress.Ready {
 		line = b.change(e)
 	}
 	if line != "" {

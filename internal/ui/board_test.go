@@ -111,7 +111,7 @@ func TestARecordedWaitOnTerminals(t *testing.T) {
 func TestARecordedWaitInAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		replay(t, NewBoard(term.Streams{Err: &out, Getenv: os.Getenv}, false), func(string) {})
+		replay(t, NewBoard(term.Streams{Err: &out, Getenv: os.Getenv}, Plain, false), func(string) {})
 		if strings.Contains(out.String(), "\x1b") {
 			t.Errorf("escape codes in a pipe: %q", out.String())
 		}

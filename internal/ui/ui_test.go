@@ -27,20 +27,45 @@ var all = []progress.Event{
 	{Kind: "a kind of next year", Text: "x"},
 }
 
-func TestAPipeHearsOfWarningsWhatWasKeptAndWhatIsAwaited(t *testing.T) {
-	var b bytes.Buffer
-	report := progress.Func(NewBoard(term.Streams{Err: &b}, false).Report)
-	for _, e := range all {
-		report.Send(e)
-	}
-	if want := "kept Secret/s: of another release\nwaiting for Deployment/web: 0 of 1 ready\nready Deployment/web\nWarning: old chart\n"; b.String() != want {
-		t.Errorf("got\n%s", b.String())
+func TestModesInAPipe(t *testing.T) {
+	const (
+		silent = "kept Secret/s: of another release\nWarning: old chart\n"
+		lines  = `creating 2 objects
+kept Secret/s: of another release
+waiting for Deployment/web: 0 of 1 ready
+ready Deployment/web
+hook Job/setup: pre-install
+Warning: old chart
+`
+	)
+	for _, test := range []struct {
+		name    string
+		mode    Mode
+		verbose bool
+		want    string
+	}{
+		{"the zero value", "", false, silent},
+		{"auto", Auto, false, silent},
+		{"plain", Plain, false, lines},
+		{"none", None, false, silent},
+		{"none is stronger than verbose", None, true, silent},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			report := progress.Func(NewBoard(term.Streams{Err: &b}, test.mode, test.verbose).Report)
+			for _, e := range all {
+				report.Send(e)
+			}
+			if b.String() != test.want {
+				t.Errorf("got\n%s\nwant\n%s", b.String(), test.want)
+			}
+		})
 	}
 }
 
 func TestVerboseTellsEverything(t *testing.T) {
 	var b bytes.Buffer
-	report := progress.Func(NewBoard(term.Streams{Err: &b}, true).Report)
+	report := progress.Func(NewBoard(term.Streams{Err: &b}, Auto, true).Report)
 	for _, e := range all {
 		report.Send(e)
 	}
@@ -73,14 +98,14 @@ func TestATerminalHearsOfStepsButNotOfEveryObject(t *testing.T) {
 
 func TestStrangersTextCannotSteerTheTerminal(t *testing.T) {
 	var b bytes.Buffer
-	NewBoard(term.Streams{Err: &b}, false).Report(progress.Event{Kind: progress.Warning, Object: "a\nb", Text: "\x1b[2J"})
+	NewBoard(term.Streams{Err: &b}, Auto, false).Report(progress.Event{Kind: progress.Warning, Object: "a\nb", Text: "\x1b[2J"})
 	if want := "Warning: a b: \\x1b[2J\n"; b.String() != want {
 		t.Errorf("got %q", b.String())
 	}
 }
 
 func TestNobodyListens(t *testing.T) {
-	b := NewBoard(term.Streams{}, true)
+	b := NewBoard(term.Streams{}, Auto, true)
 	b.Report(progress.Event{Kind: progress.Warning, Text: "x"})
 	b.Report(progress.Event{Kind: progress.Waiting, Object: "x"})
 	b.Close()
@@ -88,7 +113,7 @@ func TestNobodyListens(t *testing.T) {
 
 func TestLinesOfSeveralGoroutinesStayWhole(t *testing.T) {
 	var b bytes.Buffer
-	report := progress.Func(NewBoard(term.Streams{Err: &b}, false).Report)
+	report := progress.Func(NewBoard(term.Streams{Err: &b}, Auto, false).Report)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() { report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprint("number ", i)}) })
