@@ -38,14 +38,14 @@ func Current() Info {
 	return Info{Version: version, GitCommit: gitCommit, GitTreeState: gitState, GoVersion: runtime.Version(), KubeClientVersion: kubeClient}
 }
 
-// Helm3 is the running binary as a Helm 3, for programs that refuse any other. Our own
-// number stays behind the plus, and KubeClientVersion, which Helm 3 does not tell, is "".
-func Helm3() Info {
+// Helm is the running binary as the Helm of that generation, "3" or "4", for programs that
+// read nothing but Helm's own numbers: the version has no metadata, and KubeClientVersion,
+// which Helm 3 does not report, is "".
+func Helm(generation string) Info {
 	i := Current()
-	_, own, found := strings.Cut(i.Version, "+")
-	i.Version, i.KubeClientVersion = helm3, ""
-	if found {
-		i.Version += "+" + own
+	i.Version, _, _ = strings.Cut(i.Version, "+")
+	if generation == "3" {
+		i.Version, i.KubeClientVersion = helm3, ""
 	}
 	return i
 }

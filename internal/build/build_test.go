@@ -29,13 +29,15 @@ func TestShortNamesTheCommitWhereItIsKnown(t *testing.T) {
 	}
 }
 
-func TestHelm3(t *testing.T) {
-	got, err := semver.StrictNewVersion(Helm3().Version[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Major() != 3 || got.Metadata() != "moonhelm.0.1.0" {
-		t.Errorf("got %s", got)
+func TestHelmHasHelmsOwnNumber(t *testing.T) {
+	for generation, want := range map[string]uint64{"3": 3, "4": 4} {
+		got, err := semver.StrictNewVersion(Helm(generation).Version[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Major() != want || got.Metadata() != "" {
+			t.Errorf("generation %s: got %s", generation, got)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@
 package plugin
 
 import (
+	"cmp"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +60,8 @@ type element struct {
 	// Command is what "helm NAME" runs: "plugin", or "built-in" where a command of
 	// helm's has the plugin's name and stays; "" where the plugin has no command.
 	Command string `json:"command,omitempty"`
+
+	long string // the first line of the plugin's description
 }
 
 func (o *listOptions) run(e *env.Env, cmd *cobra.Command) error {
@@ -71,6 +75,7 @@ func (o *listOptions) run(e *env.Env, cmd *cobra.Command) error {
 			Provenance: p.Provenance(), Source: p.Source(), Summary: p.Short, Path: p.Dir,
 			Command: runner(e, cmd, p),
 		}
+		el.long, _, _ = strings.Cut(cmp.Or(p.Long, p.Short), "\n")
 		if p.Legacy {
 			el.APIVersion = "legacy"
 		}
@@ -78,17 +83,36 @@ func (o *listOptions) run(e *env.Env, cmd *cobra.Command) error {
 		shares = shares || precedence(e, cmd, p) != env.NoBuiltin
 	}
 	return o.Output.Write(e.Out, elements, func(w io.Writer) error {
-		rows := make([][]string, len(elements))
-		for i, p := range elements {
-			rows[i] = []string{p.Name, p.Version, p.Type, p.APIVersion, p.Provenance, p.Source}
+		if e.Settings.Compat == "3" {
+			return helm3Table(w, elements)
 		}
-		head := []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}
-		if !shares { // Helm's table
-			return output.Rows(w, head, rows)
-		}
-		for i, p := range elements {
+		return table(w, elements, shares)
+	})
+}
+
+// table is Helm 4's, with the column COMMAND where a plugin shares a name with a built-in
+// command.
+func table(w io.Writer, elements []element, shares bool) error {
+	head := []string{"NAME", "VERSION", "TYPE", "APIVERSION", "PROVENANCE", "SOURCE"}
+	if shares {
+		head = append(head, "COMMAND")
+	}
+	rows := make([][]string, len(elements))
+	for i, p := range elements {
+		rows[i] = []string{p.Name, p.Version, p.Type, p.APIVersion, p.Provenance, p.Source}
+		if shares {
 			rows[i] = append(rows[i], p.Command)
 		}
-		return output.Rows(w, append(head, "COMMAND"), rows)
-	})
+	}
+	return output.Rows(w, head, rows)
+}
+
+// helm3Table is Helm 3's: callers written for it (Ansible's kubernetes.core) take each
+// line for three columns.
+func helm3Table(w io.Writer, elements []element) error {
+	rows := make([][]string, len(elements))
+	for i, p := range elements {
+		rows[i] = []string{p.Name, p.Version, p.long}
+	}
+	return output.Rows(w, []string{"NAME", "VERSION", "DESCRIPTION"}, rows)
 }

@@ -36,8 +36,9 @@ and KubeClientVersion:
 
 The number is that of the Helm 4 whose flags and files this takes; our own stands
 behind the plus. For programs that refuse any Helm but 3, HELM_COMPAT=3, or calling
-this binary helm3, prints the number of a Helm 3; HELM_COMPAT=4 and helm4 undo that.
-Nothing else follows from it.`,
+this binary helm3, prints the number of a Helm 3, and "helm plugin list" the columns
+of Helm 3; HELM_COMPAT=4 and helm4 undo that. Either prints Helm's number alone, for
+programs that cannot read what is behind a plus. Nothing else follows from it.`,
 		Args:              env.Args(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,9 +58,11 @@ type helm3 struct{ Version, GitCommit, GitTreeState, GoVersion string }
 
 func run(w io.Writer, compat string, o Options) error {
 	info := build.Current()
+	if compat != "" {
+		info = build.Helm(compat)
+	}
 	var told any = info
 	if compat == "3" {
-		info = build.Helm3()
 		told = helm3{info.Version, info.GitCommit, info.GitTreeState, info.GoVersion}
 	}
 	switch {
