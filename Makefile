@@ -13,7 +13,7 @@ STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean 
 BUILD := github.com/moonhelm/moonhelm/internal/build
 LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
 
-.PHONY: help build demo test check unit race cluster cluster-tests faults compat registry bench clean
+.PHONY: help build demo test check unit race cluster cluster-tests faults compat callers registry bench clean
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
@@ -29,7 +29,7 @@ cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the f
 demo: build ## install an example chart into a real API server and remove it again
 	@examples/demo.sh
 
-test: check unit race cluster-tests faults compat registry ## run everything: what CI runs
+test: check unit race cluster-tests faults compat callers registry ## run everything: what CI runs
 
 check: ## formatting, vet, staticcheck
 	@echo "== formatting, vet, staticcheck"
@@ -60,6 +60,11 @@ compat: build cluster ## side by side with Helm's binary; the corpus where it is
 	@echo "== compatibility"
 	cd test/compat/helm4 && go vet ./...
 	cd test/compat && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 30m ./...
+
+callers: build cluster ## helmfile, kustomize, Ansible, plugins and shells with our binary and Helm's
+	@echo "== callers"
+	test/callers/setup.sh
+	cd test/callers && go vet ./... && ../with-cluster.sh go test -count=1 -parallel 3 -timeout 60m ./...
 
 registry: build ## push to and pull from a real registry, together with Helm's binaries
 	@echo "== registries"

@@ -20,14 +20,28 @@ const (
 )
 
 // Helm builds one of Helm's binaries through the Go module proxy, and returns its path.
-// It takes two minutes or so the first time.
+// It takes two minutes or so the first time. The binary knows the first two numbers of
+// its version.
 func Helm(module string) (string, error) {
+	_, version, _ := strings.Cut(module, "@")
+	return install(module, version)
+}
+
+// Released is Helm, but the binary says its whole version, as those that Helm publishes
+// do: callers parse it.
+func Released(module string) (string, error) {
+	path, version, _ := strings.Cut(module, "@")
+	path = strings.TrimSuffix(path, "/cmd/helm")
+	return install(module, version+"-released", "-ldflags", "-X "+path+"/internal/version.version="+version)
+}
+
+// install builds the module with those flags, and keeps it in the directory name.
+func install(module, name string, flags ...string) (string, error) {
 	cache, err := directory()
 	if err != nil {
 		return "", err
 	}
-	_, version, _ := strings.Cut(module, "@")
-	dir := filepath.Join(cache, version)
+	dir := filepath.Join(cache, name)
 	bin := filepath.Join(dir, "helm")
 	if _, err := os.Stat(bin); err == nil {
 		return bin, nil
@@ -37,7 +51,7 @@ func Helm(module string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(fresh)
-	build := exec.Command("go", "install", module)
+	build := exec.Command("go", append(append([]string{"install"}, flags...), module)...)
 	build.Env = append(os.Environ(), "GOBIN="+fresh, "GOFLAGS=-buildvcs=false")
 	build.Dir = os.TempDir() // outside of any module
 	if out, err := build.CombinedOutput(); err != nil {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package callers
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/itchyny/gojq"
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/moonhelm/moonhelm/test/callers/programs"
+)
+
+var count atomic.Int64 // of namespaces
+
+// commands are what scripts can use beside testscript's own.
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"kube":   kube,
+	"jq":     jq,
+	"plugin": plugin,
+}
+
+// kube asks the API server of $KUBECONFIG and prints its answer: kube METHOD PATH
+// [BODY]. A PATCH is a JSON merge patch. "! kube" wants the request to be refused.
+func kube(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: kube METHOD PATH [BODY]")
+	}
+	answer, status, err := request(ts.Getenv("KUBECONFIG"), args[0], args[1], strings.Join(args[2:], " "))
+	ts.Check(err)
+	if refused := status >= 300; refused != neg {
+		ts.Fatalf("%s %s: %d\n%s", args[0], args[1], status, answer)
+	}
+	_, err = ts.Stdout().Write(answer)
+	ts.Check(err)
+}
+
+func request(kubeconfig, method, path, body string) ([]byte, int, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, 0, err
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, 0, err
+	}
+	req, err := http.NewRequest(method, config.Host+path, strings.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	return answer, resp.StatusCode, err
+}
+
+// newNamespace makes a namespace, and a kubeconfig below dir whose context has it.
+func newNamespace(admin, name, dir string) (kubeconfig, context string, err error) {
+	body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name)
+	if answer, status, err := request(admin, http.MethodPost, "/api/v1/namespaces", body); err != nil || status >= 300 {
+		return "", "", fmt.Errorf("create namespace %s: %d %s %w", name, status, answer, err)
+	}
+	config, err := clientcmd.LoadFromFile(admin)
+	if err != nil {
+		return "", "", err
+	}
+	config.Contexts[config.CurrentContext].Namespace = name
+	kubeconfig = filepath.Join(dir, "kubeconfig")
+	return kubeconfig, config.CurrentContext, clientcmd.WriteToFile(*config, kubeconfig)
+}
+
+// jq wants an expression of jq's to be true of a file of JSON or YAML, or of the last
+// output: jq EXPRESSION [FILE].
+func jq(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: jq EXPRESSION [FILE]")
+	}
+	file := "stdout"
+	if len(args) == 2 {
+		file = args[1]
+	}
+	query, err := gojq.Parse(args[0])
+	ts.Check(err)
+	text, err := yaml.YAMLToJSON([]byte(ts.ReadFile(file)))
+	ts.Check(err)
+	var value any
+	ts.Check(json.Unmarshal(text, &value))
+	answer, _ := query.Run(value).Next()
+	if err, is := answer.(error); is {
+		ts.Fatalf("jq %s: %v\n%s", args[0], err, text)
+	}
+	if answer == neg {
+		ts.Fatalf("jq %s: %v\n%s", args[0], answer, text)
+	}
+}
+
+// plugin puts a plugin where `helm plugin install` would, without the hooks that
+// download its program: plugin NAME PROGRAM, or plugin NAME DIRECTORY.
+func plugin(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: plugin NAME PROGRAM|DIRECTORY")
+	}
+	from := ts.MkAbs(args[1])
+	if _, err := os.Stat(from); err != nil {
+		from, err = programs.Build(args[1])
+		ts.Check(err)
+	}
+	to := filepath.Join(ts.Getenv("PLUGINS"), args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(to), 0o755))
+	ts.Check(os.CopyFS(to, os.DirFS(from)))
+}
+
+// serve serves the directory www of the script as $WWW, and a registry for OCI
+// artifacts as $REGISTRY. The registry, and what is below /private/, take the user
+// "anna" with the password "secret".
+func serve(env *testscript.Env) {
+	files := http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www")))
+	www := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/private/") || authorized(w, r) {
+			files.ServeHTTP(w, r)
+		}
+	}))
+	artifacts := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	oci := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if authorized(w, r) {
+			artifacts.ServeHTTP(w, r)
+		}
+	}))
+	env.Defer(www.Close)
+	env.Defer(oci.Close)
+	env.Setenv("WWW", www.URL)
+	env.Setenv("REGISTRY", strings.TrimPrefix(oci.URL, "http://"))
+}
+
+// authorized reports whether the request is anna's, and refuses it otherwise.
+func authorized(w http.ResponseWriter, r *http.Request) bool {
+	user, password, _ := r.BasicAuth()
+	if user == "anna" && password == "secret" {
+		return true
+	}
+	w.Header().Set("WWW-Authenticate", `Basic realm="charts"`)
+	http.Error(w, "unauthorized", http.StatusUnauthorized)
+	return false
+}
