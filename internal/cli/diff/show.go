@@ -4,6 +4,7 @@ package diff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -77,6 +78,9 @@ func (s *show) bind(cmd *cobra.Command) {
 // prepare makes what follows from flags and variables.
 func (s *show) prepare(ctx context.Context, e *env.Env, fs *pflag.FlagSet) error {
 	v := variables{e, fs}
+	if fs.Changed("output") && fs.Changed("document") {
+		return errors.New("--output and -o cannot be used together: --output is a format of helm-diff, -o a document")
+	}
 	if text := v.of("output", "HELM_DIFF_OUTPUT"); text != "" {
 		if err := s.format.Set(text); err != nil {
 			return fmt.Errorf("HELM_DIFF_OUTPUT is %q: %w", text, err)

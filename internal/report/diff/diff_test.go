@@ -271,6 +271,16 @@ func TestAnUpdateWithoutADifferenceSaysSo(t *testing.T) {
 	}
 }
 
+// dyff names objects only where there are several.
+func TestDyffNamesASingleObject(t *testing.T) {
+	d := upgrade(t)
+	d.Objects, d.Hooks = d.Objects[2:3], nil
+	got := printDiff(t, Dyff, "", d, Options{})
+	if !strings.HasPrefix(got, "default, web, Deployment (apps) has changed:\n") || !strings.Contains(got, "\nspec.replicas\n") {
+		t.Error(got)
+	}
+}
+
 func TestAPlanAsADiff(t *testing.T) {
 	live, after := object(t, deployment), object(t, strings.ReplaceAll(deployment, "replicas: 0", "replicas: 3"))
 	ref := plan.Ref{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "default", Name: "web"}
