@@ -36,10 +36,13 @@ type ChangeRequest struct {
 
 	// TakeOwnership takes over objects that exist and are not the owner's.
 	TakeOwnership bool
-	// ServerSide leaves merging to the API server; ForceConflicts then wins
-	// against other field managers.
-	ServerSide     bool
-	ForceConflicts bool
+	// ServerSide leaves merging to the API server. Conflicts says what then becomes
+	// of fields that other managers have set to other values, "" to fail.
+	ServerSide bool
+	Conflicts  plan.Resolution
+	// ReportConflicts has the plan, with Predict, say what conflicts nothing
+	// resolves, instead of failing.
+	ReportConflicts bool
 	// Replace puts new objects in the place of live ones instead of merging, and
 	// deletes and creates again what cannot be updated, as the annotation
 	// helm.sh/replace has it for one object.
@@ -74,7 +77,7 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		return nil, err
 	}
 	if len(s.parts) == 0 && len(r.Also) == 0 && len(r.Running) == 0 {
-		return &plan.Plan{ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace}, nil
+		return &plan.Plan{ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace}, nil
 	}
 	rights := c.newReview(ctx, s.rights("", r.Also))
 	if err := c.survey(ctx, s, r.ServerSide); err != nil {
@@ -85,10 +88,14 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 	}
 	foreign := s.foreign(r.Owner)
 	items, going := s.items(r.Owner)
-	p, err := plan.Compute(items, plan.Options{
-		ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace,
+	o := plan.Options{
+		ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace,
 		Foreign: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
-	})
+	}
+	p, err := plan.Compute(items, o)
+	if err == nil {
+		p, err = c.scaled(ctx, p, items, o)
+	}
 	if err != nil {
 		return nil, c.invalidOr(ctx, items, r, err)
 	}
@@ -105,7 +112,9 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		return p, nil
 	}
 	if err == nil && r.Predict {
-		err = errors.Join(invalid(), c.predict(ctx, p, r.Owner))
+		err = errors.Join(invalid(), c.predict(ctx, p, r))
+	} else if err == nil {
+		err = c.contested(ctx, p, r)
 	}
 	if err != nil {
 		return nil, err

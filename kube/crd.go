@@ -109,7 +109,7 @@ func (c *Client) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.P
 	if err := rights.check(ctx, s.needed(p, nil)); err != nil {
 		return nil, err
 	}
-	return p, c.predict(ctx, p, Owner{})
+	return p, c.predict(ctx, p, ChangeRequest{})
 }
 
 // distinctObjects leaves out objects that come again: charts that are in a tree

@@ -25,6 +25,8 @@ type job struct {
 	// second tells that the object was not as the plan says, and that this is
 	// the step for what it is now.
 	second bool
+	// refused are the fields for which the server has refused the object.
+	refused map[string]bool
 	// appeared reports whether an object that is to be created is there by now.
 	appeared bool
 }
@@ -172,13 +174,24 @@ func (c *Client) again(ctx context.Context, j *job, exists error) error {
 
 // anew is the job of the same object, which is now what live says.
 func (j *job) anew(live map[string]any, replace bool) (*job, error) {
-	item := j.Item
-	item.Live = live
-	p, err := plan.Compute([]plan.Item{item}, plan.Options{ServerSide: j.plan.ServerSide, ForceConflicts: j.plan.ForceConflicts, Replace: replace})
+	step, err := j.compute(live, replace)
 	if err != nil {
 		return nil, err
 	}
-	return &job{target: j.target, Step: p.Steps[0], plan: j.plan, second: j.second}, nil
+	return &job{target: j.target, Step: step, plan: j.plan, second: j.second}, nil
+}
+
+// compute is the step of the same object, which is now what live says.
+func (j *job) compute(live map[string]any, replace bool) (plan.Step, error) {
+	item := j.Item
+	item.Live = live
+	p, err := plan.Compute([]plan.Item{item}, plan.Options{
+		ServerSide: j.plan.ServerSide, Conflicts: j.plan.Conflicts, Autoscaled: j.plan.Autoscaled, Refused: j.refused, Replace: replace,
+	})
+	if err != nil {
+		return plan.Step{}, err
+	}
+	return p.Steps[0], nil
 }
 
 // checkOwner returns a [*ConflictError] where live, which has appeared since the

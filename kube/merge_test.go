@@ -621,10 +621,10 @@ func TestServerSideApplyOwnsAtomicMaps(t *testing.T) {
 			}
 			s.edit(fmt.Sprintf(tc.path, s.ns), tc.edit)
 			var conflict *ApplyConflictError
-			if err := s.fails(tc.manifest); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Manager[:7] != `"other"` {
+			if err := s.fails(tc.manifest); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Manager.Name != "other" {
 				t.Errorf("another client has added to it: %v", err)
 			}
-			s.ForceConflicts = true
+			s.Conflicts = plan.Take
 			s.to(tc.manifest)
 			if got := jsonOf(t, field(s.get(s.New[0].APIVersion, s.New[0].Kind, "web"), tc.at...)); got != tc.want {
 				t.Errorf("%s is %s, want %s", tc.at, got, tc.want)

@@ -9,7 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,14 +21,28 @@ import (
 // updates, and writes its answers into p. What the server would refuse is an
 // error, all together. An object that needs another one of the plan cannot be
 // foretold: then what was computed stands.
-func (c *Client) predict(ctx context.Context, p *plan.Plan, owner Owner) error {
+func (c *Client) predict(ctx context.Context, p *plan.Plan, r ChangeRequest) error {
+	return c.trials(ctx, p, r, func(s *plan.Step) bool { return s.Action == plan.Create || s.Action == plan.Update })
+}
+
+// contested asks the server about the objects of p that have conflicts which nothing
+// resolves: it has the last word. Others are not asked about, so that only who has
+// conflicts waits for them.
+func (c *Client) contested(ctx context.Context, p *plan.Plan, r ChangeRequest) error {
+	return c.trials(ctx, p, r, func(s *plan.Step) bool { return s.Action == plan.Update && unresolved(*s) })
+}
+
+func (c *Client) trials(ctx context.Context, p *plan.Plan, r ChangeRequest, which func(*plan.Step) bool) error {
 	dry := c.DryRun()
 	var steps []plan.Step
 	var at []*plan.Step
 	for i := range p.Steps {
-		if s := &p.Steps[i]; s.Action == plan.Create || s.Action == plan.Update {
+		if s := &p.Steps[i]; which(s) {
 			steps, at = append(steps, *s), append(at, s)
 		}
+	}
+	if len(steps) == 0 {
+		return nil
 	}
 	jobs, err := dry.jobs(ctx, p, steps)
 	if err != nil {
@@ -36,12 +50,27 @@ func (c *Client) predict(ctx context.Context, p *plan.Plan, owner Owner) error {
 	}
 	toCome := comes(p)
 	err = together(ctx, jobs, func(ctx context.Context, j *job) error {
-		return dry.foretell(ctx, j, owner, toCome)
+		err := dry.foretell(ctx, j, r.Owner, toCome)
+		var conflict *ApplyConflictError
+		if r.ReportConflicts && errors.As(err, &conflict) {
+			return j.report(conflict)
+		}
+		return err
 	})
 	for i, j := range jobs {
 		*at[i] = j.Step
 	}
 	return gather(err)
+}
+
+// report has the step say what its conflicts are.
+func (j *job) report(e *ApplyConflictError) error {
+	for _, f := range e.Conflicts {
+		if !slices.ContainsFunc(j.Conflicts, func(c plan.Conflict) bool { return c.Field == f.Field }) {
+			j.Conflicts = append(j.Conflicts, f.Conflict)
+		}
+	}
+	return nil
 }
 
 // comes are the names of what will be there once a plan is executed.
@@ -70,6 +99,7 @@ func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[s
 		after, err = c.trial(ctx, j)
 	}
 	if err == nil {
+		j.Conflicts = slices.DeleteFunc(slices.Clone(j.Conflicts), func(c plan.Conflict) bool { return c.Resolution == plan.Fail })
 		j.settle(after)
 		return nil
 	}
@@ -157,7 +187,7 @@ func (c *Client) trial(ctx context.Context, j *job) (map[string]any, error) {
 		header.Set("Content-Type", "application/json")
 	case j.plan.ServerSide:
 		header.Set("Content-Type", applyPatch)
-		query.Set("force", strconv.FormatBool(j.plan.ForceConflicts))
+		query = j.applying(c)
 	default:
 		header.Set("Content-Type", mediaType(j.Type))
 	}
@@ -168,18 +198,41 @@ func (c *Client) trial(ctx context.Context, j *job) (map[string]any, error) {
 		}
 	}
 	answer, err := c.Call(ctx, method, path, query, header, body)
-	moves, _ := movedFields(j.Live)
-	if conflict := applyConflict(j.target, err, func(m string) bool { return moves != nil && former(m) }); conflict != nil {
-		if len(conflict.Conflicts) > 0 {
-			return nil, conflict
-		}
-		return nil, nil
+	moves, _ := movedFields(j.Item)
+	no := applyRefused(j.target, err, func(m string) bool { return moves != nil && (plan.IsHelm(m) || plan.Joins(m)) })
+	if no != nil {
+		return c.retrial(ctx, j, no)
 	}
 	if err != nil || moves != nil {
 		// Before its fields are moved the server would leave dropped ones there.
 		return nil, err
 	}
 	return decodeObject(answer, j.plan.ServerSide)
+}
+
+// retrial is trial for what is left of a refused object once its conflicts are
+// resolved; an [*ApplyConflictError] where some are not.
+func (c *Client) retrial(ctx context.Context, j *job, no *applyRefusal) (map[string]any, error) {
+	if len(no.errs) == 0 {
+		return nil, nil
+	}
+	again := j.refused != nil
+	j.refused = no.fields
+	next, err := j.compute(j.Live, false)
+	if err != nil {
+		return nil, err
+	}
+	next.Conflicts = slices.DeleteFunc(next.Conflicts, func(f plan.Conflict) bool {
+		return f.Resolution == plan.Fail && !no.fields[f.Field]
+	})
+	j.Step = next
+	if err := no.conflict(j.target, next); err != nil || again {
+		return nil, err
+	}
+	if j.Action == plan.Unchanged {
+		return nil, nil
+	}
+	return c.trial(ctx, j)
 }
 
 // sameObject compares two states of an object, but for what counts its changes.

@@ -5,149 +5,119 @@ package kube
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// FieldConflict is one field that somebody else manages and the release sets to
-// another value.
-type FieldConflict struct {
-	Object string
-	Source string // the template, "" where not known
-	// Field is the path as the server writes it: ".spec.replicas".
-	Field string
-	// Manager is who has set it: "kubectl-edit", with the version of the API
-	// and the subresource where the server tells.
-	Manager string
-}
-
-// ApplyConflictError lists the fields for which the server refuses an apply.
-type ApplyConflictError struct{ Conflicts []FieldConflict }
-
-func (e *ApplyConflictError) Error() string {
-	var b strings.Builder
-	object := ""
-	b.WriteString("others manage fields that the release sets to another value: --force-conflicts takes them over")
-	for _, f := range e.Conflicts {
-		if f.Object != object {
-			object = f.Object
-			fmt.Fprintf(&b, "\n  %s", object)
-			if f.Source != "" {
-				fmt.Fprintf(&b, " (%s)", f.Source)
-			}
-		}
-		fmt.Fprintf(&b, "\n    %s is managed by %s", f.Field, f.Manager)
-	}
-	return b.String()
-}
-
-// gather makes one [*ApplyConflictError] out of those that err joins.
-func gather(err error) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
-	all := &ApplyConflictError{}
-	var others []error
-	for _, e := range joined.Unwrap() {
-		var conflict *ApplyConflictError
-		if errors.As(e, &conflict) {
-			all.Conflicts = append(all.Conflicts, conflict.Conflicts...)
-		} else {
-			others = append(others, e)
-		}
-	}
-	if len(all.Conflicts) > 0 {
-		others = append([]error{all}, others...)
-	}
-	if len(others) == 1 {
-		return others[0]
-	}
-	return errors.Join(others...)
-}
-
-// applyConflict makes a typed error of the server's refusal, and nil of any
-// other. But leaves out the managers that it says yes to.
-func applyConflict(t *target, err error, but func(manager string) bool) *ApplyConflictError {
-	var status apierrors.APIStatus
-	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return nil
-	}
-	e := &ApplyConflictError{}
-	found := false
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Type != metav1.CauseTypeFieldManagerConflict {
-			continue
-		}
-		found = true
-		// The message is: conflict with "kubectl-edit" using apps/v1
-		manager := strings.TrimPrefix(cause.Message, "conflict with ")
-		if name, err := strconv.QuotedPrefix(manager); err == nil {
-			name, _ = strconv.Unquote(name)
-			if but != nil && but(name) {
-				continue
-			}
-		}
-		e.Conflicts = append(e.Conflicts, FieldConflict{Object: t.String(), Source: t.source, Field: cause.Field, Manager: manager})
-	}
-	if !found {
-		return nil
-	}
-	return e
-}
-
-// former tells whether a field manager is a Helm that has updated objects on
-// the client's side.
-func former(name string) bool { return strings.EqualFold(name, manager) || name == "helm3" }
-
 const applyPatch = "application/apply-patch+yaml"
 
-// applyServerSide has the server merge the new object. What a client-side
-// release has set is moved to the manager that applies first: fields that the
-// chart has dropped since go with it.
+// applyServerSide has the server merge the new object. What a client-side release
+// has set is moved to the manager that applies first: fields that the chart has
+// dropped since go with it.
+//
+// Where the server refuses it for fields that the plan did not know of, or because
+// the object is another by now, it sends what the object as it is now calls for.
 func (c *Client) applyServerSide(ctx context.Context, j *job) error {
-	if err := c.takeFields(ctx, j.target, j.Live); err != nil {
+	if err := c.takeFields(ctx, j.target, j.Item); err != nil {
 		return j.fail("move the fields of", err)
 	}
+	for tries := 1; ; tries++ {
+		answer, err := c.Call(ctx, http.MethodPatch, j.path(), j.applying(c), briefly(applyPatch), j.Patch)
+		if err == nil {
+			c.applied(j, answer)
+			return nil
+		}
+		no := applyRefused(j.target, err, noManager)
+		if no == nil && !apierrors.IsConflict(err) || tries == moveTries {
+			return err
+		}
+		if err := c.contest(ctx, j, no); err != nil || j.Action == plan.Unchanged {
+			return err
+		}
+	}
+}
+
+func noManager(string) bool { return false }
+
+// applying is the query of an apply. Where conflicts are left unresolved the server is
+// to name them.
+func (j *job) applying(c *Client) url.Values {
 	query := c.writing()
-	query.Set("force", strconv.FormatBool(j.plan.ForceConflicts))
-	answer, err := c.Call(ctx, http.MethodPatch, j.path(), query, briefly(applyPatch), j.Patch)
-	if conflict := applyConflict(j.target, err, nil); conflict != nil {
-		return conflict
-	}
-	if err != nil {
-		return err
-	}
+	query.Set("force", strconv.FormatBool((j.Force || j.plan.Conflicts == plan.Take) && !unresolved(j.Step)))
+	return query
+}
+
+func (c *Client) applied(j *job, answer []byte) {
 	switch {
 	case j.Live == nil:
 		c.progress.Send(progress.Event{Kind: progress.Created, Object: j.short()})
 	case changed(j.Live, answer):
 		c.progress.Send(progress.Event{Kind: progress.Updated, Object: j.short()})
 	}
+}
+
+// contest makes j the step for what its object is now, with the fields for which the
+// server has refused the last one.
+func (c *Client) contest(ctx context.Context, j *job, no *applyRefusal) error {
+	live, err := c.wholeOne(ctx, j.target, true)
+	if err != nil {
+		return err
+	}
+	if textAt(live, "metadata", "uid") != textAt(j.Live, "metadata", "uid") && live != nil {
+		if err := j.checkOwner(live); err != nil {
+			return err
+		}
+	}
+	known := j.Conflicts
+	if j.refused == nil {
+		j.refused = map[string]bool{}
+	}
+	if no != nil {
+		maps.Copy(j.refused, no.fields)
+	}
+	next, err := j.compute(live, false)
+	if err != nil {
+		return err
+	}
+	if err := no.conflict(j.target, next); err != nil {
+		return err
+	}
+	j.Step = next
+	c.tellConflicts(j, known)
 	return nil
 }
 
-// moveTries bounds how often fields are moved again because somebody was quicker.
+// tellConflicts tells of fields that are left to others, or taken, but for known ones.
+func (c *Client) tellConflicts(j *job, known []plan.Conflict) {
+	for _, f := range j.Conflicts {
+		if !slices.ContainsFunc(known, func(k plan.Conflict) bool { return k.Path == f.Path }) {
+			c.progress.Send(progress.Event{Kind: progress.Warning, Text: j.short() + ": " + f.Sentence() + ": " + f.Outcome()})
+		}
+	}
+}
+
+// moveTries bounds how often fields are moved again because another client was quicker.
 const moveTries = 5
 
 // takeFields moves the fields that client-side releases have set, the manager's
-// by operation Update, to those that it applies.
-func (c *Client) takeFields(ctx context.Context, t *target, live map[string]any) error {
-	if live == nil || c.dryRun {
+// by operation Update, to those that it applies, and those that other managers have
+// set which join the release.
+func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item) error {
+	if it.Live == nil || c.dryRun {
 		return nil
 	}
 	for tries := 0; ; tries++ {
-		entries, err := movedFields(live)
+		entries, err := movedFields(it)
 		if err != nil || entries == nil {
 			return err
 		}
@@ -155,7 +125,7 @@ func (c *Client) takeFields(ctx context.Context, t *target, live map[string]any)
 		// conflict where it is not this one any more.
 		body, err := json.Marshal([]map[string]any{
 			{"op": "replace", "path": "/metadata/managedFields", "value": entries},
-			{"op": "replace", "path": "/metadata/resourceVersion", "value": textAt(live, "metadata", "resourceVersion")},
+			{"op": "replace", "path": "/metadata/resourceVersion", "value": textAt(it.Live, "metadata", "resourceVersion")},
 		})
 		if err != nil {
 			return err
@@ -167,16 +137,17 @@ func (c *Client) takeFields(ctx context.Context, t *target, live map[string]any)
 		if !apierrors.IsConflict(err) || tries == moveTries {
 			return err
 		}
-		if live, err = c.wholeOne(ctx, t, true); live == nil {
+		if it.Live, err = c.wholeOne(ctx, t, true); it.Live == nil {
 			return err
 		}
 	}
 }
 
-// movedFields is an object's managedFields with what client-side releases have
-// set made the manager's that applies; nil where there is nothing to move.
-func movedFields(live map[string]any) ([]any, error) {
-	metadata, _ := live["metadata"].(map[string]any)
+// movedFields is an object's managedFields with what client-side releases have set,
+// and what of others' joins the release, made the manager's that applies; nil where
+// there is nothing to move.
+func movedFields(it plan.Item) ([]any, error) {
+	metadata, _ := it.Live["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	var out []any
 	var applied map[string]any // the manager's entry
@@ -184,27 +155,25 @@ func movedFields(live map[string]any) ([]any, error) {
 	moved := false
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
-		name, _ := entry["manager"].(string)
-		sub, _ := entry["subresource"].(string)
-		updates := former(name) && entry["operation"] == "Update" && sub == ""
-		if !updates && (name != manager || entry["operation"] != "Apply" || sub != "") {
+		owned, rest, of := ownedBy(it, entry)
+		if of == others {
 			out = append(out, e)
 			continue
 		}
-		owned, _ := entry["fieldsV1"].(map[string]any)
-		if text := owned["f:stringData"]; text != nil {
-			// Helm 4 applies a Secret's text as such, which leaves behind what a
-			// chart drops: what the Secret holds is its data.
-			owned = intoData(owned, text)
-			updates = true
+		if len(rest) > 0 {
+			entry = maps.Clone(entry)
+			entry["fieldsV1"] = rest
+			out = append(out, entry)
 		}
-		moved = moved || updates
+		moved = moved || of == former
 		fields, err := fieldSet(owned)
 		if err != nil {
 			return nil, err
 		}
 		if all = union(all, fields); applied == nil {
-			applied = map[string]any{"manager": manager, "operation": "Apply", "apiVersion": entry["apiVersion"], "fieldsType": "FieldsV1", "time": entry["time"]}
+			applied = map[string]any{
+				"manager": manager, "operation": "Apply", "apiVersion": entry["apiVersion"], "fieldsType": "FieldsV1", "time": entry["time"],
+			}
 			out = append(out, applied)
 		}
 	}
@@ -217,6 +186,45 @@ func movedFields(live map[string]any) ([]any, error) {
 	}
 	applied["fieldsV1"] = json.RawMessage(text)
 	return out, nil
+}
+
+// whose says whose an entry of managedFields is.
+type whose int
+
+const (
+	others  whose = iota
+	applier       // the manager's that applies
+	former        // the release's, or to be, by another name or operation
+)
+
+// ownedBy are the fields of an entry that are to be the release's, and those of it
+// that stay.
+func ownedBy(it plan.Item, entry map[string]any) (owned, rest map[string]any, of whose) {
+	name, _ := entry["manager"].(string)
+	version, _ := entry["apiVersion"].(string)
+	owned, _ = entry["fieldsV1"].(map[string]any)
+	if sub, _ := entry["subresource"].(string); sub != "" {
+		return nil, nil, others
+	}
+	switch {
+	case name == manager && entry["operation"] == "Apply":
+		of = applier
+	case plan.IsHelm(name):
+		of = former
+	case plan.Joins(name):
+		if owned, rest = plan.Joined(it, version, owned); owned == nil {
+			return nil, nil, others
+		}
+		return owned, rest, former
+	default:
+		return nil, nil, others
+	}
+	if text := owned["f:stringData"]; text != nil {
+		// Helm 4 applies a Secret's text as such, which leaves behind what a
+		// chart drops: what the Secret holds is its data.
+		return intoData(owned, text), nil, former
+	}
+	return owned, nil, of
 }
 
 // intoData is a book of fields with those of a Secret's stringData under data.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -43,21 +44,21 @@ func TestConflictsAreNamedByFieldAndManager(t *testing.T) {
 		}
 		var got []string
 		for _, f := range conflict.Conflicts {
-			got = append(got, f.Object[:strings.Index(f.Object, " ")]+" "+f.Field+" "+f.Manager)
+			got = append(got, f.Object[:strings.Index(f.Object, " ")]+" "+f.Path+" "+f.Manager.String()+" "+string(f.Resolution))
 			if f.Source != "chart/templates/a.yaml" {
 				t.Errorf("source %q", f.Source)
 			}
 		}
-		if predict { // all objects, in one error
-			want(t, "conflicts", strings.Join(got, "\n"), `ConfigMap/web .data.a "hand" using v1
-Deployment/web .spec.replicas "kubectl-edit" using apps/v1
-Deployment/web .spec.template.spec.containers[name="server"].image "kubectl-edit" using apps/v1`)
-		}
-		if !strings.Contains(err.Error(), "--force-conflicts") {
-			t.Errorf("no way out: %v", err)
+		// All objects, in one error, before anything is written.
+		want(t, "conflicts", strings.Join(got, "\n"), `ConfigMap/web data.a hand fail
+Deployment/web spec.replicas kubectl-edit fail
+Deployment/web spec.template.spec.containers[server].image kubectl-edit fail`)
+		want(t, "written", s.rec.of(progress.Updated), "")
+		if text := err.Error(); !strings.Contains(text, `data.a is "mine" (set by hand), the chart says "1"`) || !strings.Contains(text, "conflict occurred while applying object") {
+			t.Errorf("the values are not said: %s", text)
 		}
 	}
-	s.ForceConflicts = true
+	s.Conflicts = plan.Take
 	s.to(next)
 	d := s.get("apps/v1", "Deployment", "web")
 	want(t, "replicas", at(d, "spec", "replicas"), "2")
@@ -127,7 +128,7 @@ func TestASecretThatHelm4Applied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := movedFields(live)
+	entries, err := movedFields(plan.Item{Live: live})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestASecretThatHelm4Applied(t *testing.T) {
 	}
 	want(t, "managedFields", string(text), `[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{},"f:c":{}},"f:type":{}},"manager":"helm","operation":"Apply","time":null},`+
 		`{"apiVersion":"v1","fieldsV1":{"f:data":{"f:d":{}}},"manager":"kubectl","operation":"Update"}]`)
-	if entries, err := movedFields(map[string]any{"metadata": map[string]any{"managedFields": entries[1:]}}); entries != nil || err != nil {
+	if entries, err := movedFields(plan.Item{Live: map[string]any{"metadata": map[string]any{"managedFields": entries[1:]}}}); entries != nil || err != nil {
 		t.Errorf("moved what is others': %v, %v", entries, err)
 	}
 }

@@ -38,10 +38,13 @@ type ChangeRequest struct {
 
 	// TakeOwnership takes over objects that exist and are not the owner's.
 	TakeOwnership bool
-	// ServerSide leaves merging to the API server; ForceConflicts then wins
-	// against other field managers.
-	ServerSide     bool
-	ForceConflicts bool
+	// ServerSide leaves merging to the API server. Conflicts says what then becomes
+	// of fields that other managers have set to other values, "" to fail.
+	ServerSide bool
+	Conflicts  plan.Resolution
+	// ReportConflicts has the plan, with Predict, say what conflicts nothing
+	// resolves, instead of failing.
+	ReportConflicts bool
 	// Replace puts new objects in the place of live ones instead of merging, and
 	// deletes and creates again what cannot be updated, as the annotation
 	// helm.sh/replace has it for one object.

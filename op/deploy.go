@@ -33,8 +33,12 @@ type Waiting struct {
 type Writing struct {
 	// ServerSide leaves merging to the API server; nil does as the last
 	// revision did, and merges here where there was none.
-	ServerSide     *bool
-	ForceConflicts bool
+	ServerSide *bool
+	// Conflicts says what becomes of fields that other managers have set to other
+	// values, with server-side apply; "" fails.
+	Conflicts plan.Resolution
+	// ReportConflicts has a plan say which conflicts there are, instead of failing.
+	ReportConflicts bool
 	// Replace has objects replaced instead of merged: what an object has and
 	// the release does not say goes. One that the API server refuses to replace
 	// is deleted and created again.
@@ -50,8 +54,10 @@ func (w Writing) Validate() error { return w.validate("") }
 func (w Writing) validate(last string) error {
 	serverSide := w.serverSide(last)
 	switch {
-	case w.ForceConflicts && w.ServerSide != nil && !serverSide:
+	case w.Conflicts == plan.Take && w.ServerSide != nil && !serverSide:
 		return &WritingError{Text: "forceConflicts enabled when serverSideApply disabled"}
+	case w.Conflicts != "" && w.ServerSide != nil && !serverSide:
+		return &WritingError{Text: "a policy for conflicts set when serverSideApply disabled"}
 	case w.Replace && serverSide:
 		return &WritingError{Replace: true, Text: "cannot use server-side apply and force replace together"}
 	}
@@ -184,21 +190,22 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		return err
 	}
 	d.plan, err = d.cluster.Plan(ctx, ChangeRequest{
-		Owner:          d.owner(),
-		New:            manifest.ApplyOrder(known),
-		Hooks:          hooks,
-		Running:        running,
-		HooksFirst:     len(d.hooksAt(d.before)) > 0,
-		Definitions:    d.definitions,
-		Checked:        checked,
-		Old:            old,
-		Orphans:        d.past.orphans(),
-		TakeOwnership:  d.write.TakeOwnership,
-		ServerSide:     d.release.ApplyMethod == release.ApplyServerSide,
-		ForceConflicts: d.write.ForceConflicts,
-		Replace:        d.write.Replace,
-		Predict:        d.predict,
-		Records:        d.recording(),
+		Owner:           d.owner(),
+		New:             manifest.ApplyOrder(known),
+		Hooks:           hooks,
+		Running:         running,
+		HooksFirst:      len(d.hooksAt(d.before)) > 0,
+		Definitions:     d.definitions,
+		Checked:         checked,
+		Old:             old,
+		Orphans:         d.past.orphans(),
+		TakeOwnership:   d.write.TakeOwnership,
+		ServerSide:      d.release.ApplyMethod == release.ApplyServerSide,
+		Conflicts:       d.write.Conflicts,
+		ReportConflicts: d.write.ReportConflicts,
+		Replace:         d.write.Replace,
+		Predict:         d.predict,
+		Records:         d.recording(),
 	})
 	if err != nil {
 		return err
@@ -327,6 +334,7 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 	}
 	d.progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
+	d.tellConflicts()
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {
@@ -344,6 +352,20 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// tellConflicts names the fields that other managers keep, and those that are taken
+// from them: but for what an object's own annotation says.
+func (d *deployment) tellConflicts() {
+	for _, s := range d.plan.Steps {
+		for _, c := range s.Conflicts {
+			kind := progress.Warning
+			if strings.HasPrefix(c.Reason, "annotation ") {
+				kind = progress.Step
+			}
+			d.progress.Send(progress.Event{Kind: kind, Text: s.String() + ": " + c.Sentence() + ": " + c.Outcome()})
+		}
+	}
 }
 
 // tally says in a line what a plan comes to.
@@ -530,7 +552,7 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 // A WritingError is returned for ways of writing objects that exclude each other.
 type WritingError struct {
 	// Replace is set where it is Replace that excludes server-side apply, and not
-	// set where it is ForceConflicts that needs it.
+	// set where it is Conflicts that needs it.
 	Replace bool
 	Text    string
 }

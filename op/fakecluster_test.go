@@ -50,7 +50,7 @@ func (c *cluster) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error)
 		on   bool
 		text string
 	}{
-		{r.TakeOwnership, ", taking"}, {r.ServerSide, ", server-side"}, {r.ForceConflicts, ", forcing"},
+		{r.TakeOwnership, ", taking"}, {r.ServerSide, ", server-side"}, {r.Conflicts == plan.Take, ", forcing"},
 		{r.Replace, ", replacing"}, {r.Predict, ", predicting"},
 	} {
 		if f.on {
@@ -109,7 +109,7 @@ func (c *cluster) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error)
 	for i := range items {
 		items[i].Old = was[items[i].String()]
 	}
-	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts, Replace: r.Replace})
+	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace})
 }
 
 func (c *cluster) ref(o *manifest.Object, owner Owner) plan.Ref {

@@ -71,7 +71,8 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 	return err
 }
 
-// directives finds words of patches in objects, which no command would apply.
+// directives finds words of patches in objects, which no command would apply, and
+// what is wrong with what objects say about the ownership of their fields.
 func (w *linting) directives(files []lint.Rendered) {
 	for _, f := range files {
 		objects, err := manifest.Parse(f.Name, f.Content)
@@ -82,6 +83,13 @@ func (w *linting) directives(files []lint.Rendered) {
 			m, err := o.Map()
 			if err != nil {
 				continue
+			}
+			missing, err := plan.CheckOwnership(m)
+			if err != nil {
+				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s", o, err))
+			}
+			for _, path := range missing {
+				w.add(lint.Warning, f.Name, 0, fmt.Sprintf("%s: annotation %s names %s, and the object has no such field", o, plan.OwnershipAnnotation, path))
 			}
 			if found := plan.Directive(m); found != "" {
 				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object shall be: leave it out", o, found))

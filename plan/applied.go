@@ -16,37 +16,32 @@ import (
 //
 // A map or list that the server holds as one value is one field there, so that
 // what another client has added to it takes it from the manager.
-func (m *merger) applied(f field, live, want map[string]any) bool {
-	owned := ownedFields(live, want["apiVersion"])
+func (m *merger) applied(f field, olds []map[string]any, live, want map[string]any) bool {
+	owned := m.ownedFields(f, olds, live, want)
 	if owned == nil {
 		return false
-	}
-	if m.builtIn {
-		want, _ = m.clean(want).(map[string]any)
 	}
 	return m.owns(owned, "", f, want, live)
 }
 
 // ownedFields is what the release's manager has applied, by the API version that
 // the manifest is written in, as managedFields has it: nil where it has not, or
-// where fields that a Helm has set otherwise are still to become its own.
-func ownedFields(live map[string]any, apiVersion any) map[string]any {
-	managers, _ := metadata(live)["managedFields"].([]any)
+// where fields that another manager has set are still to become its own.
+func (m *merger) ownedFields(f field, olds []map[string]any, live, want map[string]any) map[string]any {
 	var owned map[string]any
-	for _, entry := range managers {
-		e, _ := entry.(map[string]any)
-		name, _ := e["manager"].(string)
-		if sub, _ := e["subresource"].(string); sub != "" {
-			continue
-		}
+	for _, e := range entries(live) {
 		switch {
-		case e["operation"] == "Update" && (strings.EqualFold(name, "helm") || name == "helm3"):
+		case e.former():
 			return nil
-		case name != "helm" || e["operation"] != "Apply":
-		case owned != nil || e["apiVersion"] != apiVersion:
+		case e.Subresource == "" && Joins(e.Name):
+			if taken, _ := m.joined(f, e.fields, append(slices.Clone(olds), want)); taken != nil {
+				return nil
+			}
+		case !e.releases():
+		case owned != nil || e.APIVersion != want["apiVersion"]:
 			return nil
 		default:
-			owned, _ = e["fieldsV1"].(map[string]any)
+			owned = e.fields
 		}
 	}
 	return owned
@@ -133,6 +128,7 @@ func (m *merger) ownsItems(owned map[string]any, f field, want, live []any) bool
 // ownedItem is an item of a list, known by its value or by its keys, and the
 // fields that are owned in it.
 type ownedItem struct {
+	path   string // as managedFields has it
 	value  any
 	keys   map[string]any // nil where it is known by its value
 	fields map[string]any
@@ -146,7 +142,7 @@ func ownedItems(owned map[string]any) (items []ownedItem, ok bool) {
 		if path == "." {
 			continue
 		}
-		var item ownedItem
+		item := ownedItem{path: path}
 		item.fields, _ = fields.(map[string]any)
 		kind, text, _ := strings.Cut(path, ":")
 		switch {

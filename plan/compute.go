@@ -13,10 +13,16 @@ import (
 // Options say how objects are to be changed. The zero value merges on this
 // side and asks nobody whose objects are.
 type Options struct {
-	// ServerSide leaves merging to the API server; ForceConflicts then wins
-	// against other field managers.
-	ServerSide     bool
-	ForceConflicts bool
+	// ServerSide leaves merging to the API server. Conflicts says what then becomes
+	// of fields that other managers have set to other values, "" to fail: the
+	// objects' annotation goes before it, and so do the autoscalers of Autoscaled and
+	// of the items themselves.
+	ServerSide bool
+	Conflicts  Resolution
+	Autoscaled Autoscaled
+	// Refused are fields, by the paths that the server writes, for which it has
+	// refused the new object: they are conflicts, whatever is known of them.
+	Refused map[string]bool
 	// Replace puts new objects in the place of live ones instead of merging on
 	// this side, and allows to delete and create again what cannot be updated.
 	Replace bool
@@ -59,7 +65,8 @@ const (
 // it is there; what none of them has is somebody else's and stays. status and
 // what only the server writes are no part of it.
 func Compute(items []Item, o Options) (*Plan, error) {
-	p := &Plan{ServerSide: o.ServerSide, ForceConflicts: o.ForceConflicts, Replace: o.Replace}
+	o.Autoscaled = o.Autoscaled.with(items)
+	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Replace: o.Replace}
 	wanted := make(map[string]bool, len(items)) // by uid: one object may be served by two groups
 	for _, it := range items {
 		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {
@@ -125,16 +132,26 @@ func write(it Item, o Options) (Step, error) {
 	}
 	want := normalBy(it.New, odd)
 	s := Step{Item: it, Action: Create, After: want}
+	own, err := ownershipOf(it.New)
+	if err != nil {
+		return Step{}, &problem{"metadata.annotations", err.Error()}
+	}
+	m, before := mergerOf(it), olds(it)
 	if it.Live == nil {
 		if !o.ServerSide {
 			return s, nil
 		}
-		return s, s.apply()
+		return s, s.apply(m.manifest(want))
 	}
-	m, before := mergerOf(it), olds(it)
-	if o.ServerSide && m.applied(m.top(it.Ref), it.Live, want) {
-		s.Action, s.After = Unchanged, it.Live
-		return s, nil
+	var applied map[string]any // nil where it is not for the server to merge
+	if o.ServerSide {
+		applied, want = s.contested(m, o, own, m.manifest(want))
+		if m.applied(m.top(it.Ref), before, it.Live, applied) {
+			s.Action, s.After = Unchanged, it.Live
+			return s, nil
+		}
+	} else if own != nil && !o.Replace {
+		want = s.yielded(m, own, want, before)
 	}
 	patch, after, err := m.fields("", m.top(it.Ref), before, it.Live, want)
 	if err != nil {
@@ -148,7 +165,7 @@ func write(it Item, o Options) (Step, error) {
 		return s, s.put()
 	}
 	if o.ServerSide {
-		return s, s.apply()
+		return s, s.apply(applied)
 	}
 	if patch == nil {
 		s.Action = Unchanged
@@ -164,16 +181,63 @@ func write(it Item, o Options) (Step, error) {
 	return s, err
 }
 
-// apply makes the step one of server-side apply.
-func (s *Step) apply() error {
-	s.Type = ServerApply
-	object := normal(s.New)
-	if m := mergerOf(s.Item); m.builtIn {
-		object = m.clean(object).(map[string]any)
+// manifest is a normal object as it is applied.
+func (m *merger) manifest(want map[string]any) map[string]any {
+	if m.builtIn {
+		want, _ = m.clean(want).(map[string]any)
 	}
-	var err error
+	return want
+}
+
+// apply makes the step one of server-side apply.
+func (s *Step) apply(object map[string]any) (err error) {
+	s.Type = ServerApply
 	s.Patch, err = json.Marshal(object)
 	return err
+}
+
+// contested finds the conflicts of a step of server-side apply, and returns what is
+// to be applied and what the manifest comes to.
+//
+// Where fields are left out, an object that has taken the live one's place must not
+// be made of what is left: the server is told which object is meant, and where only
+// some conflicts are won, in which state.
+func (s *Step) contested(m *merger, o Options, own ownership, want map[string]any) (applied, comes map[string]any) {
+	claims := m.claims(s.Ref, s.Live, want, o.Refused)
+	o.resolve(s.Ref, own, claims)
+	s.Conflicts, s.Force = conflictsOf(claims), o.Conflicts == Take
+	var left [][]step
+	comes = want
+	for _, c := range claims {
+		switch c.Resolution {
+		case Yield:
+			left = append(left, c.at)
+			comes = edit(comes, [][]step{c.at}, func(any) (any, bool) { return c.Live, c.Live != nil }).(map[string]any)
+		case Take:
+			s.Force = true
+		}
+	}
+	applied = want
+	if len(left) > 0 {
+		applied = pinned(leaveOut(want, left), s.Live, "uid")
+	}
+	if s.Force && o.Conflicts != Take {
+		applied = pinned(applied, s.Live, "resourceVersion")
+	}
+	return applied, comes
+}
+
+// pinned is an object with a field of the live one's metadata.
+func pinned(object, live map[string]any, key string) map[string]any {
+	v, read := metadata(live)[key]
+	if !read {
+		return object
+	}
+	object = maps.Clone(object)
+	meta := maps.Clone(metadata(object))
+	meta[key] = v
+	object["metadata"] = meta
+	return object
 }
 
 // Replaceable tells whether the object's manifest allows to delete it and

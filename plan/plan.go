@@ -78,6 +78,11 @@ type Step struct {
 	// After is the object as it will be: as computed here, or as the server
 	// foretold it. nil where it will not be there.
 	After map[string]any
+	// Force has server-side apply set fields that other managers have set otherwise.
+	Force bool
+	// Conflicts are the fields that other managers have set to other values, and
+	// what becomes of them, sorted by path.
+	Conflicts []Conflict
 	// Drifted tells that Live is not what Old says, nor in part what one of them
 	// says and in part what another: somebody else has changed fields that the
 	// release sets.
@@ -89,10 +94,11 @@ type Step struct {
 // the order of its deletion.
 type Plan struct {
 	Steps []Step
-	// ServerSide, ForceConflicts and Replace are how the steps are executed.
-	ServerSide     bool
-	ForceConflicts bool
-	Replace        bool
+	// ServerSide, Conflicts, Autoscaled and Replace are how the steps are executed.
+	ServerSide bool
+	Conflicts  Resolution
+	Autoscaled Autoscaled
+	Replace    bool
 }
 
 // Changes counts the steps that write.

@@ -19,6 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/sign"
@@ -78,6 +79,7 @@ func hints(err error) []string {
 		inUse      *op.NameInUseError
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
+		contested  *kube.ApplyConflictError
 		taken      *hook.ConflictError
 		outside    *hook.OutsideError
 		noChart    *env.ChartNotFoundError
@@ -144,8 +146,10 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("helm history %s shows what the other client did; then try again", changed.Name)}
 	case errors.As(err, &writing) && writing.Replace:
 		return []string{"--server-side=false with --force-replace replaces the objects; with server-side apply the annotation helm.sh/replace: \"true\" replaces one that cannot be updated"}
+	case errors.As(err, &contested):
+		return []string{"--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; the annotation " + plan.OwnershipAnnotation + " says it for one object"}
 	case errors.As(err, &writing):
-		return []string{"--force-conflicts is for server-side apply: leave it out, or use --server-side=true"}
+		return []string{"--conflicts and --force-conflicts are for server-side apply: leave them out, or use --server-side=true"}
 	case errors.As(err, &inUse):
 		return inUseHints(inUse)
 	case errors.As(err, &gone):

@@ -18,7 +18,7 @@ func (c *Cluster) Plan(ctx context.Context, r op.ChangeRequest) (*plan.Plan, err
 	}
 	return c.client.Plan(ctx, kube.ChangeRequest{
 		Owner: kube.Owner(r.Owner), New: r.New, Old: r.Old, Orphans: r.Orphans, Hooks: r.Hooks,
-		TakeOwnership: r.TakeOwnership, ServerSide: r.ServerSide, ForceConflicts: r.ForceConflicts,
+		TakeOwnership: r.TakeOwnership, ServerSide: r.ServerSide, Conflicts: r.Conflicts, ReportConflicts: r.ReportConflicts,
 		Replace: r.Replace, Predict: r.Predict,
 		Running: r.Running, HooksFirst: r.HooksFirst, Definitions: r.Definitions, Checked: r.Checked, Also: c.recording(r.Owner.Namespace, r.Records),
 	})

@@ -79,7 +79,7 @@ func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, _ string) ([]st
 // few words.
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
-		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"},
+		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"}, "conflicts": {"fail", "yield", "take"},
 		"trace-events": {"text", "json"}, "crds": {"create", "upgrade", "skip"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {

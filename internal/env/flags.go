@@ -5,6 +5,7 @@ package env
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/render"
 )
 
@@ -223,11 +225,25 @@ func (s *serverSide) Set(v string) error {
 	return nil
 }
 
+// conflictPolicy is the value of --conflicts, "" where it is not given.
+type conflictPolicy plan.Resolution
+
+func (p *conflictPolicy) String() string { return string(*p) }
+func (p *conflictPolicy) Type() string   { return "policy" }
+func (p *conflictPolicy) Set(v string) error {
+	if !slices.Contains(plan.Resolutions(), plan.Resolution(v)) {
+		return fmt.Errorf("must be fail, yield or take")
+	}
+	*p = conflictPolicy(v)
+	return nil
+}
+
 // ApplyFlags say how objects are written.
 type ApplyFlags struct {
 	serverSide     serverSide
 	forceReplace   bool
 	forceConflicts bool
+	conflicts      conflictPolicy
 	noValidation   bool
 	takeOwnership  bool
 }
@@ -237,7 +253,8 @@ func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 	a.serverSide = "auto"
 	fs.Var(&a.serverSide, "server-side", "let the API server merge (server-side apply): true, false, or auto, which does as the release's last revision did")
 	fs.Lookup("server-side").NoOptDefVal = "true"
-	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "with server-side apply, take over fields that others manage")
+	fs.Var(&a.conflicts, "conflicts", "with server-side apply, what becomes of fields that other managers have set otherwise: fail, yield (they stay), or take (they are taken over)")
+	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "Helm's name for --conflicts=take")
 	fs.BoolVar(&a.forceReplace, "force-replace", false, "replace objects instead of merging: what others have set goes, and what cannot be replaced is deleted and created again")
 	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
 	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
@@ -254,7 +271,10 @@ func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
 
 // Writing is what the flags say, for package op.
 func (a *ApplyFlags) Writing() op.Writing {
-	w := op.Writing{ForceConflicts: a.forceConflicts, Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
+	w := op.Writing{Conflicts: plan.Resolution(a.conflicts), Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
+	if a.forceConflicts {
+		w.Conflicts = plan.Take
+	}
 	if on, err := strconv.ParseBool(string(a.serverSide)); err == nil {
 		w.ServerSide = &on
 	}
@@ -278,6 +298,9 @@ func (a *ApplyFlags) For(c *Cluster) *Cluster {
 func (a *ApplyFlags) Check() error {
 	if a.forceReplace && a.forceConflicts {
 		return fmt.Errorf("--force-replace and --force-conflicts cannot be used together")
+	}
+	if a.forceConflicts && a.conflicts != "" && plan.Resolution(a.conflicts) != plan.Take {
+		return fmt.Errorf("--force-conflicts and --conflicts=%s cannot be used together", a.conflicts)
 	}
 	return a.Writing().Validate()
 }

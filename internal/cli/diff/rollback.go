@@ -77,8 +77,10 @@ func (f *rollbackFlags) plan(ctx context.Context, e *env.Env, name string, revis
 	if err != nil {
 		return nil, err
 	}
+	writing := f.Writing()
+	writing.ReportConflicts = true
 	change, err := verb.Plan(ctx, op.RollbackRequest{
-		Name: name, Revision: revision, Writing: f.Writing(), Predict: true, Recorded: !f.threeWay,
+		Name: name, Revision: revision, Writing: writing, Predict: true, Recorded: !f.threeWay,
 	})
 	if err != nil || f.threeWay {
 		return change, err

@@ -179,6 +179,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 	}
 	req := f.Upgrade(e, c, vals, name)
 	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
+	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *op.NoReleaseError
 	if !f.install || !errors.As(err, &missing) {
@@ -200,5 +201,6 @@ func (f *upgradeFlags) planInstall(ctx context.Context, e *env.Env, c *chart.Cha
 	}
 	req := f.Install(e, c, vals, name)
 	req.ReuseName, req.Preview = true, f.preview()
+	req.ReportConflicts = true
 	return verb.Plan(ctx, req)
 }

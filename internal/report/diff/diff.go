@@ -50,6 +50,8 @@ type Object struct {
 	// sets, Drift which.
 	Drifted bool
 	Drift   []plan.Difference
+	// Conflicts are the fields that other managers have set to other values.
+	Conflicts []plan.Conflict
 	// Renamed is what the object is called afterwards, nil for the same name.
 	Renamed *plan.Ref
 	// Note is one more thing to know, "" for none.
@@ -162,7 +164,7 @@ func objects(steps []plan.Step) []Object {
 	for _, s := range steps {
 		o := Object{
 			Ref: s.Ref, Source: s.Source, Action: s.Action, Reason: s.Reason,
-			Drifted: s.Drifted, Before: s.Live, After: s.After, Was: s.Former,
+			Drifted: s.Drifted, Conflicts: s.Conflicts, Before: s.Live, After: s.After, Was: s.Former,
 		}
 		if s.Action != plan.Delete {
 			o.Is = s.Object

@@ -26,6 +26,8 @@ type documentEntry struct {
 	// Drift are the fields that another client has changed: from what the
 	// release says to what is there.
 	Drift []fieldChange `json:"drift,omitempty"`
+	// Conflicts are the fields that other managers have set to other values.
+	Conflicts []conflict `json:"conflicts,omitempty"`
 	// Renamed is what the object is called afterwards, absent where its name stays.
 	Renamed *plan.Ref `json:"renamedTo,omitempty"`
 	// Before and After are the object without what only the server writes, null
@@ -47,13 +49,14 @@ func (d Diff) document(o Options) document {
 func (o Options) document(objects []Object) []documentEntry {
 	out := []documentEntry{}
 	for _, object := range objects {
-		if object.Action == plan.Unchanged && !o.ShowUnchanged {
+		if object.Action == plan.Unchanged && !o.ShowUnchanged && len(object.Conflicts) == 0 {
 			continue
 		}
 		before, after := o.seen(object)
 		e := documentEntry{
 			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
-			Drifted: object.Drifted, Renamed: object.Renamed, Before: bare(before), After: bare(after), Changes: []fieldChange{},
+			Drifted: object.Drifted, Conflicts: o.conflicts(object), Renamed: object.Renamed,
+			Before: bare(before), After: bare(after), Changes: []fieldChange{},
 		}
 		if before != nil && after != nil {
 			e.Changes = fieldChanges(e.Before, e.After, false)

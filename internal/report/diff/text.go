@@ -95,8 +95,12 @@ func (t *textWriter) rest(o Object) {
 	case o.Action == plan.Keep:
 		line := t.d.heading(o.Ref) + " is no longer part of the release and stays: " + term.SafeLine(o.Reason)
 		t.b.WriteString(t.st.Dim(line) + "\n\n")
-	case o.Action == plan.Unchanged && t.o.ShowUnchanged:
-		t.b.WriteString(t.st.Dim(t.d.heading(o.Ref)+" has not changed.") + "\n\n")
+	case o.Action == plan.Unchanged && (t.o.ShowUnchanged || len(o.Conflicts) > 0):
+		t.b.WriteString(t.st.Dim(t.d.heading(o.Ref)+" has not changed.") + "\n")
+		for _, note := range t.o.conflictNotes(o, false) {
+			t.b.WriteString(t.st.Dim("  # "+term.SafeLine(note)) + "\n")
+		}
+		t.b.WriteString("\n")
 	}
 }
 
@@ -117,6 +121,7 @@ func (t *textWriter) notes(e entry) []string {
 	if e.Note != "" {
 		out = append(out, e.Note)
 	}
+	out = append(out, t.o.conflictNotes(e.Object, e.sealed != "")...)
 	if e.sealed != "" {
 		return out
 	}

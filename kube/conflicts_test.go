@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+const contested = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {a: "%s", b: "1"}
+`
+
+func TestWhatIsYieldedIsNotWrittenAgain(t *testing.T) {
+	s := tell(t)
+	s.ServerSide, s.Conflicts = true, plan.Yield
+	s.to(fmt.Sprintf(contested, "1"))
+	s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"other"}}`)
+	want(t, "the next", s.to(fmt.Sprintf(contested, "2")), "unchanged ConfigMap/web") // nothing else changes
+	want(t, "data", at(s.get("v1", "ConfigMap", "web"), "data"), "map[a:other b:1]")
+	text := strings.Replace(fmt.Sprintf(contested, "2"), `b: "1"`, `b: "2"`, 1)
+	want(t, "what else changes", s.to(text), "update ConfigMap/web")
+	want(t, "data", at(s.get("v1", "ConfigMap", "web"), "data"), "map[a:other b:2]")
+	want(t, "again", s.to(text), "unchanged ConfigMap/web")
+	s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":null}}`)
+	want(t, "given up", s.to(text), "update ConfigMap/web")
+	want(t, "data", at(s.get("v1", "ConfigMap", "web"), "data"), "map[a:2 b:2]")
+}
+
+// Between the plan and the write another client sets a field, and the object is another.
+func TestConflictsThatAppearAfterThePlan(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		policy plan.Resolution
+		change func(s *story)
+		data   string // "" where it fails
+	}{
+		{"fail", plan.Fail, other, ""},
+		{"yield", plan.Yield, other, "map[a:other b:2]"},
+		{"take", plan.Take, other, "map[a:2 b:2]"},
+		{"yield to one of the same name", plan.Yield, func(s *story) {
+			other(s)
+			s.send(http.MethodDelete, "/api/v1/namespaces/"+s.ns+"/configmaps/web", "application/json", "", nil)
+		}, "map[a:2 b:2]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide, s.Conflicts = true, tc.policy
+			s.to(fmt.Sprintf(contested, "1"))
+			if strings.Contains(tc.name, "same name") {
+				s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"before"}}`)
+			}
+			p, _ := s.plan(strings.Replace(fmt.Sprintf(contested, "2"), `b: "1"`, `b: "2"`, 1))
+			tc.change(s)
+			err := s.c.Execute(t.Context(), p, p.Steps)
+			var conflict *ApplyConflictError
+			if tc.data == "" {
+				if !errors.As(err, &conflict) || conflict.Conflicts[0].Path != "data.a" {
+					t.Errorf("got %v, want a conflict", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, "data", at(s.get("v1", "ConfigMap", "web"), "data"), tc.data)
+			if tc.name == "yield" && !strings.Contains(s.rec.said(progress.Warning), "data.a is \"other\" (set by other)") {
+				t.Errorf("it is not said: %s", s.rec.said(progress.Warning))
+			}
+		})
+	}
+}
+
+// said are the texts of the events of one kind, a line each.
+func (r *recorder) said(kind progress.Kind) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var b strings.Builder
+	for _, e := range r.events {
+		if e.Kind == kind {
+			b.WriteString(e.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func other(s *story) { s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"other"}}`) }
+
+const scalerV2 = `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, annotations: {note: "%s"}}
+spec: {minReplicas: 2, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
+`
+
+// What another client has set in another version of the kind only the server knows.
+func TestConflictsInAnotherVersion(t *testing.T) {
+	for _, tc := range []struct {
+		policy  plan.Resolution
+		predict bool
+		min     string // "" where it fails
+	}{
+		{plan.Fail, false, ""}, {plan.Fail, true, ""}, {plan.Yield, false, "3"}, {plan.Yield, true, "3"}, {plan.Take, false, "2"},
+	} {
+		t.Run(fmt.Sprint(tc.policy, " ", tc.predict), func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide, s.Conflicts, s.Predict = true, tc.policy, tc.predict
+			s.to(fmt.Sprintf(scalerV2, "1"))
+			s.by("other", "autoscaling/v1", "HorizontalPodAutoscaler", "web", `{"spec":{"minReplicas":3}}`)
+			if tc.min == "" {
+				err := s.fails(fmt.Sprintf(scalerV2, "2"))
+				var conflict *ApplyConflictError
+				if !errors.As(err, &conflict) || conflict.Conflicts[0].Path != "spec.minReplicas" || conflict.Conflicts[0].Manager.Name != "other" || conflict.Conflicts[0].Live == nil {
+					t.Errorf("got %v, want a conflict", err)
+				}
+				return
+			}
+			s.to(fmt.Sprintf(scalerV2, "2"))
+			o := s.get("autoscaling/v2", "HorizontalPodAutoscaler", "web")
+			want(t, "minReplicas", at(o, "spec", "minReplicas"), tc.min)
+			want(t, "note", at(o, "metadata", "annotations", "note"), "2")
+			before := s.versions()
+			s.to(fmt.Sprintf(scalerV2, "2"))
+			want(t, "versions", s.versions(), before)
+		})
+	}
+}
+
+// A plan for looking at says what the conflicts are, and fails for none.
+func TestReportedConflicts(t *testing.T) {
+	s := tell(t)
+	s.ServerSide, s.Predict, s.ReportConflicts = true, true, true
+	s.to(fmt.Sprintf(contested, "1"))
+	other(s)
+	p, says := s.plan(fmt.Sprintf(contested, "2"))
+	want(t, "plan", says, "update ConfigMap/web")
+	if c := p.Steps[0].Conflicts; len(c) != 1 || c[0].Path != "data.a" || c[0].Resolution != plan.Fail {
+		t.Errorf("conflicts are %v", c)
+	}
+}
+
+// Two fields of one object, of which one is taken and one left.
+func TestTakenAndYieldedInOneObject(t *testing.T) {
+	s := tell(t)
+	s.ServerSide = true
+	const owners = `metadata: {name: web, annotations: {helm.sh/field-ownership: "{take: [data.a], yield: [data.b]}"}}`
+	text := strings.Replace(fmt.Sprintf(contested, "1"), "metadata: {name: web}", owners, 1)
+	s.to(text)
+	s.by("other", "v1", "ConfigMap", "web", `{"data":{"a":"other","b":"other"}}`)
+	want(t, "plan", s.to(text), "update ConfigMap/web")
+	want(t, "data", at(s.get("v1", "ConfigMap", "web"), "data"), "map[a:1 b:other]")
+	want(t, "again", s.to(text), "unchanged ConfigMap/web")
+}
+
+// What kubectl apply has set and the chart has too becomes the release's, and goes with
+// the chart; the rest stays.
+func TestFieldsOfClientSideApplyJoin(t *testing.T) {
+	s := tell(t)
+	s.ServerSide = true
+	s.to(fmt.Sprintf(contested, "1"))
+	s.by("kubectl-client-side-apply", "v1", "ConfigMap", "web", `{"data":{"a":"theirs","b":"theirs","c":"theirs"}}`)
+	text := fmt.Sprintf(contested, "1")
+	s.to(text)
+	want(t, "data", at(s.get("v1", "ConfigMap", "web"), "data"), "map[a:1 b:1 c:theirs]")
+	want(t, "again", s.to(text), "unchanged ConfigMap/web")
+	s.to(strings.Replace(text, `, b: "1"`, "", 1))
+	want(t, "dropped", at(s.get("v1", "ConfigMap", "web"), "data"), "map[a:1 c:theirs]")
+	s.by("kubectl-client-side-apply", "v1", "ConfigMap", "web", `{"data":{"a":"theirs"}}`)
+	s.to("\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")
+	want(t, "what the release had", at(s.get("v1", "ConfigMap", "web"), "data"), "map[c:theirs]")
+}
+
+// asked counts the requests of a client that are for objects of the release.
+type asked struct {
+	http.RoundTripper
+	n *atomic.Int32
+}
+
+func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.Contains(r.URL.Path, "/namespaces/") {
+		a.n.Add(1)
+	}
+	return a.RoundTripper.RoundTrip(r)
+}
+
+// Who has no conflicts pays for none: what is left to others costs no request, and a
+// conflict one for its object. Autoscalers are looked for only where one may decide.
+func TestRequestsOfConflicts(t *testing.T) {
+	s := tell(t)
+	config, n := restConfig(t), &atomic.Int32{}
+	config.Wrap(func(rt http.RoundTripper) http.RoundTripper { return asked{rt, n} })
+	s.c = New(Options{REST: func() (*rest.Config, error) { return config, nil }, Progress: s.rec.record})
+	s.ServerSide = true
+	text := fmt.Sprintf(contested, "1") + "---" + fmt.Sprintf(web, 1, "2.0.0")
+	text = strings.Replace(text, "metadata: {name: web}\ndata: {a: \"1\", b: \"1\"}", "metadata: {name: more}\ndata: {a: \"1\", b: \"1\"}", 1)
+	requests := func(change func() error) int32 {
+		t.Helper()
+		n.Store(0)
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		return n.Load()
+	}
+	again := func() error { s.to(text); return nil }
+	s.to(text)
+	none := requests(again)
+	s.by("kubectl-edit", "v1", "ConfigMap", "more", `{"data":{"a":"2"}}`)
+	s.Conflicts = plan.Yield
+	want(t, "requests where a field is left to another", fmt.Sprint(requests(again)), fmt.Sprint(none))
+	s.Conflicts = plan.Fail
+	refuse := func() error {
+		if _, err := s.c.Plan(t.Context(), s.ChangeRequest); err == nil {
+			t.Error("it is no conflict")
+		}
+		return nil
+	}
+	want(t, "requests where a field is a conflict", fmt.Sprint(requests(refuse)), fmt.Sprint(none+1))
+	s.by("kubectl-edit", "apps/v1", "Deployment", "web", `{"spec":{"replicas":5}}`)
+	want(t, "requests of two, and where an autoscaler is looked for", fmt.Sprint(requests(refuse)), fmt.Sprint(none+3))
+}

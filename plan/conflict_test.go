@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// managed is live with an entry of another manager for the fields of an object.
+func managed(t testing.TB, live map[string]any, by Manager, fields map[string]any) map[string]any {
+	t.Helper()
+	live = appliedBy(t, live, by.Name, by.Operation, fields)
+	managers := metadata(live)["managedFields"].([]any)
+	e := managers[len(managers)-1].(map[string]any)
+	e["subresource"], e["time"] = by.Subresource, by.Time
+	if by.APIVersion != "" {
+		e["apiVersion"] = by.APIVersion
+	}
+	return live
+}
+
+const podTemplate = `template: {spec: {containers: [{name: web, image: "a:1", env: [{name: LEVEL, value: info}], resources: {limits: {cpu: "1"}}}]}}`
+
+func TestConflicts(t *testing.T) {
+	edit, scale := Manager{Name: "kubectl-edit", Operation: "Update"}, Manager{Name: "kubectl", Operation: "Update", Subresource: "scale"}
+	hpa := Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}
+	for _, tc := range []struct {
+		name    string
+		kind    string
+		by      Manager
+		theirs  string // what they have set
+		live    string
+		want    string
+		policy  Resolution
+		scaled  bool     // by an autoscaler of the cluster
+		refused []string // by the server
+		found   []string // path, resolution
+		applied string   // what is sent, "" for nothing
+	}{
+		{
+			name: "another value", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5, paused: true}}`, want: `{spec: {replicas: 3, paused: true}}`,
+			found: []string{"spec.replicas fail"}, applied: `{spec: {replicas: 3, paused: true}}`,
+		}, {
+			name: "the same value", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 3}}`, live: `{spec: {replicas: 3}}`, want: `{spec: {replicas: 3}}`,
+			applied: `{spec: {replicas: 3}}`,
+		}, {
+			name: "yielded", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, policy: Yield,
+			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
+		}, {
+			name: "a map with nothing else goes", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Yield,
+			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}}`,
+		}, {
+			name: "taken", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Take,
+			found: []string{"spec.replicas take"}, applied: `{spec: {replicas: 3}}`,
+		}, {
+			name: "scaled by hand", kind: "apps/v1 Deployment", by: scale, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5, paused: true}}`, want: `{spec: {replicas: 3, paused: true}}`,
+			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
+		}, {
+			name: "scaled by hand, and taken", kind: "apps/v1 Deployment", by: scale, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3}}`, policy: Take,
+			found: []string{"spec.replicas take"}, applied: `{spec: {replicas: 3}}`,
+		}, {
+			name: "scaled by a horizontal autoscaler, though all is taken", kind: "apps/v1 Deployment", by: hpa, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, policy: Take,
+			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
+		}, {
+			name: "edited, and the target of an autoscaler", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, want: `{spec: {replicas: 3, paused: true}}`, scaled: true,
+			found: []string{"spec.replicas yield"}, applied: `{metadata: {uid: u}, spec: {paused: true}}`,
+		}, {
+			name: "a vertical autoscaler", kind: "apps/v1 Deployment", by: Manager{Name: "vpa-updater", Operation: "Update"},
+			theirs: `{spec: {template: {spec: {containers: [{name: web, resources: {limits: {cpu: "2"}}}]}}}}`, live: `{spec: {template: {spec: {containers: [{name: web, image: "a:1", resources: {limits: {cpu: "2"}}}]}}}}`,
+			want:  `{spec: {` + podTemplate + `}}`,
+			found: []string{"spec.template.spec.containers[web].resources.limits.cpu yield"}, applied: `{metadata: {uid: u}, spec: {template: {spec: {containers: [{name: web, image: "a:1", env: [{name: LEVEL, value: info}]}]}}}}`,
+		}, {
+			name: "a vertical autoscaler that sets more than resources", kind: "apps/v1 Deployment", by: Manager{Name: "vpa-updater", Operation: "Update"},
+			theirs: `{spec: {template: {spec: {containers: [{name: web, image: "b"}]}}}}`, live: `{spec: {template: {spec: {containers: [{name: web, image: "b"}]}}}}`,
+			want:  `{spec: {template: {spec: {containers: [{name: web, image: "a"}]}}}}`,
+			found: []string{"spec.template.spec.containers[web].image fail"}, applied: `{spec: {template: {spec: {containers: [{name: web, image: "a"}]}}}}`,
+		}, {
+			name: "a variable, whose item keeps its name", kind: "apps/v1 Deployment", by: Manager{Name: "kubectl-set", Operation: "Update"}, policy: Yield,
+			theirs: `{spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL, value: debug}, {name: MORE, value: x}]}]}}}}`,
+			live:   `{spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL, value: debug}, {name: MORE, value: x}]}]}}}}`,
+			want:   `{spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL, value: info}]}]}}}}`,
+			found:  []string{"spec.template.spec.containers[web].env[LEVEL].value yield"}, applied: `{metadata: {uid: u}, spec: {template: {spec: {containers: [{name: web, env: [{name: LEVEL}]}]}}}}`,
+		}, {
+			name: "a selector is one value", kind: "v1 Service", by: edit, theirs: `{spec: {selector: {app: web, track: x}}}`, live: `{spec: {selector: {app: web, track: x}}}`, want: `{spec: {type: ClusterIP, selector: {app: web}}}`, policy: Yield,
+			found: []string{"spec.selector yield"}, applied: `{metadata: {uid: u}, spec: {type: ClusterIP}}`,
+		}, {
+			name: "a port of two keys", kind: "v1 Service", by: edit, theirs: `{spec: {ports: [{port: 53, protocol: UDP, targetPort: 99}]}}`, live: `{spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, targetPort: 99}]}}`,
+			want:  `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP, targetPort: 53}]}}`,
+			found: []string{"spec.ports[53/UDP].targetPort fail"}, applied: `{spec: {ports: [{port: 53}, {port: 53, protocol: UDP, targetPort: 53}]}}`,
+		}, {
+			name: "a finalizer that both have", kind: "v1 ConfigMap", by: edit, theirs: `{metadata: {finalizers: [a/b]}}`, live: `{metadata: {finalizers: [a/b, c/d]}}`, want: `{metadata: {finalizers: [a/b]}}`,
+			applied: `{metadata: {finalizers: [a/b]}}`,
+		}, {
+			name: "an annotation's list", kind: "apps/v1 Deployment", by: edit, theirs: `{spec: {replicas: 5, paused: true}}`, live: `{spec: {replicas: 5, paused: true}}`,
+			want:  `{metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {replicas: 3, paused: false}}`,
+			found: []string{"spec.paused fail", "spec.replicas yield"}, applied: `{metadata: {uid: u, annotations: {helm.sh/field-ownership: "yield: [spec.replicas]"}}, spec: {paused: false}}`,
+		}, {
+			name: "an annotation wins over the policy and over an autoscaler", kind: "apps/v1 Deployment", by: hpa, theirs: `{spec: {replicas: 5}}`, live: `{spec: {replicas: 5}}`, policy: Yield,
+			want:  `{metadata: {annotations: {helm.sh/field-ownership: take}}, spec: {replicas: 3}}`,
+			found: []string{"spec.replicas take"}, applied: `{metadata: {resourceVersion: "7", annotations: {helm.sh/field-ownership: take}}, spec: {replicas: 3}}`,
+		}, {
+			name: "the longest path decides", kind: "v1 ConfigMap", by: edit, theirs: `{data: {a: x, b.c: x}}`, live: `{data: {a: x, b.c: x}}`,
+			want:  `{metadata: {annotations: {helm.sh/field-ownership: "{yield: [data], fail: ['data[b.c]']}"}}, data: {a: z, b.c: z}}`,
+			found: []string{"data.a yield", "data[b.c] fail"}, applied: `{metadata: {uid: u, annotations: {helm.sh/field-ownership: "{yield: [data], fail: ['data[b.c]']}"}}, data: {b.c: z}}`,
+		}, {
+			name: "kubectl's client-side apply joins the release", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-client-side-apply", Operation: "Update"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`,
+			applied: `{data: {a: z}}`,
+		}, {
+			name: "another API version, of which only the server can tell", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-edit", Operation: "Update", APIVersion: "v0"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`, policy: Yield,
+			applied: `{data: {a: z}}`,
+		}, {
+			name: "another API version, of which the server has told", kind: "v1 ConfigMap", by: Manager{Name: "kubectl-edit", Operation: "Update", APIVersion: "v0"}, theirs: `{data: {a: x}}`, live: `{data: {a: x}}`, want: `{data: {a: z}}`, policy: Yield, refused: []string{".data.a"},
+			found: []string{"data.a yield"}, applied: `{metadata: {uid: u}}`,
+		}, {
+			name: "status is for others", kind: "apps/v1 Deployment", by: Manager{Name: "x", Operation: "Update", Subresource: "status"}, theirs: `{status: {replicas: 1}}`, live: `{status: {replicas: 1}}`, want: `{status: {replicas: 2}}`,
+			applied: `{status: {replicas: 2}}`,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			it := item(t, tc.kind, tc.live, tc.want)
+			metadata(it.Live)["uid"], metadata(it.Live)["resourceVersion"] = "u", "7"
+			it.Live = managed(t, it.Live, tc.by, item(t, tc.kind, tc.theirs, "").Live)
+			o := Options{ServerSide: true, Conflicts: tc.policy, Refused: map[string]bool{}}
+			for _, path := range tc.refused {
+				o.Refused[path] = true
+			}
+			if tc.scaled {
+				o.Autoscaled = Autoscaled{}
+				o.Autoscaled.Add(object(t, `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1beta1, kind: Deployment, name: web}}}`), "shop")
+			}
+			s := one(t, it, o)
+			var found []string
+			for _, c := range s.Conflicts {
+				found = append(found, fmt.Sprint(c.Path, " ", c.Resolution))
+				if c.Manager.Name != tc.by.Name {
+					t.Errorf("%s is set by %s, want %s", c.Path, c.Manager, tc.by)
+				}
+			}
+			if !slices.Equal(found, tc.found) {
+				t.Errorf("found %q, want %q", found, tc.found)
+			}
+			var got map[string]any
+			if s.Action == Update {
+				if err := json.Unmarshal(s.Patch, &got); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := canonical(t, item(t, tc.kind, "", tc.applied).New); !reflect.DeepEqual(canonical(t, got), want) {
+				t.Errorf("it applies\n%s, want\n%s", bytesOf(t, got), bytesOf(t, want))
+			}
+		})
+	}
+}
+
+// What is left to others is left out the next time too, and nothing is sent.
+func TestWhatIsLeftToOthersIsNotSentAgain(t *testing.T) {
+	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5, paused: true}}`, `{spec: {replicas: 3, paused: true}}`)
+	hpa := Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}
+	it.Live = managed(t, it.Live, hpa, item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, "").Live)
+	it.Live = managed(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, item(t, "apps/v1 Deployment", `{spec: {paused: true}}`, "").Live)
+	s := one(t, it, Options{ServerSide: true})
+	if s.Action != Unchanged || len(s.Conflicts) != 1 {
+		t.Errorf("the action is %s with %d conflicts, want unchanged with 1", s.Action, len(s.Conflicts))
+	}
+	it.New = item(t, "apps/v1 Deployment", "", `{spec: {replicas: 3, paused: false}}`).New
+	if s = one(t, it, Options{ServerSide: true}); s.Action != Update || field3(s.After) != "5 false" {
+		t.Errorf("the action is %s, and it becomes %v, want an update of paused only", s.Action, field3(s.After))
+	}
+}
+
+func field3(o map[string]any) string {
+	spec := o["spec"].(map[string]any)
+	return fmt.Sprint(spec["replicas"], " ", spec["paused"])
+}
+
+func TestAutoscalersOfTheRelease(t *testing.T) {
+	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	it.Live = managed(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
+	hpa := item(t, "autoscaling/v2 HorizontalPodAutoscaler", "", `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
+	for _, tc := range []struct {
+		name      string
+		namespace string
+		want      Resolution
+	}{{"of its namespace", "shop", Yield}, {"of another namespace", "other", Fail}} {
+		t.Run(tc.name, func(t *testing.T) {
+			hpa.Namespace = tc.namespace
+			p, err := Compute([]Item{it, hpa}, Options{ServerSide: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Steps[0].Conflicts[0]; got.Resolution != tc.want {
+				t.Errorf("the resolution is %s (%s), want %s", got.Resolution, got.Reason, tc.want)
+			}
+		})
+	}
+}
+
+func TestFieldsThatJoinTheRelease(t *testing.T) {
+	const theirs = `{metadata: {labels: {a: x, theirs: x}, annotations: {note: x}}, spec: {replicas: 5, template: {spec: {containers: [{name: web, image: a, tty: true}, {name: side, image: b}]}}}}`
+	it := item(t, "apps/v1 Deployment", theirs, `{metadata: {labels: {a: y}}, spec: {template: {spec: {containers: [{name: web, image: z}]}}}}`, `{spec: {replicas: 3}}`)
+	fields := roundTrip(t, managed(t, it.Live, Manager{}, it.Live)).(map[string]any)
+	owned := metadata(fields)["managedFields"].([]any)[0].(map[string]any)["fieldsV1"].(map[string]any)
+	set := func(m map[string]any) string {
+		if m == nil {
+			return ""
+		}
+		s := &fieldpath.Set{}
+		if err := s.FromJSON(strings.NewReader(string(bytesOf(t, m)))); err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		s.Leaves().Iterate(func(p fieldpath.Path) { paths = append(paths, p.String()) })
+		slices.Sort(paths)
+		return strings.Join(paths, " ")
+	}
+	taken, rest := Joined(it, "apps/v1", owned)
+	const container = `.spec.template.spec.containers`
+	if got, want := set(taken), `.metadata.labels.a .spec.replicas `+container+`[name="web"].image `+container+`[name="web"].name`; got != want {
+		t.Errorf("taken are\n%s, want\n%s", got, want)
+	}
+	if got, want := set(rest), `.metadata.annotations.note .metadata.labels.theirs `+container+`[name="side"].image `+container+`[name="side"].name `+container+`[name="web"].tty`; got != want {
+		t.Errorf("left are\n%s, want\n%s", got, want)
+	}
+	if taken, rest = Joined(it, "apps/v1beta1", owned); taken != nil || rest != nil {
+		t.Errorf("of another version %v are taken", taken)
+	}
+	if again, _ := Joined(it, "apps/v1", map[string]any{"f:status": map[string]any{}}); again != nil {
+		t.Errorf("of status %v are taken", again)
+	}
+}
+
+func TestIsHelm(t *testing.T) {
+	for name, want := range map[string]bool{
+		"helm": true, "Helm": true, "helm3": true, "helm_v3": true, "helm-v3.22.0": true, "helm.exe": true, "helm4": true,
+		"helm-controller": false, "helmfile": false, "kubectl": false, "": false,
+	} {
+		if got := IsHelm(name); got != want {
+			t.Errorf("IsHelm(%q) = %t, want %t", name, got, want)
+		}
+	}
+}
+
+// serverConflicts are the fields for which the server refuses an apply of want, where
+// another manager has set theirs.
+func serverConflicts(t testing.TB, live, want map[string]any, theirs *fieldpath.Set) []string {
+	t.Helper()
+	merged, err := typedOf(t, live).Merge(typedOf(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := typedOf(t, live).Compare(merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{}
+	theirs.Intersection(changes.Modified.Union(changes.Added)).Iterate(func(p fieldpath.Path) { paths = append(paths, p.String()) })
+	slices.Sort(paths)
+	return paths
+}
+
+// What is a conflict here is one for the server, and the other way round but for values
+// that mean the same to the API. What is left out is none any more.
+func checkConflicts(t testing.TB, seed uint64) int {
+	r := rand.New(rand.NewPCG(seed, 5))
+	k := judged[r.IntN(len(judged)-1)] // the last is a custom resource
+	head := func(v any) map[string]any {
+		m := maps.Clone(v.(map[string]any))
+		m["apiVersion"], m["kind"] = k.apiVersion, k.kind
+		md, _ := m["metadata"].(map[string]any)
+		if md = maps.Clone(md); md == nil {
+			md = map[string]any{}
+		}
+		md["name"], m["metadata"] = "web", md
+		return withoutNothing(roundTrip(t, m)).(map[string]any)
+	}
+	first := k.spec.make(r)
+	live, theirs := head(first), head(k.spec.change(r, first))
+	want := head(k.spec.change(r, k.spec.change(r, first)))
+	if merged, err := typedOf(t, live).Merge(typedOf(t, theirs)); err == nil {
+		live = merged.AsValue().Unstructured().(map[string]any)
+	}
+	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: want}
+	it.Live = managed(t, live, Manager{Name: "other", Operation: "Update"}, theirs)
+	it.Live = managed(t, it.Live, Manager{Name: "helm", Operation: "Apply"}, live)
+	was := string(bytesOf(t, it))
+	s := one(t, it, Options{ServerSide: true, Conflicts: Yield})
+	if string(bytesOf(t, it)) != was {
+		t.Fatalf("seed %d: Compute changed its input", seed)
+	}
+	if s.Action != Update {
+		return 0
+	}
+	var sent map[string]any
+	if err := json.Unmarshal(s.Patch, &sent); err != nil {
+		t.Fatal(err)
+	}
+	set := fieldsOf(t, theirs)
+	server := serverConflicts(t, live, mergerOf(it).manifest(normal(want)), set)
+	for _, c := range s.Conflicts {
+		if !slices.Contains(server, c.Field) {
+			t.Fatalf("seed %d: %s is no conflict for the server, which has %q\nlive %s\nwant %s\ntheirs %s", seed, c.Field, server, bytesOf(t, live), bytesOf(t, want), bytesOf(t, theirs))
+		}
+	}
+	left := serverConflicts(t, live, sent, set)
+	for _, field := range server {
+		found := slices.ContainsFunc(s.Conflicts, func(c Conflict) bool { return c.Field == field })
+		if found == slices.Contains(left, field) {
+			t.Fatalf("seed %d: %s is found: %t, and left are %q\nlive %s\nwant %s\nsent %s\ntheirs %s", seed, field, found, left, bytesOf(t, live), bytesOf(t, want), s.Patch, bytesOf(t, theirs))
+		}
+		if found {
+			continue
+		}
+		// The server tells of it: then it is a conflict too.
+		again := one(t, it, Options{ServerSide: true, Conflicts: Yield, Refused: map[string]bool{field: true}})
+		if !slices.ContainsFunc(again.Conflicts, func(c Conflict) bool { return c.Field == field }) {
+			t.Fatalf("seed %d: %s is refused, and not found", seed, field)
+		}
+	}
+	return len(s.Conflicts)
+}
+
+func TestConflictsAreTheServers(t *testing.T) {
+	found := 0
+	for seed := range uint64(1500) {
+		found += checkConflicts(t, seed)
+	}
+	if found < 500 {
+		t.Errorf("only %d conflicts in 1500 objects", found)
+	}
+}
+
+func FuzzConflictsAreTheServers(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { checkConflicts(t, seed) })
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Manager is who has set a field, by metadata.managedFields.
+type Manager struct {
+	Name        string `json:"name,omitempty"`        // "kubectl-edit", "" where not known
+	Operation   string `json:"operation,omitempty"`   // Apply or Update
+	Subresource string `json:"subresource,omitempty"` // "scale", "" for the object itself
+	APIVersion  string `json:"apiVersion,omitempty"`  // in which the object was written
+	Time        string `json:"time,omitempty"`        // RFC 3339
+}
+
+// String is the manager in a sentence: "kube-controller-manager (scale)".
+func (m Manager) String() string {
+	switch {
+	case m.Name == "":
+		return "another client"
+	case m.Subresource != "":
+		return m.Name + " (" + m.Subresource + ")"
+	}
+	return m.Name
+}
+
+// releaseManager is the field manager of a release's objects.
+const releaseManager = "helm"
+
+// IsHelm reports whether a field manager is a Helm, by the name of a binary: helm,
+// Helm, helm3, helm_v3. What it has set is the release's, whether the release still
+// says it or not.
+func IsHelm(manager string) bool {
+	rest, is := strings.CutPrefix(strings.TrimSuffix(strings.ToLower(manager), ".exe"), releaseManager)
+	return is && strings.Trim(rest, "_-v.0123456789") == ""
+}
+
+// Joins reports whether the fields that a manager has set become the release's
+// where the release has them too: those of kubectl's client-side apply, of objects
+// that never had a manager, and of other programs that install Helm releases. What
+// only they have stays theirs.
+func Joins(manager string) bool {
+	switch manager {
+	case "kubectl-client-side-apply", "before-first-apply", "helm-controller":
+		return true
+	}
+	return strings.HasPrefix(manager, "terraform-provider-helm")
+}
+
+// entry is one of an object's managedFields.
+type entry struct {
+	Manager
+	fields map[string]any
+}
+
+func entries(live map[string]any) []entry {
+	managers, _ := metadata(live)["managedFields"].([]any)
+	out := make([]entry, 0, len(managers))
+	for _, m := range managers {
+		e, _ := m.(map[string]any)
+		fields, _ := e["fieldsV1"].(map[string]any)
+		out = append(out, entry{fields: fields, Manager: Manager{
+			Name: textOf(e, "manager"), Operation: textOf(e, "operation"), Subresource: textOf(e, "subresource"),
+			APIVersion: textOf(e, "apiVersion"), Time: textOf(e, "time"),
+		}})
+	}
+	return out
+}
+
+// textOf is the text under a key, "" for anything else.
+func textOf(m map[string]any, key string) string { s, _ := m[key].(string); return s }
+
+// releases reports whether the entry is what the release has applied.
+func (e entry) releases() bool {
+	return e.Name == releaseManager && e.Operation == "Apply" && e.Subresource == ""
+}
+
+// former reports whether the entry is what a Helm has set otherwise.
+func (e entry) former() bool {
+	return e.Subresource == "" && IsHelm(e.Name) && !e.releases()
+}
+
+// A Conflict is a field that the release sets to one value and another manager has
+// set to another.
+type Conflict struct {
+	Path    string // "spec.template.spec.containers[web].image"
+	Field   string // the path as the server writes it: `.spec.template.spec.containers[name="web"].image`
+	Manager Manager
+	// Live is the value that is there, Chart the release's.
+	Live, Chart any
+	// Secret is set where the values are not for showing.
+	Secret     bool
+	Resolution Resolution
+	// Reason says what the resolution comes from: "HorizontalPodAutoscaler/web", the
+	// annotation; "" for the policy of the whole plan.
+	Reason string
+}
+
+// Sentence says what conflicts: "spec.replicas is 5 (kubectl-edit), the chart says 3".
+func (c Conflict) Sentence() string {
+	live, chart := shortValue(c.Live), shortValue(c.Chart)
+	if c.Secret {
+		return fmt.Sprintf("%s is set by %s to another value than the chart's", c.Path, c.Manager)
+	}
+	return fmt.Sprintf("%s is %s (set by %s), the chart says %s", c.Path, live, c.Manager, chart)
+}
+
+// Outcome says what becomes of the field, behind [Conflict.Sentence].
+func (c Conflict) Outcome() string {
+	words := map[Resolution]string{Fail: "the operation fails", Yield: "it stays as it is", Take: "it is taken over"}
+	out := words[c.Resolution]
+	if c.Reason != "" {
+		out += " (" + c.Reason + ")"
+	}
+	return out
+}
+
+// shortValue is a value on one line, short enough to be read there.
+func shortValue(v any) string {
+	if v == nil {
+		return "nothing"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "unreadable"
+	}
+	const enough = 60
+	if runes := []rune(string(text)); len(runes) > enough {
+		return string(runes[:enough]) + "..."
+	}
+	return string(text)
+}
+
+// scaler names what scales a field of its own accord: a controller that is known to,
+// or an autoscaler that has the object as its target. It is "" for all others.
+func scaler(m Manager, at []step, target string) string {
+	replicas, resources := isReplicas(at), isResources(at)
+	switch {
+	case replicas && target != "":
+		return target
+	case replicas && m.Subresource == "scale" && m.Name == "kube-controller-manager":
+		return "a horizontal autoscaler"
+	case replicas && strings.HasPrefix(m.Name, "keda"):
+		return "KEDA"
+	case resources && (strings.HasPrefix(m.Name, "vpa-") || m.Subresource == "resize"):
+		return "a vertical autoscaler"
+	case (replicas || resources) && strings.Contains(m.Name, "autoscaler"):
+		return m.Name
+	}
+	return ""
+}
+
+// isReplicas reports whether a path is spec.replicas.
+func isReplicas(at []step) bool {
+	return len(at) == 2 && at[0].name == "spec" && at[1].name == "replicas"
+}
+
+// isResources reports whether a path leads to the resources of a container.
+func isResources(at []step) bool {
+	for i := 2; i < len(at); i++ {
+		if at[i].name == "resources" && at[i-1].item && strings.HasSuffix(strings.ToLower(at[i-2].name), "containers") {
+			return true
+		}
+	}
+	return false
+}
+
+// Autoscaled are the objects whose replicas an autoscaler sets, with its name.
+type Autoscaled map[Ref]string
+
+// Add adds the target of a HorizontalPodAutoscaler that lives in namespace. Other
+// objects are ignored.
+func (a Autoscaled) Add(object map[string]any, namespace string) {
+	group, _ := object["apiVersion"].(string)
+	if object["kind"] != "HorizontalPodAutoscaler" || !strings.HasPrefix(group, "autoscaling/") {
+		return
+	}
+	spec, _ := object["spec"].(map[string]any)
+	target, _ := spec["scaleTargetRef"].(map[string]any)
+	r := scaleTarget(textOf(target, "apiVersion"), textOf(target, "kind"), namespace, textOf(target, "name"))
+	a[r] = "HorizontalPodAutoscaler/" + textOf(metadata(object), "name")
+}
+
+// with is a with the targets of those items that are autoscalers.
+func (a Autoscaled) with(items []Item) Autoscaled {
+	all := a
+	for _, it := range items {
+		if it.Kind != "HorizontalPodAutoscaler" || it.New == nil {
+			continue
+		}
+		if len(all) == len(a) {
+			if all = maps.Clone(a); all == nil {
+				all = Autoscaled{}
+			}
+		}
+		all.Add(it.New, it.Namespace)
+	}
+	return all
+}
+
+// of is the autoscaler of an object, "" for none.
+func (a Autoscaled) of(r Ref) string {
+	return a[scaleTarget(r.APIVersion, r.Kind, r.Namespace, r.Name)]
+}
+
+// scaleTarget is a reference without its version, which an autoscaler may say
+// otherwise.
+func scaleTarget(apiVersion, kind, namespace, name string) Ref {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		group = ""
+	}
+	return Ref{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}
+}
