@@ -64,7 +64,7 @@ func (s space) path(kind, name string) string {
 	at := map[string]string{
 		"ConfigMap": "/api/v1/namespaces/%s/configmaps", "Secret": "/api/v1/namespaces/%s/secrets",
 		"Service": "/api/v1/namespaces/%s/services", "Pod": "/api/v1/namespaces/%s/pods",
-		"Deployment": "/apis/apps/v1/namespaces/%s/deployments",
+		"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "CronJob": "/apis/batch/v1/namespaces/%s/cronjobs",
 	}[kind]
 	return strings.TrimSuffix(fmt.Sprintf(at, s.name)+"/"+name, "/")
 }
