@@ -10,7 +10,7 @@ import (
 )
 
 // NotInHelm is the annotation of commands that Helm does not have: an installed
-// plugin of that name runs in their place.
+// plugin of that name runs in their place (docs/adr/0012-plugins-before-built-in-commands.md).
 const NotInHelm = "moonhelm.github.io/not-in-helm"
 
 // Internal begins the names of commands that are not for people: Cobra's, by which a
