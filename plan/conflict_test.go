@@ -172,12 +172,12 @@ func TestWhatIsLeftToOthersIsNotSentAgain(t *testing.T) {
 		t.Errorf("the action is %s with %d conflicts, want unchanged with 1", s.Action, len(s.Conflicts))
 	}
 	it.New = item(t, "apps/v1 Deployment", "", `{spec: {replicas: 3, paused: false}}`).New
-	if s = one(t, it, Options{ServerSide: true}); s.Action != Update || field3(s.After) != "5 false" {
-		t.Errorf("the action is %s, and it becomes %v, want an update of paused only", s.Action, field3(s.After))
+	if s = one(t, it, Options{ServerSide: true}); s.Action != Update || replicasAndPaused(s.After) != "5 false" {
+		t.Errorf("the action is %s, and it becomes %v, want an update of paused only", s.Action, replicasAndPaused(s.After))
 	}
 }
 
-func field3(o map[string]any) string {
+func replicasAndPaused(o map[string]any) string {
 	spec := o["spec"].(map[string]any)
 	return fmt.Sprint(spec["replicas"], " ", spec["paused"])
 }
