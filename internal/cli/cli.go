@@ -148,6 +148,7 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 		packaging.New(e), plugin.New(e), pull.New(e), push.New(e), registry.New(e), repo.New(e), rollback.New(e), schema.New(e), search.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), verify.New(e), version.New(e),
 	)
 	describeReplaceable(root)
+	completeArguments(root)
 	return root
 }
 
@@ -174,7 +175,7 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			}
 			var names []string
 			for _, c := range cmd.Commands() {
-				if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), toComplete) {
+				if (c.IsAvailableCommand() || c.Name() == "help") && strings.HasPrefix(c.Name(), toComplete) {
 					names = append(names, c.Name()+"\t"+c.Short)
 				}
 			}

@@ -5,19 +5,72 @@ package env
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 )
 
 // completionTimeout bounds what a shell waits for; a slow cluster completes
 // nothing rather than blocking the prompt.
 const completionTimeout = 3 * time.Second
+
+// within calls ask and waits for its words, but no longer than a prompt may: not every
+// way to a cluster ends with its context.
+func within(ask func(ctx context.Context) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	answer := make(chan []string, 1)
+	go func() { answer <- ask(ctx) }()
+	select {
+	case words := <-answer:
+		return words, cobra.ShellCompDirectiveNoFileComp
+	case <-ctx.Done():
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// candidate is a word as Cobra takes it, with a description, or "" for a word that begins
+// otherwise. What other clients have named in a way that a shell would take for more
+// than a word is not offered.
+func candidate(word, toComplete, description string) string {
+	if word == "" || !strings.HasPrefix(word, toComplete) || strings.IndexFunc(word, special) >= 0 {
+		return ""
+	}
+	if description = term.SafeLine(description); description == "" {
+		return word
+	}
+	return word + "\t" + description
+}
+
+// special reports whether r has a meaning to a shell.
+func special(r rune) bool {
+	return r <= ' ' || unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"'`$\\;&|<>(){}*?!", r)
+}
+
+// offer adds a candidate.
+func offer(words []string, word, toComplete, description string) []string {
+	if c := candidate(word, toComplete, description); c != "" {
+		return append(words, c)
+	}
+	return words
+}
+
+// NoArguments completes nothing, and says so.
+func NoArguments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	const helms = "This command does not take any more arguments (but may accept flags)."
+	return cobra.AppendActiveHelp(nil, helms), cobra.ShellCompDirectiveNoFileComp
+}
 
 // CompleteReleases completes names of releases for up to max arguments (max <
 // 0: any number), asking the cluster.
@@ -26,53 +79,65 @@ func (e *Env) CompleteReleases(max int) cobra.CompletionFunc {
 		if max >= 0 && len(args) >= max {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
-		defer cancel()
-		records, err := e.Records(e.Namespace())
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		found, err := op.List{Releases: records}.Run(ctx, op.ListRequest{ListFilter: op.ListFilter{
-			Name: func(name string) bool { return strings.HasPrefix(name, toComplete) },
-		}})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		given := map[string]bool{}
-		for _, a := range args {
-			given[a] = true
-		}
-		var names []string
-		for _, s := range found {
-			if !given[s.Name] {
-				names = append(names, s.Name+"\t"+s.Chart+"-"+s.ChartVersion+" -> "+string(s.Status))
+		return within(func(ctx context.Context) []string {
+			records, err := e.Records(e.Namespace())
+			if err != nil {
+				return nil
 			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+			found, err := op.List{Releases: records}.Run(ctx, op.ListRequest{ListFilter: op.ListFilter{
+				Name: func(name string) bool { return strings.HasPrefix(name, toComplete) && !slices.Contains(args, name) },
+			}})
+			if err != nil {
+				return nil
+			}
+			var words []string
+			for _, s := range found {
+				words = offer(words, s.Name, toComplete, s.ChartName()+" -> "+string(s.Status))
+			}
+			return words
+		})
 	}
 }
 
 // CompleteRevisions completes a release's revisions, newest first; the release
 // is the command's first argument.
-func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
-	defer cancel()
+func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	records, err := e.Records(e.Namespace())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	words, directive := within(func(ctx context.Context) []string {
+		records, err := e.Records(e.Namespace())
+		if err != nil {
+			return nil
+		}
+		found, err := op.History{Releases: records}.Run(ctx, args[0], 0)
+		if err != nil {
+			return nil
+		}
+		var words []string
+		for _, s := range slices.Backward(found) {
+			words = offer(words, strconv.Itoa(s.Revision), toComplete, revisionText(s))
+		}
+		return words
+	})
+	return words, directive | cobra.ShellCompDirectiveKeepOrder
+}
+
+// revisionText describes a revision: "App: 7.1, Chart: web-0.1.0, deployed 2026-11-22
+// 18:01, Upgrade complete".
+func revisionText(s release.Summary) string {
+	app := s.AppVersion
+	if app == "" {
+		app = "MISSING"
 	}
-	found, err := op.History{Releases: records}.Run(ctx, args[0], 0)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	text := fmt.Sprintf("App: %s, Chart: %s, %s", app, s.ChartName(), s.Status)
+	if !s.Updated.IsZero() {
+		text += " " + s.Updated.Local().Format("2006-01-02 15:04")
 	}
-	var revisions []string
-	for _, s := range slices.Backward(found) {
-		revisions = append(revisions, fmt.Sprintf("%d\t%s, %s", s.Revision, s.Status, s.Description))
+	if s.Description != "" {
+		text += ", " + s.Description
 	}
-	return revisions, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	return text
 }
 
 // CompleteChoices completes the values of those flags of cmd that take one of a
@@ -108,37 +173,47 @@ func completePermissions(_ *cobra.Command, _ []string, toComplete string) ([]str
 
 // CompleteNamespaces completes names of namespaces, asking the cluster.
 func (e *Env) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
-	defer cancel()
-	cluster, err := e.Cluster()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	list, err := cluster.Lookup(ctx, "v1", "Namespace", "", "")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	items, _ := list["items"].([]any)
-	var names []string
-	for _, item := range items {
-		m, _ := item.(map[string]any)
-		meta, _ := m["metadata"].(map[string]any)
-		if name, _ := meta["name"].(string); strings.HasPrefix(name, toComplete) {
-			names = append(names, name)
+	return within(func(ctx context.Context) []string {
+		cluster, err := e.Cluster()
+		if err != nil {
+			return nil
 		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+		list, err := cluster.Lookup(ctx, "v1", "Namespace", "", "")
+		if err != nil {
+			return nil
+		}
+		items, _ := list["items"].([]any)
+		var words []string
+		for _, item := range items {
+			m, _ := item.(map[string]any)
+			meta, _ := m["metadata"].(map[string]any)
+			name, _ := meta["name"].(string)
+			words = offer(words, name, toComplete, "")
+		}
+		return words
+	})
 }
 
 // CompleteContexts completes names of the kubeconfig's contexts.
 func (e *Env) CompleteContexts(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, name := range e.Contexts() {
-		if strings.HasPrefix(name, toComplete) {
-			names = append(names, name)
-		}
+	var words []string
+	for _, c := range e.Contexts() {
+		words = offer(words, c.Name, toComplete, c.Cluster)
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteStarters completes the starters of `helm create`, and paths.
+func (e *Env) CompleteStarters(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	entries, err := os.ReadDir(filepath.Join(e.Settings.DataHome, "starters"))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var words []string
+	for _, s := range entries {
+		words = offer(words, s.Name(), toComplete, "")
+	}
+	return words, cobra.ShellCompDirectiveDefault
 }
 
 // CompleteReleaseAndRevision completes the name of a release, then its revisions.

@@ -3,11 +3,12 @@
 package env
 
 import (
-	"slices"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/repo/index"
 	"github.com/moonhelm/moonhelm/resolve"
 )
 
@@ -23,15 +24,15 @@ func (e *Env) CompleteChart(max int, files bool) cobra.CompletionFunc {
 	}
 }
 
-// CompleteNameAndChart completes the chart of [NAME] CHART; nobody knows how a
-// new release is called.
+// CompleteNameAndChart completes the chart of [NAME] CHART; the name of a new release
+// cannot be known.
 func (e *Env) CompleteNameAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	named := cmd.Flags().Changed("generate-name") || cmd.Flags().Changed("name-template")
 	switch {
 	case named:
 		return e.CompleteChart(1, true)(cmd, args, toComplete)
 	case len(args) == 0 && !strings.Contains(toComplete, "/"):
-		return nil, cobra.ShellCompDirectiveDefault
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return e.CompleteChart(2, true)(cmd, args, toComplete)
 }
@@ -48,27 +49,62 @@ func (e *Env) completeChart(toComplete string, files bool) ([]string, cobra.Shel
 	if name, _, ok := strings.Cut(toComplete, "/"); ok {
 		var charts []string
 		for _, chart := range added.home.Cache.Charts(name) {
-			if full := name + "/" + chart; strings.HasPrefix(full, toComplete) {
-				charts = append(charts, full)
-			}
+			charts = offer(charts, name+"/"+chart, toComplete, "")
 		}
 		return charts, paths
 	}
 	var begins []string
 	for _, r := range added.Added() {
-		begins = append(begins, r.Name+"/\t"+r.Shown())
+		begins = offer(begins, r.Name+"/", toComplete, r.Shown())
 	}
-	begins = append(begins, "oci://\ta chart in a registry", "https://\tan archive at a URL", "http://\tan archive at a URL")
-	begins = slices.DeleteFunc(begins, func(b string) bool { return !strings.HasPrefix(b, toComplete) })
+	for _, p := range prefixes() {
+		if files || !p.path {
+			begins = offer(begins, p.text, toComplete, p.description)
+		}
+	}
 	if len(begins) == 0 {
 		return nil, paths
+	}
+	if files && toComplete != "" { // a shell adds files only where there is nothing else
+		begins = append(begins, filesHere(toComplete)...)
 	}
 	return begins, paths | cobra.ShellCompDirectiveNoSpace
 }
 
+// prefix is how references to charts begin.
+type prefix struct {
+	text, description string
+	path              bool
+}
+
+// prefixes are all prefixes, in Helm's words.
+func prefixes() []prefix {
+	return []prefix{
+		{"oci://", "Chart OCI prefix", false},
+		{"https://", "Chart URL prefix", false},
+		{"http://", "Chart URL prefix", false},
+		{"file://", "Chart local URL prefix", false},
+		{"./", "Relative path prefix to local chart", true},
+		{"/", "Absolute path prefix to local chart", true},
+	}
+}
+
+// filesHere are the files of the current directory whose names begin so.
+func filesHere(begin string) []string {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, f := range entries {
+		names = offer(names, f.Name(), begin, "")
+	}
+	return names
+}
+
 // completeVersion completes --version with the versions of the chart that is the
 // last argument, newest first, where its repository was added.
-func (e *Env) completeVersion(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (e *Env) completeVersion(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if len(args) == 0 || strings.Contains(args[len(args)-1], "://") {
 		return nil, directive
@@ -82,5 +118,38 @@ func (e *Env) completeVersion(_ *cobra.Command, args []string, _ string) ([]stri
 		return nil, directive
 	}
 	defer x.Close()
-	return resolve.Versions(x.Versions(chart)), directive
+	var all []string
+	texts := map[string]string{}
+	for entry, err := range x.Chart(chart, func(have []string) []string {
+		all = resolve.Versions(have)
+		return all[:min(len(all), mostDescribed)]
+	}) {
+		if err == nil {
+			texts[entry.Version] = versionText(entry)
+		}
+	}
+	var words []string
+	for _, version := range all {
+		words = offer(words, version, toComplete, texts[version])
+	}
+	return words, directive
+}
+
+// mostDescribed is how many versions are described: a shell shows a screen of them.
+const mostDescribed = 200
+
+// versionText describes a version in Helm's words: "App: 7.1, Created: May 6, 2024".
+func versionText(entry *index.Entry) string {
+	var parts []string
+	if entry.AppVersion != "" {
+		parts = append(parts, "App: "+entry.AppVersion)
+	}
+	if !entry.Created.IsZero() {
+		parts = append(parts, "Created: "+entry.Created.Format("January 2, 2006"))
+	}
+	text := strings.Join(parts, ", ")
+	if entry.Deprecated {
+		text = strings.TrimSpace(text + " (deprecated)")
+	}
+	return text
 }

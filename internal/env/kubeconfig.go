@@ -165,14 +165,21 @@ func (e *Env) restConfig() (*rest.Config, error) {
 	return nil, clientcmd.ErrEmptyCluster
 }
 
-// Contexts lists the names of the kubeconfig's contexts, sorted, for completion.
-func (e *Env) Contexts() []string {
+// Contexts lists the kubeconfig's contexts by name, for completion.
+func (e *Env) Contexts() []Context {
 	config, err := e.readKubeconfig()
 	if err != nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(config.Contexts))
+	var out []Context
+	for _, name := range slices.Sorted(maps.Keys(config.Contexts)) {
+		out = append(out, Context{Name: name, Cluster: config.Contexts[name].Cluster})
+	}
+	return out
 }
+
+// Context is a context of the kubeconfig, with the name of its cluster.
+type Context struct{ Name, Cluster string }
 
 // KubeconfigError tells that no usable kubeconfig was found.
 type KubeconfigError struct {

@@ -182,10 +182,10 @@ func TestRecordsSpeakTheLanguageOfOp(t *testing.T) {
 
 func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
 	e := kubeconfig(t, "http://127.0.0.1:1")
-	if got, _ := e.CompleteContexts(nil, nil, "s"); !slices.Equal(got, []string{"shop"}) {
+	if got, _ := e.CompleteContexts(nil, nil, "s"); !slices.Equal(got, []string{"shop\tc"}) {
 		t.Error(got)
 	}
-	if got := e.Contexts(); !slices.Equal(got, []string{"plain", "shop"}) {
+	if got := e.Contexts(); len(got) != 2 || got[0].Name != "plain" || got[1].Name != "shop" {
 		t.Errorf("contexts are not sorted: %v", got)
 	}
 	for name, fn := range map[string]cobra.CompletionFunc{"releases": e.CompleteReleases(1), "namespaces": e.CompleteNamespaces} {

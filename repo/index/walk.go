@@ -49,6 +49,15 @@ func (x *Index) Select(choose func(have []string) []string) iter.Seq2[*Entry, er
 	}
 }
 
+// Chart is [Index.Select] for one chart only; one that is not there has no entries.
+func (x *Index) Chart(name string, choose func(have []string) []string) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		if _, ok := x.place[name]; ok {
+			x.selected(&reader{body: x.body}, name, choose, yield)
+		}
+	}
+}
+
 // selected goes through what choose picks of one chart. It is false when it was
 // told to stop.
 func (x *Index) selected(r *reader, name string, choose func([]string) []string, yield func(*Entry, error) bool) bool {

@@ -53,6 +53,7 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
 	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
+	_ = cmd.RegisterFlagCompletionFunc("starter", e.CompleteStarters)
 	fs.StringVar(&o.APIVersion, "chart-api-version", chart.APIVersionV2, "apiVersion of the chart: v2 or v3")
 	// These fail only for flags that are not there.
 	_ = cmd.RegisterFlagCompletionFunc("chart-api-version", cobra.FixedCompletions(versions(), cobra.ShellCompDirectiveNoFileComp))

@@ -70,7 +70,7 @@ func New(e *env.Env) *cobra.Command {
   helm list --all-namespaces --failed
   helm list --filter '^web' -o json`,
 		Args:              env.Args(0, 0, ""),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: env.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), e, o)
 		},

@@ -35,7 +35,7 @@ Where a plugin has the name of a built-in command, COMMAND says which of them
 "helm NAME" runs: a plugin takes the place of a command that Helm does not have,
 unless HELM_BUILTIN names it, and of no other.`,
 		Args:              env.Args(0, -1, ""),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: env.NoArguments,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(e, cmd) },
 	}
 	fs := cmd.Flags()

@@ -27,7 +27,7 @@ func newList(e *env.Env) *cobra.Command {
 		Aliases:           []string{"ls"},
 		Short:             "List repositories",
 		Args:              env.Args(0, 0, ""),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: env.NoArguments,
 		RunE:              func(*cobra.Command, []string) error { return o.run(e) },
 	}
 	o.Output.Bind(cmd.Flags())

@@ -40,7 +40,7 @@ this binary helm3, prints the number of a Helm 3, and "helm plugin list" the col
 of Helm 3; HELM_COMPAT=4 and helm4 undo that. Either prints Helm's number alone, for
 programs that cannot read what is behind a plus. Nothing else follows from it.`,
 		Args:              env.Args(0, 0, ""),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: env.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(e.Out, e.Settings.Compat, o)
 		},
