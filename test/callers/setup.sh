@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # setup.sh: sees to it that the tests of callers find the programs that are not Go
-# modules: Ansible with kubernetes.core, zsh, fish, bash-completion and kubectl.
+# modules: Ansible with kubernetes.core, zsh, fish and bash-completion.
 # Installs Debian's packages where they are missing and it may; otherwise says what
 # is missing, and the tests that need it are skipped. Does nothing with
 # MOONHELM_NO_CALLERS set.
@@ -14,7 +14,6 @@ has() { command -v "$1" >/dev/null || missing+=("$2"); }
 has ansible-playbook ansible
 has zsh zsh
 has fish fish
-has kubectl kubernetes-client
 [ -e /usr/share/bash-completion/bash_completion ] || missing+=(bash-completion)
 [ "${#missing[@]}" -gt 0 ] || exit 0
 

@@ -39,9 +39,8 @@ var programs = map[string]program{
 	"kubeconform-0.8.0": {
 		module: "github.com/yannh/kubeconform@v0.8.0", pkg: "./cmd/kubeconform", binary: "kubeconform",
 	},
-	"chart-testing-3.13.0": {module: "github.com/helm/chart-testing/v3@v3.13.0", pkg: "./ct", binary: "ct"},
-	"age-1.3.2":            {module: "filippo.io/age@v1.3.2", pkg: "./cmd/age-keygen", binary: "age-keygen"},
-	"sops-3.13.3":          {module: "github.com/getsops/sops/v3@v3.13.3", pkg: "./cmd/sops", binary: "sops"},
+	"age-1.3.2":   {module: "filippo.io/age@v1.3.2", pkg: "./cmd/age-keygen", binary: "age-keygen"},
+	"sops-3.13.3": {module: "github.com/getsops/sops/v3@v3.13.3", pkg: "./cmd/sops", binary: "sops"},
 	"helm-diff-3.9.11": {
 		module: "github.com/databus23/helm-diff/v3@v3.9.11", pkg: ".", binary: "bin/diff", plugin: true,
 		ldflags: "-X github.com/databus23/helm-diff/v3/cmd.Version=3.9.11",
