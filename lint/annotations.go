@@ -94,20 +94,13 @@ func isInteger(text string) bool {
 
 // hookEvents are the events that annotations may name; "test-success" is what
 // Helm 2 called "test".
-func hookEvents() []string {
-	return words(release.PreInstall, release.PostInstall, release.PreDelete, release.PostDelete,
-		release.PreUpgrade, release.PostUpgrade, release.PreRollback, release.PostRollback, release.Test, "test-success")
-}
+func hookEvents() []string { return append(words(release.HookEvents()), "test-success") }
 
-func deletePolicies() []string {
-	return words(release.BeforeHookCreation, release.HookSucceeded, release.HookFailed)
-}
+func deletePolicies() []string { return words(release.DeletePolicies()) }
 
-func outputLogPolicies() []string {
-	return words(release.LogOnSucceeded, release.LogOnFailed)
-}
+func outputLogPolicies() []string { return words(release.OutputLogPolicies()) }
 
-func words[T ~string](list ...T) []string {
+func words[T ~string](list []T) []string {
 	out := make([]string, len(list))
 	for i, w := range list {
 		out[i] = string(w)

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // Rendered is what one template of a chart rendered.
@@ -168,17 +170,6 @@ func (o *objects) listItems(d *document, h *head) {
 	}
 }
 
-// goneEvent tells what to use instead of a hook event of Helm 2.
-func goneEvent(word string) string {
-	switch word {
-	case "crd-install":
-		return "; put CRDs into crds/"
-	case "test-failure":
-		return "; a test that must fail negates its command"
-	}
-	return ""
-}
-
 // annotations checks the annotations that make an object a hook, or keep it.
 func (o *objects) annotations(d *document) {
 	all := annotations(d.node())
@@ -231,7 +222,9 @@ func (o *objects) unknown(s Severity, line int, what string, words, known []stri
 		if w = strings.TrimSpace(w); !slices.Contains(known, w) {
 			more := ""
 			if what == "hook event" {
-				more = goneEvent(w)
+				if instead := release.ReplacedEvent(w); instead != "" {
+					more = "; " + instead
+				}
 			}
 			o.add(s, line, "unknown %s %q, %s (known: %s)%s", what, w, effect, strings.Join(known, ", "), more)
 		}

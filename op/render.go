@@ -136,17 +136,16 @@ func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered
 	if err := r.events.Emit(ctx, post); err != nil {
 		return nil, err
 	}
-	r.leftOut(post.Objects)
+	r.warn(post.Objects)
 	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
 	return rendered, rendered.sort(post.Objects)
 }
 
-// leftOut tells of objects that are neither hooks nor part of the release,
-// because their annotation names a moment that does not exist.
-func (r rendering) leftOut(objects []*manifest.Object) {
+// warn reports the hook annotations of objects that have no effect.
+func (r rendering) warn(objects []*manifest.Object) {
 	for _, o := range objects {
-		if unknown := hook.UnknownEvents(o); len(unknown) > 0 {
-			r.report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s (%s) is left out: its annotation %s says %q, which is no moment of a release", o, o.Source, hook.Annotation, strings.Join(unknown, ","))})
+		for _, text := range hook.Warnings(o) {
+			r.report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s (%s): %s", o, o.Source, text)})
 		}
 	}
 }

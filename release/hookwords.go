@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+// HookEvents are the events that hooks may name.
+func HookEvents() []HookEvent {
+	return []HookEvent{PreInstall, PostInstall, PreDelete, PostDelete, PreUpgrade, PostUpgrade, PreRollback, PostRollback, Test}
+}
+
+// DeletePolicies are the delete policies that hooks may name.
+func DeletePolicies() []DeletePolicy {
+	return []DeletePolicy{BeforeHookCreation, HookSucceeded, HookFailed}
+}
+
+// OutputLogPolicies are the output-log policies that hooks may name.
+func OutputLogPolicies() []OutputLogPolicy {
+	return []OutputLogPolicy{LogOnSucceeded, LogOnFailed}
+}
+
+// ReplacedEvent returns what to use instead of a hook event of Helm 2 that later
+// versions do not have, "" for any other word.
+func ReplacedEvent(word string) string {
+	switch word {
+	case "crd-install":
+		return "put CRDs into crds/"
+	case "test-failure":
+		return "a test that must fail negates its command"
+	}
+	return ""
+}
