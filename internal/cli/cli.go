@@ -82,6 +82,10 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	}
 	addPlugins(root, e, args)
 	root.SetArgs(diff.Args(root, args))
+	if err := checkCommand(root, args); err != nil {
+		fmt.Fprint(e.Err, explain(err, e))
+		return 1
+	}
 	if cmd, err := root.ExecuteContextC(ctx); err != nil {
 		var exit *env.ExitError
 		if errors.As(err, &exit) {
@@ -184,17 +188,36 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
+// checkCommand returns an error where args call a command that is not there. Cobra would
+// complain of the command's flags first.
+func checkCommand(root *cobra.Command, args []string) error {
+	place, found := commandPlace(root, args)
+	if !found || known(root, args[place]) {
+		return nil
+	}
+	return unknownCommand(root, args[place])
+}
+
 func unknownCommand(cmd *cobra.Command, name string) error {
+	if instead := removedCommand(name); instead != "" {
+		return &unknownCommandError{Name: name, Instead: instead}
+	}
 	cmd.SuggestionsMinimumDistance = 2
 	return &unknownCommandError{Name: name, Near: cmd.SuggestionsFor(name)}
 }
 
-// unknownCommandError tells that there is no command of that name.
+// An unknownCommandError is returned where there is no command of that name.
 type unknownCommandError struct {
 	Name string
 	Near []string
+	// Instead is what replaces a command that earlier versions of Helm had.
+	Instead string
 }
 
 func (e *unknownCommandError) Error() string {
-	return fmt.Sprintf("unknown command %q for \"helm\"", e.Name)
+	text := fmt.Sprintf("unknown command %q for \"helm\"", e.Name)
+	if e.Instead != "" {
+		text += ": " + e.Instead
+	}
+	return text
 }

@@ -112,6 +112,9 @@ func hints(err error) []string {
 	case errors.As(err, &usage):
 		return []string{"usage: " + usage.Usage, fmt.Sprintf("%s --help tells more", usage.Command)}
 	case errors.As(err, &unknown):
+		if unknown.Instead != "" {
+			return nil
+		}
 		if len(unknown.Near) > 0 {
 			return []string{"did you mean: helm " + strings.Join(unknown.Near, ", helm ")}
 		}

@@ -23,7 +23,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		problem = "was called with an " + err.Error() + nearFlag(cmd, unknown)
+		problem = "was called with an " + err.Error() + insteadOf(cmd, unknown)
 	case errors.As(err, &invalid):
 		problem = "was called with an " + invalidValue(invalid)
 	}
@@ -42,6 +42,19 @@ func invalidValue(err *pflag.InvalidValueError) string {
 		return err.Error()
 	}
 	return fmt.Sprintf("invalid argument %q for --%s: it must be %s", err.GetValue(), err.GetFlag().Name, want)
+}
+
+// insteadOf says, as the tail of a sentence, what replaces a flag of earlier versions of
+// Helm, or which flag was perhaps meant.
+func insteadOf(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+	name := unknown.GetSpecifiedName()
+	if cmd.Name() == "template" && unknown.GetSpecifiedShortnames() == "x" {
+		name = "execute"
+	}
+	if instead := removedFlag(cmd.Name(), name); instead != "" {
+		return ": " + instead
+	}
+	return nearFlag(cmd, unknown)
 }
 
 // nearFlag names the flag that was perhaps meant, as the tail of a sentence, ""
