@@ -88,9 +88,9 @@ func (e *SubchartError) Unwrap() error { return e.Err }
 var (
 	// ErrNoMetadata tells that there is no Chart.yaml where a chart must have one.
 	//lint:ignore ST1005 the file is called so
-	ErrNoMetadata = errors.New("Chart.yaml is missing")
+	ErrNoMetadata = errors.New("Chart.yaml file is missing")
 	// ErrNotArchive tells that something is no gzip-compressed tar archive.
-	ErrNotArchive = errors.New("is no chart archive (a gzip-compressed tar file was expected)")
+	ErrNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 )
 
 // Load reads the chart at path, a folder or an archive, with the default

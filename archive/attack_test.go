@@ -106,9 +106,9 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("%q is a name", name)
 		}
 	}
-	wantNothingWritten(t, pack(t, entry{Name: "web/x"}), "Chart.yaml is missing")
-	wantNothingWritten(t, []byte("garbage"), "is no chart archive")
-	wantNothingWritten(t, nil, "is no chart archive")
+	wantNothingWritten(t, pack(t, entry{Name: "web/x"}), "Chart.yaml file is missing")
+	wantNothingWritten(t, []byte("garbage"), "does not appear to be a gzipped archive")
+	wantNothingWritten(t, nil, "does not appear to be a gzipped archive")
 	_, err := archive.LoadFiles(nil)
 	if !errors.Is(err, archive.ErrNoMetadata) {
 		t.Error(err)

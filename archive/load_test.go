@@ -168,16 +168,16 @@ func TestBrokenCharts(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		{"no Chart.yaml", map[string]string{"values.yaml": ""}, "Chart.yaml is missing"},
-		{"Chart.yaml ignored", map[string]string{"Chart.yaml": metadata, ".helmignore": "# all\n*.yaml\n"}, "Chart.yaml is missing: .helmignore:2 (*.yaml) leaves it out"},
+		{"no Chart.yaml", map[string]string{"values.yaml": ""}, "Chart.yaml file is missing"},
+		{"Chart.yaml ignored", map[string]string{"Chart.yaml": metadata, ".helmignore": "# all\n*.yaml\n"}, "Chart.yaml file is missing: .helmignore:2 (*.yaml) leaves it out"},
 		{"a pattern that is none", map[string]string{"Chart.yaml": metadata, ".helmignore": "\n[a-\n"}, `.helmignore:2: "[a-": syntax error`},
 		{"values that are none", map[string]string{"Chart.yaml": metadata, "values.yaml": "[1]"}, "values.yaml"},
 		{"values of a subchart", map[string]string{"Chart.yaml": metadata, "charts/db/Chart.yaml": metadataOf("db"), "charts/db/values.yaml": "a: ["}, "charts/db: "},
-		{"two levels down", map[string]string{"Chart.yaml": metadata, "charts/db/Chart.yaml": metadataOf("db"), "charts/db/charts/x/y": ""}, "charts/db: charts/x: Chart.yaml is missing"},
+		{"two levels down", map[string]string{"Chart.yaml": metadata, "charts/db/Chart.yaml": metadataOf("db"), "charts/db/charts/x/y": ""}, "charts/db: charts/x: Chart.yaml file is missing"},
 		{"a stray file", map[string]string{"Chart.yaml": metadata, "charts/README.md": "x"}, "charts/README.md: is neither a chart's folder nor a .tgz archive"},
-		{"a stray folder", map[string]string{"Chart.yaml": metadata, "charts/x/y": "x"}, "charts/x: Chart.yaml is missing"},
-		{"a false archive", map[string]string{"Chart.yaml": metadata, "charts/x.tgz": "x"}, "charts/x.tgz: is no chart archive"},
-		{"a broken archive", map[string]string{"Chart.yaml": metadata, "charts/db.tgz": broken}, "charts/db.tgz: Chart.yaml:1: did not find"},
+		{"a stray folder", map[string]string{"Chart.yaml": metadata, "charts/x/y": "x"}, "charts/x: Chart.yaml file is missing"},
+		{"a false archive", map[string]string{"Chart.yaml": metadata, "charts/x.tgz": "x"}, "charts/x.tgz: the file does not appear to be a gzipped archive"},
+		{"a broken archive", map[string]string{"Chart.yaml": metadata, "charts/db.tgz": broken}, "charts/db.tgz: cannot load Chart.yaml: error converting YAML to JSON: yaml: line 1: did not find"},
 		{"a bad lock", map[string]string{"Chart.yaml": metadata, "Chart.lock": "generated: x"}, "Chart.lock:1: generated: must be a time"},
 		{"a null maintainer", map[string]string{"Chart.yaml": metadata + "maintainers: [null]"}, "Chart.yaml:4: maintainers[0]: is empty"},
 		{"import-values of a wrong type", map[string]string{"Chart.yaml": metadata + "dependencies: [{name: a, import-values: [5]}]"}, "Chart.yaml:4: dependencies[0].import-values[0]: must be a string"},

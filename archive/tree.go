@@ -172,10 +172,13 @@ func defaults(c *chart.Chart) (map[string]any, error) {
 		return map[string]any{}, nil
 	}
 	vals, err := values.Parse(f.Name, f.Data)
-	if vals == nil && err == nil {
+	if err != nil {
+		return nil, fmt.Errorf("cannot load %s: %w", f.Name, err) // in Helm's words
+	}
+	if vals == nil {
 		vals = map[string]any{}
 	}
-	return vals, err
+	return vals, nil
 }
 
 // parts are the files of a chart's folder by whom they belong to.

@@ -214,7 +214,7 @@ func syntaxError(name string, err error) error {
 	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ", "json: "} {
 		text = strings.TrimPrefix(text, noise)
 	}
-	bad := &InvalidError{File: name, Problem: text}
+	bad := &InvalidError{File: name, Problem: text, Syntax: true}
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if num, problem, ok := strings.Cut(rest, ": "); ok {
 			if line, err := strconv.Atoi(num); err == nil {

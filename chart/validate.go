@@ -12,24 +12,44 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// InvalidError tells that a file of a chart's metadata breaks a rule. Field is
-// the path of the offending field ("dependencies[1].alias"), "" where the whole
-// file is meant; Line is 1-based, 0 where it is not known; Problem is the rest
+// An InvalidError is returned for a file of a chart's metadata that breaks a rule.
+// Field is the path of the offending field ("dependencies[1].alias"), "" where the
+// whole file is meant; Line is 1-based, 0 where it is not known; Problem is the rest
 // of the sentence.
 type InvalidError struct {
 	File    string
 	Line    int
 	Field   string
 	Problem string
+	// Rule is Helm's sentence for the broken rule, "" where it has none.
+	Rule string
+	// Syntax is set where the file is not YAML.
+	Syntax bool
 }
 
 func (e *InvalidError) Error() string {
 	var b strings.Builder
+	if e.Syntax { // in Helm's words
+		fmt.Fprintf(&b, "cannot load %s: error converting YAML to JSON: yaml: ", e.File)
+		if e.Line > 0 {
+			fmt.Fprintf(&b, "line %d: ", e.Line)
+		}
+		b.WriteString(e.Problem)
+		return b.String()
+	}
 	b.WriteString(e.File)
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d", e.Line)
 	}
 	b.WriteString(": ")
+	if e.Rule != "" {
+		b.WriteString("validation: " + e.Rule)
+		if e.Problem == "" || strings.HasSuffix(e.Rule, e.Problem) {
+			return b.String()
+		}
+		fmt.Fprintf(&b, ": %s %s", e.Field, e.Problem)
+		return b.String()
+	}
 	if e.Field != "" {
 		b.WriteString(e.Field + ": ")
 	}
@@ -58,9 +78,10 @@ func (m *Metadata) CheckV3(accepted bool) error {
 // experimental [APIVersionV3] has the rules of v2; see [Metadata.CheckV3].
 func (m *Metadata) Validate() error {
 	var errs []error
-	bad := func(field, format string, args ...any) {
-		errs = append(errs, &InvalidError{File: FileMetadata, Field: field, Problem: fmt.Sprintf(format, args...)})
+	breaks := func(rule, field, format string, args ...any) {
+		errs = append(errs, &InvalidError{File: FileMetadata, Field: field, Problem: fmt.Sprintf(format, args...), Rule: rule})
 	}
+	bad := func(field, format string, args ...any) { breaks("", field, format, args...) }
 	switch m.APIVersion {
 	case "":
 		bad("apiVersion", "is required (v2 for a new chart)")
@@ -69,29 +90,34 @@ func (m *Metadata) Validate() error {
 		bad("apiVersion", "is %q, must be v1 or v2", m.APIVersion)
 	}
 	if err := ValidateName(m.Name); err != nil {
-		bad("name", "%s", err)
+		rule := fmt.Sprintf("chart.metadata.name %q is invalid", m.Name)
+		if m.Name == "" {
+			rule = "chart.metadata.name is required"
+		}
+		breaks(rule, "name", "%s", err)
 	}
 	if m.Version == "" {
-		bad("version", "is required")
+		breaks("chart.metadata.version is required", "version", "is required")
 	} else if err := ValidateVersion(m.Version); err != nil {
-		bad("version", "%s", err)
+		breaks(fmt.Sprintf("chart.metadata.version %q is invalid", m.Version), "version", "%s", err)
 	}
 	switch m.Type {
 	case "", TypeApplication, TypeLibrary:
 	default:
-		bad("type", "is %q, must be application or library", m.Type)
+		breaks("chart.metadata.type must be application or library", "type", "is %q, must be application or library", m.Type)
 	}
 	for i, mt := range m.Maintainers {
 		if mt == nil {
 			bad(fmt.Sprintf("maintainers[%d]", i), "is empty, must have a name")
 		}
 	}
-	validateDependencies("dependencies", m.Dependencies, bad)
-	validateDependencies("libraries", m.Libraries, bad)
+	validateDependencies("dependencies", m.Dependencies, breaks)
+	validateDependencies("libraries", m.Libraries, breaks)
 	return errors.Join(errs...)
 }
 
-func validateDependencies(field string, deps []*Dependency, bad func(field, format string, args ...any)) {
+func validateDependencies(field string, deps []*Dependency, breaks func(rule, field, format string, args ...any)) {
+	bad := func(field, format string, args ...any) { breaks("", field, format, args...) }
 	seen := make(map[string]int, len(deps))
 	for i, d := range deps {
 		at := fmt.Sprintf("%s[%d]", field, i)
@@ -100,7 +126,7 @@ func validateDependencies(field string, deps []*Dependency, bad func(field, form
 			continue
 		}
 		if !validAlias(d.Alias) {
-			bad(at+".alias", "is %q, may hold only letters, digits, '-' and '_'", d.Alias)
+			breaks(fmt.Sprintf("dependency %q has disallowed characters in the alias", d.Name), at+".alias", "is %q, may hold only letters, digits, '-' and '_'", d.Alias)
 		}
 		key := d.Name
 		if d.Alias != "" {

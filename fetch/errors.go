@@ -34,7 +34,7 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("fetch %s: the server answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
+	return fmt.Sprintf("failed to fetch %s: the server answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
 // Unauthorized tells whether the server wants to know who asks, or does not like

@@ -18,7 +18,7 @@ func (e *NameError) Error() string {
 	if e.Path() {
 		return fmt.Sprintf("%q is a path on this machine: what is fetched is named as repository/chart, or by a URL", e.Name)
 	}
-	return fmt.Sprintf("%q names no chart: a chart is named as repository/chart, or by a URL", e.Name)
+	return fmt.Sprintf("non-absolute URLs should be in form of repo_name/path_to_chart, got: %s", e.Name)
 }
 
 // SchemeError tells that nobody here knows how to follow a URL.
@@ -31,7 +31,7 @@ func (e *SchemeError) Error() string {
 	if e.Scheme == "file" {
 		return fmt.Sprintf("%s: charts on this machine are named by their paths, not by file URLs", e.URL)
 	}
-	return fmt.Sprintf("%s: the scheme %s is not supported; there is %s, and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("%s: could not find protocol handler for: %s: scheme %[2]q not supported; there is %[3]s, and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
 }
 
 // EntryError tells that what an index says of a chart is of no use.
@@ -61,7 +61,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s is version %s, and %s was asked for", e.Ref, e.Version, e.Want)
+	return fmt.Sprintf("chart reference and version mismatch: %s is not %s, the version of %s", e.Want, e.Version, e.Ref)
 }
 
 // NotArchiveError tells that there is something else where an archive should be.

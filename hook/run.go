@@ -173,7 +173,11 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%s hook %s/%s (%s): %s", e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, e.Err)
+	failed := fmt.Sprintf("%s hooks failed", e.Event)
+	if e.Event == release.PreInstall || e.Event == release.PostInstall {
+		failed = fmt.Sprintf("failed %s", e.Event)
+	}
+	return fmt.Sprintf("%s: %s hook %s/%s (%s): %s", failed, e.Event, e.Hook.Kind, e.Hook.Name, e.Hook.Path, e.Err)
 }
 
 func (e *FailedError) Unwrap() error { return e.Err }

@@ -256,7 +256,7 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	if !errors.As(err, &failed) || !errors.As(err, &handler) || failed.Hook.Name != "b" || !errors.Is(err, errNo) {
 		t.Fatal(err)
 	}
-	if got, want := failed.Error(), "pre-install hook Job/b (web/templates/b.yaml): no"; got != want {
+	if got, want := failed.Error(), "failed pre-install: pre-install hook Job/b (web/templates/b.yaml): no"; got != want {
 		t.Errorf("got %q, wanted %q", got, want)
 	}
 	s.want(t, "create a", "finish a", "create b", "finish b")

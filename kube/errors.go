@@ -76,7 +76,7 @@ type UnauthorizedError struct {
 }
 
 func (e *UnauthorizedError) Error() string {
-	return fmt.Sprintf("the cluster at %s does not accept your credentials: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
+	return fmt.Sprintf("Kubernetes cluster unreachable: the server has asked for the client to provide credentials: %s does not accept yours: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
 }
 
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
@@ -96,11 +96,12 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d objects exist already and do not belong to release %q", len(e.Conflicts), e.Owner.Release)
-	if len(e.Conflicts) == 1 {
+	b.WriteString("rendered manifests contain a resource that already exists")
+	if n := len(e.Conflicts); n > 1 {
 		b.Reset()
-		fmt.Fprintf(&b, "an object exists already and does not belong to release %q", e.Owner.Release)
+		fmt.Fprintf(&b, "rendered manifests contain %d resources that already exist", n)
 	}
+	fmt.Fprintf(&b, " and cannot be imported into the current release: invalid ownership metadata for release %q", e.Owner.Release)
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
 	}
@@ -116,8 +117,13 @@ type NoKindError struct {
 }
 
 func (e *NoKindError) Error() string {
-	return fmt.Sprintf("the cluster has no %s, needed by %s; install the custom resource definitions first, or check the apiVersion",
-		strings.Join(e.Missing, ", no "), strings.Join(e.Objects, ", "))
+	kinds := make([]string, len(e.Missing))
+	for i, missing := range e.Missing {
+		kind, version, _ := strings.Cut(missing, " in ")
+		kinds[i] = fmt.Sprintf("no matches for kind %q in version %q", kind, version)
+	}
+	return fmt.Sprintf("unable to build kubernetes objects from release manifest: %s, needed by %s: ensure CRDs are installed first, or check the apiVersion",
+		strings.Join(kinds, ", "), strings.Join(e.Objects, ", "))
 }
 
 // WaitError tells what was still awaited when waiting ended.
@@ -130,11 +136,11 @@ type WaitError struct {
 }
 
 func (e *WaitError) Error() string {
-	why := e.Err.Error() + " while"
-	if errors.Is(e.Err, context.DeadlineExceeded) {
-		why = "timed out"
+	why := e.Err.Error() + " while waiting for"
+	if errors.Is(e.Err, context.DeadlineExceeded) { // in the words of Helm 3, and of Helm 4
+		why = "timed out waiting for the condition (context deadline exceeded):"
 	}
-	s := fmt.Sprintf("%s waiting for %s", why, strings.Join(e.Pending, "; "))
+	s := fmt.Sprintf("%s %s", why, strings.Join(e.Pending, "; "))
 	for _, d := range e.Details {
 		s += "\n  " + d
 	}

@@ -35,7 +35,7 @@ func (e *ImmutableError) Error() string {
 	if e.Source != "" {
 		from = " (" + e.Source + ")"
 	}
-	s := fmt.Sprintf("update %s%s: %s cannot be changed once the object exists", e.Object, from, strings.Join(e.Fields, ", "))
+	s := fmt.Sprintf("update %s%s: %s: field is immutable, it cannot be changed once the object exists", e.Object, from, strings.Join(e.Fields, ", "))
 	if e.Precious {
 		return s + `: put it back, or give the object the annotation ` + annotationReplace + `: "true", which deletes it with all it holds and creates it again; --force-replace alone does not touch it`
 	}

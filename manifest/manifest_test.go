@@ -104,7 +104,7 @@ func TestSyntaxErrors(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"an open list": {
 			"a: 1\n---\nb: [\nc: 2\nd: 3\n",
-			`web/templates/a.yaml rendered invalid YAML (line 4 of its output): did not find expected ',' or ']'
+			`YAML parse error on web/templates/a.yaml: error converting YAML to JSON: yaml: line 4: did not find expected ',' or ']'
   2 | ---
   3 | b: [
 > 4 | c: 2
@@ -113,7 +113,7 @@ func TestSyntaxErrors(t *testing.T) {
 		},
 		"a tab": {
 			"a: 1\nb:\n\tc: 1\n",
-			`web/templates/a.yaml rendered invalid YAML (line 3 of its output): found character that cannot start any token (YAML is indented by spaces, there is a tab)
+			`YAML parse error on web/templates/a.yaml: error converting YAML to JSON: yaml: line 3: found character that cannot start any token (YAML is indented by spaces, there is a tab)
   1 | a: 1
   2 | b:
 > 3 | →c: 1
@@ -121,21 +121,21 @@ func TestSyntaxErrors(t *testing.T) {
 		},
 		"text": {
 			"hello",
-			`web/templates/a.yaml rendered invalid YAML (line 1 of its output): a document must be a map with apiVersion and kind, this one is text
+			`YAML parse error on web/templates/a.yaml: line 1: a document must be a map with apiVersion and kind, this one is text
 > 1 | hello
     | ^`,
 		},
 		"a kind that is a list": {
 			"kind: [a]",
-			`web/templates/a.yaml rendered invalid YAML: kind must be a string, this one is a list`,
+			`YAML parse error on web/templates/a.yaml: kind must be a string, this one is a list`,
 		},
 		"text in UTF-16": {
 			"\xff\xfea\x00:\x00 \x001\x00\n\x00",
-			"web/templates/a.yaml rendered invalid YAML: the text is UTF-16: save the template as UTF-8",
+			"YAML parse error on web/templates/a.yaml: the text is UTF-16: save the template as UTF-8",
 		},
 		"an annotation that is a map": {
 			"kind: A\nmetadata: {annotations: {a: {b: c}}}",
-			`web/templates/a.yaml rendered invalid YAML: metadata.annotations: "a" must be a string, this one is a map`,
+			`YAML parse error on web/templates/a.yaml: metadata.annotations: "a" must be a string, this one is a map`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,20 +18,26 @@ type SyntaxError struct {
 	Line int
 	// Problem says what is wrong, without the line.
 	Problem string
+	// NotYAML is set where the YAML parser refuses the text.
+	NotYAML bool
 	// Excerpt are the lines around Line, numbered, with a mark on the line.
 	Excerpt string
 }
 
+// Error is in Helm's words; the line is that of the template's whole output.
 func (e *SyntaxError) Error() string {
 	var b strings.Builder
+	b.WriteString("YAML parse error")
 	if e.Source != "" {
-		fmt.Fprintf(&b, "%s rendered ", e.Source)
-	}
-	b.WriteString("invalid YAML")
-	if e.Line > 0 {
-		fmt.Fprintf(&b, " (line %d of its output)", e.Line)
+		b.WriteString(" on " + e.Source)
 	}
 	b.WriteString(": ")
+	if e.NotYAML {
+		b.WriteString("error converting YAML to JSON: yaml: ")
+	}
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d: ", e.Line)
+	}
 	b.WriteString(e.Problem)
 	if e.Excerpt != "" {
 		b.WriteByte('\n')
@@ -43,8 +49,9 @@ func (e *SyntaxError) Error() string {
 // problem is an error inside one document; line counts from the document's
 // first line, 0 where it is not known.
 type problem struct {
-	line int
-	text string
+	line    int
+	text    string
+	notYAML bool
 }
 
 func (p *problem) Error() string { return p.text }
@@ -54,7 +61,10 @@ func (p *problem) Error() string { return p.text }
 func located(err error, source, text string, first int) error {
 	e := &SyntaxError{Source: source, Problem: err.Error()}
 	var p *problem
-	if errors.As(err, &p) && p.line > 0 {
+	if errors.As(err, &p) {
+		e.NotYAML = p.notYAML
+	}
+	if p != nil && p.line > 0 {
 		e.Line = first + p.line - 1
 		e.Excerpt = excerpt(text, e.Line)
 		if indentedByTab(text, e.Line) {
@@ -125,12 +135,12 @@ func yamlProblem(err error) error {
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
 	rest, ok := strings.CutPrefix(msg, "line ")
 	if !ok {
-		return &problem{line: 1, text: msg}
+		return &problem{line: 1, text: msg, notYAML: true}
 	}
 	num, what, ok := strings.Cut(rest, ": ")
 	n, convErr := strconv.Atoi(num)
 	if !ok || convErr != nil {
-		return &problem{text: msg}
+		return &problem{text: msg, notYAML: true}
 	}
-	return &problem{line: n, text: what}
+	return &problem{line: n, text: what, notYAML: true}
 }

@@ -53,7 +53,7 @@ func ParseRef(text string) (Ref, error) {
 	case r.Path == "":
 		return r, nil
 	case !isPath(r.Path) && isPath(strings.ToLower(r.Path)):
-		return wrong("registries know small letters only in names, not %q", r.Path)
+		return wrong("invalid reference: invalid repository %[1]q: registries know small letters only in names", r.Path)
 	case !isPath(r.Path):
 		return wrong("%q is no name in a registry (small letters and digits, and . _ - / between them)", r.Path)
 	case r.Tag != "" && !isTag(r.Tag):

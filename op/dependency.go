@@ -4,6 +4,7 @@ package op
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -103,6 +104,10 @@ func (e *DependencyError) Error() string {
 	from := ""
 	if e.Want.Repository != "" {
 		from = " from " + resolve.Shown(e.Want.Repository)
+	}
+	if want, ok := errors.AsType[*resolve.WantError](e.Err); ok && want.Problem == "" && e.Want.Version != "" {
+		return fmt.Sprintf("can't get a valid version for 1 subchart(s): %q (repository %q, version %q): %v",
+			e.Want.Name, resolve.Shown(e.Want.Repository), e.Want.Version, e.Err)
 	}
 	return fmt.Sprintf("dependency %s%s: %v", e.Want, from, e.Err)
 }

@@ -288,7 +288,7 @@ func (w *installing) recover(ctx context.Context, lock Lock, cause error) error 
 		if _, err := verb.run(afterwards(ctx), lock, UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout}); err != nil {
 			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}
-		return fmt.Errorf("release %s failed, and has been uninstalled due to --rollback-on-failure: %w", w.req.Name, cause)
+		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name, cause)
 	case w.req.CleanupOnFail:
 		if err := w.removeCreated(ctx); err != nil {
 			return fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
@@ -318,7 +318,7 @@ type NameInUseError struct {
 
 func (e *NameInUseError) Error() string {
 	if e.Status == "" {
-		return fmt.Sprintf("cannot reuse a name that is still in use: release %q is being installed by somebody else", e.Name)
+		return fmt.Sprintf("cannot re-use a name that is still in use: release %q is being installed by somebody else", e.Name)
 	}
-	return fmt.Sprintf("cannot reuse a name that is still in use: release %q exists with status %s", e.Name, e.Status)
+	return fmt.Sprintf("cannot re-use a name that is still in use: release %q exists with status %s", e.Name, e.Status)
 }

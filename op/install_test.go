@@ -73,7 +73,7 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 		change func(*story)
 		want   string
 	}{
-		{"the name is no name", nil, func(s *story) { s.request.Name = "Web_1" }, `"Web_1" is invalid`},
+		{"the name is no name", nil, func(s *story) { s.request.Name = "Web_1" }, `release name "Web_1": invalid release name`},
 		{"there is no name", nil, func(s *story) { s.request.Name = "" }, "needs a name"},
 		{"the name is taken", nil, func(s *story) {
 			s.records.kept["web.v1"] = &release.Release{Name: "web", Revision: 1, Info: release.Info{Status: release.Deployed}}

@@ -66,8 +66,8 @@ func TestLintFindsEveryFailingTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`[ERROR] templates/_names.tpl:1: .Values.no is not set, so it has no "thing"`,
-		`[ERROR] templates/a.yaml:2: .Values.x is not set, so it has no "y"`,
+		`[ERROR] templates/_names.tpl:1: .Values.no is not set, so it has no "thing" (nil pointer evaluating interface {}.thing)`,
+		`[ERROR] templates/a.yaml:2: .Values.x is not set, so it has no "y" (nil pointer evaluating interface {}.y)`,
 		`[WARNING] templates/c.yaml:4: object name does not conform to Kubernetes naming requirements: "cm_": must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit (such as my-name or example.com)`,
 		`[INFO] templates/d.yaml:5: a required value is missing: data is needed`,
 	}
@@ -88,7 +88,7 @@ func TestLintFindsEverySyntaxError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"[ERROR] templates/_a.tpl:1: unexpected EOF", `[ERROR] templates/b.yaml:1: function "nothing" not defined`}
+	want := []string{"[ERROR] templates/_a.tpl:1: parse error at (web/templates/_a.tpl:1): unexpected EOF", `[ERROR] templates/b.yaml:1: parse error at (web/templates/b.yaml:1:7): function "nothing" not defined`}
 	if !slices.Equal(heads(got), want) {
 		t.Errorf("got %q, want %q", heads(got), want)
 	}

@@ -91,7 +91,7 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string {
 	if e.Revision > 0 {
-		return fmt.Sprintf("release %q has no revision %d in namespace %q", e.Name, e.Revision, e.Namespace)
+		return fmt.Sprintf("release: not found: release has no %d version: %q in namespace %q", e.Revision, e.Name, e.Namespace)
 	}
 	return fmt.Sprintf("release: not found: %q in namespace %q", e.Name, e.Namespace) // Helm's words, which scripts look for, and which release it is
 }

@@ -114,7 +114,7 @@ func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
 	}{
 		{"w/b", 0, mirror{}, "is invalid"},
 		{"shop", 0, mirror{}, `release: not found: "shop"`},
-		{"web", 7, mirror{}, `release "web" has no revision 7`},
+		{"web", 7, mirror{}, `release: not found: release has no 7 version: "web"`},
 		{"web", 1, mirror{}, "read the manifest of release web"},
 		{"web", 2, mirror{errBroken}, "broken"},
 	} {

@@ -198,7 +198,7 @@ func checkKubeVersion(c *chart.Chart, caps *render.Capabilities) error {
 	}
 	constraint, err := semver.NewConstraint(want)
 	if err != nil {
-		return fmt.Errorf("%s: kubeVersion %q of chart %s is no version range", chart.FileMetadata, want, c.Name())
+		return fmt.Errorf("chart requires kubeVersion: %s which is not a valid range of versions (%s of chart %s)", want, chart.FileMetadata, c.Name())
 	}
 	have := caps.KubeVersion.String()
 	v, err := semver.NewVersion(have)
@@ -227,7 +227,7 @@ func (e *LibraryError) Error() string {
 type KubeVersionError struct{ Chart, Want, Have string }
 
 func (e *KubeVersionError) Error() string {
-	return fmt.Sprintf("chart %s requires kubeVersion: %s which is incompatible with Kubernetes %s", e.Chart, e.Want, e.Have)
+	return fmt.Sprintf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s (chart %s)", e.Want, e.Have, e.Chart)
 }
 
 // MissingDependenciesError lists dependencies of Chart.yaml that charts/ lacks.
@@ -237,6 +237,6 @@ type MissingDependenciesError struct {
 }
 
 func (e *MissingDependenciesError) Error() string {
-	return fmt.Sprintf("dependencies of chart %s are found in %s, but missing in %s/ directory: %s",
+	return fmt.Sprintf("an error occurred while checking for chart dependencies of %s: found in %s, but missing in %s/ directory: %s",
 		e.Chart, chart.FileMetadata, chart.DirCharts, strings.Join(e.Missing, ", "))
 }

@@ -65,7 +65,7 @@ func TestWhereARollbackGoes(t *testing.T) {
 		{"the one before", func() *story { return upgraded(t) }, 0, 2, ""},
 		{"the one given", func() *story { return upgraded(t) }, 1, 1, ""},
 		{"the same again", func() *story { return upgraded(t) }, 3, 3, ""},
-		{"one that is not there", func() *story { return upgraded(t) }, 7, 0, "no revision 7"},
+		{"one that is not there", func() *story { return upgraded(t) }, 7, 0, "release has no 7 version"},
 		{"none at all", func() *story { return upgraded(t) }, -1, 0, "-1 is no revision"},
 		{"the only one", func() *story {
 			s := installed(t, conf("a=1"))
@@ -372,8 +372,8 @@ func TestDiffOfRecordedRevisions(t *testing.T) {
 		{3, 1, "3 to 1: update ConfigMap/a, create ConfigMap/b"},
 		{2, 2, "2 to 2: unchanged ConfigMap/a, unchanged ConfigMap/c"},
 		{0, 1, "no revision before 1"},
-		{9, 1, "no revision 9"},
-		{1, 9, "no revision 9"},
+		{9, 1, "release has no 9 version"},
+		{1, 9, "release has no 9 version"},
 	} {
 		change, err := d.Revisions(t.Context(), "web", test.from, test.to)
 		got := ""

@@ -68,7 +68,7 @@ func TestTemplateRefuses(t *testing.T) {
 		{"a library", TemplateRequest{Chart: library}, "not installable"},
 		{"a name that is none", TemplateRequest{Chart: newChart(t), Name: "A B"}, "is invalid"},
 		{"a version that is none", TemplateRequest{Chart: newChart(t), KubeVersion: "new"}, "new"},
-		{"a range that is none", TemplateRequest{Chart: odd}, "is no version range"},
+		{"a range that is none", TemplateRequest{Chart: odd}, "is not a valid range of versions"},
 		{"a schema's values", TemplateRequest{Chart: newChart(t, "values.schema.json", `{"required":["a"]}`)}, "a"},
 	} {
 		if _, err := (Template{}).Run(t.Context(), test.req); err == nil || !strings.Contains(err.Error(), test.want) {

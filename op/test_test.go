@@ -361,7 +361,7 @@ func TestTestsHoldTheLock(t *testing.T) {
 		}
 	}
 	_, err := Test{Cluster: lab{d}, Releases: recs, Locker: l}.Run(t.Context(), TestRequest{Name: "web"})
-	if err == nil || !strings.HasPrefix(err.Error(), "the lock was lost: test hook Pod/a") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the lock was lost: test hooks failed: test hook Pod/a") {
 		t.Error(err)
 	}
 	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a: context canceled", "unlock web")

@@ -45,7 +45,7 @@ func TestAnAtomicUpgradeRollsBack(t *testing.T) {
 	s := installed(t, conf("a=1", "b=1"))
 	s.fail["event post-upgrade"] = errBroken
 	rel, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.Atomic, r.Wait = true, true })
-	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "has been rolled back to revision 1") {
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "has been rolled back due to rollback-on-failure being set, to revision 1") {
 		t.Fatal(err)
 	}
 	if rel == nil || rel.Revision != 2 || rel.Info.Status != release.Failed {
@@ -99,14 +99,14 @@ func TestAnAtomicUpgradeFindsWhereToRollBackTo(t *testing.T) {
 	s := installed(t, conf("a=1"))
 	atomic := func(r *UpgradeRequest) { r.Atomic, r.MaxHistory = true, 1 }
 	s.fail["event post-upgrade"] = errBroken
-	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "rolled back to revision 1") {
+	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 1") {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1", "3 deployed")
 	// Also where nothing is deployed any more, as Helm leaves it when a
 	// rollback fails.
 	s.records.kept["web.v3"].Info.Status = release.Superseded
-	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "rolled back to revision 3") {
+	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 3") {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1", "5 deployed")

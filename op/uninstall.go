@@ -411,5 +411,5 @@ func keeps(o *manifest.Object) bool {
 type AlreadyUninstalledError struct{ Name string }
 
 func (e *AlreadyUninstalledError) Error() string {
-	return fmt.Sprintf("release %q is already uninstalled; its history is still kept", e.Name)
+	return fmt.Sprintf("the release named %q is already deleted; its history is still kept", e.Name)
 }

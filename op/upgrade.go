@@ -320,7 +320,7 @@ func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
 	if _, err := verb.run(afterwards(ctx), lock, req); err != nil {
 		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w", w.req.Name, target, err, cause)
 	}
-	return fmt.Errorf("release %s failed, and has been rolled back to revision %d: %w", w.req.Name, target, cause)
+	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being set, to revision %d: %w", w.req.Name, target, cause)
 }
 
 // change is what the upgrade comes to.

@@ -200,7 +200,7 @@ func TestAFailedInstallLeavesNothing(t *testing.T) {
 		"nothing there, to verify":   {"https://example.com/a.tgz", "", "404", true},
 		"not in the registry":        {"oci://example.com/a", "", "not found", true},
 		"git, to verify":             {"https://example.com/a.git", "", "no provenance", true},
-		"a folder without manifest":  {t.TempDir(), "", "there is no plugin.yaml", false},
+		"a folder without manifest":  {t.TempDir(), "", "plugin metadata (plugin.yaml) missing", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -57,7 +57,7 @@ type NotFoundError struct {
 	Has  []string // the names of those that are
 }
 
-func (e *NotFoundError) Error() string { return fmt.Sprintf("there is no plugin %q", e.Name) }
+func (e *NotFoundError) Error() string { return fmt.Sprintf("plugin: %s not found", e.Name) }
 
 // Load reads the plugin in a folder. The error is a [*LoadError].
 func Load(dir string) (*Plugin, error) {
@@ -72,7 +72,7 @@ func Load(dir string) (*Plugin, error) {
 func load(dir, name string) (*Plugin, error) {
 	data, err := readOwn(dir, ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no %s: %w", ManifestFile, fs.ErrNotExist)
+		return nil, fmt.Errorf("plugin metadata (%s) missing: %w", ManifestFile, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err

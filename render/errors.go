@@ -23,6 +23,8 @@ type Error struct {
 	Message string
 	// Cause says what went wrong, where there is no Message.
 	Cause string
+	// Syntax is set where the file is not a template.
+	Syntax bool
 	// Missing is what is not there, nil where something else is wrong.
 	Missing *Missing
 	// Hint says what may help, "" where nobody knows.
@@ -89,14 +91,14 @@ func (e *Error) Place() string {
 // stands near what is missing, and the calls that led there.
 func (e *Error) Error() string {
 	var b strings.Builder
-	if e.Message != "" {
-		b.WriteString(quoted(e.Message))
-		b.WriteString("\nraised at ")
-		b.WriteString(e.Place())
-	} else {
-		b.WriteString(e.Place())
-		b.WriteString(": ")
-		b.WriteString(quoted(e.Cause))
+	// What is said before the place, Helm says too, and scripts look for it.
+	switch {
+	case e.Message != "":
+		fmt.Fprintf(&b, "execution error at (%s): %s", e.Place(), quoted(e.Message))
+	case e.Syntax:
+		fmt.Fprintf(&b, "parse error at (%s): %s", e.Place(), quoted(e.Cause))
+	default:
+		fmt.Fprintf(&b, "%s: %s", e.Place(), quoted(e.Cause))
 	}
 	if e.Excerpt != "" {
 		b.WriteByte('\n')

@@ -20,7 +20,7 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 				"templates/a.yaml": "kind: x\nspec:\n  image: {{ .Values.image.tag | quote }}\n",
 				"values.yaml":      "images: {tag: 1}\nreplicas: 1\nservice: {}\n",
 			},
-			`web/templates/a.yaml:3:13: .Values.image is not set, so it has no "tag"
+			`web/templates/a.yaml:3:13: .Values.image is not set, so it has no "tag" (nil pointer evaluating interface {}.tag)
   3 |   image: {{ .Values.image.tag | quote }}
     |             ^^^^^^^^^^^^^^^^^
   .Values has: images, service, replicas
@@ -32,7 +32,7 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 				"templates/_h.tpl": "{{ define \"web.pod\" }}\n  a: {{ template \"web.img\" .Values }}\n{{ end }}\n{{ define \"web.img\" }}\n\t{{ .image.repo.name }}{{ end }}",
 				"values.yaml":      "image: {repository: 1, tag: x}\n",
 			},
-			`web/templates/_h.tpl:5:5: .image.repo is not set, so it has no "name"
+			`web/templates/_h.tpl:5:5: .image.repo is not set, so it has no "name" (nil pointer evaluating interface {}.name)
   5 | 	{{ .image.repo.name }}{{ end }}
     | 	   ^^^^^^^^^^^^^^^^
   .image has: tag, repository
@@ -41,27 +41,27 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 		},
 		"a null": {
 			map[string]string{"templates/a.yaml": `{{ $d := dict "x" nil }}{{ $d.x.y }}`},
-			`web/templates/a.yaml:1:28: $d.x is null, so it has no "y"
+			`web/templates/a.yaml:1:28: $d.x is null, so it has no "y" (nil pointer evaluating interface {}.y)
   1 | {{ $d := dict "x" nil }}{{ $d.x.y }}
     |                            ^^^^^^
   $d has: x`,
 		},
 		"something else than a table": {
 			map[string]string{"templates/a.yaml": "{{ .Values.x.y }}", "values.yaml": "x: text"},
-			`web/templates/a.yaml:1:4: .Values.x is the text "text", it has no field "y"
+			`web/templates/a.yaml:1:4: .Values.x is the text "text", it has no field "y" (can't evaluate field y in type interface {})
   1 | {{ .Values.x.y }}
     |    ^^^^^^^^^^^`,
 		},
 		"the chart's data inside a loop": {
 			map[string]string{"templates/a.yaml": "{{ range .Values.l }}\n- {{ .Values.x }}\n{{ end }}", "values.yaml": "l: [1]"},
-			`web/templates/a.yaml:2:6: . is the number 1, it has no field "Values"
+			`web/templates/a.yaml:2:6: . is the number 1, it has no field "Values" (can't evaluate field Values in type interface {})
   2 | - {{ .Values.x }}
     |      ^^^^^^^^^
   hint: inside range and with, "." is something else; write $.Values.x`,
 		},
 		"the chart's data in a template that got less": {
 			map[string]string{"templates/a.yaml": `{{ include "x" (dict "a" 1) }}`, "templates/_h.tpl": `{{ define "x" }}{{ .Values.foo.bar }}{{ end }}`},
-			`web/templates/_h.tpl:1:20: .Values is not set, so it has no "foo"
+			`web/templates/_h.tpl:1:20: .Values is not set, so it has no "foo" (nil pointer evaluating interface {}.foo)
   1 | {{ define "x" }}{{ .Values.foo.bar }}{{ end }}
     |                    ^^^^^^^^^^^^^^^
   . has: a
@@ -70,7 +70,7 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 		},
 		"a template": {
 			map[string]string{"templates/a.yaml": `{{ include "web.lables" . }}`, "templates/_h.tpl": `{{ define "web.labels" }}{{ end }}`},
-			`web/templates/a.yaml:1:4: there is no template "web.lables"
+			`web/templates/a.yaml:1:4: there is no template "web.lables" (no template "web.lables" associated with template "gotpl")
   1 | {{ include "web.lables" . }}
     |    ^^^^^^^^^^^^^^^^^^^^^^
   hint: did you mean "web.labels"?`,
@@ -93,7 +93,7 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 		},
 		"a value inside text that tpl runs": {
 			map[string]string{"templates/a.yaml": "x: 1\ny: {{ tpl .Values.t . }}", "values.yaml": "t: |\n  a\n  {{ .Values.b.c }}\n"},
-			`web/templates/a.yaml:2:7: .Values.b is not set, so it has no "c"
+			`web/templates/a.yaml:2:7: .Values.b is not set, so it has no "c" (nil pointer evaluating interface {}.c)
   2 | {{ .Values.b.c }}
     |    ^^^^^^^^^^^
   .Values has: t
@@ -110,11 +110,11 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 
 func TestErrorsOfTheParser(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: {{ toYamll .x }}": "web/templates/a.yaml:1:7: function \"toYamll\" not defined\n  1 | a: {{ toYamll .x }}\n    |       ^^^^^^^\n  hint: did you mean toYaml?",
-		"a\n{{ if .x }}\nb":   "web/templates/a.yaml:3: unexpected EOF\n  3 | b\n  hint: an if, with, range, define or block has no {{ end }}",
-		"b: {{ .Values.a-b }}": "web/templates/a.yaml:1: bad character U+002D '-'\n  1 | b: {{ .Values.a-b }}\n" +
+		"a: {{ toYamll .x }}": "parse error at (web/templates/a.yaml:1:7): function \"toYamll\" not defined\n  1 | a: {{ toYamll .x }}\n    |       ^^^^^^^\n  hint: did you mean toYaml?",
+		"a\n{{ if .x }}\nb":   "parse error at (web/templates/a.yaml:3): unexpected EOF\n  3 | b\n  hint: an if, with, range, define or block has no {{ end }}",
+		"b: {{ .Values.a-b }}": "parse error at (web/templates/a.yaml:1): bad character U+002D '-'\n  1 | b: {{ .Values.a-b }}\n" +
 			"  hint: a key with \"-\" is reached by index: {{ index .Values \"my-key\" }}",
-		"a\n{{ .Values.a": "web/templates/a.yaml:2: unclosed action\n  2 | {{ .Values.a",
+		"a\n{{ .Values.a": "parse error at (web/templates/a.yaml:2): unclosed action\n  2 | {{ .Values.a",
 	} {
 		if got := renderError(t, map[string]string{"templates/a.yaml": text}).Error(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -130,7 +130,7 @@ func TestTheAuthorsWordsComeFirst(t *testing.T) {
 	if want := "no way:\n  <at all> & %"; e.Message != want {
 		t.Errorf("got %q, want %q", e.Message, want)
 	}
-	if got := e.Error(); !strings.HasPrefix(got, "no way:\n      <at all> & %\nraised at web/templates/_h.tpl:1:24\n") {
+	if got := e.Error(); !strings.HasPrefix(got, "execution error at (web/templates/_h.tpl:1:24): no way:\n      <at all> & %\n") {
 		t.Errorf("got %s", got)
 	}
 	if len(e.Calls) != 2 || e.Calls[0].File != "web/templates/a.yaml" || e.Calls[1].Template != "check" {

@@ -228,7 +228,7 @@ func (f *frame) missing(table map[string]any, n parse.Node, idents []string, i i
 	if present {
 		what, e.Missing.Guess = "is null", ""
 	}
-	e.Cause = fmt.Sprintf("%s %s, so it has no %q", path, what, idents[i+1])
+	e.Cause = fmt.Sprintf("%s %s, so it has no %q (nil pointer evaluating interface {}.%[3]s)", path, what, idents[i+1])
 	if i == 0 {
 		e.Hint = f.rootHint(n, idents)
 	}
@@ -254,7 +254,7 @@ func (f *frame) noSuchField(v any, n parse.Node, idents []string, i int) {
 	f.node = n
 	e := f.newError()
 	base := pathText(n, idents, i-1)
-	e.Cause = fmt.Sprintf("%s is %s, it has no field %q", base, describe(v), idents[i])
+	e.Cause = fmt.Sprintf("%s is %s, it has no field %q (can't evaluate field %[3]s in type interface {})", base, describe(v), idents[i])
 	if i == 0 {
 		e.Hint = f.rootHint(n, idents)
 	}
@@ -302,7 +302,7 @@ func describe(v any) string {
 
 func (f *frame) unknownTemplate(name string) {
 	e := f.newError()
-	e.Cause = fmt.Sprintf("there is no template %q", name)
+	e.Cause = fmt.Sprintf("there is no template %q (no template %[1]q associated with template \"gotpl\")", name)
 	if guess := guess(f.set.names(), name); guess != "" {
 		e.Hint = fmt.Sprintf("did you mean %q?", guess)
 	} else {
@@ -336,7 +336,7 @@ func (e *engine) parseError(src *source, err error) *Error {
 
 // parseError reads the message of the parser: "template: NAME:LINE: WHAT".
 func parseError(src *source, err error, known map[string]any) *Error {
-	e := &Error{Chart: src.chart, File: src.file, Cause: err.Error(), err: err}
+	e := &Error{Chart: src.chart, File: src.file, Cause: err.Error(), Syntax: true, err: err}
 	if _, rest, ok := strings.Cut(e.Cause, mainName+":"); ok {
 		num, what, _ := strings.Cut(rest, ": ")
 		num, _, _ = strings.Cut(num, ":")

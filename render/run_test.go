@@ -62,7 +62,7 @@ func TestChartsRenderedTogetherAreAsInTurn(t *testing.T) {
 				}
 			}
 			runtime.GOMAXPROCS(before)
-			if name == "failing" && !strings.HasPrefix(wantErr, "b\nraised at p/charts/c03/") {
+			if name == "failing" && !strings.HasPrefix(wantErr, "execution error at (p/charts/c03/") {
 				t.Errorf("the first error is %s", wantErr)
 			}
 		})

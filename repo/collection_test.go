@@ -602,7 +602,7 @@ func TestOurOwnFaultsAreOurs(t *testing.T) {
 
 func TestAnIndexThatIsNotHere(t *testing.T) {
 	c := Cache{Dir: t.TempDir()}
-	if _, err := c.Index("a"); err == nil || err.Error() != `the index of repository "a" is not here` {
+	if _, err := c.Index("a"); err == nil || err.Error() != `no cached repo found. (try 'helm repo update'): the index of repository "a" is not here` {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(c.Dir, "a-index.yaml"), nil, 0o600); err != nil {

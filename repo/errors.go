@@ -67,11 +67,19 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // UnknownError tells that no repository of that name was added.
 type UnknownError struct {
 	Name string
-	Near string   // what may have been meant, or ""
-	Have []string // what there is
+	// Chart is set where a chart of the repository was looked for.
+	Chart bool
+	Near  string   // what may have been meant, or ""
+	Have  []string // what there is
 }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("no repo named %q found", e.Name) }
+// Error is in the words of Helm, which has two sentences for it.
+func (e *UnknownError) Error() string {
+	if e.Chart {
+		return fmt.Sprintf("repo %s not found", e.Name)
+	}
+	return fmt.Sprintf("no repo named %q found", e.Name)
+}
 
 // UnmatchedError tells that repositories to update have not been added.
 type UnmatchedError struct {
@@ -143,7 +151,7 @@ type UncachedError struct {
 
 func (e *UncachedError) Error() string {
 	if errors.Is(e.Err, fs.ErrNotExist) {
-		return fmt.Sprintf("the index of repository %q is not here", e.Name)
+		return fmt.Sprintf("no cached repo found. (try 'helm repo update'): the index of repository %q is not here", e.Name)
 	}
 	return fmt.Sprintf("the index of repository %q, which was fetched before, cannot be used: %v", e.Name, e.Err)
 }

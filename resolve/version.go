@@ -75,7 +75,7 @@ type WantError struct {
 func (e *WantError) Error() string {
 	switch {
 	case e.Problem != "":
-		return fmt.Sprintf("%q %s", e.Want, e.Problem)
+		return fmt.Sprintf("improper constraint: %q %s", e.Want, e.Problem)
 	case len(e.Have) == 0:
 		return "there is no version of it"
 	case e.Want == "":

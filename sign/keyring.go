@@ -186,7 +186,7 @@ type KeyringError struct {
 func (e *KeyringError) Error() string {
 	switch {
 	case errors.Is(e.Err, fs.ErrNotExist):
-		return fmt.Sprintf("keyring %s: there is no such file", e.Path)
+		return fmt.Sprintf("keyring %s: no such file or directory", e.Path)
 	case errors.Is(e.Err, fs.ErrPermission):
 		return fmt.Sprintf("keyring %s may not be read by you", e.Path)
 	}

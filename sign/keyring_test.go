@@ -154,7 +154,7 @@ func TestLoadTakesTheKeyboxWhereTheOldKeyringIsGone(t *testing.T) {
 	dir := t.TempDir()
 	ann, bob := newKey(t, "Ann", config()), newKey(t, "Bob", config())
 	old, box := filepath.Join(dir, "pubring.gpg"), filepath.Join(dir, "pubring.kbx")
-	if _, err := Load(t.Context(), old); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), old+": there is no such file") {
+	if _, err := Load(t.Context(), old); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), old+": no such file or directory") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(box, keybox(packets(t, ann)), 0o600); err != nil {

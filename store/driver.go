@@ -26,6 +26,9 @@ type Record struct {
 	Status release.Status
 	// Labels are the user's labels.
 	Labels map[string]string
+	// Times are the labels that say when the record was made and changed, as it has
+	// them; nil for drivers without labels.
+	Times map[string]string
 	// Summary is what lists show; nil where only Data tells, which is so for
 	// records that Helm wrote.
 	Summary *release.Summary

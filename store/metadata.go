@@ -100,7 +100,7 @@ func (m *objectMeta) record() (Record, bool) {
 	r := Record{
 		Key:    Key{Namespace: m.Namespace, Name: name, Revision: revision},
 		Status: release.Status(m.Labels[labelStatus]),
-		Labels: userLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.state(),
+		Labels: userLabels(m.Labels), Times: timeLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.state(),
 	}
 	format, named := r.Key.named(m.Name)
 	if err != nil || name == "" || !named {
@@ -118,6 +118,20 @@ func (m *objectMeta) record() (Record, bool) {
 	}
 	r.Summary = s.of(&r)
 	return r, true
+}
+
+// timeLabels are those of labels that say when the record was written.
+func timeLabels(labels map[string]string) map[string]string {
+	var out map[string]string
+	for _, k := range []string{labelCreated, labelModified} {
+		if v, ok := labels[k]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[k] = v
+		}
+	}
+	return out
 }
 
 // userLabels is labels without those that every record has.

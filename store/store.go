@@ -16,6 +16,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -240,9 +241,8 @@ func (r Record) allLabels() map[string]string {
 	all := map[string]string{
 		labelName: r.Name, labelOwner: owner, labelStatus: string(r.Status), labelRevision: fmt.Sprint(r.Revision),
 	}
-	for k, v := range r.Labels {
-		all[k] = v
-	}
+	maps.Copy(all, r.Times)
+	maps.Copy(all, r.Labels)
 	return all
 }
 

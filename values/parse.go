@@ -17,18 +17,25 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// ParseError tells that a values file is not what values can be read from.
+// A ParseError is returned for a file that values cannot be read from.
 type ParseError struct {
 	Name    string // the file, as the caller named it
 	Line    int    // 1-based, 0 where no single line is to blame
 	Problem string
+	// Syntax is set where the file is not YAML.
+	Syntax bool
 }
 
+// Error is in Helm's words as far as they go.
 func (e *ParseError) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("read %s, line %d: %s", e.Name, e.Line, e.Problem)
+	text := "failed to parse " + e.Name + ": "
+	if e.Syntax {
+		text += "error converting YAML to JSON: yaml: "
 	}
-	return fmt.Sprintf("read %s: %s", e.Name, e.Problem)
+	if e.Line > 0 {
+		text += fmt.Sprintf("line %d: ", e.Line)
+	}
+	return text + e.Problem
 }
 
 // maxDepth bounds how deep maps and lists may nest in a values file; nothing
@@ -154,7 +161,7 @@ func syntaxError(name string, offset int, err error) error {
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if num, problem, ok := strings.Cut(rest, ": "); ok {
 			if line, err := strconv.Atoi(num); err == nil {
-				return &ParseError{Name: name, Line: offset + line, Problem: problem}
+				return &ParseError{Name: name, Line: offset + line, Problem: problem, Syntax: true}
 			}
 		}
 	}
@@ -164,7 +171,7 @@ func syntaxError(name string, offset int, err error) error {
 			line = offset + 1
 		}
 	}
-	return &ParseError{Name: name, Line: line, Problem: text}
+	return &ParseError{Name: name, Line: line, Problem: text, Syntax: true}
 }
 
 // pathError is a problem with the value at a path.

@@ -54,7 +54,7 @@ type SetError struct {
 }
 
 func (e *SetError) Error() string {
-	return fmt.Sprintf("%s %q: %s", e.Mode, clip(e.Expr), e.Problem)
+	return fmt.Sprintf("failed parsing %s data: %s (in %q)", e.Mode, e.Problem, clip(e.Expr))
 }
 
 func (e *SetError) Unwrap() error { return e.Err }
@@ -169,7 +169,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 		if name == "" && stop == 0 {
 			return nil
 		}
-		return fmt.Errorf("the key %q has no value (key=value)", name)
+		return fmt.Errorf("key %q has no value", name)
 	}
 	switch {
 	case err != nil:
@@ -177,7 +177,7 @@ func (p *setParser) table(dst map[string]any, depth int) error {
 	case name != "":
 		dst[name] = v
 	case depth > 0 && len(dst) == 0 && !inList:
-		return fmt.Errorf("a key is empty in %q", p.in)
+		return errors.New("a key is empty")
 	}
 	return nil
 }

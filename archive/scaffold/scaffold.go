@@ -53,7 +53,7 @@ func ValidateName(name string) error {
 		switch {
 		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("._-", r):
 		default:
-			return &NameError{name, "may hold only letters, digits, '.', '_' and '-'"}
+			return &NameError{name, `must match the regular expression "^[a-zA-Z0-9._-]+$": letters, digits, '.', '_' and '-'`}
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (c Chart) named(file string, text []byte) []byte {
 func (c Chart) fromStarter() ([]*chart.File, error) {
 	files, _, err := c.Loader.Files(c.Starter)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no starter %s: a starter is a chart's directory, named by its path or put below $HELM_DATA_HOME/starters: %w", c.Starter, fs.ErrNotExist)
+		return nil, fmt.Errorf("could not load %s: a starter is a chart's directory, named by its path or put below $HELM_DATA_HOME/starters: %w", c.Starter, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read starter: %w", err)

@@ -233,7 +233,7 @@ func TestStarterThatIsNotThereIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	starter := filepath.Join(dir, "nope")
 	_, err := create(dir, "web", starter)
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no starter "+starter) {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "could not load "+starter) {
 		t.Errorf("the error is %v", err)
 	}
 }

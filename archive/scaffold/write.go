@@ -30,7 +30,7 @@ func Write(target string, files []*chart.File) (overwritten []string, err error)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, fmt.Errorf("%s exists and is not a directory", target)
+		return nil, fmt.Errorf("file %s already exists and is not a directory", target)
 	}
 	return writeInto(target, files)
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -192,10 +193,15 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 // complain of the command's flags first.
 func checkCommand(root *cobra.Command, args []string) error {
 	place, found := commandPlace(root, args)
-	if !found || known(root, args[place]) {
+	if !found {
 		return nil
 	}
-	return unknownCommand(root, args[place])
+	word := args[place]
+	there := slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+	if there || word == "help" || strings.HasPrefix(word, "__") { // the last are Cobra's
+		return nil
+	}
+	return unknownCommand(root, word)
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {

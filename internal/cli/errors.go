@@ -162,7 +162,7 @@ func hints(err error) []string {
 	case isUntrusted(err):
 		return []string{"the kubeconfig's certificate-authority does not vouch for this server: --kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"}
 	case errors.As(err, &noServer):
-		return []string{"is the cluster running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
+		return []string{"kubernetes cluster unreachable: is it running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
 	case errors.As(err, &forbidden), errors.As(err, &rights):
 		return []string{"ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"}
 	case errors.As(err, &invalid) && invalid.Unknown():
@@ -271,6 +271,9 @@ func untouched(err error) bool {
 	if errors.As(err, &harmless) {
 		return true
 	}
+	if failed := (*env.FailedError)(nil); errors.As(err, &failed) {
+		err = failed.Err
+	}
 	if !errors.As(err, &handler) {
 		return err == context.Canceled || stillFetching(err)
 	}
@@ -349,13 +352,13 @@ func inUseHints(e *op.NameInUseError) []string {
 	switch e.Status {
 	case release.Failed, release.Uninstalled:
 		return []string{
-			fmt.Sprintf("helm uninstall %s removes what is left of it; --replace uses its name again", e.Name),
+			fmt.Sprintf("helm cannot reuse a name that is still in use: helm uninstall %s removes what is left of the release, or --replace takes its name over", e.Name),
 		}
 	}
 	if e.Status.Pending() {
-		return []string{fmt.Sprintf("another helm is at work on it, or was ended in the middle: then helm uninstall %s removes what it left", e.Name)}
+		return []string{fmt.Sprintf("helm cannot reuse a name that is still in use: another helm is at work on it, or was ended in the middle: then helm uninstall %s removes what it left", e.Name)}
 	}
-	return []string{fmt.Sprintf("choose another name, or look at it with helm status %s", e.Name)}
+	return []string{fmt.Sprintf("helm cannot reuse a name that is still in use: choose another, or look at the release with helm status %s", e.Name)}
 }
 
 // chain lists the types of the errors inside err, for bug reports; those of an

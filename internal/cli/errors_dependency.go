@@ -21,11 +21,11 @@ func dependencyHints(err error) []string {
 	)
 	switch {
 	case errors.As(err, &sync): // close to Helm's words, which scripts look for
-		return []string{"update the dependencies with 'helm dependency update'; helm dependency list shows what is there"}
+		return []string{"Please update the dependencies with 'helm dependency update'; helm dependency list shows what is there"}
 	case errors.As(err, &republished):
 		return []string{"whoever publishes the chart can tell why; if you trust what is there now, 'helm dependency update' locks it"}
 	case errors.As(err, &missing):
-		return []string{"helm dependency update fetches them, helm dependency build those that Chart.lock names; or put them into its charts/ folder, or drop them from Chart.yaml"}
+		return []string{"You may need to run 'helm dependency build' to fetch missing dependencies; helm dependency update fetches newer ones than those of Chart.lock; or drop them from Chart.yaml"}
 	case errors.As(err, &bad) && isLock(path.Base(bad.File)):
 		return []string{"'helm dependency update' writes a new one; or take back the one that was there, from version control"}
 	}

@@ -41,7 +41,11 @@ func invalidValue(err *pflag.InvalidValueError) string {
 	if err.GetFlag().Name == "server-side" || !known {
 		return err.Error()
 	}
-	return fmt.Sprintf("invalid argument %q for --%s: it must be %s", err.GetValue(), err.GetFlag().Name, want)
+	name := "--" + err.GetFlag().Name
+	if short := err.GetFlag().Shorthand; short != "" {
+		name = "-" + short + ", " + name
+	}
+	return fmt.Sprintf("invalid argument %q for %q flag: it must be %s", err.GetValue(), name, want)
 }
 
 // insteadOf says, as the tail of a sentence, what replaces a flag of earlier versions of

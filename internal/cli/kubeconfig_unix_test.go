@@ -238,7 +238,7 @@ func TestOfflineCommandsWithABrokenKubeconfig(t *testing.T) {
 				second := newHome(t)
 				code, got, errs := runWith(t, kubeconfig, args...)
 				if c.use == cluster {
-					if code != 1 || !strings.Contains(errs, "Error: read kubeconfig") {
+					if code != 1 || !strings.Contains(errs, "Kubernetes cluster unreachable: read kubeconfig") {
 						t.Errorf("with %s: got %d %s", kubeconfig, code, errs)
 					}
 					continue

@@ -47,12 +47,12 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("open chart: %w", err)
 		case isPath(ref):
-			return nil, &ChartNotFoundError{Ref: ref}
+			return nil, &ChartNotFoundError{Ref: ref, Named: true}
 		}
 	}
 	found, err := e.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
 	if unknown := (*repo.UnknownError)(nil); errors.As(err, &unknown) { // it may have been meant as a path
-		return nil, fmt.Errorf("chart %q: there is no such folder or archive, and %w", ref, err)
+		return nil, fmt.Errorf("%w, and there is no directory or archive %q", err, ref)
 	}
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ const maxArchive = 200 << 20
 // for it. What is loaded is what was verified, whatever becomes of the file.
 func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Chart, error) {
 	if info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: --verify checks archives only, because only they are signed", path)
+		return nil, fmt.Errorf("unpacked charts cannot be verified: %s is a directory, and only archives are signed", path)
 	}
 	prov, err := provenanceOf(path)
 	if err != nil {
@@ -146,13 +146,21 @@ func isPath(ref string) bool {
 	return !slash || repo == "" || strings.Trim(repo, ".") == "" || name == "" || filepath.IsAbs(ref)
 }
 
-// ChartNotFoundError tells that a path points at no chart.
-type ChartNotFoundError struct{ Ref string }
+// A ChartNotFoundError is returned where a path points at no chart.
+type ChartNotFoundError struct {
+	Ref string
+	// Named is set where a chart may also be named as REPOSITORY/NAME.
+	Named bool
+}
 
 func (e *ChartNotFoundError) Error() string {
 	abs, err := filepath.Abs(e.Ref)
 	if err != nil {
 		abs = e.Ref
 	}
-	return fmt.Sprintf("chart %q: there is no such folder or archive (looked for %s)", e.Ref, abs)
+	text := fmt.Sprintf("path %q not found: %s: no such file or directory", e.Ref, abs)
+	if e.Named && !strings.ContainsAny(e.Ref, `/\`) {
+		text += "; non-absolute URLs should be in form of repo_name/path_to_chart, got: " + e.Ref
+	}
+	return text
 }

@@ -65,9 +65,9 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 func NameAndChart(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs a chart: a directory, an archive, repository/name or a URL"}
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL"}
 	case len(args) > 2:
-		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("takes a name and a chart, %q is too much", args[2:])}
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("expected at most two arguments, unexpected arguments: %s", strings.Join(args[2:], " "))}
 	}
 	return nil
 }
@@ -76,18 +76,34 @@ func NameAndChart(cmd *cobra.Command, args []string) error {
 // says what is missing in the words given.
 func Args(min, max int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		problem := ""
 		switch {
 		case len(args) < min:
-			return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "needs " + what}
-		case max == 0:
-			if len(args) > 0 {
-				return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("takes no arguments, %q is too much", args)}
-			}
+			problem = fmt.Sprintf("%s: %s", wanted(min, max, len(args)), what)
+		case max == 0 && len(args) > 0:
+			problem = fmt.Sprintf("accepts no arguments, %q is too much", args)
 		case max > 0 && len(args) > max:
-			return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("needs %s, %q is too much", what, args[max:])}
+			problem = fmt.Sprintf("%s: %s; %q is too much", wanted(min, max, len(args)), what, args[max:])
+		default:
+			return nil
 		}
-		return nil
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: problem}
 	}
+}
+
+// wanted says in Helm's words how many arguments a command takes.
+func wanted(min, max, got int) string {
+	count, verb := min, "requires at least"
+	switch {
+	case min == max:
+		verb = "requires"
+	case got > min:
+		count, verb = max, "accepts at most"
+	}
+	if count == 1 {
+		return verb + " 1 argument"
+	}
+	return fmt.Sprintf("%s %d arguments", verb, count)
 }
 
 // Group accepts no argument: an argument of a group of commands is the name of a
@@ -144,7 +160,7 @@ func (d *DryRun) Set(s string) error {
 	case "server":
 		*d = DryRunServer
 	default:
-		return fmt.Errorf("must be none, client or server")
+		return fmt.Errorf("invalid dry-run value, must be none, client or server")
 	}
 	return nil
 }

@@ -113,13 +113,13 @@ func TestArgumentsThatAreWrongAreUsageErrors(t *testing.T) {
 		want  string
 	}{
 		{Args(1, 1, "a name"), "a", ""},
-		{Args(1, 1, "a name"), "", `"helm status" needs a name`},
-		{Args(1, 1, "a name"), "a b", `"helm status" needs a name, ["b"] is too much`},
+		{Args(1, 1, "a name"), "", `"helm status" requires 1 argument: a name`},
+		{Args(1, 1, "a name"), "a b", `"helm status" requires 1 argument: a name; ["b"] is too much`},
 		{Args(1, -1, "names"), "a b c d", ""},
 		{NameAndChart, "web ./c", ""},
 		{NameAndChart, "./c", ""},
-		{NameAndChart, "", `"helm status" needs a chart: a directory, an archive, repository/name or a URL`},
-		{NameAndChart, "a b c", `"helm status" takes a name and a chart, ["c"] is too much`},
+		{NameAndChart, "", `"helm status" requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL`},
+		{NameAndChart, "a b c", `"helm status" expected at most two arguments, unexpected arguments: c`},
 	} {
 		err := test.check(cmd, strings.Fields(test.args))
 		var usage *UsageError

@@ -194,12 +194,12 @@ func (e *KubeconfigError) Error() string {
 		if len(e.Places) > 0 {
 			looked = " (looked at " + strings.Join(e.Places, ", ") + ")"
 		}
-		return "no cluster is configured: there is no kubeconfig file, or it names no current context" + looked
+		return "Kubernetes cluster unreachable: no cluster is configured: there is no kubeconfig file, or it names no current context" + looked
 	}
 	if e.Path != "" {
-		return fmt.Sprintf("read kubeconfig %s: %s", e.Path, e.Err)
+		return fmt.Sprintf("Kubernetes cluster unreachable: read kubeconfig %s: %s", e.Path, e.Err)
 	}
-	return fmt.Sprintf("read kubeconfig: %s", e.Err)
+	return fmt.Sprintf("Kubernetes cluster unreachable: read kubeconfig: %s", e.Err)
 }
 
 func (e *KubeconfigError) Unwrap() error { return e.Err }

@@ -18,7 +18,7 @@ import (
 func CheckLabels(labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if store.SystemLabel(key) {
-			return fmt.Errorf("--labels: %q is one of the record's own labels (%s); choose another name", key, store.SystemLabels())
+			return fmt.Errorf("--labels: user supplied labels contains system reserved label name %q. System labels: [%s]", key, store.SystemLabels())
 		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			return fmt.Errorf("--labels: %q is no name of a label: %s", key, strings.Join(problems, "; "))

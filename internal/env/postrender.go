@@ -72,7 +72,7 @@ func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
 		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is no post-renderer, but of the type %s", f.Name, other.Type)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return nil, &HintError{
-			Err:  fmt.Errorf("--post-renderer %s: there is no plugin and no program of that name", f.Name),
+			Err:  fmt.Errorf("invalid argument %q for \"--post-renderer\" flag: plugin: %[1]s not found, and unable to find binary at %[1]s", f.Name),
 			Hint: "helm plugin list shows the plugins; of them those of the type postrenderer/v1 are post-renderers",
 		}
 	}

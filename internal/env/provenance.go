@@ -66,7 +66,7 @@ func (e *Env) VerifyArchive(path, keyring string) (string, error) {
 	case err != nil:
 		return "", err
 	case info.IsDir():
-		return "", fmt.Errorf("%s is a folder: only archives are signed, and can be verified", path)
+		return "", fmt.Errorf("unpacked charts cannot be verified: %s is a directory, and only archives are signed", path)
 	}
 	prov, err := provenanceOf(path)
 	if err != nil {
@@ -86,9 +86,9 @@ func provenanceOf(archive string) ([]byte, error) {
 	prov, err := sign.ReadFile(archive + ".prov")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not verified: there is no %s.prov beside it", archive, filepath.Base(archive))
+		return nil, fmt.Errorf("%s is not verified: could not load provenance file %[1]s.prov: no such file or directory", archive)
 	case err != nil:
-		return nil, fmt.Errorf("%s is not verified: its provenance file: %w", archive, err)
+		return nil, fmt.Errorf("%s is not verified: could not load provenance file %[1]s.prov: %[2]w", archive, err)
 	}
 	return prov, nil
 }

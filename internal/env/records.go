@@ -43,7 +43,7 @@ func (e *Env) driver(namespace string) (store.Driver, error) {
 		return db, nil
 	case "", "secret", "secrets", "configmap", "configmaps":
 	default:
-		return nil, fmt.Errorf("HELM_DRIVER is %q, must be secret, configmap, sql or memory", name)
+		return nil, fmt.Errorf("unknown driver %q: HELM_DRIVER must be secret, configmap, sql or memory", name)
 	}
 	cluster, err := e.Cluster()
 	if err != nil {

@@ -174,7 +174,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	}
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
 		return nil, &HintError{
-			Err:  fmt.Errorf("%s is a directory: registries take archives", path),
+			Err:  fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory", path),
 			Hint: fmt.Sprintf("helm package %s makes one", path),
 		}
 	}
@@ -244,5 +244,8 @@ type RemoteError struct{ Remote string }
 func (e *RemoteError) Schemeless() bool { return !strings.Contains(e.Remote, "://") }
 
 func (e *RemoteError) Error() string {
-	return fmt.Sprintf("push to %s: charts are pushed to OCI registries only, oci://host/path", e.Remote)
+	if scheme, _, ok := strings.Cut(e.Remote, "://"); ok {
+		return fmt.Sprintf("push to %s: scheme %q not supported: charts are pushed to OCI registries only, oci://host/path", e.Remote, scheme)
+	}
+	return fmt.Sprintf("push to %s: invalid chart URL format: charts are pushed to OCI registries only, oci://host/path", e.Remote)
 }

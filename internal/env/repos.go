@@ -70,7 +70,9 @@ func (r *Repositories) Named(name string) (fetch.Repository, error) {
 	}
 	e, ok := f.Entry(name)
 	if !ok {
-		return fetch.Repository{}, f.Unknown(name)
+		unknown := f.Unknown(name)
+		unknown.Chart = true
+		return fetch.Repository{}, unknown
 	}
 	return repository(e), nil
 }
@@ -157,9 +159,9 @@ type ListingError struct {
 }
 
 func (e *ListingError) Error() string {
-	where := "repository " + e.Repository
+	where := e.Repository + " index. (try 'helm repo update')"
 	if e.Repository == "" {
-		where = e.URL
+		where = e.URL + " repository"
 	}
 	var (
 		none *index.NoChartError
@@ -167,15 +169,23 @@ func (e *ListingError) Error() string {
 	)
 	switch {
 	case errors.As(e.Err, &none) && none.Near != "":
-		return fmt.Sprintf("chart %q not found in %s; did you mean %q?", e.Chart, where, none.Near)
+		return fmt.Sprintf("chart %q not found in %s: no chart name found; did you mean %q?", e.Chart, where, none.Near)
 	case errors.As(e.Err, &none):
-		return fmt.Sprintf("chart %q not found in %s", e.Chart, where)
+		return fmt.Sprintf("chart %q not found in %s: no chart name found", e.Chart, where)
 	case errors.As(e.Err, &want) && want.Want != "" && want.Problem == "":
-		return fmt.Sprintf("chart %q matching %s not found in %s: %v", e.Chart, want.Want, where, want)
+		return fmt.Sprintf("chart %q %s not found in %s: no chart version found for %s-%s: %v", e.Chart, e.wanted(want), where, e.Chart, want.Want, want)
 	case errors.As(e.Err, &want):
 		return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, want)
 	}
 	return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, e.Err)
+}
+
+// wanted is how Helm puts the version that was asked for.
+func (e *ListingError) wanted(want *resolve.WantError) string {
+	if e.Repository == "" {
+		return fmt.Sprintf("version %q", want.Want)
+	}
+	return "matching " + want.Want
 }
 
 func (e *ListingError) Unwrap() error { return e.Err }

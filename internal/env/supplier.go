@@ -105,11 +105,16 @@ func (s *supplier) say(format string, args ...any) {
 
 // repository is the one that w comes from; its Name is "" if it was not added.
 func (s *supplier) repository(w op.Want) (fetch.Repository, error) {
-	if name, ok := strings.CutPrefix(w.Repository, "@"); ok {
-		return s.repos.Named(name)
+	name, ok := strings.CutPrefix(w.Repository, "@")
+	if !ok {
+		name, ok = strings.CutPrefix(w.Repository, "alias:")
 	}
-	if name, ok := strings.CutPrefix(w.Repository, "alias:"); ok {
-		return s.repos.Named(name)
+	if ok {
+		r, err := s.repos.Named(name)
+		if err != nil {
+			err = fmt.Errorf("no repository definition for %s. Please add it via 'helm repo add': %w", resolve.Shown(w.Repository), err)
+		}
+		return r, err
 	}
 	if schemeOf(w.Repository) == "" {
 		return fetch.Repository{}, &RepositoryURLError{Dependency: w.Name, Repository: resolve.Shown(w.Repository)}

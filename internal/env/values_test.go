@@ -108,7 +108,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 func TestValuesOfAnotherSchemeAreNotTakenForAFile(t *testing.T) {
 	e := New(term.Streams{Getenv: func(string) string { return "" }})
 	_, err := e.ReadSource(t.Context(), "s3://bucket/values.yaml")
-	if err == nil || !strings.Contains(err.Error(), "the scheme s3 is not supported") {
+	if err == nil || !strings.Contains(err.Error(), `scheme "s3" not supported`) {
 		t.Errorf("the answer to an s3 URL is %v", err)
 	}
 }

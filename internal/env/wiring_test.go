@@ -285,7 +285,7 @@ func TestCharts(t *testing.T) {
 	if c, err := e.Chart(t.Context(), path, nil); err != nil || c.Version() != "2.0.0" || c.AppVersion() != "9" {
 		t.Error(c, err)
 	}
-	for ref, want := range map[string]string{"./nowhere": "there is no such folder or archive"} {
+	for ref, want := range map[string]string{"./nowhere": "no such file or directory"} {
 		var notFound *ChartNotFoundError
 		if _, err := e.Chart(t.Context(), ref, nil); !errors.As(err, &notFound) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", ref, err)

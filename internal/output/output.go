@@ -46,7 +46,7 @@ func (f *Format) Set(s string) error {
 		*f = Format(s)
 		return nil
 	}
-	return fmt.Errorf("must be table, json or yaml")
+	return fmt.Errorf("invalid format type, must be table, json or yaml")
 }
 
 // Type implements pflag.Value.

@@ -25,6 +25,8 @@ func Plan(s term.Streams, c *op.Change) error {
 // DryRunView says what is shown of a dry run.
 type DryRunView struct {
 	HideSecret, HideNotes bool
+	// Values shows the values as well, to people.
+	Values bool
 	// Plan shows, to people, what would become of the objects.
 	Plan bool
 }
@@ -37,7 +39,14 @@ func DryRun(s term.Streams, f output.Format, c *op.Change, v DryRunView) error {
 			return err
 		}
 	}
-	if err := (View{Manifest: true, HideNotes: v.HideNotes}).Write(s, f, c.To); err != nil {
+	view := View{Manifest: true, HideNotes: v.HideNotes}
+	if v.Values {
+		var err error
+		if view.Values, err = op.ComputedValues(c.To); err != nil {
+			return err
+		}
+	}
+	if err := view.Write(s, f, c.To); err != nil {
 		return err
 	}
 	if !v.Plan || f != output.Table || c.Plan == nil {

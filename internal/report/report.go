@@ -24,6 +24,8 @@ const timeLayout = time.ANSIC
 type View struct {
 	// Manifest shows hooks and manifest too, as a dry run does.
 	Manifest bool
+	// Values, where not nil, are the values in force, which are shown with the user's.
+	Values map[string]any
 	// HideNotes leaves the notes out.
 	HideNotes bool
 	// NoDescription leaves the description out.
@@ -65,7 +67,12 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 	if v.Resources != "" {
 		fmt.Fprintf(&b, "RESOURCES:\n%s\n", v.Resources)
 	}
-	tests(&b, rel, safe)
+	Tests(&b, rel, safe)
+	if v.Values != nil {
+		if err := v.values(&b, w, rel); err != nil {
+			return err
+		}
+	}
 	if v.Manifest {
 		b.WriteString("HOOKS:\n")
 		for _, h := range rel.Hooks {
@@ -80,8 +87,27 @@ func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
 	return err
 }
 
-// tests tells how the release's test hooks ran last.
-func tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
+// values writes the user's values, and those in force.
+func (v View) values(b *strings.Builder, w io.Writer, rel *release.Release) error {
+	user := rel.Config
+	if user == nil {
+		user = map[string]any{}
+	}
+	for _, part := range []struct {
+		title  string
+		values map[string]any
+	}{{"USER-SUPPLIED VALUES", user}, {"COMPUTED VALUES", v.Values}} {
+		text, err := output.YAMLFor(w, part.values)
+		if err != nil {
+			return fmt.Errorf("write values: %w", err)
+		}
+		fmt.Fprintf(b, "%s:\n%s\n", part.title, text)
+	}
+	return nil
+}
+
+// Tests writes how the release's test hooks ran last; safe makes text printable.
+func Tests(b *strings.Builder, rel *release.Release, safe func(string) string) {
 	if !slices.ContainsFunc(rel.Hooks, func(h *release.Hook) bool { return h.On(release.Test) }) {
 		b.WriteString("TEST SUITE: None\n")
 		return

@@ -86,7 +86,7 @@ func TestTestsOfAStrangersRecordAreSafe(t *testing.T) {
 	rel.Hooks[1].Name = "\x1b[2J"
 	rel.Hooks[1].LastRun = release.Run{StartedAt: rel.Info.LastDeployed, Phase: "\x1b]0;x\a"}
 	var b strings.Builder
-	tests(&b, rel, term.Safe)
+	Tests(&b, rel, term.Safe)
 	if strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q", b.String())
 	}

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,19 +29,31 @@ func WriteStatus(s term.Streams, f output.Format, st *op.ReleaseStatus) error {
 	}
 	bare := st.Release.Clone()
 	bare.SetChart(nil)
-	text, err := json.Marshal(bare)
+	value, err := withResources(bare, byKind(st.Objects))
 	if err != nil {
 		return fmt.Errorf("write release %s: %w", bare.Name, err)
 	}
-	var value map[string]any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return fmt.Errorf("write release %s: %w", bare.Name, err)
-	}
-	delete(value, "chart")
-	if info, ok := value["info"].(map[string]any); ok {
-		info["resources"] = byKind(st.Objects)
-	}
 	return f.Write(s.Out, value, func(io.Writer) error { return nil })
+}
+
+// withResources is the JSON of a release, its keys in Helm's order, with objects as the
+// last key of its info, which is left out where there are none.
+func withResources(rel *release.Release, objects map[string][]any) (json.RawMessage, error) {
+	text, err := json.Marshal(rel)
+	if err != nil || len(objects) == 0 {
+		return text, err
+	}
+	resources, err := json.Marshal(objects)
+	if err != nil {
+		return nil, err
+	}
+	var parts struct{ Info json.RawMessage }
+	if err := json.Unmarshal(text, &parts); err != nil {
+		return nil, err
+	}
+	info := bytes.TrimSuffix(parts.Info, []byte("}"))
+	whole := slices.Concat(info, []byte(`,"resources":`), resources, []byte("}"))
+	return bytes.Replace(text, parts.Info, whole, 1), nil
 }
 
 // byKind holds the objects as JSON and YAML show them: under "v1/Deployment" a

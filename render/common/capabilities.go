@@ -57,12 +57,12 @@ func ParseKubeVersion(text string) (KubeVersion, error) {
 	numbers, _, _ = strings.Cut(numbers, "-")
 	parts := strings.Split(numbers, ".")
 	if len(parts) < 2 {
-		return KubeVersion{}, fmt.Errorf("%q is not a valid Kubernetes version; write major and minor, such as 1.36", text)
+		return KubeVersion{}, fmt.Errorf("invalid kube version '%s': write major and minor, such as 1.36", text)
 	}
 	for i, p := range parts {
 		n, err := strconv.ParseUint(p, 10, 32)
 		if err != nil {
-			return KubeVersion{}, fmt.Errorf("%q is not a valid Kubernetes version: %q is not a number", text, p)
+			return KubeVersion{}, fmt.Errorf("invalid kube version '%s': %q is not a number", text, p)
 		}
 		parts[i] = strconv.FormatUint(n, 10)
 	}

@@ -71,7 +71,7 @@ func read(s *source) (*Index, error) {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case s.size == 0:
-		return nil, &FormatError{Problem: "it is empty"}
+		return nil, &FormatError{Problem: "empty index.yaml file"}
 	case len(head) > 0 && head[0] == '<':
 		return nil, &FormatError{Problem: "it is a web page (HTML or XML); ask the repository's owner for the URL below which index.yaml stands"}
 	case len(head) > 0 && head[0] == '{':

@@ -357,7 +357,7 @@ func TestWhatIsNoIndexIsRefused(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), c-1)
 	}
 	for text, want := range map[string]string{
-		"": "it is empty", " \n\n": "it is empty", "# x\n": "it is empty", "null": "it is empty", "~\n": "it is empty", "---\n": "it is empty",
+		"": "empty index.yaml file", " \n\n": "empty index.yaml file", "# x\n": "empty index.yaml file", "null": "empty index.yaml file", "~\n": "empty index.yaml file", "---\n": "empty index.yaml file",
 		"{}": "no apiVersion", "entries: {}\n": "no apiVersion", "apiVersion:\nentries: {}\n": "no apiVersion", "apiVersion: ''\n": "no apiVersion", "apiVersion: [v1]\n": "apiVersion is a list",
 		"<!DOCTYPE html>\n<html>a: b</html>": "it is a web page", "\n <html>": "it is a web page", "<?xml version='1.0'?>": "it is a web page",
 		"hello": "it is text", "- a\n": "it is a list", "[]": "it is a list", "{": "no YAML", "{]": "no YAML", "a: b: c\n": "no YAML: mapping values",

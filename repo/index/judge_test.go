@@ -124,7 +124,7 @@ func judge(t *testing.T, text string) bool {
 // lacks tells that an error is only about an index that says nothing.
 func lacks(err error) bool {
 	f, ok := errors.AsType[*FormatError](err)
-	return ok && f.Problem == "it is empty"
+	return ok && f.Problem == "empty index.yaml file"
 }
 
 // shapes are indexes of all shapes, valid and not.

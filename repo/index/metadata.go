@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	errNoArchive  = errors.New("is no chart archive (a gzip-compressed tar file was expected)")
+	errNoArchive  = errors.New("the file does not appear to be a gzipped archive of a chart")
 	errNoMetadata = fmt.Errorf("%s is missing", chart.FileMetadata)
 	errTooLarge   = errors.New("unpacks to more than any chart may hold")
 )

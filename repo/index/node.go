@@ -40,7 +40,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 		return nil, syntaxError(err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {
-		return nil, &FormatError{Problem: "it is empty"}
+		return nil, &FormatError{Problem: "empty index.yaml file"}
 	}
 	return doc.Content[0], nil
 }
@@ -70,7 +70,7 @@ func parseNodes(data []byte) (*nodes, error) {
 		if root.Kind == yaml.SequenceNode {
 			k = list
 		} else if len(root.Value) == 0 || root.Tag == "!!null" {
-			return nil, &FormatError{Problem: "it is empty"}
+			return nil, &FormatError{Problem: "empty index.yaml file"}
 		}
 		return nil, &FormatError{Problem: "it is " + k.String() + ", must be a table with apiVersion and entries"}
 	}

@@ -38,7 +38,7 @@ func operations() []operation {
 		{name: "upgrade short history", start: [][]string{install, change, install2()}, args: with(change, []string{"--history-max", "2"}), want: blue},
 		{name: "rollback", start: [][]string{install, change}, args: []string{"rollback", "web", "1"}, want: red},
 		{name: "uninstall", start: [][]string{with(install, hooks), with(change, hooks)}, args: []string{"uninstall", "web"}, done: []string{"not found"}},
-		{name: "uninstall with history", start: [][]string{install, change}, args: []string{"uninstall", "web", "--keep-history"}, done: []string{"already uninstalled"}, history: true},
+		{name: "uninstall with history", start: [][]string{install, change}, args: []string{"uninstall", "web", "--keep-history"}, done: []string{"already deleted"}, history: true},
 	}
 }
 

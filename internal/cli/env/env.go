@@ -19,7 +19,7 @@ func New(e *env.Env) *cobra.Command {
 		Short: "Print the environment of helm",
 		Long: `Print every variable that helm works with, or one of them, with the value in
 force: from the environment, a flag, or the default.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: env.Args(0, 1, "the name of a variable, or none for all of them"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -147,18 +147,15 @@ func printValues(e *env.Env, o Options, rel *release.Release) error {
 	})
 }
 
-// templateView is what --template of `get all` sees: the names that scripts
-// use.
+// templateView is a release as the templates of --template know it.
 type templateView struct {
-	Release struct {
-		Name, Namespace, Manifest string
-		Info                      release.Info
-		Chart                     *chart.Chart
-		Config                    map[string]any
-		Hooks                     []*release.Hook
-		Version                   int
-		Labels                    map[string]string
-	}
+	Name, Namespace, Manifest string
+	Info                      release.Info
+	Chart                     *chart.Chart
+	Config                    map[string]any
+	Hooks                     []*release.Hook
+	Version                   int
+	Labels                    map[string]string
 }
 
 func printAll(e *env.Env, o Options, rel *release.Release) error {
@@ -167,10 +164,8 @@ func printAll(e *env.Env, o Options, rel *release.Release) error {
 		return err
 	}
 	if o.Template != "" {
-		var v templateView
-		r := &v.Release
-		r.Name, r.Namespace, r.Manifest, r.Info = rel.Name, rel.Namespace, rel.Manifest, rel.Info
-		r.Chart, r.Config, r.Hooks, r.Version, r.Labels = c, rel.Config, rel.Hooks, rel.Revision, rel.Labels
+		// A key that is not there is no value, as in Helm.
+		v := map[string]any{"Release": templateView{rel.Name, rel.Namespace, rel.Manifest, rel.Info, c, rel.Config, rel.Hooks, rel.Revision, rel.Labels}}
 		t, err := template.New("--template").Parse(o.Template)
 		if err != nil {
 			return fmt.Errorf("--template: %w", err)
@@ -196,9 +191,10 @@ func printAll(e *env.Env, o Options, rel *release.Release) error {
 		fmt.Fprintf(&b, "CHART: %s\nVERSION: %s\nAPP_VERSION: %s\n", c.Name(), c.Version(), c.AppVersion())
 	}
 	fmt.Fprintf(&b, "DESCRIPTION: %s\n", rel.Info.Description)
+	report.Tests(&b, rel, func(text string) string { return text }) // all of b is made safe below
 	fmt.Fprintf(&b, "USER-SUPPLIED VALUES:\n%s\nCOMPUTED VALUES:\n%s\n", user, all)
 	fmt.Fprintf(&b, "HOOKS:\n%s", hooks(rel))
-	fmt.Fprintf(&b, "\nMANIFEST:\n%s\n", rel.Manifest)
+	fmt.Fprintf(&b, "MANIFEST:\n%s\n", rel.Manifest)
 	if rel.Info.Notes != "" {
 		fmt.Fprintf(&b, "NOTES:\n%s\n", strings.TrimRight(rel.Info.Notes, "\n"))
 	}

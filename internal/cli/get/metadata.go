@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -32,8 +34,15 @@ type metadata struct {
 }
 
 func printMetadata(e *env.Env, o Options, rel *release.Release) error {
+	labels := rel.Labels
+	if o.Revision == 0 { // with a revision Helm shows the user's labels only
+		var err error
+		if labels, err = recordLabels(e, rel); err != nil {
+			return err
+		}
+	}
 	m := metadata{
-		Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Labels: rel.Labels,
+		Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Labels: labels,
 		Status: string(rel.Info.Status), DeployedAt: rel.Info.LastDeployed.Format(time.RFC3339), ApplyMethod: rel.ApplyMethod,
 	}
 	meta, err := rel.Metadata()
@@ -47,6 +56,27 @@ func printMetadata(e *env.Env, o Options, rel *release.Release) error {
 	return o.Output.Write(e.Out, m, func(w io.Writer) error { return m.table(term.SafeWriter(w)) })
 }
 
+// recordLabels are all labels of a release's record, as Helm shows them, not only the
+// user's.
+func recordLabels(e *env.Env, rel *release.Release) (map[string]string, error) {
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return nil, err
+	}
+	labels := rel.Labels
+	_, err = records.List(e.Context, op.ListFilter{
+		AllRevisions: true,
+		Name:         func(name string) bool { return name == rel.Name },
+		Labels: func(all map[string]string) bool {
+			if all["version"] == strconv.Itoa(rel.Revision) {
+				labels = all
+			}
+			return false // nothing more is read
+		},
+	})
+	return labels, err
+}
+
 func (m metadata) table(w io.Writer) error {
 	var deps []string
 	for _, d := range m.Dependencies {
@@ -55,8 +85,11 @@ func (m metadata) table(w io.Writer) error {
 		}
 	}
 	method := "client-side apply"
-	if m.ApplyMethod == release.ApplyServerSide {
+	switch m.ApplyMethod {
+	case release.ApplyServerSide:
 		method = "server-side apply"
+	case "": // a record of Helm 3
+		method += " (defaulted)"
 	}
 	_, err := fmt.Fprintf(w, `NAME: %s
 CHART: %s

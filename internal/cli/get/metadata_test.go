@@ -16,7 +16,7 @@ func TestMetadataWithHolesIsPrinted(t *testing.T) {
 	if err := m.table(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"NAME: web\n", "LABELS: a=1,b=2\n", "DEPENDENCIES: db,cache\n", "APPLY_METHOD: client-side apply\n"} {
+	for _, want := range []string{"NAME: web\n", "LABELS: a=1,b=2\n", "DEPENDENCIES: db,cache\n", "APPLY_METHOD: client-side apply (defaulted)\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}

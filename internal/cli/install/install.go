@@ -51,9 +51,9 @@ release stays, marked failed: helm uninstall removes what was created, and
 		ValidArgsFunction: e.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.Resolve(args, e.Now()); err != nil {
-				return err
+				return env.Failed(env.Installation, err)
 			}
-			return run(cmd.Context(), e, o)
+			return env.Failed(env.Installation, run(cmd.Context(), e, o))
 		},
 	}
 	o.DeployFlags.Bind(cmd, e)
@@ -94,7 +94,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		if err != nil {
 			return err
 		}
-		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{HideSecret: o.HideSecret, HideNotes: o.HideNotes})
+		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {

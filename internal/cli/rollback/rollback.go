@@ -51,7 +51,7 @@ Objects are changed by a three-way merge, as upgrade does it.
 			if len(args) > 1 {
 				var err error
 				if o.Revision, err = strconv.Atoi(args[1]); err != nil || o.Revision < 0 {
-					return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("needs the number of a revision, %q is none", args[1])}
+					return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("could not convert revision to a number: %q is none", args[1])}
 				}
 			}
 			return run(cmd.Context(), e, o)

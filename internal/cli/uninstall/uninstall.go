@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
@@ -121,6 +122,12 @@ func one(ctx context.Context, e *env.Env, verb op.Uninstall, o Options, name str
 	if errors.Is(err, op.ErrReleaseNotFound) && o.IgnoreNotFound {
 		_, err := fmt.Fprintf(e.Out, "release %q not found, nothing to do\n", name)
 		return err
+	}
+	if errors.Is(err, op.ErrReleaseNotFound) { // Helm's sentence
+		return fmt.Errorf("uninstall: Release not loaded: %s: %w", name, err)
+	}
+	if failed, ok := errors.AsType[*hook.FailedError](err); ok && failed.Event == release.PostDelete { // Helm's sentence
+		return o.explain(fmt.Errorf("uninstallation completed with 1 error(s): uninstall %s: %w", name, err))
 	}
 	if err != nil {
 		return o.explain(fmt.Errorf("uninstall %s: %w", name, err))

@@ -90,7 +90,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.Install && errors.As(err, &missing) {
 		return install(ctx, e, o, c, vals)
 	}
-	return err
+	return env.Failed(env.Upgrading, err)
 }
 
 func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals map[string]any) error {
@@ -105,7 +105,7 @@ func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 		if err != nil {
 			return err
 		}
-		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{HideSecret: o.HideSecret, HideNotes: o.HideNotes, Plan: o.DryRun == env.DryRunServer})
+		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes, Plan: o.DryRun == env.DryRunServer})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {
@@ -134,7 +134,7 @@ func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 		if err != nil {
 			return err
 		}
-		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{HideSecret: o.HideSecret, HideNotes: o.HideNotes})
+		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package compat
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOutputsOfOneRelease has Helm 4 and ours show the same releases, made by each of the
+// three, and wants the same bytes: programs parse them. What Helm 3 shows, ours shows
+// under the same keys in the same order.
+func TestOutputsOfOneRelease(t *testing.T) {
+	c := connect(t)
+	chart := configChart(t)
+	for _, maker := range []string{"helm4", "helm3", "ours"} {
+		t.Run("made by "+maker, func(t *testing.T) {
+			ns := c.namespace(t)
+			all := tools(t, ns)
+			all[maker].must(t, "install", "web", chart, "--labels", "team=x", "--description", "words")
+			all[maker].must(t, "upgrade", "web", chart, "--set", "colour=blue")
+			all[maker].must(t, "install", "bare", emptyChart(t))
+			for _, command := range []string{"list", "history web", "status web", "status bare", "status web --revision 1",
+				"get values web", "get values bare", "get values web --all", "get metadata web", "get metadata bare", "get metadata web --revision 1"} {
+				for _, format := range []string{"json", "yaml", "table"} {
+					if format == "table" && strings.HasPrefix(command, "status") {
+						continue // Helm's order of kinds is by chance, and columns are padded otherwise
+					}
+					args := append(strings.Fields(command), "-o", format)
+					got, want := all["ours"].must(t, args...), all["helm4"].must(t, args...)
+					if got != want {
+						t.Errorf("helm %s shows\n%s\nand helm4\n%s", strings.Join(args, " "), indent(got), indent(want))
+					}
+					if format != "json" {
+						continue
+					}
+					old, now := keysOf(t, all["helm3"].must(t, args...)), keysOf(t, got)
+					if old = slices.DeleteFunc(old, emptyTime); !within(old, now) {
+						t.Errorf("helm %s has the keys\n%s\nand helm3\n%s", strings.Join(args, " "), now, old)
+					}
+				}
+			}
+			for _, command := range []string{"get all web", "get all bare", "get manifest web", "get hooks web", "get notes web"} {
+				args := strings.Fields(command)
+				if got, want := all["ours"].must(t, args...), all["helm4"].must(t, args...); got != want {
+					t.Errorf("helm %s shows\n%s\nand helm4\n%s", command, indent(got), indent(want))
+				}
+			}
+		})
+	}
+}
+
+// TestOutputsOfChanges compares the keys of what install and upgrade print, in order.
+func TestOutputsOfChanges(t *testing.T) {
+	c := connect(t)
+	chart := configChart(t)
+	ours, helm := tools(t, c.namespace(t))["ours"], tools(t, c.namespace(t))["helm4"]
+	// When the chart's files were written is not in ours' records.
+	unknown := func(keys []string) []string {
+		return slices.DeleteFunc(keys, func(k string) bool { return strings.HasSuffix(k, "modtime") })
+	}
+	for _, command := range []string{
+		"install web CHART -o json --set colour=blue --labels a=b",
+		"upgrade web CHART -o json", "upgrade web CHART -o json --dry-run=client", "install other CHART --set colour=x -o json --dry-run=client",
+	} {
+		args := strings.Fields(strings.ReplaceAll(command, "CHART", chart))
+		got, want := unknown(keysOf(t, ours.must(t, args...))), unknown(keysOf(t, helm.must(t, args...)))
+		if !slices.Equal(got, want) {
+			t.Errorf("helm %s has the keys\n%s\nand helm4\n%s", command, got, want)
+		}
+	}
+}
+
+// TestDryRunShowsValues has --dry-run --debug print the values where Helm prints them.
+func TestDryRunShowsValues(t *testing.T) {
+	c := connect(t)
+	chart := configChart(t)
+	for _, command := range []string{"install web CHART --dry-run=client --debug --set colour=blue", "install web CHART --dry-run=client --debug", "install web CHART --dry-run=client"} {
+		ns := c.namespace(t)
+		all := tools(t, ns)
+		args := strings.Fields(strings.ReplaceAll(command, "CHART", chart))
+		got, want := plain(all["ours"].must(t, args...), ns.name), plain(all["helm4"].must(t, args...), ns.name)
+		if got != want {
+			t.Errorf("helm %s shows\n%s\nand helm4\n%s", command, indent(got), indent(want))
+		}
+	}
+}
+
+// emptyTime reports whether a key is that of a time that Helm 3 writes as "" where Helm 4
+// leaves it out.
+func emptyTime(key string) bool {
+	return key == ".info.deleted" || strings.HasSuffix(key, ".last_run.started_at") || strings.HasSuffix(key, ".last_run.completed_at")
+}
+
+// emptyChart writes a chart without templates, values or notes.
+func emptyChart(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	vendored{name: "bare", version: "1.0.0"}.write(t, dir, "", false)
+	return dir
+}
+
+// keysOf are the paths of all keys of a JSON text in their order, those of a list's items
+// under its own.
+func keysOf(t *testing.T, text string) []string {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(text))
+	var out []string
+	var walk func(path string) error
+	walk = func(path string) error {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		open, ok := token.(json.Delim)
+		if !ok {
+			return nil
+		}
+		for n := 0; dec.More(); n++ {
+			below := fmt.Sprintf("%s[%d]", path, n)
+			if open == '{' {
+				key, err := dec.Token()
+				if err != nil {
+					return err
+				}
+				below = fmt.Sprintf("%s.%s", path, key)
+				out = append(out, below)
+			}
+			if err := walk(below); err != nil {
+				return err
+			}
+		}
+		_, err = dec.Token()
+		return err
+	}
+	if err := walk(""); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return out
+}
+
+// within reports whether all of some are in list, in the same order.
+func within(some, list []string) bool {
+	for _, key := range some {
+		i := slices.Index(list, key)
+		if i < 0 {
+			return false
+		}
+		list = list[i+1:]
+	}
+	return true
+}
