@@ -107,10 +107,12 @@ var Decided = []Decision{
 		Name:   "a null is not applied",
 		Reason: "with server-side apply ours leaves nulls of built-in kinds out, and what others have set; Helm sends them",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
-			is, ok := at(r.New, d.Path)
+			ok := null(r.New, d.Path)
 			ours, _ := at(r.ours(server), d.Path)
 			live, _ := at(r.normalLive("ours server"), d.Path)
-			return server && r.Kind.kind != "Widget" && ok && is == nil && reflect.DeepEqual(ours, live)
+			was, had := at(r.Old, d.Path)
+			gone := had && !within(was, ours) // what the chart had set, in whose place is a default
+			return server && r.Kind.kind != "Widget" && ok && (gone || reflect.DeepEqual(ours, live))
 		},
 	},
 	{
@@ -151,6 +153,16 @@ func at(v any, path string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// null reports whether a null stands at a path, or above it.
+func null(v any, path string) bool {
+	for end := len(path); end > 0; end = strings.LastIndexAny(path[:end], ".[") {
+		if is, ok := at(v, path[:end]); ok {
+			return is == nil
+		}
+	}
+	return false
 }
 
 // left reports whether a map or list is what stays of a live one without all that a chart

@@ -70,6 +70,16 @@ func TestDecisionsAreNarrow(t *testing.T) {
 			ours: "{rules: [1]}", helm: "{rules: null}", reference: "{}", want: "a null is not applied",
 		},
 		{
+			name: "a null above", kind: "StatefulSet", server: true, old: "{s: {r: {p: 1}}}", new: "{s: null}",
+			live: "{s: {r: {p: 1}, t: R}}",
+			ours: "{s: {r: {p: 0}, t: R}}", helm: "{s: {t: R}}", reference: "{s: {t: R}}", want: "a null is not applied",
+		},
+		{
+			name: "a null above, and what the chart had stays", kind: "StatefulSet", server: true,
+			old: "{s: {r: {p: 1}}}", new: "{s: null}", live: "{s: {r: {p: 2}, t: R}}",
+			ours: "{s: {r: {p: 1}, t: R}}", helm: "{s: {t: R}}", reference: "{s: {t: R}}",
+		},
+		{
 			name: "a null on the client's side", kind: "Role", old: "{rules: [1]}", new: "{rules: null}", live: "{rules: [1]}",
 			ours: "{rules: [1]}", helm: "{rules: null}", reference: "{}",
 		},
