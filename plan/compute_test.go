@@ -219,6 +219,14 @@ func TestMerge(t *testing.T) {
 		after: `{spec: {replicas: 1, strategy: {type: Recreate}}}`,
 		patch: `{spec: {strategy: {type: Recreate, $retainKeys: [type]}}}`,
 	}, {
+		name:  "a strategy that says nothing any more",
+		kind:  "apps/v1 Deployment",
+		old:   `{spec: {strategy: {rollingUpdate: {maxSurge: 30%}}}}`,
+		live:  `{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 30%, maxUnavailable: 25%}}}}`,
+		want:  `{spec: {strategy: {}}}`,
+		after: `{spec: {strategy: {}}}`,
+		patch: `{spec: {strategy: {$retainKeys: []}}}`,
+	}, {
 		name:  "ports of two protocols share a number",
 		kind:  "v1 Service",
 		old:   `{spec: {ports: [{name: d, port: 53, protocol: UDP}, {name: t, port: 53, protocol: TCP}]}}`,

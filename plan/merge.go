@@ -359,13 +359,14 @@ func (c *change) choose(u union, want map[string]any) {
 // retain takes away what want does not name, whoever put it there: of a
 // volume or a strategy only one kind may be set.
 func (c *change) retain(want map[string]any) {
-	var keep []any
+	keep := []any{} // the server refuses null, and keys of the patch that are not named here
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != nil {
 			keep = append(keep, key)
 		}
 	}
-	maps.DeleteFunc(c.patch, func(_ string, v any) bool { return v == nil })
-	maps.DeleteFunc(c.after, func(key string, _ any) bool { return want[key] == nil })
+	dropped := func(key string, _ any) bool { return want[key] == nil }
+	maps.DeleteFunc(c.patch, dropped)
+	maps.DeleteFunc(c.after, dropped)
 	c.patch[retainDirective] = keep
 }
