@@ -104,6 +104,17 @@ var Decided = []Decision{
 		},
 	},
 	{
+		Name:   "items that are there twice",
+		Reason: "Helm's client takes items with one key for one; ours keeps what another client lists twice and writes what the chart does",
+		Match: func(r *result, server bool, d mutated.Difference) bool {
+			list, _, _ := strings.Cut(d.Path, "[")
+			says, _ := at(r.New, list)
+			ours, _ := at(r.ours(server), list)
+			live, _ := at(r.normalLive("ours client"), list)
+			return !server && (twice(says) && within(says, ours) || twice(live) && reflect.DeepEqual(ours, live))
+		},
+	},
+	{
 		Name:   "a null is not applied",
 		Reason: "with server-side apply ours leaves nulls of built-in kinds out, and what others have set; Helm sends them",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
@@ -129,7 +140,7 @@ var Decided = []Decision{
 
 // union finds what the server says of two members of a union.
 var union = regexp.MustCompile("cannot set both|cannot be both set|mutually exclusive|may not be specified when|" +
-	"may not specify more than 1|more than 1 (volume|handler)|must specify one of|not allowed to specify|only allowed for updateStrategy")
+	"may not specify more than 1|may not have more than one field|more than 1 (volume|handler)|must specify one of|not allowed to specify|only allowed for updateStrategy")
 
 // at is what stands at the path of a difference, whose keys may have dots.
 func at(v any, path string) (any, bool) {
@@ -190,6 +201,17 @@ func left(ours, was, live any) bool {
 			}
 		}
 		return len(ours) > 0
+	}
+	return false
+}
+
+// twice reports whether two items of a list are equal.
+func twice(v any) bool {
+	list, _ := v.([]any)
+	for i, e := range list {
+		if slices.ContainsFunc(list[:i], func(o any) bool { return reflect.DeepEqual(e, o) }) {
+			return true
+		}
 	}
 	return false
 }

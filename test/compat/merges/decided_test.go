@@ -98,6 +98,21 @@ func TestDecisionsAreNarrow(t *testing.T) {
 			live: "{ports: [{p: 53}, {p: 53}]}", ours: "{}", helm: "{ports: [{p: 53}]}", reference: "{ports: []}",
 		},
 		{
+			name: "an item that another client lists twice", kind: "ServiceAccount", old: "{s: [{n: b}, {n: a}]}",
+			new: "{s: [{n: b}, {n: a}]}", live: "{s: [{n: b}, {n: a}, {n: b}]}", reference: "{s: [{n: b}, {n: a}]}",
+			ours: "{s: [{n: b}, {n: a}, {n: b}]}", helm: "{s: [{n: b}, {n: b}, {n: a}]}", want: "items that are there twice",
+		},
+		{
+			name: "an item that the chart lists twice", kind: "ServiceAccount", old: "{s: [{n: a}]}",
+			new: "{s: [{n: b}, {n: b}]}", live: "{s: [{n: a}]}", reference: "{}",
+			ours: "{s: [{n: b}, {n: b}]}", helm: "{s: [{n: b}]}", want: "items that are there twice",
+		},
+		{
+			name: "an item that the chart lists twice, once in ours", kind: "ServiceAccount", old: "{s: [{n: a}]}",
+			new: "{s: [{n: b}, {n: b}]}", live: "{s: [{n: a}]}", reference: "{}",
+			ours: "{s: [{n: b}]}", helm: "{s: [{n: b}, {n: b}]}",
+		},
+		{
 			name: "a dropped key of stringData", kind: "Secret", old: "{stringData: {a: b}}", new: "{}",
 			live: "{data: {a: Yg==, c: d}}",
 			ours: "{data: {c: d}}", helm: "{data: {a: Yg==, c: d}}", reference: "{data: {a: Yg==, c: d}}", want: "stringData",
