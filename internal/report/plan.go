@@ -27,7 +27,8 @@ type DryRunView struct {
 	HideSecret, HideNotes bool
 	// Values shows the values as well, to people.
 	Values bool
-	// Plan shows, to people, what would become of the objects.
+	// Plan shows, on a terminal, what would become of the objects. Programs that read the
+	// manifest out of a dry run (helm-diff) take all that follows for a part of it.
 	Plan bool
 }
 
@@ -49,7 +50,7 @@ func DryRun(s term.Streams, f output.Format, c *op.Change, v DryRunView) error {
 	if err := view.Write(s, f, c.To); err != nil {
 		return err
 	}
-	if !v.Plan || f != output.Table || c.Plan == nil {
+	if !v.Plan || f != output.Table || c.Plan == nil || !term.IsTerminal(s.Out) {
 		return nil
 	}
 	if _, err := fmt.Fprintln(s.Out, "PLAN:"); err != nil {
