@@ -76,7 +76,7 @@ type UnauthorizedError struct {
 }
 
 func (e *UnauthorizedError) Error() string {
-	return fmt.Sprintf("Kubernetes cluster unreachable: the server has asked for the client to provide credentials: %s does not accept yours: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
+	return fmt.Sprintf("Kubernetes cluster unreachable: the server has asked for the client to provide credentials: %s does not accept your credentials: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
 }
 
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
