@@ -117,7 +117,7 @@ func TestPluginCommandsAreCalledAlike(t *testing.T) {
 }
 
 // TestPluginsSeeTheSameEnvironment: ours has what both Helms give, and the names
-// that Helm 3's first documents promise.
+// that Helm 3's first documents promise, and variables of its own.
 func TestPluginsSeeTheSameEnvironment(t *testing.T) {
 	all := pluginHelms(t, true, "relnotes")
 	for _, flags := range [][]string{
@@ -126,7 +126,7 @@ func TestPluginsSeeTheSameEnvironment(t *testing.T) {
 		{"--kubeconfig", "/k", "--kube-token", "t", "--kube-as-user", "u", "--registry-config", "/r", "--repository-config", "/f", "--repository-cache", "/c"},
 		{"--kube-insecure-skip-tls-verify", "--debug"},
 	} {
-		own := regexp.MustCompile(`(?m)^HELM_(HOME|PATH_[A-Z]+)=.*\n`)
+		own := regexp.MustCompile(`(?m)^HELM_(HOME|PATH_[A-Z]+|BUILTIN|COMPAT|PROGRESS)=.*\n`)
 		var got []string
 		for _, h := range all {
 			r := h.run(t, "", append([]string{"relnotes", "env"}, flags...)...)
