@@ -48,18 +48,46 @@ type summaryJSON struct {
 }
 
 // annotations are those of a record that is written at a time.
-func annotations(r Record, p parts, now time.Time) map[string]string {
-	out := annotate(r.Summary)
+func annotations(r Record, b beside, now time.Time) map[string]string {
+	out := maps.Clone(b.foreign)
 	if out == nil {
 		out = map[string]string{}
 	}
-	if p.Count > 0 {
-		text, _ := json.Marshal(p) // plain data
+	maps.Copy(out, annotate(r.Summary))
+	if b.parts.Count > 0 {
+		text, _ := json.Marshal(b.parts) // plain data
 		out[annotationParts] = string(text)
 	}
 	if r.Holder != "" && r.Status.Underway() {
 		out[annotationHolder] = r.Holder
 		out[annotationBeat] = now.UTC().Format(time.RFC3339Nano)
+	}
+	return out
+}
+
+// maxForeign is how many bytes of foreign annotations are kept. An API server takes
+// 256 KiB of annotations, and kubectl may have put the whole record into one.
+const maxForeign = 128 << 10
+
+// foreignAnnotations are those of a record that other programs have put there: backup
+// tools, controllers that watch Secrets. They are nil where there are too many to be
+// written again: the record comes first.
+func foreignAnnotations(all map[string]string) map[string]string {
+	var out map[string]string
+	size := 0
+	for k, v := range all {
+		switch k {
+		case annotation, annotationParts, annotationHolder, annotationBeat:
+		default:
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[k] = v
+			size += len(k) + len(v)
+		}
+	}
+	if size > maxForeign {
+		return nil
 	}
 	return out
 }

@@ -57,7 +57,7 @@ type Cluster struct {
 	limit     int // how large a record may be that is kept in one piece
 	now       func() time.Time
 	noPatch   atomic.Bool // the user may not patch
-	known     sync.Map    // Key → parts, of the records that were read or written
+	known     sync.Map    // Key → beside, of the records that were read or written
 }
 
 // Secrets is the driver that Helm uses unless told otherwise. Namespace "" is
@@ -171,9 +171,10 @@ func (o *object) fill(data []byte, secretType string) {
 // which another of the same name does not have.
 func (m *objectMeta) state() string { return m.Version + "/" + m.UID }
 
-// body is the text of a record's Secret, which points to the parts p. A version
-// makes the server refuse it where the record has changed since, or is another.
-func (c *Cluster) body(r Record, stamp string, p parts, version string) ([]byte, error) {
+// body is the text of a record's Secret, which points to the parts p and keeps the
+// annotations of others. A version makes the server refuse it where the record has
+// changed since, or is another.
+func (c *Cluster) body(r Record, stamp string, b beside, version string) ([]byte, error) {
 	version, uid, _ := strings.Cut(version, "/")
 	labels := make(map[string]string, len(r.Labels)+5)
 	for k, v := range r.Labels {
@@ -190,7 +191,7 @@ func (c *Cluster) body(r Record, stamp string, p parts, version string) ([]byte,
 		Kind:       c.kind,
 		Metadata: objectMeta{
 			Name: objectName(r.Key), Namespace: r.Namespace, Version: version, UID: uid,
-			Labels: labels, Annotations: annotations(r, p, now),
+			Labels: labels, Annotations: annotations(r, b, now),
 		},
 	}
 	o.fill(r.Data, secretType)
@@ -211,7 +212,7 @@ func (c *Cluster) Create(ctx context.Context, r Record) (string, error) {
 
 // create creates a record in one piece.
 func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
-	body, err := c.body(r, labelCreated, parts{}, "")
+	body, err := c.body(r, labelCreated, beside{}, "")
 	if err != nil {
 		return objectMeta{}, err
 	}
@@ -226,7 +227,7 @@ func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
 	if err != nil {
 		return m, fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
-	c.known.Store(r.Key, parts{})
+	c.known.Store(r.Key, besideOf(r.Key, m.Annotations))
 	return m, nil
 }
 
@@ -238,7 +239,7 @@ func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 	if len(r.Data) > c.limit {
 		return c.updateLarge(ctx, r)
 	}
-	old, known := c.known.Load(r.Key)
+	old, known := c.knownBeside(r.Key)
 	if r.Version == "" || !known {
 		m, err := c.metadata(ctx, r.Key)
 		if err != nil {
@@ -247,9 +248,9 @@ func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 		if r.Version == "" {
 			r.Version = m.state()
 		}
-		old, _ = partsOf(r.Key, m.Annotations) // what cannot be read may be replaced
+		old = besideOf(r.Key, m.Annotations)
 	}
-	body, err := c.body(r, labelModified, parts{}, r.Version)
+	body, err := c.body(r, labelModified, beside{foreign: old.foreign}, r.Version)
 	if err != nil {
 		return "", err
 	}
@@ -261,8 +262,8 @@ func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("update the record of release %s: %w", r.Key, err)
 	}
-	c.known.Store(r.Key, parts{})
-	c.dropParts(ctx, r.Key, old.(parts)) // nothing else is stored
+	c.known.Store(r.Key, besideOf(r.Key, m.Annotations))
+	c.dropParts(ctx, r.Key, old.parts)
 	return m.state(), nil
 }
 
@@ -293,7 +294,7 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 			return Record{}, missing
 		}
 	}
-	c.known.Store(k, p)
+	c.known.Store(k, beside{p, foreignAnnotations(o.annotations)})
 	return Record{
 		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
 		Holder: o.annotations[annotationHolder], Data: o.data, Format: formatOf(o.secretType), Version: o.version + "/" + o.uid,

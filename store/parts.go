@@ -166,13 +166,10 @@ func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMet
 		c.dropParts(ctx, r.Key, p)
 		return "", err
 	}
-	old, err := partsOf(r.Key, m.Annotations)
-	if err != nil {
-		old = parts{} // what cannot be read may be replaced
-	}
+	old := besideOf(r.Key, m.Annotations).parts
 	now, err := c.switchTo(ctx, r, p, m)
 	if err == nil {
-		c.known.Store(r.Key, p)
+		c.known.Store(r.Key, beside{p, foreignAnnotations(now.Annotations)})
 		c.dropParts(ctx, r.Key, old)
 		c.sweep(ctx, r.Key, p, newest)
 		return now.state(), nil
@@ -188,7 +185,7 @@ func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMet
 // the parts p.
 func (c *Cluster) switchTo(ctx context.Context, r Record, p parts, m objectMeta) (objectMeta, error) {
 	r.Data = c.chunk(r.Data, 1)
-	body, err := c.body(r, labelModified, p, m.state())
+	body, err := c.body(r, labelModified, beside{p, foreignAnnotations(m.Annotations)}, m.state())
 	if err != nil {
 		return m, err
 	}
@@ -356,27 +353,43 @@ func (c *Cluster) deleteObject(ctx context.Context, namespace, name, uid string)
 	return err
 }
 
-// partsNow tells in which parts a record is, asking the server only where this
-// process has not seen the record yet.
-func (c *Cluster) partsNow(ctx context.Context, k Key) (parts, error) {
-	if p, ok := c.known.Load(k); ok {
-		return p.(parts), nil // nothing else is stored
-	}
-	m, err := c.metadata(ctx, k)
-	if err != nil {
-		return parts{}, err
-	}
-	p, err := partsOf(k, m.Annotations)
-	if err != nil {
-		return parts{}, nil // whoever replaces or deletes it need not read it
-	}
-	return p, nil
+// beside is what stands beside a record's text on its Secret: in which parts the text
+// is, and the annotations of others, which an update keeps.
+type beside struct {
+	parts   parts
+	foreign map[string]string
 }
 
-// note remembers in which parts a record is that a list has shown.
+// besideOf reads the annotations of a record. Parts that cannot be read are none: a
+// client that replaces or deletes the record need not read it.
+func besideOf(k Key, annotations map[string]string) beside {
+	p, _ := partsOf(k, annotations)
+	return beside{p, foreignAnnotations(annotations)}
+}
+
+// knownBeside returns what this process has seen last of a record.
+func (c *Cluster) knownBeside(k Key) (beside, bool) {
+	b, ok := c.known.Load(k)
+	if !ok {
+		return beside{}, false
+	}
+	return b.(beside), true // nothing else is stored
+}
+
+// partsNow returns in which parts a record is, asking the server only where this
+// process has not seen the record yet.
+func (c *Cluster) partsNow(ctx context.Context, k Key) (parts, error) {
+	if b, ok := c.knownBeside(k); ok {
+		return b.parts, nil
+	}
+	m, err := c.metadata(ctx, k)
+	return besideOf(k, m.Annotations).parts, err
+}
+
+// note remembers what a list has shown of a record.
 func (c *Cluster) note(k Key, m *objectMeta) {
 	if p, err := partsOf(k, m.Annotations); err == nil {
-		c.known.Store(k, p)
+		c.known.Store(k, beside{p, foreignAnnotations(m.Annotations)})
 	}
 }
 
