@@ -348,20 +348,38 @@ func (c *Client) survey(ctx context.Context, s *stock, managers bool) error {
 		}
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return read(ctx, known) })
+	group, reading := errgroup.WithContext(ctx)
+	group.Go(func() error { return read(reading, known) })
 	group.Go(func() error {
-		there, err := c.live(ctx, fresh)
+		there, err := c.live(reading, fresh)
 		if err != nil {
 			return err
 		}
-		return read(ctx, keep(fresh, func(t *target) bool { return there[t] != nil }))
+		return read(reading, keep(fresh, func(t *target) bool { return there[t] != nil }))
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	s.unite()
+	if managers {
+		c.completeAll(ctx, s)
+	}
 	return nil
+}
+
+// completeAll completes the managers of all objects that are to be applied.
+func (c *Client) completeAll(ctx context.Context, s *stock) {
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for _, p := range s.parts {
+		if p.wanted && p.live != nil {
+			group.Go(func() error {
+				c.completeManagers(ctx, p.target, p.live)
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // nothing fails
 }
 
 // unite finds what shall go and is, under another group, an object that shall

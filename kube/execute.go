@@ -154,7 +154,11 @@ func (c *Client) make(ctx context.Context, j *job) error {
 
 // again makes a step for an object that has appeared since the plan was made.
 func (c *Client) again(ctx context.Context, j *job, exists error) error {
-	live, err := c.wholeOne(ctx, j.target, j.plan.ServerSide)
+	read := func(ctx context.Context, t *target) (map[string]any, error) { return c.wholeOne(ctx, t, false) }
+	if j.plan.ServerSide {
+		read = c.managedOne
+	}
+	live, err := read(ctx, j.target)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (c *Client) applied(j *job, answer []byte) {
 // contest makes j the step for what its object is now, with the fields for which the
 // server has refused the last one.
 func (c *Client) contest(ctx context.Context, j *job, no *applyRefusal) error {
-	live, err := c.wholeOne(ctx, j.target, true)
+	live, err := c.managedOne(ctx, j.target)
 	if err != nil {
 		return err
 	}
@@ -106,6 +106,49 @@ func (c *Client) tellConflicts(j *job, known []plan.Conflict) {
 	}
 }
 
+// managedOne is wholeOne for an object that is about to be applied.
+func (c *Client) managedOne(ctx context.Context, t *target) (map[string]any, error) {
+	live, err := c.wholeOne(ctx, t, true)
+	if err != nil || live == nil {
+		return live, err
+	}
+	c.completeManagers(ctx, t, live)
+	return live, nil
+}
+
+// completeManagers gives an object without managedFields those that the server would
+// give it at the first apply: all that is there, set by "before-first-apply". Backups
+// are restored without them, and some programs clear them. Otherwise an apply would
+// conflict with that manager where it changes a field, and leave it what it drops.
+//
+// The server is asked, because only it knows the schemas of all kinds. Where it does not
+// say, the object stays as it is.
+func (c *Client) completeManagers(ctx context.Context, t *target, live map[string]any) {
+	metadata, _ := live["metadata"].(map[string]any)
+	if managers, _ := metadata["managedFields"].([]any); len(managers) > 0 || metadata == nil {
+		return
+	}
+	name := map[string]any{"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": map[string]any{"name": t.name}}
+	body, err := json.Marshal(name)
+	if err != nil {
+		return
+	}
+	query := c.writing()
+	query.Set("dryRun", "All")
+	query.Set("force", "true")
+	answer, err := c.Call(ctx, http.MethodPatch, t.path(), query, briefly(applyPatch), body)
+	if err != nil {
+		return
+	}
+	now, err := decodeObject(answer, true)
+	if err != nil || textAt(now, "metadata", "uid") != textAt(live, "metadata", "uid") {
+		return
+	}
+	if after, _ := now["metadata"].(map[string]any); after["managedFields"] != nil {
+		metadata["managedFields"] = after["managedFields"]
+	}
+}
+
 // moveTries bounds how often fields are moved again because another client was quicker.
 const moveTries = 5
 
@@ -122,9 +165,9 @@ func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item) error 
 			return err
 		}
 		// The version is replaced, not tested: then the server answers with a
-		// conflict where it is not this one any more.
+		// conflict where it is not this one any more. There may be no managers yet.
 		body, err := json.Marshal([]map[string]any{
-			{"op": "replace", "path": "/metadata/managedFields", "value": entries},
+			{"op": "add", "path": "/metadata/managedFields", "value": entries},
 			{"op": "replace", "path": "/metadata/resourceVersion", "value": textAt(it.Live, "metadata", "resourceVersion")},
 		})
 		if err != nil {
@@ -137,7 +180,7 @@ func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item) error 
 		if !apierrors.IsConflict(err) || tries == moveTries {
 			return err
 		}
-		if it.Live, err = c.wholeOne(ctx, t, true); it.Live == nil {
+		if it.Live, err = c.managedOne(ctx, t); it.Live == nil {
 			return err
 		}
 	}

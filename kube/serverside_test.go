@@ -142,3 +142,35 @@ func TestASecretThatHelm4Applied(t *testing.T) {
 		t.Errorf("moved what is others': %v, %v", entries, err)
 	}
 }
+
+// A backup is restored without managedFields, and some programs clear them.
+func TestObjectsWithoutManagersLoseWhatIsDropped(t *testing.T) {
+	for _, predict := range []bool{false, true} {
+		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide, s.Predict = true, predict
+			const text = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, labels: {kept: "1", dropped: "1"}}
+data: {a: "1", b: "2"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{name: t, port: 53, protocol: TCP}, {name: u, port: 53, protocol: UDP}]}
+`
+			s.to(text)
+			s.by("hand", "v1", "ConfigMap", "web", `{"data":{"mine":"3"}}`)
+			for _, kind := range []string{"ConfigMap", "Service"} {
+				s.by("restore", "v1", kind, "web", `{"metadata":{"managedFields":[{}]}}`)
+				want(t, "managers", managers(s, "v1", kind, "web"), "")
+			}
+			s.to(strings.NewReplacer(`, dropped: "1"`, "", `a: "1", b: "2"`, `a: "4"`, ", {name: u, port: 53, protocol: UDP}", "").Replace(text))
+			m := s.get("v1", "ConfigMap", "web")
+			want(t, "data", at(m, "data"), "map[a:4 mine:3]")
+			want(t, "label that is dropped", at(m, "metadata", "labels", "dropped"), "<nil>")
+			want(t, "ports", at(s.get("v1", "Service", "web"), "spec", "ports", "name=u"), "<nil>")
+			want(t, "managers", managers(s, "v1", "ConfigMap", "web"), "before-first-apply Update, helm Apply")
+		})
+	}
+}

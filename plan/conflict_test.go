@@ -342,3 +342,11 @@ func FuzzConflictsAreTheServers(f *testing.F) {
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) { checkConflicts(t, seed) })
 }
+
+// Of a field that the plan did not foresee the server says no values.
+func TestConflictWithoutValues(t *testing.T) {
+	c := Conflict{Path: "data.a", Manager: Manager{Name: "kubectl-edit"}}
+	if got, want := c.Sentence(), "data.a is set by kubectl-edit to another value than the chart's"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

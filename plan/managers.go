@@ -104,7 +104,7 @@ type Conflict struct {
 // Sentence says what conflicts: "spec.replicas is 5 (kubectl-edit), the chart says 3".
 func (c Conflict) Sentence() string {
 	live, chart := shortValue(c.Live), shortValue(c.Chart)
-	if c.Secret {
+	if c.Secret || c.Live == nil && c.Chart == nil { // only the server knows of it
 		return fmt.Sprintf("%s is set by %s to another value than the chart's", c.Path, c.Manager)
 	}
 	return fmt.Sprintf("%s is %s (set by %s), the chart says %s", c.Path, live, c.Manager, chart)
