@@ -9,8 +9,8 @@ import (
 )
 
 // ComputedValues are the values in force for a release: its chart's defaults
-// with the user's values over them. Subcharts' defaults are not part of a
-// record, so they are not part of the result.
+// with the user's values over them. A record that was read has no subcharts, but
+// the defaults of a chart that lists dependencies hold theirs.
 func ComputedValues(rel *release.Release) (map[string]any, error) {
 	c, err := rel.Chart()
 	if err != nil {
@@ -19,14 +19,17 @@ func ComputedValues(rel *release.Release) (map[string]any, error) {
 	if c == nil {
 		return rel.Config, nil
 	}
-	bare := c.Shallow()
-	meta := chart.Metadata{} // a record may lack its chart's
-	if c.Metadata != nil {
-		meta = *c.Metadata
-	}
-	meta.Dependencies = nil
-	bare.Metadata = &meta
-	res, err := values.Resolve(bare, rel.Config)
+	// What the chart lists has been resolved, and is not to be resolved again.
+	c = copyTree(c)
+	c.Walk(func(c *chart.Chart) {
+		meta := chart.Metadata{} // a record may lack its chart's
+		if c.Metadata != nil {
+			meta = *c.Metadata
+		}
+		meta.Dependencies = nil
+		c.Metadata = &meta
+	})
+	res, err := values.Resolve(c, rel.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -151,6 +151,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err != nil {
 		return err
 	}
+	recorded := copyTree(resolved.Chart) // scripts may change the other
 	past, err := w.Install.history(ctx, lock, w.req)
 	if err != nil {
 		return err
@@ -176,7 +177,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	}
 	w.deployment = deployment{
 		records: w.Releases, progress: w.Install.Progress, lock: lock, past: past,
-		release: w.newRelease(past.next()), wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
+		release: w.newRelease(recorded, past.next()), wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
 	}
 	if w.Cluster != nil {
 		w.deployment.cluster = w.Cluster
@@ -205,9 +206,9 @@ func (in Install) history(ctx context.Context, lock Lock, req InstallRequest) (*
 	return nil, &NameInUseError{Name: req.Name, Status: p.last.Info.Status}
 }
 
-func (w *installing) newRelease(revision int) *release.Release {
+func (w *installing) newRelease(c *chart.Chart, revision int) *release.Release {
 	now := clock(w.Now)
-	rel := release.New(w.req.Name, w.req.Namespace, revision, w.req.Chart)
+	rel := release.New(w.req.Name, w.req.Namespace, revision, c)
 	rel.Config = w.req.Values
 	rel.Labels = w.req.Labels
 	rel.Info = release.Info{

@@ -5,6 +5,7 @@ package op
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +57,57 @@ func TestInstallChecksEverythingThenRecordsThenWrites(t *testing.T) {
 	}
 	if !rel.Info.FirstDeployed.Equal(noon) || !rel.Info.LastDeployed.Equal(noon) || rel.Labels["team"] != "shop" || rel.Config["a"] != "b" {
 		t.Errorf("%+v", rel)
+	}
+}
+
+// parentChart is a chart that lists a subchart, and another one that is switched off.
+func parentChart(t *testing.T) *chart.Chart {
+	t.Helper()
+	c := webChart(t, "values.yaml", "port: 80\n")
+	db, off := newChart(t, "values.yaml", "size: 1\n"), newChart(t)
+	db.Metadata.Name, off.Metadata.Name = "db", "unused"
+	c.SetDependencies(db, off)
+	c.Metadata.Dependencies = []*chart.Dependency{
+		{Name: "db", Version: "1.0.0", Alias: "store"}, {Name: "unused", Version: "1.0.0", Condition: "unused.enabled"},
+	}
+	return c
+}
+
+func TestARecordHoldsTheChartAsItWasResolved(t *testing.T) {
+	check := func(t *testing.T, rel *release.Release) {
+		t.Helper()
+		c, err := rel.Chart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := c.Metadata.Dependencies
+		if len(list) != 1 || list[0].Name != "store" || list[0].Alias != "store" || !list[0].Enabled {
+			t.Errorf("the record lists %+v", list)
+		}
+		const defaults = "map[port:80 store:map[global:map[] size:1] unused:map[enabled:false]]"
+		if got := fmt.Sprint(c.Values); got != defaults {
+			t.Errorf("the record has the defaults %s, want %s", got, defaults)
+		}
+		const computed = "map[port:81 store:map[global:map[] size:1] unused:map[enabled:false]]"
+		if got, err := ComputedValues(rel); err != nil || fmt.Sprint(got) != computed {
+			t.Errorf("the computed values are %v (%v), want %s", got, err, computed)
+		}
+	}
+	s := newStory(t, parentChart(t))
+	s.request.Chart.Values["unused"] = map[string]any{"enabled": false}
+	s.request.Values = map[string]any{"port": 81}
+	rel, err := s.install.Run(t.Context(), s.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, rel)
+	up := UpgradeRequest{Chart: s.request.Chart, Values: s.request.Values, Name: "web", Namespace: "ns"}
+	if rel, err = s.upgrade().Run(t.Context(), up); err != nil {
+		t.Fatal(err)
+	}
+	check(t, rel)
+	if s.request.Chart.Metadata.Dependencies[0].Name != "db" {
+		t.Error("the loaded chart was changed")
 	}
 }
 

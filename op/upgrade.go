@@ -161,6 +161,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 	if err != nil {
 		return err
 	}
+	recorded := copyTree(resolved.Chart) // scripts may change the other
 	w.rendered, err = w.crds.render(ctx, w.Cluster, w.req.CRDs == CRDUpgrade, true, rendering{
 		events:     w.Events,
 		report:     w.Upgrade.Progress,
@@ -177,7 +178,7 @@ func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		return err
 	}
 	now := clock(w.Now)
-	rel := release.New(w.req.Name, w.req.Namespace, past.next(), c)
+	rel := release.New(w.req.Name, w.req.Namespace, past.next(), recorded)
 	rel.Config = vals
 	rel.Labels = relabel(past.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
 	rel.Info = release.Info{

@@ -44,10 +44,13 @@ func (im *importer) run(n *node, path string) error {
 			name = e.Name // nothing has given the chart its alias
 		}
 		own, _ := vals[name].(map[string]any)
-		for _, iv := range e.ImportValues {
+		for i, iv := range e.ImportValues {
 			from, to, err := importPaths(iv)
 			if err != nil {
 				return fmt.Errorf("import-values of %s for %s: %w", path, name, err)
+			}
+			if n.listed { // the entry is the tree's own
+				e.ImportValues[i] = map[string]any{"child": from, "parent": to}
 			}
 			table, err := tableAt(own, from)
 			if err != nil {

@@ -64,7 +64,7 @@ func (p *pruner) prune(n *node, vals, tags map[string]any, path string) {
 
 // relist makes the chart's list of dependencies say what became of them:
 // those that are switched off are gone, the others enabled and named as values
-// know them.
+// know them, as Helm has it in its records.
 func (n *node) relist(off map[string]bool) {
 	md := *n.chart.Metadata
 	md.Dependencies = nil
@@ -74,6 +74,7 @@ func (n *node) relist(off map[string]bool) {
 		}
 		d := *e
 		d.Enabled, d.Name = true, called(e)
+		d.ImportValues = slices.Clone(e.ImportValues)
 		md.Dependencies = append(md.Dependencies, &d)
 	}
 	n.chart.Metadata = &md

@@ -4,6 +4,7 @@ package values
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -291,6 +292,16 @@ func TestImportsThroughLevels(t *testing.T) {
 	}
 	if got, _ := Path(r.Values, "s.a.t"); dump(got) != `{"a":float64(1),}` {
 		t.Errorf("the subchart was written to: %s", dump(got))
+	}
+	// The resolved list names both ends of each import, as in a record of Helm's.
+	c = grove{name: "root", deps: imports("s", "data", "none"), subs: []grove{{name: "s", values: "exports: {data: {a: 1}}"}}}.chart(t)
+	r = resolved(t, c, "")
+	want := []any{map[string]any{"child": "exports.data", "parent": "."}, map[string]any{"child": "exports.none", "parent": "."}}
+	if got := r.Chart.Metadata.Dependencies[0].ImportValues; !reflect.DeepEqual(got, want) {
+		t.Errorf("the list says %v, want %v", got, want)
+	}
+	if c.Metadata.Dependencies[0].ImportValues[0] != "data" {
+		t.Error("the loaded chart was changed")
 	}
 }
 

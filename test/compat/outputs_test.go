@@ -5,6 +5,7 @@ package compat
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +89,54 @@ func TestDryRunShowsValues(t *testing.T) {
 		}
 	}
 }
+
+// parentChart writes a chart with subcharts: one that is listed, one under an alias whose
+// values are imported, one that is switched off, and one that is not listed.
+func parentChart(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	vendored{name: "parent", version: "1.0.0", dependencies: `- {name: listed, version: 1.0.0, repository: "https://example.com", tags: [some]}
+- {name: named, version: ">0", repository: "https://example.com", alias: other, import-values: [data, none, {child: exports, parent: in.here}]}
+- {name: unused, version: 1.0.0, repository: "https://example.com", condition: unused.enabled}
+`, charts: []vendored{
+		{name: "listed", version: "1.0.0"}, {name: "named", version: "2.0.0"}, {name: "unused", version: "1.0.0"}, {name: "extra", version: "3.0.0"},
+	}}.write(t, dir, "colour: red\nlisted: {colour: blue, own: null}\nunused: {enabled: false}\n", false)
+	return dir
+}
+
+// TestValuesOfSubcharts compares the values in force and the chart's list of
+// dependencies, where the chart has subcharts, in dry runs and in records.
+func TestValuesOfSubcharts(t *testing.T) {
+	c := connect(t)
+	// listed has a list of dependencies, the other chart has only what is in charts/.
+	listed, bare := parentChart(t), t.TempDir()
+	vendored{name: "bare", version: "1.0.0", charts: []vendored{{name: "extra", version: "3.0.0"}}}.write(t, bare, "colour: red\n", false)
+	for name, chart := range map[string]string{"listed": listed, "not listed": bare} {
+		t.Run(name, func(t *testing.T) {
+			a, b := c.namespace(t), c.namespace(t)
+			helm, we := tools(t, a)["helm4"], tools(t, b)["ours"]
+			for _, command := range []string{
+				"install web CHART --dry-run=client --debug", "install web CHART --dry-run=client --debug --set other.own=set,global.g=1",
+				"install web CHART --dry-run=client --set colour=x --server-side=false -o json",
+				"install web CHART --set colour=blue --server-side=false -o json", "get metadata web", "get metadata web -o json", "get values web --all", "get values web --all -o json", "get all web",
+				"upgrade web CHART --set listed.own=mine -o json", "get values web --all",
+				"upgrade web CHART --dry-run=client --debug", "rollback web 1", "get metadata web", "get values web --all",
+			} {
+				args := strings.Fields(strings.ReplaceAll(command, "CHART", chart))
+				got, want := plain(we.must(t, args...), b.name), plain(helm.must(t, args...), a.name)
+				got, want = modified.ReplaceAllString(got, "${1}0"), modified.ReplaceAllString(want, "${1}0")
+				if strings.HasSuffix(command, "json") {
+					compareJSON(t, command, want, got)
+				} else if got != want {
+					t.Errorf("helm %s shows\n%s\nand helm4\n%s", command, indent(got), indent(want))
+				}
+			}
+		})
+	}
+}
+
+// modified is the label that says when a record was written.
+var modified = regexp.MustCompile(`(modifiedAt"?[=:] ?"?)\d+`)
 
 // emptyTime reports whether a key is that of a time that Helm 3 writes as "" where Helm 4
 // leaves it out.
