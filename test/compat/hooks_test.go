@@ -104,3 +104,48 @@ func TestHooksGoRound(t *testing.T) {
 		})
 	}
 }
+
+// TestLogsOfHooks compares where the logs of hooks and tests are written: those that a
+// policy asks for to standard error, those of `test --logs` to standard output.
+func TestLogsOfHooks(t *testing.T) {
+	c := connect(t)
+	dir := filepath.Join(t.TempDir(), "logs")
+	for name, text := range map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: logs\nversion: 1.0.0\n",
+		"templates/all.yaml": `apiVersion: batch/v1
+kind: Job
+metadata: {name: job, annotations: {helm.sh/hook: pre-install, helm.sh/hook-output-log-policy: hook-succeeded}}
+spec:
+  template:
+    metadata: {annotations: {moonhelm.test/logs: log of the job}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, annotations: {helm.sh/hook: test, moonhelm.test/logs: log of b, moonhelm.test/logs.side: log of its side}}
+spec: {restartPolicy: Never, containers: [{name: main, image: busybox}, {name: side, image: busybox}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {helm.sh/hook: test, helm.sh/hook-weight: "1", moonhelm.test/logs: "one\ntwo\n", helm.sh/hook-output-log-policy: hook-succeeded}}
+spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}
+`,
+	} {
+		writeFile(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+	}
+	a, b := c.namespace(t), c.namespace(t)
+	helm, we := tools(t, a)["helm4"], tools(t, b)["ours"]
+	for _, command := range []string{"install web CHART", "test web", "test web --logs", "test web --logs --filter name=a"} {
+		args := strings.Fields(strings.ReplaceAll(command, "CHART", dir))
+		want, got := helm.run(t, args...), we.run(t, args...)
+		if g, w := plain(got.stdout, b.name), plain(want.stdout, a.name); g != w || (got.err == nil) != (want.err == nil) {
+			t.Errorf("helm %s (%v) prints\n%s\nand helm4 (%v)\n%s", command, got.err, indent(g), want.err, indent(w))
+		}
+		for _, line := range []string{"log of the job", "log of b", "one", "two"} {
+			if g, w := strings.Contains(got.stderr, line), strings.Contains(want.stderr, line); g != w {
+				t.Errorf("helm %s has %q on standard error: %t, and helm4: %t\n%s\n%s",
+					command, line, g, w, indent(got.stderr), indent(want.stderr))
+			}
+		}
+	}
+}

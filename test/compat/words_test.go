@@ -42,7 +42,7 @@ func TestTheSameWords(t *testing.T) {
 		"test web", "test nobody",
 		"upgrade nobody CHART", "upgrade web no-such-chart", "upgrade web", "rollback", "rollback web x", "status", "history", "history nobody",
 		"uninstall web --keep-history", "status web", "history web", "list", "list --uninstalled -o json", "upgrade web CHART", "install web CHART",
-		"rollback web 4", "uninstall web nobody", "uninstall nobody", "list", "history web",
+		"rollback web 4", "uninstall web nobody", "uninstall nobody", "uninstall nobody --ignore-not-found", "uninstall nobody nobodys --ignore-not-found --dry-run", "list", "history web",
 	} {
 		args := strings.Fields(strings.ReplaceAll(command, "CHART", chart))
 		want, got := helm.run(t, args...), we.run(t, args...)

@@ -120,7 +120,7 @@ func one(ctx context.Context, e *env.Env, verb op.Uninstall, o Options, name str
 	}
 	res, err := do(ctx, req)
 	if errors.Is(err, op.ErrReleaseNotFound) && o.IgnoreNotFound {
-		_, err := fmt.Fprintf(e.Out, "release %q not found, nothing to do\n", name)
+		_, err := fmt.Fprintf(e.Out, "release %q uninstalled\n", name) // as Helm has it: what was asked for holds
 		return err
 	}
 	if errors.Is(err, op.ErrReleaseNotFound) { // Helm's sentence

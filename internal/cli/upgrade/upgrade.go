@@ -105,16 +105,22 @@ func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 		if err != nil {
 			return err
 		}
+		o.upgraded(e)
 		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes, Plan: o.DryRun == env.DryRunServer})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {
 		return err
 	}
+	o.upgraded(e)
+	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
+}
+
+// upgraded prints Helm's first line, which a dry run has too: scripts skip it.
+func (o Options) upgraded(e *env.Env) {
 	if o.Output == output.Table {
 		fmt.Fprintf(e.Out, "Release %q has been upgraded. Happy Helming!\n", o.Name)
 	}
-	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
 }
 
 // install is what --install does where there is nothing to upgrade. A release
@@ -134,6 +140,7 @@ func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 		if err != nil {
 			return err
 		}
+		o.upgraded(e)
 		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes})
 	}
 	rel, err := verb.Run(ctx, req)
