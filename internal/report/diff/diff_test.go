@@ -249,6 +249,43 @@ func TestValuesOfSecretsAreNowhereUnlessAskedFor(t *testing.T) {
 	}
 }
 
+// TestWhatIsSuppressedIsNowhere holds for every format: of a suppressed kind not even
+// what --show-secrets asks for is shown, and of an object whose changed lines are all
+// suppressed no field.
+func TestWhatIsSuppressedIsNowhere(t *testing.T) {
+	d := upgrade(t)
+	d.Objects[2].Drift = nil
+	for i := range d.Objects {
+		d.Objects[i].Conflicts = []plan.Conflict{{Path: "data.token", Live: "hunter8", Chart: "hunter9"}}
+	}
+	for name, show := range map[string]func(Options) string{
+		"text":       func(o Options) string { return printDiff(t, Text, "", d, o) },
+		"dyff":       func(o Options) string { return printDiff(t, Dyff, "", d, o) },
+		"structured": func(o Options) string { return printDiff(t, Structured, "", d, o) },
+		"document":   func(o Options) string { return printDocument(t, output.JSON, d, o) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			kinds := []string{"Secret", "ConfigMap", "Deployment", "Service", "ServiceAccount", "PersistentVolumeClaim"}
+			got := show(Options{DecodeSecrets: true, ShowUnchanged: true, SuppressKinds: kinds})
+			for _, value := range []string{"hunter", "clusterIP: None", "clusterIP\":", "nginx"} {
+				if strings.Contains(got, value) {
+					t.Errorf("objects of suppressed kinds show %s:\n%s", value, got)
+				}
+			}
+			if !strings.Contains(got, "Secret") {
+				t.Errorf("it does not tell that a Secret changes:\n%s", got)
+			}
+			if name == "document" { // lines are none of its
+				return
+			}
+			all := regexp.MustCompile("replicas|image|three|two|and")
+			if got := show(Options{SuppressLines: []*regexp.Regexp{all}}); strings.Contains(got, "nginx") {
+				t.Errorf("an object all of whose changed lines are suppressed shows them:\n%s", got)
+			}
+		})
+	}
+}
+
 func TestNothingToDo(t *testing.T) {
 	d := Diff{Objects: []Object{{Action: plan.Unchanged}, {Action: plan.Keep, Reason: "it is kept"}}, Hooks: []Object{{Action: plan.Unchanged}}}
 	for f, want := range map[Format]string{Text: "", Simple: "Plan: 0 to add, 0 to change, 0 to destroy.\n", JSON: "[]\n", Structured: "[]\n", Dyff: ""} {

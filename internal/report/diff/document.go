@@ -37,6 +37,9 @@ type documentEntry struct {
 	// Changes are the fields that differ, where the object is there before and
 	// after.
 	Changes []fieldChange `json:"changes"`
+	// Suppressed reports that the object's kind is one whose contents are not shown:
+	// then nothing is said of its fields.
+	Suppressed bool `json:"suppressed,omitempty"`
 }
 
 func (d Diff) document(o Options) document {
@@ -52,12 +55,16 @@ func (o Options) document(objects []Object) []documentEntry {
 		if object.Action == plan.Unchanged && !o.ShowUnchanged && len(object.Conflicts) == 0 {
 			continue
 		}
-		before, after := o.seen(object)
 		e := documentEntry{
 			Ref: object.Ref, Source: object.Source, Action: object.Action, Reason: object.Reason,
-			Drifted: object.Drifted, Conflicts: o.conflicts(object), Renamed: object.Renamed,
-			Before: bare(before), After: bare(after), Changes: []fieldChange{},
+			Drifted: object.Drifted, Renamed: object.Renamed, Changes: []fieldChange{},
 		}
+		if e.Suppressed = o.suppresses(object); e.Suppressed {
+			out = append(out, e)
+			continue
+		}
+		before, after := o.seen(object)
+		e.Conflicts, e.Before, e.After = o.conflicts(object), bare(before), bare(after)
 		if before != nil && after != nil {
 			e.Changes = fieldChanges(e.Before, e.After, false)
 		}

@@ -25,9 +25,13 @@ func (d Diff) dyff(s term.Streams, o Options) error {
 	var before, after ytbx.InputFile
 	var sealed bytes.Buffer
 	for _, e := range list {
-		if e.sealed != "" {
+		switch {
+		case e.sealed != "":
 			fmt.Fprintf(&sealed, "%s has changed: changes suppressed on sensitive content of type %s\n\n",
 				d.heading(e.Ref), term.SafeLine(e.sealed))
+			continue
+		case e.change == suppressed:
+			fmt.Fprintf(&sealed, "%s %s\n\n", d.heading(e.Ref), e.done())
 			continue
 		}
 		was, is := o.seen(e.Object)

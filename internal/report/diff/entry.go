@@ -50,7 +50,7 @@ func (o Options) entry(d Diff, object Object, hook bool) entry {
 	case plan.Delete:
 		e.change = removed
 	}
-	if slices.ContainsFunc(o.SuppressKinds, func(kind string) bool { return kind == object.Kind }) {
+	if o.suppresses(object) {
 		e.sealed = object.Kind
 		return e
 	}
@@ -64,6 +64,9 @@ func (o Options) entry(d Diff, object Object, hook bool) entry {
 	}
 	return e
 }
+
+// suppresses reports whether the object is of a kind whose contents are not shown.
+func (o Options) suppresses(object Object) bool { return slices.Contains(o.SuppressKinds, object.Kind) }
 
 // api is the object's group, its version where it has none: "apps", "v1".
 func api(r plan.Ref) string {

@@ -51,10 +51,10 @@ func (d Diff) structured(w io.Writer, o Options) error {
 func (o Options) structuredEntry(d Diff, e entry) structuredEntry {
 	out := structuredEntry{
 		API: api(e.Ref), Kind: e.Kind, Namespace: d.namespace(e.Ref), Name: e.Name,
-		ChangeType: e.change, Hidden: e.sealed != "",
+		ChangeType: e.change, Hidden: e.sealed != "" || e.change == suppressed,
 	}
 	out.Status.OldExists, out.Status.NewExists = e.Before != nil, e.After != nil
-	if e.sealed != "" || e.Before == nil || e.After == nil {
+	if out.Hidden || e.Before == nil || e.After == nil {
 		return out
 	}
 	before, after := o.seen(e.Object)

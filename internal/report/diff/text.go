@@ -97,7 +97,7 @@ func (t *textWriter) rest(o Object) {
 		t.b.WriteString(t.st.Dim(line) + "\n\n")
 	case o.Action == plan.Unchanged && (t.o.ShowUnchanged || len(o.Conflicts) > 0):
 		t.b.WriteString(t.st.Dim(t.d.heading(o.Ref)+" has not changed.") + "\n")
-		for _, note := range t.o.conflictNotes(o, false) {
+		for _, note := range t.o.conflictNotes(o, t.o.suppresses(o)) {
 			t.b.WriteString(t.st.Dim("  # "+term.SafeLine(note)) + "\n")
 		}
 		t.b.WriteString("\n")
