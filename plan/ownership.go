@@ -88,14 +88,21 @@ func ownershipOf(object map[string]any) (ownership, error) {
 	const want = `want fail, yield or take, or lists of fields: "yield: [spec.replicas]"`
 	lists, err := values.Parse(OwnershipAnnotation, []byte(text))
 	if err != nil || len(lists) == 0 {
-		return nil, fmt.Errorf("%s: %q is not valid: %s", OwnershipAnnotation, text, want)
+		hint := ""
+		if strings.ContainsAny(text, "[{") {
+			hint = "; a path with brackets needs quotes"
+		}
+		return nil, fmt.Errorf("%s: %q is not valid: %s%s", OwnershipAnnotation, text, want, hint)
 	}
 	var own ownership
 	for _, word := range slices.Sorted(maps.Keys(lists)) {
 		r := Resolution(word)
 		paths, isList := lists[word].([]any)
-		if !isList || !slices.Contains(Resolutions(), r) {
-			return nil, fmt.Errorf("%s: %s is not valid: %s", OwnershipAnnotation, word, want)
+		if !slices.Contains(Resolutions(), r) {
+			return nil, fmt.Errorf("%s: %q is not valid: %s", OwnershipAnnotation, word, want)
+		}
+		if !isList {
+			return nil, fmt.Errorf("%s: %s needs a list of fields: \"%[2]s: [spec.replicas]\"", OwnershipAnnotation, word)
 		}
 		for _, p := range paths {
 			text, _ := p.(string)
