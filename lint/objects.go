@@ -193,7 +193,7 @@ func (o *objects) annotations(d *document) {
 			o.groups(line, a.value, all)
 		case "hook-weight":
 			if !isInteger(a.value) {
-				o.add(Info, line, "hook weight %q is no integer and counts as 0", a.value)
+				o.add(Info, line, "hook weight %q is not an integer and counts as 0", a.value)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func TestObjects(t *testing.T) {
 		{"a hook that will never run", configMap + "  annotations:\n    helm.sh/hook: pre-install,pre-instal\n    helm.sh/hook-delete-policy: hook-sucess\n    helm.sh/hook-weight: high\n", []string{
 			`[WARNING] templates/x.yaml:6: unknown hook event "pre-instal", the object will not be installed at all (known: pre-install, post-install, pre-delete, post-delete, pre-upgrade, post-upgrade, pre-rollback, post-rollback, test, test-success)`,
 			`[WARNING] templates/x.yaml:7: unknown hook delete policy "hook-sucess", it has no effect (known: before-hook-creation, hook-succeeded, hook-failed)`,
-			`[INFO] templates/x.yaml:8: hook weight "high" is no integer and counts as 0`,
+			`[INFO] templates/x.yaml:8: hook weight "high" is not an integer and counts as 0`,
 		}},
 		{"annotations inside a List", "apiVersion: v1\nkind: List\nmetadata:\n  name: x\nitems:\n- metadata:\n    annotations:\n      helm.sh/resource-policy: keep\n", []string{
 			"[ERROR] templates/x.yaml:8: annotation 'helm.sh/resource-policy' within List objects are ignored",
