@@ -134,7 +134,13 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return e.Start() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := e.Start(); err != nil {
+				return err
+			}
+			e.WarnFlags(cmd)
+			return nil
+		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetIn(e.In)

@@ -41,8 +41,6 @@ func removedFlag(command, flag string) string {
 		return "use --dependency-update"
 	case "install --no-crd-hook", "upgrade --no-crd-hook":
 		return "use --skip-crds"
-	case "install --recreate-pods", "upgrade --recreate-pods", "rollback --recreate-pods":
-		return "a pod is replaced when its template changes: an annotation with a checksum of the configuration does that, or kubectl rollout restart"
 	case "test --cleanup":
 		return `the annotation helm.sh/hook-delete-policy: hook-succeeded,hook-failed on a test removes it`
 	case "list --deleted":

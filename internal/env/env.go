@@ -84,13 +84,6 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) 
 // lines, and on a terminal as a live table of what is awaited.
 func (e *Env) Report() progress.Func { return e.board().Report }
 
-// WarnPassword warns about a password on the command line, in Helm's words: every
-// process of the machine can read it there, and shells write it down.
-func (e *Env) WarnPassword() {
-	const helms = "using --password via the CLI is insecure. Use --password-stdin"
-	e.Report().Send(progress.Event{Kind: progress.Warning, Text: helms})
-}
-
 // Lines is the output stream for lines that come while downloads are drawn on the
 // error stream. What strangers wrote cannot steer a terminal.
 func (e *Env) Lines() io.Writer { return e.board().Above(term.SafeWriter(e.Out)) }

@@ -214,7 +214,7 @@ func (s *Settings) Check() error {
 		return fmt.Errorf("--color is %q, must be never, auto or always", s.Color)
 	}
 	if !slices.Contains(ui.Modes(), s.Progress) {
-		return fmt.Errorf("--progress is %q, must be auto, plain or none", s.Progress)
+		return fmt.Errorf("--progress or HELM_PROGRESS is %q, must be auto, plain or none", s.Progress)
 	}
 	switch s.Compat {
 	case "", "3", "4":

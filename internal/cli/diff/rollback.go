@@ -50,6 +50,7 @@ as helm-diff does; live objects are not read.`,
 	f.ApplyFlags.Bind(fs)
 	f.ScriptFlags.Bind(fs)
 	f.undo.Bind(fs, e)
+	env.BindRecreatePods(fs)
 	for _, name := range []string{"cleanup-on-fail", "history-max", "description"} {
 		_ = fs.MarkHidden(name) // accepted, so that a rollback's flags can stand; the flags exist
 	}

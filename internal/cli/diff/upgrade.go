@@ -70,6 +70,7 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {
 	f.reuse.Bind(fs)
 	var ignored int
 	env.BindHistoryMax(fs, e, &ignored)
+	env.BindRecreatePods(fs)
 	for _, name := range []string{
 		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
 		"wait-for-jobs", "timeout", "description", "labels", "create-namespace", "render-subchart-notes",

@@ -96,7 +96,6 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 		}
 		return nil
 	case o.Password != "":
-		e.WarnPassword()
 		return nil
 	case !e.Interactive() && o.Username != "":
 		return fmt.Errorf("log in to %s: the password is missing, and there is no terminal to ask on: use --password-stdin", o.Host)

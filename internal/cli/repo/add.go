@@ -70,9 +70,6 @@ func (o *addOptions) bind(cmd *cobra.Command) {
 }
 
 func (o *addOptions) run(ctx context.Context, e *env.Env, name, address string) error {
-	if o.Password != "" {
-		e.WarnPassword()
-	}
 	if err := o.secret(ctx, e); err != nil {
 		return err
 	}

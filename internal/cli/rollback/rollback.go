@@ -64,8 +64,7 @@ Objects are changed by a three-way merge, as upgrade does it.
 	o.ScriptFlags.Bind(fs)
 	o.UndoFlags.Bind(fs, e)
 	env.BindDryRun(fs, &o.DryRun)
-	fs.Bool("recreate-pods", false, "accepted for compatibility: pods are recreated by what owns them")
-	_ = fs.MarkHidden("recreate-pods") // the flag exists: it was registered one line above
+	env.BindRecreatePods(fs)
 	env.CompleteChoices(cmd)
 	return cmd
 }

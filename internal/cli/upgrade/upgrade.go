@@ -67,6 +67,7 @@ the old ones.
 	o.ReuseFlags.Bind(fs)
 	fs.BoolVarP(&o.Install, "install", "i", false, "install the chart where there is no release of that name")
 	env.BindHistoryMax(fs, e, &o.MaxHistory)
+	env.BindRecreatePods(fs)
 	return cmd
 }
 
