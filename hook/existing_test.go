@@ -56,6 +56,28 @@ func failed(o map[string]any) map[string]any {
 	return o
 }
 
+// A hook that has the name of a release's record would delete it, and what the release
+// has made would be no one's.
+func TestRecordsAndLocksAreNoHooks(t *testing.T) {
+	for _, tt := range []struct{ kind, name, owner, want string }{
+		{"Secret", "sh.helm.release.v1.shop.v3", "helm", `it is a record of release "shop"`},
+		{"ConfigMap", "sh.helm.release.v2.shop.v3", "helm", `it is a record of release "shop"`},
+		{"Secret", "sh.helm.release.v1.shop.v3.ab12.2", "moonhelm", `it is a record of release "shop"`},
+		{"Lease", "moonhelm.v1.shop", "moonhelm", `it is the lock of release "shop"`},
+		{"Secret", "shop", "helm", ""},
+	} {
+		t.Run(tt.kind+" "+tt.name, func(t *testing.T) {
+			live := hookOf("ns/web/1") // a mark does not help
+			live["metadata"].(map[string]any)["labels"] = map[string]any{"owner": tt.owner, "name": "shop"}
+			it := &item{Object: &manifest.Object{Kind: tt.kind, Name: tt.name}, live: existing{live}}
+			got, err := Responder{}.foreign(t.Context(), withHooks("a"), it)
+			if got != tt.want || err != nil {
+				t.Errorf("got %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
 // What stands where a hook is to be created. The first rows are what Helm 3 and 4
 // do too; where they differ, and where a run was ended in the middle, nothing
 // must be lost and nobody must be stuck.

@@ -25,9 +25,20 @@ const (
 	managedByHelm  = "Helm"
 )
 
+// Records and locks of releases have names of their own, and a label that says which
+// program keeps them.
+const (
+	recordPrefix = "sh.helm.release.v"
+	leasePrefix  = "moonhelm.v1."
+	keeperLabel  = "owner"
+	releaseLabel = "name"
+)
+
 // foreign returns why the object in the place of it is not a hook of rel to
 // replace, "" where it is. In this order:
 //
+//   - The record or the lock of a release, this one's included, is no hook: without its
+//     record a release's objects are no one's.
 //   - What bears a release's ownership labels is that release's, whatever else it
 //     says; what bears the mark of a hook is that release's hook. A mark of a
 //     release of this namespace that is no more says nothing: no one would ever
@@ -40,6 +51,9 @@ const (
 //     says it has run, which is how Helm's are recognized there.
 func (r Responder) foreign(ctx context.Context, rel *release.Release, it *item) (reason string, err error) {
 	live := it.live
+	if kept := live.keeps(it.Name); kept != "" {
+		return "it is " + kept, nil
+	}
 	if owner := live.owner(); owner != "" {
 		if owner == id(rel) {
 			return "", nil
@@ -143,6 +157,18 @@ func (e existing) uid() string {
 	meta, _ := e.object["metadata"].(map[string]any)
 	uid, _ := meta["uid"].(string)
 	return uid
+}
+
+// keeps says what the object keeps of a release, "" for nothing: "a record of release web".
+func (e existing) keeps(name string) string {
+	keeper, of := e.label(keeperLabel), fmt.Sprintf(" of release %q", e.label(releaseLabel))
+	switch {
+	case strings.HasPrefix(name, recordPrefix) && (keeper == "helm" || keeper == "moonhelm"):
+		return "a record" + of
+	case strings.HasPrefix(name, leasePrefix) && keeper == "moonhelm":
+		return "the lock" + of
+	}
+	return ""
 }
 
 // owner is the release that the object is a part of, "" for none.
