@@ -37,18 +37,41 @@ nothing changes.
   helm diff local ./mychart ./mychart-new
 
 Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
-		Args:        env.Group,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Annotations: map[string]string{env.NotInHelm: "", builtIn: "true"},
 	}
+	withoutWord(cmd, e)
 	bindColor(cmd.PersistentFlags(), e)
 	cmd.AddCommand(upgrade(e), rollback(e), revision(e), release(e), local(e), version(e))
 	if ignore, _ := strconv.ParseBool(e.Getenv("HELM_DIFF_IGNORE_UNKNOWN_FLAGS")); ignore {
-		for _, c := range cmd.Commands() {
+		for _, c := range append(cmd.Commands(), cmd) {
 			c.FParseErrWhitelist.UnknownFlags = true
 		}
 	}
 	return cmd
+}
+
+// withoutWord makes the group itself do what its member upgrade does where it is given a
+// release and a chart, as the first versions of helm-diff had it. It knows upgrade's flags,
+// so that a flag of a member may also stand before the member's name.
+func withoutWord(cmd *cobra.Command, e *env.Env) {
+	var f upgradeFlags
+	f.bind(cmd, e)
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return nil
+		}
+		return env.Group(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		if _, err := fmt.Fprintln(e.Err, `Command "helm diff" is deprecated, use "helm diff upgrade" instead`); err != nil {
+			return err
+		}
+		return f.run(cmd, e, args)
+	}
 }
 
 func version(e *env.Env) *cobra.Command {

@@ -54,13 +54,13 @@ comes out. No cluster is needed.
 	f.postRender.Bind(fs)
 	fs.StringVar(&f.release, "release", "release", "name of the release to render for")
 	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the definitions in crds/ too")
-	fs.BoolVar(&f.options.NoHooks, "no-hooks", false, "do not compare hooks")
 	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for")
 	fs.StringArrayVarP(&f.apiVersions, "api-versions", "a", nil,
 		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
 	fs.BoolVar(&f.skipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	fs.BoolVar(&f.enableDNS, "enable-dns", false, "let templates look up host names")
 	f.show.bind(cmd)
+	f.bindNoHooks(cmd)
 	return cmd
 }
 

@@ -43,6 +43,7 @@ newest and the one before it; with one number, that revision and the newest.`,
 		},
 	}
 	s.bind(cmd)
+	s.bindNoHooks(cmd)
 	return cmd
 }
 
@@ -80,6 +81,7 @@ may have its namespace before it: production/web.`,
 	}
 	cmd.Flags().StringVar(&namespace, "other-namespace", "", "the namespace of the second release, where it is another")
 	s.bind(cmd)
+	s.bindNoHooks(cmd)
 	return cmd
 }
 

@@ -75,6 +75,11 @@ func (s *show) bind(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("document", cobra.FixedCompletions([]string{"json", "yaml"}, noFiles))
 }
 
+// bindNoHooks binds --no-hooks where nothing else does.
+func (s *show) bindNoHooks(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.options.NoHooks, "no-hooks", false, "do not compare hooks")
+}
+
 // prepare makes what follows from flags and variables.
 func (s *show) prepare(ctx context.Context, e *env.Env, fs *pflag.FlagSet) error {
 	v := variables{e, fs}

@@ -49,19 +49,21 @@ one instead, as text, as helm-diff does by default; live objects are not read.
   helm diff upgrade web ./mychart --dry-run     without a cluster, as if it were new`,
 		Args:              env.Args(2, 2, "the name of a release and a chart"),
 		ValidArgsFunction: e.CompleteReleaseAndChart,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.prepare(cmd, e); err != nil {
-				return err
-			}
-			change, err := f.plan(cmd.Context(), e, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return f.print(e, change, "")
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
 	}
 	f.bind(cmd, e)
 	return cmd
+}
+
+func (f *upgradeFlags) run(cmd *cobra.Command, e *env.Env, args []string) error {
+	if err := f.prepare(cmd, e); err != nil {
+		return err
+	}
+	change, err := f.plan(cmd.Context(), e, args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return f.print(e, change, "")
 }
 
 func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {

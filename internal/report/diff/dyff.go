@@ -56,7 +56,7 @@ func (d Diff) dyff(s term.Streams, o Options) error {
 	if len(before.Documents)+len(after.Documents) == 2 && len(list) == 1 { // dyff then leaves its name out
 		fmt.Fprintf(&b, "%s %s\n", d.heading(list[0].Ref), list[0].done())
 	}
-	human := dyff.HumanReport{Report: report, OmitHeader: true, Indent: 2}
+	human := dyff.HumanReport{Report: report, OmitHeader: true}
 	if err := human.WriteReport(&b); err != nil {
 		return fmt.Errorf("write the differences of objects: %w", err)
 	}

@@ -15,10 +15,11 @@ import (
 // sourceComment begins the line that says which template an object comes from.
 const sourceComment = "# Source: "
 
-// raw reports whether the object is compared as it was rendered. Secrets never are:
-// their values are not to be shown.
+// raw reports whether the object is compared as it was rendered. A Secret is not where
+// its values are hidden or decoded.
 func (o Options) raw(d Diff, object Object) bool {
-	return d.Stored && !o.Normalize && object.Kind != "Secret" &&
+	whole := object.Kind != "Secret" || o.ShowSecrets && !o.DecodeSecrets
+	return d.Stored && !o.Normalize && whole &&
 		(object.Before == nil || object.Was != nil) && (object.After == nil || object.Is != nil)
 }
 
