@@ -290,6 +290,45 @@ func TestHelmDiff(t *testing.T) {
 	}
 }
 
+// TestHelmDiffOfDrift compares live objects that another client has changed, as
+// --three-way-merge does there and the built-in command by itself.
+func TestHelmDiffOfDrift(t *testing.T) {
+	plugins, none := helmDiff(t), t.TempDir()
+	s := connect(t).namespace(t)
+	chart, home := diffChart(t), t.TempDir()
+	must(t, ours(t), home, "install", "web", chart, "-n", s.name)
+	s.patch(t, "Deployment", "web", `{"spec": {"replicas": 7, "paused": true}}`)
+	s.patch(t, "ConfigMap", "one", `{"data": {"a": "other", "more": "theirs"}, "metadata": {"labels": {"x": "y"}}}`)
+	s.patch(t, "Secret", "keys", `{"data": {"password": "b3RoZXI="}}`)
+	source := regexp.MustCompile(`(?m)^  # Source: .*\n`)
+	for name, more := range map[string]string{
+		"nothing new": "", "replicas too": "--set replicas=3", "as it is": "--set replicas=7", "names": "--set name=two --output simple",
+		"added": "--set extra=true --output simple", "secrets": "--set password=new --show-secrets", "secrets hidden": "--set password=new",
+		"kinds left out": "--suppress ConfigMap -q", "drift as JSON": "--output json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := blocks
+			if strings.Contains(more, "json") {
+				parts = items
+			}
+			args := strings.Fields("diff upgrade web " + chart + " -C 0 --detailed-exitcode --no-hooks -n " + s.name + " " + more)
+			got := runWith(t, ours(t), home, []string{"HELM_PLUGINS=" + none}, args...)
+			want := runWith(t, peer(t, helm3), home, []string{"HELM_PLUGINS=" + plugins}, append(args, "--three-way-merge")...)
+			g, w := parts(source.ReplaceAllString(got.stdout, "")), parts(source.ReplaceAllString(want.stdout, ""))
+			for i := range g { // the place of a change stands in ours only
+				g[i] = strings.TrimSpace(g[i])
+			}
+			for i := range w {
+				w[i] = strings.TrimSpace(w[i])
+			}
+			if !slices.Equal(g, w) || got.code() != want.code() {
+				t.Errorf("helm %s\nhelm-diff: %d\n%s%s\nours: %d\n%s%s", strings.Join(args, " "),
+					want.code(), strings.Join(w, "\n"), indent(want.stderr), got.code(), strings.Join(g, "\n"), indent(got.stderr))
+			}
+		})
+	}
+}
+
 var (
 	// lacks is what an earlier helm-diff says of what has come since.
 	lacks = regexp.MustCompile(`unknown flag: --(show-secrets-decoded|include-crds)|This command needs 2 arguments`)
