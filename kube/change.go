@@ -40,8 +40,8 @@ type ChangeRequest struct {
 	// of fields that other managers have set to other values, "" to fail.
 	ServerSide bool
 	Conflicts  plan.Resolution
-	// ReportConflicts has the plan, with Predict, say what conflicts nothing
-	// resolves, instead of failing.
+	// ReportConflicts has the plan say what is in the way, instead of failing: conflicts
+	// that nothing resolves, and, by a warning, rights that are missing.
 	ReportConflicts bool
 	// Replace puts new objects in the place of live ones instead of merging, and
 	// deletes and creates again what cannot be updated, as the annotation
@@ -65,7 +65,7 @@ type ChangeRequest struct {
 // what r says. It writes nothing. It refuses what is known to fail: a
 // [*NoKindError], a [*ConflictError], a [*RightsError], a [*TwiceError], each
 // with all it finds; with r.Predict also what the server would refuse, while
-// missing rights are a warning.
+// missing rights are a warning, as they are with r.ReportConflicts.
 func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,7 +106,7 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		return nil, invalid
 	}
 	var missing *RightsError
-	if r.Predict && errors.As(err, &missing) {
+	if (r.Predict || r.ReportConflicts) && errors.As(err, &missing) {
 		// Whoever may only look still learns what would become of the objects.
 		c.progress.Send(progress.Event{Kind: progress.Warning, Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
 		return p, nil

@@ -42,8 +42,8 @@ type ChangeRequest struct {
 	// of fields that other managers have set to other values, "" to fail.
 	ServerSide bool
 	Conflicts  plan.Resolution
-	// ReportConflicts has the plan, with Predict, say what conflicts nothing
-	// resolves, instead of failing.
+	// ReportConflicts has the plan say what is in the way, instead of failing: conflicts
+	// that nothing resolves, and, by a warning, rights that are missing.
 	ReportConflicts bool
 	// Replace puts new objects in the place of live ones instead of merging, and
 	// deletes and creates again what cannot be updated, as the annotation

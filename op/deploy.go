@@ -37,7 +37,8 @@ type Writing struct {
 	// Conflicts says what becomes of fields that other managers have set to other
 	// values, with server-side apply; "" fails.
 	Conflicts plan.Resolution
-	// ReportConflicts has a plan say which conflicts there are, instead of failing.
+	// ReportConflicts has a plan say which conflicts there are, and warn of rights that are
+	// missing, instead of failing.
 	ReportConflicts bool
 	// Replace has objects replaced instead of merged: what an object has and
 	// the release does not say goes. One that the API server refuses to replace
