@@ -72,6 +72,17 @@ func (w Writing) serverSide(last string) bool {
 	return last == release.ApplyServerSide
 }
 
+// unheeded says that a policy for conflicts has no effect on a release whose last revision
+// was written in the given way, "" where it has. Taking fields is what a merge on this side
+// does anyway, and pipelines for Helm 4 ask for it.
+func (w Writing) unheeded(last string) string {
+	if w.Conflicts == "" || w.Conflicts == plan.Take || w.serverSide(last) {
+		return ""
+	}
+	return fmt.Sprintf("--conflicts=%s has no effect: the release is merged on helm's side, where the chart's values win; "+
+		"--server-side=true has the API server merge it", w.Conflicts)
+}
+
 // Preview says what [Upgrade.Plan] and [Install.Plan] leave out and assume. The zero
 // value leaves nothing out. Run takes no notice of it.
 type Preview struct {
@@ -163,6 +174,9 @@ func (d *deployment) prepare(ctx context.Context, objects []*manifest.Object, co
 	}
 	if d.cluster == nil || d.preview.Recorded {
 		return nil
+	}
+	if text := d.write.unheeded(d.past.method()); text != "" {
+		d.progress.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
 	if d.batches, err = ordered(d.release, d.objects, d.progress); err != nil {
 		return err

@@ -252,6 +252,9 @@ func edited(v any, paths [][]step, depth int, change func(any) (any, bool)) (any
 		}
 		below[p[depth].element] = append(below[p[depth].element], p)
 	}
+	if v == nil { // a map that is not there, and a field below it is
+		v = map[string]any{}
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		out := maps.Clone(v)

@@ -119,6 +119,38 @@ func TestYieldedFieldsOfAMerge(t *testing.T) {
 	}
 }
 
+// What the annotation leaves to others is not removed either where the chart has it no more
+// and others have changed it: replicas that are an autoscaler's from now on.
+func TestYieldedFieldsThatTheChartDrops(t *testing.T) {
+	const note = `metadata: {annotations: {helm.sh/field-ownership: "yield: [spec.replicas, spec.strategy]"}}`
+	for _, tc := range []struct {
+		name, old, live, want string
+		spec                  string // afterwards
+		yields                int
+	}{
+		{"another client has changed it", "{replicas: 3, paused: true}", "{replicas: 5, paused: true}", "{paused: true}", "map[paused:true replicas:5]", 1},
+		{"the map that it is in goes too", "{replicas: 3}", "{replicas: 5}", "", "map[replicas:5]", 1},
+		{"one field of a map", "{strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}", "{strategy: {rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}}", "{}",
+			"map[strategy:map[rollingUpdate:map[maxSurge:2]]]", 1},
+		{"no one has changed it", "{replicas: 3, paused: true}", "{replicas: 3, paused: true}", "{paused: true}", "map[paused:true]", 0},
+		{"another field", "{replicas: 3, paused: true}", "{replicas: 3, paused: false}", "{replicas: 3}", "map[replicas:3]", 0},
+		{"a field that was never the chart's", "{replicas: 3}", "{replicas: 3, minReadySeconds: 9}", "{replicas: 3}", "map[minReadySeconds:9 replicas:3]", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			object := func(spec string) string {
+				if spec == "" {
+					return "{" + note + "}"
+				}
+				return "{" + note + ", spec: " + spec + "}"
+			}
+			s := one(t, item(t, "apps/v1 Deployment", object(tc.live), object(tc.want), object(tc.old)), Options{})
+			if got := fmt.Sprint(s.After["spec"]); got != tc.spec || len(s.Conflicts) != tc.yields {
+				t.Errorf("got %s with %d conflicts, want %s with %d", got, len(s.Conflicts), tc.spec, tc.yields)
+			}
+		})
+	}
+}
+
 // Without the annotation a merge goes on as ever, whatever its policy for conflicts.
 func TestAMergeKnowsNoPolicy(t *testing.T) {
 	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`, `{spec: {replicas: 3}}`)

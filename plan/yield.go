@@ -53,6 +53,19 @@ func (y *yielding) fields(at []step, name string, f field, olds []map[string]any
 		}
 		y.field(here, name, olds, have, w)
 	}
+	for key, have := range live {
+		_, wanted := want[key]
+		dropped := !wanted && slices.ContainsFunc(olds, func(o map[string]any) bool { return o[key] != nil })
+		if f.skips(key) || have == nil || !dropped {
+			continue
+		}
+		here, below := append(at, step{element: element{name: key}}), f.below(key)
+		if h, ok := have.(map[string]any); ok && !below.replace {
+			y.fields(here, key, below, mapsAt(olds, key), h, nil)
+		} else {
+			y.field(here, name, olds, have, nil)
+		}
+	}
 }
 
 // field looks at one value.
