@@ -198,10 +198,13 @@ func (c *Client) trial(ctx context.Context, j *job) (map[string]any, error) {
 		}
 	}
 	answer, err := c.Call(ctx, method, path, query, header, body)
-	moves, _ := movedFields(j.Item)
+	moves, _ := movedFields(j.Item, j.Displaced)
 	no := applyRefused(j.target, err, func(m string) bool { return moves != nil && (plan.IsHelm(m) || plan.Joins(m)) })
 	if no != nil {
 		return c.retrial(ctx, j, no)
+	}
+	if len(j.Displaced) > 0 && apierrors.IsInvalid(err) {
+		return nil, nil // to the server both fields are there until they are moved
 	}
 	if err != nil || moves != nil {
 		// Before its fields are moved the server would leave dropped ones there.

@@ -28,7 +28,7 @@ const applyPatch = "application/apply-patch+yaml"
 // Where the server refuses it for fields that the plan did not know of, or because
 // the object is another by now, it sends what the object as it is now calls for.
 func (c *Client) applyServerSide(ctx context.Context, j *job) error {
-	if err := c.takeFields(ctx, j.target, j.Item); err != nil {
+	if err := c.takeFields(ctx, j.target, j.Item, j.Displaced); err != nil {
 		return j.fail("move the fields of", err)
 	}
 	for tries := 1; ; tries++ {
@@ -154,13 +154,13 @@ const moveTries = 5
 
 // takeFields moves the fields that client-side releases have set, the manager's
 // by operation Update, to those that it applies, and those that other managers have
-// set which join the release.
-func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item) error {
+// set which join the release, or are displaced.
+func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item, displaced []plan.Displaced) error {
 	if it.Live == nil || c.dryRun {
 		return nil
 	}
 	for tries := 0; ; tries++ {
-		entries, err := movedFields(it)
+		entries, err := movedFields(it, displaced)
 		if err != nil || entries == nil {
 			return err
 		}
@@ -187,26 +187,40 @@ func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item) error 
 }
 
 // movedFields is an object's managedFields with what client-side releases have set,
-// and what of others' joins the release, made the manager's that applies; nil where
-// there is nothing to move.
-func movedFields(it plan.Item) ([]any, error) {
+// what of others' joins the release, and what is displaced made the manager's that
+// applies: what it then does not apply goes. It is nil where there is nothing to move.
+func movedFields(it plan.Item, displaced []plan.Displaced) ([]any, error) {
 	metadata, _ := it.Live["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	var out []any
 	var applied map[string]any // the manager's entry
-	var all *fieldpath.Set
-	moved := false
+	all, err := pathSet(displaced)
+	if err != nil {
+		return nil, err
+	}
+	gone := all
+	moved := all != nil
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
 		owned, rest, of := ownedBy(it, entry)
 		if of == others {
-			out = append(out, e)
+			if entry, err = withoutPaths(it, entry, gone); err != nil {
+				return nil, err
+			}
+			if entry != nil {
+				out = append(out, entry)
+			}
 			continue
 		}
 		if len(rest) > 0 {
-			entry = maps.Clone(entry)
-			entry["fieldsV1"] = rest
-			out = append(out, entry)
+			left := maps.Clone(entry)
+			left["fieldsV1"] = rest
+			if left, err = withoutPaths(it, left, gone); err != nil {
+				return nil, err
+			}
+			if left != nil {
+				out = append(out, left)
+			}
 		}
 		moved = moved || of == former
 		fields, err := fieldSet(owned)
@@ -223,12 +237,60 @@ func movedFields(it plan.Item) ([]any, error) {
 	if !moved {
 		return nil, nil
 	}
+	if applied == nil { // nothing but what is displaced
+		applied = map[string]any{"manager": manager, "operation": "Apply", "apiVersion": it.New["apiVersion"], "fieldsType": "FieldsV1"}
+		out = append(out, applied)
+	}
 	text, err := all.ToJSON()
 	if err != nil {
 		return nil, err
 	}
 	applied["fieldsV1"] = json.RawMessage(text)
 	return out, nil
+}
+
+// pathSet is the set of displaced fields, nil where there are none.
+func pathSet(displaced []plan.Displaced) (*fieldpath.Set, error) {
+	var all *fieldpath.Set
+	for _, d := range displaced {
+		fields := map[string]any{}
+		for _, key := range slices.Backward(d.Path) {
+			fields = map[string]any{key: fields}
+		}
+		one, err := fieldSet(fields)
+		if err != nil {
+			return nil, err
+		}
+		all = union(all, one)
+	}
+	return all, nil
+}
+
+// withoutPaths is an entry of managedFields without the fields of a set and all below
+// them; nil where nothing is left.
+func withoutPaths(it plan.Item, entry map[string]any, gone *fieldpath.Set) (map[string]any, error) {
+	if gone == nil || entry["subresource"] != nil || entry["apiVersion"] != it.New["apiVersion"] {
+		return entry, nil
+	}
+	owned, _ := entry["fieldsV1"].(map[string]any)
+	before, err := fieldSet(owned)
+	if err != nil {
+		return nil, err
+	}
+	after := before.RecursiveDifference(gone)
+	switch {
+	case after.Equals(before):
+		return entry, nil
+	case after.Empty():
+		return nil, nil
+	}
+	text, err := after.ToJSON()
+	if err != nil {
+		return nil, err
+	}
+	entry = maps.Clone(entry)
+	entry["fieldsV1"] = json.RawMessage(text)
+	return entry, nil
 }
 
 // whose says whose an entry of managedFields is.

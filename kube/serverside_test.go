@@ -128,7 +128,7 @@ func TestASecretThatHelm4Applied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := movedFields(plan.Item{Live: live})
+	entries, err := movedFields(plan.Item{Live: live}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestASecretThatHelm4Applied(t *testing.T) {
 	}
 	want(t, "managedFields", string(text), `[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{},"f:b":{},"f:c":{}},"f:type":{}},"manager":"helm","operation":"Apply","time":null},`+
 		`{"apiVersion":"v1","fieldsV1":{"f:data":{"f:d":{}}},"manager":"kubectl","operation":"Update"}]`)
-	if entries, err := movedFields(plan.Item{Live: map[string]any{"metadata": map[string]any{"managedFields": entries[1:]}}}); entries != nil || err != nil {
+	if entries, err := movedFields(plan.Item{Live: map[string]any{"metadata": map[string]any{"managedFields": entries[1:]}}}, nil); entries != nil || err != nil {
 		t.Errorf("moved what is others': %v, %v", entries, err)
 	}
 }
@@ -171,6 +171,49 @@ spec: {selector: {app: web}, ports: [{name: t, port: 53, protocol: TCP}, {name: 
 			want(t, "label that is dropped", at(m, "metadata", "labels", "dropped"), "<nil>")
 			want(t, "ports", at(s.get("v1", "Service", "web"), "spec", "ports", "name=u"), "<nil>")
 			want(t, "managers", managers(s, "v1", "ConfigMap", "web"), "before-first-apply Update, helm Apply")
+		})
+	}
+}
+
+// Of some fields the server takes one: what another client, or a default, has set in the
+// other's place would make every apply fail.
+func TestServerSideApplyRemovesTheOtherFieldOfAChoice(t *testing.T) {
+	const text = `apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: c, image: i, env: [{name: A, value: "1"}, {name: B, value: "2"}], livenessProbe: {exec: {command: [a]}}}
+`
+	for _, predict := range []bool{false, true} {
+		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide, s.Predict = true, predict
+			s.to(text)
+			s.by("hand", "policy/v1", "PodDisruptionBudget", "web", `{"spec":{"minAvailable":null,"maxUnavailable":1}}`)
+			s.by("kubectl-client-side-apply", "apps/v1", "Deployment", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","env":[{"name":"A","value":null,"valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]}]}}}}`)
+			s.by("hand", "apps/v1", "Deployment", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","livenessProbe":{"exec":null,"tcpSocket":{"port":1}}}]}}}}`)
+			next := strings.Replace(text, "  replicas: 0\n", "  replicas: 0\n  strategy: {type: Recreate}\n", 1)
+			s.to(next)
+			want(t, "budget", at(s.get("policy/v1", "PodDisruptionBudget", "web"), "spec"), "map[minAvailable:1 selector:map[matchLabels:map[app:web]]]")
+			d := s.get("apps/v1", "Deployment", "web")
+			want(t, "strategy", at(d, "spec", "strategy"), "map[type:Recreate]")
+			container := []string{"spec", "template", "spec", "containers", "name=c"}
+			want(t, "env", at(d, append(container, "env", "name=A")...), "map[name:A value:1]")
+			want(t, "probe", at(d, append(container, "livenessProbe", "tcpSocket")...), "<nil>")
+			before := s.rest()
+			s.to(next)
+			want(t, "versions after the same again", s.versions(), before)
 		})
 	}
 }

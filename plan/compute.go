@@ -3,10 +3,12 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -217,6 +219,11 @@ func (s *Step) contested(m *merger, o Options, own ownership, want map[string]an
 			s.Force = true
 		}
 	}
+	for _, d := range s.displace(m, o, own, want) {
+		left = append(left, d.by)
+		comes = edit(comes, [][]step{d.by}, func(any) (any, bool) { return d.byLive, d.byLive != nil }).(map[string]any)
+	}
+	slices.SortStableFunc(s.Conflicts, func(a, b Conflict) int { return cmp.Compare(a.Path, b.Path) })
 	applied = want
 	if len(left) > 0 {
 		applied = pinned(leaveOut(want, left), s.Live, "uid")

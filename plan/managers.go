@@ -114,6 +114,9 @@ func (c Conflict) Sentence() string {
 func (c Conflict) Outcome() string {
 	words := map[Resolution]string{Fail: "the operation fails", Yield: "it stays as it is", Take: "it is taken over"}
 	out := words[c.Resolution]
+	if c.Resolution == Take && c.Chart == nil {
+		out = "it is removed"
+	}
 	if c.Reason != "" {
 		out += " (" + c.Reason + ")"
 	}

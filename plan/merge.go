@@ -334,25 +334,8 @@ func (c *change) result() map[string]any {
 // choose takes away the fields of a union that want does not name where it names
 // another, no matter which client set them: the server would refuse both.
 func (c *change) choose(u union, want map[string]any) {
-	chosen, named := "", false
-	for _, m := range u.members {
-		if want[m.name] != nil {
-			chosen, named = m.when, true
-		}
-	}
-	says, saying := want[u.by].(string)
-	if u.by != "" && saying {
-		chosen = says
-	} else if !named {
-		return
-	}
-	for _, m := range u.members {
-		if want[m.name] == nil && c.live[m.name] != nil && (u.by == "" || m.when != chosen) {
-			c.remove(m.name)
-		}
-	}
-	if u.by != "" && !saying && c.live[u.by] != nil && c.live[u.by] != chosen {
-		c.remove(u.by)
+	for _, name := range u.unwanted(c.live, want) {
+		c.remove(name)
 	}
 }
 
