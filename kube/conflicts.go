@@ -139,45 +139,38 @@ func (r *applyRefusal) conflict(t *target, s plan.Step) error {
 }
 
 // scaled is p with the autoscalers that the cluster has taken into account, where
-// there are conflicts that one of them would settle. The kind is looked for only then;
-// where it cannot be read, there is none.
+// there are conflicts that they would resolve in another way. They are looked for only
+// then; where they cannot be read, it is not known whether there are any.
 func (c *Client) scaled(ctx context.Context, p *plan.Plan, items []plan.Item, o plan.Options) (*plan.Plan, error) {
-	namespaces := map[string]bool{}
-	for _, s := range p.Steps {
-		for _, f := range s.Conflicts {
-			if f.Path == "spec.replicas" && f.Resolution != plan.Yield && f.Reason == "" {
-				namespaces[s.Namespace] = true
-			}
+	o.Autoscaled = plan.Autoscaled{}
+	for _, namespace := range p.SearchAutoscalers() {
+		if c.autoscalers(ctx, namespace, o.Autoscaled) {
+			o.Searched = append(o.Searched, namespace)
 		}
 	}
-	if len(namespaces) == 0 {
-		return p, nil
-	}
-	o.Autoscaled = plan.Autoscaled{}
-	for namespace := range namespaces {
-		c.autoscalers(ctx, namespace, o.Autoscaled)
-	}
-	if len(o.Autoscaled) == 0 {
+	if len(o.Searched) == 0 {
 		return p, nil
 	}
 	return plan.Compute(items, o)
 }
 
-// autoscalers adds the targets of a namespace's autoscalers to found.
-func (c *Client) autoscalers(ctx context.Context, namespace string, found plan.Autoscaled) {
+// autoscalers adds the targets of a namespace's autoscalers to found, and reports whether
+// it could read them.
+func (c *Client) autoscalers(ctx context.Context, namespace string, found plan.Autoscaled) bool {
 	path := "/apis/autoscaling/v2/namespaces/" + url.PathEscape(namespace) + "/horizontalpodautoscalers"
 	body, err := c.Call(ctx, http.MethodGet, path, nil, nil, nil)
 	if err != nil {
-		return // who may not list them sees the conflict as it is
+		return false // who may not list them sees the conflict as it is
 	}
 	items, _, err := decodeList(body, false)
 	if err != nil {
-		return
+		return false
 	}
 	for _, it := range items {
 		it["apiVersion"], it["kind"] = "autoscaling/v2", "HorizontalPodAutoscaler"
 		found.Add(it, namespace)
 	}
+	return true
 }
 
 // unresolved reports whether a step has a conflict that nothing resolves.

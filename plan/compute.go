@@ -22,6 +22,8 @@ type Options struct {
 	ServerSide bool
 	Conflicts  Resolution
 	Autoscaled Autoscaled
+	// Searched are the namespaces all of whose autoscalers Autoscaled has.
+	Searched []string
 	// Refused are fields, by the paths that the server writes, for which it has
 	// refused the new object: they are conflicts, whatever is known of them.
 	Refused map[string]bool
@@ -67,8 +69,8 @@ const (
 // it is there; what none of them has is somebody else's and stays. status and
 // what only the server writes are no part of it.
 func Compute(items []Item, o Options) (*Plan, error) {
-	o.Autoscaled = o.Autoscaled.with(items)
-	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Replace: o.Replace}
+	o.Autoscaled = o.autoscaled(items)
+	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched, Replace: o.Replace}
 	wanted := make(map[string]bool, len(items)) // by uid: one object may be served by two groups
 	for _, it := range items {
 		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {

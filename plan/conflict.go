@@ -196,15 +196,17 @@ func (o ownedItem) name(f field, item map[string]any) string {
 
 // resolve says of each claim what becomes of it: the object's annotation decides,
 // then what an autoscaler sets stays its own, then the policy. What is scaled by
-// hand (kubectl scale) stays too, unless the policy is to take.
+// hand (kubectl scale), or by an autoscaler that is known to be there no more, stays
+// too, unless the policy is to take.
 func (o Options) resolve(r Ref, own ownership, claims []claim) {
 	target := o.Autoscaled.of(r)
+	gone := o.Conflicts == Take && slices.Contains(o.Searched, r.Namespace)
 	for i := range claims {
 		c := &claims[i]
 		c.Resolution, c.Reason = cmp.Or(o.Conflicts, Fail), ""
 		if said := own.of(c.at); said != "" {
 			c.Resolution, c.Reason = said, "annotation "+OwnershipAnnotation
-		} else if by := scaler(c.Manager, c.at, target); by != "" {
+		} else if by := scaler(c.Manager, c.at, target); by != "" && !(gone && by == anAutoscaler) {
 			c.Resolution, c.Reason = Yield, "scaled by "+by
 		} else if c.Manager.Subresource == "scale" && o.Conflicts != Take {
 			c.Resolution, c.Reason = Yield, "it was scaled"

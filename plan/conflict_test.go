@@ -210,6 +210,68 @@ func TestAutoscalersOfTheRelease(t *testing.T) {
 	}
 }
 
+// An autoscaler that the same upgrade deletes decides nothing any more, and neither does
+// one that another object is now the target of.
+func TestAutoscalersThatGo(t *testing.T) {
+	const scaler = "autoscaling/v2 HorizontalPodAutoscaler"
+	const onWeb = `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`
+	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	it.Live = managed(t, it.Live, Manager{Name: "kubectl-edit", Operation: "Update"}, it.Live)
+	for _, tc := range []struct {
+		name string
+		hpa  Item
+		want Resolution
+	}{
+		{"it is deleted", item(t, scaler, onWeb, "", onWeb), Fail},
+		{"it is kept", item(t, scaler, onWeb, "", `{metadata: {annotations: {helm.sh/resource-policy: keep}}}`), Yield},
+		{"it has another target", item(t, scaler, onWeb, `{spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: b}}}`, onWeb), Fail},
+		{"it stays", item(t, scaler, onWeb, onWeb, onWeb), Yield},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			there := Autoscaled{}
+			there.Add(tc.hpa.Live, "shop")
+			p, err := Compute([]Item{it, tc.hpa}, Options{ServerSide: true, Autoscaled: there, Searched: []string{"shop"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Steps[0].Conflicts[0]; got.Resolution != tc.want {
+				t.Errorf("the resolution is %s (%s), want %s", got.Resolution, got.Reason, tc.want)
+			}
+		})
+	}
+}
+
+// Who takes replicas gets them back from an autoscaler that is there no more.
+func TestTakingFromAnAutoscalerThatIsGone(t *testing.T) {
+	it := item(t, "apps/v1 Deployment", `{spec: {replicas: 5}}`, `{spec: {replicas: 3}}`)
+	it.Live = managed(t, it.Live, Manager{Name: "kube-controller-manager", Operation: "Update", Subresource: "scale"}, it.Live)
+	for _, tc := range []struct {
+		name     string
+		policy   Resolution
+		searched []string
+		want     Resolution
+		search   int // how many namespaces are to be searched
+	}{
+		{"it is not known whether there is one", Take, nil, Yield, 1},
+		{"it is not known of this namespace", Take, []string{"other"}, Yield, 1},
+		{"there is none", Take, []string{"shop"}, Take, 0},
+		{"no one takes", Fail, []string{"shop"}, Yield, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, err := Compute([]Item{it}, Options{ServerSide: true, Conflicts: tc.policy, Autoscaled: Autoscaled{}, Searched: tc.searched})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Steps[0].Conflicts[0]; got.Resolution != tc.want {
+				t.Errorf("the resolution is %s (%s), want %s", got.Resolution, got.Reason, tc.want)
+			}
+			if got := p.SearchAutoscalers(); len(got) != tc.search {
+				t.Errorf("autoscalers of %q are to be searched, want %d namespaces", got, tc.search)
+			}
+		})
+	}
+}
+
 func TestFieldsThatJoinTheRelease(t *testing.T) {
 	const theirs = `{metadata: {labels: {a: x, theirs: x}, annotations: {note: x}}, spec: {replicas: 5, template: {spec: {containers: [{name: web, image: a, tty: true}, {name: side, image: b}]}}}}`
 	it := item(t, "apps/v1 Deployment", theirs, `{metadata: {labels: {a: y}}, spec: {template: {spec: {containers: [{name: web, image: z}]}}}}`, `{spec: {replicas: 3}}`)

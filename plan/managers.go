@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -139,6 +140,9 @@ func shortValue(v any) string {
 	return string(text)
 }
 
+// anAutoscaler is what kube-controller-manager scales for, where no more is known of it.
+const anAutoscaler = "a horizontal autoscaler"
+
 // scaler names what scales a field of its own accord: a controller that is known to,
 // or an autoscaler that has the object as its target. It is "" for all others.
 func scaler(m Manager, at []step, target string) string {
@@ -147,7 +151,7 @@ func scaler(m Manager, at []step, target string) string {
 	case replicas && target != "":
 		return target
 	case replicas && m.Subresource == "scale" && m.Name == "kube-controller-manager":
-		return "a horizontal autoscaler"
+		return anAutoscaler
 	case replicas && strings.HasPrefix(m.Name, "keda"):
 		return "KEDA"
 	case resources && (strings.HasPrefix(m.Name, "vpa-") || m.Subresource == "resize"):
@@ -186,24 +190,46 @@ func (a Autoscaled) Add(object map[string]any, namespace string) {
 	spec, _ := object["spec"].(map[string]any)
 	target, _ := spec["scaleTargetRef"].(map[string]any)
 	r := scaleTarget(textOf(target, "apiVersion"), textOf(target, "kind"), namespace, textOf(target, "name"))
-	a[r] = "HorizontalPodAutoscaler/" + textOf(metadata(object), "name")
+	a[r] = scalerName(textOf(metadata(object), "name"))
 }
 
-// with is a with the targets of those items that are autoscalers.
-func (a Autoscaled) with(items []Item) Autoscaled {
-	all := a
+// autoscaled are the targets of autoscalers once the items are written and deleted.
+func (o Options) autoscaled(items []Item) Autoscaled {
+	isScaler := func(it Item) bool { return it.Kind == "HorizontalPodAutoscaler" }
+	if !slices.ContainsFunc(items, isScaler) {
+		return o.Autoscaled
+	}
+	all := Autoscaled{}
+	maps.Copy(all, o.Autoscaled)
 	for _, it := range items {
-		if it.Kind != "HorizontalPodAutoscaler" || it.New == nil {
+		if !isScaler(it) || it.New == nil && remove(it, o).Action != Delete {
 			continue
 		}
-		if len(all) == len(a) {
-			if all = maps.Clone(a); all == nil {
-				all = Autoscaled{}
-			}
+		maps.DeleteFunc(all, func(r Ref, name string) bool { return r.Namespace == it.Namespace && name == scalerName(it.Name) })
+		if it.New != nil {
+			all.Add(it.New, it.Namespace)
 		}
-		all.Add(it.New, it.Namespace)
 	}
 	return all
+}
+
+// scalerName is an autoscaler as people are told of it.
+func scalerName(name string) string { return "HorizontalPodAutoscaler/" + name }
+
+// SearchAutoscalers lists the namespaces in which an autoscaler, or the knowledge that there
+// is none, may resolve a conflict of the plan in another way.
+func (p *Plan) SearchAutoscalers() []string {
+	found := map[string]bool{}
+	for _, s := range p.Steps {
+		for _, c := range s.Conflicts {
+			open := c.Resolution != Yield && c.Reason == ""
+			assumed := p.Conflicts == Take && c.Reason == "scaled by "+anAutoscaler
+			if c.Path == "spec.replicas" && (open || assumed) && !slices.Contains(p.Searched, s.Namespace) {
+				found[s.Namespace] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // of is the autoscaler of an object, "" for none.

@@ -97,10 +97,11 @@ type Step struct {
 // the order of its deletion.
 type Plan struct {
 	Steps []Step
-	// ServerSide, Conflicts, Autoscaled and Replace are how the steps are executed.
+	// ServerSide, Conflicts, Autoscaled, Searched and Replace are how the steps are executed.
 	ServerSide bool
 	Conflicts  Resolution
 	Autoscaled Autoscaled
+	Searched   []string
 	Replace    bool
 }
 
