@@ -135,6 +135,35 @@ func TestValuesOfSubcharts(t *testing.T) {
 	}
 }
 
+// TestReusedValuesOfSubcharts upgrades to a chart whose subcharts have other defaults:
+// with --reuse-values those of the record hold.
+func TestReusedValuesOfSubcharts(t *testing.T) {
+	c := connect(t)
+	chart := func(version, more string) string {
+		dir := t.TempDir()
+		vendored{name: "parent", version: version, dependencies: `- {name: listed, version: ">0", repository: "https://example.com"}
+- {name: named, version: ">0", repository: "https://example.com", alias: other, import-values: [data]}
+`, charts: []vendored{{name: "listed", version: version}, {name: "named", version: version}, {name: "extra", version: version}}}.write(t, dir,
+			"colour: red\nlisted: {colour: blue}\n"+more, false)
+		return dir
+	}
+	first, second := chart("1.0.0", ""), chart("2.0.0", "new: here\nother: {own: parent}\n")
+	for _, how := range []string{"--reuse-values", "--reset-then-reuse-values", "--reset-values", ""} {
+		t.Run(how, func(t *testing.T) {
+			a, b := c.namespace(t), c.namespace(t)
+			helm, we := tools(t, a)["helm4"], tools(t, b)["ours"]
+			for _, args := range [][]string{
+				{"install", "web", first, "--set", "listed.user=1,extra.user=1"}, append([]string{"upgrade", "web", second}, strings.Fields(how)...),
+				{"get", "manifest", "web"}, {"get", "values", "web", "--all"}, {"rollback", "web", "1"}, {"get", "values", "web", "--all"},
+			} {
+				if got, want := plain(we.must(t, args...), b.name), plain(helm.must(t, args...), a.name); got != want {
+					t.Errorf("helm %s shows\n%s\nand helm4\n%s", strings.Join(args, " "), indent(got), indent(want))
+				}
+			}
+		})
+	}
+}
+
 // modified is the label that says when a record was written.
 var modified = regexp.MustCompile(`(modifiedAt"?[=:] ?"?)\d+`)
 
