@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,7 +59,9 @@ func withoutWord(cmd *cobra.Command, e *env.Env) {
 	f.bind(cmd, e)
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 2 {
+		cmd.SuggestionsMinimumDistance = 2
+		// A misspelled member is not a release, unless what follows is surely a chart.
+		if len(args) == 2 && (strings.Contains(args[1], "/") || len(cmd.SuggestionsFor(args[0])) == 0) {
 			return nil
 		}
 		return env.Group(cmd, args)

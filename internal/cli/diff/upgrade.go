@@ -185,8 +185,12 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
 	var missing *op.NoReleaseError
-	if !f.install || !errors.As(err, &missing) {
+	switch {
+	case !errors.As(err, &missing):
 		return change, rendered, err
+	case !f.install:
+		hint := fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name)
+		return nil, nil, &env.HintError{Err: err, Hint: hint}
 	}
 	if change, rendered, err = f.planInstall(ctx, e, c, vals, name); err == nil {
 		const stars = "********************"
