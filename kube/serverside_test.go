@@ -194,6 +194,7 @@ spec:
     spec:
       containers:
       - {name: c, image: i, env: [{name: A, value: "1"}, {name: B, value: "2"}], livenessProbe: {exec: {command: [a]}}}
+      volumes: [{name: v, emptyDir: {}}]
 `
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
@@ -202,7 +203,7 @@ spec:
 			s.to(text)
 			s.by("hand", "policy/v1", "PodDisruptionBudget", "web", `{"spec":{"minAvailable":null,"maxUnavailable":1}}`)
 			s.by("kubectl-client-side-apply", "apps/v1", "Deployment", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","env":[{"name":"A","value":null,"valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]}]}}}}`)
-			s.by("hand", "apps/v1", "Deployment", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","livenessProbe":{"exec":null,"tcpSocket":{"port":1}}}]}}}}`)
+			s.by("hand", "apps/v1", "Deployment", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","livenessProbe":{"exec":null,"tcpSocket":{"port":1}}}],"volumes":[{"name":"v","emptyDir":null,"configMap":{"name":"x"}}]}}}}`)
 			next := strings.Replace(text, "  replicas: 0\n", "  replicas: 0\n  strategy: {type: Recreate}\n", 1)
 			s.to(next)
 			want(t, "budget", at(s.get("policy/v1", "PodDisruptionBudget", "web"), "spec"), "map[minAvailable:1 selector:map[matchLabels:map[app:web]]]")
@@ -211,6 +212,7 @@ spec:
 			container := []string{"spec", "template", "spec", "containers", "name=c"}
 			want(t, "env", at(d, append(container, "env", "name=A")...), "map[name:A value:1]")
 			want(t, "probe", at(d, append(container, "livenessProbe", "tcpSocket")...), "<nil>")
+			want(t, "volume", at(d, "spec", "template", "spec", "volumes", "name=v"), "map[emptyDir:map[] name:v]")
 			before := s.rest()
 			s.to(next)
 			want(t, "versions after the same again", s.versions(), before)

@@ -44,6 +44,9 @@ func (d *displacing) fields(at []step, path []string, f field, live, want map[st
 			d.add(at, path, name, u.named(want), live)
 		}
 	}
+	if f.retain && len(f.node.unions) == 0 {
+		d.retained(at, path, live, want)
+	}
 	for key, w := range want {
 		have, below := live[key], f.below(key)
 		if have == nil || below.node == nil || f.skips(key) {
@@ -59,6 +62,25 @@ func (d *displacing) fields(at []step, path []string, f field, live, want map[st
 			if h, ok := have.([]any); ok && below.merge && below.key != "" {
 				d.items(here, inner, below, h, w)
 			}
+		}
+	}
+}
+
+// retained looks at a map of which want has a field that live has not, such as a volume
+// of another kind: then what want does not name has to go.
+func (d *displacing) retained(at []step, path []string, live, want map[string]any) {
+	by := ""
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if want[key] != nil && live[key] == nil {
+			by = key
+		}
+	}
+	if by == "" {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(live)) {
+		if want[key] == nil {
+			d.add(at, path, key, by, live)
 		}
 	}
 }
@@ -84,7 +106,7 @@ func (d *displacing) items(at []step, path []string, f field, live, want []any) 
 			continue
 		}
 		here := append(slices.Clip(at), step{element{id.String(), true, i}, keys})
-		d.fields(here, append(slices.Clip(path), "k:"+string(text)), field{node: f.node}, h, w)
+		d.fields(here, append(slices.Clip(path), "k:"+string(text)), field{node: f.node, retain: f.retain}, h, w)
 	}
 }
 

@@ -24,6 +24,8 @@ func TestDisplaced(t *testing.T) {
 		{"another client's, in a list", hand, podWith(`valueFrom: {fieldRef: {fieldPath: x}}`), podWith(`value: "1"`), container + `f:env k:{"name":"A"} f:valueFrom`,
 			`spec.template.spec.containers[web].env[A].valueFrom is {"fieldRef":{"fieldPath":"x"}} (set by kubectl-edit), the chart says nothing: ` +
 				`it is removed (the server takes one of it and spec.template.spec.containers[web].env[A].value)`},
+		{"a volume of another kind", Manager{}, volumeOf(`configMap: {name: x}`), volumeOf(`emptyDir: {}`), `f:spec f:template f:spec f:volumes k:{"name":"v"} f:configMap`, ""},
+		{"a volume of the same kind", Manager{}, volumeOf(`configMap: {name: x, defaultMode: 420}`), volumeOf(`configMap: {name: y}`), "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			it := item(t, "apps/v1 Deployment", `{spec: `+tc.live+`}`, `{spec: `+tc.want+`}`)
@@ -50,4 +52,8 @@ func TestDisplaced(t *testing.T) {
 
 func podWith(env string) string {
 	return `{template: {spec: {containers: [{name: web, image: a, env: [{name: A, ` + env + `}]}]}}}`
+}
+
+func volumeOf(source string) string {
+	return `{template: {spec: {volumes: [{name: v, ` + source + `}]}}}`
 }
