@@ -5,6 +5,7 @@ package get
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -84,6 +85,7 @@ func (m metadata) table(w io.Writer) error {
 			deps = append(deps, d.Name)
 		}
 	}
+	slices.Sort(deps) // the document has them in the chart's order
 	method := "client-side apply"
 	switch m.ApplyMethod {
 	case release.ApplyServerSide:
