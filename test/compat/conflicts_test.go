@@ -4,6 +4,7 @@ package compat
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -295,7 +296,10 @@ func (tc conflictCase) run(t *testing.T, s space, bin, chart, serverSide string)
 func applied(object map[string]any) map[string]any {
 	out := map[string]any{"spec": object["spec"], "data": object["data"]}
 	meta, _ := object["metadata"].(map[string]any)
-	out["annotations"], out["generation"] = meta["annotations"], meta["generation"]
+	annotations, _ := meta["annotations"].(map[string]any)
+	annotations = maps.Clone(annotations)
+	delete(annotations, "deployment.kubernetes.io/revision") // its controller's, which may be late
+	out["annotations"], out["generation"] = annotations, meta["generation"]
 	var managers []any
 	fields, _ := meta["managedFields"].([]any)
 	for _, m := range fields {
