@@ -47,11 +47,14 @@ as helm-diff does; live objects are not read.`,
 		},
 	}
 	fs := cmd.Flags()
+	var ignored env.WaitFlags
+	ignored.Bind(fs, true)
 	f.ApplyFlags.Bind(fs)
+	f.BindOwnership(fs)
 	f.ScriptFlags.Bind(fs)
 	f.undo.Bind(fs, e)
 	env.BindRecreatePods(fs)
-	for _, name := range []string{"cleanup-on-fail", "history-max", "description"} {
+	for _, name := range []string{"cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout"} {
 		_ = fs.MarkHidden(name) // accepted, so that a rollback's flags can stand; the flags exist
 	}
 	fs.Lookup("no-hooks").Usage = "do not compare hooks"
