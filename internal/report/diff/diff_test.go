@@ -403,6 +403,13 @@ func TestHooksThatAreCompared(t *testing.T) {
 	}
 }
 
+func TestAHookThatDoesNotSayWhenItRuns(t *testing.T) {
+	d := Diff{Hooks: []Object{{Ref: plan.Ref{APIVersion: "v1", Kind: "ConfigMap", Name: "item"}, Action: plan.Create, After: object(t, "kind: ConfigMap")}}}
+	if got := printDiff(t, Text, "", d, Options{}); !strings.Contains(got, "  # a hook\n") {
+		t.Errorf("got\n%s\nwant the comment that it is a hook", got)
+	}
+}
+
 func TestPathsOfLines(t *testing.T) {
 	text := split(`metadata:
   annotations:

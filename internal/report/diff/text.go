@@ -108,7 +108,8 @@ func (t *textWriter) rest(o Object) {
 func (t *textWriter) notes(e entry) []string {
 	var out []string
 	if e.hook {
-		out = append(out, "a hook: "+hookEvents(e.Object))
+		// An item of a list has its list's events, which the item does not say.
+		out = append(out, strings.TrimSuffix("a hook: "+hookEvents(e.Object), ": "))
 	}
 	if e.Renamed != nil {
 		out = append(out, "is renamed to "+e.Renamed.Name)
