@@ -23,7 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/sign"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // explain is what a person reads when a command has failed: the error, and what
@@ -70,9 +70,9 @@ func hints(err error) []string {
 		locked     *lock.LockedError
 		lockLost   *lock.LostError
 		usedUp     *op.RevisionsError
-		unreadable *store.UnreadableError
+		unreadable *storage.UnreadableError
 		generation *release.UnsupportedError
-		changed    *store.ChangedError
+		changed    *storage.ChangedError
 		overtaken  *op.OvertakenError
 		rights     *kube.RightsError
 		noKind     *kube.NoKindError

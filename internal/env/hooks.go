@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Hooks say how annotation hooks run. The zero value runs none.
@@ -74,8 +74,8 @@ func (h hookRecords) Hooks(ctx context.Context, namespace, name string) ([]*rele
 	var out []*release.Hook
 	for _, r := range slices.Backward(revisions[max(0, len(revisions)-lastRevisions):]) {
 		old, err := records.Revision(ctx, name, r.Number)
-		var unreadable *store.UnreadableError
-		var incomplete *store.PartError
+		var unreadable *storage.UnreadableError
+		var incomplete *storage.PartError
 		if errors.Is(err, op.ErrReleaseNotFound) || errors.As(err, &unreadable) || errors.As(err, &incomplete) {
 			continue
 		}

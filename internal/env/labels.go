@@ -10,15 +10,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // CheckLabels tells which of a user's labels could not stand on a release's
 // record: before anything is written, not when the record is.
 func CheckLabels(labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if store.SystemLabel(key) {
-			return fmt.Errorf("--labels: user supplied labels contains system reserved label name %q. System labels: [%s]", key, store.SystemLabels())
+		if storage.SystemLabel(key) {
+			return fmt.Errorf("--labels: user supplied labels contains system reserved label name %q. System labels: [%s]", key, storage.SystemLabels())
 		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			return fmt.Errorf("--labels: %q is no name of a label: %s", key, strings.Join(problems, "; "))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Locker keeps others from changing the releases of records. It waits for its
@@ -36,7 +36,7 @@ type pulses struct{ records *Records }
 
 // Beat implements lock.Pulses.
 func (p pulses) Beat(ctx context.Context, name string, revision int, seen lock.Pulse, holder string) (lock.Pulse, error) {
-	next, err := p.records.store.Beat(ctx, name, revision, store.Pulse(seen), holder)
+	next, err := p.records.store.Beat(ctx, name, revision, storage.Pulse(seen), holder)
 	return lock.Pulse(next), p.translate(err)
 }
 
@@ -48,9 +48,9 @@ func (p pulses) Pulse(ctx context.Context, name string, revision int) (lock.Puls
 
 func (p pulses) translate(err error) error {
 	switch {
-	case errors.Is(err, store.ErrChanged):
+	case errors.Is(err, storage.ErrChanged):
 		return fmt.Errorf("%w: %w", lock.ErrChanged, err)
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, storage.ErrNotFound):
 		return fmt.Errorf("%w: %w", lock.ErrNoRecord, p.records.translate(err))
 	}
 	return err

@@ -10,12 +10,12 @@ import (
 	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Records are the release records of a namespace, as package op calls them.
 type Records struct {
-	store     *store.Store
+	store     *storage.Store
 	namespace string
 }
 
@@ -26,16 +26,16 @@ func (e *Env) Records(namespace string) (*Records, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Records{store: store.New(driver, namespace), namespace: namespace}, nil
+	return &Records{store: storage.New(driver, namespace), namespace: namespace}, nil
 }
 
-func (e *Env) driver(namespace string) (store.Driver, error) {
+func (e *Env) driver(namespace string) (storage.Driver, error) {
 	name := e.Settings.Driver
 	switch name {
 	case "memory":
-		return store.NewMemory(namespace), nil
+		return storage.NewMemory(namespace), nil
 	case "sql":
-		db, err := store.PostgreSQL(e.Getenv("HELM_DRIVER_SQL_CONNECTION_STRING"), namespace)
+		db, err := storage.PostgreSQL(e.Getenv("HELM_DRIVER_SQL_CONNECTION_STRING"), namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -50,14 +50,14 @@ func (e *Env) driver(namespace string) (store.Driver, error) {
 		return nil, err
 	}
 	if name == "configmap" || name == "configmaps" {
-		return store.ConfigMaps(cluster.client, namespace), nil
+		return storage.ConfigMaps(cluster.client, namespace), nil
 	}
-	return store.Secrets(cluster.client, namespace), nil
+	return storage.Secrets(cluster.client, namespace), nil
 }
 
 // translate turns a store's errors into those that op knows.
 func (r *Records) translate(err error) error {
-	var missing *store.NotFoundError
+	var missing *storage.NotFoundError
 	var other *release.UnsupportedError
 	switch {
 	case err == nil:
@@ -66,9 +66,9 @@ func (r *Records) translate(err error) error {
 		return &unsupportedError{err}
 	case errors.As(err, &missing):
 		return &op.NotFoundError{Name: missing.Name, Namespace: r.namespace, Revision: missing.Revision}
-	case errors.Is(err, store.ErrExists):
+	case errors.Is(err, storage.ErrExists):
 		return fmt.Errorf("%w: %w", op.ErrRevisionExists, err)
-	case errors.Is(err, store.ErrChanged):
+	case errors.Is(err, storage.ErrChanged):
 		return &changedError{err}
 	}
 	return err
@@ -147,14 +147,14 @@ func (r *Records) Prune(ctx context.Context, name string, max int, keep func(op.
 	if err := lock.Check(ctx); err != nil {
 		return err
 	}
-	return r.translate(r.store.Prune(ctx, name, max, func(rec store.Record) bool {
+	return r.translate(r.store.Prune(ctx, name, max, func(rec storage.Record) bool {
 		return keep(op.Revision{Number: rec.Revision, Status: rec.Status})
 	}))
 }
 
 // List implements op.Lister.
 func (r *Records) List(ctx context.Context, f op.ListFilter) ([]release.Summary, error) {
-	found, err := r.store.List(ctx, store.Filter{Statuses: f.Statuses, Match: f.Labels, Name: f.Name, AllRevisions: f.AllRevisions})
+	found, err := r.store.List(ctx, storage.Filter{Statuses: f.Statuses, Match: f.Labels, Name: f.Name, AllRevisions: f.AllRevisions})
 	return found, r.translate(err)
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Noise is text of n bytes that no compression makes smaller than three
@@ -25,7 +25,7 @@ func Noise(n int) string {
 
 // Large is a record of about that many bytes. It is not compressed, which
 // readers accept and which keeps tests quick.
-func Large(t *testing.T, r *release.Release, size int) store.Record {
+func Large(t *testing.T, r *release.Release, size int) storage.Record {
 	t.Helper()
 	c, err := r.Chart()
 	must(t, err)
@@ -48,14 +48,14 @@ func (s suite) large(t *testing.T, open Open) {
 	c, err := r.Chart()
 	must(t, err)
 	c.Files = []*chart.File{{Name: "noise", Data: []byte(Noise(large))}}
-	must(t, store.New(d, s.a).Create(ctx, r))
+	must(t, storage.New(d, s.a).Create(ctx, r))
 	// Whoever reads is another process, which has seen nothing of this one.
-	got, err := store.New(open(s.a), s.a).Get(ctx, "big", 1)
+	got, err := storage.New(open(s.a), s.a).Get(ctx, "big", 1)
 	must(t, err)
 	if whole, err := got.Chart(); err != nil || !bytes.Equal(whole.Files[0].Data, c.Files[0].Data) || got.Manifest != r.Manifest || got.Labels["team"] != "blue" {
 		t.Errorf("read back another release, %v", err)
 	}
-	if err := store.New(d, s.a).Create(ctx, Release(s.a, "big", 1, release.Failed)); !errors.Is(err, store.ErrExists) {
+	if err := storage.New(d, s.a).Create(ctx, Release(s.a, "big", 1, release.Failed)); !errors.Is(err, storage.ErrExists) {
 		t.Errorf("created twice: %v", err)
 	}
 	r.Info.Status = release.Deployed
@@ -70,16 +70,16 @@ func (s suite) large(t *testing.T, open Open) {
 		}
 	}
 	must(t, Create(ctx, d, Large(t, Release(s.a, "big", 2, release.Deployed), 6<<18)))
-	unread := store.New(unread{open(s.a)}, s.a)
+	unread := storage.New(unread{open(s.a)}, s.a)
 	if !s.summaries {
-		unread = store.New(open(s.a), s.a)
+		unread = storage.New(open(s.a), s.a)
 	}
-	if list, err := unread.List(ctx, store.Filter{AllRevisions: true}); err != nil || len(list) != 2 || list[0].Revision != 1 || list[0].Chart != "nginx" {
+	if list, err := unread.List(ctx, storage.Filter{AllRevisions: true}); err != nil || len(list) != 2 || list[0].Revision != 1 || list[0].Chart != "nginx" {
 		t.Errorf("listed %+v, %v", list, err)
 	}
 	must(t, unread.Prune(ctx, "big", 1, nil))
-	if _, err := d.Read(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err, store.ErrNotFound) {
+	if _, err := d.Read(ctx, storage.Key{Namespace: s.a, Name: "big", Revision: 1}, ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("read what was pruned: %v", err)
 	}
-	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "big", Revision: 2}, ""))
+	must(t, d.Delete(ctx, storage.Key{Namespace: s.a, Name: "big", Revision: 2}, ""))
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package storage_test
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
-	"github.com/moonhelm/moonhelm/store/storetest"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
 // kubeconfigVar names an admin's kubeconfig of a cluster that tests may fill.
@@ -94,10 +94,10 @@ func (a api) namespaces(t *testing.T) (string, string) {
 	return names[0], names[1]
 }
 
-func TestSecretsOfACluster(t *testing.T)    { testCluster(t, "secrets", store.Secrets) }
-func TestConfigMapsOfACluster(t *testing.T) { testCluster(t, "configmaps", store.ConfigMaps) }
+func TestSecretsOfACluster(t *testing.T)    { testCluster(t, "secrets", storage.Secrets) }
+func TestConfigMapsOfACluster(t *testing.T) { testCluster(t, "configmaps", storage.ConfigMaps) }
 
-func testCluster(t *testing.T, resource string, driver func(store.API, string) *store.Cluster) {
+func testCluster(t *testing.T, resource string, driver func(storage.API, string) *storage.Cluster) {
 	c := cluster(t)
 	a, b := c.namespaces(t)
 	storetest.Run(t, a, b, func(t *testing.T) storetest.Open {
@@ -107,7 +107,7 @@ func testCluster(t *testing.T, resource string, driver func(store.API, string) *
 				t.Fatal(err)
 			}
 		}
-		return func(namespace string) store.Driver { return driver(c, namespace) }
+		return func(namespace string) storage.Driver { return driver(c, namespace) }
 	})
 }
 
@@ -116,7 +116,7 @@ func TestAClusterRemovesThePartsWithTheRecord(t *testing.T) {
 	c := cluster(t)
 	ns, _ := c.namespaces(t)
 	rec := storetest.Large(t, storetest.Release(ns, "web", 1, release.Deployed), 5<<19)
-	if err := storetest.Create(t.Context(), store.Secrets(c, ns), rec); err != nil {
+	if err := storetest.Create(t.Context(), storage.Secrets(c, ns), rec); err != nil {
 		t.Fatal(err)
 	}
 	secrets, query := "/api/v1/namespaces/"+ns+"/secrets", url.Values{"labelSelector": {"owner=moonhelm"}}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest is the contract of [store.Driver] as a test suite. Every
-// driver runs it; a driver that passes serves [store.Store].
+// Package storetest is the contract of [storage.Driver] as a test suite. Every
+// driver runs it; a driver that passes serves [storage.Store].
 package storetest
 
 import (
@@ -18,12 +18,12 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Open returns a driver over one set of records, bound to a namespace; "" is
 // all namespaces. The records live as long as the test and begin empty.
-type Open func(namespace string) store.Driver
+type Open func(namespace string) storage.Driver
 
 // Run runs the suite. Namespaces a and b exist and hold no records, and nobody
 // else uses them; setup is called once per test.
@@ -98,14 +98,14 @@ func Release(namespace, name string, revision int, status release.Status) *relea
 }
 
 // Record encodes r, with a summary or as Helm leaves it: without.
-func Record(t *testing.T, r *release.Release, withSummary bool) store.Record {
+func Record(t *testing.T, r *release.Release, withSummary bool) storage.Record {
 	t.Helper()
 	data, err := release.Encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := store.Record{
-		Key:    store.Key{Namespace: r.Namespace, Name: r.Name, Revision: r.Revision},
+	rec := storage.Record{
+		Key:    storage.Key{Namespace: r.Namespace, Name: r.Name, Revision: r.Revision},
 		Status: r.Info.Status, Labels: r.Labels, Data: data,
 	}
 	if withSummary {
@@ -119,19 +119,19 @@ func Record(t *testing.T, r *release.Release, withSummary bool) store.Record {
 }
 
 // Create creates r and forgets its Version.
-func Create(ctx context.Context, d store.Driver, r store.Record) error {
+func Create(ctx context.Context, d storage.Driver, r storage.Record) error {
 	_, err := d.Create(ctx, r)
 	return err
 }
 
 // Update replaces r and forgets its Version.
-func Update(ctx context.Context, d store.Driver, r store.Record) error {
+func Update(ctx context.Context, d storage.Driver, r storage.Record) error {
 	_, err := d.Update(ctx, r)
 	return err
 }
 
 // Beat sends the next heartbeat of the one who is at work on a revision.
-func Beat(ctx context.Context, st *store.Store, name string, revision int) error {
+func Beat(ctx context.Context, st *storage.Store, name string, revision int) error {
 	seen, err := st.Pulse(ctx, name, revision)
 	if err == nil {
 		_, err = st.Beat(ctx, name, revision, seen, seen.Holder)
@@ -157,7 +157,7 @@ func (s suite) roundTrip(t *testing.T, open Open) {
 	if got.Key != want.Key || got.Status != want.Status || got.Labels["team"] != "blue" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
 		t.Errorf("read back %+v", got)
 	}
-	list, err := d.List(ctx, store.Query{})
+	list, err := d.List(ctx, storage.Query{})
 	must(t, err)
 	if len(list) != 1 || list[0].Data != nil || list[0].Key != want.Key || list[0].Labels["team"] != "blue" {
 		t.Fatalf("listed %+v", list)
@@ -177,7 +177,7 @@ func (s suite) createTwice(t *testing.T, open Open) {
 	first := Record(t, Release(s.a, "web", 1, release.Deployed), true)
 	must(t, Create(ctx, d, first))
 	second := Record(t, Release(s.a, "web", 1, release.Failed), true)
-	if err := Create(ctx, d, second); !errors.Is(err, store.ErrExists) {
+	if err := Create(ctx, d, second); !errors.Is(err, storage.ErrExists) {
 		t.Errorf("second Create: %v", err)
 	}
 	if got, err := d.Read(ctx, first.Key, ""); err != nil || got.Status != release.Deployed {
@@ -199,7 +199,7 @@ func (s suite) createRace(t *testing.T, open Open) {
 		switch {
 		case err == nil:
 			won++
-		case !errors.Is(err, store.ErrExists):
+		case !errors.Is(err, storage.ErrExists):
 			t.Errorf("a loser got %v", err)
 		}
 	}
@@ -213,19 +213,19 @@ func (s suite) missing(t *testing.T, open Open) {
 	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
 	_, err := d.Read(ctx, rec.Key, "")
 	_, pulse := d.Pulse(ctx, rec.Key)
-	_, beat := d.Beat(ctx, rec.Key, store.Pulse{Status: release.PendingInstall}, "")
+	_, beat := d.Beat(ctx, rec.Key, storage.Pulse{Status: release.PendingInstall}, "")
 	for verb, err := range map[string]error{
 		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "Beat": beat, "Pulse": pulse,
 	} {
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
-	st := store.New(d, s.a)
+	st := storage.New(d, s.a)
 	_, last := st.Last(ctx, "ghost")
 	_, history := st.History(ctx, "ghost", 0)
 	for verb, err := range map[string]error{"Last": last, "History": history} {
-		if !errors.Is(err, store.ErrNotFound) {
+		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
@@ -244,13 +244,13 @@ func (s suite) update(t *testing.T, open Open) {
 	if got.Status != release.Deployed || got.Labels["new"] != "y" || len(got.Labels) != 1 || !bytes.Equal(got.Data, want.Data) {
 		t.Errorf("read back %+v", got)
 	}
-	list, err := d.List(ctx, store.Query{Name: "web"})
+	list, err := d.List(ctx, storage.Query{Name: "web"})
 	must(t, err)
 	if len(list) != 1 || s.summaries && (list[0].Summary == nil || list[0].Summary.Description != "Install complete" || list[0].Summary.Status != release.Deployed) {
 		t.Errorf("listed %+v", list)
 	}
 	must(t, Update(ctx, d, Record(t, r, false)))
-	list, err = d.List(ctx, store.Query{Name: "web"})
+	list, err = d.List(ctx, storage.Query{Name: "web"})
 	must(t, err)
 	if len(list) != 1 || list[0].Summary != nil {
 		t.Errorf("a summary outlived the record it is of: %+v", list)
@@ -258,12 +258,12 @@ func (s suite) update(t *testing.T, open Open) {
 }
 
 func (s suite) alive(t *testing.T, open Open) {
-	ctx, st := t.Context(), store.New(open(s.a), s.a)
+	ctx, st := t.Context(), storage.New(open(s.a), s.a)
 	r := Release(s.a, "web", 1, release.PendingInstall)
 	r.Holder = "ann@laptop 17"
 	began := time.Now()
 	must(t, st.Create(ctx, r))
-	pulse := func() store.Pulse {
+	pulse := func() storage.Pulse {
 		p, err := st.Pulse(ctx, "web", 1)
 		must(t, err)
 		return p
@@ -275,7 +275,7 @@ func (s suite) alive(t *testing.T, open Open) {
 	if pulse() != first {
 		t.Error("a look changed the signs of life")
 	}
-	beat := func(seen store.Pulse, holder string) store.Pulse {
+	beat := func(seen storage.Pulse, holder string) storage.Pulse {
 		next, err := st.Beat(ctx, "web", 1, seen, holder)
 		must(t, err)
 		if now := pulse(); now != next {
@@ -288,10 +288,10 @@ func (s suite) alive(t *testing.T, open Open) {
 	if second.Beat == first.Beat || second.Holder != s.holder(r.Holder) || second.Status != first.Status {
 		t.Errorf("after a beat: %+v, before: %+v", second, first)
 	}
-	for what, seen := range map[string]store.Pulse{
+	for what, seen := range map[string]storage.Pulse{
 		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Beat: second.Beat}, "another status": {Status: release.PendingUpgrade, Holder: second.Holder, Beat: second.Beat},
 	} {
-		if _, err := st.Beat(ctx, "web", 1, seen, "eve"); !errors.Is(err, store.ErrChanged) || pulse() != second {
+		if _, err := st.Beat(ctx, "web", 1, seen, "eve"); !errors.Is(err, storage.ErrChanged) || pulse() != second {
 			t.Errorf("a heartbeat that has seen %s: %v, it is %+v", what, err, pulse())
 		}
 	}
@@ -322,7 +322,7 @@ func (s suite) alive(t *testing.T, open Open) {
 	got.Info.Status, got.Holder = release.Deployed, ""
 	must(t, st.Update(ctx, got))
 	done := pulse()
-	if _, err := st.Beat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, store.ErrChanged) { // a late one
+	if _, err := st.Beat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, storage.ErrChanged) { // a late one
 		t.Errorf("a heartbeat on a finished record: %v", err)
 	}
 	if p := pulse(); p != done || p.Holder != "" || p.Status != release.Deployed {
@@ -343,15 +343,15 @@ func (s suite) list(t *testing.T, open Open) {
 	}
 	for _, test := range []struct {
 		namespace string
-		query     store.Query
+		query     storage.Query
 		want      []string
 	}{
-		{s.a, store.Query{}, []string{s.a + "/db 1", s.a + "/web 1", s.a + "/web 2"}},
-		{s.a, store.Query{Name: "web"}, []string{s.a + "/web 1", s.a + "/web 2"}},
-		{s.a, store.Query{Status: release.Deployed}, []string{s.a + "/db 1", s.a + "/web 2"}},
-		{s.a, store.Query{Name: "web", Status: release.Superseded}, []string{s.a + "/web 1"}},
-		{s.a, store.Query{Name: "we"}, nil},
-		{"", store.Query{Name: "web"}, []string{s.a + "/web 1", s.a + "/web 2", s.b + "/web 1"}},
+		{s.a, storage.Query{}, []string{s.a + "/db 1", s.a + "/web 1", s.a + "/web 2"}},
+		{s.a, storage.Query{Name: "web"}, []string{s.a + "/web 1", s.a + "/web 2"}},
+		{s.a, storage.Query{Status: release.Deployed}, []string{s.a + "/db 1", s.a + "/web 2"}},
+		{s.a, storage.Query{Name: "web", Status: release.Superseded}, []string{s.a + "/web 1"}},
+		{s.a, storage.Query{Name: "we"}, nil},
+		{"", storage.Query{Name: "web"}, []string{s.a + "/web 1", s.a + "/web 2", s.b + "/web 1"}},
 	} {
 		records, err := open(test.namespace).List(ctx, test.query)
 		must(t, err)
@@ -366,26 +366,26 @@ func (s suite) list(t *testing.T, open Open) {
 			t.Errorf("%q %+v: got %v, wanted %v", test.namespace, test.query, got, test.want)
 		}
 	}
-	must(t, d.Delete(ctx, store.Key{Namespace: s.a, Name: "web", Revision: 2}, ""))
-	if records, err := d.List(ctx, store.Query{Name: "web"}); err != nil || len(records) != 1 {
+	must(t, d.Delete(ctx, storage.Key{Namespace: s.a, Name: "web", Revision: 2}, ""))
+	if records, err := d.List(ctx, storage.Query{Name: "web"}); err != nil || len(records) != 1 {
 		t.Errorf("after Delete: %+v, %v", records, err)
 	}
 }
 
 func (s suite) writers(t *testing.T, open Open) {
 	ctx := t.Context()
-	base := store.New(open(s.a), s.a)
+	base := storage.New(open(s.a), s.a)
 	must(t, base.Create(ctx, Release(s.a, "web", 1, release.PendingUpgrade)))
 	var wg sync.WaitGroup
 	for w := range 5 {
 		wg.Go(func() {
-			st := store.New(open(s.a), s.a)
+			st := storage.New(open(s.a), s.a)
 			r := Release(s.a, "web", 1, release.Deployed)
 			r.Labels = map[string]string{"writer": fmt.Sprint(w), fmt.Sprintf("only-%d", w): "x"}
 			r.Info.Description = fmt.Sprint(w)
 			for range 4 {
 				err := st.Update(ctx, r)
-				for errors.Is(err, store.ErrChanged) { // another writer was quicker
+				for errors.Is(err, storage.ErrChanged) { // another writer was quicker
 					var now *release.Release
 					if now, err = st.Get(ctx, "web", 1); err == nil {
 						r.Stored = now.Stored
@@ -422,7 +422,7 @@ func (s suite) cancelled(t *testing.T, open Open) {
 	cancel()
 	d := open(s.a)
 	rec := Record(t, Release(s.a, "web", 1, release.Deployed), true)
-	_, list := d.List(ctx, store.Query{})
+	_, list := d.List(ctx, storage.Query{})
 	for verb, err := range map[string]error{"Create": Create(ctx, d, rec), "List": list} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", verb, err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store keeps the records of releases: which revisions there are and
+// Package storage keeps the records of releases: which revisions there are and
 // what each of them was.
 //
 // In come and out go values of package release; a [Driver] puts them where they
@@ -8,7 +8,7 @@
 // writes, a PostgreSQL database in the tables of Helm's, or memory. A [Store] adds what all drivers share: encoding, the
 // newest revision, lists. It decides nothing about releases, and it does not
 // lock them: of two writers of one new revision one gets [ErrExists].
-package store
+package storage
 
 import (
 	"cmp"

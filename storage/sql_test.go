@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package storage_test
 
 import (
 	"context"
@@ -15,22 +15,22 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
-	"github.com/moonhelm/moonhelm/store/storetest"
-	"github.com/moonhelm/moonhelm/store/storetest/postgres"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/storetest"
+	"github.com/moonhelm/moonhelm/storage/storetest/postgres"
 )
 
 // database opens a database until the test ends.
-func database(t *testing.T, connection, namespace string) *store.SQL {
+func database(t *testing.T, connection, namespace string) *storage.SQL {
 	t.Helper()
-	db, err := store.PostgreSQL(connection, namespace)
+	db, err := storage.PostgreSQL(connection, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
 	// Rows are told apart by the second in which they were made.
 	var asked atomic.Int64
-	store.Clock(db, func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * time.Second) })
+	storage.Clock(db, func() time.Time { return time.Now().Add(time.Duration(asked.Add(1)) * time.Second) })
 	return db
 }
 
@@ -39,7 +39,7 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {
 			db := database(t, server.Database(t), "")
-			return func(namespace string) store.Driver { return db.In(namespace) }
+			return func(namespace string) storage.Driver { return db.In(namespace) }
 		})
 	})
 	// The same with the tables of somebody who does not let us make our own.
@@ -52,7 +52,7 @@ func TestPostgreSQL(t *testing.T) {
 			connection := server.Database(t)
 			name := postgres.Name(connection)
 			owner := database(t, connection, "a")
-			if _, err := owner.List(t.Context(), store.Query{}); err != nil {
+			if _, err := owner.List(t.Context(), storage.Query{}); err != nil {
 				t.Fatal(err)
 			}
 			owner.Close()
@@ -60,7 +60,7 @@ func TestPostgreSQL(t *testing.T) {
 				"GRANT ALL ON releases_v1, custom_labels_v1, gorp_migrations TO guest",
 				"ALTER TABLE releases_v1 DISABLE ROW LEVEL SECURITY", "ALTER TABLE custom_labels_v1 DISABLE ROW LEVEL SECURITY")
 			db := database(t, server.URL(name, "guest", "guest"), "")
-			return func(namespace string) store.Driver { return db.In(namespace) }
+			return func(namespace string) storage.Driver { return db.In(namespace) }
 		})
 	})
 	t.Run("tables", func(t *testing.T) { testTables(t, server) })
@@ -126,7 +126,7 @@ func testTables(t *testing.T, server *postgres.Server) {
 	if got != want {
 		t.Errorf("the rows are\n%s\nwanted\n%s", got, want)
 	}
-	if err := db.Delete(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}, ""); err != nil {
+	if err := db.Delete(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}, ""); err != nil {
 		t.Error(err)
 	}
 	if got := server.Run(t, postgres.Name(connection), "SELECT key FROM releases_v1 UNION ALL SELECT releasekey FROM custom_labels_v1 UNION ALL SELECT key FROM moonhelm_records_v1"); got != "" {
@@ -149,13 +149,13 @@ func testTablesAreMadeOnce(t *testing.T, server *postgres.Server) {
 		var wg sync.WaitGroup
 		for i := range 10 {
 			wg.Go(func() {
-				db, err := store.PostgreSQL(connection, "a")
+				db, err := storage.PostgreSQL(connection, "a")
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				defer db.Close()
-				if err := store.New(db, "a").Create(t.Context(), storetest.Release("a", "web", i+1, release.Deployed)); err != nil {
+				if err := storage.New(db, "a").Create(t.Context(), storetest.Release("a", "web", i+1, release.Deployed)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -174,11 +174,11 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	r := storetest.Release("a", "web", 1, release.PendingUpgrade)
 	r.Holder = "Jürgen 💡"
 	r.Info.Description = "für 💡"
-	if err := store.New(db, "a").Create(t.Context(), r); err != nil {
+	if err := storage.New(db, "a").Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	listed := func() store.Record {
-		list, err := db.List(t.Context(), store.Query{Name: "web"})
+	listed := func() storage.Record {
+		list, err := db.List(t.Context(), storage.Query{Name: "web"})
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%+v, %v", list, err)
 		}
@@ -191,15 +191,15 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	if l := listed(); l.Summary != nil || l.Holder != "" {
 		t.Errorf("listed %+v", l)
 	}
-	key := store.Key{Namespace: "a", Name: "web", Revision: 1}
+	key := storage.Key{Namespace: "a", Name: "web", Revision: 1}
 	before, err := db.Pulse(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Beat(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}, before, r.Holder); err != nil {
+	if _, err := db.Beat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}, before, r.Holder); err != nil {
 		t.Error(err)
 	}
-	if after, err := db.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Beat == before.Beat {
+	if after, err := db.Pulse(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Beat == before.Beat {
 		t.Errorf("a beat on a record of somebody else's: %+v, %v", after, err)
 	}
 	// A time that has not come yet counts as now, and as that ever after.
@@ -217,10 +217,10 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 // Helm cannot keep labels for a release whose name is long; we make room.
 // testSQLGenerations is testGenerations with rows that another client has inserted.
 func testSQLGenerations(t *testing.T, server *postgres.Server) {
-	testGenerations(t, func(t *testing.T) (store.Driver, func(store.Key, planted)) {
+	testGenerations(t, func(t *testing.T) (storage.Driver, func(storage.Key, planted)) {
 		connection := server.Database(t)
-		return database(t, connection, "a"), func(k store.Key, p planted) {
-			if _, err := database(t, connection, "a").List(t.Context(), store.Query{}); err != nil { // makes the tables
+		return database(t, connection, "a"), func(k storage.Key, p planted) {
+			if _, err := database(t, connection, "a").List(t.Context(), storage.Query{}); err != nil { // makes the tables
 				t.Fatal(err)
 			}
 			if p.named == "" {
@@ -240,10 +240,10 @@ func testLongNames(t *testing.T, server *postgres.Server) {
 	db := database(t, server.Database(t), "a")
 	r := storetest.Release("a", strings.Repeat("n", 53), 123456, release.Deployed)
 	r.Labels = map[string]string{"example.org/" + strings.Repeat("k", 63): strings.Repeat("v", 63)}
-	if err := store.New(db, "a").Create(t.Context(), r); err != nil {
+	if err := storage.New(db, "a").Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := store.New(db, "a").Last(t.Context(), r.Name); err != nil || !maps.Equal(got.Labels, r.Labels) {
+	if got, err := storage.New(db, "a").Last(t.Context(), r.Name); err != nil || !maps.Equal(got.Labels, r.Labels) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -275,8 +275,8 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 		"postgresql://u:" + secret + "@" + plain + "/db":                                    {"refused TLS", "sslmode=disable"},
 	} {
 		db := database(t, connection, "a")
-		_, err := db.List(t.Context(), store.Query{})
-		var database *store.DatabaseError
+		_, err := db.List(t.Context(), storage.Query{})
+		var database *storage.DatabaseError
 		if !errors.As(err, &database) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v", err)
 			continue
@@ -288,7 +288,7 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 		}
 	}
 	for _, connection := range []string{"postgresql://u:" + secret + "/x@db/x", "postgresql://u:" + secret + ":%zz@db:5432/x", "host", "postgresql://u:" + secret + "@db/x?sslmode=no"} {
-		if _, err := store.PostgreSQL(connection, "a"); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "HELM_DRIVER_SQL_CONNECTION_STRING") {
+		if _, err := storage.PostgreSQL(connection, "a"); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "HELM_DRIVER_SQL_CONNECTION_STRING") {
 			t.Errorf("%q: %v", connection, err)
 		}
 	}
@@ -323,7 +323,7 @@ var errGaveUp = errors.New("given up")
 func testWaiting(t *testing.T, server *postgres.Server) {
 	connection := server.Database(t)
 	db := database(t, connection, "a")
-	st := store.New(db, "a")
+	st := storage.New(db, "a")
 	r := storetest.Release("a", "web", 1, release.PendingInstall)
 	if err := st.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -360,10 +360,10 @@ func testHelmsTables(t *testing.T, server *postgres.Server) {
 				connection := server.Database(t)
 				t.Setenv("HELM_DRIVER_SQL_CONNECTION_STRING", connection)
 				ns, _ := c.namespaces(t)
-				ctx, st := t.Context(), store.New(database(t, connection, ns), ns)
+				ctx, st := t.Context(), storage.New(database(t, connection, ns), ns)
 				dir := testChart(t)
 				if first == "ours" {
-					if _, err := st.List(ctx, store.Filter{}); err != nil {
+					if _, err := st.List(ctx, storage.Filter{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -372,7 +372,7 @@ func testHelmsTables(t *testing.T, server *postgres.Server) {
 				if got := server.Run(t, postgres.Name(connection), layout); got != wantLayout {
 					t.Errorf("the tables are\n%s\nwanted\n%s", got, wantLayout)
 				}
-				list, err := st.List(ctx, store.Filter{})
+				list, err := st.List(ctx, storage.Filter{})
 				if err != nil || len(list) != 1 || list[0].Revision != 2 || list[0].ChartName() != "nginx-1.2.3" || list[0].Labels["team"] != "blue" {
 					t.Errorf("list: %+v, %v", list, err)
 				}

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // takeOver has one client go silent and two others take its record over.
 func (s suite) takeOver(t *testing.T, open Open) {
-	ctx, st := t.Context(), store.New(open(s.a), s.a)
+	ctx, st := t.Context(), storage.New(open(s.a), s.a)
 	r := Release(s.a, "web", 1, release.PendingUpgrade)
 	r.Holder = "ann@laptop 17"
 	must(t, st.Create(ctx, r))
@@ -24,7 +24,7 @@ func (s suite) takeOver(t *testing.T, open Open) {
 		t.Errorf("taken over: %+v", next)
 	}
 	for _, late := range []string{"carol@ci 19", r.Holder} {
-		if _, err := st.Beat(ctx, "web", 1, silent, late); !errors.Is(err, store.ErrChanged) {
+		if _, err := st.Beat(ctx, "web", 1, silent, late); !errors.Is(err, storage.ErrChanged) {
 			t.Errorf("%s comes too late: %v", late, err)
 		}
 	}
@@ -33,7 +33,7 @@ func (s suite) takeOver(t *testing.T, open Open) {
 	}
 	// It wakes up and writes its last word.
 	r.Info.Status, r.Holder = release.Deployed, ""
-	var changed *store.ChangedError
+	var changed *storage.ChangedError
 	if err := st.Update(ctx, r); !errors.As(err, &changed) || changed.Holder != "bob@desk 18" || changed.Revision != 1 {
 		t.Errorf("the last word of who was taken over: %v", err)
 	}
@@ -47,7 +47,7 @@ func (s suite) takeOver(t *testing.T, open Open) {
 }
 
 func (s suite) guarded(t *testing.T, open Open) {
-	ctx, st, other := t.Context(), store.New(open(s.a), s.a), store.New(open(s.a), s.a)
+	ctx, st, other := t.Context(), storage.New(open(s.a), s.a), storage.New(open(s.a), s.a)
 	made := Release(s.a, "web", 1, release.PendingInstall)
 	made.Holder = "ann@laptop 17"
 	must(t, st.Create(ctx, made))
@@ -63,7 +63,7 @@ func (s suite) guarded(t *testing.T, open Open) {
 	must(t, other.Update(ctx, theirs))
 	for what, r := range map[string]*release.Release{"read": mine, "written": made} {
 		r.Info.Status, r.Info.Description, r.Holder = release.Deployed, "mine", ""
-		var changed *store.ChangedError
+		var changed *storage.ChangedError
 		if err := st.Update(ctx, r); !errors.As(err, &changed) || changed.Status != release.Failed {
 			t.Errorf("an update of what was %s before: %v", what, err)
 		}
@@ -82,7 +82,7 @@ func (s suite) guarded(t *testing.T, open Open) {
 
 func (s suite) anew(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
-	st := store.New(d, s.a)
+	st := storage.New(d, s.a)
 	first := Release(s.a, "web", 1, release.Deployed)
 	must(t, st.Create(ctx, first))
 	listed, err := st.Revisions(ctx, "web")
@@ -94,10 +94,10 @@ func (s suite) anew(t *testing.T, open Open) {
 	second := Release(s.a, "web", 1, release.Failed)
 	must(t, st.Create(ctx, second))
 	first.Info.Status = release.Superseded
-	if err := st.Update(ctx, first); !errors.Is(err, store.ErrChanged) {
+	if err := st.Update(ctx, first); !errors.Is(err, storage.ErrChanged) {
 		t.Errorf("an update of a record that was made anew: %v", err)
 	}
-	if err := st.Delete(ctx, "web", 1, listed[0].Version); !errors.Is(err, store.ErrNotFound) {
+	if err := st.Delete(ctx, "web", 1, listed[0].Version); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("the deletion of a record that was made anew: %v", err)
 	}
 	got, err := st.Get(ctx, "web", 1)

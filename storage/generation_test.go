@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package storage_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
-	"github.com/moonhelm/moonhelm/store/storetest"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
 // planted is a record as another client puts it into a place.
@@ -50,15 +50,15 @@ func generations() map[string]struct {
 
 // testGenerations holds that records of other generations are shown, refused and
 // kept, wherever they are. plant writes one as another client does.
-func testGenerations(t *testing.T, open func(t *testing.T) (d store.Driver, plant func(k store.Key, p planted))) {
+func testGenerations(t *testing.T, open func(t *testing.T) (d storage.Driver, plant func(k storage.Key, p planted))) {
 	for name, c := range generations() {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			ctx := t.Context()
 			d, plant := open(t)
-			s := store.New(d, "a")
+			s := storage.New(d, "a")
 			for n := 1; n <= 4; n++ {
 				if n == 2 {
-					plant(store.Key{Namespace: "a", Name: "web", Revision: n}, c.planted)
+					plant(storage.Key{Namespace: "a", Name: "web", Revision: n}, c.planted)
 				} else if err := s.Create(ctx, storetest.Release("a", "web", n, release.Superseded)); err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +84,7 @@ func testGenerations(t *testing.T, open func(t *testing.T) (d store.Driver, plan
 			}
 			_, err = s.Last(ctx, "web")
 			wantUnsupported(t, "the last one", err, c.want)
-			list, err := s.List(ctx, store.Filter{})
+			list, err := s.List(ctx, storage.Filter{})
 			if err != nil || len(list) != 1 || !shown(list[0]) {
 				t.Errorf("list is %+v (%v)", list, err)
 			}
@@ -92,8 +92,8 @@ func testGenerations(t *testing.T, open func(t *testing.T) (d store.Driver, plan
 	}
 	t.Run("one that is only damaged", func(t *testing.T) {
 		d, plant := open(t)
-		s := store.New(d, "a")
-		plant(store.Key{Namespace: "a", Name: "web", Revision: 1}, planted{status: "deployed", data: "?!"})
+		s := storage.New(d, "a")
+		plant(storage.Key{Namespace: "a", Name: "web", Revision: 1}, planted{status: "deployed", data: "?!"})
 		if err := s.Create(t.Context(), storetest.Release("a", "web", 2, release.Deployed)); err != nil {
 			t.Fatal(err)
 		}
@@ -115,26 +115,26 @@ func wantUnsupported(t *testing.T, what string, err error, problem string) {
 }
 
 func TestGenerationsInMemory(t *testing.T) {
-	testGenerations(t, func(t *testing.T) (store.Driver, func(store.Key, planted)) {
-		d := store.NewMemory("a")
-		return d, func(k store.Key, p planted) {
-			if err := storetest.Create(t.Context(), d, store.Record{Key: k, Status: p.status, Format: p.format, Data: []byte(p.data)}); err != nil {
+	testGenerations(t, func(t *testing.T) (storage.Driver, func(storage.Key, planted)) {
+		d := storage.NewMemory("a")
+		return d, func(k storage.Key, p planted) {
+			if err := storetest.Create(t.Context(), d, storage.Record{Key: k, Status: p.status, Format: p.format, Data: []byte(p.data)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	})
 }
 
-func TestGenerationsInSecrets(t *testing.T) { testClusterGenerations(t, "Secret", store.Secrets) }
+func TestGenerationsInSecrets(t *testing.T) { testClusterGenerations(t, "Secret", storage.Secrets) }
 
 func TestGenerationsInConfigMaps(t *testing.T) {
-	testClusterGenerations(t, "ConfigMap", store.ConfigMaps)
+	testClusterGenerations(t, "ConfigMap", storage.ConfigMaps)
 }
 
-func testClusterGenerations(t *testing.T, kind string, driver func(store.API, string) *store.Cluster) {
-	testGenerations(t, func(t *testing.T) (store.Driver, func(store.Key, planted)) {
+func testClusterGenerations(t *testing.T, kind string, driver func(storage.API, string) *storage.Cluster) {
+	testGenerations(t, func(t *testing.T) (storage.Driver, func(storage.Key, planted)) {
 		api := storetest.NewAPI(time.Now)
-		return driver(api, "a"), func(k store.Key, p planted) {
+		return driver(api, "a"), func(k storage.Key, p planted) {
 			if kind == "ConfigMap" && p.format != "" && p.named == "" {
 				p.named = strings.TrimPrefix(p.format, "helm.sh/release.") // they have no type
 			}
@@ -144,7 +144,7 @@ func testClusterGenerations(t *testing.T, kind string, driver func(store.API, st
 }
 
 // plantObject creates the Secret or ConfigMap of a record.
-func plantObject(ctx context.Context, t *testing.T, api store.API, kind string, k store.Key, p planted) {
+func plantObject(ctx context.Context, t *testing.T, api storage.API, kind string, k storage.Key, p planted) {
 	t.Helper()
 	if p.named == "" {
 		p.named = "v1"
@@ -180,13 +180,13 @@ func TestUnknownFieldsSurviveAnUpdate(t *testing.T) {
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		t.Run(kind, func(t *testing.T) {
 			api := storetest.NewAPI(time.Now)
-			driver := store.Secrets
+			driver := storage.Secrets
 			if kind == "ConfigMap" {
-				driver = store.ConfigMaps
+				driver = storage.ConfigMaps
 			}
-			k := store.Key{Namespace: "a", Name: "web", Revision: 1}
+			k := storage.Key{Namespace: "a", Name: "web", Revision: 1}
 			plantObject(t.Context(), t, api, kind, k, planted{status: "deployed", data: base64.StdEncoding.EncodeToString([]byte(text))})
-			s := store.New(driver(api, "a"), "a")
+			s := storage.New(driver(api, "a"), "a")
 			r, err := s.Get(t.Context(), "web", 1)
 			if err != nil {
 				t.Fatal(err)

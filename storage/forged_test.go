@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package storage_test
 
 import (
 	"bytes"
@@ -14,24 +14,24 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
-	"github.com/moonhelm/moonhelm/store/storetest"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
 // Who may write Secrets in one namespace must not make an operation there work
 // on another release, by a record that says that it is of that one.
 func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
 	ctx := t.Context()
-	memory := store.NewMemory("mine")
+	memory := storage.NewMemory("mine")
 	data, err := release.Encode(release.New("theirs", "kube-system", 9, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged := store.Record{Key: store.Key{Namespace: "mine", Name: "web", Revision: 1}, Status: release.Deployed, Data: data}
+	forged := storage.Record{Key: storage.Key{Namespace: "mine", Name: "web", Revision: 1}, Status: release.Deployed, Data: data}
 	if err := storetest.Create(ctx, memory, forged); err != nil {
 		t.Fatal(err)
 	}
-	s := store.New(memory, "mine")
+	s := storage.New(memory, "mine")
 	for name, read := range map[string]func() (*release.Release, error){
 		"by revision": func() (*release.Release, error) { return s.Get(ctx, "web", 1) },
 		"the last":    func() (*release.Release, error) { return s.Last(ctx, "web") },
@@ -48,16 +48,16 @@ func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
 
 func TestARecordThatNobodyCanReadHidesNoOther(t *testing.T) {
 	ctx := t.Context()
-	memory := store.NewMemory("mine")
-	s := store.New(memory, "mine")
+	memory := storage.NewMemory("mine")
+	s := storage.New(memory, "mine")
 	if err := s.Create(ctx, release.New("good", "mine", 1, nil)); err != nil {
 		t.Fatal(err)
 	}
-	spoiled := store.Record{Key: store.Key{Namespace: "mine", Name: "bad", Revision: 3}, Status: release.Failed, Data: []byte("?!")}
+	spoiled := storage.Record{Key: storage.Key{Namespace: "mine", Name: "bad", Revision: 3}, Status: release.Failed, Data: []byte("?!")}
 	if err := storetest.Create(ctx, memory, spoiled); err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.List(ctx, store.Filter{})
+	found, err := s.List(ctx, storage.Filter{})
 	if err != nil || len(found) != 2 || found[0].Name != "bad" || found[0].Status != release.Failed || found[0].Revision != 3 || found[1].Name != "good" {
 		t.Errorf("listed %+v (%v)", found, err)
 	}
@@ -92,9 +92,9 @@ func TestARecordOfTheFuture(t *testing.T) {
 			if _, err := api.Call(t.Context(), http.MethodPost, "/api/v1/namespaces/a/secrets", nil, nil, []byte(body)); err != nil {
 				t.Fatal(err)
 			}
-			secrets := store.Secrets(api, "a")
-			store.ClusterClock(secrets, func() time.Time { return now })
-			p, err := secrets.Pulse(t.Context(), store.Key{Namespace: "a", Name: "web", Revision: 1})
+			secrets := storage.Secrets(api, "a")
+			storage.ClusterClock(secrets, func() time.Time { return now })
+			p, err := secrets.Pulse(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1})
 			if err != nil || !p.Changed.Equal(c.want) {
 				t.Errorf("changed at %s, want %s, %v", p.Changed.UTC(), c.want, err)
 			}
@@ -104,8 +104,8 @@ func TestARecordOfTheFuture(t *testing.T) {
 
 // A number that no other can follow hides no revision, and is shown as it is.
 func TestRevisionsThatCannotBe(t *testing.T) {
-	ctx, memory := t.Context(), store.NewMemory("mine")
-	s := store.New(memory, "mine")
+	ctx, memory := t.Context(), storage.NewMemory("mine")
+	s := storage.New(memory, "mine")
 	for _, n := range []int{1, 2, math.MaxInt, -1, 0} {
 		if err := s.Create(ctx, release.New("web", "mine", n, nil)); err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestRevisionsThatCannotBe(t *testing.T) {
 	if last, err := s.Last(ctx, "web"); err != nil || last.Revision != 2 {
 		t.Errorf("the newest is %+v, %v", last, err)
 	}
-	if found, err := s.List(ctx, store.Filter{}); err != nil || len(found) != 1 || found[0].Revision != 2 {
+	if found, err := s.List(ctx, storage.Filter{}); err != nil || len(found) != 1 || found[0].Revision != 2 {
 		t.Errorf("listed %+v, %v", found, err)
 	}
 	history, err := s.History(ctx, "web", 0)
@@ -131,8 +131,8 @@ func TestRevisionsThatCannotBe(t *testing.T) {
 // A record that unpacks to more than a command may hold is shown as damaged, and
 // others as they are.
 func TestARecordThatIsTooLargeHidesNoOther(t *testing.T) {
-	ctx, memory := t.Context(), store.NewMemory("mine")
-	s := store.New(memory, "mine")
+	ctx, memory := t.Context(), storage.NewMemory("mine")
+	s := storage.New(memory, "mine")
 	if err := s.Create(ctx, release.New("good", "mine", 1, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func TestARecordThatIsTooLargeHidesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))
-	rec := store.Record{Key: store.Key{Namespace: "mine", Name: "bad", Revision: 3}, Status: release.Deployed, Data: data}
+	rec := storage.Record{Key: storage.Key{Namespace: "mine", Name: "bad", Revision: 3}, Status: release.Deployed, Data: data}
 	if err := storetest.Create(ctx, memory, rec); err != nil {
 		t.Fatal(err)
 	}
-	found, err := s.List(ctx, store.Filter{})
+	found, err := s.List(ctx, storage.Filter{})
 	if err != nil || len(found) != 2 || found[1].Name != "good" || !strings.HasPrefix(found[0].Description, "damaged: ") || !found[0].Damaged || found[1].Damaged || found[0].Status != release.Deployed {
 		t.Errorf("listed %+v (%v)", found, err)
 	}

@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 func (s suite) newest(t *testing.T, open Open) {
-	ctx, st := t.Context(), store.New(open(s.a), s.a)
+	ctx, st := t.Context(), storage.New(open(s.a), s.a)
 	for i, status := range []release.Status{release.Superseded, release.Deployed, release.Failed} {
 		r := Release(s.a, "web", i+1, status)
 		r.Labels = map[string]string{"n": fmt.Sprint(i + 1)}
@@ -41,7 +41,7 @@ func (s suite) newest(t *testing.T, open Open) {
 	}
 	deployed.Info.Status = release.Superseded
 	must(t, st.Update(ctx, deployed))
-	if _, err := st.Deployed(ctx, "web"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := st.Deployed(ctx, "web"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("still deployed: %v", err)
 	}
 	must(t, st.Delete(ctx, "web", 10, ""))
@@ -50,7 +50,7 @@ func (s suite) newest(t *testing.T, open Open) {
 	}
 }
 
-func numbers(ctx context.Context, st *store.Store, name string) ([]int, error) {
+func numbers(ctx context.Context, st *storage.Store, name string) ([]int, error) {
 	records, err := st.Revisions(ctx, name)
 	var out []int
 	for _, r := range records {
@@ -68,8 +68,8 @@ func (s suite) releases(t *testing.T, open Open) {
 	must(t, Create(ctx, d, Record(t, old, true)))
 	must(t, Create(ctx, d, Record(t, web, false))) // as Helm leaves it
 	must(t, Create(ctx, d, Record(t, Release(s.a, "db", 4, release.Failed), true)))
-	st := store.New(d, s.a)
-	names := func(f store.Filter) string {
+	st := storage.New(d, s.a)
+	names := func(f storage.Filter) string {
 		list, err := st.List(ctx, f)
 		must(t, err)
 		var out []string
@@ -85,16 +85,16 @@ func (s suite) releases(t *testing.T, open Open) {
 		return func(l map[string]string) bool { return l["tier"] == want }
 	}
 	for _, test := range []struct {
-		filter store.Filter
+		filter storage.Filter
 		want   string
 	}{
-		{store.Filter{}, "db.4 web.2"},
-		{store.Filter{Statuses: []release.Status{release.Failed}}, "db.4"},
-		{store.Filter{Statuses: []release.Status{release.Superseded}}, ""},
-		{store.Filter{AllRevisions: true, Statuses: []release.Status{release.Superseded}}, "web.1"},
-		{store.Filter{Match: tier("back")}, "web.2"},
-		{store.Filter{Match: tier("front")}, ""},
-		{store.Filter{Name: func(n string) bool { return n != "web" }}, "db.4"},
+		{storage.Filter{}, "db.4 web.2"},
+		{storage.Filter{Statuses: []release.Status{release.Failed}}, "db.4"},
+		{storage.Filter{Statuses: []release.Status{release.Superseded}}, ""},
+		{storage.Filter{AllRevisions: true, Statuses: []release.Status{release.Superseded}}, "web.1"},
+		{storage.Filter{Match: tier("back")}, "web.2"},
+		{storage.Filter{Match: tier("front")}, ""},
+		{storage.Filter{Name: func(n string) bool { return n != "web" }}, "db.4"},
 	} {
 		if got := names(test.filter); got != test.want {
 			t.Errorf("%+v: got %q, wanted %q", test.filter, got, test.want)
@@ -111,7 +111,7 @@ func (s suite) history(t *testing.T, open Open) {
 		r.Labels = map[string]string{"n": fmt.Sprint(i)}
 		must(t, Create(ctx, d, Record(t, r, i%2 == 0))) // every other one as Helm leaves it
 	}
-	st := store.New(d, s.a)
+	st := storage.New(d, s.a)
 	for _, newest := range []int{0, 1, 3, 9} {
 		history, err := st.History(ctx, "web", newest)
 		must(t, err)
@@ -135,16 +135,16 @@ func (s suite) history(t *testing.T, open Open) {
 }
 
 // unread is a driver that no record can be read from.
-type unread struct{ store.Driver }
+type unread struct{ storage.Driver }
 
-func (unread) Read(context.Context, store.Key, string) (store.Record, error) {
-	return store.Record{}, errors.New("a record was read")
+func (unread) Read(context.Context, storage.Key, string) (storage.Record, error) {
+	return storage.Record{}, errors.New("a record was read")
 }
 
 func (s suite) prune(t *testing.T, open Open) {
-	ctx, st := t.Context(), store.New(unread{open(s.a)}, s.a)
+	ctx, st := t.Context(), storage.New(unread{open(s.a)}, s.a)
 	if !s.summaries {
-		st = store.New(open(s.a), s.a) // each is read before it is deleted
+		st = storage.New(open(s.a), s.a) // each is read before it is deleted
 	}
 	for i := 1; i <= 12; i++ {
 		status := release.Superseded
@@ -154,10 +154,10 @@ func (s suite) prune(t *testing.T, open Open) {
 		must(t, st.Create(ctx, Release(s.a, "web", i, status)))
 	}
 	must(t, st.Create(ctx, Release(s.a, "web2", 1, release.Superseded)))
-	deployed := func(r store.Record) bool { return r.Status == release.Deployed }
+	deployed := func(r storage.Record) bool { return r.Status == release.Deployed }
 	for _, test := range []struct {
 		most int
-		keep func(store.Record) bool
+		keep func(storage.Record) bool
 		want []int
 	}{
 		{0, nil, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
@@ -166,7 +166,7 @@ func (s suite) prune(t *testing.T, open Open) {
 		{4, deployed, []int{3, 10, 11, 12}},
 		{4, nil, []int{3, 10, 11, 12}},
 		{2, nil, []int{11, 12}},
-		{1, func(store.Record) bool { return true }, []int{11, 12}},
+		{1, func(storage.Record) bool { return true }, []int{11, 12}},
 	} {
 		must(t, st.Prune(ctx, "web", test.most, test.keep))
 		if left, err := numbers(ctx, st, "web"); err != nil || !slices.Equal(left, test.want) {
@@ -202,7 +202,7 @@ func (s suite) many(t *testing.T, open Open) {
 		})
 	}
 	wg.Wait()
-	revisions, err := numbers(ctx, store.New(d, s.a), "web")
+	revisions, err := numbers(ctx, storage.New(d, s.a), "web")
 	must(t, err)
 	if len(revisions) != n || revisions[0] != 1 || revisions[n-1] != n {
 		t.Errorf("%d revisions, wanted %d", len(revisions), n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package storage_test
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
-	"github.com/moonhelm/moonhelm/store/storetest"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
 // helms are the binaries of Helm to compare with, by the variable that names
@@ -72,8 +72,8 @@ func testChart(t *testing.T) string {
 	return dir
 }
 
-func drivers() map[string]func(store.API, string) *store.Cluster {
-	return map[string]func(store.API, string) *store.Cluster{"secret": store.Secrets, "configmap": store.ConfigMaps}
+func drivers() map[string]func(storage.API, string) *storage.Cluster {
+	return map[string]func(storage.API, string) *storage.Cluster{"secret": storage.Secrets, "configmap": storage.ConfigMaps}
 }
 
 func TestHelmReadsWhatWeWrite(t *testing.T) {
@@ -83,7 +83,7 @@ func TestHelmReadsWhatWeWrite(t *testing.T) {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
 				ns, _ := c.namespaces(t)
-				st := store.New(driver(c, ns), ns)
+				st := storage.New(driver(c, ns), ns)
 				for i, status := range []release.Status{release.Superseded, release.Deployed} {
 					r := storetest.Release(ns, "web", i+1, status)
 					r.Labels = map[string]string{"team": "blue"}
@@ -122,11 +122,11 @@ func TestWeReadWhatHelmWrites(t *testing.T) {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
 				ns, _ := c.namespaces(t)
-				ctx, st := t.Context(), store.New(driver(c, ns), ns)
+				ctx, st := t.Context(), storage.New(driver(c, ns), ns)
 				dir := testChart(t)
 				run(t, bin, ns, name, "install", "web", dir, "-l", "team=blue")
 				run(t, bin, ns, name, "upgrade", "web", dir, "--set", "port=8080")
-				list, err := st.List(ctx, store.Filter{})
+				list, err := st.List(ctx, storage.Filter{})
 				if err != nil || len(list) != 1 || list[0].Revision != 2 || list[0].ChartName() != "nginx-1.2.3" || list[0].Status != release.Deployed || list[0].Updated.IsZero() {
 					t.Errorf("list: %+v, %v", list, err)
 				}
@@ -150,7 +150,7 @@ func TestWeReadWhatHelmWrites(t *testing.T) {
 				contains(t, run(t, bin, ns, name, "list", "--failed"), "web")
 				run(t, bin, ns, name, "upgrade", "web", dir)
 				run(t, bin, ns, name, "uninstall", "web")
-				if list, err := st.List(ctx, store.Filter{AllRevisions: true}); err != nil || len(list) != 0 {
+				if list, err := st.List(ctx, storage.Filter{AllRevisions: true}); err != nil || len(list) != 0 {
 					t.Errorf("after uninstall: %+v, %v", list, err)
 				}
 			})

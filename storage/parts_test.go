@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package store_test
+package storage_test
 
 import (
 	"bytes"
@@ -19,19 +19,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/store"
-	"github.com/moonhelm/moonhelm/store/storetest"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/storetest"
 )
 
-func TestSecrets(t *testing.T)    { testAPI(t, store.Secrets) }
-func TestConfigMaps(t *testing.T) { testAPI(t, store.ConfigMaps) }
+func TestSecrets(t *testing.T)    { testAPI(t, storage.Secrets) }
+func TestConfigMaps(t *testing.T) { testAPI(t, storage.ConfigMaps) }
 
-func testAPI(t *testing.T, driver func(store.API, string) *store.Cluster) {
+func testAPI(t *testing.T, driver func(storage.API, string) *storage.Cluster) {
 	var all []*storetest.API
 	storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {
 		api := storetest.NewAPI(time.Now)
 		all = append(all, api)
-		return func(namespace string) store.Driver { return driver(api, namespace) }
+		return func(namespace string) storage.Driver { return driver(api, namespace) }
 	})
 	for _, api := range all {
 		records := map[string]bool{}
@@ -59,7 +59,7 @@ func cutPart(path string) (record, rest string, ok bool) {
 const partSize = 4 << 10
 
 // large is a record that takes that many Secrets.
-func large(t *testing.T, status release.Status, secrets int) store.Record {
+func large(t *testing.T, status release.Status, secrets int) storage.Record {
 	t.Helper()
 	rec := storetest.Large(t, storetest.Release("a", "web", 1, status), secrets*partSize-partSize/2)
 	if need := (len(rec.Data) + partSize - 1) / partSize; need != secrets {
@@ -68,18 +68,18 @@ func large(t *testing.T, status release.Status, secrets int) store.Record {
 	return rec
 }
 
-func secrets(api store.API) *store.Cluster {
-	return store.SmallParts(store.Secrets(api, "a"), partSize)
+func secrets(api storage.API) *storage.Cluster {
+	return storage.SmallParts(storage.Secrets(api, "a"), partSize)
 }
 
-func create(t *testing.T, api store.API, r store.Record) {
+func create(t *testing.T, api storage.API, r storage.Record) {
 	t.Helper()
 	if err := storetest.Create(t.Context(), secrets(api), r); err != nil {
 		t.Fatal(err)
 	}
 }
 
-var web1 = store.Key{Namespace: "a", Name: "web", Revision: 1}
+var web1 = storage.Key{Namespace: "a", Name: "web", Revision: 1}
 
 var errKilled = errors.New("killed")
 
@@ -121,7 +121,7 @@ func TestAWriterThatIsKilledLeavesAWholeRecord(t *testing.T) {
 			if !bytes.Equal(got.Data, want.Data) {
 				t.Errorf("killed after request %d: half of each record", n)
 			}
-			if list, err := secrets(api).List(t.Context(), store.Query{}); err != nil || len(list) != 1 || list[0].Status != got.Status {
+			if list, err := secrets(api).List(t.Context(), storage.Query{}); err != nil || len(list) != 1 || list[0].Status != got.Status {
 				t.Errorf("killed after request %d: listed %+v, %v", n, list, err)
 			}
 			if err := storetest.Update(t.Context(), secrets(api), next); err != nil {
@@ -143,10 +143,10 @@ func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 		failed := storetest.Create(t.Context(), secrets(api), r)
 		done = asked() <= n
 		api.Intercept(nil, nil)
-		fresh := store.New(secrets(api), "a")
+		fresh := storage.New(secrets(api), "a")
 		got, err := fresh.Last(t.Context(), "web")
 		switch {
-		case errors.Is(err, store.ErrNotFound) && failed != nil:
+		case errors.Is(err, storage.ErrNotFound) && failed != nil:
 			continue
 		case err != nil:
 			t.Errorf("killed after request %d: %v", n, err)
@@ -204,13 +204,13 @@ func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
 	api := storetest.NewAPI(time.Now)
 	create(t, api, large(t, release.PendingInstall, 2))
 	var wg sync.WaitGroup
-	wrote := make([]store.Record, 4)
+	wrote := make([]storage.Record, 4)
 	for i := range wrote {
 		wrote[i] = large(t, release.Deployed, 1+i)
 		wg.Go(func() {
 			for range 3 {
 				err := storetest.Update(t.Context(), secrets(api), wrote[i])
-				for errors.Is(err, store.ErrChanged) { // another was quicker
+				for errors.Is(err, storage.ErrChanged) { // another was quicker
 					err = storetest.Update(t.Context(), secrets(api), wrote[i])
 				}
 				if err != nil {
@@ -226,7 +226,7 @@ func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
 	}
 	wg.Wait()
 	got, err := secrets(api).Read(t.Context(), web1, "")
-	if err != nil || !slices.ContainsFunc(wrote, func(w store.Record) bool { return bytes.Equal(w.Data, got.Data) }) {
+	if err != nil || !slices.ContainsFunc(wrote, func(w storage.Record) bool { return bytes.Equal(w.Data, got.Data) }) {
 		t.Errorf("a record that nobody wrote, %v", err)
 	}
 }
@@ -238,11 +238,11 @@ func TestAMissingPartIsNamed(t *testing.T) {
 	path := api.Paths()[second]
 	api.Remove(path)
 	_, err := secrets(api).Read(t.Context(), web1, "")
-	var part *store.PartError
-	if !errors.As(err, &part) || errors.Is(err, store.ErrNotFound) || part.Part != 2 || !strings.Contains(err.Error(), path[strings.LastIndexByte(path, '/')+1:]) {
+	var part *storage.PartError
+	if !errors.As(err, &part) || errors.Is(err, storage.ErrNotFound) || part.Part != 2 || !strings.Contains(err.Error(), path[strings.LastIndexByte(path, '/')+1:]) {
 		t.Errorf("%v", err)
 	}
-	if list, err := secrets(api).List(t.Context(), store.Query{}); err != nil || len(list) != 1 {
+	if list, err := secrets(api).List(t.Context(), storage.Query{}); err != nil || len(list) != 1 {
 		t.Errorf("listed %+v, %v", list, err)
 	}
 	if err := secrets(api).Delete(t.Context(), web1, ""); err != nil || len(api.Paths()) != 0 {
@@ -276,8 +276,8 @@ func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
 func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
 	r := storetest.Record(t, storetest.Release("a", "big", 1, release.Deployed), true)
 	r.Data = make([]byte, 65<<20)
-	err := storetest.Create(t.Context(), store.Secrets(nil, "a"), r)
-	var big *store.TooLargeError
+	err := storetest.Create(t.Context(), storage.Secrets(nil, "a"), r)
+	var big *storage.TooLargeError
 	if !errors.As(err, &big) || big.Name != "big" || !strings.Contains(err.Error(), "65536 KiB") {
 		t.Errorf("Create: %v", err)
 	}
@@ -294,7 +294,7 @@ func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 		patches++
 		return fmt.Errorf("refused: %w", apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, path, errors.New("no right")))
 	}, nil)
-	st := store.New(store.Secrets(api, "a"), "a")
+	st := storage.New(storage.Secrets(api, "a"), "a")
 	r := storetest.Release("a", "web", 1, release.PendingUpgrade)
 	r.Holder = "somebody"
 	if err := st.Create(t.Context(), r); err != nil {
@@ -320,7 +320,7 @@ func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
 	for _, mayPatch := range []bool{true, false} {
 		api := storetest.NewAPI(time.Now)
-		st := store.New(store.Secrets(api, "a"), "a")
+		st := storage.New(storage.Secrets(api, "a"), "a")
 		r := storetest.Release("a", "web", 1, release.PendingUpgrade)
 		r.Holder = "somebody"
 		if err := st.Create(t.Context(), r); err != nil {
@@ -338,7 +338,7 @@ func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		if err := storetest.Beat(t.Context(), st, "web", 1); !errors.Is(err, store.ErrChanged) {
+		if err := storetest.Beat(t.Context(), st, "web", 1); !errors.Is(err, storage.ErrChanged) {
 			t.Errorf("a heartbeat on what was changed meanwhile: %v", err)
 		}
 		if p, err := st.Pulse(t.Context(), "web", 1); err != nil || p.Holder != "" || p.Beat != "" || p.Status != release.Deployed {
