@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Cluster is the cluster in force, as packages op and hook call it.

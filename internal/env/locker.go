@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Locker keeps others from changing the releases of records. It waits for its

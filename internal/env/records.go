@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/lock"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Records are the release records of a namespace, as package op calls them.
