@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // fetchHints say what to do about errors of fetching, nil for others.
@@ -109,7 +109,7 @@ func isProxy(err error) bool {
 func stillFetching(err error) bool {
 	var (
 		fetching *fetch.InterruptedError
-		registry *oci.InterruptedError
+		pushing  *registry.InterruptedError
 	)
-	return errors.As(err, &fetching) || errors.As(err, &registry)
+	return errors.As(err, &fetching) || errors.As(err, &pushing)
 }

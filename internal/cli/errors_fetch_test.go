@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
@@ -51,7 +51,7 @@ func TestFetchHints(t *testing.T) {
 		{&fetch.UntrustedError{Host: "a", Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "clock"},
 		{&fetch.UnreachableError{Host: "a"}, "is a the right address"},
 		{&fetch.UnreachableError{Host: "a", Err: &net.OpError{Op: "proxyconnect", Err: errors.New("x")}}, "is the proxy right"},
-		{&oci.ConnectError{Host: "a", Err: &net.OpError{Op: "proxyconnect", Err: errors.New("x")}}, "is the proxy right"},
+		{&registry.ConnectError{Host: "a", Err: &net.OpError{Op: "proxyconnect", Err: errors.New("x")}}, "is the proxy right"},
 		{&fetch.UnreachableError{Host: "a", Plain: true}, "an http:// address goes without TLS"},
 		{&fetch.UnreachableError{Host: "a", Done: 5}, "try again"},
 		{&fetch.StalledError{}, "try again"},

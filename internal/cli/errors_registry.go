@@ -7,17 +7,17 @@ import (
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // registryHints say what to do about an error that has to do with a registry,
 // nil for others.
 func registryHints(err error) []string {
 	var (
-		unauthorized *oci.UnauthorizedError
-		plain        *oci.PlainError
-		noAnswer     *oci.ConnectError
-		notFound     *oci.NotFoundError
+		unauthorized *registry.UnauthorizedError
+		plain        *registry.PlainError
+		noAnswer     *registry.ConnectError
+		notFound     *registry.NotFoundError
 		remote       *env.RemoteError
 	)
 	switch {

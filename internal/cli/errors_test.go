@@ -22,8 +22,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/resolve"
 )
@@ -220,7 +220,7 @@ func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 		want string
 	}{
 		{context.Canceled, "Error: interrupted\n"},
-		{&oci.InterruptedError{Ref: "oci://host/web", Err: context.Canceled}, "Error: oci://host/web: interrupted\n"},
+		{&registry.InterruptedError{Ref: "oci://host/web", Err: context.Canceled}, "Error: oci://host/web: interrupted\n"},
 		{&interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
 		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
 		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},

@@ -13,8 +13,8 @@ import (
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/plugin"
+	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/resolve"
 )
 
@@ -63,8 +63,8 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 		if err != nil {
 			return plugin.Pulled{}, fmt.Errorf("%s: %w", at, err)
 		}
-		at.Tag = oci.TagOf(chosen)
-	} else if version != "" && at.Tag != "" && oci.VersionOf(at.Tag) != version {
+		at.Tag = registry.TagOf(chosen)
+	} else if version != "" && at.Tag != "" && registry.VersionOf(at.Tag) != version {
 		return plugin.Pulled{}, fmt.Errorf("%s has a version already, --version %s is another", at, version)
 	}
 	tell, end := e.transfer(at.Name())
@@ -74,7 +74,7 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 		return plugin.Pulled{}, err
 	}
 	out := plugin.Pulled{Name: pulled.Name, Provenance: pulled.Provenance}
-	v := oci.VersionOf(at.Tag)
+	v := registry.VersionOf(at.Tag)
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(v, "v")); err == nil {
 		out.Version = v
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
-	"github.com/moonhelm/moonhelm/oci"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/sign"
@@ -27,7 +27,7 @@ import (
 type Registry struct {
 	env     *Env
 	mu      sync.Mutex
-	clients map[fetch.Access]*oci.Client
+	clients map[fetch.Access]*registry.Client
 }
 
 // Registry speaks to OCI registries with the user's stored credentials.
@@ -35,7 +35,7 @@ func (e *Env) Registry() *Registry { return &Registry{env: e} }
 
 // Client is the client that reaches registries as a has it, the same one for the
 // same access.
-func (r *Registry) Client(a fetch.Access) (*oci.Client, error) {
+func (r *Registry) Client(a fetch.Access) (*registry.Client, error) {
 	a.PassAll = false // a registry's credentials go nowhere else
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,12 +52,12 @@ func (r *Registry) Client(a fetch.Access) (*oci.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &oci.Client{
+	c := &registry.Client{
 		Transport: transport, Elsewhere: elsewhere, PlainHTTP: a.PlainHTTP, Username: a.Username, Password: a.Password,
-		Credentials: &oci.Credentials{File: r.env.Settings.RegistryConfig, Docker: r.env.dockerConfig()},
+		Credentials: &registry.Credentials{File: r.env.Settings.RegistryConfig, Docker: r.env.dockerConfig()},
 	}
 	if r.clients == nil {
-		r.clients = map[fetch.Access]*oci.Client{}
+		r.clients = map[fetch.Access]*registry.Client{}
 	}
 	r.clients[a] = c
 	return c, nil
@@ -104,12 +104,12 @@ func (r *Registry) Search(ctx context.Context, ref string, a fetch.Access, q *re
 	}
 	var found []repo.Found
 	for _, v := range q.Choose(resolve.Versions(tags)) {
-		found = append(found, repo.Found{Name: oci.Scheme + at.String(), Version: v})
+		found = append(found, repo.Found{Name: registry.Scheme + at.String(), Version: v})
 	}
 	if len(found) != 1 {
 		return found, nil
 	}
-	at.Tag = oci.TagOf(found[0].Version)
+	at.Tag = registry.TagOf(found[0].Version)
 	meta, err := client.Metadata(ctx, at)
 	if err != nil {
 		return nil, err
@@ -126,11 +126,11 @@ func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Wr
 	}
 	text := at.Name()
 	if at.Tag != "" {
-		text += "-" + oci.VersionOf(at.Tag) + ".tgz"
+		text += "-" + registry.VersionOf(at.Tag) + ".tgz"
 	}
 	tell, end := r.env.transfer(text)
 	defer end()
-	p, err := client.Pull(ctx, at, w, oci.PullOptions{Provenance: o.Prov, Have: o.Have, Progress: tell})
+	p, err := client.Pull(ctx, at, w, registry.PullOptions{Provenance: o.Prov, Have: o.Have, Progress: tell})
 	if err != nil {
 		return fetch.Pulled{}, err
 	}
@@ -141,8 +141,8 @@ func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Wr
 }
 
 // at is the place that ref names, and the client for it.
-func (r *Registry) at(ref string, a fetch.Access) (oci.Ref, *oci.Client, error) {
-	at, err := oci.ParseRef(ref)
+func (r *Registry) at(ref string, a fetch.Access) (registry.Ref, *registry.Client, error) {
+	at, err := registry.ParseRef(ref)
 	if err != nil {
 		return at, nil, err
 	}
@@ -155,13 +155,13 @@ func shownRemote(remote string) string {
 	if strings.Contains(remote, "://") {
 		return fetch.Clean(remote)
 	}
-	return strings.TrimPrefix(fetch.Clean(oci.Scheme+remote), oci.Scheme)
+	return strings.TrimPrefix(fetch.Clean(registry.Scheme+remote), registry.Scheme)
 }
 
 // Push puts the archive at path, and the provenance file beside it if there is
 // one, into the folder of a registry that remote names ("oci://host/path").
-func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access) (*oci.Pushed, error) {
-	if !strings.HasPrefix(remote, oci.Scheme) {
+func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access) (*registry.Pushed, error) {
+	if !strings.HasPrefix(remote, registry.Scheme) {
 		return nil, &RemoteError{Remote: shownRemote(remote)}
 	}
 	folder, client, err := r.at(remote, a)
@@ -199,7 +199,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	}
 	tell, end := r.env.transfer(filepath.Base(path))
 	defer end()
-	return client.Push(ctx, folder, oci.Artifact{
+	return client.Push(ctx, folder, registry.Artifact{
 		Metadata: c.Metadata, Archive: f, Provenance: prov, Created: info.ModTime(), Progress: tell,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // Options are the flags of `helm pull`.
@@ -70,8 +70,8 @@ func run(ctx context.Context, e *env.Env, o Options, name string) error {
 	}
 	if found.Pushed != "" {
 		// As the registry has it, with _ for +: scripts take it from here to other tools.
-		from := strings.TrimPrefix(found.URL, oci.Scheme)
-		if parsed, err := oci.ParseRef(found.URL); err == nil {
+		from := strings.TrimPrefix(found.URL, registry.Scheme)
+		if parsed, err := registry.ParseRef(found.URL); err == nil {
 			from = parsed.String()
 		}
 		fmt.Fprintf(e.Lines(), "Pulled: %s\nDigest: %s\n", from, found.Pushed)

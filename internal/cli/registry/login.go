@@ -11,7 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // LoginOptions are the flags of `helm registry login`.
@@ -127,12 +127,12 @@ func noAnswer(ctx context.Context, host, what string) error {
 }
 
 // parseHost reads a registry's address as people write it.
-func parseHost(text string) (oci.Ref, error) {
+func parseHost(text string) (registry.Ref, error) {
 	if rest, ok := strings.CutPrefix(text, "https://"); ok {
 		text = rest
 	}
 	if strings.HasPrefix(text, "http://") {
-		return oci.Ref{}, fmt.Errorf("%s: give the host alone; --plain-http has registries spoken to without TLS", text)
+		return registry.Ref{}, fmt.Errorf("%s: give the host alone; --plain-http has registries spoken to without TLS", text)
 	}
-	return oci.ParseRef(text)
+	return registry.ParseRef(text)
 }

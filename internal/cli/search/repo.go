@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/oci"
+	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
@@ -68,7 +68,7 @@ func (o *repoOptions) run(ctx context.Context, e *env.Env) error {
 		return err
 	}
 	var found []repo.Found
-	if strings.HasPrefix(o.Word, oci.Scheme) {
+	if strings.HasPrefix(o.Word, registry.Scheme) {
 		found, err = e.Registry().Search(ctx, o.Word, o.Access(), query)
 	} else {
 		found, err = e.Repositories().Search(ctx, query)

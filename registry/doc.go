@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package oci keeps charts in OCI registries: it pushes and pulls archives with
+// Package registry keeps charts in OCI registries: it pushes and pulls archives with
 // their provenance, lists versions, and knows who we are to a registry.
 //
 // In come references ("oci://host/path/name:version"), archives, and the files
@@ -9,4 +9,4 @@
 // digests are checked. Credentials go to the registry that they are for, and to
 // the token server that it names, and nowhere else. The package does not load
 // charts, does not choose versions, and does not check signatures.
-package oci
+package registry
