@@ -19,9 +19,9 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/provenance"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
-	"github.com/moonhelm/moonhelm/sign"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
@@ -288,13 +288,13 @@ func untouched(err error) bool {
 // provenanceHint says what to do about keys and signatures, "" about anything else.
 func provenanceHint(err error) string {
 	var (
-		keyring  *sign.KeyringError
-		noSecret *sign.NoSecretError
-		noGnuPG  *sign.NoGnuPGError
-		gnupg    *sign.GnuPGError
-		locked   *sign.LockedKeyError
-		unknown  *sign.UnknownKeyError
-		mismatch *sign.MismatchError
+		keyring  *provenance.KeyringError
+		noSecret *provenance.NoSecretError
+		noGnuPG  *provenance.NoGnuPGError
+		gnupg    *provenance.GnuPGError
+		locked   *provenance.LockedKeyError
+		unknown  *provenance.UnknownKeyError
+		mismatch *provenance.MismatchError
 	)
 	const export = "gpg --export-secret-keys KEY > FILE writes secret keys to a file, for --keyring FILE"
 	switch {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/sign"
+	"github.com/moonhelm/moonhelm/provenance"
 )
 
 // Archives writes charts into a folder, as package op calls it.
@@ -18,7 +18,7 @@ type Archives struct {
 	dir     string
 	modTime time.Time
 	// Signer has every archive signed, nil none.
-	Signer *sign.Signer
+	Signer *provenance.Signer
 }
 
 // Archives returns a writer into dir. The time that entries carry is

@@ -20,36 +20,36 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/sign"
+	"github.com/moonhelm/moonhelm/provenance"
 )
 
 // Verifier checks provenance with the public keys of a keyring, which is read
 // when it is first needed.
 func (e *Env) Verifier(keyring string) fetch.Verifier {
-	return verifier{keys: sync.OnceValues(func() (*sign.Keyring, error) { return e.keyring(keyring) })}
+	return verifier{keys: sync.OnceValues(func() (*provenance.Keyring, error) { return e.keyring(keyring) })}
 }
 
 type verifier struct {
-	keys func() (*sign.Keyring, error)
+	keys func() (*provenance.Keyring, error)
 }
 
 // Verify implements fetch.Verifier. Who signed it is told in Helm's words, in
 // several lines without a last end of line, made safe to show: names are what
 // strangers chose.
-func (v verifier) Verify(name string, r io.Reader, provenance []byte) (string, error) {
+func (v verifier) Verify(name string, r io.Reader, prov []byte) (string, error) {
 	keys, err := v.keys()
 	if err != nil {
 		return "", err
 	}
-	sig, err := keys.Verify(name, r, provenance)
+	sig, err := keys.Verify(name, r, prov)
 	if err != nil {
 		return "", err
 	}
 	return term.Safe(sig.String()), nil
 }
 
-func (e *Env) keyring(path string) (*sign.Keyring, error) {
-	keys, err := sign.Load(e.Context, path)
+func (e *Env) keyring(path string) (*provenance.Keyring, error) {
+	keys, err := provenance.Load(e.Context, path)
 	if err == nil {
 		keys.Now = e.Now
 	}
@@ -83,7 +83,7 @@ func (e *Env) VerifyArchive(path, keyring string) (string, error) {
 // provenanceOf reads the provenance file beside an archive. That there is none is
 // an error: who asked for a signature must not get a chart without one.
 func provenanceOf(archive string) ([]byte, error) {
-	prov, err := sign.ReadFile(archive + ".prov")
+	prov, err := provenance.ReadFile(archive + ".prov")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s is not verified: could not load provenance file %[1]s.prov: no such file or directory", archive)
@@ -96,7 +96,7 @@ func provenanceOf(archive string) ([]byte, error) {
 // Signer signs archives with the key of a keyring that key names. The passphrase
 // is the first line of passphraseFile ("-" is standard input); where that is ""
 // it is asked for at the terminal, if the key needs one.
-func (e *Env) Signer(keyring, key, passphraseFile string) (*sign.Signer, error) {
+func (e *Env) Signer(keyring, key, passphraseFile string) (*provenance.Signer, error) {
 	keys, err := e.keyring(keyring)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (e *Env) passphrase(path string) ([]byte, error) {
 }
 
 // signing is how archive.Options wants archives to be signed.
-func signing(ctx context.Context, s *sign.Signer) func(string, io.Reader, *chart.Metadata) ([]byte, error) {
+func signing(ctx context.Context, s *provenance.Signer) func(string, io.Reader, *chart.Metadata) ([]byte, error) {
 	if s == nil {
 		return nil
 	}

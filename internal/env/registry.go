@@ -16,10 +16,10 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/provenance"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/resolve"
-	"github.com/moonhelm/moonhelm/sign"
 )
 
 // Registry implements fetch.Registry over package oci. It is safe for concurrent
@@ -230,7 +230,7 @@ func (e *Env) transfer(text string) (tell func(done, total int64), end func()) {
 
 // provenanceBeside is the provenance file of an archive, nil where there is none.
 func provenanceBeside(path string) ([]byte, error) {
-	prov, err := sign.ReadFile(path + ".prov")
+	prov, err := provenance.ReadFile(path + ".prov")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

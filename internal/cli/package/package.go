@@ -13,7 +13,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/op"
-	"github.com/moonhelm/moonhelm/sign"
+	"github.com/moonhelm/moonhelm/provenance"
 )
 
 // Options are the flags of `helm package`.
@@ -126,7 +126,7 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 }
 
 // signer is nil where nothing is to be signed.
-func (o Options) signer(e *env.Env) (*sign.Signer, error) {
+func (o Options) signer(e *env.Env) (*provenance.Signer, error) {
 	switch {
 	case !o.Sign:
 		return nil, nil

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sign makes and checks the provenance of charts' archives: a text, signed
+// Package provenance makes and checks the provenance of charts' archives: a text, signed
 // with OpenPGP, that names the archive and its SHA-256. In goes a keyring (GnuPG's,
 // old and new, or exported keys) and an archive; out comes the text, or who signed
 // it. Whether a key is to be trusted is the user's to say, by what is in the keyring.
@@ -21,4 +21,4 @@
 //
 // The text before the dots is the chart's metadata. It is for readers: what counts
 // is in the archive, for which the hash stands.
-package sign
+package provenance
