@@ -12,13 +12,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/engine"
 )
 
 // Capabilities tell templates what the cluster is: its version, every
 // "group/version" and every "group/version/Kind" that it serves at this moment.
-func (c *Client) Capabilities(ctx context.Context) (*render.Capabilities, error) {
-	var version render.KubeVersion
+func (c *Client) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
+	var version engine.KubeVersion
 	var served *kinds
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { version, err = c.Version(gctx); return err })
@@ -26,7 +26,7 @@ func (c *Client) Capabilities(ctx context.Context) (*render.Capabilities, error)
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	caps := render.DefaultCapabilities()
+	caps := engine.DefaultCapabilities()
 	caps.KubeVersion = version
 	caps.APIVersions = served.versions()
 	return caps, nil
@@ -52,16 +52,16 @@ func (k *kinds) versions() []string {
 }
 
 // Version is the server's.
-func (c *Client) Version(ctx context.Context) (render.KubeVersion, error) {
+func (c *Client) Version(ctx context.Context) (engine.KubeVersion, error) {
 	body, err := c.Call(ctx, http.MethodGet, "/version", nil, nil, nil)
 	if err != nil {
-		return render.KubeVersion{}, err
+		return engine.KubeVersion{}, err
 	}
 	var info struct{ Major, Minor, GitVersion string }
 	if err := json.Unmarshal(body, &info); err != nil {
-		return render.KubeVersion{}, fmt.Errorf("read the server's version: %w", err)
+		return engine.KubeVersion{}, fmt.Errorf("read the server's version: %w", err)
 	}
-	v, err := render.ParseKubeVersion(info.GitVersion)
+	v, err := engine.ParseKubeVersion(info.GitVersion)
 	if err != nil {
 		return v, err
 	}

@@ -7,8 +7,8 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/values"
 )
 
@@ -35,7 +35,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	op := operation("create", false, render.Release{}, render.DefaultCapabilities(), nil)
+	op := operation("create", false, engine.Release{}, engine.DefaultCapabilities(), nil)
 	resolved, err := values.Resolve(made, nil)
 	if err != nil {
 		return nil, err

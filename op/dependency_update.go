@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/values"
 )
@@ -267,7 +267,7 @@ func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Scene
 	md := *seen.Metadata
 	md.Dependencies, md.Libraries = copied(c.Metadata.Dependencies), c.Metadata.Libraries
 	seen.Metadata = &md
-	op := operation("dependency", false, render.Release{}, render.DefaultCapabilities(), nil)
+	op := operation("dependency", false, engine.Release{}, engine.DefaultCapabilities(), nil)
 	scene, err := load(ctx, u.Events, op, seen, resolved.Values)
 	if err != nil {
 		return nil, listing{}, err

@@ -11,16 +11,16 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // cluster is a cluster in memory. What becomes of its objects is planned by
 // package plan, as it is for real ones.
 type cluster struct {
 	*diary
-	caps     render.Capabilities
+	caps     engine.Capabilities
 	missing  map[string]bool // names of CRDs that are not there
 	outdated map[string]bool // names of CRDs that are not what charts say
 	objects  map[string]map[string]any
@@ -31,12 +31,12 @@ type cluster struct {
 
 func newCluster(d *diary) *cluster {
 	return &cluster{
-		diary: d, caps: *render.DefaultCapabilities(),
+		diary: d, caps: *engine.DefaultCapabilities(),
 		missing: map[string]bool{}, outdated: map[string]bool{}, live: map[string]map[string]any{},
 	}
 }
 
-func (c *cluster) Capabilities(ctx context.Context) (*render.Capabilities, error) {
+func (c *cluster) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
 	return &c.caps, c.step(ctx, "capabilities")
 }
 

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/lint"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/values"
 )
@@ -80,7 +80,7 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	return lint.Sort(w.findings), nil
 }
 
-func kubeOf(caps *render.Capabilities) lint.KubeVersion {
+func kubeOf(caps *engine.Capabilities) lint.KubeVersion {
 	// Both are numbers: the version was parsed.
 	major, _ := strconv.Atoi(caps.KubeVersion.Major)
 	minor, _ := strconv.Atoi(caps.KubeVersion.Minor)
@@ -92,7 +92,7 @@ type linting struct {
 	events   *event.Bus
 	checker  ScriptChecker
 	req      LintRequest
-	caps     *render.Capabilities
+	caps     *engine.Capabilities
 	kube     lint.KubeVersion
 	findings []lint.Finding
 }
@@ -165,7 +165,7 @@ func (w *linting) chart(ctx context.Context) error {
 	if right, err := w.scripts(ctx, res.Chart); err != nil || !right {
 		return err
 	}
-	rel := render.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
+	rel := engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
 	scene, err := load(ctx, w.events, operation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
 	if err != nil {
 		return w.handlerError(ctx, err)

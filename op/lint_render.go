@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // maxTemplateErrors bounds how often a chart is rendered again to find what
@@ -27,14 +27,14 @@ const maxTemplateErrors = 25
 // render renders the chart and checks the objects of its own templates. A
 // template that fails is put aside, and the rest rendered again.
 func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
-	var out *render.Output
+	var out *engine.Output
 	aside := asides{root: pre.Chart, how: map[string]way{}}
 	for range maxTemplateErrors {
 		var err error
-		out, err = render.Render(ctx, render.Input{
+		out, err = engine.Render(ctx, engine.Input{
 			Chart:        aside.chart(),
 			Values:       pre.Values,
-			Release:      render.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
+			Release:      engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
 			Capabilities: w.caps,
 			Functions:    pre.Functions,
 			Lint:         true,
@@ -45,7 +45,7 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		var failed *render.Error
+		var failed *engine.Error
 		if !errors.As(err, &failed) {
 			w.add(lint.Error, chart.DirTemplates+"/", 0, err.Error())
 			return nil
@@ -100,7 +100,7 @@ func (w *linting) directives(files []lint.Rendered) {
 
 // order finds cycles in what the charts say about the order of their objects.
 // Only all objects together show them.
-func (w *linting) order(root *chart.Chart, files []render.File) {
+func (w *linting) order(root *chart.Chart, files []engine.File) {
 	objects, err := parse(files)
 	if err != nil {
 		return // told where it stands
@@ -134,7 +134,7 @@ type asides struct {
 
 // put leaves the failing template out: one that fails to run is kept as a
 // partial, for others may use what it defines. It reports whether that helps.
-func (a *asides) put(failed *render.Error, syntax bool) bool {
+func (a *asides) put(failed *engine.Error, syntax bool) bool {
 	name, how := failed.File, emptied
 	if syntax {
 		a.unreadable = true
@@ -178,7 +178,7 @@ func (a *asides) without(c *chart.Chart) *chart.Chart {
 
 // templateError places an error where it happened; who called stands in the
 // message.
-func (w *linting) templateError(root *chart.Chart, failed *render.Error) {
+func (w *linting) templateError(root *chart.Chart, failed *engine.Error) {
 	text := failed.Error()
 	if rest, ok := strings.CutPrefix(text, failed.Place()+": "); ok {
 		text = rest
@@ -211,7 +211,7 @@ func (w *linting) warnings(root *chart.Chart, texts []string) {
 }
 
 // ownFiles are what the root chart's own templates rendered.
-func ownFiles(root *chart.Chart, files []render.File) []lint.Rendered {
+func ownFiles(root *chart.Chart, files []engine.File) []lint.Rendered {
 	sources := make(map[string]string, len(root.Templates))
 	for _, t := range root.Templates {
 		sources[path.Join(root.FullPath(), t.Name)] = string(t.Data)
@@ -228,7 +228,7 @@ func ownFiles(root *chart.Chart, files []render.File) []lint.Rendered {
 // postRender lets handlers see the objects, as install would, and add findings
 // of their own. It returns what own has become: what is checked is what would be
 // installed. Files that hold no objects are complained about there.
-func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []render.File, own []lint.Rendered) ([]lint.Rendered, error) {
+func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []engine.File, own []lint.Rendered) ([]lint.Rendered, error) {
 	if w.events == nil {
 		return own, nil
 	}

@@ -15,14 +15,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // Describer tells what a cluster is and holds, for templates.
 type Describer interface {
 	// Capabilities are the server's version and the kinds it serves.
-	Capabilities(ctx context.Context) (*render.Capabilities, error)
+	Capabilities(ctx context.Context) (*engine.Capabilities, error)
 	// Lookup reads one object, or a list where name is empty; an object that
 	// is not there is an empty map.
 	Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)

@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/schema"
 	"github.com/moonhelm/moonhelm/values"
@@ -81,7 +81,7 @@ func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, er
 		return nil, err
 	}
 	seen.Metadata = withVersions(seen.Metadata, version, appVersion)
-	op := operation("package", false, render.Release{}, render.DefaultCapabilities(), nil)
+	op := operation("package", false, engine.Release{}, engine.DefaultCapabilities(), nil)
 	scene, err := load(ctx, p.Events, op, seen, before)
 	if err != nil {
 		return nil, err

@@ -11,12 +11,12 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/schema"
 	"github.com/moonhelm/moonhelm/values"
@@ -50,8 +50,8 @@ type rendering struct {
 	dryRun  bool
 
 	resolved     *values.Resolved
-	release      render.Release
-	capabilities *render.Capabilities
+	release      engine.Release
+	capabilities *engine.Capabilities
 	lookup       lookupFunc
 	lookupHost   func(host string) string
 	skipSchema   bool
@@ -110,7 +110,7 @@ func (r rendering) checks() *event.Bus {
 }
 
 func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered, error) {
-	out, err := render.Render(ctx, render.Input{
+	out, err := engine.Render(ctx, engine.Input{
 		Chart:        pre.Chart,
 		Values:       r.resolved.Rounded(pre.Values),
 		Rounded:      true,
@@ -150,7 +150,7 @@ func (r rendering) warn(objects []*manifest.Object) {
 	}
 }
 
-func parse(files []render.File) ([]*manifest.Object, error) {
+func parse(files []engine.File) ([]*manifest.Object, error) {
 	var objects []*manifest.Object
 	for _, f := range files {
 		objs, err := manifest.Parse(f.Name, f.Content)
@@ -175,7 +175,7 @@ func (r *Rendered) sort(all []*manifest.Object) error {
 }
 
 // notes joins the root chart's NOTES.txt, and its subcharts' where asked.
-func notes(root *chart.Chart, files []render.File, sub bool) string {
+func notes(root *chart.Chart, files []engine.File, sub bool) string {
 	var b strings.Builder
 	for _, f := range files {
 		if !sub && f.Name != root.Name()+"/"+chart.DirTemplates+"/"+chart.FileNotes {
@@ -191,7 +191,7 @@ func notes(root *chart.Chart, files []render.File, sub bool) string {
 
 // checkKubeVersion holds the root chart's kubeVersion against the cluster's.
 // Subcharts' are not looked at, as charts in the wild rely on.
-func checkKubeVersion(c *chart.Chart, caps *render.Capabilities) error {
+func checkKubeVersion(c *chart.Chart, caps *engine.Capabilities) error {
 	want := c.Metadata.KubeVersion
 	if want == "" {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // RollbackCluster is all that [Rollback] needs of a cluster.
@@ -186,7 +186,7 @@ func (w *rollingBack) doubt(target *release.Release, past *past) {
 // charts whose scripts are stored, which answer.
 func (w *rollingBack) stage(ctx context.Context, dryRun bool) error {
 	rel := w.release
-	op := operation("rollback", dryRun, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("rollback", dryRun, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/render"
 	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // operation is what the events of one operation tell about it.
-func operation(command string, dryRun bool, rel render.Release, caps *render.Capabilities, lookup lookupFunc) *event.Operation {
+func operation(command string, dryRun bool, rel engine.Release, caps *engine.Capabilities, lookup lookupFunc) *event.Operation {
 	op := &event.Operation{
 		Command: command, DryRun: dryRun,
 		Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService,

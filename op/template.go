@@ -6,9 +6,9 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // Template renders a chart without installing it.
@@ -57,7 +57,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		command:      "template",
 		dryRun:       true,
 		resolved:     resolved,
-		release:      render.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
+		release:      engine.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
 		capabilities: caps,
 		lookup:       lookupIn(ctx, t.Cluster),
 		lookupHost:   req.LookupHost,
@@ -79,8 +79,8 @@ const releaseService = "Helm"
 
 // capabilities are the cluster's, or the default's where there is none, with
 // what the user said on top.
-func capabilities(ctx context.Context, cluster Describer, kubeVersion string, apiVersions []string) (*render.Capabilities, error) {
-	caps := render.DefaultCapabilities()
+func capabilities(ctx context.Context, cluster Describer, kubeVersion string, apiVersions []string) (*engine.Capabilities, error) {
+	caps := engine.DefaultCapabilities()
 	if cluster != nil {
 		theirs, err := cluster.Capabilities(ctx)
 		if err != nil {
@@ -90,7 +90,7 @@ func capabilities(ctx context.Context, cluster Describer, kubeVersion string, ap
 		caps = &own
 	}
 	if kubeVersion != "" {
-		v, err := render.ParseKubeVersion(kubeVersion)
+		v, err := engine.ParseKubeVersion(kubeVersion)
 		if err != nil {
 			return nil, err
 		}

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // TestCluster is all that [Test] needs of a cluster.
@@ -111,7 +111,7 @@ func (w *testRun) runner() hook.Responder {
 // prepare starts the scripts of the chart in the record and emits pre-test.
 func (w *testRun) prepare(ctx context.Context) error {
 	rel := w.out.Release
-	op := operation("test", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("test", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err

@@ -11,18 +11,18 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // lab is a cluster in which tests run.
 type lab struct{ *diary }
 
-func (l lab) Capabilities(context.Context) (*render.Capabilities, error) {
-	return render.DefaultCapabilities(), nil
+func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
+	return engine.DefaultCapabilities(), nil
 }
 func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
 	return nil, nil

@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // Cascade says what becomes of the objects that deleted objects own.
@@ -352,7 +352,7 @@ func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object
 // scene is what the events of an uninstall show: the release, and no chart. The
 // scripts that answer are those of the chart in the record.
 func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
-	op := operation("uninstall", false, render.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("uninstall", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return event.Scene{}, err

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/render"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/resolve"
 	"github.com/moonhelm/moonhelm/schema"
 	"github.com/moonhelm/moonhelm/values"
@@ -49,7 +49,7 @@ func with(t *testing.T, c *chart.Chart, files map[string]string) *chart.Chart {
 
 // rendered resolves and renders as an operation does, and returns what each
 // template made.
-func rendered(t *testing.T, c *chart.Chart, user map[string]any) (map[string]string, *render.Output, *values.Resolved) {
+func rendered(t *testing.T, c *chart.Chart, user map[string]any) (map[string]string, *engine.Output, *values.Resolved) {
 	t.Helper()
 	res, err := values.Resolve(c, user)
 	if err != nil {
@@ -65,7 +65,7 @@ func rendered(t *testing.T, c *chart.Chart, user map[string]any) (map[string]str
 	if err := schema.Validate(res.Chart, res.Values); err != nil {
 		t.Error(err)
 	}
-	out, err := render.Render(t.Context(), render.Input{Chart: res.Chart, Values: res.Values, Release: render.Release{Name: "r"}})
+	out, err := engine.Render(t.Context(), engine.Input{Chart: res.Chart, Values: res.Values, Release: engine.Release{Name: "r"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // NameFlags say how a new release is called and which chart it is of.
@@ -50,7 +50,7 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 	n.ChartRef = args[0]
 	switch {
 	case n.Template != "":
-		name, err := render.Text("--name-template", n.Template)
+		name, err := engine.Text("--name-template", n.Template)
 		if err != nil {
 			return err
 		}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/op"
-	"github.com/moonhelm/moonhelm/render"
 )
 
 // Options are the flags of `helm lint`.
@@ -65,7 +65,7 @@ convention, and fails under --strict; an [INFO] could be better.
 
 func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.KubeVersion != "" {
-		if _, err := render.ParseKubeVersion(o.KubeVersion); err != nil {
+		if _, err := engine.ParseKubeVersion(o.KubeVersion); err != nil {
 			return fmt.Errorf("--kube-version: %w", err)
 		}
 	}

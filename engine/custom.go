@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"unicode"
+)
+
+// custom are the functions of one chart's own, which nobody but the texts of
+// its templates may call.
+type custom struct {
+	funcs map[string]*function
+	// known are their names and those of all other functions.
+	known map[string]any
+}
+
+// FunctionError tells that a chart offers a function to its templates that they
+// could not call, or that is another one already.
+type FunctionError struct {
+	Chart, Name string
+	Problem     string
+}
+
+func (e *FunctionError) Error() string {
+	return fmt.Sprintf("chart %s cannot offer the template function %q: %s", e.Chart, e.Name, e.Problem)
+}
+
+// customize adds the functions of single charts.
+func (e *engine) customize(functions map[string]map[string]func(args ...any) (any, error)) error {
+	if len(functions) == 0 {
+		return nil
+	}
+	e.customs = make(map[string]*custom, len(functions))
+	for _, chart := range sortedKeys(functions) {
+		c := &custom{funcs: map[string]*function{}, known: maps.Clone(e.known)}
+		for _, name := range sortedKeys(functions[chart]) {
+			switch {
+			case !isName(name):
+				return &FunctionError{chart, name, "a name holds letters, digits and underscores, does not begin with a digit, and is no word of the template language"}
+			case e.funcs[name] != nil:
+				return &FunctionError{chart, name, "every template has one of that name, which cannot be replaced"}
+			}
+			fn := newFunction(name, reflect.ValueOf(functions[chart][name]))
+			fn.weighs = true
+			c.funcs[name] = fn
+			c.known[name] = true
+		}
+		e.customs[chart] = c
+	}
+	// They must not be called again because templates start over with a copy.
+	e.writes = true
+	return nil
+}
+
+// isName tells whether templates can call a function of that name.
+func isName(s string) bool {
+	for i, r := range s {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return s != "" && !slices.Contains([]string{
+		"block", "break", "continue", "define", "else", "end", "false", "if", "nil", "range", "template", "true", "with",
+	}, s)
+}
+
+// knownTo are the names that a chart's texts may call.
+func (e *engine) knownTo(chart string) map[string]any {
+	if c := e.customs[chart]; c != nil {
+		return c.known
+	}
+	return e.known
+}
+
+// textOf is a text under the names that a chart's texts may call: it may be
+// one to some charts, and an error to others.
+type textOf struct{ chart, text string }
+
+func (e *engine) textOf(chart, text string) textOf {
+	if e.customs[chart] == nil {
+		chart = ""
+	}
+	return textOf{chart, text}
+}
+
+// whose names the chart that offers a function to its own texts only, "" where
+// none does.
+func (e *engine) whose(name string) string {
+	for _, chart := range sortedKeys(e.customs) {
+		if e.customs[chart].funcs[name] != nil {
+			return chart
+		}
+	}
+	return ""
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode"
+)
+
+// engine holds what all templates of one operation share: their parse trees
+// and the functions that they may call.
+type engine struct {
+	in     *Input
+	strict bool
+	// known are the names that the parser accepts as functions.
+	known map[string]any
+	funcs map[string]*function
+	// customs are the functions of single charts, by their paths.
+	customs map[string]*custom
+	set     *templateSet
+	// ownsValues tells that the values are a copy that templates may change.
+	ownsValues bool
+	// writes tells that some template calls a function that changes a map.
+	writes bool
+
+	spent spent
+	// stepLimit is how many steps there may be; 0 stands for maxSteps and some
+	// for each file.
+	stepLimit int64
+	// code is how much code was parsed.
+	code atomic.Int64
+
+	mu  sync.Mutex
+	tpl map[textOf]*parsed
+	// nodes are those of the texts in tpl.
+	nodes arena
+}
+
+func newEngine(in *Input) *engine {
+	e := &engine{in: in, strict: in.Strict, tpl: map[textOf]*parsed{}}
+	e.funcs = functions(in)
+	e.known = make(map[string]any, len(e.funcs))
+	for name := range e.funcs {
+		e.known[name] = true
+	}
+	return e
+}
+
+// parse parses all files, each text once, and fills the set. The files are in
+// the order of jobs; later definitions replace earlier ones.
+func (e *engine) parse(jobs []job) error {
+	texts := map[textOf]*parsed{}
+	var order []textOf
+	for i := range jobs {
+		j := &jobs[i]
+		j.chart = j.scope.chart.FullPath()
+		if key := e.textOf(j.chart, j.text); texts[key] == nil {
+			texts[key] = &parsed{}
+			order = append(order, key)
+		}
+	}
+	inParallel(len(order), len(order)/8, func(next func() (int, bool)) {
+		var nodes arena
+		for i, ok := next(); ok; i, ok = next() {
+			*texts[order[i]] = *e.parseText(order[i], &nodes)
+		}
+	})
+	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
+	for _, j := range jobs {
+		if strings.ContainsFunc(j.name, endsLine) {
+			return &Error{Chart: j.chart, File: strconv.Quote(j.name), Cause: "a template's name must not hold control characters"}
+		}
+		src := &source{file: j.name, chart: j.chart, text: j.text}
+		p := texts[e.textOf(j.chart, j.text)]
+		if p.err != nil {
+			return e.parseError(src, p.err)
+		}
+		e.writes = e.writes || p.writes
+		for _, name := range sortedKeys(p.trees) {
+			d := &definition{name: name, root: p.trees[name], src: src}
+			if name == mainName {
+				d.name = j.name
+			}
+			e.set.add(d)
+		}
+	}
+	return nil
+}
+
+// endsLine reports whether r could end a line: names of templates stand in the
+// comments that begin rendered documents.
+func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
+// inParallel runs work on all processors, but most of them; next gives each of
+// 0 to n-1 to one of them.
+func inParallel(n, most int, work func(next func() (int, bool))) {
+	var taken atomic.Int64
+	next := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	workers := min(runtime.GOMAXPROCS(0), most)
+	if workers < 2 {
+		work(next)
+		return
+	}
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() { work(next) })
+	}
+	wg.Wait()
+}
+
+// parseText parses what may be parsed.
+func (e *engine) parseText(t textOf, nodes *arena) *parsed {
+	if err := admit(t.text, &e.code); err != nil {
+		return &parsed{err: err}
+	}
+	return parseText(t.text, e.knownTo(t.chart), nodes)
+}
+
+func (e *engine) parseTpl(src *source) *parsed {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := e.textOf(src.chart, src.text)
+	p := e.tpl[key]
+	if p == nil {
+		p = e.parseText(key, &e.nodes)
+		e.tpl[key] = p
+	}
+	return p
+}
+
+// needsCopy is the panic of a template that is about to write to values which
+// others share; the operation starts again with a copy.
+type needsCopy struct{}
+
+func (e *engine) executor(ctx context.Context) *executor {
+	return &executor{engine: e, ctx: ctx, same: map[*definition]int{}}
+}
+
+// run renders one file.
+func (x *executor) run(j *job) (err error) {
+	def := x.set.find(j.name)
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Error:
+			err = r
+		case cancelled:
+			err = r.err
+		case needsCopy:
+			err = errNeedsCopy
+		default:
+			err = &Error{Chart: def.src.chart, File: def.src.file, Cause: fmt.Sprintf("rendering broke down: %v", r)}
+		}
+	}()
+	x.nest, x.tplDepth = 0, 0
+	clear(x.same)
+	defer func() { j.warnings, x.warnings = x.warnings, nil }()
+	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
+	return nil
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"reflect"
+	"strings"
+	"text/template/parse"
+
+	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
+)
+
+// operand is a value that came through a pipe, if any did.
+type operand struct {
+	value any
+	given bool
+}
+
+// pipeline gives the value of p; nil where there is none.
+func (f *frame) pipeline(dot any, p *parse.PipeNode) any {
+	if p == nil {
+		return nil
+	}
+	var last operand
+	f.enter()
+	for _, cmd := range p.Cmds {
+		v := f.command(dot, cmd, last)
+		if _, ok := v.(nilElement); ok {
+			v = nil
+		}
+		last = operand{v, true}
+	}
+	f.leave()
+	for _, d := range p.Decl {
+		if p.IsAssign {
+			f.assign(d.Ident[0], last.value)
+		} else {
+			f.push(d.Ident[0], last.value)
+		}
+	}
+	return last.value
+}
+
+func (f *frame) command(dot any, cmd *parse.CommandNode, last operand) any {
+	first := cmd.Args[0]
+	switch n := first.(type) {
+	case *parse.FieldNode:
+		return f.path(dot, dot, n, n.Ident, cmd.Args[1:], last)
+	case *parse.ChainNode:
+		return f.chain(dot, n, cmd.Args[1:], last)
+	case *parse.IdentifierNode:
+		return f.function(dot, n, cmd, cmd.Args[1:], last)
+	case *parse.PipeNode:
+		f.noArguments(cmd.Args, last)
+		return f.pipeline(dot, n)
+	case *parse.VariableNode:
+		return f.variablePath(dot, n, cmd.Args[1:], last)
+	}
+	f.node = first
+	f.noArguments(cmd.Args, last)
+	switch n := first.(type) {
+	case *parse.BoolNode:
+		return n.True
+	case *parse.DotNode:
+		return dot
+	case *parse.NumberNode:
+		return f.number(n)
+	case *parse.StringNode:
+		return n.Text
+	case *parse.NilNode:
+		f.failf("nil is not a command")
+	}
+	f.failf("can't evaluate command %q", first)
+	return nil
+}
+
+func (f *frame) noArguments(args []parse.Node, last operand) {
+	if len(args) > 1 || last.given {
+		f.failf("can't give argument to non-function %s", args[0])
+	}
+}
+
+// number is a constant without a type that anybody asked for.
+func (f *frame) number(n *parse.NumberNode) any {
+	f.node = n
+	switch {
+	case n.IsComplex:
+		return n.Complex128
+	case n.IsFloat && !isHex(n.Text) && !isRune(n.Text) && strings.ContainsAny(n.Text, ".eEpP"):
+		return n.Float64
+	case n.IsInt:
+		v := int(n.Int64)
+		if int64(v) != n.Int64 {
+			f.failf("%s overflows int", n.Text)
+		}
+		return v
+	case n.IsUint:
+		f.failf("%s overflows int", n.Text)
+	}
+	return nil
+}
+
+func isRune(s string) bool { return s != "" && s[0] == '\'' }
+
+func isHex(s string) bool {
+	return len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') && !strings.ContainsAny(s, "pP")
+}
+
+func (f *frame) chain(dot any, n *parse.ChainNode, args []parse.Node, last operand) any {
+	return f.path(dot, f.chainBase(dot, n), n, n.Field, args, last)
+}
+
+// chainBase is what the fields of n are looked for in.
+func (f *frame) chainBase(dot any, n *parse.ChainNode) any {
+	f.node = n
+	if n.Node.Type() == parse.NodeNil {
+		f.failf("indirection through explicit nil in %s", n)
+	}
+	return f.arg(dot, anyParam, n.Node)
+}
+
+func (f *frame) variablePath(dot any, n *parse.VariableNode, args []parse.Node, last operand) any {
+	f.node = n
+	v := f.variable(n.Ident[0])
+	if len(n.Ident) == 1 {
+		f.noArguments(append([]parse.Node{n}, args...), last)
+		return v
+	}
+	return f.path(dot, v, n, n.Ident[1:], args, last)
+}
+
+// path follows idents from v. The last of them gets the arguments, if it is a
+// method.
+func (f *frame) path(dot, v any, n parse.Node, idents []string, args []parse.Node, last operand) any {
+	f.node = n
+	for i, name := range idents {
+		switch m := v.(type) {
+		case map[string]any:
+			e, ok := m[name]
+			if !ok && f.strict {
+				f.missingKey(v, n, idents[:i], name)
+			}
+			if i == len(idents)-1 {
+				f.noMethod(name, args, last)
+				return e
+			}
+			if e == nil {
+				f.missing(m, n, idents, i, ok)
+			}
+			v = e
+			continue
+		case nil:
+			// Only the first of a path may look into nothing.
+			if f.strict {
+				f.failf("nil data; no entry for key %q", name)
+			}
+			return nil
+		}
+		rest, lastArgs, lastFinal := i == len(idents)-1, []parse.Node(nil), operand{}
+		if rest {
+			lastArgs, lastFinal = args, last
+		}
+		e := f.field(dot, v, n, idents, i, lastArgs, lastFinal)
+		if !rest && e == nil {
+			m, _ := asMap(v)
+			_, ok := m[name]
+			f.missing(m, n, idents, i, ok)
+		}
+		v = e
+	}
+	return v
+}
+
+func (f *frame) noMethod(name string, args []parse.Node, last operand) {
+	if len(args) > 0 || last.given {
+		f.failf("%s is not a method but has arguments", name)
+	}
+}
+
+// field is idents[i] of v, which is not a plain map: a method, a struct's
+// field, or a key of a map of another type.
+func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []parse.Node, last operand) any {
+	name := idents[i]
+	if m, ok := v.(Values); ok && !valuesMethod(name) {
+		e, ok := m[name]
+		if !ok && f.strict {
+			f.missingKey(map[string]any(m), n, idents[:i], name)
+		}
+		f.noMethod(name, args, last)
+		return e
+	}
+	if _, ok := v.(nilElement); ok {
+		f.failf("nil pointer evaluating interface {}.%s", name)
+	}
+	if method := writer(v, name); method != nil {
+		return f.callFunction(dot, newFunction(name, reflect.ValueOf(method)), n, args, last)
+	}
+	r, ok := v.(boxed)
+	if !ok {
+		r = boxed{reflect.ValueOf(v)}
+	}
+	recv := deref(r.Value)
+	ptr := recv
+	if ptr.Kind() != reflect.Interface && ptr.Kind() != reflect.Pointer && ptr.CanAddr() {
+		ptr = ptr.Addr()
+	}
+	if method := ptr.MethodByName(name); method.IsValid() {
+		fn := newFunction(name, method)
+		return f.callFunction(dot, fn, n, args, last)
+	}
+	has := len(args) > 0 || last.given
+	switch recv.Kind() {
+	case reflect.Struct:
+		if sf, ok := recv.Type().FieldByName(name); ok && sf.IsExported() {
+			if has {
+				f.failf("%s has arguments but cannot be invoked as function", name)
+			}
+			field, err := recv.FieldByIndexErr(sf.Index)
+			if err != nil {
+				f.failf("%v", err)
+			}
+			return box(field)
+		}
+	case reflect.Map:
+		if recv.Type().Key().Kind() == reflect.String {
+			f.noMethod(name, args, last)
+			e := recv.MapIndex(reflect.ValueOf(name).Convert(recv.Type().Key()))
+			if !e.IsValid() {
+				if f.strict {
+					f.missingKey(v, n, idents[:i], name)
+				}
+				e = reflect.Zero(recv.Type().Elem())
+			}
+			return e.Interface()
+		}
+	case reflect.Pointer:
+		f.failf("nil pointer evaluating %s.%s", r.Type(), name)
+	}
+	f.noSuchField(v, n, idents, i)
+	return nil
+}
+
+// writer is a method that writes YAML, nil for another one: with the functions
+// that templates have for that, which are quick and bounded.
+func writer(v any, name string) func() (string, error) {
+	switch v := v.(type) {
+	case Values:
+		if name == "YAML" {
+			return func() (string, error) {
+				text, err := encodeYAML(map[string]any(v))
+				return text + "\n", err
+			}
+		}
+	case chartfiles.Files:
+		switch name {
+		case "AsConfig":
+			return func() (string, error) { return encodeYAML(chartfiles.ConfigData(v)) }
+		case "AsSecrets":
+			return func() (string, error) { return encodeYAML(chartfiles.SecretData(v)) }
+		}
+	}
+	return nil
+}
+
+// box turns a field into a plain value, unless its address matters.
+func box(r reflect.Value) any {
+	for r.Kind() == reflect.Interface && !r.IsNil() {
+		r = r.Elem()
+	}
+	if r.Kind() == reflect.Struct && r.CanAddr() {
+		return boxed{r}
+	}
+	if r.Kind() == reflect.Interface {
+		return nil
+	}
+	return r.Interface()
+}
+
+func unboxed(v any) any {
+	switch b := v.(type) {
+	case boxed:
+		return b.Interface()
+	case nilElement:
+		return nil
+	}
+	return v
+}
+
+// deref follows pointers and interfaces to what they hold; a nil one is
+// returned itself.
+func deref(r reflect.Value) reflect.Value {
+	for (r.Kind() == reflect.Pointer || r.Kind() == reflect.Interface) && !r.IsNil() {
+		r = r.Elem()
+	}
+	return r
+}
+
+func asMap(v any) (map[string]any, bool) {
+	switch m := v.(type) {
+	case map[string]any:
+		return m, true
+	case Values:
+		return m, true
+	}
+	return nil, false
+}
+
+func valuesMethod(name string) bool {
+	switch name {
+	case "YAML", "AsMap", "Table", "PathValue":
+		return true
+	}
+	return false
+}
+
+// truth is what if and with, and and or decide by.
+func truth(v any) bool {
+	switch v := v.(type) {
+	case nil, nilElement:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return len(v) > 0
+	case Values:
+		return len(v) > 0
+	case int:
+		return v != 0
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case boxed:
+		return true // a struct
+	}
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Slice, reflect.Map, reflect.Array, reflect.String, reflect.Chan:
+		return r.Len() > 0
+	case reflect.Pointer, reflect.Func, reflect.UnsafePointer:
+		return !r.IsNil()
+	case reflect.Struct:
+		return true
+	}
+	return !r.IsZero()
+}

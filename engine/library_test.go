@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+)
+
+// A library only defines: nothing else of its templates is run or shown, be it
+// of type library or in library/, whatever its files are called.
+func TestLibrariesOnlyDefine(t *testing.T) {
+	lib := func(kind string) *chart.Chart {
+		files := map[string]string{
+			"templates/pod.yaml":      `{{ fail "pod.yaml of a library was run" }}`,
+			"templates/NOTES.txt":     `{{ fail "notes of a library were run" }}`,
+			"templates/sub/NOTES.txt": "notes of a library",
+			"templates/_helpers.tpl":  `{{ fail "outside of define" }}{{ define "` + kind + `" }}{{ .Chart.Name }} by ` + kind + `{{ end }}text`,
+		}
+		return tree(t, kind, files)
+	}
+	root := tree(t, "web", map[string]string{
+		"templates/a.yaml":    `{{ include "typed" . }}, {{ include "folder" . }}, {{ include "nested" . }}, {{ .Subcharts | keys }}`,
+		"templates/NOTES.txt": "notes",
+	})
+	typed, folder, nested := lib("typed"), lib("folder"), lib("nested")
+	typed.Metadata.Type = chart.TypeLibrary
+	folder.FromLibrary = true
+	folder.SetDependencies(nested) // in charts/ of a library, of no type
+	root.SetDependencies(typed, folder)
+	out, err := Render(context.Background(), input(t, root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []File{{"web/templates/a.yaml", "web by typed, web by folder, web by nested, [typed]"}}; !reflect.DeepEqual(out.Files, want) {
+		t.Errorf("got %q", out.Files)
+	}
+	if want := []File{{"web/templates/NOTES.txt", "notes"}}; !reflect.DeepEqual(out.Notes, want) {
+		t.Errorf("got notes %q", out.Notes)
+	}
+}
