@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/values"
 )
 
@@ -25,7 +25,7 @@ func TestCorpusStaysFarFromLimits(t *testing.T) {
 	const headroom = 50
 	top := map[string]int64{}
 	for _, dir := range dirs {
-		c, err := archive.Load(dir)
+		c, err := loader.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/script"
@@ -16,7 +16,7 @@ import (
 )
 
 func hello() *chart.Chart {
-	c, err := archive.LoadFiles([]*chart.File{
+	c, err := loader.LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: hello\nversion: 1.0.0\n")},
 		{Name: "values.yaml", Data: []byte("replicas: 1\n")},
 		{Name: "templates/cm.yaml", Data: []byte("kind: ConfigMap\nmetadata: {name: hello}\ndata: {replicas: \"{{ .Values.replicas }}\"}\n")},

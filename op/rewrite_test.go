@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/event"
 )
 
@@ -32,7 +32,7 @@ func loaded(t *testing.T, files ...string) *chart.Chart {
 		}
 		list = append(list, f)
 	}
-	c, err := archive.LoadFiles(list)
+	c, err := loader.LoadFiles(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +139,8 @@ func TestOverlay(t *testing.T) {
 // assembler is what internal/env wires in.
 type assembler struct{}
 
-func (assembler) Assemble(files []*chart.File) (*chart.Chart, error) { return archive.LoadFiles(files) }
-func (assembler) Flatten(c *chart.Chart) ([]*chart.File, error)      { return archive.Flatten(c) }
+func (assembler) Assemble(files []*chart.File) (*chart.Chart, error) { return loader.LoadFiles(files) }
+func (assembler) Flatten(c *chart.Chart) ([]*chart.File, error)      { return loader.Flatten(c) }
 
 func TestHandlersSeeANewChartBeforeItIsWritten(t *testing.T) {
 	files := []*chart.File{

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
@@ -24,16 +24,16 @@ type Archives struct {
 // Archives returns a writer into dir. The time that entries carry is
 // SOURCE_DATE_EPOCH's, where that is set.
 func (e *Env) Archives(dir string) (Archives, error) {
-	modTime, err := archive.ModTime(e.Getenv)
+	modTime, err := loader.ModTime(e.Getenv)
 	return Archives{dir: dir, modTime: modTime}, err
 }
 
 // Archive implements op.Archiver.
 func (a Archives) Archive(ctx context.Context, c *chart.Chart, version, appVersion string) (string, error) {
-	path, err := archive.Save(c, a.dir, archive.Options{
+	path, err := loader.Save(c, a.dir, loader.Options{
 		ModTime: a.modTime, Version: version, AppVersion: appVersion, Sign: signing(ctx, a.Signer),
 	})
-	if unsigned := (*archive.SignError)(nil); errors.As(err, &unsigned) {
+	if unsigned := (*loader.SignError)(nil); errors.As(err, &unsigned) {
 		return "", err
 	}
 	if err != nil {

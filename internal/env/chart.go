@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
@@ -85,7 +85,7 @@ func (e *Env) open(a *fetch.Archive) (*chart.Chart, error) {
 }
 
 // Loader reads charts as the settings have it.
-func (e *Env) Loader() archive.Loader { return archive.Loader{ChartV3: e.Settings.ChartV3} }
+func (e *Env) Loader() loader.Loader { return loader.Loader{ChartV3: e.Settings.ChartV3} }
 
 // loaded tells the warnings of a chart that was loaded.
 func (e *Env) loaded(c *chart.Chart, warnings []string, err error) (*chart.Chart, error) {

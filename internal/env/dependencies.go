@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
@@ -55,7 +55,7 @@ func (e *Env) BuildDependencies(ctx context.Context, path string, f DependencyFl
 }
 
 func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb op.DependencyUpdate, req op.DependencyRequest, err error) {
-	if err := archive.Recover(path); err != nil {
+	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
 	folder, err := e.vendor(path)

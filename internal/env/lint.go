@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/op"
 )
 
@@ -57,12 +57,12 @@ func (e *Env) LintRequest(ref string) (op.LintRequest, error) {
 // failed says in req why the chart does not load.
 func failed(req op.LintRequest, err error) op.LintRequest {
 	req.LoadErr = err
-	var sub *archive.SubchartError
+	var sub *loader.SubchartError
 	for errors.As(err, &sub) {
 		req.LoadPath = strings.TrimPrefix(req.LoadPath+"/"+sub.Path, "/")
 		err, req.LoadErr = sub.Err, sub.Err
 	}
-	if req.LoadPath == "" && errors.Is(err, archive.ErrNoMetadata) {
+	if req.LoadPath == "" && errors.Is(err, loader.ErrNoMetadata) {
 		req.LoadPath = chart.FileMetadata
 	}
 	return req

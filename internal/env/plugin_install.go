@@ -11,7 +11,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/plugin"
 	"github.com/moonhelm/moonhelm/registry"
@@ -84,7 +84,7 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 // PackPlugin writes a plugin as an archive to w. SOURCE_DATE_EPOCH sets the time
 // that its entries carry.
 func (e *Env) PackPlugin(p *plugin.Plugin, w io.Writer) error {
-	at, err := archive.ModTime(e.Getenv)
+	at, err := loader.ModTime(e.Getenv)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 )
@@ -19,11 +19,11 @@ func (e *Env) Keep(a *fetch.Archive, dir string) (string, error) {
 		return "", fmt.Errorf("keep %s: %w", a.Name, err)
 	}
 	defer f.Close()
-	path, err := archive.Put(dir, a.Name, f)
+	path, err := loader.Put(dir, a.Name, f)
 	if err != nil || a.Provenance == nil {
 		return path, err
 	}
-	_, err = archive.Put(dir, a.Name+".prov", bytes.NewReader(a.Provenance))
+	_, err = loader.Put(dir, a.Name+".prov", bytes.NewReader(a.Provenance))
 	return path, err
 }
 
@@ -35,5 +35,5 @@ func (e *Env) Unpack(a *fetch.Archive, dir string) (string, error) {
 		return "", fmt.Errorf("unpack %s: %w", a.Name, err)
 	}
 	defer f.Close()
-	return archive.Expand(dir, f)
+	return loader.Expand(dir, f)
 }

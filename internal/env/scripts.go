@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
@@ -134,7 +134,7 @@ func (e *Env) Close() {
 func (e *Env) Assembler() Assembler { return Assembler{loader: e.Loader()} }
 
 // Assembler implements op.Assembler.
-type Assembler struct{ loader archive.Loader }
+type Assembler struct{ loader loader.Loader }
 
 // Assemble implements op.Assembler.
 func (a Assembler) Assemble(files []*chart.File) (*chart.Chart, error) {
@@ -143,4 +143,4 @@ func (a Assembler) Assemble(files []*chart.File) (*chart.Chart, error) {
 }
 
 // Flatten implements op.Assembler.
-func (Assembler) Flatten(c *chart.Chart) ([]*chart.File, error) { return archive.Flatten(c) }
+func (Assembler) Flatten(c *chart.Chart) ([]*chart.File, error) { return loader.Flatten(c) }

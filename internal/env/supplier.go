@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/op"
@@ -34,7 +34,7 @@ type supplier struct {
 	access fetch.Access
 	verify bool
 	tell   progress.Func
-	loader archive.Loader
+	loader loader.Loader
 	time   time.Time // that entries of archives bear
 
 	renewed map[string]bool // repositories, by name
@@ -43,7 +43,7 @@ type supplier struct {
 }
 
 func (e *Env) supplier(root string, f DependencyFlags, tell progress.Func) (*supplier, error) {
-	modTime, err := archive.ModTime(e.Getenv)
+	modTime, err := loader.ModTime(e.Getenv)
 	return &supplier{
 		root: root, finder: e.Finder(f.Keyring), repos: e.Repositories(), access: f.Access(), verify: f.Verify, tell: tell, loader: e.Loader(), time: modTime,
 		renewed: map[string]bool{},
@@ -259,7 +259,7 @@ func supplyOf(path, repository, content string) (op.Supply, error) {
 		return s, err
 	}
 	defer r.Close()
-	m, err := archive.ReadMetadata(r)
+	m, err := loader.ReadMetadata(r)
 	if err != nil {
 		return s, err
 	}
@@ -291,7 +291,7 @@ func (s *supplier) local(w op.Want) (op.Supply, error) {
 		s.tell.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s brings them", path, strings.Join(missing, ", "), path)})
 	}
 	var b bytes.Buffer
-	if err := archive.Write(&b, c, archive.Options{ModTime: s.time}); err != nil {
+	if err := loader.Write(&b, c, loader.Options{ModTime: s.time}); err != nil {
 		return op.Supply{}, fmt.Errorf("pack %s: %w", path, err)
 	}
 	return op.Supply{Name: c.Name(), Version: c.Version(), Repository: w.Repository, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }}, nil

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -24,13 +24,13 @@ func (e *Env) Vendor(path string) (op.Vendor, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &archive.Folder{Path: path, Chart: c}
+	f := &loader.Folder{Path: path, Chart: c}
 	for _, d := range c.Dependencies() {
 		dir := chart.DirCharts
 		if d.FromLibrary {
 			dir = chart.DirLibrary
 		}
-		f.Vendored = append(f.Vendored, archive.Vendored{Dir: dir, File: d.Name(), Name: d.Name(), Version: d.Version()})
+		f.Vendored = append(f.Vendored, loader.Vendored{Dir: dir, File: d.Name(), Name: d.Name(), Version: d.Version()})
 	}
 	return vendor{f}, nil
 }
@@ -50,7 +50,7 @@ func (e *Env) vendor(path string) (op.Vendor, error) {
 }
 
 // vendor implements op.Vendor.
-type vendor struct{ folder *archive.Folder }
+type vendor struct{ folder *loader.Folder }
 
 // Chart implements op.Vendor.
 func (v vendor) Chart() *chart.Chart { return v.folder.Chart }
@@ -76,21 +76,21 @@ func (v vendor) Preview(put []op.Delivery, drop []op.Held) (*chart.Chart, error)
 
 // Replace implements op.Vendor.
 func (v vendor) Replace(ctx context.Context, put []op.Delivery, drop []op.Held, lock []byte) error {
-	return v.folder.Replace(ctx, archive.Replacement{Put: arrivals(put), Drop: departures(drop), LockName: v.folder.LockName, Lock: lock})
+	return v.folder.Replace(ctx, loader.Replacement{Put: arrivals(put), Drop: departures(drop), LockName: v.folder.LockName, Lock: lock})
 }
 
-func arrivals(put []op.Delivery) []archive.New {
-	out := make([]archive.New, len(put))
+func arrivals(put []op.Delivery) []loader.New {
+	out := make([]loader.New, len(put))
 	for i, d := range put {
-		out[i] = archive.New{Dir: chartsDir(d.Library), File: d.File, Open: d.Open}
+		out[i] = loader.New{Dir: chartsDir(d.Library), File: d.File, Open: d.Open}
 	}
 	return out
 }
 
-func departures(drop []op.Held) []archive.Vendored {
-	out := make([]archive.Vendored, len(drop))
+func departures(drop []op.Held) []loader.Vendored {
+	out := make([]loader.Vendored, len(drop))
 	for i, h := range drop {
-		out[i] = archive.Vendored{Dir: chartsDir(h.Library), File: h.File, Archive: h.Archive}
+		out[i] = loader.Vendored{Dir: chartsDir(h.Library), File: h.File, Archive: h.Archive}
 	}
 	return out
 }

@@ -26,7 +26,7 @@ var rows = []row{
 	{1, []string{"values", "schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "render/*", "plan", "resolve", "lint"}},
 	{3, []string{"hook", "script/wire"}},
-	{4, []string{"op", "archive", "archive/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "kube", "storage/lock", "storage", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "postrender", "internal/ui", "internal/output"}},
+	{4, []string{"op", "chart/loader", "archive/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "kube", "storage/lock", "storage", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "postrender", "internal/ui", "internal/output"}},
 	{5, []string{"internal/env", "internal/report", "internal/report/diff", "internal/child"}},
 	{6, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{7, []string{"internal/cli"}},
@@ -35,7 +35,7 @@ var rows = []row{
 
 // families may import each other although they share a row: a package and
 // what lies below it and belongs to it alone.
-var families = []string{"archive", "manifest", "engine", "repo", "storage", "script/engine", "internal/report"}
+var families = []string{"chart/loader", "manifest", "engine", "repo", "storage", "script/engine", "internal/report"}
 
 // related tells whether two packages are of one family.
 func related(a, b string) bool {

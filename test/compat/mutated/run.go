@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/op"
 	moonvalues "github.com/moonhelm/moonhelm/values"
 )
@@ -53,7 +53,7 @@ func ours(src *Source, c *call) ([]Document, error) {
 	if c.Defaults != nil {
 		files := slices.DeleteFunc(slices.Clone(src.files), func(f *chart.File) bool { return f.Name == "values.yaml" })
 		files = append(files, &chart.File{Name: "values.yaml", Data: []byte(*c.Defaults)})
-		if loaded, err = archive.LoadFiles(files); err != nil {
+		if loaded, err = loader.LoadFiles(files); err != nil {
 			return nil, err
 		}
 	}

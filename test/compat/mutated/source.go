@@ -12,8 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 // Source is a chart that cases are made of.
@@ -36,10 +36,10 @@ type Source struct {
 func Open(dir string) (*Source, error) {
 	s := &Source{Name: filepath.Base(dir), Dir: dir}
 	var err error
-	if s.loaded, err = archive.Load(dir); err != nil {
+	if s.loaded, err = loader.Load(dir); err != nil {
 		return nil, err
 	}
-	if s.files, err = archive.Flatten(s.loaded); err != nil {
+	if s.files, err = loader.Flatten(s.loaded); err != nil {
 		return nil, err
 	}
 	if s.text, err = os.ReadFile(filepath.Join(dir, "values.yaml")); err != nil && !os.IsNotExist(err) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package archive reads charts from folders and .tgz archives, and writes them
+// Package loader reads charts from folders and .tgz archives, and writes them
 // as archives.
 //
 // In comes what an author keeps on disk or a repository serves, which may be
@@ -8,7 +8,7 @@
 // the chart is an error. Out comes a [chart.Chart] with its subcharts, or a
 // file. The package fetches nothing, resolves no dependencies and verifies no
 // signatures.
-package archive
+package loader
 
 import (
 	"bytes"

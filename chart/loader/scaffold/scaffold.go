@@ -19,8 +19,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 //go:embed all:files
@@ -67,7 +67,7 @@ type Chart struct {
 	// APIVersion is chart.APIVersionV2, which "" means, or chart.APIVersionV3.
 	APIVersion string
 	// Loader reads the starter.
-	Loader archive.Loader
+	Loader loader.Loader
 }
 
 // Files are the files of a new chart, named from its top directory.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
-	"github.com/moonhelm/moonhelm/archive/scaffold"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
 )
 
 // TestCreate: what comes out loads, and has what users of "helm create" look
@@ -25,7 +25,7 @@ func TestCreate(t *testing.T) {
 	if err != nil || len(overwritten) > 0 {
 		t.Fatal(overwritten, err)
 	}
-	c, err := archive.Load(filepath.Join(dir, "web"))
+	c, err := loader.Load(filepath.Join(dir, "web"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestNamesThatYAMLWouldReadOtherwise(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if c, err := archive.Load(filepath.Join(dir, name)); err != nil || c.Name() != name {
+		if c, err := loader.Load(filepath.Join(dir, name)); err != nil || c.Name() != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -164,7 +164,7 @@ func TestStarter(t *testing.T) {
 	if _, err := create(dir, "web", starter); err != nil {
 		t.Fatal(err)
 	}
-	c, err := archive.Load(filepath.Join(dir, "web"))
+	c, err := loader.Load(filepath.Join(dir, "web"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,11 +201,11 @@ func TestFilesRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := archive.LoadFiles(files)
+	c, err := loader.LoadFiles(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := archive.Flatten(c)
+	again, err := loader.Flatten(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package archive_test
+package loader_test
 
 import (
 	"errors"
@@ -11,17 +11,17 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 func TestPutIsWholeOrNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	path, err := archive.Put(dir, "web-1.0.0.tgz", strings.NewReader("first"))
+	path, err := loader.Put(dir, "web-1.0.0.tgz", strings.NewReader("first"))
 	if err != nil || path != filepath.Join(dir, "web-1.0.0.tgz") {
 		t.Fatal(path, err)
 	}
 	broken := errors.New("the line broke")
-	if _, err := archive.Put(dir, "web-1.0.0.tgz", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, err := loader.Put(dir, "web-1.0.0.tgz", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	data, err := os.ReadFile(path)
@@ -29,7 +29,7 @@ func TestPutIsWholeOrNothing(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`} { // CVE-2024-25620
-		if _, err := archive.Put(dir, name, strings.NewReader("x")); err == nil {
+		if _, err := loader.Put(dir, name, strings.NewReader("x")); err == nil {
 			t.Errorf("%q was written", name)
 		}
 	}

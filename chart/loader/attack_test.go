@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package archive_test
+package loader_test
 
 import (
 	"archive/tar"
@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 // TestHostileEntries: an archive that reaches for something else than its own
@@ -49,11 +49,11 @@ func TestHostileEntries(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := pack(t, entry{Name: "web/Chart.yaml", Text: metadata}, c.entry)
-			_, err := archive.LoadArchive("web.tgz", bytes.NewReader(data))
+			_, err := loader.LoadArchive("web.tgz", bytes.NewReader(data))
 			wantError(t, err, c.want)
 			wantNothingWritten(t, data, c.want)
 			nested := pack(t, entry{Name: "web/Chart.yaml", Text: metadata}, entry{Name: "web/charts/db.tgz", Text: string(data)})
-			_, err = archive.LoadArchive("web.tgz", bytes.NewReader(nested))
+			_, err = loader.LoadArchive("web.tgz", bytes.NewReader(nested))
 			wantError(t, err, "charts/db.tgz: ")
 		})
 	}
@@ -74,12 +74,12 @@ func TestTemplatesInDirectoriesForgeNoDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := archive.Load(dir)
+	_, err := loader.Load(dir)
 	wantError(t, err, "has a control character in its name")
 	if err := os.WriteFile(filepath.Join(dir, ".helmignore"), []byte("templates/a*\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := archive.Load(dir); err != nil {
+	if _, err := loader.Load(dir); err != nil {
 		t.Error(err)
 	}
 }
@@ -89,7 +89,7 @@ func wantNothingWritten(t *testing.T, data []byte, want string) {
 	t.Helper()
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "inner")
-	_, err := archive.Expand(inner, bytes.NewReader(data))
+	_, err := loader.Expand(inner, bytes.NewReader(data))
 	wantError(t, err, want)
 	for d, n := range map[string]int{dir: 1, inner: 0} {
 		if entries, err := os.ReadDir(d); err != nil || len(entries) != n {
@@ -102,15 +102,15 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range []string{"../x", "..", ".", "/etc/x", `a\b`, "a/b", ""} {
 		text := "apiVersion: v2\nname: '" + name + "'\nversion: 1.0.0\n"
 		wantNothingWritten(t, pack(t, entry{Name: "web/Chart.yaml", Text: text}), "Chart.yaml")
-		if _, err := archive.LoadArchive("x", bytes.NewReader(pack(t, entry{Name: "web/Chart.yaml", Text: text}))); err == nil {
+		if _, err := loader.LoadArchive("x", bytes.NewReader(pack(t, entry{Name: "web/Chart.yaml", Text: text}))); err == nil {
 			t.Errorf("%q is a name", name)
 		}
 	}
 	wantNothingWritten(t, pack(t, entry{Name: "web/x"}), "Chart.yaml file is missing")
 	wantNothingWritten(t, []byte("garbage"), "does not appear to be a gzipped archive")
 	wantNothingWritten(t, nil, "does not appear to be a gzipped archive")
-	_, err := archive.LoadFiles(nil)
-	if !errors.Is(err, archive.ErrNoMetadata) {
+	_, err := loader.LoadFiles(nil)
+	if !errors.Is(err, loader.ErrNoMetadata) {
 		t.Error(err)
 	}
 }
@@ -151,7 +151,7 @@ func bomb(t *testing.T, n int, size int64) []byte {
 
 // TestBombs: what unpacks beyond the limits is refused before it is read.
 func TestBombs(t *testing.T) {
-	var limit *archive.LimitError
+	var limit *loader.LimitError
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -164,7 +164,7 @@ func TestBombs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			used := allocated(func() {
-				if _, err := archive.LoadArchive("web.tgz", bytes.NewReader(c.data)); !errors.As(err, &limit) {
+				if _, err := loader.LoadArchive("web.tgz", bytes.NewReader(c.data)); !errors.As(err, &limit) {
 					t.Errorf("got %v, want a limit", err)
 				}
 			})
@@ -204,9 +204,9 @@ func TestNestedBombs(t *testing.T) {
 	for i := range 10 {
 		entries = append(entries, entry{Name: "web/charts/" + strings.Repeat("x", i+1) + ".tgz", Text: string(inner)})
 	}
-	var limit *archive.LimitError
+	var limit *loader.LimitError
 	used := allocated(func() {
-		if _, err := archive.LoadArchive("web.tgz", bytes.NewReader(pack(t, entries...))); !errors.As(err, &limit) {
+		if _, err := loader.LoadArchive("web.tgz", bytes.NewReader(pack(t, entries...))); !errors.As(err, &limit) {
 			t.Errorf("got %v, want a limit", err)
 		}
 	})
@@ -221,16 +221,16 @@ func TestDepth(t *testing.T) {
 	for i := range 80 {
 		entries = append(entries, entry{Name: "web/" + strings.Repeat("charts/web/", i) + "Chart.yaml", Text: metadata})
 	}
-	_, err := archive.LoadArchive("web.tgz", bytes.NewReader(pack(t, entries...)))
+	_, err := loader.LoadArchive("web.tgz", bytes.NewReader(pack(t, entries...)))
 	wantError(t, err, "more than 64 levels of subcharts")
 
 	dir := folder(t, map[string]string{"Chart.yaml": metadata, "big": strings.Repeat("x", 5<<20+1)})
-	_, err = archive.Load(dir)
+	_, err = loader.Load(dir)
 	wantError(t, err, "big has more than 5 MiB")
 	dir = folder(t, map[string]string{"Chart.yaml": metadata, "charts/big.tgz": strings.Repeat("x", 101<<20)})
-	_, err = archive.Load(dir)
+	_, err = loader.Load(dir)
 	wantError(t, err, "charts/big.tgz has more than 100 MiB")
-	_, _, err = archive.Loader{Limits: archive.Limits{Total: 100, File: 90}}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "a": strings.Repeat("x", 80)}))
+	_, _, err = loader.Loader{Limits: loader.Limits{Total: 100, File: 90}}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "a": strings.Repeat("x", 80)}))
 	wantError(t, err, "more than 100 bytes")
 }
 
@@ -241,7 +241,7 @@ func TestLinkMaze(t *testing.T) {
 		files["d"+number(i)+"/a"] = "->../d" + number(i+1)
 		files["d"+number(i)+"/b"] = "->../d" + number(i+1)
 	}
-	_, _, err := archive.Loader{Limits: archive.Limits{Entries: 5000}}.Load(folder(t, files))
+	_, _, err := loader.Loader{Limits: loader.Limits{Entries: 5000}}.Load(folder(t, files))
 	wantError(t, err, "more than 5000 files")
 }
 
@@ -260,7 +260,7 @@ func FuzzLoadArchive(f *testing.F) {
 	f.Add(pack(f, entry{Name: "../x", Text: metadata}, entry{Name: "web/l", Type: tar.TypeSymlink, Link: "/"}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, data := range [][]byte{data, compress(data)} {
-			c, err := archive.LoadArchive("fuzz", bytes.NewReader(data))
+			c, err := loader.LoadArchive("fuzz", bytes.NewReader(data))
 			if err != nil {
 				continue
 			}
@@ -286,7 +286,7 @@ func FuzzLoadFiles(f *testing.F) {
 	f.Add("library/c/Chart.yaml", []byte(metadata), "requirements.yaml", []byte("dependencies: [null]"))
 	f.Add("Chart.lock", []byte("dependencies: [{name: x}]"), "charts/x.tgz", []byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, name1 string, data1 []byte, name2 string, data2 []byte) {
-		_, _ = archive.LoadFiles(fileList("Chart.yaml", []byte(metadata), name1, data1, name2, data2))
-		_, _ = archive.LoadFiles(fileList("Chart.yaml", data1, name2, data2, "values.yaml", data2))
+		_, _ = loader.LoadFiles(fileList("Chart.yaml", []byte(metadata), name1, data1, name2, data2))
+		_, _ = loader.LoadFiles(fileList("Chart.yaml", data1, name2, data2, "values.yaml", data2))
 	})
 }

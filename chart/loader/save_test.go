@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package archive_test
+package loader_test
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 func fileList(pairs ...any) []*chart.File {
@@ -34,10 +34,10 @@ func fileList(pairs ...any) []*chart.File {
 	return out
 }
 
-func write(t *testing.T, c *chart.Chart, opts archive.Options) []byte {
+func write(t *testing.T, c *chart.Chart, opts loader.Options) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := archive.Write(&b, c, opts); err != nil {
+	if err := loader.Write(&b, c, opts); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -46,7 +46,7 @@ func write(t *testing.T, c *chart.Chart, opts archive.Options) []byte {
 // roundTrip wants a chart to come back from an archive as it went in.
 func roundTrip(t *testing.T, c *chart.Chart) {
 	t.Helper()
-	back, err := archive.LoadArchive(c.Name(), bytes.NewReader(write(t, c, archive.Options{})))
+	back, err := loader.LoadArchive(c.Name(), bytes.NewReader(write(t, c, loader.Options{})))
 	if err != nil {
 		t.Error(err)
 		return
@@ -69,7 +69,7 @@ func contents(c *chart.Chart) map[string]string {
 
 func example(t *testing.T) *chart.Chart {
 	t.Helper()
-	c, err := archive.LoadFiles(fileList(
+	c, err := loader.LoadFiles(fileList(
 		"templates/b.yaml", "b", "templates/a.yaml", "a", "README.md", "read", "values.yaml", "# ours\na: 1\n",
 		"Chart.yaml", "# ours\n"+metadata+"appVersion: \"1.0\" # theirs\nunknown: 1\n", "Chart.lock", "digest: x\n",
 		"charts/db/Chart.yaml", metadataOf("db"), "charts/_off/x", "x", "library/common/Chart.yaml", metadataOf("common")))
@@ -83,21 +83,21 @@ func example(t *testing.T) *chart.Chart {
 // and whichever folder they were read from; only what was asked for differs.
 func TestArchivesAreReproducible(t *testing.T) {
 	c := example(t)
-	first := write(t, c, archive.Options{})
-	if !bytes.Equal(first, write(t, example(t), archive.Options{})) {
+	first := write(t, c, loader.Options{})
+	if !bytes.Equal(first, write(t, example(t), loader.Options{})) {
 		t.Error("two archives of one chart differ")
 	}
-	back, err := archive.LoadArchive("web", bytes.NewReader(first))
+	back, err := loader.LoadArchive("web", bytes.NewReader(first))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(first, write(t, back, archive.Options{})) {
+	if !bytes.Equal(first, write(t, back, loader.Options{})) {
 		t.Error("an archive of the archive differs")
 	}
-	if bytes.Equal(first, write(t, c, archive.Options{ModTime: time.Unix(1, 0)})) {
+	if bytes.Equal(first, write(t, c, loader.Options{ModTime: time.Unix(1, 0)})) {
 		t.Error("the time has no effect")
 	}
-	if !bytes.Equal(write(t, c, archive.Options{ModTime: time.Unix(1, 5)}), write(t, c, archive.Options{ModTime: time.Unix(1, 0).UTC()})) {
+	if !bytes.Equal(write(t, c, loader.Options{ModTime: time.Unix(1, 5)}), write(t, c, loader.Options{ModTime: time.Unix(1, 0).UTC()})) {
 		t.Error("a time's zone or fraction has an effect")
 	}
 	roundTrip(t, c)
@@ -105,13 +105,13 @@ func TestArchivesAreReproducible(t *testing.T) {
 
 func TestSourceDateEpoch(t *testing.T) {
 	for text, want := range map[string]int64{"": (time.Time{}).Unix(), "0": 0, "1000": 1000} {
-		got, err := archive.ModTime(func(string) string { return text })
+		got, err := loader.ModTime(func(string) string { return text })
 		if err != nil || got.Unix() != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"x", "-1", "1.5", "99999999999999999999"} {
-		if _, err := archive.ModTime(func(string) string { return text }); err == nil {
+		if _, err := loader.ModTime(func(string) string { return text }); err == nil {
 			t.Errorf("%q is a time", text)
 		}
 	}
@@ -120,11 +120,11 @@ func TestSourceDateEpoch(t *testing.T) {
 // TestVersionsAreOverridden, and nothing else of the text is.
 func TestVersionsAreOverridden(t *testing.T) {
 	dir := t.TempDir()
-	path, err := archive.Save(example(t), dir, archive.Options{Version: "2.0.0", AppVersion: "1.10"})
+	path, err := loader.Save(example(t), dir, loader.Options{Version: "2.0.0", AppVersion: "1.10"})
 	if err != nil || path != filepath.Join(dir, "web-2.0.0.tgz") {
 		t.Fatal(path, err)
 	}
-	c, err := archive.Load(path)
+	c, err := loader.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,16 +139,16 @@ func TestVersionsAreOverridden(t *testing.T) {
 		"{apiVersion: v2, name: web, version: 1.2.3}", "apiVersion: v2\nname: web\nversion: &v 1.2.3\nappVersion: *v\n",
 		"apiVersion: v2\nname: web\nversion: >-\n  1.2.3\n", "apiVersion: v2\nname: web\nversion: 1\nappVersion: 1.10\n...\n",
 	} {
-		c, err := archive.LoadFiles(fileList("Chart.yaml", text))
+		c, err := loader.LoadFiles(fileList("Chart.yaml", text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := archive.LoadArchive("web", bytes.NewReader(write(t, c, archive.Options{Version: "3.0", AppVersion: "no"})))
+		back, err := loader.LoadArchive("web", bytes.NewReader(write(t, c, loader.Options{Version: "3.0", AppVersion: "no"})))
 		if err != nil || back.Version() != "3.0" || back.AppVersion() != "no" || back.Name() != "web" {
 			t.Errorf("%q: %+v, %v", text, back, err)
 		}
 	}
-	if _, err := archive.Save(example(t), dir, archive.Options{Version: "../../x"}); err == nil {
+	if _, err := loader.Save(example(t), dir, loader.Options{Version: "../../x"}); err == nil {
 		t.Error("saved under a version that is a path")
 	}
 }
@@ -164,7 +164,7 @@ func TestChangesInMemoryAreWritten(t *testing.T) {
 	m.Description = "changed"
 	c.Metadata = &m
 	c.Lock = &chart.Lock{Digest: "y"}
-	back, err := archive.LoadArchive("web", bytes.NewReader(write(t, c, archive.Options{})))
+	back, err := loader.LoadArchive("web", bytes.NewReader(write(t, c, loader.Options{})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestWithoutFiles(t *testing.T) {
 			Values:   map[string]any{"a": true}, Lock: &chart.Lock{Digest: "x"}, Templates: fileList("templates/a", "a"),
 		}
 		c.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "db", Version: "1.0.0"}}, &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "db", Version: "2.0.0"}})
-		back, err := archive.LoadArchive("web", bytes.NewReader(write(t, c, archive.Options{})))
+		back, err := loader.LoadArchive("web", bytes.NewReader(write(t, c, loader.Options{})))
 		if err != nil || back.Lock.Digest != "x" || back.Values["a"] != true || len(back.Dependencies()) != 2 || len(back.Metadata.Dependencies) != 1 {
 			t.Errorf("%s: %+v, %v", api, back, err)
 		}
@@ -208,7 +208,7 @@ func TestSaveRefuses(t *testing.T) {
 		"a backslash":        with(&chart.File{Name: `a\b`}),
 		"a large file":       with(&chart.File{Name: "x", Data: make([]byte, 5<<20+1)}),
 	} {
-		if p, err := archive.Save(c, filepath.Join(dir, "out"), archive.Options{}); err == nil {
+		if p, err := loader.Save(c, filepath.Join(dir, "out"), loader.Options{}); err == nil {
 			t.Errorf("%s: saved as %s", name, p)
 		}
 	}
@@ -233,7 +233,7 @@ func TestSaveReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := archive.Save(example(t), dir, archive.Options{}); err != nil {
+		if _, err := loader.Save(example(t), dir, loader.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,20 +248,20 @@ func TestSaveReplaces(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	dst := filepath.Join(t.TempDir(), "new", "folder")
-	data := write(t, example(t), archive.Options{})
-	got, err := archive.Expand(dst, bytes.NewReader(data))
+	data := write(t, example(t), loader.Options{})
+	got, err := loader.Expand(dst, bytes.NewReader(data))
 	if err != nil || got != filepath.Join(dst, "web") {
 		t.Fatal(got, err)
 	}
-	c, err := archive.Load(got)
+	c, err := loader.Load(got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sha256.Sum256(write(t, c, archive.Options{})) != sha256.Sum256(data) {
+	if sha256.Sum256(write(t, c, loader.Options{})) != sha256.Sum256(data) {
 		t.Error("the folder makes another archive")
 	}
-	var exists *archive.ExistsError
-	if _, err := archive.Expand(dst, bytes.NewReader(data)); !errors.As(err, &exists) || !errors.Is(err, fs.ErrExist) {
+	var exists *loader.ExistsError
+	if _, err := loader.Expand(dst, bytes.NewReader(data)); !errors.As(err, &exists) || !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
 	entries, _ := os.ReadDir(dst)
@@ -271,14 +271,14 @@ func TestExpand(t *testing.T) {
 }
 
 func TestFlatten(t *testing.T) {
-	files, err := archive.Flatten(example(t))
+	files, err := loader.Flatten(example(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := names(files); !slices.IsSorted(got) || !slices.Contains(got, "charts/db/Chart.yaml") || !slices.Contains(got, "library/common/Chart.yaml") {
 		t.Errorf("%q", got)
 	}
-	if _, err := archive.LoadFiles(files); err != nil {
+	if _, err := loader.LoadFiles(files); err != nil {
 		t.Error(err)
 	}
 }
@@ -306,19 +306,19 @@ func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
 		"charts/db/library/common/values.yaml", "# kept\na: 1\n",
 	)
 	slices.SortFunc(files, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
-	c, err := archive.LoadFiles(files)
+	c, err := loader.LoadFiles(files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat, err := archive.Flatten(c)
+	flat, err := loader.Flatten(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := archive.Save(c, t.TempDir(), archive.Options{})
+	path, err := loader.Save(c, t.TempDir(), loader.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := archive.Loader{}.Files(path)
+	saved, _, err := loader.Loader{}.Files(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,14 +331,14 @@ func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
 	roundTrip(t, c)
 
 	// Two versions in one folder, and one that came as an archive.
-	c, err = archive.LoadFiles(fileList(
+	c, err = loader.LoadFiles(fileList(
 		"Chart.yaml", metadata+"libraries:\n- name: common\n",
 		"library/common-1.0.0.tgz", pack(t, entry{Name: "common/Chart.yaml", Text: library("common", "1.0.0")}),
 		"library/other/Chart.yaml", library("common", "2.0.0")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat, err = archive.Flatten(c)
+	flat, err = loader.Flatten(c)
 	if err != nil {
 		t.Fatal(err)
 	}

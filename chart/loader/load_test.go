@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package archive_test
+package loader_test
 
 import (
 	"archive/tar"
@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 const metadata = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
@@ -114,7 +114,7 @@ func TestEveryFileFindsItsPlace(t *testing.T) {
 		"charts/cache-1.2.3.tgz": inner, "charts/cache-1.2.3.tgz.prov": "x", "charts/_off/Chart.yaml": "bad", "charts/.off": "bad",
 		"library/plain.txt": "x", "library/notes/x.txt": "x", "library/common/Chart.yaml": metadataOf("common"),
 	}
-	c, err := archive.Load(folder(t, files))
+	c, err := loader.Load(folder(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,25 +139,25 @@ func TestEveryFileFindsItsPlace(t *testing.T) {
 func TestRequirements(t *testing.T) {
 	const reqs = "dependencies: [{name: db, version: 1.x, repository: ''}]"
 	v1 := strings.Replace(metadata, "v2", "v1", 1)
-	c, warnings, err := archive.Loader{}.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
+	c, warnings, err := loader.Loader{}.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
 	if err != nil || len(warnings) > 0 || len(c.Metadata.Dependencies) != 1 || c.Lock.Digest != "y2" {
 		t.Fatalf("%+v, %v, %v", c, warnings, err)
 	}
 	want(t, "a v1 chart's files", names(c.Files), "requirements.lock", "requirements.yaml")
 
-	c, warnings, err = archive.Loader{}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
+	c, warnings, err = loader.Loader{}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
 	if err != nil || len(warnings) != 2 || len(c.Metadata.Dependencies) != 1 || len(c.Files) > 0 {
 		t.Errorf("a v2 chart: %+v, %q, %v", c, warnings, err)
 	}
-	c, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1 + reqs, "requirements.yaml": "# nothing\n"}))
+	c, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1 + reqs, "requirements.yaml": "# nothing\n"}))
 	if err != nil || len(c.Metadata.Dependencies) != 1 {
 		t.Errorf("dependencies in Chart.yaml of a v1 chart: %+v, %v", c, err)
 	}
-	_, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies:\n- name: a\n-\n"}))
+	_, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies:\n- name: a\n-\n"}))
 	wantError(t, err, "requirements.yaml:3: dependencies[1]: is empty")
-	_, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies: []\nlibraries:\n- name: a\n-\n"}))
+	_, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies: []\nlibraries:\n- name: a\n-\n"}))
 	wantError(t, err, "requirements.yaml:4: libraries[1]: is empty")
-	_, err = archive.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "[1]"}))
+	_, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "[1]"}))
 	wantError(t, err, "requirements.yaml:1: must be a map, is a list")
 }
 
@@ -183,11 +183,11 @@ func TestBrokenCharts(t *testing.T) {
 		{"import-values of a wrong type", map[string]string{"Chart.yaml": metadata + "dependencies: [{name: a, import-values: [5]}]"}, "Chart.yaml:4: dependencies[0].import-values[0]: must be a string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := archive.Load(folder(t, c.files))
+			_, err := loader.Load(folder(t, c.files))
 			wantError(t, err, c.want)
 		})
 	}
-	_, err := archive.Load(filepath.Join(t.TempDir(), "nothing"))
+	_, err := loader.Load(filepath.Join(t.TempDir(), "nothing"))
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
@@ -198,7 +198,7 @@ func TestSymbolicLinks(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, warnings, err := archive.Loader{}.Load(folder(t, map[string]string{
+	c, warnings, err := loader.Loader{}.Load(folder(t, map[string]string{
 		"Chart.yaml": metadata, "d/f": "1", "link": "->d", "file": "->d/f", "off": "->nowhere", "out": "->" + outside, ".helmignore": "off\nout\n",
 	}))
 	if err != nil {
@@ -222,7 +222,7 @@ func TestSymbolicLinks(t *testing.T) {
 		{".helmignore", ".helmignore", outside, "leaves the chart"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := archive.Load(folder(t, map[string]string{"Chart.yaml": metadata, "d/f": "1", c.file: "->" + c.target}))
+			_, err := loader.Load(folder(t, map[string]string{"Chart.yaml": metadata, "d/f": "1", c.file: "->" + c.target}))
 			wantError(t, err, c.want)
 		})
 	}
@@ -235,7 +235,7 @@ func TestSymbolicLinks(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := archive.Load(link); err != nil {
+	if _, err := loader.Load(link); err != nil {
 		t.Error(err)
 	}
 }
@@ -248,7 +248,7 @@ func TestCorpusLoads(t *testing.T) {
 		t.Skip("no corpus beside the project (../shared/corpus)")
 	}
 	for _, dir := range dirs {
-		c, err := archive.Load(dir)
+		c, err := loader.Load(dir)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -268,7 +268,7 @@ func TestALargeArchiveInChartsIsLoaded(t *testing.T) {
 	if len(db) < 6<<20 {
 		t.Fatalf("the archive has %d bytes only", len(db))
 	}
-	c, err := archive.Load(folder(t, map[string]string{"Chart.yaml": metadata, "charts/db-1.2.3.tgz": string(db)}))
+	c, err := loader.Load(folder(t, map[string]string{"Chart.yaml": metadata, "charts/db-1.2.3.tgz": string(db)}))
 	if err != nil || len(c.Dependencies()) != 1 {
 		t.Fatalf("%v", err)
 	}

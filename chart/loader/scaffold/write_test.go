@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive/scaffold"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
 )
 
 // held is everything below dir: files with their text, directories with a slash.

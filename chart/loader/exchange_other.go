@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package archive
+package loader
 
 import "errors"
 

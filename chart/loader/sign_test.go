@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package archive_test
+package loader_test
 
 import (
 	"bytes"
@@ -11,25 +11,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 func TestSaveSigned(t *testing.T) {
-	c, err := archive.LoadFiles(fileList("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n", "values.yaml", "a: 1\n"))
+	c, err := loader.LoadFiles(fileList("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n", "values.yaml", "a: 1\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	var seen []byte
-	opts := archive.Options{Version: "2.0.0", Sign: func(name string, r io.Reader, m *chart.Metadata) ([]byte, error) {
+	opts := loader.Options{Version: "2.0.0", Sign: func(name string, r io.Reader, m *chart.Metadata) ([]byte, error) {
 		seen, err = io.ReadAll(r)
 		if err != nil || name != "web-2.0.0.tgz" || m.Version != "2.0.0" {
 			t.Errorf("asked to sign %s, %v, %v", name, m, err)
 		}
 		return []byte("signed"), nil
 	}}
-	path, err := archive.Save(c, dir, opts)
+	path, err := loader.Save(c, dir, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestSaveSigned(t *testing.T) {
 	opts.AppVersion = "9"
 	for _, version := range []string{"2.0.0", "3.0.0"} {
 		opts.Version = version
-		if _, err := archive.Save(c, dir, opts); !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), "sign web-"+version+".tgz: ") {
+		if _, err := loader.Save(c, dir, opts); !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), "sign web-"+version+".tgz: ") {
 			t.Error(err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSaveSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Version, opts.Sign = "4.0.0", func(string, io.Reader, *chart.Metadata) ([]byte, error) { return []byte("signed"), nil }
-	if _, err := archive.Save(c, dir, opts); err == nil {
+	if _, err := loader.Save(c, dir, opts); err == nil {
 		t.Error("a folder was replaced")
 	}
 	wantFiles(t, dir, "web-2.0.0.tgz", "web-2.0.0.tgz.prov", "web-4.0.0.tgz.prov")

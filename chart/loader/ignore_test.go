@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package archive_test
+package loader_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/archive"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 // TestIgnore lists what Helm 4.3.1 leaves out of a chart with these files.
@@ -44,7 +44,7 @@ func TestIgnore(t *testing.T) {
 		{"!a.txt", strings.Join([]string{"!bang", "#hash", "b.txt", "bar/foo/y", "foo/x", "sp ace", "sub/a.txt", "sub/deep/a.txt", "sub/deep/b.md", "templates/.foo", "templates/x"}, " ")},
 		{"!", strings.Join(all, " ")},
 	} {
-		rules, err := archive.ParseIgnore([]byte(c.rules))
+		rules, err := loader.ParseIgnore([]byte(c.rules))
 		if err != nil {
 			t.Errorf("%q: %v", c.rules, err)
 			continue
@@ -60,14 +60,14 @@ func TestIgnore(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"**/a", "sub/**", "x**y", "[a-", `\`} {
-		if _, err := archive.ParseIgnore([]byte(bad)); err == nil {
+		if _, err := loader.ParseIgnore([]byte(bad)); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
 }
 
 // leftOut asks for the folders above a file first, as a walk does.
-func leftOut(rules archive.IgnoreRules, name string) bool {
+func leftOut(rules loader.IgnoreRules, name string) bool {
 	for i, r := range name {
 		if r == '/' && rules.Ignored(name[:i], true) {
 			return true
@@ -79,7 +79,7 @@ func leftOut(rules archive.IgnoreRules, name string) bool {
 func FuzzParseIgnore(f *testing.F) {
 	f.Add([]byte("*.txt\n!a/\n/x/[a-c]\n# c\n"), "a/b.txt")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		rules, err := archive.ParseIgnore(data)
+		rules, err := loader.ParseIgnore(data)
 		if err != nil {
 			return
 		}
