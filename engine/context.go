@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // scope is what the templates of one chart are rendered with.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 type functionsOf = map[string]map[string]func(args ...any) (any, error)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 var (

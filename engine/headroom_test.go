@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // No public chart may meet a limit: none takes a fiftieth of any.

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // Release is what templates see as .Release.

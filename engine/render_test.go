@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // tree builds a chart of files as they lie in a folder: "templates/a.yaml",

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // DefaultPriority is where a handler stands that asks for no place of its own.

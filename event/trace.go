@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Step is one handler that has run, for who traces a bus.

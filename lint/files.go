@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // values checks values.yaml and that there is one schema at most.

@@ -4,8 +4,8 @@ package op
 
 import (
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // ComputedValues are the values in force for a release: its chart's defaults

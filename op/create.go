@@ -7,9 +7,9 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Assembler makes a chart of files, and files of a chart.

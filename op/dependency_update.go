@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/resolve"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // DependencyUpdate makes a chart's charts/ and library/ what its Chart.yaml

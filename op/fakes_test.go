@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // diary is what has happened, in order, in every fake of one test.

@@ -9,11 +9,11 @@ import (
 	"strconv"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/resolve"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Lint checks a chart, however broken.

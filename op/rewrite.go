@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // rewriteValues makes the values.yaml of c say what handlers have made of its

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Reuse says what an upgrade does with the last values: those of the revision

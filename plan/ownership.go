@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // Resolution says what becomes of a field that the release sets to one value and

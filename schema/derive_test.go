@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // derived is what Derive says of values, without the lines that every schema

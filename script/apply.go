@@ -10,9 +10,9 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/script/wire"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // applied is what became of a node.

@@ -8,7 +8,7 @@ import (
 	"reflect"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // globalize makes what a script has changed of global, in whatever chart's

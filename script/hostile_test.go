@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/script/wire"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // world is a chart with something of everything in it, and its scene.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -20,7 +21,6 @@ import (
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/script/wire"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // lua runs real scripts in this process.

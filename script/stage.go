@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script/wire"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // stage is the scene of an event as one handler sees it, piece by piece.

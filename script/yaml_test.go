@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Scripts read YAML by the rules by which values files are read. The two readers

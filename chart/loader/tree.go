@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/values"
+	"github.com/moonhelm/moonhelm/chart/values"
 )
 
 // LoadFiles builds a chart from its files; see the function of that name. The

@@ -15,11 +15,11 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // Chart loads the chart that ref names: a folder or an archive on disk, a chart

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/resolve"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // supplier implements op.Supplier over everything that charts come from.

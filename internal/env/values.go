@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/values"
 )
 
 // ValueFlags are the flags by which a user gives values.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
+	moonvalues "github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/op"
-	moonvalues "github.com/moonhelm/moonhelm/values"
 )
 
 // Output is what `helm template` prints, or the error with which it ends.
