@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
-	"github.com/moonhelm/moonhelm/schema"
 )
 
 // Types holds the values that a user gave against the types that the charts'

@@ -6,11 +6,11 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/resolve"
-	"github.com/moonhelm/moonhelm/schema"
 )
 
 // Archiver writes a chart as an archive and tells where.

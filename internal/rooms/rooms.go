@@ -23,7 +23,7 @@ type row struct {
 
 var rows = []row{
 	{0, []string{"chart", "manifest", "manifest/quickyaml", "internal/near", "internal/term", "internal/build", "internal/rooms", "internal/yamltest"}},
-	{1, []string{"chart/values", "schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
+	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "render/*", "plan", "resolve", "lint"}},
 	{3, []string{"hook", "script/wire"}},
 	{4, []string{"op", "chart/loader", "archive/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "kube", "storage/lock", "storage", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "postrender", "internal/ui", "internal/output"}},
