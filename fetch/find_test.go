@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // tgz is what passes for an archive here: content that begins like one.
@@ -99,7 +99,7 @@ func (s shelves) Find(_ context.Context, want Repository, chart, version string,
 				versions = append(versions, e.Version)
 			}
 		}
-		v, err := resolve.Version(versions, version, devel)
+		v, err := dependency.Version(versions, version, devel)
 		if err != nil {
 			return Entry{}, err
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // image is a chart in a registry: oci://host/path/name:tag@digest.
@@ -61,11 +61,11 @@ func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 		if err != nil {
 			return s, err
 		}
-		if i.tag, err = resolve.Version(tags, ref.Version, ref.Devel); err != nil {
+		if i.tag, err = dependency.Version(tags, ref.Version, ref.Devel); err != nil {
 			return s, fmt.Errorf("%s: %w", Clean(i.name), err)
 		}
 	case i.tag != "" && ref.Version != "":
-		if _, err := resolve.Version([]string{strings.ReplaceAll(i.tag, "_", "+")}, ref.Version, ref.Devel); err != nil {
+		if _, err := dependency.Version([]string{strings.ReplaceAll(i.tag, "_", "+")}, ref.Version, ref.Devel); err != nil {
 			return s, &VersionError{Ref: Clean(ref.Name), Version: i.tag, Want: ref.Version}
 		}
 	}
@@ -98,7 +98,7 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 		return Archive{}, &DigestError{URL: Clean(address), Want: bare(i.digest), Got: bare(pulled.Manifest)}
 	}
 	if s.want != "" {
-		if _, err := resolve.Version([]string{pulled.Version}, s.want, true); err != nil {
+		if _, err := dependency.Version([]string{pulled.Version}, s.want, true); err != nil {
 			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Version, Want: s.want}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // Vendor is a chart's folder, as far as its dependencies go.
@@ -103,11 +103,11 @@ type DependencyError struct {
 func (e *DependencyError) Error() string {
 	from := ""
 	if e.Want.Repository != "" {
-		from = " from " + resolve.Shown(e.Want.Repository)
+		from = " from " + dependency.Shown(e.Want.Repository)
 	}
-	if want, ok := errors.AsType[*resolve.WantError](e.Err); ok && want.Problem == "" && e.Want.Version != "" {
+	if want, ok := errors.AsType[*dependency.WantError](e.Err); ok && want.Problem == "" && e.Want.Version != "" {
 		return fmt.Sprintf("can't get a valid version for 1 subchart(s): %q (repository %q, version %q): %v",
-			e.Want.Name, resolve.Shown(e.Want.Repository), e.Want.Version, e.Err)
+			e.Want.Name, dependency.Shown(e.Want.Repository), e.Want.Version, e.Err)
 	}
 	return fmt.Sprintf("dependency %s%s: %v", e.Want, from, e.Err)
 }
@@ -151,9 +151,9 @@ func wants(deps, libs []*chart.Dependency) []Want {
 }
 
 // lockedWants are what a lock asks for.
-func lockedWants(l *resolve.Lock) []Want {
+func lockedWants(l *dependency.Lock) []Want {
 	var out []Want
-	add := func(list []*resolve.Locked, library bool) {
+	add := func(list []*dependency.Locked, library bool) {
 		for _, d := range list {
 			out = append(out, Want{Name: d.Name, Version: d.Version, Repository: d.Repository, Library: library, Content: d.Content})
 		}

@@ -5,7 +5,7 @@ package op
 import (
 	"context"
 
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // DependencyBuild makes a chart's charts/ and library/ what its lock says. It
@@ -13,7 +13,7 @@ import (
 type DependencyBuild struct{ DependencyUpdate }
 
 // Run builds the dependencies. Without a lock it updates them. A lock that is
-// not the one of what the chart lists is a *[resolve.SyncError]; an archive that
+// not the one of what the chart lists is a *[dependency.SyncError]; an archive that
 // is not the one that was locked, a *[RepublishedError].
 func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	name, text, err := req.Vendor.Lock()
@@ -23,7 +23,7 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	case text == nil:
 		return b.DependencyUpdate.Run(ctx, req)
 	}
-	l, err := resolve.ParseLock(name, text)
+	l, err := dependency.ParseLock(name, text)
 	if err != nil {
 		return err
 	}

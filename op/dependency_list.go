@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // DependencyStatus tells what a chart has of a dependency. The words are Helm's.
@@ -104,15 +104,15 @@ func isRange(want string, library bool) bool {
 	if strings.TrimSpace(want) == "" {
 		return library
 	}
-	_, err := resolve.Version([]string{"0.0.0"}, want, true)
-	bad, ok := errors.AsType[*resolve.WantError](err)
+	_, err := dependency.Version([]string{"0.0.0"}, want, true)
+	bad, ok := errors.AsType[*dependency.WantError](err)
 	return !ok || bad.Problem == ""
 }
 
 // suits tells whether one of held is a version that d wants.
 func suits(held []Held, d *chart.Dependency) bool {
 	return slices.ContainsFunc(held, func(h Held) bool {
-		_, err := resolve.Version([]string{h.Version}, d.Version, true)
+		_, err := dependency.Version([]string{h.Version}, d.Version, true)
 		return err == nil
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // parallelSupplies is how many archives are fetched at once.
@@ -100,7 +100,7 @@ func (u DependencyUpdate) tell(all []Want) {
 			}
 			u.say("Dependency %s did not declare a repository. Assuming it exists in the %s directory", w.Name, place)
 		case !strings.HasPrefix(w.Repository, "file://"):
-			u.say("Downloading %s from repo %s", w.Name, resolve.Shown(w.Repository))
+			u.say("Downloading %s from repo %s", w.Name, dependency.Shown(w.Repository))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (u DependencyUpdate) supplyOne(ctx context.Context, w Want) (Supply, error)
 	if s.Name != w.Name {
 		return s, fmt.Errorf("what is there is the chart %q", s.Name)
 	}
-	if _, err := resolve.Version([]string{s.Version}, w.Version, true); err != nil {
+	if _, err := dependency.Version([]string{s.Version}, w.Version, true); err != nil {
 		return s, err
 	}
 	if w.Content != "" && s.Content != "" && w.Content != s.Content {
@@ -143,9 +143,9 @@ func inFolder(held []Held, w Want) (Supply, error) {
 			have = append(have, h.Version)
 		}
 	}
-	version, err := resolve.Version(have, w.Version, true)
+	version, err := dependency.Version(have, w.Version, true)
 	if err != nil {
-		var wrong *resolve.WantError
+		var wrong *dependency.WantError
 		if errors.As(err, &wrong) && wrong.Problem != "" {
 			return Supply{}, err
 		}
@@ -202,8 +202,8 @@ func (d Delivery) read() ([]byte, error) {
 }
 
 // locked are what was found as a lock has it.
-func (s supplies) locked(library bool) []*resolve.Locked {
-	var out []*resolve.Locked
+func (s supplies) locked(library bool) []*dependency.Locked {
+	var out []*dependency.Locked
 	for i, found := range s.found {
 		if s.wants[i].Library != library {
 			continue
@@ -212,7 +212,7 @@ func (s supplies) locked(library bool) []*resolve.Locked {
 		if found.Open == nil {
 			version = s.wants[i].Version // what a hand puts there may change within the range, as with Helm
 		}
-		out = append(out, &resolve.Locked{
+		out = append(out, &dependency.Locked{
 			Dependency: chart.Dependency{Name: found.Name, Version: version, Repository: found.Repository},
 			Content:    found.Content,
 		})
@@ -223,7 +223,7 @@ func (s supplies) locked(library bool) []*resolve.Locked {
 // drop are the archives of the folder that nobody wants any more: in charts/
 // all that are charts, as with Helm, and those that are broken and seem to be
 // of a dependency; in library/ those of libraries that are or were listed.
-func (s supplies) drop(held []Held, before *resolve.Lock) []Held {
+func (s supplies) drop(held []Held, before *dependency.Lock) []Held {
 	wanted := map[Held]bool{}
 	names := map[Want]bool{}
 	for i, w := range s.wants {

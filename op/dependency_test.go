@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // fakeFolder is a chart's folder in memory. Charts in it are written as
@@ -115,7 +115,7 @@ func (f *fakeSupplier) Supply(ctx context.Context, w Want) (Supply, error) {
 			versions = append(versions, parts[2])
 		}
 	}
-	version, err := resolve.Version(versions, w.Version, false)
+	version, err := dependency.Version(versions, w.Version, false)
 	if err != nil {
 		return Supply{}, err
 	}
@@ -221,7 +221,7 @@ func TestDependencyUpdate(t *testing.T) {
 	if !strings.HasPrefix(f.lock, wantLock) || !strings.HasSuffix(f.lock, wantLibs) {
 		t.Errorf("locked\n%s", f.lock)
 	}
-	l, err := resolve.ParseLock("Chart.lock", []byte(f.lock))
+	l, err := dependency.ParseLock("Chart.lock", []byte(f.lock))
 	if err != nil || l.Check("Chart.lock", "Chart.yaml", f.chart.Metadata) != nil {
 		t.Errorf("the lock is not the chart's: %v", err)
 	}
@@ -421,7 +421,7 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 	f.chart = lists(t, "{name: mysql, version: ^2, repository: 'https://st'}", "")
 	s := shop()
 	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Vendor: f})
-	var sync *resolve.SyncError
+	var sync *dependency.SyncError
 	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"mysql: Chart.yaml wants ^2, the lock has 1.2.0"}) {
 		t.Errorf("got %v", err)
 	}

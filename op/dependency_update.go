@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // DependencyUpdate makes a chart's charts/ and library/ what its Chart.yaml
@@ -144,9 +144,9 @@ func (u DependencyUpdate) fits(v Vendor, s supplies, put []Delivery, drop []Held
 		u.warn("%v", err)
 		return nil
 	}
-	_, err = resolve.Libraries(resolved.Chart)
-	var conflict *resolve.ConflictError
-	var bad *resolve.RangeError
+	_, err = dependency.Libraries(resolved.Chart)
+	var conflict *dependency.ConflictError
+	var bad *dependency.RangeError
 	if errors.As(err, &conflict) || errors.As(err, &bad) {
 		return err
 	}
@@ -194,13 +194,13 @@ func (s supplies) resolved(entries []*chart.Dependency, library bool) []*chart.D
 
 // newLock is the lock of what was found, nil where the old one says it all.
 func (u DependencyUpdate) newLock(v Vendor, s supplies) ([]byte, error) {
-	l := &resolve.Lock{Generated: u.now(), Dependencies: s.locked(false), Libraries: s.locked(true)}
+	l := &dependency.Lock{Generated: u.now(), Dependencies: s.locked(false), Libraries: s.locked(true)}
 	if l.Dependencies == nil {
-		l.Dependencies = []*resolve.Locked{} // as it will be read
+		l.Dependencies = []*dependency.Locked{} // as it will be read
 	}
 	var err error
 	// The digest is over what the files list, so that Helm finds it right.
-	if l.Digest, err = resolve.LockDigest(v.Chart().Metadata.Dependencies, l.Dependencies); err != nil {
+	if l.Digest, err = dependency.LockDigest(v.Chart().Metadata.Dependencies, l.Dependencies); err != nil {
 		return nil, err
 	}
 	if old := oldLock(v); old != nil {
@@ -213,8 +213,8 @@ func (u DependencyUpdate) newLock(v Vendor, s supplies) ([]byte, error) {
 }
 
 // noteRepublished warns of archives that have changed under their versions.
-func (u DependencyUpdate) noteRepublished(old, now *resolve.Lock) {
-	compare := func(was, is []*resolve.Locked) {
+func (u DependencyUpdate) noteRepublished(old, now *dependency.Lock) {
+	compare := func(was, is []*dependency.Locked) {
 		for _, n := range is {
 			for _, o := range was {
 				if o.Name == n.Name && o.Version == n.Version && o.Repository == n.Repository && o.Content != n.Content && o.Content != "" && n.Content != "" {
@@ -235,12 +235,12 @@ func (u DependencyUpdate) now() time.Time {
 }
 
 // oldLock is the lock that the folder has, nil where it has none to be read.
-func oldLock(v Vendor) *resolve.Lock {
+func oldLock(v Vendor) *dependency.Lock {
 	name, text, _ := v.Lock()
 	if text == nil {
 		return nil
 	}
-	l, err := resolve.ParseLock(name, text)
+	l, err := dependency.ParseLock(name, text)
 	if err != nil {
 		return nil
 	}
@@ -263,7 +263,7 @@ func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Scene
 	}
 	seen := resolved.Chart
 	// Libraries may be missing: getting them is what this is for.
-	_, _ = resolve.Libraries(seen)
+	_, _ = dependency.Libraries(seen)
 	md := *seen.Metadata
 	md.Dependencies, md.Libraries = copied(c.Metadata.Dependencies), c.Metadata.Libraries
 	seen.Metadata = &md
@@ -311,7 +311,7 @@ func complete(c *chart.Chart) bool {
 	if len(values.Missing(c)) > 0 {
 		return false
 	}
-	_, err := resolve.Libraries(copyTree(c))
+	_, err := dependency.Libraries(copyTree(c))
 	return err == nil
 }
 

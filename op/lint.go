@@ -9,11 +9,11 @@ import (
 	"strconv"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/lint"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Lint checks a chart, however broken.
@@ -158,7 +158,7 @@ func (w *linting) chart(ctx context.Context) error {
 	for _, text := range res.Warnings {
 		w.add(lint.Info, chart.FileValues, 0, text)
 	}
-	if _, err := resolve.Libraries(res.Chart); err != nil {
+	if _, err := dependency.Libraries(res.Chart); err != nil {
 		w.findings = append(w.findings, lint.Libraries(w.req.Chart, err)...)
 		return nil
 	}
@@ -185,7 +185,7 @@ func (w *linting) chart(ctx context.Context) error {
 // Where one is wrong, none is, and nothing is rendered: templates that lack a
 // script's functions and values have errors that nobody made.
 func (w *linting) scripts(ctx context.Context, c *chart.Chart) (right bool, err error) {
-	in := lint.ScriptInput{Chart: c, Named: resolve.Named, Known: event.Names()}
+	in := lint.ScriptInput{Chart: c, Named: dependency.Named, Known: event.Names()}
 	for name := range event.Aliases() {
 		in.Known = append(in.Known, name)
 	}

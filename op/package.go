@@ -6,11 +6,11 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Archiver writes a chart as an archive and tells where.
@@ -42,7 +42,7 @@ func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 	if err := missing(req.Chart); err != nil {
 		return "", err
 	}
-	if _, err := resolve.Libraries(copyTree(req.Chart)); err != nil {
+	if _, err := dependency.Libraries(copyTree(req.Chart)); err != nil {
 		return "", err
 	}
 	c, err := p.emit(ctx, req)

@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
@@ -19,7 +20,6 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Rendered is what a chart and its values come to.
@@ -72,7 +72,7 @@ func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.
 	if err != nil {
 		return nil, err
 	}
-	if _, err := resolve.Libraries(res.Chart); err != nil {
+	if _, err := dependency.Libraries(res.Chart); err != nil {
 		return nil, err
 	}
 	for _, w := range slices.Concat(res.Misfits, res.Warnings) {

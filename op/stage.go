@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // operation is what the events of one operation tell about it.
@@ -52,7 +52,7 @@ func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Cha
 // aliases and with each library once. adopt gives c the files that they have
 // changed; all of c is written.
 func stage(c, seen *chart.Chart) (adopt func() error, err error) {
-	if _, err := resolve.Libraries(seen); err != nil {
+	if _, err := dependency.Libraries(seen); err != nil {
 		return nil, err
 	}
 	written := map[*chart.File]*chart.Chart{}

@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // wantKey is where a clone remembers which version was asked for.
@@ -150,7 +150,7 @@ func (g git) checkout(ctx context.Context, want string) error {
 			return err
 		}
 	}
-	to, missing := resolve.Version(tags, want, false)
+	to, missing := dependency.Version(tags, want, false)
 	if missing == nil {
 		to = "refs/tags/" + to
 	} else if to, err = g.commit(ctx, want); err != nil {

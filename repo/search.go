@@ -13,8 +13,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/repo/index"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Search looks for charts. The zero value finds the newest release of every
@@ -51,7 +51,7 @@ type Query struct {
 }
 
 // Query makes the search ready. Errors: that of a bad regular expression, and a
-// *[resolve.WantError].
+// *[dependency.WantError].
 func (s Search) Query() (*Query, error) {
 	q := &Query{search: s, word: strings.ToLower(s.Word)}
 	if s.Regexp {
@@ -61,8 +61,8 @@ func (s Search) Query() (*Query, error) {
 		}
 		q.expr = expr
 	}
-	if _, err := resolve.Version(nil, s.Want, s.Devel); err != nil {
-		var want *resolve.WantError
+	if _, err := dependency.Version(nil, s.Want, s.Devel); err != nil {
+		var want *dependency.WantError
 		if errors.As(err, &want) && want.Problem != "" {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (q *Query) Choose(have []string) []string {
 			return parsed == nil || !q.within.Check(parsed)
 		})
 	}
-	v, err := resolve.Version(have, q.search.Want, q.search.Devel)
+	v, err := dependency.Version(have, q.search.Want, q.search.Devel)
 	if err != nil {
 		return nil // there is none that suits
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // tree is a chart with all charts below it, in the order in which their
@@ -89,7 +89,7 @@ func (t *tree) asks() []Ask {
 // requirable are the charts whose files c may require.
 func (t *tree) requirable(c *chart.Chart) map[string]int {
 	out := map[string]int{}
-	for name, of := range resolve.Named(c) {
+	for name, of := range dependency.Named(c) {
 		if m := t.byNode[of]; m != nil {
 			out[name] = m.index
 		}

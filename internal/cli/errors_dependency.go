@@ -7,14 +7,14 @@ import (
 	"path"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/op"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // dependencyHints say what to do about the charts that a chart depends on.
 func dependencyHints(err error) []string {
 	var (
-		sync        *resolve.SyncError
+		sync        *dependency.SyncError
 		republished *op.RepublishedError
 		missing     *op.MissingDependenciesError
 		bad         *chart.InvalidError

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/repo/index"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // repoHints say what to do about errors of chart repositories, nothing about
@@ -62,7 +62,7 @@ func repoHints(err error) []string {
 }
 
 func listingHint(e *env.ListingError) []string {
-	var want *resolve.WantError
+	var want *dependency.WantError
 	switch {
 	case errors.As(e, &want) && want.Problem != "":
 		return nil

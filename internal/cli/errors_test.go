@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
@@ -25,7 +26,6 @@ import (
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Every error that somebody can do something about says what, also from inside
@@ -61,7 +61,7 @@ func TestHints(t *testing.T) {
 		{&env.RemoteError{Remote: "http://localhost:5000/charts"}, []string{"plugins of their own"}},
 		{&op.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "helm dependency build"}},
 		{&op.DependencyError{Err: &op.RepublishedError{}}, []string{"helm dependency update"}},
-		{&resolve.SyncError{}, []string{"Please update the dependencies with 'helm dependency update'"}},
+		{&dependency.SyncError{}, []string{"Please update the dependencies with 'helm dependency update'"}},
 		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"'helm dependency update' writes a new one"}},
 		{&chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
 		{&op.KubeVersionError{}, []string{"--kube-version"}},

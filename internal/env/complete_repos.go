@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/repo/index"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // CompleteChart completes charts for up to max arguments (max < 0: any number):
@@ -121,7 +121,7 @@ func (e *Env) completeVersion(_ *cobra.Command, args []string, toComplete string
 	var all []string
 	texts := map[string]string{}
 	for entry, err := range x.Chart(chart, func(have []string) []string {
-		all = resolve.Versions(have)
+		all = dependency.Versions(have)
 		return all[:min(len(all), mostDescribed)]
 	}) {
 		if err == nil {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/plugin"
 	"github.com/moonhelm/moonhelm/registry"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Installer installs plugins into the first folder of HELM_PLUGINS. Archives are
@@ -59,7 +59,7 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 		if err != nil {
 			return plugin.Pulled{}, err
 		}
-		chosen, err := resolve.Version(have, version, false)
+		chosen, err := dependency.Version(have, version, false)
 		if err != nil {
 			return plugin.Pulled{}, fmt.Errorf("%s: %w", at, err)
 		}

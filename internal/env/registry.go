@@ -13,13 +13,13 @@ import (
 	"sync"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/provenance"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Registry implements fetch.Registry over package oci. It is safe for concurrent
@@ -103,7 +103,7 @@ func (r *Registry) Search(ctx context.Context, ref string, a fetch.Access, q *re
 		return nil, err
 	}
 	var found []repo.Found
-	for _, v := range q.Choose(resolve.Versions(tags)) {
+	for _, v := range q.Choose(dependency.Versions(tags)) {
 		found = append(found, repo.Found{Name: registry.Scheme + at.String(), Version: v})
 	}
 	if len(found) != 1 {

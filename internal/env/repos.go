@@ -12,11 +12,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/repo/index"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Repositories implements fetch.Repositories over the file of repositories and
@@ -155,7 +155,7 @@ type ListingError struct {
 	Repository string // "" for one that was not added
 	URL        string
 	Chart      string
-	Err        error // *index.NoChartError, *resolve.WantError
+	Err        error // *index.NoChartError, *dependency.WantError
 }
 
 func (e *ListingError) Error() string {
@@ -165,7 +165,7 @@ func (e *ListingError) Error() string {
 	}
 	var (
 		none *index.NoChartError
-		want *resolve.WantError
+		want *dependency.WantError
 	)
 	switch {
 	case errors.As(e.Err, &none) && none.Near != "":
@@ -181,7 +181,7 @@ func (e *ListingError) Error() string {
 }
 
 // wanted is how Helm puts the version that was asked for.
-func (e *ListingError) wanted(want *resolve.WantError) string {
+func (e *ListingError) wanted(want *dependency.WantError) string {
 	if e.Repository == "" {
 		return fmt.Sprintf("version %q", want.Want)
 	}

@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/repo/index"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 const listing = `apiVersion: v1
@@ -136,7 +136,7 @@ func TestWhatARepositoryDoesNotList(t *testing.T) {
 	url, _ := shop(t)
 	r := home(t).Repositories()
 	var none *index.NoChartError
-	var want *resolve.WantError
+	var want *dependency.WantError
 	if _, err := r.Find(t.Context(), fetch.Repository{URL: url}, "wep", "", false); !errors.As(err, &none) || none.Near != "web" || !strings.Contains(err.Error(), url) {
 		t.Error(err)
 	}

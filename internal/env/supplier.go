@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/fetch"
@@ -23,7 +24,6 @@ import (
 	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // supplier implements op.Supplier over everything that charts come from.
@@ -112,12 +112,12 @@ func (s *supplier) repository(w op.Want) (fetch.Repository, error) {
 	if ok {
 		r, err := s.repos.Named(name)
 		if err != nil {
-			err = fmt.Errorf("no repository definition for %s. Please add it via 'helm repo add': %w", resolve.Shown(w.Repository), err)
+			err = fmt.Errorf("no repository definition for %s. Please add it via 'helm repo add': %w", dependency.Shown(w.Repository), err)
 		}
 		return r, err
 	}
 	if schemeOf(w.Repository) == "" {
-		return fetch.Repository{}, &RepositoryURLError{Dependency: w.Name, Repository: resolve.Shown(w.Repository)}
+		return fetch.Repository{}, &RepositoryURLError{Dependency: w.Name, Repository: dependency.Shown(w.Repository)}
 	}
 	if r, ok := s.repos.ByURL(w.Repository); ok {
 		return r, nil
@@ -226,7 +226,7 @@ func (s *supplier) confine(ref *fetch.Ref, repository string) error {
 	}
 	u, err := url.Parse(repository)
 	if err != nil {
-		return &RepositoryURLError{Dependency: ref.Name, Repository: resolve.Shown(repository)}
+		return &RepositoryURLError{Dependency: ref.Name, Repository: dependency.Shown(repository)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

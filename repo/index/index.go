@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/near"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // Index is the list of a repository's charts. It may be used concurrently.
@@ -187,10 +187,10 @@ func versions(items []item) []string {
 	return out
 }
 
-// Find is the entry of a chart whose version [resolve.Version] picks for want
+// Find is the entry of a chart whose version [dependency.Version] picks for want
 // and devel. Entries that cannot be used are passed over; where nothing else
 // suits, the error is their [*EntryError]. Other errors are a [*NoChartError],
-// a [*resolve.WantError] (wrapped), or what refuses the index.
+// a [*dependency.WantError] (wrapped), or what refuses the index.
 func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	i, ok := x.place[name]
 	if !ok {
@@ -235,7 +235,7 @@ func choose(have []string, want string, devel bool) (string, error) {
 	if want == "" {
 		return newest(have, devel)
 	}
-	return resolve.Version(have, want, devel)
+	return dependency.Version(have, want, devel)
 }
 
 // reader decodes entries, one after the other, with one tape.

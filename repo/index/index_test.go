@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // index is the text of an index with these lines below entries.
@@ -193,7 +193,7 @@ func TestFindChooses(t *testing.T) {
 			if c.version != "" && (err != nil || e.Version != c.version) {
 				t.Errorf("%s %q: %+v, %v, want %s", c.name, c.want, e, err, c.version)
 			}
-			if _, ok := errors.AsType[*resolve.WantError](err); c.version == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.name)) {
+			if _, ok := errors.AsType[*dependency.WantError](err); c.version == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.name)) {
 				t.Errorf("%s %q: %+v, %v", c.name, c.want, e, err)
 			}
 		}
@@ -497,7 +497,7 @@ func TestManyUnusableEntriesTakeNoTime(t *testing.T) {
 	}
 }
 
-// newest is resolve.Version with less work.
+// newest is dependency.Version with less work.
 func FuzzNewest(f *testing.F) {
 	for _, s := range []string{"", "1.0.0", "1.0.0 2.0.0", "1.0.0-rc 0.9.0", "2.0.0-rc.1 1.0.0+b 1.0.0+a", "1.0 1.0.0", "v1.0.0 1.0.0", "1.0.0- 1.0.0", "01.0.0 1.0.0", "1.0.0-0 1", "what 1.0.0", "1.0.0-a 1.0.0-b", "999999999999999999.0.0 1.0.0", "99999999999999999999.0.0"} {
 		f.Add(s, false)
@@ -505,7 +505,7 @@ func FuzzNewest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, list string, devel bool) {
 		have := strings.Fields(list)
-		want, wantErr := resolve.Version(have, "", devel)
+		want, wantErr := dependency.Version(have, "", devel)
 		got, err := newest(have, devel)
 		if got != want || (err == nil) != (wantErr == nil) {
 			t.Errorf("%q: %q, %v, want %q, %v", have, got, err, want, wantErr)

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
-// newest is the version that [resolve.Version] means by "". Lists of nothing but
+// newest is the version that [dependency.Version] means by "". Lists of nothing but
 // usual versions, which nearly all are, take no parser.
 func newest(list []string, devel bool) (string, error) {
 	best, parts := "", [3]uint64{}
@@ -18,14 +18,14 @@ func newest(list []string, devel bool) (string, error) {
 		release, pre, _ := strings.Cut(v, "-")
 		p, ok := numbers(release)
 		if !ok || pre != "" && (devel || !usualPre(pre)) {
-			return resolve.Version(list, "", devel)
+			return dependency.Version(list, "", devel)
 		}
 		if pre == "" && len(release) == len(v) && (best == "" || less(parts, p)) {
 			best, parts = v, p
 		}
 	}
 	if best == "" {
-		return resolve.Version(list, "", devel)
+		return dependency.Version(list, "", devel)
 	}
 	return best, nil
 }

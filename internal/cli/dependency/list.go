@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/op"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // listOptions are the flags of `helm dependency list`.
@@ -68,7 +68,7 @@ func (o listOptions) run(e *env.Env) error {
 		if d.Library {
 			name = chart.DirLibrary + "/" + name
 		}
-		rows[i] = []string{name, d.Version, resolve.Shown(d.Repository), string(d.Status)}
+		rows[i] = []string{name, d.Version, dependency.Shown(d.Repository), string(d.Status)}
 		for j, cell := range rows[i] {
 			rows[i][j] = cut(cell, int(min(o.Width, 1<<20)))
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resolve_test
+package dependency_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 func TestVersion(t *testing.T) {
@@ -31,22 +31,22 @@ func TestVersion(t *testing.T) {
 		{">=2.0.0-0", false, "3.0.0-alpha"},
 		{">=1.0.0 <1.10.0", false, "1.2.0+b"},
 	} {
-		got, err := resolve.Version(list, c.want, c.devel)
+		got, err := dependency.Version(list, c.want, c.devel)
 		if err != nil || got != c.got {
 			t.Errorf("%q (devel %v): got %q, %v; want %q", c.want, c.devel, got, err, c.got)
 		}
 	}
-	if want := []string{"3.0.0-alpha", "2.0.0-rc.1", "1.10.0", "1.2.0+b", "1.2.0", "1.0.0", "v0.9.0"}; !slices.Equal(resolve.Versions(list), want) {
-		t.Errorf("order %v", resolve.Versions(list))
+	if want := []string{"3.0.0-alpha", "2.0.0-rc.1", "1.10.0", "1.2.0+b", "1.2.0", "1.0.0", "v0.9.0"}; !slices.Equal(dependency.Versions(list), want) {
+		t.Errorf("order %v", dependency.Versions(list))
 	}
 	for want, text := range map[string]string{"4.x": "there is 3.0.0-alpha", "a b": "is no version and no range", "^": "is no version and no range"} {
-		_, err := resolve.Version(list, want, false)
-		var bad *resolve.WantError
+		_, err := dependency.Version(list, want, false)
+		var bad *dependency.WantError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if _, err := resolve.Version([]string{"1.0.0-a"}, "", false); err == nil || !strings.Contains(err.Error(), "only pre-releases") {
+	if _, err := dependency.Version([]string{"1.0.0-a"}, "", false); err == nil || !strings.Contains(err.Error(), "only pre-releases") {
 		t.Error(err)
 	}
 }

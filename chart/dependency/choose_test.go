@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resolve_test
+package dependency_test
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-func asks(ranges ...string) []resolve.Ask {
-	var out []resolve.Ask
+func asks(ranges ...string) []dependency.Ask {
+	var out []dependency.Ask
 	for _, r := range ranges {
-		out = append(out, resolve.Ask{Library: "common", By: "web", Range: r})
+		out = append(out, dependency.Ask{Library: "common", By: "web", Range: r})
 	}
 	return out
 }
@@ -45,7 +45,7 @@ func TestChoose(t *testing.T) {
 		{"alternatives", "^1.0.0 || ^3.0.0;>=2.0.0", "1.0.0 2.0.0 3.1.0", "3.1.0"},
 		{"nothing suits all", "^1.0.0;^2.0.0", "1.0.0 2.0.0", ""},
 	} {
-		got, err := resolve.Choose(asks(strings.Split(tc.ranges, ";")...), strings.Fields(tc.have))
+		got, err := dependency.Choose(asks(strings.Split(tc.ranges, ";")...), strings.Fields(tc.have))
 		if got != tc.want || (err == nil) != (tc.want != "") {
 			t.Errorf("%s: got %q, %v, want %q", tc.name, got, err, tc.want)
 		}
@@ -64,10 +64,10 @@ func FuzzChoose(f *testing.F) {
 			return
 		}
 		as, have := asks(strings.Split(ranges, ";")...), strings.Fields(versions)
-		got, err := resolve.Choose(as, have)
+		got, err := dependency.Choose(as, have)
 		if err != nil {
-			var conflict *resolve.ConflictError
-			var bad *resolve.RangeError
+			var conflict *dependency.ConflictError
+			var bad *dependency.RangeError
 			if errors.As(err, &bad) {
 				if _, err := semver.NewConstraint(bad.Ask.Range); err == nil {
 					t.Fatalf("%q is a range", bad.Ask.Range)
@@ -98,7 +98,7 @@ func FuzzChoose(f *testing.F) {
 	})
 }
 
-func fits(as []resolve.Ask, version string) bool {
+func fits(as []dependency.Ask, version string) bool {
 	for _, a := range as {
 		if a.Range == "" || a.Range == version {
 			continue

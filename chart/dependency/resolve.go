@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resolve chooses versions: of a chart among those that there are
+// Package dependency chooses versions: of a chart among those that there are
 // ([Version]), and of library charts one of each for a whole tree ([Libraries]).
 //
 // For the latter, in comes a chart tree whose dependencies are decided (values.Resolve), with
@@ -38,7 +38,7 @@
 // sees what its caller passes); what is below it in charts/ comes along, as
 // definitions only. Hence hoisting changes no chart's values and moves none of
 // its objects: the charts that are no libraries keep their places and order.
-package resolve
+package dependency
 
 import (
 	"maps"

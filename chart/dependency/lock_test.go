@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resolve_test
+package dependency_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // What Helm 4.3.1 wrote for the chart below.
@@ -64,9 +64,9 @@ func metadata(t *testing.T, text string) *chart.Metadata {
 	return m
 }
 
-func lock(t *testing.T, text string) *resolve.Lock {
+func lock(t *testing.T, text string) *dependency.Lock {
 	t.Helper()
-	l, err := resolve.ParseLock(chart.FileLock, []byte(text))
+	l, err := dependency.ParseLock(chart.FileLock, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func lock(t *testing.T, text string) *resolve.Lock {
 
 func TestLockDigestIsHelms(t *testing.T) {
 	m, l := metadata(t, oddChart), lock(t, oddLock)
-	sum, err := resolve.LockDigest(m.Dependencies, l.Dependencies)
+	sum, err := dependency.LockDigest(m.Dependencies, l.Dependencies)
 	if err != nil || sum != l.Digest {
 		t.Errorf("got %s, %v; Helm wrote %s", sum, err, l.Digest)
 	}
@@ -83,11 +83,11 @@ func TestLockDigestIsHelms(t *testing.T) {
 	l.Dependencies[0].Content = content
 	m.Dependencies[0].DependsOn = []string{"cache"}
 	m.Libraries = nil
-	if again, _ := resolve.LockDigest(m.Dependencies, l.Dependencies); again != sum {
+	if again, _ := dependency.LockDigest(m.Dependencies, l.Dependencies); again != sum {
 		t.Error("our own fields change the digest")
 	}
 	m.Dependencies[0].Alias = "db"
-	if other, _ := resolve.LockDigest(m.Dependencies, l.Dependencies); other == sum {
+	if other, _ := dependency.LockDigest(m.Dependencies, l.Dependencies); other == sum {
 		t.Error("an alias does not change the digest")
 	}
 }
@@ -96,14 +96,14 @@ func TestLockDigestIsHelms(t *testing.T) {
 func TestLockDigestOfNothing(t *testing.T) {
 	for _, tc := range []struct {
 		listed []*chart.Dependency
-		locked []*resolve.Locked
+		locked []*dependency.Locked
 		want   string
 	}{
-		{nil, nil, "sha256:95cb9b4f84ceff132cc7a875d8c192bf4997016a939ee64141c1fd628c0e8738"},                                   // [null,null]
-		{nil, []*resolve.Locked{}, "sha256:97294f05c3603881a6466e787eb8726dde04588d242bea02914b0f0a8e12bdb2"},                   // [null,[]]
-		{[]*chart.Dependency{}, []*resolve.Locked{}, "sha256:643d5437104296e21d906ecb15b2c96ad278f20cfc4af53b12bb6069bd853726"}, // [[],[]]
+		{nil, nil, "sha256:95cb9b4f84ceff132cc7a875d8c192bf4997016a939ee64141c1fd628c0e8738"},                                      // [null,null]
+		{nil, []*dependency.Locked{}, "sha256:97294f05c3603881a6466e787eb8726dde04588d242bea02914b0f0a8e12bdb2"},                   // [null,[]]
+		{[]*chart.Dependency{}, []*dependency.Locked{}, "sha256:643d5437104296e21d906ecb15b2c96ad278f20cfc4af53b12bb6069bd853726"}, // [[],[]]
 	} {
-		if got, err := resolve.LockDigest(tc.listed, tc.locked); err != nil || got != tc.want {
+		if got, err := dependency.LockDigest(tc.listed, tc.locked); err != nil || got != tc.want {
 			t.Errorf("got %q, %v, want %s", got, err, tc.want)
 		}
 	}
@@ -113,7 +113,7 @@ func TestLockDigestOfNothing(t *testing.T) {
 func TestLockDigestOfNamedRepositories(t *testing.T) {
 	m := metadata(t, "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: mysql, version: ^1, repository: '@st'}]")
 	l := lock(t, "dependencies: [{name: mysql, version: 1.2.0, repository: 'http://127.0.0.1:38669'}]\ndigest: sha256:1afc8aa2e0ca36ca7ad8b3fdf78a55f7800a37ce2674f6e076589b837cf82a4d")
-	if sum, err := resolve.LockDigest(m.Dependencies, l.Dependencies); err != nil || sum != l.Digest {
+	if sum, err := dependency.LockDigest(m.Dependencies, l.Dependencies); err != nil || sum != l.Digest {
 		t.Errorf("got %s, %v; Helm wrote %s", sum, err, l.Digest)
 	}
 	if err := l.Check("Chart.lock", "Chart.yaml", m); err != nil {
@@ -139,7 +139,7 @@ func TestLockTextIsHelms(t *testing.T) {
 func TestLockWithOurOwnKeys(t *testing.T) {
 	l := lock(t, oddLock)
 	l.Dependencies[1].Content = content
-	l.Libraries = []*resolve.Locked{{Dependency: chart.Dependency{Name: "common", Version: "1.2.0", Repository: "oci://r/x"}, Content: content}}
+	l.Libraries = []*dependency.Locked{{Dependency: chart.Dependency{Name: "common", Version: "1.2.0", Repository: "oci://r/x"}, Content: content}}
 	text, err := l.Text()
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestLockWithOurOwnKeys(t *testing.T) {
 
 func TestLockTextQuotes(t *testing.T) {
 	for _, text := range []string{"1.10", "true", "a: b", "- x", "'", `"`, "#", "é", "@st", "*", "2001-01-01", "!x", strings.Repeat("long ", 60)} {
-		l := &resolve.Lock{Generated: time.Unix(0, 0).UTC(), Digest: "sha256:x", Dependencies: []*resolve.Locked{{Dependency: chart.Dependency{Name: "n", Version: text, Repository: text}}}}
+		l := &dependency.Lock{Generated: time.Unix(0, 0).UTC(), Digest: "sha256:x", Dependencies: []*dependency.Locked{{Dependency: chart.Dependency{Name: "n", Version: text, Repository: text}}}}
 		out, err := l.Text()
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -183,7 +183,7 @@ func TestParseLockRefuses(t *testing.T) {
 		"dependencies: 7":                          "Chart.lock",
 		"a: b: c":                                  "Chart.lock",
 	} {
-		l, err := resolve.ParseLock(chart.FileLock, []byte(text))
+		l, err := dependency.ParseLock(chart.FileLock, []byte(text))
 		if err == nil || l != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %+v, %v; wanted %q", text, l, err, want)
 		}
@@ -204,7 +204,7 @@ func TestCheckSaysWhatDiffers(t *testing.T) {
 	} {
 		text := strings.Replace(oddChart[:strings.Index(oddChart, "libraries:")], tc.from, tc.to, 1)
 		err := lock(t, oddLock).Check("Chart.lock", "Chart.yaml", metadata(t, text))
-		var sync *resolve.SyncError
+		var sync *dependency.SyncError
 		switch {
 		case tc.want == "" && err != nil:
 			t.Errorf("%s: %v", tc.name, err)
@@ -217,7 +217,7 @@ func TestCheckSaysWhatDiffers(t *testing.T) {
 }
 
 func TestCheckSeesLibraries(t *testing.T) {
-	var sync *resolve.SyncError
+	var sync *dependency.SyncError
 	err := lock(t, oddLock).Check("Chart.lock", "Chart.yaml", metadata(t, oddChart))
 	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"common: Chart.yaml lists it (^1.0.0), the lock does not have it"}) {
 		t.Errorf("got %v", err)
@@ -258,7 +258,7 @@ func FuzzParseLock(f *testing.F) {
 	f.Add("dependencies:\n- digest: 7\n  name: [")
 	f.Add("dependencies: [{name: \"a\\nb\", version: '\\x00'}]")
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := resolve.ParseLock(chart.FileLock, []byte(text))
+		l, err := dependency.ParseLock(chart.FileLock, []byte(text))
 		if err != nil {
 			return
 		}
@@ -269,7 +269,7 @@ func FuzzParseLock(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := resolve.ParseLock(chart.FileLock, out); err != nil || !back.Same(l) {
+		if back, err := dependency.ParseLock(chart.FileLock, out); err != nil || !back.Same(l) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		_ = l.Check("l", "c", &chart.Metadata{})
@@ -281,7 +281,7 @@ func TestShownTellsNoSecrets(t *testing.T) {
 		"@st": "@st", "alias:st": "alias:st", "": "", "https://h/x": "https://h/x", "file://../x": "file://../x", "oci://h:5000/x": "oci://h:5000/x",
 		"https://ana:hunter2@h/x?token=hunter2": "https://h/x", "https://ana:hunter2@h:x/": "https://...", "https://ana:hunter2%zz@h/": "https://...",
 	} {
-		if got := resolve.Shown(repository); got != want {
+		if got := dependency.Shown(repository); got != want {
 			t.Errorf("%s: got %s", repository, got)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resolve_test
+package dependency_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/resolve"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
 // tree builds charts from lines such as
@@ -242,7 +242,7 @@ func TestLibraries(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := tree(t, tc.tree)
 			before := paths(c)
-			_, err := resolve.Libraries(c)
+			_, err := dependency.Libraries(c)
 			if tc.err != nil {
 				for _, part := range tc.err {
 					if err == nil || !strings.Contains(err.Error(), part) {
@@ -261,7 +261,7 @@ func TestLibraries(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 			// What is resolved resolves to itself: a record's chart may be resolved again.
-			if _, err := resolve.Libraries(c); err != nil {
+			if _, err := dependency.Libraries(c); err != nil {
 				t.Fatal(err)
 			}
 			if got := paths(c); !slices.Equal(got, tc.want) {
@@ -281,12 +281,12 @@ func TestNamed(t *testing.T) {
 		web/charts/a/library/tools
 		web/charts/a/charts/base
 		web/charts/b`)
-	if _, err := resolve.Libraries(c); err != nil {
+	if _, err := dependency.Libraries(c); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string][]string{}
 	c.Walk(func(x *chart.Chart) {
-		for name, d := range resolve.Named(x) {
+		for name, d := range dependency.Named(x) {
 			got[x.FullPath()] = append(got[x.FullPath()], name+"="+d.FullPath())
 		}
 		slices.Sort(got[x.FullPath()])
@@ -304,18 +304,18 @@ func TestNamed(t *testing.T) {
 }
 
 func TestErrorsAreTyped(t *testing.T) {
-	var missing *resolve.MissingError
-	var conflict *resolve.ConflictError
-	var bad *resolve.RangeError
-	_, err := resolve.Libraries(tree(t, "web uses a, b"))
+	var missing *dependency.MissingError
+	var conflict *dependency.ConflictError
+	var bad *dependency.RangeError
+	_, err := dependency.Libraries(tree(t, "web uses a, b"))
 	if !errors.As(err, &missing) || missing.Library != "a" {
 		t.Error(err)
 	}
-	_, err = resolve.Libraries(tree(t, "web uses a 2.0.0\nweb/library/a"))
-	if !errors.As(err, &conflict) || len(conflict.Asks) != 1 || !slices.Equal(conflict.Have, []resolve.Place{{Version: "1.0.0", Path: "web/library/a"}}) {
+	_, err = dependency.Libraries(tree(t, "web uses a 2.0.0\nweb/library/a"))
+	if !errors.As(err, &conflict) || len(conflict.Asks) != 1 || !slices.Equal(conflict.Have, []dependency.Place{{Version: "1.0.0", Path: "web/library/a"}}) {
 		t.Error(err)
 	}
-	_, err = resolve.Libraries(tree(t, "web uses a x.y.z\nweb/library/a"))
+	_, err = dependency.Libraries(tree(t, "web uses a x.y.z\nweb/library/a"))
 	if !errors.As(err, &bad) || bad.Ask.By != "web" {
 		t.Error(err)
 	}
@@ -342,12 +342,12 @@ func TestSearchIsBounded(t *testing.T) {
 		}
 		return b.String()
 	}
-	if _, err := resolve.Libraries(tree(t, text("uses last <3.0.0"))); err != nil {
+	if _, err := dependency.Libraries(tree(t, text("uses last <3.0.0"))); err != nil {
 		t.Error(err)
 	}
 	start := time.Now()
-	var conflict *resolve.ConflictError
-	if _, err := resolve.Libraries(tree(t, text("uses last ^1.0.0"))); !errors.As(err, &conflict) || conflict.Library != "last" {
+	var conflict *dependency.ConflictError
+	if _, err := dependency.Libraries(tree(t, text("uses last ^1.0.0"))); !errors.As(err, &conflict) || conflict.Library != "last" {
 		t.Error(err)
 	}
 	if took := time.Since(start); took > 10*time.Second {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resolve_test
+package dependency_test
 
 import (
 	"encoding/json"
@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/resolve"
 )
 
 // with adds files to the charts of a tree, by their paths from the root:
@@ -56,7 +56,7 @@ func rendered(t *testing.T, c *chart.Chart, user map[string]any) (map[string]str
 		t.Fatal(err)
 	}
 	before, _ := json.Marshal(res.Values)
-	if _, err := resolve.Libraries(res.Chart); err != nil {
+	if _, err := dependency.Libraries(res.Chart); err != nil {
 		t.Fatal(err)
 	}
 	if after, _ := json.Marshal(res.Values); string(after) != string(before) {
