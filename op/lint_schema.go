@@ -8,10 +8,10 @@ import (
 	"path"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/lint"
 )
 
 // schema validates twice, as Helm's linter does: values.yaml with the user's

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/lint"
 	"github.com/moonhelm/moonhelm/op"
 )
 

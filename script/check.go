@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/lint"
+	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 

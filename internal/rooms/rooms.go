@@ -24,7 +24,7 @@ type row struct {
 var rows = []row{
 	{0, []string{"chart", "manifest", "manifest/quickyaml", "internal/near", "internal/term", "internal/build", "internal/rooms", "internal/yamltest"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
-	{2, []string{"event", "engine", "render/*", "plan", "chart/dependency", "lint"}},
+	{2, []string{"event", "engine", "render/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"hook", "script/wire"}},
 	{4, []string{"op", "chart/loader", "archive/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "kube", "storage/lock", "storage", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "postrender", "internal/ui", "internal/output"}},
 	{5, []string{"internal/env", "internal/report", "internal/report/diff", "internal/child"}},
