@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
-	"github.com/moonhelm/moonhelm/postrender"
+	"github.com/moonhelm/moonhelm/plugin/postrender"
 )
 
 // PostRenderFlags name a program that everything rendered is piped through.
