@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/provenance"
 	"github.com/moonhelm/moonhelm/release"
@@ -64,34 +64,34 @@ func hints(err error) []string {
 	var (
 		usage      *env.UsageError
 		unknown    *unknownCommandError
-		notFound   *op.NotFoundError
-		noRelease  *op.NoReleaseError
-		noEarlier  *op.NoEarlierError
+		notFound   *action.NotFoundError
+		noRelease  *action.NoReleaseError
+		noEarlier  *action.NoEarlierError
 		locked     *lock.LockedError
 		lockLost   *lock.LostError
-		usedUp     *op.RevisionsError
+		usedUp     *action.RevisionsError
 		unreadable *storage.UnreadableError
 		generation *release.UnsupportedError
 		changed    *storage.ChangedError
-		overtaken  *op.OvertakenError
+		overtaken  *action.OvertakenError
 		rights     *kube.RightsError
 		noKind     *kube.NoKindError
-		inUse      *op.NameInUseError
+		inUse      *action.NameInUseError
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
 		contested  *kube.ApplyConflictError
 		taken      *hook.ConflictError
 		outside    *hook.OutsideError
 		noChart    *env.ChartNotFoundError
-		dependency *op.DependencyError
+		dependency *action.DependencyError
 		forbidden  *kube.ForbiddenError
 		noServer   *kube.UnreachableError
-		noKubeVers *op.KubeVersionError
-		gone       *op.AlreadyUninstalledError
+		noKubeVers *action.KubeVersionError
+		gone       *action.AlreadyUninstalledError
 		waited     *kube.WaitError
 		scripts    *script.Error
 		hinted     *env.HintError
-		writing    *op.WritingError
+		writing    *action.WritingError
 		invalid    *kube.ValidationError
 	)
 	switch {
@@ -348,7 +348,7 @@ func unknownFieldHints(err error) []string {
 	return nil
 }
 
-func inUseHints(e *op.NameInUseError) []string {
+func inUseHints(e *action.NameInUseError) []string {
 	switch e.Status {
 	case release.Failed, release.Uninstalled:
 		return []string{

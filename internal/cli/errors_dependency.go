@@ -6,17 +6,17 @@ import (
 	"errors"
 	"path"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // dependencyHints say what to do about the charts that a chart depends on.
 func dependencyHints(err error) []string {
 	var (
 		sync        *dependency.SyncError
-		republished *op.RepublishedError
-		missing     *op.MissingDependenciesError
+		republished *action.RepublishedError
+		missing     *action.MissingDependenciesError
 		bad         *chart.InvalidError
 	)
 	switch {

@@ -16,6 +16,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/event"
@@ -23,7 +24,6 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -39,13 +39,13 @@ func TestHints(t *testing.T) {
 			[]string{"usage: helm status NAME [flags]", "helm status --help tells more"}},
 		{&unknownCommandError{Name: "instal", Near: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
 		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
-		{&op.NotFoundError{Name: "web", Revision: 3}, []string{"helm history web lists its revisions"}},
-		{&op.NotFoundError{Name: "web"}, []string{"helm list --all-namespaces"}},
-		{&op.NameInUseError{Name: "web", Status: release.Failed}, []string{"helm uninstall web removes", "--replace"}},
-		{&op.NameInUseError{Name: "web", Status: release.Uninstalled}, []string{"--replace"}},
-		{&op.NameInUseError{Name: "web", Status: release.Deployed}, []string{"cannot reuse a name", "choose another"}},
-		{&op.NameInUseError{Name: "web"}, []string{"cannot reuse a name", "choose another"}},
-		{&op.AlreadyUninstalledError{Name: "web"}, []string{"without --keep-history"}},
+		{&action.NotFoundError{Name: "web", Revision: 3}, []string{"helm history web lists its revisions"}},
+		{&action.NotFoundError{Name: "web"}, []string{"helm list --all-namespaces"}},
+		{&action.NameInUseError{Name: "web", Status: release.Failed}, []string{"helm uninstall web removes", "--replace"}},
+		{&action.NameInUseError{Name: "web", Status: release.Uninstalled}, []string{"--replace"}},
+		{&action.NameInUseError{Name: "web", Status: release.Deployed}, []string{"cannot reuse a name", "choose another"}},
+		{&action.NameInUseError{Name: "web"}, []string{"cannot reuse a name", "choose another"}},
+		{&action.AlreadyUninstalledError{Name: "web"}, []string{"without --keep-history"}},
 		{&env.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
 		{&kube.UnreachableError{}, []string{"kubernetes cluster unreachable: is it running"}},
 		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
@@ -54,17 +54,17 @@ func TestHints(t *testing.T) {
 		{&hook.OutsideError{Release: "web"}, []string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
 		{&env.ChartNotFoundError{Ref: "x"}, []string{"helm create", "helm search repo x looks for it"}},
 		{&env.ChartNotFoundError{Ref: "./x"}, []string{"helm create"}},
-		{&op.DependencyError{Err: &env.ChartNotFoundError{Ref: "x"}}, []string{"helm create"}},
+		{&action.DependencyError{Err: &env.ChartNotFoundError{Ref: "x"}}, []string{"helm create"}},
 		{&env.ChartNotFoundError{Ref: "a/x"}, []string{"helm pull a/x --untar"}},
 		{&env.ChartNotFoundError{Ref: "x-1.0.0.tgz"}, []string{"helm package", "helm pull"}},
 		{&env.RemoteError{Remote: "localhost:5000/charts"}, []string{"did you mean oci://localhost:5000/charts?"}},
 		{&env.RemoteError{Remote: "http://localhost:5000/charts"}, []string{"plugins of their own"}},
-		{&op.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "helm dependency build"}},
-		{&op.DependencyError{Err: &op.RepublishedError{}}, []string{"helm dependency update"}},
+		{&action.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "helm dependency build"}},
+		{&action.DependencyError{Err: &action.RepublishedError{}}, []string{"helm dependency update"}},
 		{&dependency.SyncError{}, []string{"Please update the dependencies with 'helm dependency update'"}},
 		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"'helm dependency update' writes a new one"}},
 		{&chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
-		{&op.KubeVersionError{}, []string{"--kube-version"}},
+		{&action.KubeVersionError{}, []string{"--kube-version"}},
 		{apierrors.NewBadRequest(`strict decoding error: unknown field "spec.colour"`), []string{"; --disable-openapi-validation leaves"}},
 		{apierrors.NewInternalError(errors.New(".spec.colour: field not declared in schema")), []string{"--server-side=false --disable-openapi-validation"}},
 		{errors.New(`strict decoding error: unknown field "spec.colour"`), nil},
@@ -90,7 +90,7 @@ func TestHints(t *testing.T) {
 
 func TestAnErrorIsASentenceAndAHint(t *testing.T) {
 	e := env.New(term.Streams{})
-	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &op.NotFoundError{Name: "web", Namespace: "ns"})
+	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &action.NotFoundError{Name: "web", Namespace: "ns"})
 	want := "Error: uninstall \\x1b[2Jweb: release: not found: \"web\" in namespace \"ns\"\n" +
 		"hint: helm list --all-namespaces shows what is installed; -n chooses the namespace\n"
 	if got := explain(err, e); got != want {
@@ -115,7 +115,7 @@ func TestDebugShowsTheWholeChain(t *testing.T) {
 	e := env.New(term.Streams{})
 	e.Settings.Debug = true
 	err := fmt.Errorf("uninstall: %w", errors.Join(
-		fmt.Errorf("web: %w", &op.NotFoundError{Name: "web"}),
+		fmt.Errorf("web: %w", &action.NotFoundError{Name: "web"}),
 		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
 	got := explain(err, e)
 	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *op.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {

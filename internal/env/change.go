@@ -5,14 +5,14 @@ package env
 import (
 	"context"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// Plan implements op.Changer.
-func (c *Cluster) Plan(ctx context.Context, r op.ChangeRequest) (*plan.Plan, error) {
+// Plan implements action.Changer.
+func (c *Cluster) Plan(ctx context.Context, r action.ChangeRequest) (*plan.Plan, error) {
 	if err := kube.CheckReadiness(r.Hooks); err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (c *Cluster) Plan(ctx context.Context, r op.ChangeRequest) (*plan.Plan, err
 	})
 }
 
-// CheckRights implements op.Deleter and hook.Runner.
+// CheckRights implements action.Deleter and hook.Runner.
 func (c *Cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, records ...string) error {
 	return c.client.CheckRights(ctx, verb, objects, namespace, c.recording(namespace, records)...)
 }
@@ -41,8 +41,8 @@ func (c *Cluster) recording(namespace string, verbs []string) []kube.Right {
 	return out
 }
 
-// Await implements op.Waiter.
-func (c *Cluster) Await(ctx context.Context, r op.WaitRequest) error {
+// Await implements action.Waiter.
+func (c *Cluster) Await(ctx context.Context, r action.WaitRequest) error {
 	return c.client.Await(ctx, kube.WaitRequest(r))
 }
 

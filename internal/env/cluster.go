@@ -6,9 +6,9 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
@@ -60,25 +60,25 @@ func (c *Cluster) Unvalidated() *Cluster {
 	return out
 }
 
-// WaitGone implements op.Deleter.
-func (c *Cluster) WaitGone(ctx context.Context, objects []*manifest.Object, owner op.Owner) error {
+// WaitGone implements action.Deleter.
+func (c *Cluster) WaitGone(ctx context.Context, objects []*manifest.Object, owner action.Owner) error {
 	return c.client.WaitGone(ctx, objects, kube.Owner(owner))
 }
 
-// Delete implements op.Deleter.
-func (c *Cluster) Delete(ctx context.Context, objects []*manifest.Object, owner op.Owner, cascade op.Cascade) error {
+// Delete implements action.Deleter.
+func (c *Cluster) Delete(ctx context.Context, objects []*manifest.Object, owner action.Owner, cascade action.Cascade) error {
 	return c.client.Delete(ctx, objects, kube.Owner(owner), kube.Cascade(cascade))
 }
 
-// Live implements op.LiveReader.
-func (c *Cluster) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]op.LiveObject, error) {
+// Live implements action.LiveReader.
+func (c *Cluster) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]action.LiveObject, error) {
 	rows, err := c.client.Rows(ctx, objects, namespace)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]op.LiveObject, len(rows))
+	out := make([]action.LiveObject, len(rows))
 	for i, r := range rows {
-		out[i] = op.LiveObject(r)
+		out[i] = action.LiveObject(r)
 	}
 	return out, nil
 }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 )
@@ -84,7 +84,7 @@ func (e *Env) CompleteReleases(max int) cobra.CompletionFunc {
 			if err != nil {
 				return nil
 			}
-			found, err := op.List{Releases: records}.Run(ctx, op.ListRequest{ListFilter: op.ListFilter{
+			found, err := action.List{Releases: records}.Run(ctx, action.ListRequest{ListFilter: action.ListFilter{
 				Name: func(name string) bool { return strings.HasPrefix(name, toComplete) && !slices.Contains(args, name) },
 			}})
 			if err != nil {
@@ -110,7 +110,7 @@ func (e *Env) CompleteRevisions(_ *cobra.Command, args []string, toComplete stri
 		if err != nil {
 			return nil
 		}
-		found, err := op.History{Releases: records}.Run(ctx, args[0], 0)
+		found, err := action.History{Releases: records}.Run(ctx, args[0], 0)
 		if err != nil {
 			return nil
 		}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -51,10 +51,10 @@ func (e *Env) BuildDependencies(ctx context.Context, path string, f DependencyFl
 	if err != nil {
 		return err
 	}
-	return op.DependencyBuild{DependencyUpdate: verb}.Run(ctx, req)
+	return action.DependencyBuild{DependencyUpdate: verb}.Run(ctx, req)
 }
 
-func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb op.DependencyUpdate, req op.DependencyRequest, err error) {
+func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb action.DependencyUpdate, req action.DependencyRequest, err error) {
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
@@ -75,5 +75,5 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 		return verb, req, err
 	}
 	verb.Events, err = e.Events(f.ScriptFlags, Hooks{})
-	return verb, op.DependencyRequest{Vendor: folder, SkipRefresh: f.SkipRefresh}, err
+	return verb, action.DependencyRequest{Vendor: folder, SkipRefresh: f.SkipRefresh}, err
 }

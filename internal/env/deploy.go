@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -102,14 +102,14 @@ func (d *DeployFlags) Prepare() error {
 }
 
 // CRDs is the policy that the flags choose.
-func (d *DeployFlags) CRDs() op.CRDPolicy {
+func (d *DeployFlags) CRDs() action.CRDPolicy {
 	switch {
 	case d.skipCRDs || d.crds == "skip":
-		return op.CRDSkip
+		return action.CRDSkip
 	case d.crds == "upgrade":
-		return op.CRDUpgrade
+		return action.CRDUpgrade
 	}
-	return op.CRDCreate
+	return action.CRDCreate
 }
 
 // hooksOn says how annotation hooks run on cluster.
@@ -121,8 +121,8 @@ func (d *DeployFlags) hooksOn(cluster *Cluster) Hooks {
 }
 
 // Install is the request for an install of c that the flags come to.
-func (d *DeployFlags) Install(e *Env, c *chart.Chart, vals map[string]any, name string) op.InstallRequest {
-	req := op.InstallRequest{
+func (d *DeployFlags) Install(e *Env, c *chart.Chart, vals map[string]any, name string) action.InstallRequest {
+	req := action.InstallRequest{
 		Chart: c, Values: vals, Name: name, Namespace: e.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes,
@@ -137,8 +137,8 @@ func (d *DeployFlags) Install(e *Env, c *chart.Chart, vals map[string]any, name 
 
 // Installer is the verb that installs on the cluster as the flags want it. A
 // client-side dry run has no cluster.
-func (d *DeployFlags) Installer(e *Env) (op.Install, error) {
-	verb := op.Install{Progress: e.Report(), Now: e.Now}
+func (d *DeployFlags) Installer(e *Env) (action.Install, error) {
+	verb := action.Install{Progress: e.Report(), Now: e.Now}
 	t, err := d.target(e)
 	if err != nil {
 		return verb, err
@@ -152,8 +152,8 @@ func (d *DeployFlags) Installer(e *Env) (op.Install, error) {
 
 // Upgrader is the verb that upgrades, likewise; a client-side dry run still
 // reads the records.
-func (d *DeployFlags) Upgrader(e *Env) (op.Upgrade, error) {
-	verb := op.Upgrade{Progress: e.Report(), Now: e.Now}
+func (d *DeployFlags) Upgrader(e *Env) (action.Upgrade, error) {
+	verb := action.Upgrade{Progress: e.Report(), Now: e.Now}
 	t, err := d.target(e)
 	if err != nil {
 		return verb, err
@@ -171,10 +171,10 @@ func (d *DeployFlags) Upgrader(e *Env) (op.Upgrade, error) {
 type target struct {
 	cluster *Cluster // nil for a client-side dry run, as what follows
 	records *Records
-	locker  op.Locker
+	locker  action.Locker
 
 	events, undo *event.Bus
-	// confirmUndo is that of [op.Upgrade].
+	// confirmUndo is that of [action.Upgrade].
 	confirmUndo func(context.Context, *release.Release) error
 }
 
@@ -215,8 +215,8 @@ func (d *DeployFlags) Values(ctx context.Context, e *Env) (map[string]any, error
 }
 
 // Upgrade is the request for an upgrade to c that the flags come to.
-func (d *DeployFlags) Upgrade(e *Env, c *chart.Chart, vals map[string]any, name string) op.UpgradeRequest {
-	req := op.UpgradeRequest{
+func (d *DeployFlags) Upgrade(e *Env, c *chart.Chart, vals map[string]any, name string) action.UpgradeRequest {
+	req := action.UpgradeRequest{
 		Chart: c, Values: vals, Name: name, Namespace: e.Namespace(),
 		Description: d.Description, Labels: d.Labels,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes,
@@ -242,16 +242,16 @@ func (r *ReuseFlags) Bind(fs *pflag.FlagSet) {
 }
 
 // Reuse is what the flags choose; --reset-values goes before the others.
-func (r *ReuseFlags) Reuse() op.Reuse {
+func (r *ReuseFlags) Reuse() action.Reuse {
 	switch {
 	case r.reset:
-		return op.ResetValues
+		return action.ResetValues
 	case r.reuse:
-		return op.ReuseValues
+		return action.ReuseValues
 	case r.resetThenReuse:
-		return op.ResetThenReuse
+		return action.ResetThenReuse
 	}
-	return op.ReuseIfNone
+	return action.ReuseIfNone
 }
 
 // UndoFlags are the flags of a rollback that others do not have in this form.
@@ -273,8 +273,8 @@ func (u *UndoFlags) Bind(fs *pflag.FlagSet, e *Env) {
 }
 
 // Rollbacker is the verb that rolls back as the flags want it.
-func (u *UndoFlags) Rollbacker(e *Env, a ApplyFlags, s ScriptFlags, timeout time.Duration) (op.Rollback, error) {
-	verb := op.Rollback{Progress: e.Report(), Now: e.Now}
+func (u *UndoFlags) Rollbacker(e *Env, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback, error) {
+	verb := action.Rollback{Progress: e.Report(), Now: e.Now}
 	cluster, err := e.Cluster()
 	if err != nil {
 		return verb, err

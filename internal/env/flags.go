@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -56,7 +56,7 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 		}
 		n.Name = name
 	case n.Generate:
-		n.Name = op.GenerateName(n.ChartRef, now)
+		n.Name = action.GenerateName(n.ChartRef, now)
 	}
 	return nil
 }
@@ -186,8 +186,8 @@ type WaitFlags struct {
 func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
 
 // Waiting is what the flags say, for package op.
-func (w *WaitFlags) Waiting() op.Waiting {
-	return op.Waiting{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
+func (w *WaitFlags) Waiting() action.Waiting {
+	return action.Waiting{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
 }
 
 type waitStrategy struct{ to *string }
@@ -286,8 +286,8 @@ func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
 func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
 
 // Writing is what the flags say, for package op.
-func (a *ApplyFlags) Writing() op.Writing {
-	w := op.Writing{Conflicts: plan.Resolution(a.conflicts), Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
+func (a *ApplyFlags) Writing() action.Writing {
+	w := action.Writing{Conflicts: plan.Resolution(a.conflicts), Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
 	if a.forceConflicts {
 		w.Conflicts = plan.Take
 	}

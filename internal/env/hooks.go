@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -65,7 +65,7 @@ func (h hookRecords) Hooks(ctx context.Context, namespace, name string) ([]*rele
 		return nil, err
 	}
 	revisions, err := records.Revisions(ctx, name)
-	if errors.Is(err, op.ErrReleaseNotFound) {
+	if errors.Is(err, action.ErrReleaseNotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (h hookRecords) Hooks(ctx context.Context, namespace, name string) ([]*rele
 		old, err := records.Revision(ctx, name, r.Number)
 		var unreadable *storage.UnreadableError
 		var incomplete *storage.PartError
-		if errors.Is(err, op.ErrReleaseNotFound) || errors.As(err, &unreadable) || errors.As(err, &incomplete) {
+		if errors.Is(err, action.ErrReleaseNotFound) || errors.As(err, &unreadable) || errors.As(err, &incomplete) {
 			continue
 		}
 		if err != nil {
@@ -94,7 +94,7 @@ func (h hookRecords) Exists(ctx context.Context, namespace, name string) (bool, 
 		return false, err
 	}
 	_, err = records.Revisions(ctx, name)
-	if errors.Is(err, op.ErrReleaseNotFound) {
+	if errors.Is(err, action.ErrReleaseNotFound) {
 		return false, nil
 	}
 	return err == nil, err

@@ -9,16 +9,16 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // LintRequest reads the chart at ref, a folder or an archive, as far as it can
 // be read. What is wrong with the chart stands in the request; the error tells
 // that there is nothing to check.
-func (e *Env) LintRequest(ref string) (op.LintRequest, error) {
-	req := op.LintRequest{ChartV3: e.Settings.ChartV3}
+func (e *Env) LintRequest(ref string) (action.LintRequest, error) {
+	req := action.LintRequest{ChartV3: e.Settings.ChartV3}
 	info, err := os.Stat(ref)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (e *Env) LintRequest(ref string) (op.LintRequest, error) {
 }
 
 // failed says in req why the chart does not load.
-func failed(req op.LintRequest, err error) op.LintRequest {
+func failed(req action.LintRequest, err error) action.LintRequest {
 	req.LoadErr = err
 	var sub *loader.SubchartError
 	for errors.As(err, &sub) {

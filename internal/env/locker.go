@@ -8,22 +8,22 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Locker keeps others from changing the releases of records. It waits for its
 // turn up to patience.
-func (e *Env) Locker(cluster *Cluster, records *Records, patience time.Duration) op.Locker {
+func (e *Env) Locker(cluster *Cluster, records *Records, patience time.Duration) action.Locker {
 	return locker{lock.New(cluster.client, pulses{records}, records.namespace, lock.Options{Patience: patience, Progress: e.Report()})}
 }
 
 // locker is package lock's, as package op calls it.
 type locker struct{ *lock.Locker }
 
-// Lock implements op.Locker.
-func (l locker) Lock(ctx context.Context, name, doing string) (context.Context, op.Lock, error) {
+// Lock implements action.Locker.
+func (l locker) Lock(ctx context.Context, name, doing string) (context.Context, action.Lock, error) {
 	locked, held, err := l.Locker.Lock(ctx, name, doing)
 	if err != nil {
 		return ctx, nil, err

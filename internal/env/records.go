@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
@@ -65,9 +65,9 @@ func (r *Records) translate(err error) error {
 	case errors.As(err, &other):
 		return &unsupportedError{err}
 	case errors.As(err, &missing):
-		return &op.NotFoundError{Name: missing.Name, Namespace: r.namespace, Revision: missing.Revision}
+		return &action.NotFoundError{Name: missing.Name, Namespace: r.namespace, Revision: missing.Revision}
 	case errors.Is(err, storage.ErrExists):
-		return fmt.Errorf("%w: %w", op.ErrRevisionExists, err)
+		return fmt.Errorf("%w: %w", action.ErrRevisionExists, err)
 	case errors.Is(err, storage.ErrChanged):
 		return &changedError{err}
 	}
@@ -79,18 +79,18 @@ type changedError struct{ error }
 
 func (e *changedError) Unwrap() error { return e.error }
 
-// Is makes the error an [op.ErrRecordChanged].
-func (e *changedError) Is(target error) bool { return target == op.ErrRecordChanged }
+// Is makes the error an [action.ErrRecordChanged].
+func (e *changedError) Is(target error) bool { return target == action.ErrRecordChanged }
 
 // unsupportedError is a store's error in its own words, which op knows as its own.
 type unsupportedError struct{ error }
 
 func (e *unsupportedError) Unwrap() error { return e.error }
 
-// Is makes the error an [op.ErrRecordUnsupported].
-func (e *unsupportedError) Is(target error) bool { return target == op.ErrRecordUnsupported }
+// Is makes the error an [action.ErrRecordUnsupported].
+func (e *unsupportedError) Is(target error) bool { return target == action.ErrRecordUnsupported }
 
-// Revision implements op.Records.
+// Revision implements action.Records.
 func (r *Records) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
 	var rel *release.Release
 	var err error
@@ -102,7 +102,7 @@ func (r *Records) Revision(ctx context.Context, name string, revision int) (*rel
 	return rel, r.translate(err)
 }
 
-// Create implements op.Recorder.
+// Create implements action.Recorder.
 func (r *Records) Create(ctx context.Context, rel *release.Release) error {
 	if err := lock.Check(ctx); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (r *Records) Create(ctx context.Context, rel *release.Release) error {
 	return r.translate(r.store.Create(ctx, rel))
 }
 
-// Update implements op.Recorder.
+// Update implements action.Recorder.
 func (r *Records) Update(ctx context.Context, rel *release.Release) error {
 	if err := lock.Check(ctx); err != nil {
 		return err
@@ -118,47 +118,47 @@ func (r *Records) Update(ctx context.Context, rel *release.Release) error {
 	return r.translate(r.store.Update(ctx, rel))
 }
 
-// Delete implements op.Recorder.
-func (r *Records) Delete(ctx context.Context, name string, revision op.Revision) error {
+// Delete implements action.Recorder.
+func (r *Records) Delete(ctx context.Context, name string, revision action.Revision) error {
 	if err := lock.Check(ctx); err != nil {
 		return err
 	}
 	return r.translate(r.store.Delete(ctx, name, revision.Number, revision.Version))
 }
 
-// Revisions implements op.Recorder.
-func (r *Records) Revisions(ctx context.Context, name string) ([]op.Revision, error) {
+// Revisions implements action.Recorder.
+func (r *Records) Revisions(ctx context.Context, name string) ([]action.Revision, error) {
 	records, err := r.store.Revisions(ctx, name)
 	if err != nil {
 		return nil, r.translate(err)
 	}
 	if len(records) == 0 {
-		return nil, &op.NotFoundError{Name: name, Namespace: r.namespace}
+		return nil, &action.NotFoundError{Name: name, Namespace: r.namespace}
 	}
-	out := make([]op.Revision, len(records))
+	out := make([]action.Revision, len(records))
 	for i, rec := range records {
-		out[i] = op.Revision{Number: rec.Revision, Status: rec.Status, Version: rec.Version, Err: r.translate(rec.Unsupported())}
+		out[i] = action.Revision{Number: rec.Revision, Status: rec.Status, Version: rec.Version, Err: r.translate(rec.Unsupported())}
 	}
 	return out, nil
 }
 
-// Prune implements op.Recorder.
-func (r *Records) Prune(ctx context.Context, name string, max int, keep func(op.Revision) bool) error {
+// Prune implements action.Recorder.
+func (r *Records) Prune(ctx context.Context, name string, max int, keep func(action.Revision) bool) error {
 	if err := lock.Check(ctx); err != nil {
 		return err
 	}
 	return r.translate(r.store.Prune(ctx, name, max, func(rec storage.Record) bool {
-		return keep(op.Revision{Number: rec.Revision, Status: rec.Status})
+		return keep(action.Revision{Number: rec.Revision, Status: rec.Status})
 	}))
 }
 
-// List implements op.Lister.
-func (r *Records) List(ctx context.Context, f op.ListFilter) ([]release.Summary, error) {
+// List implements action.Lister.
+func (r *Records) List(ctx context.Context, f action.ListFilter) ([]release.Summary, error) {
 	found, err := r.store.List(ctx, storage.Filter{Statuses: f.Statuses, Match: f.Labels, Name: f.Name, AllRevisions: f.AllRevisions})
 	return found, r.translate(err)
 }
 
-// History implements op.HistoryReader.
+// History implements action.HistoryReader.
 func (r *Records) History(ctx context.Context, name string, limit int) ([]release.Summary, error) {
 	found, err := r.store.History(ctx, name, limit)
 	return found, r.translate(err)

@@ -8,14 +8,14 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
 // Vendor is the chart at path, a folder or an archive, to be looked at.
-func (e *Env) Vendor(path string) (op.Vendor, error) {
+func (e *Env) Vendor(path string) (action.Vendor, error) {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
 		return e.vendor(path)
@@ -35,7 +35,7 @@ func (e *Env) Vendor(path string) (op.Vendor, error) {
 	return vendor{f}, nil
 }
 
-func (e *Env) vendor(path string) (op.Vendor, error) {
+func (e *Env) vendor(path string) (action.Vendor, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &ChartNotFoundError{Ref: path}
 	}
@@ -49,37 +49,37 @@ func (e *Env) vendor(path string) (op.Vendor, error) {
 	return vendor{f}, nil
 }
 
-// vendor implements op.Vendor.
+// vendor implements action.Vendor.
 type vendor struct{ folder *loader.Folder }
 
-// Chart implements op.Vendor.
+// Chart implements action.Vendor.
 func (v vendor) Chart() *chart.Chart { return v.folder.Chart }
 
-// Held implements op.Vendor.
-func (v vendor) Held() []op.Held {
-	out := make([]op.Held, len(v.folder.Vendored))
+// Held implements action.Vendor.
+func (v vendor) Held() []action.Held {
+	out := make([]action.Held, len(v.folder.Vendored))
 	for i, c := range v.folder.Vendored {
-		out[i] = op.Held{Library: c.Dir == chart.DirLibrary, File: c.File, Archive: c.Archive, Name: c.Name, Version: c.Version, Err: c.Err}
+		out[i] = action.Held{Library: c.Dir == chart.DirLibrary, File: c.File, Archive: c.Archive, Name: c.Name, Version: c.Version, Err: c.Err}
 	}
 	return out
 }
 
-// Lock implements op.Vendor.
+// Lock implements action.Vendor.
 func (v vendor) Lock() (string, []byte, error) {
 	return v.folder.LockName, v.folder.Lock, v.folder.LockErr
 }
 
-// Preview implements op.Vendor.
-func (v vendor) Preview(put []op.Delivery, drop []op.Held) (*chart.Chart, error) {
+// Preview implements action.Vendor.
+func (v vendor) Preview(put []action.Delivery, drop []action.Held) (*chart.Chart, error) {
 	return v.folder.Preview(arrivals(put), departures(drop))
 }
 
-// Replace implements op.Vendor.
-func (v vendor) Replace(ctx context.Context, put []op.Delivery, drop []op.Held, lock []byte) error {
+// Replace implements action.Vendor.
+func (v vendor) Replace(ctx context.Context, put []action.Delivery, drop []action.Held, lock []byte) error {
 	return v.folder.Replace(ctx, loader.Replacement{Put: arrivals(put), Drop: departures(drop), LockName: v.folder.LockName, Lock: lock})
 }
 
-func arrivals(put []op.Delivery) []loader.New {
+func arrivals(put []action.Delivery) []loader.New {
 	out := make([]loader.New, len(put))
 	for i, d := range put {
 		out[i] = loader.New{Dir: chartsDir(d.Library), File: d.File, Open: d.Open}
@@ -87,7 +87,7 @@ func arrivals(put []op.Delivery) []loader.New {
 	return out
 }
 
-func departures(drop []op.Held) []loader.Vendored {
+func departures(drop []action.Held) []loader.Vendored {
 	out := make([]loader.Vendored, len(drop))
 	for i, h := range drop {
 		out[i] = loader.Vendored{Dir: chartsDir(h.Library), File: h.File, Archive: h.Archive}

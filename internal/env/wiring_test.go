@@ -18,10 +18,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -139,16 +139,16 @@ func TestRecordsSpeakTheLanguageOfOp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Create(ctx, release.New("web", "ns", 2, nil)); !errors.Is(err, op.ErrRevisionExists) {
+	if err := r.Create(ctx, release.New("web", "ns", 2, nil)); !errors.Is(err, action.ErrRevisionExists) {
 		t.Error(err)
 	}
-	unversioned := func(all []op.Revision) []op.Revision {
+	unversioned := func(all []action.Revision) []action.Revision {
 		for i := range all {
 			all[i].Version = ""
 		}
 		return all
 	}
-	if got, err := r.Revisions(ctx, "web"); err != nil || !slices.Equal(unversioned(got), []op.Revision{{Number: 1, Status: release.Superseded}, {Number: 2, Status: release.Superseded}, {Number: 10, Status: release.Superseded}}) {
+	if got, err := r.Revisions(ctx, "web"); err != nil || !slices.Equal(unversioned(got), []action.Revision{{Number: 1, Status: release.Superseded}, {Number: 2, Status: release.Superseded}, {Number: 10, Status: release.Superseded}}) {
 		t.Error(got, err)
 	}
 	for revision, want := range map[int]int{0: 10, 2: 2} {
@@ -159,22 +159,22 @@ func TestRecordsSpeakTheLanguageOfOp(t *testing.T) {
 	if err := r.Update(ctx, release.New("web", "ns", 10, nil)); err != nil {
 		t.Error(err)
 	}
-	if found, err := r.List(ctx, op.ListFilter{}); err != nil || len(found) != 1 {
+	if found, err := r.List(ctx, action.ListFilter{}); err != nil || len(found) != 1 {
 		t.Error(found, err)
 	}
 	if found, err := r.History(ctx, "web", 2); err != nil || len(found) != 2 || found[1].Revision != 10 {
 		t.Error(found, err)
 	}
-	if err := r.Delete(ctx, "web", op.Revision{Number: 10}); err != nil {
+	if err := r.Delete(ctx, "web", action.Revision{Number: 10}); err != nil {
 		t.Error(err)
 	}
 	_, missing := r.Revision(ctx, "web", 10)
 	_, none := r.Revision(ctx, "shop", 0)
 	_, revisions := r.Revisions(ctx, "shop")
 	_, history := r.History(ctx, "shop", 0)
-	for i, err := range []error{missing, none, revisions, history, r.Delete(ctx, "web", op.Revision{Number: 10}), r.Update(ctx, release.New("web", "ns", 10, nil))} {
-		var notFound *op.NotFoundError
-		if !errors.Is(err, op.ErrReleaseNotFound) || !errors.As(err, &notFound) || notFound.Namespace != "ns" {
+	for i, err := range []error{missing, none, revisions, history, r.Delete(ctx, "web", action.Revision{Number: 10}), r.Update(ctx, release.New("web", "ns", 10, nil))} {
+		var notFound *action.NotFoundError
+		if !errors.Is(err, action.ErrReleaseNotFound) || !errors.As(err, &notFound) || notFound.Namespace != "ns" {
 			t.Errorf("%d: %v", i, err)
 		}
 	}

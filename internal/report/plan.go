@@ -5,14 +5,14 @@ package report
 import (
 	"fmt"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report/diff"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Plan prints, to people, what a change does to a release's objects.
-func Plan(s term.Streams, c *op.Change) error {
+func Plan(s term.Streams, c *action.Change) error {
 	o := diff.Options{IncludeTests: true}
 	d := diff.Of(c, o)
 	if !d.Changes() {
@@ -34,7 +34,7 @@ type DryRunView struct {
 
 // DryRun prints the release that a change would come to, its hooks and its
 // manifest.
-func DryRun(s term.Streams, f output.Format, c *op.Change, v DryRunView) error {
+func DryRun(s term.Streams, f output.Format, c *action.Change, v DryRunView) error {
 	if v.HideSecret {
 		if err := HideSecrets(c.To); err != nil {
 			return err
@@ -43,7 +43,7 @@ func DryRun(s term.Streams, f output.Format, c *op.Change, v DryRunView) error {
 	view := View{Manifest: true, HideNotes: v.HideNotes}
 	if v.Values {
 		var err error
-		if view.Values, err = op.ComputedValues(c.To); err != nil {
+		if view.Values, err = action.ComputedValues(c.To); err != nil {
 			return err
 		}
 	}

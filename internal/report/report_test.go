@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -157,8 +157,8 @@ func TestChartNames(t *testing.T) {
 	}
 }
 
-func status() *op.ReleaseStatus {
-	return &op.ReleaseStatus{Release: web(), Objects: []op.LiveObject{
+func status() *action.ReleaseStatus {
+	return &action.ReleaseStatus{Release: web(), Objects: []action.LiveObject{
 		{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Live: map[string]any{"kind": "Deployment"}, Columns: []string{"NAME", "READY"}, Cells: []string{"web", "1/1"}},
 		{APIVersion: "v1", Kind: "Service", Name: "gone"},
 		{APIVersion: "v1", Kind: "Pod", Name: "a", Live: map[string]any{"kind": "Pod"}, Columns: []string{"NAME", "STATUS"}, Cells: []string{"web-\x1b[2J", "Running"}, Related: true},

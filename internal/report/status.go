@@ -11,19 +11,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
 // WriteStatus prints a release with its objects as they are in the cluster.
 // JSON and YAML hold them under info.resources, without the chart.
-func WriteStatus(s term.Streams, f output.Format, st *op.ReleaseStatus) error {
+func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) error {
 	if f == output.Table {
 		objects := st.Objects
 		if st.Release.Info.Status == release.Uninstalled { // nobody misses them
-			objects = slices.DeleteFunc(slices.Clone(objects), func(o op.LiveObject) bool { return o.Live == nil })
+			objects = slices.DeleteFunc(slices.Clone(objects), func(o action.LiveObject) bool { return o.Live == nil })
 		}
 		return View{Resources: resources(objects)}.Write(s, f, st.Release)
 	}
@@ -59,7 +59,7 @@ func withResources(rel *release.Release, objects map[string][]any) (json.RawMess
 // byKind holds the objects as JSON and YAML show them: under "v1/Deployment" a
 // list of objects; under "v1/Pod(related)", as Helm has it, a list of one
 // PodList.
-func byKind(objects []op.LiveObject) map[string][]any {
+func byKind(objects []action.LiveObject) map[string][]any {
 	out := map[string][]any{}
 	related := map[string]map[string]any{}
 	for _, o := range objects {
@@ -83,7 +83,7 @@ func byKind(objects []op.LiveObject) map[string][]any {
 
 // resources prints objects in one small table per kind, in the order in which
 // kinds first appear, and those that are missing at the end.
-func resources(objects []op.LiveObject) string {
+func resources(objects []action.LiveObject) string {
 	var order []string
 	rows := map[string][][]string{}
 	var missing []string

@@ -26,7 +26,7 @@ var rows = []row{
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "render/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"hook", "script/wire"}},
-	{4, []string{"op", "chart/loader", "archive/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "kube", "storage/lock", "storage", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "plugin/postrender", "internal/ui", "internal/output"}},
+	{4, []string{"action", "chart/loader", "archive/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "kube", "storage/lock", "storage", "store/storetest", "store/storetest/postgres", "script", "script/engine", "script/engine/*", "script/sandbox", "plugin", "plugin/postrender", "internal/ui", "internal/output"}},
 	{5, []string{"internal/env", "internal/report", "internal/report/diff", "internal/child"}},
 	{6, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{7, []string{"internal/cli"}},

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm create`.
@@ -98,7 +98,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.WithScripts {
 		files = scaffold.WithScripts(files)
 	}
-	verb := op.Create{Charts: e.Assembler()}
+	verb := action.Create{Charts: e.Assembler()}
 	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
 		return err
 	}

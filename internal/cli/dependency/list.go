@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // listOptions are the flags of `helm dependency list`.
@@ -57,7 +57,7 @@ func (o listOptions) run(e *env.Env) error {
 	if err != nil {
 		return err
 	}
-	found, unlisted := op.DependencyList{}.Run(v)
+	found, unlisted := action.DependencyList{}.Run(v)
 	if len(found) == 0 {
 		_, err := fmt.Fprintf(e.Out, "WARNING: no dependencies at %s\n", term.SafeLine(filepath.Join(o.Path, chart.DirCharts)))
 		return err

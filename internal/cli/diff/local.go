@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 	recorded "github.com/moonhelm/moonhelm/release"
 )
 
@@ -64,7 +64,7 @@ comes out. No cluster is needed.
 	return cmd
 }
 
-func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second string) (*op.Change, error) {
+func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second string) (*action.Change, error) {
 	vals, err := f.Build(ctx, e)
 	if err != nil {
 		return nil, err
@@ -77,33 +77,33 @@ func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second stri
 	if err != nil {
 		return nil, err
 	}
-	change, err := op.Compare(f.record(e, from), f.record(e, to))
+	change, err := action.Compare(f.record(e, from), f.record(e, to))
 	if err == nil && f.includeCRDs {
-		change.CRDs, err = op.CompareCharts(from.Chart, to.Chart)
+		change.CRDs, err = action.CompareCharts(from.Chart, to.Chart)
 	}
 	return change, err
 }
 
 // record is what a record would say of the rendered chart.
-func (f *localFlags) record(e *env.Env, r *op.Rendered) *recorded.Release {
+func (f *localFlags) record(e *env.Env, r *action.Rendered) *recorded.Release {
 	rel := recorded.New(f.release, e.Namespace(), 1, r.Chart)
 	rel.Manifest, rel.Hooks = manifest.Format(r.Objects), r.Hooks
 	return rel
 }
 
-func (f *localFlags) render(ctx context.Context, e *env.Env, ref string, vals map[string]any) (*op.Rendered, error) {
+func (f *localFlags) render(ctx context.Context, e *env.Env, ref string, vals map[string]any) (*action.Rendered, error) {
 	c, err := e.Chart(ctx, ref, &env.ChartFlags{})
 	if err != nil {
 		return nil, err
 	}
-	verb := op.Template{Progress: e.Report()}
+	verb := action.Template{Progress: e.Report()}
 	if verb.Events, err = e.Events(f.ScriptFlags, env.Hooks{}); err != nil {
 		return nil, err
 	}
 	if err := f.postRender.Register(e, verb.Events); err != nil {
 		return nil, err
 	}
-	req := op.TemplateRequest{
+	req := action.TemplateRequest{
 		Chart: c, Values: vals, Name: f.release, Namespace: e.Namespace(),
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions, SkipSchema: f.skipSchema,
 	}

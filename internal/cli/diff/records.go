@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 func revision(e *env.Env) *cobra.Command {
@@ -35,7 +35,7 @@ newest and the one before it; with one number, that revision and the newest.`,
 			if err != nil {
 				return err
 			}
-			change, err := op.Diff{Releases: records}.Revisions(cmd.Context(), args[0], numbers[0], numbers[1])
+			change, err := action.Diff{Releases: records}.Revisions(cmd.Context(), args[0], numbers[0], numbers[1])
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ may have its namespace before it: production/web.`,
 			if err != nil {
 				return err
 			}
-			change, err := op.Diff{Releases: records}.Between(cmd.Context(), name, others, other)
+			change, err := action.Diff{Releases: records}.Between(cmd.Context(), name, others, other)
 			if err != nil {
 				return err
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // rollbackFlags are the flags of `helm diff rollback`.
@@ -76,18 +76,18 @@ func (f *rollbackFlags) prepare(ctx context.Context, e *env.Env, fs *pflag.FlagS
 }
 
 // plan is what a rollback to the revision, 0 for the one before, would do.
-func (f *rollbackFlags) plan(ctx context.Context, e *env.Env, name string, revision int) (*op.Change, error) {
+func (f *rollbackFlags) plan(ctx context.Context, e *env.Env, name string, revision int) (*action.Change, error) {
 	verb, err := f.undo.Rollbacker(e, f.ApplyFlags, f.ScriptFlags, 0)
 	if err != nil {
 		return nil, err
 	}
 	writing := f.Writing()
 	writing.ReportConflicts = true
-	change, err := verb.Plan(ctx, op.RollbackRequest{
+	change, err := verb.Plan(ctx, action.RollbackRequest{
 		Name: name, Revision: revision, Writing: writing, Predict: true, Recorded: !f.threeWay,
 	})
 	if err != nil || f.threeWay {
 		return change, err
 	}
-	return op.Compare(change.From, change.To)
+	return action.Compare(change.From, change.To)
 }

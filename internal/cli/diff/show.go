@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report/diff"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // show are the flags that all members have: what is compared, and how it is shown.
@@ -162,7 +162,7 @@ func (s *show) chooseColor(v variables) error {
 
 // print prints a change, and tells of it by the exit code where asked. title is what
 // the sum at its end is called, "" for the usual.
-func (s *show) print(e *env.Env, change *op.Change, title string) error {
+func (s *show) print(e *env.Env, change *action.Change, title string) error {
 	d := diff.Of(change, s.options)
 	if title != "" {
 		d.Title = title

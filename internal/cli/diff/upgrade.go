@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // upgradeFlags are the flags of `helm diff upgrade`.
@@ -134,7 +134,7 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, e *env.Env) error {
 }
 
 // plan is what the upgrade, or the install where there is no release, would do.
-func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (*op.Change, error) {
+func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (*action.Change, error) {
 	vals, err := f.Values(ctx, e)
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (
 	if err != nil {
 		return nil, err
 	}
-	var change *op.Change
-	var rendered *op.Rendered
+	var change *action.Change
+	var rendered *action.Rendered
 	if f.DryRun == env.DryRunClient {
 		change, rendered, err = f.planInstall(ctx, e, c, vals, name)
 	} else {
@@ -154,7 +154,7 @@ func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (
 		return nil, err
 	}
 	if !f.threeWay {
-		if change, err = op.Compare(change.From, change.To); err != nil {
+		if change, err = action.Compare(change.From, change.To); err != nil {
 			return nil, err
 		}
 	}
@@ -162,20 +162,20 @@ func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (
 		if change.From != nil {
 			f.options.CRDNote = "an upgrade leaves definitions alone without --crds upgrade"
 		}
-		change.CRDs, err = op.CompareCRDs(change.From, rendered.Chart)
+		change.CRDs, err = action.CompareCRDs(change.From, rendered.Chart)
 	}
 	return change, err
 }
 
-func (f *upgradeFlags) preview() op.Preview {
-	return op.Preview{
+func (f *upgradeFlags) preview() action.Preview {
+	return action.Preview{
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions,
 		Recorded: !f.threeWay, NoLookup: !f.threeWay && !f.lookup,
 	}
 }
 
 func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Chart, vals map[string]any, name string,
-) (*op.Change, *op.Rendered, error) {
+) (*action.Change, *action.Rendered, error) {
 	verb, err := f.Upgrader(e)
 	if err != nil {
 		return nil, nil, err
@@ -184,7 +184,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
-	var missing *op.NoReleaseError
+	var missing *action.NoReleaseError
 	switch {
 	case !errors.As(err, &missing):
 		return change, rendered, err
@@ -201,7 +201,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 }
 
 func (f *upgradeFlags) planInstall(ctx context.Context, e *env.Env, c *chart.Chart, vals map[string]any, name string,
-) (*op.Change, *op.Rendered, error) {
+) (*action.Change, *action.Rendered, error) {
 	verb, err := f.Installer(e)
 	if err != nil {
 		return nil, nil, err

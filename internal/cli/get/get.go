@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -91,7 +91,7 @@ func leaf(e *env.Env, name, short, example string, p printer, flags func(*cobra.
 }
 
 func read(ctx context.Context, e *env.Env, o Options) (*release.Release, error) {
-	if err := op.CheckName(o.Name); err != nil {
+	if err := action.CheckName(o.Name); err != nil {
 		return nil, err
 	}
 	records, err := e.Records(e.Namespace())
@@ -133,7 +133,7 @@ func printValues(e *env.Env, o Options, rel *release.Release) error {
 	if o.All {
 		title = "COMPUTED VALUES:"
 		var err error
-		if vals, err = op.ComputedValues(rel); err != nil {
+		if vals, err = action.ComputedValues(rel); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func printAll(e *env.Env, o Options, rel *release.Release) error {
 		}
 		return t.Execute(term.SafeWriter(e.Out), v)
 	}
-	computed, err := op.ComputedValues(rel)
+	computed, err := action.ComputedValues(rel)
 	if err != nil {
 		return err
 	}

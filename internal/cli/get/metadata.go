@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -65,7 +65,7 @@ func recordLabels(e *env.Env, rel *release.Release) (map[string]string, error) {
 		return nil, err
 	}
 	labels := rel.Labels
-	_, err = records.List(e.Context, op.ListFilter{
+	_, err = records.List(e.Context, action.ListFilter{
 		AllRevisions: true,
 		Name:         func(name string) bool { return name == rel.Name },
 		Labels: func(all map[string]string) bool {

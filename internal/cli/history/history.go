@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm history`.
@@ -69,7 +69,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	found, err := op.History{Releases: records}.Run(ctx, o.Name, max(o.Max, 0))
+	found, err := action.History{Releases: records}.Run(ctx, o.Name, max(o.Max, 0))
 	if err != nil {
 		return err
 	}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm lint`.
@@ -78,7 +78,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	p := printer{out: e.Out, style: e.Style(e.Out), quiet: o.Quiet}
-	var verb op.Lint
+	var verb action.Lint
 	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
 		return err
 	}

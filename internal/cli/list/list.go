@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -112,7 +112,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	found, err := op.List{Releases: records}.Run(ctx, req)
+	found, err := action.List{Releases: records}.Run(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	return o.print(e, found)
 }
 
-func (o Options) request() (op.ListRequest, error) {
-	req := op.ListRequest{ByDate: o.ByDate, Reverse: o.Reverse, Offset: o.Offset, Limit: o.Max}
+func (o Options) request() (action.ListRequest, error) {
+	req := action.ListRequest{ByDate: o.ByDate, Reverse: o.Reverse, Offset: o.Offset, Limit: o.Max}
 	for i, on := range o.Statuses {
 		if on && !o.All {
 			req.Statuses = append(req.Statuses, statusFlags[i].statuses...)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
@@ -99,7 +99,7 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 	if writer.Signer, err = o.signer(e); err != nil {
 		return err
 	}
-	verb := op.Package{Archives: writer}
+	verb := action.Package{Archives: writer}
 	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 		if err != nil {
 			return err
 		}
-		file, err := verb.Run(ctx, op.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion, DeriveSchema: o.DeriveSchema})
+		file, err := verb.Run(ctx, action.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion, DeriveSchema: o.DeriveSchema})
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p, err)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/report"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm rollback`.
@@ -77,7 +77,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	req := op.RollbackRequest{
+	req := action.RollbackRequest{
 		Name: o.Name, Revision: o.Revision, Description: o.Description, Waiting: o.Waiting(), Writing: o.Writing(),
 		CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, Predict: o.DryRun == env.DryRunServer,
 	}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm status`.
@@ -60,7 +60,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	st, err := op.Status{Releases: records, Cluster: cluster}.Run(ctx, o.Name, o.Revision)
+	st, err := action.Status{Releases: records, Cluster: cluster}.Run(ctx, o.Name, o.Revision)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/op"
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -26,7 +26,7 @@ type document struct {
 
 // documents lists what to print: CRDs where asked for, objects in install
 // order, then hooks.
-func documents(out *op.Rendered, o Options) []document {
+func documents(out *action.Rendered, o Options) []document {
 	var docs []document
 	if o.IncludeCRDs {
 		for _, f := range out.Chart.CRDs() {

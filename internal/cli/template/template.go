@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm template`.
@@ -110,7 +110,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Template{Progress: e.Report()}
+	verb := action.Template{Progress: e.Report()}
 	var cluster *env.Cluster
 	if o.Validate || o.DryRun == env.DryRunServer {
 		if cluster, err = e.Cluster(); err != nil {
@@ -124,7 +124,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err := o.postRender.Register(e, verb.Events); err != nil {
 		return err
 	}
-	req := op.TemplateRequest{
+	req := action.TemplateRequest{
 		Chart: c, Values: vals, Name: o.Name, Namespace: e.Namespace(),
 		KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
 		IsUpgrade: o.IsUpgrade, SkipSchema: o.SkipSchema, SubchartNotes: o.SubNotes,
@@ -154,9 +154,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 }
 
 // validate asks the API server whether it would take the objects.
-func validate(ctx context.Context, cluster *env.Cluster, out *op.Rendered, namespace, name string) error {
-	_, err := cluster.Plan(ctx, op.ChangeRequest{
-		Owner: op.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, Predict: true,
+func validate(ctx context.Context, cluster *env.Cluster, out *action.Rendered, namespace, name string) error {
+	_, err := cluster.Plan(ctx, action.ChangeRequest{
+		Owner: action.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, Predict: true,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster would refuse this: %w", err)

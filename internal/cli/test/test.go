@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm test`.
@@ -71,14 +71,14 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Test{
+	verb := action.Test{
 		Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now,
 		Hooks: e.Responder(env.Hooks{Cluster: cluster, Timeout: o.Timeout, TakeOwnership: o.TakeOwnership, Yes: o.Yes}),
 	}
 	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
 		return err
 	}
-	res, err := verb.Run(ctx, op.TestRequest{Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs})
+	res, err := verb.Run(ctx, action.TestRequest{Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs})
 	if res == nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 }
 
 // tell prints the release with its tests, then their logs.
-func tell(e *env.Env, o Options, res *op.Tested) error {
+func tell(e *env.Env, o Options, res *action.Tested) error {
 	if err := (report.View{HideNotes: true}).Write(e.Streams, output.Table, res.Release); err != nil || !o.Logs {
 		return err
 	}

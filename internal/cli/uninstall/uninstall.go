@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 )
@@ -63,7 +63,7 @@ crds/ and objects that carry another release's ownership labels.
 	fs.BoolVar(&o.NoScripts, "no-scripts", false, "do not run the scripts of the release's chart")
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
 	env.BindDryRun(fs, &o.DryRun)
-	fs.StringVar(&o.Cascade, "cascade", string(op.CascadeBackground), "what becomes of objects that deleted objects own: background, foreground or orphan")
+	fs.StringVar(&o.Cascade, "cascade", string(action.CascadeBackground), "what becomes of objects that deleted objects own: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let hooks replace objects that are not the release's")
@@ -74,8 +74,8 @@ crds/ and objects that carry another release's ownership labels.
 }
 
 func run(ctx context.Context, e *env.Env, o Options) error {
-	switch op.Cascade(o.Cascade) {
-	case op.CascadeBackground, op.CascadeForeground, op.CascadeOrphan:
+	switch action.Cascade(o.Cascade) {
+	case action.CascadeBackground, action.CascadeForeground, action.CascadeOrphan:
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
@@ -87,7 +87,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := op.Uninstall{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
+	verb := action.Uninstall{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
 	hooks := env.Hooks{Cluster: cluster, Timeout: o.Timeout, TakeOwnership: o.TakeOwnership, Yes: o.Yes}
 	if o.NoHooks {
 		hooks = env.Hooks{}
@@ -106,24 +106,24 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	return errors.Join(errs...)
 }
 
-func one(ctx context.Context, e *env.Env, verb op.Uninstall, o Options, name string) error {
-	if err := op.CheckName(name); err != nil {
+func one(ctx context.Context, e *env.Env, verb action.Uninstall, o Options, name string) error {
+	if err := action.CheckName(name); err != nil {
 		return err
 	}
-	req := op.UninstallRequest{
+	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: op.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout,
+		Cascade: action.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout,
 	}
 	do := verb.Run
 	if o.DryRun != env.DryRunNone {
 		do = verb.Plan
 	}
 	res, err := do(ctx, req)
-	if errors.Is(err, op.ErrReleaseNotFound) && o.IgnoreNotFound {
+	if errors.Is(err, action.ErrReleaseNotFound) && o.IgnoreNotFound {
 		_, err := fmt.Fprintf(e.Out, "release %q uninstalled\n", name) // as Helm has it: what was asked for holds
 		return err
 	}
-	if errors.Is(err, op.ErrReleaseNotFound) { // Helm's sentence
+	if errors.Is(err, action.ErrReleaseNotFound) { // Helm's sentence
 		return fmt.Errorf("uninstall: Release not loaded: %s: %w", name, err)
 	}
 	if failed, ok := errors.AsType[*hook.FailedError](err); ok && failed.Event == release.PostDelete { // Helm's sentence
@@ -146,7 +146,7 @@ func (o Options) explain(err error) error {
 	return err
 }
 
-func tell(e *env.Env, o Options, name string, res *op.Uninstalled) error {
+func tell(e *env.Env, o Options, name string, res *action.Uninstalled) error {
 	if len(res.Kept) > 0 {
 		fmt.Fprintln(e.Out, "These resources were kept due to the resource policy:")
 		for _, k := range res.Kept {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Options are the flags of `helm upgrade`.
@@ -87,7 +87,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		fmt.Fprintln(e.Err, "Warning: this chart is deprecated")
 	}
 	err = upgrade(ctx, e, o, c, vals)
-	var missing *op.NoReleaseError
+	var missing *action.NoReleaseError
 	if o.Install && errors.As(err, &missing) {
 		return install(ctx, e, o, c, vals)
 	}

@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -116,7 +116,7 @@ func (o Options) context(lines int) int {
 }
 
 // Of is a change as it is compared with the given options.
-func Of(c *op.Change, o Options) Diff {
+func Of(c *action.Change, o Options) Diff {
 	d := Diff{Release: c.To.Name, Namespace: c.To.Namespace, To: c.To.Revision, Stored: c.Stored}
 	if c.From != nil {
 		d.From = c.From.Revision

@@ -19,10 +19,10 @@ import (
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/op"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
 )
@@ -343,7 +343,7 @@ func compared(t *testing.T, old, now string, o Options) Diff {
 		rel.Manifest = text
 		return rel
 	}
-	change, err := op.Compare(read(old), read(now))
+	change, err := action.Compare(read(old), read(now))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	moonvalues "github.com/moonhelm/moonhelm/chart/values"
-	"github.com/moonhelm/moonhelm/op"
 )
 
 // Output is what `helm template` prints, or the error with which it ends.
@@ -57,7 +57,7 @@ func ours(src *Source, c *call) ([]Document, error) {
 			return nil, err
 		}
 	}
-	out, err := op.Template{}.Run(ctx, op.TemplateRequest{
+	out, err := action.Template{}.Run(ctx, action.TemplateRequest{
 		Chart: loaded, Values: vals, Name: c.Name, Namespace: c.Namespace,
 		KubeVersion: c.KubeVersion, APIVersions: c.APIVersions, IsUpgrade: c.IsUpgrade, SkipSchema: c.SkipSchema,
 	})

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
+)
+
+// Assembler makes a chart of files, and files of a chart.
+type Assembler interface {
+	Assemble(files []*chart.File) (*chart.Chart, error)
+	Flatten(c *chart.Chart) ([]*chart.File, error)
+}
+
+// Create makes a new chart.
+type Create struct {
+	Charts Assembler
+	Events *event.Bus // nil runs no handlers
+}
+
+// Run lets handlers see the new chart that files make, and returns the files
+// to be written. The scripts that answer are those of the new chart, which has
+// them from its starter.
+func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, error) {
+	if c.Events == nil {
+		return files, nil
+	}
+	made, err := c.Charts.Assemble(files)
+	if err != nil {
+		return nil, err
+	}
+	op := operation("create", false, engine.Release{}, engine.DefaultCapabilities(), nil)
+	resolved, err := values.Resolve(made, nil)
+	if err != nil {
+		return nil, err
+	}
+	tree := copyTree(made)
+	was, err := c.Charts.Flatten(tree)
+	if err != nil {
+		return nil, err
+	}
+	adopt, err := stage(tree, resolved.Chart)
+	if err != nil {
+		return nil, err
+	}
+	scene := event.Scene{Operation: op, Chart: resolved.Chart, Values: resolved.Values}
+	if err := c.Events.Emit(ctx, &event.ChartResolved{Scene: scene}); err != nil {
+		return nil, err
+	}
+	if err := c.Events.Emit(ctx, &event.PreCreate{Scene: event.Scene{Operation: op}}); err != nil {
+		return nil, err
+	}
+	last := &event.PostCreate{Scene: scene}
+	if err := c.Events.Emit(ctx, last); err != nil {
+		return nil, err
+	}
+	if err := adopt(); err != nil {
+		return nil, err
+	}
+	if err := rewriteValues(tree, resolved.Values, last.Values); err != nil {
+		return nil, err
+	}
+	now, err := c.Charts.Flatten(tree)
+	if err != nil {
+		return nil, err
+	}
+	return changed(files, was, now), nil
+}
+
+// changed is files with what differs between was and now: files may hold some
+// that are no part of a chart.
+func changed(files, was, now []*chart.File) []*chart.File {
+	byName := make(map[string]*chart.File, len(now))
+	for _, f := range now {
+		byName[f.Name] = f
+	}
+	touched := map[string]*chart.File{} // nil for one that is gone
+	for _, f := range was {
+		if n := byName[f.Name]; n == nil || !bytes.Equal(n.Data, f.Data) {
+			touched[f.Name] = n
+		}
+		delete(byName, f.Name)
+	}
+	var out []*chart.File
+	for _, f := range files {
+		if n, ok := touched[f.Name]; !ok {
+			out = append(out, f)
+		} else if n != nil {
+			out = append(out, n)
+		}
+	}
+	for _, f := range now {
+		if byName[f.Name] != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}

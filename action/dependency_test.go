@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// fakeFolder is a chart's folder in memory. Charts in it are written as
+// "name-version".
+type fakeFolder struct {
+	chart    *chart.Chart
+	held     []Held
+	lock     string
+	lockErr  error
+	replaced []string // what Replace was told
+	preview  func(put []Delivery, drop []Held) (*chart.Chart, error)
+}
+
+func (f *fakeFolder) Chart() *chart.Chart { return f.chart }
+func (f *fakeFolder) Held() []Held        { return f.held }
+func (f *fakeFolder) Lock() (string, []byte, error) {
+	if f.lock == "" {
+		return chart.FileLock, nil, f.lockErr
+	}
+	return chart.FileLock, []byte(f.lock), f.lockErr
+}
+
+func (f *fakeFolder) Preview(put []Delivery, drop []Held) (*chart.Chart, error) {
+	if f.preview != nil {
+		return f.preview(put, drop)
+	}
+	c := f.chart.Shallow()
+	var below []*chart.Chart
+	add := func(name, version string, library bool) {
+		d := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: name, Version: version}, Values: map[string]any{}, FromLibrary: library}
+		below = append(below, d)
+	}
+	for _, h := range f.held {
+		if h.Err == nil && !slices.ContainsFunc(drop, func(d Held) bool { return d.Path() == h.Path() }) {
+			add(h.Name, h.Version, h.Library)
+		}
+	}
+	for _, d := range put {
+		name, version, _ := strings.Cut(strings.TrimSuffix(d.File, ".tgz"), "-")
+		add(name, version, d.Library)
+	}
+	c.SetDependencies(below...)
+	return c, nil
+}
+
+func (f *fakeFolder) Replace(ctx context.Context, put []Delivery, drop []Held, lock []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, d := range put {
+		f.replaced = append(f.replaced, "+"+Held{Library: d.Library, File: d.File}.Path())
+	}
+	for _, d := range drop {
+		f.replaced = append(f.replaced, "-"+d.Path())
+	}
+	if lock != nil {
+		f.lock = string(lock)
+		f.replaced = append(f.replaced, "lock")
+	}
+	return nil
+}
+
+// fakeSupplier has charts by repository: "repo name version" → bytes.
+type fakeSupplier struct {
+	charts map[string]string
+	onAsk  func(Want)
+	wrong  error // of all wants together
+
+	mu        sync.Mutex
+	supplied  []string
+	refreshed []string
+}
+
+func (f *fakeSupplier) Check([]Want) error { return f.wrong }
+
+func (f *fakeSupplier) Refresh(_ context.Context, wants []Want) error {
+	for _, w := range wants {
+		f.refreshed = append(f.refreshed, w.Name)
+	}
+	return nil
+}
+
+func (f *fakeSupplier) Supply(ctx context.Context, w Want) (Supply, error) {
+	if f.onAsk != nil {
+		f.onAsk(w)
+	}
+	if err := ctx.Err(); err != nil {
+		return Supply{}, err
+	}
+	f.mu.Lock()
+	f.supplied = append(f.supplied, w.String())
+	f.mu.Unlock()
+	var versions []string
+	for key := range f.charts {
+		if parts := strings.Fields(key); parts[0] == w.Repository && parts[1] == w.Name {
+			versions = append(versions, parts[2])
+		}
+	}
+	version, err := dependency.Version(versions, w.Version, false)
+	if err != nil {
+		return Supply{}, err
+	}
+	return f.supply(w, w.Name, version), nil
+}
+
+func (f *fakeSupplier) supply(w Want, name, version string) Supply {
+	data := f.charts[w.Repository+" "+w.Name+" "+version]
+	return Supply{Name: name, Version: version, Repository: strings.Replace(w.Repository, "@st", "https://st", 1), Content: contentOf(data),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(data)), nil }}
+}
+
+// contentOf looks like the digest of data.
+func contentOf(data string) string {
+	digits := strings.Repeat("0", 64) + fmt.Sprintf("%x", data)
+	return "sha256:" + digits[len(digits)-64:]
+}
+
+func shop() *fakeSupplier {
+	return &fakeSupplier{charts: map[string]string{
+		"https://st mysql 1.0.0": "m100", "https://st mysql 1.2.0": "m120", "https://st mysql 2.0.0": "m200",
+		"@st redis 7.0.0": "r7", "https://st redis 7.0.0": "r7", "https://st common 1.4.0": "c14", "https://st common 2.0.0": "c2",
+		"https://other mysql 1.2.0": "another",
+	}}
+}
+
+// lists is a chart whose Chart.yaml lists these, as YAML flow lists.
+func lists(t testing.TB, deps, libs string) *chart.Chart {
+	t.Helper()
+	m, err := chart.ParseMetadata("Chart.yaml", fmt.Appendf(nil, "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [%s]\nlibraries: [%s]\n", deps, libs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &chart.Chart{Metadata: m, Values: map[string]any{}}
+}
+
+const (
+	wantsMysql  = "{name: mysql, version: ^1, repository: 'https://st'}"
+	wantsRedis  = "{name: redis, version: 7.x, repository: '@st'}"
+	wantsCommon = "{name: common, version: ^1.0.0, repository: 'https://st'}"
+)
+
+type said struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (s *said) report(e progress.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, string(e.Kind)+": "+e.Text)
+}
+
+func (s *said) has(text string) bool { return strings.Contains(strings.Join(s.lines, "\n"), text) }
+
+func updater(s Supplier) DependencyUpdate {
+	return DependencyUpdate{Supplier: s, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
+}
+
+func wantReplaced(t testing.TB, f *fakeFolder, want ...string) {
+	t.Helper()
+	if !slices.Equal(f.replaced, want) {
+		t.Errorf("replaced %q, want %q", f.replaced, want)
+	}
+	f.replaced = nil
+}
+
+func TestDependencyUpdate(t *testing.T) {
+	f := &fakeFolder{chart: lists(t, wantsMysql+", {name: mysql, version: ^1, repository: 'https://st', alias: db2}, {name: mysql, alias: old, version: 1.0.0, repository: 'https://st'}, "+wantsRedis, wantsCommon)}
+	s, heard := shop(), &said{}
+	u := updater(s)
+	u.Progress = heard.report
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/mysql-1.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
+	slices.Sort(s.supplied)
+	if !slices.Equal(s.supplied, []string{"common ^1.0.0", "mysql 1.0.0", "mysql ^1", "redis 7.x"}) {
+		t.Errorf("asked for %q: each once", s.supplied)
+	}
+	if len(s.refreshed) != 5 {
+		t.Errorf("refreshed %q", s.refreshed)
+	}
+	wantLock := fmt.Sprintf(`dependencies:
+- name: mysql
+  repository: https://st
+  version: 1.2.0
+  digest: %[1]s
+- name: mysql
+  repository: https://st
+  version: 1.2.0
+  digest: %[1]s
+- name: mysql
+  repository: https://st
+  version: 1.0.0
+  digest: %[2]s
+- name: redis
+  repository: https://st
+  version: 7.0.0
+  digest: %[3]s
+`, contentOf("m120"), contentOf("m100"), contentOf("r7"))
+	wantLibs := "generated: \"2026-01-02T03:04:05Z\"\nlibraries:\n- name: common\n  repository: https://st\n  version: 1.4.0\n  digest: " + contentOf("c14") + "\n"
+	if !strings.HasPrefix(f.lock, wantLock) || !strings.HasSuffix(f.lock, wantLibs) {
+		t.Errorf("locked\n%s", f.lock)
+	}
+	l, err := dependency.ParseLock("Chart.lock", []byte(f.lock))
+	if err != nil || l.Check("Chart.lock", "Chart.yaml", f.chart.Metadata) != nil {
+		t.Errorf("the lock is not the chart's: %v", err)
+	}
+	for _, line := range []string{"step: Saving 5 charts", "step: Downloading mysql from repo https://st", "step: Deleting outdated charts"} {
+		if !heard.has(line) {
+			t.Errorf("said %q", heard.lines)
+		}
+	}
+	// Once more: nothing is new, and the lock stays as it is, with its time.
+	u.Now = time.Now
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f, SkipRefresh: true}); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(f.replaced, "lock") || len(s.refreshed) != 5 {
+		t.Errorf("replaced %q, refreshed %q", f.replaced, s.refreshed)
+	}
+}
+
+func TestDependencyUpdateOfNothing(t *testing.T) {
+	f := &fakeFolder{chart: lists(t, "", "")}
+	if err := updater(shop()).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Error(err)
+	}
+	wantReplaced(t, f)
+}
+
+// Credentials, say, that nobody knows whose they are: nobody is asked anything.
+func TestDependenciesThatDoNotGoTogether(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		s := shop()
+		s.wrong = errors.New("one place only")
+		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
+		if err := updater(s).Run(t.Context(), DependencyRequest{Vendor: f, SkipRefresh: skip}); !errors.Is(err, s.wrong) {
+			t.Error(err)
+		}
+		if len(s.refreshed)+len(s.supplied) > 0 {
+			t.Errorf("asked: %q, %q", s.refreshed, s.supplied)
+		}
+	}
+}
+
+func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {
+	broken := errors.New("broken")
+	f := &fakeFolder{
+		chart: lists(t, wantsMysql+", {name: hand, version: '>=0', repository: ''}, {name: tool, version: '1', repository: ''}", wantsCommon),
+		lock:  "libraries: [{name: gone, version: 1.0.0}]",
+		held: []Held{
+			{File: "mysql-1.0.0.tgz", Archive: true, Name: "mysql", Version: "1.0.0"},
+			{File: "mysql.tgz", Archive: true, Name: "mysql", Version: "1.2.0"}, // as wanted, under another name
+			{File: "other-1.0.0.tgz", Archive: true, Name: "other", Version: "1.0.0"},
+			{File: "mysql-0.1.0.tgz", Archive: true, Err: broken},
+			{File: "torn-0.1.0.tgz", Archive: true, Err: broken},
+			{File: "README", Archive: true, Err: broken},
+			{File: "hand", Name: "hand", Version: "0.3.0"},
+			{File: "x", Name: "extra", Version: "0.3.0"},
+			{File: "tool.tgz", Archive: true, Name: "tool", Version: "1.5.0"},
+			{File: "common-1.0.0.tgz", Archive: true, Name: "common", Version: "1.0.0", Library: true},
+			{File: "gone-1.0.0.tgz", Archive: true, Name: "gone", Version: "1.0.0", Library: true},
+			{File: "mine-1.0.0.tgz", Archive: true, Name: "mine", Version: "1.0.0", Library: true},
+		},
+	}
+	if err := updater(shop()).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+library/common-1.4.0.tgz",
+		"-charts/mysql-1.0.0.tgz", "-charts/mysql.tgz", "-charts/other-1.0.0.tgz", "-charts/mysql-0.1.0.tgz", "-library/common-1.0.0.tgz", "-library/gone-1.0.0.tgz", "lock")
+	if !strings.Contains(f.lock, "- name: hand\n  repository: \"\"\n  version: '>=0'\n") || !strings.Contains(f.lock, "version: \"1\"\n") {
+		t.Errorf("locked\n%s", f.lock)
+	}
+}
+
+func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
+	secret := errors.New("the server is tired")
+	for _, tc := range []struct {
+		name, deps, libs string
+		spoil            func(*fakeFolder, *fakeSupplier)
+		want             []string
+	}{
+		{"what is not there, and all of it", "{name: mysql, version: ^9, repository: 'https://st'}, {name: redis, version: '1', repository: 'https://ana:hunter2@st'}, " + wantsRedis, "", nil,
+			[]string{`can't get a valid version for 1 subchart(s): "mysql" (repository "https://st", version "^9"): no version of it is ^9; there is 2.0.0, 1.2.0, 1.0.0`, `can't get a valid version for 1 subchart(s): "redis" (repository "https://st", version "1"): there is no version of it`}},
+		{"no version", "{name: mysql, version: abc, repository: 'https://st'}", "", nil, []string{`dependency mysql abc from https://st: improper constraint: "abc" is no version`}},
+		{"not in charts/", "{name: hand, version: ^1, repository: ''}", "", nil, []string{"dependency hand ^1: it has no repository, and is not in charts/"}},
+		{"another version in charts/", "{name: hand, version: ^1, repository: ''}", "", func(f *fakeFolder, _ *fakeSupplier) {
+			f.held = []Held{{File: "hand", Name: "hand", Version: "2.0.0"}}
+		}, []string{"charts/ has only 2.0.0"}},
+		{"not in library/", "", "{name: hand, version: ^1, repository: ''}", func(f *fakeFolder, _ *fakeSupplier) {
+			f.held = []Held{{File: "hand", Name: "hand", Version: "1.0.0"}}
+		}, []string{"is not in library/"}},
+		{"a name that leads elsewhere", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
+		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and not the same"}},
+		{"a chart that will not load", wantsMysql, "", func(f *fakeFolder, _ *fakeSupplier) {
+			f.preview = func([]Delivery, []Held) (*chart.Chart, error) { return nil, secret }
+		}, []string{"the server is tired"}},
+		{"libraries that conflict", wantsMysql, wantsCommon, func(f *fakeFolder, _ *fakeSupplier) {
+			plain := *f
+			f.preview = func(put []Delivery, drop []Held) (*chart.Chart, error) {
+				c, err := plain.Preview(put, drop)
+				c.Subcharts()[0].Metadata.Libraries = []*chart.Dependency{{Name: "common", Version: "^2"}}
+				return c, err
+			}
+		}, []string{"no version of the library common suits all charts"}},
+	} {
+		f, s := &fakeFolder{chart: lists(t, tc.deps, tc.libs), lock: "digest: old"}, shop()
+		if tc.spoil != nil {
+			tc.spoil(f, s)
+		}
+		err := updater(s).Run(t.Context(), DependencyRequest{Vendor: f})
+		if err == nil {
+			t.Errorf("%s: no error", tc.name)
+			continue
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", tc.name, err, want)
+			}
+		}
+		if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: tells a password: %v", tc.name, err)
+		}
+		wantReplaced(t, f)
+	}
+}
+
+// liar gives something else than what was asked for.
+type liar struct {
+	*fakeSupplier
+	name, version string
+}
+
+func (l liar) Supply(_ context.Context, w Want) (Supply, error) {
+	return l.supply(w, l.name, l.version), nil
+}
+
+func TestDependencyUpdateBelievesNobody(t *testing.T) {
+	for want, l := range map[string]liar{
+		`what is there is the chart "redis"`:       {shop(), "redis", "1.2.0"},
+		"no version of it is ^1; there is 2.0.0":   {shop(), "mysql", "2.0.0"},
+		`what is there is the chart "../../mysql"`: {shop(), "../../mysql", "1.2.0"},
+		"there is no version of it":                {shop(), "mysql", "../1"},
+	} {
+		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
+		if err := updater(l).Run(t.Context(), DependencyRequest{Vendor: f}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		wantReplaced(t, f)
+	}
+}
+
+func TestDependencyUpdateInterrupted(t *testing.T) {
+	f, s := &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, "")}, shop()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onAsk = func(Want) { cancel() }
+	if err := updater(s).Run(ctx, DependencyRequest{Vendor: f}); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+	wantReplaced(t, f)
+}
+
+func locked(t testing.TB, f *fakeFolder) *fakeFolder {
+	t.Helper()
+	if err := updater(shop()).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	f.replaced = nil
+	return f
+}
+
+func TestDependencyBuild(t *testing.T) {
+	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, wantsCommon)})
+	s := shop()
+	s.charts["https://st mysql 1.9.0"] = "newer"
+	b := DependencyBuild{updater(s)}
+	if err := b.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz")
+	slices.Sort(s.supplied)
+	if !slices.Equal(s.supplied, []string{"common 1.4.0", "mysql 1.2.0", "redis 7.0.0"}) {
+		t.Errorf("asked for %q", s.supplied)
+	}
+}
+
+func TestDependencyBuildWithoutALock(t *testing.T) {
+	f := &fakeFolder{chart: lists(t, wantsMysql, "")}
+	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
+	f = &fakeFolder{chart: lists(t, wantsMysql, ""), lockErr: errors.New("conflict markers")}
+	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Vendor: f}); err == nil || err.Error() != "conflict markers" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDependencyBuildOutOfStep(t *testing.T) {
+	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
+	f.chart = lists(t, "{name: mysql, version: ^2, repository: 'https://st'}", "")
+	s := shop()
+	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Vendor: f})
+	var sync *dependency.SyncError
+	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"mysql: Chart.yaml wants ^2, the lock has 1.2.0"}) {
+		t.Errorf("got %v", err)
+	}
+	if len(s.supplied)+len(s.refreshed) > 0 {
+		t.Error("somebody was asked all the same")
+	}
+	wantReplaced(t, f)
+}
+
+// An archive that changed under its version is an error of build, and what
+// update warns of.
+func TestRepublishedArchivesAreNoticed(t *testing.T) {
+	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
+	s := shop()
+	s.charts["https://st mysql 1.2.0"] = "evil"
+	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Vendor: f})
+	var again *RepublishedError
+	if !errors.As(err, &again) || again.Locked != contentOf("m120") || again.Got != contentOf("evil") || !strings.HasPrefix(err.Error(), "dependency mysql 1.2.0 from https://st: ") {
+		t.Errorf("got %v", err)
+	}
+	wantReplaced(t, f)
+	heard := &said{}
+	u := updater(s)
+	u.Progress = heard.report
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil || !heard.has("warning: mysql 1.2.0 has been published anew") {
+		t.Errorf("%v; said %q", err, heard.lines)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
+}
+
+// A lock that Helm wrote knows no digests.
+func TestDependencyBuildFromHelmsLock(t *testing.T) {
+	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
+	var plain []string
+	for line := range strings.Lines(f.lock) {
+		if !strings.HasPrefix(line, "  digest:") {
+			plain = append(plain, line)
+		}
+	}
+	f.lock = strings.Join(plain, "")
+	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz")
+}
+
+// Handlers may change what is wanted before it is looked for, and see what was
+// found before anything is written.
+func TestDependencyEvents(t *testing.T) {
+	f, s := &fakeFolder{chart: lists(t, wantsMysql, wantsCommon)}, shop()
+	u := updater(s)
+	u.Events = &event.Bus{}
+	event.On(u.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
+		md := *e.Chart.Metadata
+		md.Dependencies = []*chart.Dependency{{Name: "mysql", Version: "^2", Repository: "https://st"}, {Name: "redis", Repository: "@st"}}
+		e.Chart.Metadata = &md
+		return nil
+	})
+	var seen string
+	refuse := error(nil)
+	event.On(u.Events, "t", 0.5, func(_ context.Context, e *event.PostDependencyBuild) error {
+		for _, d := range slices.Concat(e.Chart.Metadata.Dependencies, e.Chart.Metadata.Libraries) {
+			seen += d.Name + "=" + d.Version + " "
+		}
+		if len(f.replaced) > 0 {
+			t.Error("it was written before")
+		}
+		return refuse
+	})
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	if seen != "mysql=2.0.0 redis=7.0.0 common=1.4.0 " {
+		t.Errorf("saw %s", seen)
+	}
+	wantReplaced(t, f, "+charts/mysql-2.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
+	// Helm, which runs no scripts, finds the lock in step, and so do we.
+	if err := (DependencyBuild{u}).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Error(err)
+	}
+	f.replaced, refuse = nil, errors.New("not these")
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); !errors.Is(err, refuse) {
+		t.Errorf("got %v", err)
+	}
+	wantReplaced(t, f)
+	if f.chart.Metadata.Dependencies[0].Version != "^1" {
+		t.Error("the loaded chart was changed")
+	}
+}
+
+func TestDependencyBuildOutOfStepWithAScript(t *testing.T) {
+	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
+	b := DependencyBuild{updater(shop())}
+	b.Events = &event.Bus{}
+	event.On(b.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
+		md := *e.Chart.Metadata
+		md.Dependencies = []*chart.Dependency{{Name: "mysql", Version: "^2", Repository: "https://st"}}
+		e.Chart.Metadata = &md
+		return nil
+	})
+	err := b.Run(t.Context(), DependencyRequest{Vendor: f})
+	if err == nil || !strings.Contains(err.Error(), "mysql: the chart's script wants ^2, the lock has 1.2.0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// loadingError is what scripts that require what is not there fail with.
+type loadingError struct{}
+
+func (loadingError) Error() string { return "cannot require common/x" }
+func (loadingError) Loading() bool { return true }
+
+// Scripts that need what is yet to be fetched are asked once it is there.
+func TestScriptsThatNeedWhatIsToBeFetched(t *testing.T) {
+	f, s := &fakeFolder{chart: lists(t, wantsMysql, "")}, shop()
+	u := updater(s)
+	u.Events = &event.Bus{}
+	event.Respond(u.Events, event.Scripts, func(_ context.Context, e *event.ChartResolved) error {
+		if len(e.Chart.Dependencies()) == 0 {
+			return loadingError{}
+		}
+		return nil
+	})
+	event.On(u.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
+		md := *e.Chart.Metadata
+		md.Dependencies = append(md.Dependencies, &chart.Dependency{Name: "redis", Version: "7", Repository: "@st"})
+		e.Chart.Metadata = &md
+		return nil
+	})
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+		t.Fatal(err)
+	}
+	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/redis-7.0.0.tgz", "lock")
+	// Where nothing is missing, it is an error like any other.
+	f.chart.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{Name: "mysql", Version: "1.2.0"}, Values: map[string]any{}})
+	event.On(u.Events, "t", 0.5, func(context.Context, *event.ChartLoaded) error { return loadingError{} })
+	f.replaced = nil
+	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); !errors.As(err, &loadingError{}) {
+		t.Errorf("got %v", err)
+	}
+	wantReplaced(t, f)
+}
+
+func TestDependencyList(t *testing.T) {
+	broken := errors.New("broken")
+	arch := func(file, name, version string) Held {
+		return Held{File: file, Archive: true, Name: name, Version: version}
+	}
+	dir := func(file, name, version string) Held { return Held{File: file, Name: name, Version: version} }
+	one := "{name: mysql, version: ^1}"
+	two := one + ", {name: mysql, version: ^2, alias: b}"
+	for _, tc := range []struct {
+		name, deps string
+		held       []Held
+		want       string
+	}{
+		{"nothing", one, nil, "missing"},
+		{"an archive", one, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
+		{"a folder", one, []Held{dir("m", "mysql", "1.2.0")}, "unpacked"},
+		{"both", one, []Held{dir("m", "mysql", "1.2.0"), arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
+		{"another version", one, []Held{arch("mysql-2.2.0.tgz", "mysql", "2.2.0")}, "wrong version"},
+		{"another version in a folder", one, []Held{dir("mysql", "mysql", "2.2.0")}, "wrong version"},
+		{"a pre-release, though a release is wanted", one, []Held{arch("mysql-1.2.0-rc.1.tgz", "mysql", "1.2.0-rc.1")}, "wrong version"},
+		{"two", one, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0"), arch("mysql-1.3.0.tgz", "mysql", "1.3.0")}, "too many matches"},
+		{"two that are wanted", two, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0"), arch("mysql-2.3.0.tgz", "mysql", "2.3.0")}, "ok ok"},
+		{"one of two that are wanted", two, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok wrong version"},
+		{"another chart", one, []Held{arch("mysql-1.2.0.tgz", "redis", "1.2.0")}, "misnamed; charts/mysql-1.2.0.tgz"},
+		{"a broken archive", one, []Held{{File: "mysql-1.2.0.tgz", Archive: true, Err: broken}}, "corrupt"},
+		{"a broken folder", one, []Held{{File: "mysql", Err: broken}}, "corrupt"},
+		{"a broken one beside", one, []Held{{File: "mysql-1.0.0.tgz", Archive: true, Err: broken}, arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
+		{"what is not listed", one, []Held{dir("x", "extra", "1.0.0"), {File: "README", Err: broken}}, "missing; charts/x charts/README"},
+		{"not a range", "{name: mysql, version: abc}", []Held{arch("a.tgz", "mysql", "1.0.0")}, "invalid version"},
+		{"not a range, and nothing there", "{name: mysql, version: abc}", nil, "missing"},
+		{"no version", "{name: mysql}", []Held{arch("a.tgz", "mysql", "1.0.0-rc.1")}, "invalid version"},
+		{"no version, a folder", "{name: mysql, version: ' '}", []Held{dir("mysql", "mysql", "1.0.0")}, "invalid version"},
+		{"a library", "", []Held{{Library: true, File: "l.tgz", Archive: true, Name: "lib", Version: "1.0.0"}}, "library ok"},
+		{"a library in charts/", "", []Held{arch("lib-1.0.0.tgz", "lib", "1.0.0")}, "library missing; charts/lib-1.0.0.tgz"},
+	} {
+		libs := ""
+		if tc.deps == "" {
+			libs = "{name: lib, version: '1'}"
+		}
+		found, unlisted := DependencyList{}.Run(&fakeFolder{chart: lists(t, tc.deps, libs), held: tc.held})
+		var got []string
+		for _, d := range found {
+			text := string(d.Status)
+			if d.Library {
+				text = "library " + text
+			}
+			got = append(got, text)
+		}
+		text := strings.Join(got, " ")
+		for i, h := range unlisted {
+			text += [2]string{" ", "; "}[max(0, 1-i)] + h.Path()
+		}
+		if text != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.name, text, tc.want)
+		}
+	}
+}

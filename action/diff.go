@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// newChange tells what becomes of a release, its hooks compared by text.
+func newChange(from, to *release.Release, p, crds *plan.Plan) (*Change, error) {
+	hooks, err := hookSteps(from, to)
+	return &Change{From: from, To: to, Plan: p, CRDs: crds, Hooks: hooks}, err
+}
+
+func hookSteps(from, to *release.Release) ([]plan.Step, error) {
+	old, err := hookObjects(from)
+	if err != nil {
+		return nil, err
+	}
+	now, err := hookObjects(to)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Between(old, now, to.Namespace)
+}
+
+func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
+	if rel == nil {
+		return nil, nil
+	}
+	return objectsOf(rel, rel.Hooks)
+}
+
+// objectsOf are the objects of hooks of a release.
+func objectsOf(rel *release.Release, hooks []*release.Hook) ([]*manifest.Object, error) {
+	var out []*manifest.Object
+	for _, h := range hooks {
+		objects, err := manifest.Parse(h.Path, h.Manifest)
+		if err != nil {
+			return nil, fmt.Errorf("read hook %s of revision %d of release %s: %w", h.Name, rel.Revision, rel.Name, err)
+		}
+		out = append(out, objects...)
+	}
+	return manifest.Flatten(out)
+}
+
+// Diff compares recorded revisions with each other. What the cluster has is not
+// looked at.
+type Diff struct {
+	Releases Records
+}
+
+// Revisions compares two revisions of a release; to 0 is the newest, from 0 the
+// one before to.
+func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	b, err := d.Releases.Revision(ctx, name, to)
+	if err != nil {
+		return nil, err
+	}
+	if from == 0 {
+		from = b.Revision - 1
+	}
+	if from <= 0 {
+		return nil, &NoEarlierError{Name: name, Revision: b.Revision}
+	}
+	a, err := d.Releases.Revision(ctx, name, from)
+	if err != nil {
+		return nil, err
+	}
+	return Compare(a, b)
+}
+
+// Between compares the newest revisions of two releases, of which the second
+// may be in another namespace.
+func (d Diff) Between(ctx context.Context, name string, others Records, other string) (*Change, error) {
+	for _, n := range []string{name, other} {
+		if err := CheckName(n); err != nil {
+			return nil, err
+		}
+	}
+	a, err := d.Releases.Revision(ctx, name, 0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := others.Revision(ctx, other, 0)
+	if err != nil {
+		return nil, err
+	}
+	return Compare(a, b)
+}
+
+// Compare tells what the records of two revisions differ in; from is nil where there
+// was none. What the cluster has is not looked at.
+func Compare(from, to *release.Release) (*Change, error) {
+	var old []*manifest.Object
+	namespace := to.Namespace
+	if from != nil {
+		namespace = from.Namespace
+		var err error
+		if old, err = recordedObjects(from); err != nil {
+			return nil, err
+		}
+	}
+	now, err := recordedObjects(to)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := plan.Between(old, now, namespace)
+	if err != nil {
+		return nil, err
+	}
+	change, err := newChange(from, to, &plan.Plan{Steps: steps}, nil)
+	change.Stored = true
+	return change, err
+}
+
+// CompareCRDs tells what the definitions in crds/ differ in between a revision's chart,
+// nil for none, and another chart; nil where neither has any. Records have no
+// subcharts: where from is not nil, theirs are left out.
+func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
+	if from == nil {
+		return CompareCharts(nil, to)
+	}
+	was, err := from.Chart()
+	if err != nil {
+		return nil, err
+	}
+	to = to.Shallow()
+	return CompareCharts(was, to)
+}
+
+// CompareCharts tells what the definitions in the crds/ of two charts differ in; from
+// may be nil. It is nil where neither has any.
+func CompareCharts(from, to *chart.Chart) (*plan.Plan, error) {
+	var old []*manifest.Object
+	if from != nil {
+		var err error
+		if old, err = parseCRDs(from); err != nil {
+			return nil, err
+		}
+	}
+	now, err := parseCRDs(to)
+	if err != nil || len(old)+len(now) == 0 {
+		return nil, err
+	}
+	steps, err := plan.Between(old, now, "")
+	return &plan.Plan{Steps: steps}, err
+}
+
+// A NoEarlierError is returned where there is no earlier revision to compare with.
+type NoEarlierError struct {
+	Name     string
+	Revision int
+}
+
+func (e *NoEarlierError) Error() string {
+	return fmt.Sprintf("release %q has no revision before %d to compare with", e.Name, e.Revision)
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// cluster is a cluster in memory. What becomes of its objects is planned by
+// package plan, as it is for real ones.
+type cluster struct {
+	*diary
+	caps     engine.Capabilities
+	missing  map[string]bool // names of CRDs that are not there
+	outdated map[string]bool // names of CRDs that are not what charts say
+	objects  map[string]map[string]any
+
+	mu   sync.Mutex
+	live map[string]map[string]any // by "Kind/name"
+}
+
+func newCluster(d *diary) *cluster {
+	return &cluster{
+		diary: d, caps: *engine.DefaultCapabilities(),
+		missing: map[string]bool{}, outdated: map[string]bool{}, live: map[string]map[string]any{},
+	}
+}
+
+func (c *cluster) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
+	return &c.caps, c.step(ctx, "capabilities")
+}
+
+func (c *cluster) Lookup(ctx context.Context, _, kind, _, name string) (map[string]any, error) {
+	return c.objects[kind+"/"+name], c.step(ctx, "lookup %s/%s", kind, name)
+}
+
+func (c *cluster) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
+	how := ""
+	for _, f := range []struct {
+		on   bool
+		text string
+	}{
+		{r.TakeOwnership, ", taking"}, {r.ServerSide, ", server-side"}, {r.Conflicts == plan.Take, ", forcing"},
+		{r.Replace, ", replacing"}, {r.Predict, ", predicting"},
+	} {
+		if f.on {
+			how += f.text
+		}
+	}
+	if err := c.step(ctx, "plan %s for %s/%s%s", names(r.New), r.Owner.Namespace, r.Owner.Release, how); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var items []plan.Item
+	wanted := map[string]int{}
+	for _, o := range r.New {
+		if o.Empty {
+			continue
+		}
+		m, err := o.Map()
+		if err != nil {
+			return nil, err
+		}
+		wanted[o.String()] = len(items)
+		items = append(items, plan.Item{Ref: c.ref(o, r.Owner), Source: o.Source, New: m, Object: o, Live: c.live[o.String()]})
+	}
+	gone := map[string]*manifest.Object{}
+	was := map[string][]map[string]any{}
+	for _, objects := range r.Old {
+		for _, o := range objects {
+			if o.Empty {
+				continue
+			}
+			m, err := o.Map()
+			if err != nil {
+				return nil, err
+			}
+			was[o.String()] = append(was[o.String()], m)
+			if _, ok := wanted[o.String()]; !ok {
+				gone[o.String()] = o
+			}
+		}
+	}
+	for _, left := range r.Orphans {
+		o, err := orphan(left)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := wanted[o.String()]; !ok && gone[o.String()] == nil {
+			gone[o.String()] = o
+		}
+	}
+	old := slices.Collect(maps.Values(gone))
+	manifest.SortUninstall(old)
+	for _, o := range old {
+		items = append(items, plan.Item{Ref: c.ref(o, r.Owner), Source: o.Source, Live: c.live[o.String()]})
+	}
+	for i := range items {
+		items[i].Old = was[items[i].String()]
+	}
+	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace})
+}
+
+func (c *cluster) ref(o *manifest.Object, owner Owner) plan.Ref {
+	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, owner.Namespace), Name: o.Name}
+}
+
+// Execute notes what it writes; what stays as it is makes no line.
+func (c *cluster) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) error {
+	if p == nil {
+		return errors.New("steps of no plan")
+	}
+	var written, deleted []string
+	for _, s := range steps {
+		switch s.Action {
+		case plan.Create, plan.Update, plan.Replace:
+			written = append(written, s.String())
+		case plan.Delete:
+			deleted = append(deleted, s.String())
+		}
+	}
+	if len(written) > 0 {
+		if err := c.step(ctx, "apply [%s]", strings.Join(written, " ")); err != nil {
+			return err
+		}
+	}
+	if len(deleted) > 0 {
+		if err := c.step(ctx, "delete [%s]", strings.Join(deleted, " ")); err != nil {
+			return err
+		}
+	}
+	for _, s := range steps {
+		switch s.Action {
+		case plan.Create, plan.Update, plan.Replace:
+			c.set(s.String(), s.After)
+		case plan.Delete:
+			c.set(s.String(), nil)
+		}
+	}
+	return nil
+}
+
+// set makes one object what it shall be: a moment at which a client may die.
+func (c *cluster) set(name string, object map[string]any) {
+	c.moment("set " + name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if object == nil {
+		delete(c.live, name)
+		return
+	}
+	c.live[name] = object
+}
+
+// has is what the cluster holds: "ConfigMap/a=1 Service/web", where 1 is what
+// the data of an object that [conf] makes says.
+func (c *cluster) has() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for name, o := range c.live {
+		if data, ok := o["data"].(map[string]any); ok {
+			name += "=" + fmt.Sprint(data["v"])
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
+
+func (c *cluster) CreateNamespace(ctx context.Context, name string) error {
+	return c.step(ctx, "namespace %s", name)
+}
+
+func (c *cluster) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
+	var out []*manifest.Object
+	for _, o := range crds {
+		if c.missing[o.Name] {
+			out = append(out, o)
+		}
+	}
+	return out, c.step(ctx, "missing %s", names(crds))
+}
+
+func (c *cluster) InstallCRDs(ctx context.Context, crds []*manifest.Object) error {
+	if err := c.step(ctx, "crds %s", names(crds)); err != nil {
+		return err
+	}
+	c.serve(crds)
+	return nil
+}
+
+func (c *cluster) serve(crds []*manifest.Object) {
+	for _, v := range served(crds) {
+		if !slices.Contains(c.caps.APIVersions, v) {
+			c.caps.APIVersions = append(slices.Clone(c.caps.APIVersions), v)
+		}
+	}
+	clear(c.missing)
+	clear(c.outdated)
+}
+
+func (c *cluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+	p := &plan.Plan{}
+	for _, o := range crds {
+		s := plan.Step{Item: plan.Item{Ref: c.ref(o, Owner{}), Object: o}, Action: plan.Unchanged}
+		if c.missing[o.Name] {
+			s.Action = plan.Create
+		} else if c.outdated[o.Name] {
+			s.Action = plan.Update
+		}
+		p.Steps = append(p.Steps, s)
+	}
+	return p, c.step(ctx, "plan-crds %s", names(crds))
+}
+
+func (c *cluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
+	var crds []*manifest.Object
+	for _, s := range p.Steps {
+		if s.Action != plan.Unchanged {
+			crds = append(crds, s.Object)
+		}
+	}
+	if err := c.step(ctx, "upgrade-crds %s", names(crds)); err != nil {
+		return err
+	}
+	c.serve(crds)
+	return nil
+}
+
+func (c *cluster) Await(ctx context.Context, r WaitRequest) error {
+	if _, ok := ctx.Deadline(); !ok {
+		return errors.New("a wait without an end")
+	}
+	return c.step(ctx, "wait %s%s%s", names(r.Objects),
+		map[bool]string{true: ", jobs too"}[r.Jobs], map[bool]string{true: ", as Helm 3"}[r.Legacy])
+}
+
+func (c *cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, _ string, records ...string) error {
+	if len(records) > 0 {
+		return c.step(ctx, "rights %s %s; records: %s", verb, names(objects), strings.Join(records, " "))
+	}
+	return c.step(ctx, "rights %s %s", verb, names(objects))
+}
+
+func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ Owner, cascade Cascade) error {
+	if err := c.step(ctx, "delete %s, %s", names(objects), cascade); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		c.set(o.String(), nil)
+	}
+	return nil
+}
+
+func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ Owner) error {
+	if _, ok := ctx.Deadline(); !ok {
+		return errors.New("a wait without an end")
+	}
+	return c.step(ctx, "gone %s", names(objects))
+}
+
+func names(objects []*manifest.Object) string {
+	var out []string
+	for _, o := range objects {
+		out = append(out, o.String())
+	}
+	return "[" + strings.Join(out, " ") + "]"
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"bytes"
+	"errors"
+	"path"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/lint"
+	"github.com/moonhelm/moonhelm/chart/schema"
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/event"
+)
+
+// schema validates twice, as Helm's linter does: values.yaml with the user's
+// values, so that the file is right by itself, and the values that templates
+// see.
+func (w *linting) schema(pre *event.PreRender) {
+	c := w.req.Chart
+	if f := c.File(chart.FileSchema); f != nil && len(bytes.TrimSpace(f.Data)) == 0 {
+		w.add(lint.Error, chart.FileSchema, 0, "the file is empty; write {} for a schema that allows everything, or remove it")
+		return
+	}
+	var text []byte
+	seen := map[schema.Violation]bool{}
+	if f := c.File(chart.FileValues); f != nil {
+		text = f.Data
+		w.violations(seen, text, schema.Validate(c.Shallow(), values.Rounded(values.Merge(c.Values, w.req.Values))))
+	}
+	w.violations(seen, text, schema.Validate(pre.Chart, values.Rounded(pre.Values)))
+}
+
+// violations adds what a validation says and seen does not hold yet. text is
+// values.yaml.
+func (w *linting) violations(seen map[schema.Violation]bool, text []byte, err error) {
+	var broken *schema.SchemaError
+	var bad *schema.Error
+	root := w.req.Chart.Name()
+	switch {
+	case err == nil:
+	case errors.As(err, &bad):
+		for _, v := range bad.Violations {
+			if !seen[v] {
+				seen[v] = true
+				w.findings = append(w.findings, lint.Violation(text, root, v.Chart, v.Path, v.Problem))
+			}
+		}
+	case errors.As(err, &broken) && broken.Chart != root:
+		w.add(lint.Error, path.Join(chart.DirCharts, broken.Chart, broken.File), 0, broken.Err.Error())
+	case broken != nil:
+		w.add(lint.Error, broken.File, 0, broken.Err.Error())
+	default:
+		w.add(lint.Error, chart.FileSchema, 0, err.Error())
+	}
+}

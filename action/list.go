@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"sort"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// ListFilter says which releases to read. The zero value reads the newest
+// revision of every release.
+type ListFilter struct {
+	// Statuses are the wanted ones; none means all.
+	Statuses []release.Status
+	// Name and Labels, where not nil, say whether a release of that name, or
+	// with those labels on its record, is wanted.
+	Name   func(name string) bool
+	Labels func(labels map[string]string) bool
+	// AllRevisions reads every revision, not only the newest.
+	AllRevisions bool
+}
+
+// Lister reads what lists show of releases, without reading whole records
+// where that can be avoided.
+type Lister interface {
+	List(ctx context.Context, f ListFilter) ([]release.Summary, error)
+}
+
+// List lists releases.
+type List struct {
+	Releases Lister
+}
+
+// ListRequest says what to list, in which order, and which part of it.
+type ListRequest struct {
+	ListFilter
+	// ByDate sorts by the time of the last deployment, oldest first, instead
+	// of by name.
+	ByDate  bool
+	Reverse bool
+	// Offset leaves out that many from the start; Limit bounds the result, 0
+	// does not.
+	Offset, Limit int
+}
+
+// Run lists the releases that req asks for.
+func (l List) Run(ctx context.Context, req ListRequest) ([]release.Summary, error) {
+	all, err := l.Releases.List(ctx, req.ListFilter)
+	if err != nil {
+		return nil, err
+	}
+	less := func(a, b release.Summary) bool {
+		if req.ByDate && !a.Updated.Equal(b.Updated) {
+			return a.Updated.Before(b.Updated)
+		}
+		if a.Name != b.Name {
+			return a.Name < b.Name
+		}
+		if a.Namespace != b.Namespace {
+			return a.Namespace < b.Namespace
+		}
+		return a.Revision < b.Revision
+	}
+	sort.SliceStable(all, func(i, j int) bool {
+		if req.Reverse {
+			return less(all[j], all[i])
+		}
+		return less(all[i], all[j])
+	})
+	if req.Offset >= len(all) {
+		return nil, nil
+	}
+	all = all[max(req.Offset, 0):]
+	if req.Limit > 0 && len(all) > req.Limit {
+		all = all[:req.Limit]
+	}
+	return all, nil
+}

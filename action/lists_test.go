@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// listOf is the text of a List whose items are the documents of text.
+func listOf(t testing.TB, text string, annotations ...string) string {
+	t.Helper()
+	objects, err := manifest.Parse("", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []any
+	for _, o := range objects {
+		m, err := o.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, m)
+	}
+	marks := map[string]any{}
+	for i := 0; i < len(annotations); i += 2 {
+		marks[annotations[i]] = annotations[i+1]
+	}
+	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"annotations": marks}, "items": items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "---\n" + string(list) + "\n"
+}
+
+// A plan, what is deleted, and what is kept go by the items of lists, in charts
+// and in records.
+func TestListsAreWhatTheyHold(t *testing.T) {
+	t.Run("install", func(t *testing.T) {
+		s := newStory(t, newChart(t, "templates/a.yaml", listOf(t, conf("b=1", "a=1"))+conf("c=1")))
+		rel, err := s.install.Run(t.Context(), s.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.wantState(t, "ConfigMap/a=1 ConfigMap/b=1 ConfigMap/c=1", "1 deployed")
+		if !strings.Contains(rel.Manifest, `"kind":"List"`) {
+			t.Errorf("the record's manifest is not as the chart has it:\n%s", rel.Manifest)
+		}
+	})
+	t.Run("upgrade", func(t *testing.T) {
+		s := installed(t, conf("a=1", "b=1"))
+		if _, err := s.up(t, listOf(t, conf("a=1", "c=1"))); err != nil {
+			t.Fatal(err)
+		}
+		s.wantWrites(t, "create web.v2 pending-upgrade", "event pre-upgrade", "apply [ConfigMap/c]", "delete [ConfigMap/b]",
+			"event post-upgrade", "update web.v2 deployed", "update web.v1 superseded")
+	})
+	t.Run("cleanup", func(t *testing.T) {
+		s := installed(t, listOf(t, conf("a=1")))
+		s.fail["event post-upgrade"] = errBroken
+		if _, err := s.up(t, listOf(t, conf("a=1", "b=1")), func(r *UpgradeRequest) { r.CleanupOnFail = true }); err == nil {
+			t.Fatal("no error")
+		}
+		s.wantState(t, "ConfigMap/a=1", "1 deployed, 2 failed") // a was there before
+	})
+	t.Run("uninstall", func(t *testing.T) {
+		rel := gone(1, release.Deployed)
+		rel.Manifest = listOf(t, kind("Secret", "s")+kind("Secret", "kept", keepPolicy, "keep")) +
+			listOf(t, kind("ConfigMap", "all"), keepPolicy, "keep") + kind("Secret", "s")
+		r := newRemoval(rel)
+		out, err := r.uninstall.Plan(t.Context(), r.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := names(out.Deleted); got != "[Secret/s]" {
+			t.Errorf("deletes %s", got)
+		}
+		if got := names(out.Kept); got != "[Secret/kept ConfigMap/all]" {
+			t.Errorf("keeps %s", got)
+		}
+	})
+	t.Run("diff", func(t *testing.T) {
+		was, is := gone(1, release.Superseded), gone(2, release.Deployed)
+		was.Manifest, is.Manifest = listOf(t, conf("a=1"))+listOf(t, conf("b=1")), listOf(t, conf("a=1", "b=2"))
+		was.Hooks = []*release.Hook{{Name: "", Kind: "List", Manifest: listOf(t, conf("h=1"))}}
+		is.Hooks = []*release.Hook{{Name: "", Kind: "List", Manifest: listOf(t, conf("h=2"))}}
+		change, err := Diff{Releases: newRecords(&diary{}, was, is)}.Revisions(t.Context(), "web", 1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := actions(change.Plan.Steps) + ", hooks: " + actions(change.Hooks); got != "unchanged ConfigMap/a, update ConfigMap/b, hooks: update ConfigMap/h" {
+			t.Error(got)
+		}
+	})
+}
+
+// Objects of kinds that the chart is about to define may stand in a list.
+func TestAListOfKindsThatAreYetToBeDefined(t *testing.T) {
+	s := newStory(t, newChart(t, "crds/tab.yaml", crontab,
+		"templates/a.yaml", listOf(t, "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: tab}\n"+conf("a=1"))))
+	s.cluster.missing["crontabs.example.com"] = true
+	change, _, err := s.install.Plan(t.Context(), s.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := actions(change.Plan.Steps); got != "create ConfigMap/a, create CronTab/tab" {
+		t.Error(got)
+	}
+	if !s.did("plan [ConfigMap/a] for ns/web") {
+		t.Errorf("the cluster was asked about a kind that it does not have: %q", s.lines)
+	}
+}
+
+// What a hook has put in the place of an object is planned once hooks have run.
+func TestAnObjectThatIsAlsoAHookIsPlannedTwice(t *testing.T) {
+	for text, want := range map[string]int{
+		conf("a=1") + kind("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"): 2,
+		conf("a=1") + kind("ConfigMap", "b", "helm.sh/hook", "pre-upgrade"): 1,
+		kind("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"):               2, // a is to be deleted
+	} {
+		s := installed(t, conf("a=1"))
+		if _, err := s.up(t, text); err != nil {
+			t.Fatal(err)
+		}
+		plans := 0
+		for _, line := range s.lines {
+			if strings.HasPrefix(line, "plan ") {
+				plans++
+			}
+		}
+		if plans != want {
+			t.Errorf("planned %d times, want %d:\n%s\n%q", plans, want, text, s.lines)
+		}
+	}
+}
+
+// Definitions in a list of crds/ are definitions like all others.
+func TestDefinitionsInAList(t *testing.T) {
+	s := newStory(t, newChart(t, "crds/tab.yaml", listOf(t, crontab), "templates/a.yaml", tab))
+	s.cluster.missing["crontabs.example.com"] = true
+	if _, err := s.install.Run(t.Context(), s.request); err != nil {
+		t.Fatal(err)
+	}
+	if !s.did("crds " + theCRD) {
+		t.Errorf("did %q", s.lines)
+	}
+	s.wantState(t, "CronTab/tab", "1 deployed")
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MaxNameLength is the longest name that a release may have: names of objects
+// made from it, with suffixes, must stay within Kubernetes' 63.
+const MaxNameLength = 53
+
+var namePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+})
+
+// CheckName tells what is wrong with a release's name.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("a release needs a name: give one, or --generate-name")
+	case len(name) > MaxNameLength:
+		return fmt.Errorf("%s: it has %d characters", invalidName(name), len(name))
+	case !namePattern().MatchString(name):
+		return fmt.Errorf("%s: use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", invalidName(name))
+	}
+	return nil
+}
+
+// invalidName is Helm's sentence on a release name.
+func invalidName(name string) string {
+	return fmt.Sprintf("release name %q: invalid release name, must match regex %s and the length must not be longer than %d (release name is invalid: %[1]s)", name, namePattern(), MaxNameLength)
+}
+
+// GenerateName makes a name for a release of the chart that reference points
+// at, such as "mysql-1763700000".
+func GenerateName(reference string, now time.Time) string {
+	base := reference
+	if i := strings.LastIndexAny(base, `/\`); i >= 0 {
+		base = base[i+1:]
+	}
+	base = strings.TrimSuffix(base, ".tgz")
+	base = strings.ToLower(base)
+	base = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, base)
+	base = strings.Trim(base, "-")
+	if base == "" {
+		base = "chart"
+	}
+	if limit := MaxNameLength - 11; len(base) > limit {
+		base = strings.TrimRight(base[:limit], "-")
+	}
+	return fmt.Sprintf("%s-%d", base, now.Unix())
+}

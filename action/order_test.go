@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// grouped is the text of a ConfigMap of a resource group, which may wait for
+// others.
+func grouped(name, group string, after ...string) string {
+	annotations := []string{"helm.sh/resource-group", group}
+	if len(after) > 0 {
+		annotations = append(annotations, "helm.sh/depends-on/resource-groups", strings.Join(after, ","))
+	}
+	return kind("ConfigMap", name, annotations...) + "data: {v: \"1\"}\n"
+}
+
+// three groups, of which each waits for the one before, and one object of none.
+func threeGroups() string {
+	return grouped("c", "last", "middle") + grouped("a", "first") + conf("z=1") + grouped("b", "middle", "first")
+}
+
+// orderly are the steps that show in which order things are done.
+func (s *story) orderly() string {
+	var out []string
+	for _, l := range s.lines {
+		switch word, _, _ := strings.Cut(l, " "); word {
+		case "apply", "delete", "wait", "gone":
+			out = append(out, strings.ReplaceAll(l, "ConfigMap/", ""))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestWhatWaitsIsWrittenOnceTheOthersAreReady(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", threeGroups()))
+	s.request.Wait = true
+	if err := s.put(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "apply [a]; wait [a]; apply [b]; wait [b]; apply [c]; wait [c]; apply [z]; wait [c a z b]"; got != want {
+		t.Errorf("got %s", got)
+	}
+	s.forget()
+	// What comes last is awaited only where that is asked for.
+	if _, err := s.up(t, threeGroups()+conf("x=1")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "wait [a]; wait [b]; wait [c]; apply [x]"; got != want {
+		t.Errorf("upgrade: got %s, wanted %s", got, want)
+	}
+	s.forget()
+	// Deletions come once all is written.
+	if _, err := s.up(t, grouped("a", "first")+grouped("new", "second", "first")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "wait [a]; apply [new]; delete [b c x z]"; got != want {
+		t.Errorf("second upgrade: got %s, wanted %s", got, want)
+	}
+	s.forget()
+	if _, err := s.back(t, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "wait [a]; apply [b]; wait [b]; apply [c]; wait [c]; apply [z]; delete [new]"; got != want {
+		t.Errorf("rollback: got %s, wanted %s", got, want)
+	}
+	s.forget()
+	// An uninstall goes the other way, and waits in between for what is to go
+	// first.
+	if _, err := s.away(t); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "delete [z], background; gone [z]; delete [c], background; gone [c]; delete [b], background; gone [b]; delete [a], background"; got != want {
+		t.Errorf("uninstall: got %s, wanted %s", got, want)
+	}
+}
+
+// The order of subcharts stands in Chart.yaml only, so it is recorded; it is
+// that of the revision that is taken up or taken away.
+func TestSubchartsWaitForEachOther(t *testing.T) {
+	tree := func(edges string) *chart.Chart {
+		c := newChart(t, "templates/a.yaml", conf("web=1"))
+		var below []*chart.Chart
+		for _, name := range []string{"app", "db"} {
+			sub := newChart(t, "templates/a.yaml", conf(name+"=1"))
+			sub.Metadata.Name = name
+			below = append(below, sub)
+		}
+		c.SetDependencies(below...)
+		if edges != "" {
+			c.Metadata.Annotations = map[string]string{"helm.sh/depends-on/subcharts": edges}
+		}
+		return c
+	}
+	s := newStory(t, tree(`{"app": ["db"]}`))
+	if err := s.put(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "apply [db]; wait [db]; apply [app]; wait [app]; apply [web]"; got != want {
+		t.Errorf("install: got %s, wanted %s", got, want)
+	}
+	s.forget()
+	req := to(t, "")
+	req.Chart = tree(`{"db": ["app"]}`)
+	if _, err := s.upgrade().Run(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "wait [app]; wait [db]"; got != want {
+		t.Errorf("upgrade: got %s, wanted %s", got, want)
+	}
+	s.forget()
+	if _, err := s.back(t, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "wait [db]; wait [app]"; got != want {
+		t.Errorf("rollback: got %s, wanted %s", got, want)
+	}
+	s.forget()
+	if _, err := s.away(t, func(r *UninstallRequest) { r.Wait = true }); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.orderly(), "delete [web], background; gone [web]; delete [app], background; gone [app]; delete [db], background; gone [db]"; got != want {
+		t.Errorf("uninstall: got %s, wanted %s", got, want)
+	}
+	// Where no chart asks for an order all go at once, and nothing is recorded.
+	s = newStory(t, tree(""))
+	if err := s.put(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.orderly(); got != "apply [app db web]" || s.records.kept["web.v1"].Order != nil {
+		t.Errorf("got %s, recorded %s", got, s.records.kept["web.v1"].Order)
+	}
+}
+
+// A batch that does not become ready ends it: what waits for it is not written.
+func TestWhatIsNotReadyIsNotBuiltOn(t *testing.T) {
+	for _, verb := range []string{"install", "upgrade"} {
+		s := installed(t, kind("Service", "web"))
+		if verb == "install" {
+			s = newStory(t, newChart(t, "templates/a.yaml", threeGroups()))
+		}
+		s.fail["wait [ConfigMap/b]"] = errBroken
+		run := s.put
+		if verb == "upgrade" {
+			run = func() error { return second(s.up(t, threeGroups())) }
+		}
+		if err := run(); err == nil {
+			t.Fatal("it did not fail")
+		}
+		if got, want := s.orderly(), "apply [a]; wait [a]; apply [b]; wait [b]"; got != want {
+			t.Errorf("%s: got %s, wanted %s", verb, got, want)
+		}
+	}
+}
+
+// What waits for something that is not there does not wait, and that is said
+// once. What waits for itself is refused before anything is written; yet what
+// is there can always be removed.
+func TestOrdersThatCannotBe(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", grouped("a", "first", "nobody")+grouped("b", "second", "first")))
+	var warnings []string
+	s.install.Progress = func(e progress.Event) {
+		if e.Kind == progress.Warning {
+			warnings = append(warnings, e.Text)
+		}
+	}
+	if err := s.put(); err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "nobody") {
+		t.Errorf("warned %q", warnings)
+	}
+	for name, c := range map[string]string{
+		"groups": grouped("a", "first", "second") + grouped("b", "second", "first"),
+		"a list": kind("ConfigMap", "a", "helm.sh/depends-on/resource-groups", `["a`),
+	} {
+		s := newStory(t, newChart(t, "templates/a.yaml", c))
+		if err := s.put(); err == nil || len(s.writes()) > 0 {
+			t.Errorf("%s: %v, did %q", name, err, s.writes())
+		}
+		s = installed(t, conf("a=1"))
+		rel := s.records.kept["web.v1"]
+		rel.Manifest = strings.ReplaceAll(c, "---\n", "---\n# Source: web/templates/a.yaml\n")
+		warnings = nil
+		u := s.uninstall()
+		u.Progress = func(e progress.Event) {
+			if e.Kind == progress.Warning {
+				warnings = append(warnings, e.Text)
+			}
+		}
+		if _, err := u.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil || s.cluster.has() != "" || len(warnings) != 1 {
+			t.Errorf("%s: uninstall: %v, left %s, warned %q", name, err, s.cluster.has(), warnings)
+		}
+	}
+}
+
+// Every object is written once, whatever batch it is in.
+func TestBatchesLeaveNothingOut(t *testing.T) {
+	text := ""
+	var want []string
+	for i := range 12 {
+		name := fmt.Sprint("c", i)
+		want = append(want, "ConfigMap/"+name+"=1")
+		switch i % 3 {
+		case 0:
+			text += conf(name + "=1")
+		case 1:
+			text += grouped(name, fmt.Sprint("g", i))
+		default:
+			text += grouped(name, fmt.Sprint("g", i), fmt.Sprint("g", i-1))
+		}
+	}
+	s := newStory(t, newChart(t, "templates/a.yaml", text))
+	if err := s.put(); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	s.wantState(t, strings.Join(want, " "), "1 deployed")
+	if got := strings.Count(s.orderly(), "c"); got == 0 {
+		t.Error("nothing was written")
+	}
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// A preview of recorded manifests reads no live object, neither to compare it nor for
+// a template, and assumes what it is told of the cluster.
+func TestPreviewOfRecordedManifests(t *testing.T) {
+	template := kind("ConfigMap", "a") +
+		`data: {v: '{{ with lookup "v1" "ConfigMap" "ns" "a" }}{{ end }}-{{ .Capabilities.KubeVersion.Version }}-{{ .Capabilities.APIVersions.Has "example.com/v1" }}'}`
+	for _, test := range []struct {
+		name    string
+		preview Preview
+		steps   string // what is asked of the cluster
+		says    string
+	}{
+		{"nothing", Preview{}, "capabilities, lookup, plan", "v: '-v"},
+		{"recorded", Preview{Recorded: true}, "capabilities, lookup", "v: '-v"},
+		{"recorded, no lookup", Preview{Recorded: true, NoLookup: true}, "capabilities", "v: '-v"},
+		{"another version", Preview{Recorded: true, NoLookup: true, KubeVersion: "1.29.3"}, "capabilities", "-v1.29.3-false"},
+		{"another API", Preview{Recorded: true, NoLookup: true, APIVersions: []string{"example.com/v1"}}, "capabilities", "-true"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := installed(t, conf("a=1", "b=1"))
+			req := to(t, template)
+			req.Preview = test.preview
+			change, _, err := s.upgrade().Plan(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var asked []string
+			for _, line := range s.lines {
+				word, _, _ := strings.Cut(line, " ")
+				asked = append(asked, word)
+			}
+			if got := strings.Join(asked, ", "); got != test.steps {
+				t.Errorf("asked %s, want %s", got, test.steps)
+			}
+			if !strings.Contains(change.To.Manifest, test.says) {
+				t.Errorf("%s lacks %s", change.To.Manifest, test.says)
+			}
+			if recorded := test.preview.Recorded; (change.Plan == nil) != recorded {
+				t.Errorf("plan %v", change.Plan)
+			}
+			compared, err := Compare(change.From, change.To)
+			if err != nil || !compared.Stored || actions(compared.Plan.Steps) != "update ConfigMap/a, delete ConfigMap/b" {
+				t.Errorf("%+v, %v", compared, err)
+			}
+		})
+	}
+}
+
+func TestPreviewIsForDryRunsOnly(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	_, err := s.up(t, conf("a={{ .Capabilities.KubeVersion.Version }}"), func(r *UpgradeRequest) {
+		r.Preview = Preview{KubeVersion: "1.2.3", Recorded: true, NoLookup: true}
+	})
+	if err != nil || strings.Contains(s.cluster.has(), "1.2.3") || !s.did("apply [ConfigMap/a]") {
+		t.Errorf("%v, %s, did %q", err, s.cluster.has(), s.lines)
+	}
+}
+
+func TestPreviewOfARollback(t *testing.T) {
+	s := upgraded(t)
+	change, err := s.rollback().Plan(t.Context(), RollbackRequest{Name: "web", Revision: 1, Recorded: true})
+	if err != nil || change.Plan != nil || len(s.lines) > 0 {
+		t.Fatalf("%+v, %v, did %q", change, err, s.lines)
+	}
+	if change, err = Compare(change.From, change.To); err != nil || actions(change.Plan.Steps) != "update ConfigMap/a, create ConfigMap/b" {
+		t.Errorf("%+v, %v", change, err)
+	}
+}
+
+func TestCompareWithNothing(t *testing.T) {
+	rel := &release.Release{Name: "web", Namespace: "ns", Revision: 1, Manifest: conf("a=1")}
+	if change, err := Compare(nil, rel); err != nil || actions(change.Plan.Steps) != "create ConfigMap/a" || change.From != nil {
+		t.Errorf("%+v, %v", change, err)
+	}
+	rel.Manifest = "a: b: c"
+	if _, err := Compare(nil, rel); err == nil {
+		t.Error("what cannot be read was compared")
+	}
+	if _, err := Compare(rel, &release.Release{Name: "web"}); err == nil {
+		t.Error("what cannot be read was compared")
+	}
+}
+
+func TestCompareCRDs(t *testing.T) {
+	crd := func(text string) string {
+		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + text + "}\n"
+	}
+	chart := newChart(t, "crds/a.yaml", crd("a"), "crds/b.yaml", crd("b"))
+	child := newChart(t, "crds/c.yaml", crd("c"))
+	child.Metadata.Name = "child"
+	chart.SetDependencies(child)
+	last := release.New("web", "ns", 1, newChart(t, "crds/a.yaml", crd("a")+"spec: {x: y}\n", "crds/old.yaml", crd("old")))
+	for name, test := range map[string]struct {
+		from *release.Release
+		want string
+	}{
+		"a new release":   {nil, "create CustomResourceDefinition/a, create CustomResourceDefinition/b, create CustomResourceDefinition/c"},
+		"an upgrade":      {last, "update CustomResourceDefinition/a, create CustomResourceDefinition/b, delete CustomResourceDefinition/old"},
+		"without a chart": {&release.Release{Name: "web"}, "create CustomResourceDefinition/a, create CustomResourceDefinition/b"},
+	} {
+		p, err := CompareCRDs(test.from, chart)
+		if err != nil || p == nil || actions(p.Steps) != test.want {
+			t.Errorf("%s: got %v, %v, want %s", name, p, err, test.want)
+		}
+	}
+	if p, err := CompareCRDs(nil, newChart(t)); p != nil || err != nil {
+		t.Errorf("no definitions: got %v, %v", p, err)
+	}
+	if _, err := CompareCRDs(nil, newChart(t, "crds/a.yaml", "a: b: c")); err == nil {
+		t.Error("what cannot be read was compared")
+	}
+}

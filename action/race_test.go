@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build race
+
+package action
+
+// raced tells that tests run under the race detector, ten times slower.
+const raced = true

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/schema"
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Rendered is what a chart and its values come to.
+type Rendered struct {
+	// Chart is the tree as rendered: without disabled dependencies, under
+	// their aliases.
+	Chart *chart.Chart
+	// Values are the final values of the root chart.
+	Values map[string]any
+	// Objects are in install order, hooks not among them.
+	Objects []*manifest.Object
+	// Hooks stand in install order of their kinds.
+	Hooks []*release.Hook
+	Notes string
+
+	// scene is what the next event shows: Objects with the hooks among them.
+	scene event.Scene
+	// coming are the kinds that the chart's own CRDs are yet to define.
+	coming map[string]bool
+}
+
+// rendering is one way through chart-loaded → pre-render → validate → render →
+// post-render, the same for every verb that renders.
+type rendering struct {
+	events  *event.Bus
+	report  progress.Func
+	command string
+	dryRun  bool
+
+	resolved     *values.Resolved
+	release      engine.Release
+	capabilities *engine.Capabilities
+	lookup       lookupFunc
+	lookupHost   func(host string) string
+	skipSchema   bool
+	subNotes     bool
+	preview      Preview
+}
+
+// settle lays the user's values over the chart's switches dependencies on and
+// off, and leaves each library once: a new tree, and its final values.
+func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
+	if c.IsLibrary() {
+		return nil, &LibraryError{Chart: c.Name()}
+	}
+	if err := missing(c); err != nil {
+		return nil, err
+	}
+	res, err := values.Resolve(c, user)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dependency.Libraries(res.Chart); err != nil {
+		return nil, err
+	}
+	for _, w := range slices.Concat(res.Misfits, res.Warnings) {
+		report.Send(progress.Event{Kind: progress.Warning, Text: w})
+	}
+	return res, nil
+}
+
+func (r rendering) run(ctx context.Context) (*Rendered, error) {
+	op := operation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
+	scene, err := load(ctx, r.events, op, r.resolved.Chart, r.resolved.Values)
+	if err != nil {
+		return nil, err
+	}
+	pre := &event.PreRender{Scene: scene}
+	if err := r.checks().Emit(ctx, pre); err != nil {
+		return nil, err
+	}
+	return r.execute(ctx, pre)
+}
+
+// checks is the bus with what the core itself has to say about values.
+func (r rendering) checks() *event.Bus {
+	bus := r.events.Fork()
+	event.Respond(bus, event.KubeVersion, func(_ context.Context, e *event.PreRender) error {
+		return checkKubeVersion(e.Chart, r.capabilities)
+	})
+	if !r.skipSchema {
+		// Behind the scripts: they may supply values, and cannot evade the schema.
+		event.Respond(bus, event.SchemaValidation, func(_ context.Context, e *event.PreRender) error {
+			return schema.Validate(e.Chart, r.resolved.Rounded(e.Values))
+		})
+	}
+	return bus
+}
+
+func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered, error) {
+	out, err := engine.Render(ctx, engine.Input{
+		Chart:        pre.Chart,
+		Values:       r.resolved.Rounded(pre.Values),
+		Rounded:      true,
+		Release:      r.release,
+		Capabilities: r.capabilities,
+		Lookup:       r.lookup,
+		LookupHost:   r.lookupHost,
+		Functions:    pre.Functions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	objects, err := parse(out.Files)
+	if err != nil {
+		return nil, err
+	}
+	// Sorting is stable: what handlers leave alone comes out in the order that
+	// it would have had without them.
+	objects = append(objects, pre.Objects...)
+	manifest.SortInstall(objects)
+	post := &event.PostRender{Scene: pre.Scene}
+	post.Objects = objects
+	if err := r.events.Emit(ctx, post); err != nil {
+		return nil, err
+	}
+	r.warn(post.Objects)
+	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
+	return rendered, rendered.sort(post.Objects)
+}
+
+// warn reports the hook annotations of objects that have no effect.
+func (r rendering) warn(objects []*manifest.Object) {
+	for _, o := range objects {
+		for _, text := range hook.Warnings(o) {
+			r.report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s (%s): %s", o, o.Source, text)})
+		}
+	}
+}
+
+func parse(files []engine.File) ([]*manifest.Object, error) {
+	var objects []*manifest.Object
+	for _, f := range files {
+		objs, err := manifest.Parse(f.Name, f.Content)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, objs...)
+	}
+	return objects, nil
+}
+
+// sort takes hooks and objects apart and puts both in order.
+func (r *Rendered) sort(all []*manifest.Object) error {
+	all = slices.Clone(all)
+	manifest.SortInstall(all) // what handlers have added stands where it was put
+	hooks, rest, err := hook.Split(all)
+	if err != nil {
+		return err
+	}
+	r.Objects, r.Hooks, r.scene.Objects = rest, hooks, all
+	return nil
+}
+
+// notes joins the root chart's NOTES.txt, and its subcharts' where asked.
+func notes(root *chart.Chart, files []engine.File, sub bool) string {
+	var b strings.Builder
+	for _, f := range files {
+		if !sub && f.Name != root.Name()+"/"+chart.DirTemplates+"/"+chart.FileNotes {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(f.Content)
+	}
+	return b.String()
+}
+
+// checkKubeVersion holds the root chart's kubeVersion against the cluster's.
+// Subcharts' are not looked at, as charts in the wild rely on.
+func checkKubeVersion(c *chart.Chart, caps *engine.Capabilities) error {
+	want := c.Metadata.KubeVersion
+	if want == "" {
+		return nil
+	}
+	constraint, err := semver.NewConstraint(want)
+	if err != nil {
+		return fmt.Errorf("chart requires kubeVersion: %s which is not a valid range of versions (%s of chart %s)", want, chart.FileMetadata, c.Name())
+	}
+	have := caps.KubeVersion.String()
+	v, err := semver.NewVersion(have)
+	if err != nil || !constraint.Check(v) {
+		return &KubeVersionError{Chart: c.Name(), Want: want, Have: have}
+	}
+	return nil
+}
+
+// missing refuses a chart that lacks charts it lists.
+func missing(c *chart.Chart) error {
+	if names := values.Missing(c); len(names) > 0 {
+		return &MissingDependenciesError{Chart: c.Name(), Missing: names}
+	}
+	return nil
+}
+
+// LibraryError tells that a library chart was to be rendered or installed.
+type LibraryError struct{ Chart string }
+
+func (e *LibraryError) Error() string {
+	return fmt.Sprintf("library charts are not installable: %q has type library; make it a dependency of an application chart", e.Chart)
+}
+
+// KubeVersionError tells that a chart does not want this Kubernetes.
+type KubeVersionError struct{ Chart, Want, Have string }
+
+func (e *KubeVersionError) Error() string {
+	return fmt.Sprintf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s (chart %s)", e.Want, e.Have, e.Chart)
+}
+
+// MissingDependenciesError lists dependencies of Chart.yaml that charts/ lacks.
+type MissingDependenciesError struct {
+	Chart   string
+	Missing []string
+}
+
+func (e *MissingDependenciesError) Error() string {
+	return fmt.Sprintf("an error occurred while checking for chart dependencies of %s: found in %s, but missing in %s/ directory: %s",
+		e.Chart, chart.FileMetadata, chart.DirCharts, strings.Join(e.Missing, ", "))
+}

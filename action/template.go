@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Template renders a chart without installing it.
+type Template struct {
+	// Cluster answers lookups and tells capabilities; nil renders offline,
+	// with lookups empty and no call to any server.
+	Cluster  Describer
+	Events   *event.Bus    // nil runs no handlers
+	Progress progress.Func // nil reports nothing
+}
+
+// TemplateRequest says what to render. Chart is needed, the rest may be zero.
+type TemplateRequest struct {
+	Chart     *chart.Chart
+	Values    map[string]any
+	Name      string
+	Namespace string
+	// KubeVersion and APIVersions change what templates see as capabilities.
+	KubeVersion string
+	APIVersions []string
+	IsUpgrade   bool
+	SkipSchema  bool
+	// LookupHost answers getHostByName; nil gives "".
+	LookupHost    func(host string) string
+	SubchartNotes bool
+}
+
+// Run renders req.Chart.
+func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
+	if req.Name != "" {
+		if err := CheckName(req.Name); err != nil {
+			return nil, err
+		}
+	}
+	caps, err := capabilities(ctx, t.Cluster, req.KubeVersion, req.APIVersions)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := settle(req.Chart, req.Values, t.Progress)
+	if err != nil {
+		return nil, err
+	}
+	rendered, err := rendering{
+		events:       t.Events,
+		report:       t.Progress,
+		command:      "template",
+		dryRun:       true,
+		resolved:     resolved,
+		release:      engine.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
+		capabilities: caps,
+		lookup:       lookupIn(ctx, t.Cluster),
+		lookupHost:   req.LookupHost,
+		skipSchema:   req.SkipSchema,
+		subNotes:     req.SubchartNotes,
+	}.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last := &event.PostTemplate{Scene: rendered.scene}
+	if err := t.Events.Emit(ctx, last); err != nil {
+		return nil, err
+	}
+	return rendered, rendered.sort(last.Objects)
+}
+
+// releaseService is what .Release.Service says.
+const releaseService = "Helm"
+
+// capabilities are the cluster's, or the default's where there is none, with
+// what the user said on top.
+func capabilities(ctx context.Context, cluster Describer, kubeVersion string, apiVersions []string) (*engine.Capabilities, error) {
+	caps := engine.DefaultCapabilities()
+	if cluster != nil {
+		theirs, err := cluster.Capabilities(ctx)
+		if err != nil {
+			return nil, err
+		}
+		own := *theirs // what is added below is ours alone
+		caps = &own
+	}
+	if kubeVersion != "" {
+		v, err := engine.ParseKubeVersion(kubeVersion)
+		if err != nil {
+			return nil, err
+		}
+		caps.KubeVersion = v
+	}
+	caps.APIVersions = append(caps.APIVersions[:len(caps.APIVersions):len(caps.APIVersions)], apiVersions...)
+	return caps, nil
+}
+
+func lookupIn(ctx context.Context, cluster Describer) lookupFunc {
+	if cluster == nil {
+		return nil
+	}
+	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
+		return cluster.Lookup(ctx, apiVersion, kind, namespace, name)
+	}
+}

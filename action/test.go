@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// TestCluster is all that [Test] needs of a cluster.
+type TestCluster interface {
+	Describer
+	hook.Runner
+}
+
+// Test runs the tests of a release: its hooks that name the event "test".
+type Test struct {
+	Cluster  TestCluster
+	Releases Recorder
+	// Locker keeps two tests of a release, and an upgrade and a test, from
+	// meeting; nil does not.
+	Locker   Locker
+	Events   *event.Bus       // nil runs no handlers
+	Progress progress.Func    // nil reports nothing
+	Now      func() time.Time // nil is time.Now
+	// Hooks says how tests run, beyond what the fields above and the request say.
+	Hooks hook.Responder
+}
+
+// TestRequest says what to test. Name is needed.
+type TestRequest struct {
+	Name string
+	// Filters choose tests: "name=smoke" runs those that are named so,
+	// "!name=smoke" all but those. One text may hold several, with commas.
+	Filters []string
+	// Timeout bounds each test; 0 is five minutes.
+	Timeout time.Duration
+	// Logs collects what the tests' pods have written.
+	Logs bool
+}
+
+// Tested is what tests came to.
+type Tested struct {
+	// Release is the record with the tests' last runs. Tests that scripts have
+	// added are among its hooks, although the record does not keep them.
+	Release *release.Release
+	// Results are the tests that were chosen, in the order in which they run;
+	// those that were not reached are unknown.
+	Results []event.TestResult
+	// Logs are those of the tests that ran, in their order.
+	Logs []hook.Log
+}
+
+// testRun is the work on one release.
+type testRun struct {
+	Test
+	req   TestRequest
+	scene event.Scene
+	tests []*release.Hook
+	out   *Tested
+}
+
+// Run runs the tests of the newest revision, whatever its status, by weight,
+// then name, one after the other. The first that fails ends it with a
+// [*hook.FailedError], which comes together with what was done. The record says
+// afterwards when and how each test ran.
+func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
+	if err := CheckName(req.Name); err != nil {
+		return nil, err
+	}
+	ctx, lock, err := take(ctx, t.Locker, req.Name, "test")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	rel, err := t.Releases.Revision(ctx, req.Name, 0)
+	if err != nil {
+		return nil, err
+	}
+	w := &testRun{Test: t, req: req, out: &Tested{Release: rel}}
+	if err := w.choose(); err != nil {
+		return nil, err
+	}
+	if len(w.tests) == 0 {
+		return w.out, nil
+	}
+	if err := w.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.runner().Check(ctx, rel, w.tests, "update"); err != nil {
+		return nil, err
+	}
+	return w.out, w.run(ctx)
+}
+
+func (w *testRun) runner() hook.Responder {
+	r := w.Hooks
+	r.Cluster, r.Progress, r.Timeout, r.Now = w.Cluster, w.Progress, w.req.Timeout, w.Now
+	return r
+}
+
+// prepare starts the scripts of the chart in the record and emits pre-test.
+func (w *testRun) prepare(ctx context.Context) error {
+	rel := w.out.Release
+	op := operation("test", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService}, nil, lookupIn(ctx, w.Cluster))
+	scripts, err := rel.Scripts()
+	if err != nil {
+		return err
+	}
+	w.scene = event.Scene{Operation: op, Chart: scripts, Release: rel}
+	if scripts != nil {
+		if w.scene.Values, err = ComputedValues(rel); err != nil {
+			return fmt.Errorf("read the values of release %s: %w", rel.Name, err)
+		}
+	}
+	// Also where there are none: whoever ran another release's ends them.
+	if err := w.Events.Emit(ctx, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
+		return err
+	}
+	known := map[*manifest.Object]*release.Hook{}
+	pre := &event.PreTest{Scene: w.scene}
+	for _, h := range w.tests {
+		objs, err := manifest.Parse(h.Path, h.Manifest)
+		if err != nil {
+			return fmt.Errorf("read test %s of release %s: %w", h.Name, rel.Name, err)
+		}
+		if len(objs) != 1 {
+			return fmt.Errorf("read test %s of release %s: its manifest holds %d objects, want one", h.Name, rel.Name, len(objs))
+		}
+		known[objs[0]] = h
+		pre.Objects = append(pre.Objects, objs[0])
+	}
+	if err := w.Events.Emit(ctx, pre); err != nil {
+		return err
+	}
+	return w.adopt(pre.Objects, known)
+}
+
+// adopt makes tests of the objects that handlers of pre-test have left. What
+// they have not touched are the record's own.
+func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*release.Hook) error {
+	w.tests = nil
+	for _, o := range objects {
+		if h := known[o]; h != nil {
+			w.tests = append(w.tests, h)
+			continue
+		}
+		if o.Empty {
+			continue
+		}
+		hooks, _, err := hook.Split([]*manifest.Object{o})
+		if err != nil {
+			return err
+		}
+		if len(hooks) != 1 || !hooks[0].On(release.Test) {
+			return fmt.Errorf("pre-test left %s, which is no test: it needs the annotation %s: %s", o, hook.Annotation, release.Test)
+		}
+		w.tests = append(w.tests, hooks[0])
+	}
+	hook.Order(w.tests)
+	w.scene.Objects = objects
+	return nil
+}
+
+// run runs the tests and tells scripts and the record how it went.
+func (w *testRun) run(ctx context.Context) error {
+	runner := w.runner()
+	for _, h := range w.tests {
+		h.LastRun = release.Run{}
+	}
+	if w.req.Logs {
+		runner.Ended = w.readLogs
+	}
+	err := untilLost(ctx, runner.Run(ctx, w.out.Release, w.tests, release.Test))
+	var rerr error
+	if !lost(ctx) { // else the record is somebody else's to write
+		rerr = w.record(ctx)
+	}
+	for _, h := range w.tests {
+		phase := h.LastRun.Phase
+		if phase == "" {
+			phase = release.PhaseUnknown
+		}
+		w.out.Results = append(w.out.Results, event.TestResult{Name: h.Name, Kind: h.Kind, Phase: phase})
+	}
+	if err != nil {
+		err = joinTold(err, w.Events.Emit(ctx, &event.FailedTest{Scene: w.scene, Results: w.out.Results}))
+	}
+	return joinTold(err, w.Events.Emit(ctx, &event.PostTest{Scene: w.scene, Results: w.out.Results}), rerr)
+}
+
+// joinTold is errors.Join without those that say again that somebody interrupted.
+func joinTold(first error, more ...error) error {
+	for _, err := range more {
+		switch {
+		case first == nil:
+			first = err
+		case err != nil && !errors.Is(err, context.Canceled):
+			first = fmt.Errorf("%w; %w", first, err)
+		}
+	}
+	return first
+}
+
+// readLogs keeps the logs of a test that has ended.
+func (w *testRun) readLogs(ctx context.Context, h *release.Hook, o *manifest.Object) {
+	logs, err := w.Cluster.Logs(ctx, o, w.out.Release.Namespace)
+	if err != nil {
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Object: h.Kind + "/" + h.Name, Text: fmt.Sprintf("its log cannot be read: %s", err)})
+	}
+	w.out.Logs = append(w.out.Logs, logs...)
+}
+
+// record notes the last runs in the record as it is now: somebody may have
+// changed it while the tests ran.
+func (w *testRun) record(ctx context.Context) error {
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
+	was := w.out.Release
+	rel, err := w.Releases.Revision(ctx, was.Name, was.Revision)
+	if err == nil {
+		w.note(rel)
+		err = w.Releases.Update(ctx, rel)
+	}
+	if errors.Is(err, ErrReleaseNotFound) {
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s is gone: nothing records how its tests went", was.Name)})
+		rel, err = was, nil
+	}
+	if err != nil {
+		return fmt.Errorf("record the tests of release %s: %w", was.Name, err)
+	}
+	shown := rel.Clone()
+	for _, h := range w.tests {
+		if _, ok := findHook(rel, h); !ok {
+			shown.Hooks = append(shown.Hooks, h)
+		}
+	}
+	w.out.Release, w.scene.Release = shown, shown
+	return nil
+}
+
+// note gives the hooks of rel the last runs of the tests that have run.
+func (w *testRun) note(rel *release.Release) {
+	hooks := make([]*release.Hook, len(rel.Hooks))
+	copy(hooks, rel.Hooks)
+	rel.Hooks = hooks
+	for _, h := range w.tests {
+		if i, ok := findHook(rel, h); ok && !h.LastRun.StartedAt.IsZero() {
+			ran := *rel.Hooks[i]
+			ran.LastRun = h.LastRun
+			rel.Hooks[i] = &ran
+		}
+	}
+}
+
+// findHook is where rel has the hook h.
+func findHook(rel *release.Release, h *release.Hook) (int, bool) {
+	for i, have := range rel.Hooks {
+		if have.Kind == h.Kind && have.Name == h.Name && have.Path == h.Path {
+			return i, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// lab is a cluster in which tests run.
+type lab struct{ *diary }
+
+func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
+	return engine.DefaultCapabilities(), nil
+}
+func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
+	return nil, nil
+}
+func (l lab) CheckRights(_ context.Context, verb string, objects []*manifest.Object, _ string, records ...string) error {
+	return l.fail[fmt.Sprintf("rights %s %s, records %s", verb, names(objects), records)]
+}
+func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
+	return nil, nil
+}
+func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (hook.Place, error) {
+	if o.Kind == "ClusterRole" {
+		return hook.Place{Served: true}, nil
+	}
+	return hook.Place{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
+}
+func (l lab) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
+	return "uid of " + o.Name, l.step(ctx, "create %s", o)
+}
+func (l lab) UpdateHook(ctx context.Context, o *manifest.Object, _, _ string) error {
+	return l.step(ctx, "change %s", o)
+}
+func (l lab) DeleteHook(ctx context.Context, o *manifest.Object, _, _ string) error {
+	return l.step(ctx, "delete %s", o)
+}
+func (l lab) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
+	return l.step(ctx, "finish %s", objects[0])
+}
+func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]hook.Log, error) {
+	return []hook.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)
+}
+
+// tested is a release with a hook of each text: name, weight, policies.
+func tested(tests ...string) *release.Release {
+	rel := &release.Release{Name: "web", Namespace: "ns", Revision: 2, Info: release.Info{Status: release.Deployed}}
+	for _, text := range tests {
+		words := strings.Fields(text)
+		annotations := []string{hook.Annotation, "test", hook.WeightAnnotation, words[1]}
+		if len(words) > 2 {
+			annotations = append(annotations, hook.DeleteAnnotation, words[2])
+		}
+		objs, err := manifest.Parse("web/templates/tests/"+words[0]+".yaml", kind("Pod", words[0], annotations...))
+		if err != nil {
+			panic(err)
+		}
+		hooks, _, _ := hook.Split(objs)
+		rel.Hooks = append(rel.Hooks, hooks...)
+	}
+	rel.Hooks = append(rel.Hooks, &release.Hook{Name: "prepare", Kind: "Job", Events: []release.HookEvent{release.PreInstall}})
+	return rel
+}
+
+// results are as a line: "b Succeeded, a Failed".
+func results(all []event.TestResult) string {
+	var out []string
+	for _, r := range all {
+		out = append(out, r.Name+" "+string(r.Phase))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestTestsRunByWeightAndAreRecorded(t *testing.T) {
+	d := &diary{}
+	recs := newRecords(d, tested("z 0", "b 0 hook-succeeded", "a 5"))
+	got, err := Test{Cluster: lab{d}, Releases: recs, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.want(t,
+		"create Pod/b", "finish Pod/b", "logs Pod/b",
+		"create Pod/z", "finish Pod/z", "logs Pod/z",
+		"create Pod/a", "finish Pod/a", "logs Pod/a",
+		"delete Pod/b", "update web.v2 deployed")
+	if s := results(got.Results); s != "b Succeeded, z Succeeded, a Succeeded" {
+		t.Error(s)
+	}
+	if len(got.Logs) != 3 || got.Logs[0].Text != "log of b\n" {
+		t.Error(got.Logs)
+	}
+	for _, h := range recs.kept["web.v2"].Hooks[:3] {
+		if h.LastRun.Phase != release.PhaseSucceeded || !h.LastRun.StartedAt.Equal(noon) {
+			t.Errorf("%s: %+v", h.Name, h.LastRun)
+		}
+	}
+}
+
+// The first failure ends it, as with Helm; what ran before keeps what it says.
+func TestAFailedTestEndsTheTests(t *testing.T) {
+	no := errors.New("no")
+	d := &diary{fail: map[string]error{"finish Pod/b": no}}
+	recs := newRecords(d, tested("a 0", "b 0 hook-failed", "c 0"))
+	bus := &event.Bus{}
+	var events []string
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.FailedTest) error {
+		events = append(events, "failed-test: "+results(e.Results))
+		return nil
+	})
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PostTest) error {
+		events = append(events, "post-test: "+results(e.Results)+" "+e.Release.Name)
+		return errors.New("post-test has its say")
+	})
+	got, err := Test{Cluster: lab{d}, Releases: recs, Events: bus, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
+	var failed *hook.FailedError
+	if !errors.As(err, &failed) || failed.Hook.Name != "b" || !errors.Is(err, no) || !strings.Contains(err.Error(), "has its say") {
+		t.Error(err)
+	}
+	d.want(t, "create Pod/a", "finish Pod/a", "logs Pod/a", "create Pod/b", "finish Pod/b", "logs Pod/b", "delete Pod/b", "update web.v2 deployed")
+	const all = "a Succeeded, b Failed, c Unknown"
+	if want := []string{"failed-test: " + all, "post-test: " + all + " web"}; !slices.Equal(events, want) || results(got.Results) != all {
+		t.Errorf("got %q, %q", events, results(got.Results))
+	}
+	if len(got.Logs) != 2 {
+		t.Error(got.Logs)
+	}
+	if run := recs.kept["web.v2"].Hooks[2].LastRun; run.Phase != "" {
+		t.Errorf("a test that did not run: %+v", run)
+	}
+}
+
+func TestFiltersOfTests(t *testing.T) {
+	for _, test := range []struct {
+		filters []string
+		want    string // the tests that run, or a part of the error
+	}{
+		{nil, "a, b, c"},
+		{[]string{"name=b"}, "b"},
+		{[]string{"name=c,name=a"}, "a, c"},
+		{[]string{"name=c", "name=a"}, "a, c"},
+		{[]string{"!name=b"}, "a, c"},
+		{[]string{"name=a,name=b,!name=b"}, "a"},
+		{[]string{" ! name = b "}, "a, c"},
+		{[]string{"!name=a,!name=b,!name=c"}, ""},
+		{[]string{"name=x,name=y,!name=x"}, `release "web" has no test x, y: its tests are a, b, c`},
+		{[]string{"!name=x"}, `has no test x`},
+		{[]string{"colour=red"}, `"colour=red" is no filter of tests: it must be name=TEST or !name=TEST`},
+		{[]string{"a"}, `"a" is no filter`},
+		{[]string{"name="}, `"name=" is no filter`},
+		{[]string{""}, `"" is no filter`},
+	} {
+		d := &diary{}
+		_, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("c 0", "b 0", "a 0")), Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
+		var ran []string
+		for _, l := range d.lines {
+			if name, ok := strings.CutPrefix(l, "create Pod/"); ok {
+				ran = append(ran, name)
+			}
+		}
+		got := strings.Join(ran, ", ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
+			t.Errorf("%q: %q, wanted %q", test.filters, got, test.want)
+		}
+	}
+}
+
+func TestAReleaseWithoutTests(t *testing.T) {
+	d := &diary{}
+	got, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested())}.Run(t.Context(), TestRequest{Name: "web"})
+	if err != nil || got.Release.Name != "web" || len(got.Results) > 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	d.want(t)
+	_, err = Test{Cluster: lab{d}, Releases: newRecords(d, tested())}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a"}})
+	if err == nil || !strings.Contains(err.Error(), "it has no tests") {
+		t.Error(err)
+	}
+	if _, err = (Test{Cluster: lab{d}, Releases: newRecords(d)}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, ErrReleaseNotFound) {
+		t.Error(err)
+	}
+}
+
+// Handlers of pre-test may change, remove and add tests. The record keeps what
+// was installed.
+func TestHandlersChangeTests(t *testing.T) {
+	d := &diary{}
+	recs := newRecords(d, tested("a 0", "b 0", "c 0"))
+	before := recs.kept["web.v2"].Hooks[1].Manifest
+	bus := &event.Bus{}
+	var shown []string
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error {
+		for _, o := range e.Objects {
+			shown = append(shown, o.Name)
+		}
+		changed, err := manifest.Parse(e.Objects[1].Source, strings.Replace(e.Objects[1].Raw, `hook-weight: "0"`, `hook-weight: "-9"`, 1))
+		if err != nil {
+			return err
+		}
+		added, err := manifest.Parse("", kind("Pod", "d", hook.Annotation, "test"))
+		e.Objects = []*manifest.Object{added[0], e.Objects[0], changed[0]}
+		return err
+	})
+	got, err := Test{Cluster: lab{d}, Releases: recs, Events: bus, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a,name=b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "create Pod/b", "finish Pod/b", "create Pod/a", "finish Pod/a", "create Pod/d", "finish Pod/d", "update web.v2 deployed")
+	if want := []string{"a", "b"}; !slices.Equal(shown, want) {
+		t.Errorf("handlers saw %q", shown)
+	}
+	kept := recs.kept["web.v2"]
+	if len(kept.Hooks) != 4 || kept.Hooks[1].Manifest != before || kept.Hooks[1].LastRun.Phase != release.PhaseSucceeded {
+		t.Errorf("%d hooks, %+v", len(kept.Hooks), kept.Hooks[1])
+	}
+	if n := len(got.Release.Hooks); n != 5 || got.Release.Hooks[4].Name != "d" {
+		t.Errorf("%d hooks are shown", n)
+	}
+}
+
+func TestHandlersCanRefuseTests(t *testing.T) {
+	for _, test := range []struct {
+		want string
+		fn   func(e *event.PreTest) error
+	}{
+		{"not today", func(*event.PreTest) error { return errors.New("not today") }},
+		{"ConfigMap/extra, which is no test", func(e *event.PreTest) error {
+			objs, err := manifest.Parse("", kind("ConfigMap", "extra"))
+			e.Objects = append(e.Objects, objs...)
+			return err
+		}},
+	} {
+		d := &diary{}
+		bus := &event.Bus{}
+		event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error { return test.fn(e) })
+		event.On(bus, "test", 0.5, func(context.Context, *event.PostTest) error { return errors.New("came to post-test") })
+		_, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("a 0")), Events: bus}.Run(t.Context(), TestRequest{Name: "web"})
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "post-test") {
+			t.Errorf("got %v, wanted %q", err, test.want)
+		}
+		d.want(t)
+	}
+}
+
+func TestMissingRightsEndTestsBeforeTheyBegin(t *testing.T) {
+	d := &diary{fail: map[string]error{"rights create [Pod/a], records [update]": errBroken}}
+	out, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("a 0"))}.Run(t.Context(), TestRequest{Name: "web"})
+	if !errors.Is(err, errBroken) || out != nil {
+		t.Errorf("%v, %v", out, err)
+	}
+	d.want(t)
+}
+
+// Scripts come from the chart in the record, and see its values.
+func TestScriptsOfTestsComeFromTheRecord(t *testing.T) {
+	rel := tested("a 0")
+	c := newChart(t, chart.FileScript, "-- nothing")
+	c.Values = map[string]any{"replicas": 1.0}
+	rel.Config = map[string]any{"colour": "red"}
+	rel.SetChart(c)
+	if err := rel.SetScripts(c); err != nil {
+		t.Fatal(err)
+	}
+	bus := &event.Bus{}
+	var seen []string
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.ChartResolved) error {
+		seen = append(seen, "resolved "+e.Chart.Name())
+		return nil
+	})
+	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error {
+		seen = append(seen, fmt.Sprint(e.Chart.Name(), e.Values, e.Operation.Command, e.Operation.Revision))
+		return nil
+	})
+	d := &diary{}
+	if _, err := (Test{Cluster: lab{d}, Releases: newRecords(d, rel), Events: bus}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"resolved web", "webmap[colour:red replicas:1]test2"}; !slices.Equal(seen, want) {
+		t.Errorf("got %q, wanted %q", seen, want)
+	}
+}
+
+// What others wrote into the record meanwhile stays; a record that is gone is
+// no failure of the tests.
+func TestTheRecordMayHaveChangedMeanwhile(t *testing.T) {
+	d := &diary{}
+	recs := newRecords(d, tested("a 0"))
+	d.at = func(step string) {
+		if step == "finish Pod/a" {
+			recs.kept["web.v2"].Info.Status = release.Superseded
+		}
+	}
+	if _, err := (Test{Cluster: lab{d}, Releases: recs}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "create Pod/a", "finish Pod/a", "update web.v2 superseded")
+
+	d = &diary{}
+	recs = newRecords(d, tested("a 0"))
+	d.at = func(step string) {
+		if step == "finish Pod/a" {
+			delete(recs.kept, "web.v2")
+		}
+	}
+	got, err := Test{Cluster: lab{d}, Releases: recs}.Run(t.Context(), TestRequest{Name: "web"})
+	if err != nil || results(got.Results) != "a Succeeded" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	d.want(t, "create Pod/a", "finish Pod/a")
+}
+
+func TestInterruptedTestsAreRecorded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := &diary{}
+	d.at = func(step string) {
+		if step == "finish Pod/a" {
+			cancel()
+		}
+	}
+	recs := newRecords(d, tested("a 0 hook-failed", "b 0"))
+	_, err := Test{Cluster: lab{d}, Releases: recs, Events: &event.Bus{}}.Run(ctx, TestRequest{Name: "web", Logs: true})
+	if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 {
+		t.Error(err)
+	}
+	d.want(t, "create Pod/a", "finish Pod/a: context canceled", "logs Pod/a", "delete Pod/a", "update web.v2 deployed")
+	if p := recs.kept["web.v2"].Hooks[0].LastRun.Phase; p != release.PhaseFailed {
+		t.Error(p)
+	}
+}
+
+// Tests have the release to themselves; when that ends, so do they, and the
+// record is left to whoever has it now.
+func TestTestsHoldTheLock(t *testing.T) {
+	d := &diary{}
+	l := &locker{diary: d}
+	recs := newRecords(d, tested("a 0", "b 0"))
+	if _, err := (Test{Cluster: lab{d}, Releases: recs, Locker: l}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+		t.Fatal(err)
+	}
+	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a", "create Pod/b", "finish Pod/b", "update web.v2 deployed", "unlock web")
+
+	d.lines = nil
+	d.at = func(step string) {
+		if step == "finish Pod/a" {
+			l.lose(lostLock{})
+		}
+	}
+	_, err := Test{Cluster: lab{d}, Releases: recs, Locker: l}.Run(t.Context(), TestRequest{Name: "web"})
+	if err == nil || !strings.HasPrefix(err.Error(), "the lock was lost: test hooks failed: test hook Pod/a") {
+		t.Error(err)
+	}
+	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a: context canceled", "unlock web")
+
+	d.lines, d.at, d.fail = nil, nil, map[string]error{"lock web, test": errors.New("anna is at it")}
+	if _, err := (Test{Cluster: lab{d}, Releases: recs, Locker: l}).Run(t.Context(), TestRequest{Name: "web"}); err == nil || err.Error() != "anna is at it" {
+		t.Error(err)
+	}
+	d.want(t, "lock web, test")
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// choose takes the tests of the release that the filters let through, in the
+// order in which they run.
+func (w *testRun) choose() error {
+	var all []*release.Hook
+	for _, h := range w.out.Release.Hooks {
+		if h.On(release.Test) {
+			all = append(all, h)
+		}
+	}
+	hook.Order(all)
+	only, without, err := testFilters(w.req.Filters)
+	if err != nil {
+		return err
+	}
+	unknown := &UnknownTestError{Release: w.out.Release.Name}
+	for _, h := range all {
+		unknown.Tests = append(unknown.Tests, h.Name)
+	}
+	for _, name := range slices.Concat(only, without) {
+		if !slices.Contains(unknown.Tests, name) && !slices.Contains(unknown.Names, name) {
+			unknown.Names = append(unknown.Names, name)
+		}
+	}
+	if len(unknown.Names) > 0 {
+		return unknown
+	}
+	for _, h := range all {
+		if (len(only) == 0 || slices.Contains(only, h.Name)) && !slices.Contains(without, h.Name) {
+			w.tests = append(w.tests, h)
+		}
+	}
+	return nil
+}
+
+// testFilters reads filters: the names to run, all where there are none, and
+// those not to run.
+func testFilters(filters []string) (only, without []string, err error) {
+	for _, text := range filters {
+		for _, filter := range strings.Split(text, ",") {
+			attribute, name, ok := strings.Cut(strings.TrimSpace(filter), "=")
+			attribute, not := strings.CutPrefix(strings.TrimSpace(attribute), "!")
+			name = strings.TrimSpace(name)
+			if !ok || strings.TrimSpace(attribute) != "name" || name == "" {
+				return nil, nil, fmt.Errorf("%q is no filter of tests: it must be name=TEST or !name=TEST", filter)
+			}
+			if not {
+				without = append(without, name)
+			} else {
+				only = append(only, name)
+			}
+		}
+	}
+	return only, without, nil
+}
+
+// UnknownTestError tells which tests were asked for that a release does not
+// have.
+type UnknownTestError struct {
+	Release string
+	Names   []string // asked for, and not there
+	Tests   []string // that are there
+}
+
+func (e *UnknownTestError) Error() string {
+	has := "it has no tests"
+	if len(e.Tests) > 0 {
+		has = "its tests are " + strings.Join(e.Tests, ", ")
+	}
+	return fmt.Sprintf("release %q has no test %s: %s", e.Release, strings.Join(e.Names, ", "), has)
+}

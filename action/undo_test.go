@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/release"
+)
+
+func TestCleanupOnFailDeletesWhatTheUpgradeHasCreated(t *testing.T) {
+	for _, interrupt := range []bool{false, true} {
+		s := installed(t, conf("a=1", "b=1"))
+		ctx, cancel := context.WithCancel(t.Context())
+		s.at = func(step string) {
+			if interrupt && step == "event post-upgrade" {
+				cancel()
+			}
+		}
+		s.fail["event post-upgrade"] = errBroken
+		req := to(t, conf("a=2", "b=1", "c=1"))
+		req.CleanupOnFail = true
+		_, err := s.upgrade().Run(ctx, req)
+		cancel()
+		if err == nil {
+			t.Error("it did not fail")
+		}
+		s.wantState(t, "ConfigMap/a=2 ConfigMap/b=1", "1 deployed, 2 failed")
+	}
+	s := installed(t, conf("a=1"))
+	s.fail["event post-upgrade"] = errBroken
+	s.fail["delete [ConfigMap/c], background"] = errors.New("it will not go")
+	_, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.CleanupOnFail = true })
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "it will not go") {
+		t.Error(err)
+	}
+}
+
+// The rollback happens while the lock is held, to the last revision that went
+// well, and what the failed one made goes.
+func TestAnAtomicUpgradeRollsBack(t *testing.T) {
+	s := installed(t, conf("a=1", "b=1"))
+	s.fail["event post-upgrade"] = errBroken
+	rel, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.Atomic, r.Wait = true, true })
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "has been rolled back due to rollback-on-failure being set, to revision 1") {
+		t.Fatal(err)
+	}
+	if rel == nil || rel.Revision != 2 || rel.Info.Status != release.Failed {
+		t.Errorf("returned %+v", rel)
+	}
+	s.want(t,
+		"lock web, upgrade",
+		"capabilities",
+		"plan [ConfigMap/a ConfigMap/c] for ns/web",
+		"create web.v2 pending-upgrade",
+		"guard web.v2",
+		"event pre-upgrade",
+		"apply [ConfigMap/a ConfigMap/c]",
+		"delete [ConfigMap/b]",
+		"wait [ConfigMap/a ConfigMap/c]",
+		"event post-upgrade",
+		"update web.v2 failed",
+		"plan [ConfigMap/a ConfigMap/b] for ns/web",
+		"create web.v3 pending-rollback",
+		"guard web.v3",
+		"event pre-rollback",
+		"apply [ConfigMap/a ConfigMap/b]",
+		"delete [ConfigMap/c]",
+		"wait [ConfigMap/a ConfigMap/b]",
+		"event post-rollback",
+		"update web.v3 deployed",
+		"update web.v1 superseded",
+		"unlock web",
+	)
+	s.wantState(t, "ConfigMap/a=1 ConfigMap/b=1", "1 superseded, 2 failed, 3 deployed")
+}
+
+func TestAnAtomicUpgradeRollsBackWhenInterrupted(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	s.at = func(step string) {
+		if step == "event post-upgrade" {
+			cancel()
+		}
+	}
+	req := to(t, conf("a=2"))
+	req.Atomic = true
+	if _, err := s.upgrade().Run(ctx, req); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=1", "1 superseded, 2 failed, 3 deployed")
+}
+
+// However short the history is kept, what is to be rolled back to stays in it.
+func TestAnAtomicUpgradeFindsWhereToRollBackTo(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	atomic := func(r *UpgradeRequest) { r.Atomic, r.MaxHistory = true, 1 }
+	s.fail["event post-upgrade"] = errBroken
+	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 1") {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=1", "3 deployed")
+	// Also where nothing is deployed any more, as Helm leaves it when a
+	// rollback fails.
+	s.records.kept["web.v3"].Info.Status = release.Superseded
+	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 3") {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=1", "5 deployed")
+}
+
+func TestAnAtomicUpgradeThatHasNowhereToRollBackTo(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+	s.breaks(t, "event post-install", s.put)
+	s.fail["event post-upgrade"] = errBroken
+	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "no revision that went well") {
+		t.Error(err)
+	}
+	s.wantState(t, "ConfigMap/a=2", "1 failed, 2 failed")
+}
+
+func TestARollbackThatFailsTooIsTold(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	s.fail["event post-upgrade"] = errBroken
+	s.fail["event pre-rollback"] = errors.New("nor backwards")
+	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
+	if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "release web failed, and rolling back to revision 1 went wrong too: ") || !strings.Contains(err.Error(), "nor backwards\nwhat had failed first: ") {
+		t.Error(err)
+	}
+	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")
+}
+
+// Whether a failed upgrade may be undone is asked before it begins, about the
+// revision that it would go back to, and only where it would be undone.
+func TestAnUpgradeIsConfirmedToBeUndoneFirst(t *testing.T) {
+	for _, atomic := range []bool{true, false} {
+		s := installed(t, conf("a=1"))
+		s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=2"))) })
+		var asked []int
+		verb := s.upgrade()
+		verb.ConfirmUndo = func(_ context.Context, rel *release.Release) error {
+			asked = append(asked, rel.Revision)
+			return errBroken
+		}
+		req := to(t, conf("a=3"))
+		req.Atomic = atomic
+		_, err := verb.Run(t.Context(), req)
+		if errors.Is(err, errBroken) != atomic || len(asked) > 0 != atomic || atomic && (asked[0] != 1 || len(s.writes()) > 0) {
+			t.Errorf("atomic %t: %v, asked for %v, wrote %q", atomic, err, asked, s.writes())
+		}
+	}
+}

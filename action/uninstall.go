@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Cascade says what becomes of the objects that deleted objects own.
+type Cascade string
+
+// The ways to cascade.
+const (
+	CascadeBackground Cascade = "background"
+	CascadeForeground Cascade = "foreground"
+	CascadeOrphan     Cascade = "orphan"
+)
+
+// Deleter removes objects from a cluster.
+type Deleter interface {
+	// Delete removes objects in the order given, those of one kind at once.
+	// Objects that are gone are fine; objects without the owner's marks are left
+	// alone and reported as kept.
+	Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error
+	// CheckRights returns an error that lists the rights that are missing to do
+	// verb ("delete") to the objects, and to the release's records what records
+	// says.
+	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, records ...string) error
+	// WaitGone returns when none of the owner's objects exists any more.
+	WaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error
+}
+
+// UninstallCluster is all that [Uninstall] needs of a cluster.
+type UninstallCluster interface {
+	Deleter
+	Describer
+}
+
+// Uninstall removes a release's objects and its record.
+type Uninstall struct {
+	Cluster  UninstallCluster
+	Releases Recorder
+	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
+	Events   *event.Bus       // nil runs no handlers
+	Progress progress.Func    // nil reports nothing
+	Now      func() time.Time // nil is time.Now
+}
+
+// UninstallRequest says what to uninstall. Name is needed.
+type UninstallRequest struct {
+	Name        string
+	KeepHistory bool
+	Description string  // what the kept record says in place of "Uninstallation complete"
+	Cascade     Cascade // "" is CascadeBackground
+	Wait        bool    // wait until the objects are gone
+	Timeout     time.Duration
+}
+
+// Uninstalled is what an uninstall did, or would do.
+type Uninstalled struct {
+	Release *release.Release
+	// Kept are the objects that helm.sh/resource-policy keeps.
+	Kept []*manifest.Object
+	// Deleted are the others, in the order of their deletion.
+	Deleted []*manifest.Object
+}
+
+// uninstalling is the work on one release.
+type uninstalling struct {
+	Uninstall
+	req  UninstallRequest
+	lock Lock
+	past *past
+	out  *Uninstalled
+	// recorded tells that the record says uninstalling: nothing is written
+	// before the scripts of pre-delete have agreed.
+	recorded bool
+}
+
+// Plan tells what Run would do and writes nothing.
+func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
+	w := &uninstalling{Uninstall: u, req: req}
+	err := w.plan(ctx, nil)
+	return w.out, err
+}
+
+func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
+	if err := CheckName(w.req.Name); err != nil {
+		return err
+	}
+	past, err := readPast(ctx, w.Releases, lock, w.req.Name, nil)
+	if err != nil {
+		return err
+	}
+	if past.last == nil {
+		_, err := w.Releases.Revision(ctx, w.req.Name, 0) // says where it is not
+		return err
+	}
+	for _, text := range past.warnings {
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
+	}
+	if !w.req.KeepHistory {
+		if err := deletable(ctx, w.Releases, w.req.Name, past.revisions); err != nil {
+			return err
+		}
+	}
+	w.past, w.out = past, &Uninstalled{Release: past.last}
+	if past.last.Info.Status == release.Uninstalled {
+		return nil
+	}
+	objects, err := inventory(past)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		switch {
+		case o.Empty: // comments only: nobody created it
+		case keeps(o):
+			w.out.Kept = append(w.out.Kept, o)
+		default:
+			w.out.Deleted = append(w.out.Deleted, o)
+		}
+	}
+	manifest.SortUninstall(w.out.Deleted)
+	return nil
+}
+
+// deletable refuses to delete a history in which a client of another generation has
+// written a revision. One that is damaged may go.
+func deletable(ctx context.Context, records Recorder, name string, revisions []Revision) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for _, r := range revisions {
+		group.Go(func() error {
+			err := r.Err
+			if err == nil {
+				_, err = records.Revision(ctx, name, r.Number)
+			}
+			if errors.Is(err, ErrRecordUnsupported) {
+				return err
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// inventory are all objects that a release may have in the cluster, each once:
+// those of the newest revision, and what others have left behind.
+func inventory(p *past) ([]*manifest.Object, error) {
+	revisions, err := p.objects()
+	if err != nil {
+		return nil, err
+	}
+	type key struct{ group, kind, namespace, name string }
+	seen := map[key]bool{}
+	var out []*manifest.Object
+	add := func(o *manifest.Object) {
+		group, _, ok := strings.Cut(o.APIVersion, "/")
+		if !ok {
+			group = "" // the version of the core's
+		}
+		k := key{group, o.Kind, orText(o.Namespace, p.last.Namespace), o.Name}
+		if o.Name == "" || !seen[k] {
+			seen[k] = true
+			out = append(out, o)
+		}
+	}
+	for i := len(revisions) - 1; i >= 0; i-- {
+		for _, o := range revisions[i] {
+			add(o)
+		}
+	}
+	for _, o := range p.orphans() {
+		if left, err := orphan(o); err == nil { // no object has a name that cannot be read
+			add(left)
+		}
+	}
+	return out, nil
+}
+
+// orphan is an object of which only the name is known any more.
+func orphan(o release.Orphan) (*manifest.Object, error) {
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": map[string]any{"name": o.Name, "namespace": o.Namespace},
+	})
+	if err != nil {
+		return nil, err
+	}
+	objects, err := manifest.Parse("", string(text))
+	if err != nil {
+		return nil, err
+	}
+	return objects[0], nil
+}
+
+// Run uninstalls the release. A release that was uninstalled with its history
+// kept loses its history. If Run fails half-way, the record stays, so that it
+// can be run again.
+func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
+	if err := CheckName(req.Name); err != nil {
+		return nil, err
+	}
+	ctx, lock, err := take(ctx, u.Locker, req.Name, "uninstall")
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	return u.run(ctx, lock, req)
+}
+
+// run is Run for somebody who has the lock.
+func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*Uninstalled, error) {
+	w := &uninstalling{Uninstall: u, req: req, lock: lock}
+	if err := w.plan(ctx, lock); err != nil {
+		return nil, err
+	}
+	rel := w.out.Release
+	if rel.Info.Status == release.Uninstalled {
+		if req.KeepHistory {
+			return nil, &AlreadyUninstalledError{Name: rel.Name}
+		}
+		lock.Finish()
+		return w.out, u.purge(ctx, rel.Name)
+	}
+	if err := untilLost(ctx, w.execute(ctx)); err != nil {
+		if !w.recorded {
+			return nil, err
+		}
+		w.fail(ctx, err)
+		return w.out, err
+	}
+	lock.Finish()
+	if !req.KeepHistory {
+		return w.out, u.purge(ctx, rel.Name)
+	}
+	// The objects are gone: an interrupt that comes now must not leave a record
+	// that says otherwise.
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
+	rel.Info.Status = release.Uninstalled
+	rel.Info.Description = orText(req.Description, "Uninstallation complete")
+	rel.Holder, rel.Orphans = "", nil
+	if err := u.Releases.Update(ctx, rel); err != nil {
+		return w.out, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
+	}
+	return w.out, w.close(ctx)
+}
+
+// close settles what the other revisions say: nothing of them is there any more.
+func (w *uninstalling) close(ctx context.Context) error {
+	rel := w.out.Release
+	w.past.unfinished = slices.DeleteFunc(w.past.unfinished, func(r *release.Release) bool { return r == rel })
+	if err := w.past.close(ctx, w.Releases); err != nil {
+		return err
+	}
+	d := deployment{records: w.Releases, past: w.past, release: rel}
+	return d.supersedeOthers(ctx)
+}
+
+// execute does all that comes before the record's last word.
+func (w *uninstalling) execute(ctx context.Context) error {
+	rel := w.out.Release
+	scene, err := w.scene(ctx, rel)
+	if err != nil {
+		return err
+	}
+	bus := w.Events.Fork()
+	event.Respond(bus, event.ObjectValidation, func(ctx context.Context, _ *event.PreDelete) error {
+		records := []string{"update", "delete"}
+		if w.req.KeepHistory {
+			records = records[:1]
+		}
+		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace, records...)
+	})
+	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreDelete) error {
+		rel.Info.Status = release.Uninstalling
+		rel.Info.Deleted = clock(w.Now)
+		rel.Info.Description = "Deletion in progress (or silently failed)"
+		rel.Holder = w.lock.Holder()
+		if err := w.Releases.Update(ctx, rel); err != nil {
+			return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
+		}
+		w.recorded = true
+		w.lock.Guard(rel.Revision)
+		return nil
+	})
+	if err := bus.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
+		return err
+	}
+	if err := w.remove(ctx); err != nil {
+		return err
+	}
+	return w.Events.Emit(ctx, &event.PostDelete{Scene: scene})
+}
+
+// remove deletes the objects, in the reverse of the order that the charts ask
+// for where they do.
+func (w *uninstalling) remove(ctx context.Context) error {
+	rel := w.out.Release
+	owner := Owner{Release: rel.Name, Namespace: rel.Namespace}
+	cascade := w.req.Cascade
+	if cascade == "" {
+		cascade = CascadeBackground
+	}
+	batches, err := ordered(rel, w.out.Deleted, w.Progress)
+	if err != nil {
+		// A release must be removable whatever its record says.
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
+		batches = nil
+	}
+	if len(batches) == 0 {
+		batches = [][]*manifest.Object{w.out.Deleted}
+	}
+	for i := len(batches) - 1; i >= 0; i-- {
+		batch := batches[i]
+		manifest.SortUninstall(batch)
+		if err := w.Cluster.Delete(ctx, batch, owner, cascade); err != nil {
+			return err
+		}
+		if i == 0 && !w.req.Wait {
+			break
+		}
+		if err := w.awaitGone(ctx, batch, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error {
+	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are gone"})
+	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
+	defer cancel()
+	return w.Cluster.WaitGone(ctx, objects, owner)
+}
+
+// scene is what the events of an uninstall show: the release, and no chart. The
+// scripts that answer are those of the chart in the record.
+func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
+	op := operation("uninstall", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
+	scripts, err := rel.Scripts()
+	if err != nil {
+		return event.Scene{}, err
+	}
+	// Also where there are none: whoever ran another release's ends them.
+	resolved := &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}
+	if err := w.Events.Emit(ctx, resolved); err != nil {
+		return event.Scene{}, err
+	}
+	return event.Scene{Operation: op, Release: rel}, nil
+}
+
+func (w *uninstalling) fail(ctx context.Context, cause error) {
+	if lost(ctx) {
+		return // without the lock the record is another client's to write
+	}
+	ctx, cancel := lastWord(ctx)
+	defer cancel()
+	rel := w.out.Release
+	w.lock.Finish()
+	rel.Info.Status, rel.Holder = release.Failed, ""
+	rel.Info.Description = "Uninstallation failed: " + cause.Error()
+	if err := w.Releases.Update(ctx, rel); err != nil {
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+	}
+}
+
+// purge removes every revision, oldest first, so that an interrupted purge
+// leaves the newest, which says what to uninstall.
+func (u Uninstall) purge(ctx context.Context, name string) error {
+	revisions, err := u.Releases.Revisions(ctx, name)
+	if errors.Is(err, ErrReleaseNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the history of release %s: %w", name, err)
+	}
+	for _, n := range revisions {
+		if err := u.Releases.Delete(ctx, name, n); err != nil && !errors.Is(err, ErrReleaseNotFound) {
+			return fmt.Errorf("delete revision %d of release %s: %w", n.Number, name, err)
+		}
+	}
+	return nil
+}
+
+// keepPolicy is the annotation that makes uninstall leave an object alone.
+const keepPolicy = "helm.sh/resource-policy"
+
+// keeps reports whether uninstall leaves o alone: o says so, or the list that it
+// is an item of.
+func keeps(o *manifest.Object) bool {
+	return o.List != nil && keeps(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
+}
+
+// AlreadyUninstalledError tells that nothing is left of a release but history.
+type AlreadyUninstalledError struct{ Name string }
+
+func (e *AlreadyUninstalledError) Error() string {
+	return fmt.Sprintf("the release named %q is already deleted; its history is still kept", e.Name)
+}

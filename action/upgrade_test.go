@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// The new revision is pending before any object is written; it is deployed
+// before the old one is superseded, so that there is always one that is.
+func TestAnUpgradeRecordsThenWritesThenSettles(t *testing.T) {
+	s := installed(t, conf("a=1", "b=1"))
+	rel, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.Wait, r.Jobs, r.Legacy = true, true, true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want(t,
+		"lock web, upgrade",
+		"capabilities",
+		"plan [ConfigMap/a ConfigMap/c] for ns/web",
+		"create web.v2 pending-upgrade",
+		"guard web.v2",
+		"event pre-upgrade",
+		"apply [ConfigMap/a ConfigMap/c]",
+		"delete [ConfigMap/b]",
+		"wait [ConfigMap/a ConfigMap/c], jobs too, as Helm 3",
+		"event post-upgrade",
+		"update web.v2 deployed",
+		"update web.v1 superseded",
+		"unlock web",
+	)
+	s.wantState(t, "ConfigMap/a=2 ConfigMap/c=1", "1 superseded, 2 deployed")
+	if i := rel.Info; i.Description != "Upgrade complete" || !i.LastDeployed.Equal(noon) || !i.FirstDeployed.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("%+v", i)
+	}
+	if kept := s.records.kept["web.v2"]; kept.Holder != "" || kept.Orphans != nil || s.records.state("web", 1) != "superseded: Install complete" {
+		t.Errorf("held by %q, orphans %v, v1 %s", kept.Holder, kept.Orphans, s.records.state("web", 1))
+	}
+}
+
+// While it is under way the record says who is at work and what is to go.
+func TestAPendingUpgradeSaysWhatItIsAbout(t *testing.T) {
+	s := installed(t, conf("a=1", "b=1"))
+	var pending *release.Release
+	s.at = func(step string) {
+		if strings.HasPrefix(step, "apply ") {
+			pending = s.records.kept["web.v2"]
+		}
+	}
+	if _, err := s.up(t, conf("a=2")); err != nil {
+		t.Fatal(err)
+	}
+	if pending.Info.Status != release.PendingUpgrade || pending.Holder != "anna" || !strings.Contains(pending.Manifest, `v: "2"`) {
+		t.Errorf("%+v", pending)
+	}
+	if want := (release.Orphan{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "b"}); len(pending.Orphans) != 1 || pending.Orphans[0] != want {
+		t.Errorf("orphans %v", pending.Orphans)
+	}
+}
+
+func TestAnUpgradeThatChangesNothingWritesRecordsOnly(t *testing.T) {
+	s := installed(t, conf("a=1")+kind("Service", "web"))
+	if _, err := s.up(t, conf("a=1")+kind("Service", "web")); err != nil {
+		t.Fatal(err)
+	}
+	s.wantWrites(t, "create web.v2 pending-upgrade", "event pre-upgrade", "event post-upgrade", "update web.v2 deployed", "update web.v1 superseded")
+}
+
+// What others have put into an object stays, what somebody has changed of what
+// the release says is put right again: document 004's stories.
+func TestAnUpgradeMergesWithWhatIsThere(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	live := maps.Clone(s.cluster.live["ConfigMap/a"])
+	live["data"] = map[string]any{"v": "0", "theirs": "x"}
+	s.cluster.live["ConfigMap/a"] = live
+	if _, err := s.up(t, conf("a=1")); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.cluster.live["ConfigMap/a"]["data"]); got != "map[theirs:x v:1]" {
+		t.Error(got)
+	}
+}
+
+func TestAnUpgradeKeepsWhatThePolicyKeeps(t *testing.T) {
+	s := installed(t, conf("a=1")+kind("Secret", "s", keepPolicy, "keep"))
+	if _, err := s.up(t, conf("a=1")); err != nil {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=1 Secret/s", "1 superseded, 2 deployed")
+}
+
+// What Helm 3.22 and 4.3.1 do (observed): the values and labels of which
+// revision count, and what becomes of them. The chart's default of a is d; it
+// was 1 in revision 1, which is deployed, and 2 in revision 2, which failed.
+func TestValuesAreReusedAsHelmDoes(t *testing.T) {
+	template := `{{ with .Values.n }}# n` + "\n{{ end }}" + conf("a={{ .Values.a }}", "new={{ .Values.new }}")
+	table := func(pairs ...any) map[string]any {
+		m := map[string]any{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i].(string)] = pairs[i+1]
+		}
+		return m
+	}
+	old := table("a", 1, "m", table("x", 5), "n", table("k", 1))
+	for _, test := range []struct {
+		name   string
+		reuse  Reuse
+		values map[string]any
+		config string
+		has    string
+	}{
+		{"nothing given", ReuseIfNone, nil, "map[a:1 m:map[x:5] n:map[k:1]]", "ConfigMap/a=1 ConfigMap/new=there"},
+		{"something given", ReuseIfNone, table("m", table("x", 1)), "map[m:map[x:1]]", "ConfigMap/a=d2 ConfigMap/new=there"},
+		{"reset", ResetValues, nil, "map[]", "ConfigMap/a=d2 ConfigMap/new=there"},
+		{"reset and given", ResetValues, table("q", 1), "map[q:1]", "ConfigMap/a=d2 ConfigMap/new=there"},
+		{"reuse", ReuseValues, nil, "map[a:1 m:map[x:5] n:map[k:1]]", "ConfigMap/a=1 ConfigMap/new="},
+		{"reuse and given", ReuseValues, table("m", table("y", 7), "n", nil), "map[a:1 m:map[x:5 y:7]]", "ConfigMap/a=1 ConfigMap/new="},
+		// Helm records the same, and goes on with 1 all the same.
+		{"reuse, null takes away", ReuseValues, table("a", nil), "map[m:map[x:5] n:map[k:1]]", "ConfigMap/a=d ConfigMap/new="},
+		{"reset, then reuse", ResetThenReuse, table("n", table("q", 3)), "map[a:1 m:map[x:5] n:map[k:1 q:3]]", "ConfigMap/a=1 ConfigMap/new=there"},
+		{"reset, then reuse, null takes away", ResetThenReuse, table("a", nil, "m", nil), "map[n:map[k:1]]", "ConfigMap/a=d2 ConfigMap/new=there"},
+		{"reset, then reuse, null takes the default away", ResetThenReuse, table("new", nil), "map[a:1 m:map[x:5] n:map[k:1] new:<nil>]", "ConfigMap/a=1 ConfigMap/new="},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newStory(t, newChart(t, "templates/a.yaml", template, "values.yaml", "a: d\nm: {x: 1, y: 2}\n"))
+			s.request.Values = old
+			s.do(t, s.put())
+			req := to(t, template)
+			req.Chart = newChart(t, "templates/a.yaml", template, "values.yaml", "a: d2\nm: {x: 10, y: 20}\nnew: there\n")
+			req.Values = table("a", 2)
+			s.breaks(t, "event pre-upgrade", func() error {
+				_, err := s.upgrade().Run(t.Context(), req)
+				return err
+			})
+			req.Reuse, req.Values = test.reuse, test.values
+			rel, err := s.upgrade().Run(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(rel.Config); got != test.config {
+				t.Errorf("recorded %s, wanted %s", got, test.config)
+			}
+			s.wantState(t, test.has, "1 superseded, 2 failed, 3 deployed")
+			if fmt.Sprint(old) != "map[a:1 m:map[x:5] n:map[k:1]]" || req.Chart.Values["a"] != "d2" {
+				t.Error("what was given has been changed")
+			}
+		})
+	}
+}
+
+// Where nothing was ever deployed the last values are those of what failed.
+func TestValuesOfAFailedInstallAreReused(t *testing.T) {
+	template := conf("a={{ .Values.a }}")
+	s := newStory(t, newChart(t, "templates/a.yaml", template))
+	s.request.Values = map[string]any{"a": "mine"}
+	s.breaks(t, "apply [ConfigMap/a]", s.put)
+	if _, err := s.up(t, template, func(r *UpgradeRequest) { r.Reuse = ResetThenReuse }); err != nil {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=mine", "1 failed, 2 deployed")
+}
+
+// Labels are those of the last revision, whatever became of it, as with Helm.
+func TestLabelsAreLaidOverTheLastOnes(t *testing.T) {
+	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+	s.request.Labels = map[string]string{"team": "shop", "x": "1"}
+	s.do(t, s.put())
+	s.breaks(t, "event pre-upgrade", func() error {
+		_, err := s.up(t, conf("a=1"), func(r *UpgradeRequest) { r.Labels = map[string]string{"team": "other", "y": "2"} })
+		return err
+	})
+	if _, err := s.up(t, conf("a=1"), func(r *UpgradeRequest) { r.Labels = map[string]string{"x": "null", "none": "null"} }); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(s.records.kept["web.v3"].Labels); got != "map[team:other y:2]" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(s.records.kept["web.v1"].Labels); got != "map[team:shop x:1]" {
+		t.Error("the first revision has", got)
+	}
+}
+
+func TestADescriptionOfAnUpgrade(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	if _, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Description = "for Anna" }); err != nil || s.records.state("web", 2) != "deployed: for Anna" {
+		t.Error(err, s.records.state("web", 2))
+	}
+}
+
+// Objects are written as they were the last time, unless something else is asked
+// for; the record says how.
+func TestTheWayOfWritingStays(t *testing.T) {
+	on, off := true, false
+	s := installed(t, conf("a=1"))
+	for i, step := range []struct {
+		asked *bool
+		want  string
+	}{{nil, release.ApplyClientSide}, {&on, release.ApplyServerSide}, {nil, release.ApplyServerSide}, {&off, release.ApplyClientSide}} {
+		rel, err := s.up(t, conf("a="+fmt.Sprint(i)), func(r *UpgradeRequest) { r.ServerSide = step.asked })
+		if err != nil || rel.ApplyMethod != step.want {
+			t.Errorf("step %d: %s, %v", i, rel.ApplyMethod, err)
+		}
+		how := map[bool]string{true: ", server-side"}[step.want == release.ApplyServerSide]
+		if !s.did("plan [ConfigMap/a] for ns/web" + how) {
+			t.Errorf("step %d: %q", i, s.lines)
+		}
+		s.forget()
+	}
+}
+
+func TestAnUpgradeNeedsARelease(t *testing.T) {
+	for name, have := range map[string]*release.Release{"nothing": nil, "an uninstalled one": gone(1, release.Uninstalled)} {
+		s := newStory(t, nil)
+		if have != nil {
+			s = newStory(t, nil, have)
+		}
+		_, err := s.up(t, conf("a=1"))
+		var none *NoReleaseError
+		if !errors.As(err, &none) || none.Uninstalled != (have != nil) || len(s.writes()) > 0 || s.locker.held {
+			t.Errorf("%s: %v, did %q", name, err, s.writes())
+		}
+		if errors.Is(err, ErrReleaseNotFound) != (have == nil) {
+			t.Errorf("%s: upgrade --install must know: %v", name, err)
+		}
+	}
+}
+
+// Each of these ends an upgrade before anything was written anywhere.
+func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
+	library := newChart(t)
+	library.Metadata.Type = chart.TypeLibrary
+	for _, test := range []struct {
+		name   string
+		change func(*story, *UpgradeRequest)
+		want   string
+	}{
+		{"the name is no name", func(_ *story, r *UpgradeRequest) { r.Name = "Web_1" }, "is invalid"},
+		{"somebody is at work", func(s *story, _ *UpgradeRequest) { s.fail["lock web, upgrade"] = errBroken }, "broken"},
+		{"the chart is a library", func(_ *story, r *UpgradeRequest) { r.Chart = library }, "not installable"},
+		{"the cluster does not answer", func(s *story, _ *UpgradeRequest) { s.fail["capabilities"] = errBroken }, "broken"},
+		{"a value has the wrong type", func(_ *story, r *UpgradeRequest) {
+			r.Chart = newChart(t, "values.schema.json", `{"properties":{"port":{"type":"integer"}}}`)
+			r.Values = map[string]any{"port": "eighty"}
+		}, "port"},
+		{"a template fails", func(_ *story, r *UpgradeRequest) { r.Chart = newChart(t, "templates/c.yaml", `{{ fail "no luck" }}`) }, "no luck"},
+		{"an object is somebody else's", func(s *story, _ *UpgradeRequest) { s.fail["plan [ConfigMap/a] for ns/web"] = errBroken }, "broken"},
+		{"the old manifest cannot be read", func(s *story, _ *UpgradeRequest) { s.records.kept["web.v1"].Manifest = "a: b: c" }, "revision 1 of release web"},
+		{"groups wait for each other", func(_ *story, r *UpgradeRequest) {
+			r.Chart = newChart(t, "templates/a.yaml", grouped("a", "one", "two")+grouped("b", "two", "one"))
+		}, "wait for each other"},
+		{"a handler refuses the objects", func(s *story, _ *UpgradeRequest) {
+			event.On(s.bus, "policy", 0.5, func(context.Context, *event.PreUpgrade) error { return errBroken })
+		}, "broken"},
+		{"the record cannot be created", func(s *story, _ *UpgradeRequest) {
+			s.at = func(step string) { // noted, and then refused
+				if step == "create web.v2 pending-upgrade" {
+					s.records.kept["web.v2"] = gone(2, release.PendingUpgrade)
+				}
+			}
+		}, "somebody else"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := installed(t, conf("a=1"))
+			req := to(t, conf("a=2"))
+			test.change(s, &req)
+			rel, err := s.upgrade().Run(t.Context(), req)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, wanted %q in it", err, test.want)
+			}
+			for _, w := range s.writes() {
+				if w != "create web.v2 pending-upgrade" {
+					t.Errorf("did %q", w)
+				}
+			}
+			if rel != nil || s.cluster.has() != "ConfigMap/a=1" || s.records.kept["web.v1"].Info.Status != release.Deployed || s.locker.held {
+				t.Errorf("returned %v, left %s, %s", rel, s.cluster.has(), s.records.history())
+			}
+		})
+	}
+}
+
+// Whatever fails after the record was created leaves it failed, with the reason,
+// and the old revision deployed.
+func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
+	for _, step := range []string{
+		"event pre-upgrade",
+		"apply [ConfigMap/a ConfigMap/c]",
+		"delete [ConfigMap/b]",
+		"wait [ConfigMap/a ConfigMap/c]",
+		"event post-upgrade",
+	} {
+		for _, interrupt := range []bool{false, true} {
+			t.Run(fmt.Sprint(step, " ", interrupt), func(t *testing.T) {
+				s := installed(t, conf("a=1", "b=1"))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				want := errBroken.Error()
+				if interrupt {
+					want = context.Canceled.Error()
+					s.at = func(now string) {
+						if now == step {
+							cancel()
+						}
+					}
+				} else {
+					s.fail[step] = errBroken
+				}
+				req := to(t, conf("a=2", "c=1"))
+				req.Wait = true
+				rel, err := s.upgrade().Run(ctx, req)
+				if err == nil || rel == nil || rel.Info.Status != release.Failed || !strings.Contains(err.Error(), want) {
+					t.Fatalf("got %v, %v", rel, err)
+				}
+				got := s.records.state("web", 2)
+				if !strings.HasPrefix(got, `failed: Upgrade "web" failed: `) || !strings.HasSuffix(got, want) {
+					t.Error(got)
+				}
+				if kept := s.records.kept["web.v2"]; kept.Holder != "" || len(kept.Orphans) != 1 {
+					t.Errorf("held by %q, orphans %v", kept.Holder, kept.Orphans)
+				}
+				if got := s.records.history(); got != "1 deployed, 2 failed" || s.locker.held {
+					t.Error(got)
+				}
+				// And the next one goes on from there.
+				s.at, s.fail = nil, nil
+				if _, err := s.up(t, conf("a=3")); err != nil {
+					t.Fatal(err)
+				}
+				s.wantState(t, "ConfigMap/a=3", "1 superseded, 2 failed, 3 deployed")
+			})
+		}
+	}
+}
+
+// An interrupt after the last step comes too late to make it fail.
+func TestAnInterruptAtTheEndDoesNotLeaveAnUpgradePending(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	s.at = func(step string) {
+		if step == "update web.v2 deployed" {
+			cancel()
+		}
+	}
+	if _, err := s.upgrade().Run(ctx, to(t, conf("a=2"))); err != nil {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=2", "1 superseded, 2 deployed")
+}
+
+// What failed revisions have left behind goes with the next one that does not
+// have it, also when the record of who made it has been pruned since.
+func TestWhatFailedRevisionsLeftBehindIsDeleted(t *testing.T) {
+	for _, most := range []int{0, 1, 2, 3} {
+		t.Run(fmt.Sprint("history of ", most), func(t *testing.T) {
+			short := func(r *UpgradeRequest) { r.MaxHistory = most }
+			s := installed(t, conf("a=1", "b=1"))
+			s.breaks(t, "event post-upgrade", func() error { _, err := s.up(t, conf("a=1", "b=1", "left=1"), short); return err })
+			s.breaks(t, "event pre-upgrade", func() error { _, err := s.up(t, conf("a=1", "b=1"), short); return err })
+			s.breaks(t, "event pre-upgrade", func() error { _, err := s.up(t, conf("a=1", "b=1"), short); return err })
+			if most > 0 && most < 3 && s.records.kept["web.v2"] != nil {
+				t.Error("the revision that made it is still there:", s.records.history())
+			}
+			if s.records.kept["web.v1"] == nil || s.records.kept["web.v1"].Info.Status != release.Deployed {
+				t.Error("the deployed revision is gone:", s.records.history())
+			}
+			if _, err := s.up(t, conf("a=1"), short); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.cluster.has(); got != "ConfigMap/a=1" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestHistoryIsKeptShort(t *testing.T) {
+	s := installed(t, conf("a=0"))
+	for i := 1; i < 5; i++ {
+		if _, err := s.up(t, conf("a="+fmt.Sprint(i)), func(r *UpgradeRequest) { r.MaxHistory = 3 }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.wantState(t, "ConfigMap/a=4", "3 superseded, 4 superseded, 5 deployed")
+	// However many fail, what is deployed stays.
+	for range 4 {
+		s.breaks(t, "event pre-upgrade", func() error {
+			_, err := s.up(t, conf("a=9"), func(r *UpgradeRequest) { r.MaxHistory = 2 })
+			return err
+		})
+	}
+	s.wantState(t, "ConfigMap/a=4", "5 deployed, 9 failed")
+}
+
+// Whoever was killed between the two last words has left two deployed
+// revisions. The newer counts, and the next upgrade settles it.
+func TestOfTwoDeployedRevisionsTheNewerCounts(t *testing.T) {
+	s := installed(t, conf("a=1", "b=1"))
+	s.do(t, second(s.up(t, conf("a=2", "c=1"))))
+	s.records.kept["web.v1"].Info.Status = release.Deployed
+	s.cluster.live["ConfigMap/b"] = map[string]any{"data": map[string]any{"v": "somebody's"}}
+	if _, err := s.up(t, conf("a=3")); err != nil {
+		t.Fatal(err)
+	}
+	s.wantState(t, "ConfigMap/a=3 ConfigMap/b=somebody's", "1 superseded, 2 superseded, 3 deployed")
+}
+
+// What another client has written into the old revision's record meanwhile stays,
+// and is no failure of an upgrade that went well.
+func TestTheOldRevisionMayHaveChangedMeanwhile(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		status release.Status
+		want   string
+	}{
+		{"a note", release.Deployed, "1 superseded, 2 deployed"},
+		{"another status", release.Failed, "1 failed, 2 deployed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := installed(t, conf("a=1"))
+			s.now = func(moment string) {
+				if moment == "updated web.v2" {
+					s.records.change("web.v1", func(rel *release.Release) { rel.Info.Status, rel.Info.Notes = test.status, "another client's" })
+				}
+			}
+			if _, err := s.up(t, conf("a=2")); err != nil {
+				t.Fatal(err)
+			}
+			s.wantState(t, "ConfigMap/a=2", test.want)
+			if got := s.records.kept["web.v1"].Info.Notes; got != "another client's" {
+				t.Errorf("the record's notes are %q, want the other client's", got)
+			}
+		})
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestPlanOfAnUpgradeWritesNothing(t *testing.T) {
+	s := installed(t, conf("a=1", "b=1")+kind("Job", "old", "helm.sh/hook", "pre-upgrade"))
+	req := to(t, conf("a=2", "c=1")+kind("Job", "new", "helm.sh/hook", "pre-upgrade"))
+	req.Predict, req.TakeOwnership, req.Conflicts, req.Writing.Replace, req.Wait = true, true, plan.Take, true, true
+	change, rendered, err := s.upgrade().Plan(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want(t, "capabilities", "plan [ConfigMap/a ConfigMap/c] for ns/web, taking, forcing, replacing, predicting")
+	s.wantState(t, "ConfigMap/a=1 ConfigMap/b=1", "1 deployed")
+	if got := actions(change.Plan.Steps); got != "update ConfigMap/a, create ConfigMap/c, delete ConfigMap/b" {
+		t.Error(got)
+	}
+	if got := actions(change.Hooks); got != "create Job/new, delete Job/old" {
+		t.Error(got)
+	}
+	if change.From.Revision != 1 || change.To.Revision != 2 || change.To.Info.Description != "Dry run complete" || names(rendered.Objects) != "[ConfigMap/a ConfigMap/c]" {
+		t.Errorf("%+v, %s", change, names(rendered.Objects))
+	}
+	// Without a cluster nothing is asked, and nothing compared.
+	s.forget()
+	offline := Upgrade{Releases: s.records}
+	if change, _, err := offline.Plan(t.Context(), req); err != nil || change.Plan != nil || change.To.Revision != 2 || len(s.lines) > 0 {
+		t.Errorf("%+v, %v", change, err)
+	}
+}
+
+func actions(steps []plan.Step) string {
+	var out []string
+	for _, s := range steps {
+		out = append(out, string(s.Action)+" "+s.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// What a dry run compares with is what is deployed, not what has failed since.
+func TestAPlanComparesWithWhatIsDeployed(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=2"))) })
+	change, _, err := s.upgrade().Plan(t.Context(), to(t, conf("a=3")))
+	if err != nil || change.From.Revision != 1 || change.To.Revision != 3 {
+		t.Errorf("%+v, %v", change, err)
+	}
+}

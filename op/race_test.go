@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-//go:build race
-
-package op
-
-// raced tells that tests run under the race detector, ten times slower.
-const raced = true
