@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rooms is the plan of the house as data: which row each package
+// Package layers is the plan of the house as data: which row each package
 // stands in, and what a row may not import. Its test holds every package's
 // imports against it.
-package rooms
+package layers
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type row struct {
 }
 
 var rows = []row{
-	{0, []string{"chart", "manifest", "manifest/quickyaml", "internal/near", "internal/term", "internal/build", "internal/rooms", "internal/yamltest"}},
+	{0, []string{"chart", "manifest", "manifest/quickyaml", "internal/near", "internal/term", "internal/build", "internal/layers", "internal/yamltest"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "render/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"hook", "script/wire"}},
