@@ -14,7 +14,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
+	"github.com/moonhelm/moonhelm/chart/scaffold"
 	"github.com/moonhelm/moonhelm/internal/env"
 )
 

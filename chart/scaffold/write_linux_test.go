@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
+	"github.com/moonhelm/moonhelm/chart/scaffold"
 )
 
 // On a disk that becomes full, at any place on the way, no half a chart is left.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
+	"github.com/moonhelm/moonhelm/chart/scaffold"
 )
 
 // held is everything below dir: files with their text, directories with a slash.

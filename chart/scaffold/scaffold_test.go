@@ -14,7 +14,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/chart/loader/scaffold"
+	"github.com/moonhelm/moonhelm/chart/scaffold"
 )
 
 // TestCreate: what comes out loads, and has what users of "helm create" look
