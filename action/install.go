@@ -232,9 +232,7 @@ func (w *installing) before() *event.PreInstall {
 // validate makes the objects that scripts have left those of the release, and
 // plans what becomes of them. Nothing has been written.
 func (w *installing) validate(ctx context.Context, e *event.PreInstall) error {
-	if err := w.rendered.sort(e.Objects); err != nil {
-		return err
-	}
+	w.rendered.sort(e.Objects)
 	w.release.Manifest = manifest.Format(w.rendered.Objects)
 	w.release.Hooks = w.rendered.Hooks
 	return w.prepare(ctx, w.rendered.Objects, w.rendered.coming)

@@ -15,9 +15,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/release"
 )
 
 // maxTemplateErrors bounds how often a chart is rendered again to find what
@@ -105,11 +105,8 @@ func (w *linting) order(root *chart.Chart, files []engine.File) {
 	if err != nil {
 		return // told where it stands
 	}
-	_, rest, err := hook.Split(objects)
-	if err == nil {
-		_, _, err = plan.Sequence(root, rest)
-	}
-	if err != nil {
+	_, rest := release.SplitHooks(objects)
+	if _, _, err := plan.Sequence(root, rest); err != nil {
 		w.add(lint.Error, chart.DirTemplates+"/", 0, err.Error())
 	}
 }

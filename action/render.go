@@ -16,7 +16,6 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -138,13 +137,14 @@ func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered
 	}
 	r.warn(post.Objects)
 	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
-	return rendered, rendered.sort(post.Objects)
+	rendered.sort(post.Objects)
+	return rendered, nil
 }
 
 // warn reports the hook annotations of objects that have no effect.
 func (r rendering) warn(objects []*manifest.Object) {
 	for _, o := range objects {
-		for _, text := range hook.Warnings(o) {
+		for _, text := range release.HookWarnings(o) {
 			r.report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s (%s): %s", o, o.Source, text)})
 		}
 	}
@@ -163,15 +163,11 @@ func parse(files []engine.File) ([]*manifest.Object, error) {
 }
 
 // sort takes hooks and objects apart and puts both in order.
-func (r *Rendered) sort(all []*manifest.Object) error {
+func (r *Rendered) sort(all []*manifest.Object) {
 	all = slices.Clone(all)
 	manifest.SortInstall(all) // what handlers have added stands where it was put
-	hooks, rest, err := hook.Split(all)
-	if err != nil {
-		return err
-	}
-	r.Objects, r.Hooks, r.scene.Objects = rest, hooks, all
-	return nil
+	r.Hooks, r.Objects = release.SplitHooks(all)
+	r.scene.Objects = all
 }
 
 // notes joins the root chart's NOTES.txt, and its subcharts' where asked.

@@ -219,9 +219,7 @@ func stored(rel *release.Release) ([]*manifest.Object, error) {
 // validate makes the objects that scripts have left those of the new revision.
 func (w *rollingBack) validate(ctx context.Context, e *event.PreRollback) error {
 	var rendered Rendered
-	if err := rendered.sort(e.Objects); err != nil {
-		return err
-	}
+	rendered.sort(e.Objects)
 	w.scene.Objects = rendered.scene.Objects
 	w.release.Manifest = manifest.Format(rendered.Objects)
 	w.release.Hooks = rendered.Hooks

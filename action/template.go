@@ -71,7 +71,8 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err := t.Events.Emit(ctx, last); err != nil {
 		return nil, err
 	}
-	return rendered, rendered.sort(last.Objects)
+	rendered.sort(last.Objects)
+	return rendered, nil
 }
 
 // releaseService is what .Release.Service says.

@@ -157,16 +157,13 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 		if o.Empty {
 			continue
 		}
-		hooks, _, err := hook.Split([]*manifest.Object{o})
-		if err != nil {
-			return err
-		}
+		hooks, _ := release.SplitHooks([]*manifest.Object{o})
 		if len(hooks) != 1 || !hooks[0].On(release.Test) {
-			return fmt.Errorf("pre-test left %s, which is no test: it needs the annotation %s: %s", o, hook.Annotation, release.Test)
+			return fmt.Errorf("pre-test left %s, which is no test: it needs the annotation %s: %s", o, release.HookAnnotation, release.Test)
 		}
 		w.tests = append(w.tests, hooks[0])
 	}
-	hook.Order(w.tests)
+	release.SortHooks(w.tests)
 	w.scene.Objects = objects
 	return nil
 }

@@ -60,15 +60,15 @@ func tested(tests ...string) *release.Release {
 	rel := &release.Release{Name: "web", Namespace: "ns", Revision: 2, Info: release.Info{Status: release.Deployed}}
 	for _, text := range tests {
 		words := strings.Fields(text)
-		annotations := []string{hook.Annotation, "test", hook.WeightAnnotation, words[1]}
+		annotations := []string{release.HookAnnotation, "test", release.HookWeightAnnotation, words[1]}
 		if len(words) > 2 {
-			annotations = append(annotations, hook.DeleteAnnotation, words[2])
+			annotations = append(annotations, release.HookDeleteAnnotation, words[2])
 		}
 		objs, err := manifest.Parse("web/templates/tests/"+words[0]+".yaml", kind("Pod", words[0], annotations...))
 		if err != nil {
 			panic(err)
 		}
-		hooks, _, _ := hook.Split(objs)
+		hooks, _ := release.SplitHooks(objs)
 		rel.Hooks = append(rel.Hooks, hooks...)
 	}
 	rel.Hooks = append(rel.Hooks, &release.Hook{Name: "prepare", Kind: "Job", Events: []release.HookEvent{release.PreInstall}})
@@ -212,7 +212,7 @@ func TestHandlersChangeTests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		added, err := manifest.Parse("", kind("Pod", "d", hook.Annotation, "test"))
+		added, err := manifest.Parse("", kind("Pod", "d", release.HookAnnotation, "test"))
 		e.Objects = []*manifest.Object{added[0], e.Objects[0], changed[0]}
 		return err
 	})

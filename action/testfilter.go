@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -20,7 +19,7 @@ func (w *testRun) choose() error {
 			all = append(all, h)
 		}
 	}
-	hook.Order(all)
+	release.SortHooks(all)
 	only, without, err := testFilters(w.req.Filters)
 	if err != nil {
 		return err

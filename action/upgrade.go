@@ -254,9 +254,7 @@ func (w *upgrading) before() *event.PreUpgrade {
 // validate makes the objects that scripts have left those of the release, and
 // plans what becomes of them.
 func (w *upgrading) validate(ctx context.Context, e *event.PreUpgrade) error {
-	if err := w.rendered.sort(e.Objects); err != nil {
-		return err
-	}
+	w.rendered.sort(e.Objects)
 	w.release.Manifest = manifest.Format(w.rendered.Objects)
 	w.release.Hooks = w.rendered.Hooks
 	return w.prepare(ctx, w.rendered.Objects, w.rendered.coming)

@@ -119,7 +119,7 @@ func (r Responder) decide(ctx context.Context, rel *release.Release, h *release.
 		}
 	}
 	before := h.Deletes(release.BeforeHookCreation)
-	known := it.live.annotation(Annotation) != "" || it.live.annotation(ownerName) != "" || it.live.madeBy(rel)
+	known := it.live.annotation(release.HookAnnotation) != "" || it.live.annotation(ownerName) != "" || it.live.madeBy(rel)
 	switch {
 	case before && !known:
 		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: it.String(),
@@ -241,7 +241,7 @@ func marked(o *manifest.Object, rel *release.Release) (*manifest.Object, error) 
 	if annotations == nil { // an item of a list
 		annotations = map[string]any{}
 	}
-	annotations[MarkAnnotation] = rel.Namespace + "/" + rel.Name + "/" + strconv.Itoa(rel.Revision)
+	annotations[release.HookOfAnnotation] = rel.Namespace + "/" + rel.Name + "/" + strconv.Itoa(rel.Revision)
 	meta["annotations"], object["metadata"] = annotations, meta
 	text, err := manifest.Edit(o.Raw, object)
 	if err != nil {

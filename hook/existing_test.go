@@ -29,9 +29,9 @@ func with(annotations ...string) map[string]any {
 // hookOf is a hook that bears a mark, one of Helm's own where it is empty.
 func hookOf(mark string) map[string]any {
 	if mark == "" {
-		return with(Annotation, "pre-install")
+		return with(release.HookAnnotation, "pre-install")
 	}
-	return with(Annotation, "pre-install", MarkAnnotation, mark)
+	return with(release.HookAnnotation, "pre-install", release.HookOfAnnotation, mark)
 }
 
 func controlled(o map[string]any) map[string]any {
@@ -113,7 +113,7 @@ func TestWhatExistsAlready(t *testing.T) {
 		{"a map of Helm's", "ConfigMap", "hook-failed", hookOf(""), changed, ""},
 		{"a map of Helm's, that is to go", "ConfigMap", "hook-succeeded", hookOf(""), replaced, ""},
 
-		{"a forged mark on another release's object", "ConfigMap", "", with(ownerName, "shop", ownerNamespace, "ns", MarkAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
+		{"a forged mark on another release's object", "ConfigMap", "", with(ownerName, "shop", ownerNamespace, "ns", release.HookOfAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
 		{"a namespace of a release, and no name", "ConfigMap", "", with(ownerNamespace, "prod"), refused, `it belongs to release "" in namespace "prod"`},
 		{"a pod of a controller", "Pod", "", controlled(with()), refused, `it is controlled by "ReplicaSet/web"`},
 		{"a hook of this release that a controller has adopted", "Pod", "", controlled(hookOf("ns/web/1")), replaced, ""},
@@ -163,7 +163,7 @@ func TestHooksBearTheirReleasesMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	objs, err := manifest.Parse("", s.made["a"])
-	if err != nil || objs[0].Annotations[MarkAnnotation] != "ns/web/3" || objs[0].Annotations[Annotation] != "pre-install" || !strings.Contains(s.made["a"], "# first") {
+	if err != nil || objs[0].Annotations[release.HookOfAnnotation] != "ns/web/3" || objs[0].Annotations[release.HookAnnotation] != "pre-install" || !strings.Contains(s.made["a"], "# first") {
 		t.Errorf("%v\n%s", err, s.made["a"])
 	}
 	if rel.Hooks[0].Manifest != before {
@@ -243,7 +243,7 @@ func TestItemsOfListsAreHooksThemselves(t *testing.T) {
 				t.Errorf("deleted or changed %q, want %q", s.uids, test.uids)
 			}
 			for name, text := range s.made {
-				if !strings.Contains(text, MarkAnnotation) {
+				if !strings.Contains(text, release.HookOfAnnotation) {
 					t.Errorf("%s does not bear the release's mark:\n%s", name, text)
 				}
 			}

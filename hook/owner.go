@@ -10,12 +10,6 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// MarkAnnotation stands on the objects of hooks and says whose they are:
-// namespace, name and revision of the release, "shop/web/3". With it, what a
-// run left behind that was ended in the middle can be told from what another
-// client has made. It is not part of the release's record.
-const MarkAnnotation = "moonhelm.github.io/hook-of"
-
 // The marks of objects that belong to a release, and the label that says which
 // program manages an object.
 const (
@@ -71,7 +65,7 @@ func (r Responder) foreign(ctx context.Context, rel *release.Release, it *item) 
 	if controller := live.controller(); controller != "" {
 		return "it is controlled by " + controller, nil
 	}
-	hooked := live.annotation(Annotation) != ""
+	hooked := live.annotation(release.HookAnnotation) != ""
 	switch manager := live.label(managedByLabel); {
 	case hooked, manager == "", manager == managedByHelm, manager == it.Labels[managedByLabel]:
 	default:
@@ -186,7 +180,7 @@ func (e existing) owner() string {
 
 // maker is the release whose hook made the object, "" where that is not known.
 func (e existing) maker() (namespace, name string) {
-	namespace, rest, _ := strings.Cut(e.annotation(MarkAnnotation), "/")
+	namespace, rest, _ := strings.Cut(e.annotation(release.HookOfAnnotation), "/")
 	at := strings.LastIndexByte(rest, '/')
 	if at < 0 {
 		return "", ""

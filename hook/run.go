@@ -192,7 +192,7 @@ func (r Responder) Run(ctx context.Context, rel *release.Release, hooks []*relea
 			due = append(due, h)
 		}
 	}
-	Order(due)
+	release.SortHooks(due)
 	// Hooks that succeeded are removed only once all have run, or one has
 	// failed: a later one may need what an earlier one made.
 	var done []ran

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
@@ -474,7 +473,7 @@ func (p *part) lastOfHook(owner Owner) map[string]any {
 	object := p.hook.moved(p.namespace).marked(owner)
 	object["apiVersion"] = p.res.apiVersion
 	meta := object["metadata"].(map[string]any)
-	meta["annotations"] = with(meta["annotations"], hook.MarkAnnotation, textAt(p.live, "metadata", "annotations", hook.MarkAnnotation))
+	meta["annotations"] = with(meta["annotations"], release.HookOfAnnotation, textAt(p.live, "metadata", "annotations", release.HookOfAnnotation))
 	return object
 }
 

@@ -12,10 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/release"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/moonhelm/moonhelm/hook"
 )
 
 // meta is what the cluster says of an object without its contents.
@@ -195,7 +194,7 @@ func (m *meta) foreign(owner Owner) string {
 // ownership labels.
 func (m *meta) madeByHook(owner Owner) bool {
 	return m.Annotations[annotationRelease] == "" && m.Annotations[annotationNamespace] == "" &&
-		strings.HasPrefix(m.Annotations[hook.MarkAnnotation], owner.Namespace+"/"+owner.Release+"/")
+		strings.HasPrefix(m.Annotations[release.HookOfAnnotation], owner.Namespace+"/"+owner.Release+"/")
 }
 
 // others tells whether an object carries another release's marks.

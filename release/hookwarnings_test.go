@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package release
 
 import (
 	"slices"
@@ -14,21 +14,21 @@ func TestWarnings(t *testing.T) {
 		annotations []string
 		want        []string
 	}{
-		{"not a hook", []string{WeightAnnotation, "high", DeleteAnnotation, "x"}, nil},
-		{"nothing to say", []string{Annotation, "Pre-Install, test", WeightAnnotation, "-5", DeleteAnnotation, "Hook-Succeeded ,hook-failed", OutputLogAnnotation, "hook-failed"}, nil},
-		{"an unknown event", []string{Annotation, "pre-install,someday", WeightAnnotation, "high"},
+		{"not a hook", []string{HookWeightAnnotation, "high", HookDeleteAnnotation, "x"}, nil},
+		{"nothing to say", []string{HookAnnotation, "Pre-Install, test", HookWeightAnnotation, "-5", HookDeleteAnnotation, "Hook-Succeeded ,hook-failed", HookOutputLogAnnotation, "hook-failed"}, nil},
+		{"an unknown event", []string{HookAnnotation, "pre-install,someday", HookWeightAnnotation, "high"},
 			[]string{`unknown hook event "someday": the object is left out (known: ` + events + ")"}},
-		{"an event of Helm 2", []string{Annotation, "crd-install"},
+		{"an event of Helm 2", []string{HookAnnotation, "crd-install"},
 			[]string{`unknown hook event "crd-install": the object is left out (known: ` + events + "); put CRDs into crds/"}},
-		{"an unknown delete policy", []string{Annotation, "test", DeleteAnnotation, "hook-sucess,hook-failed"},
+		{"an unknown delete policy", []string{HookAnnotation, "test", HookDeleteAnnotation, "hook-sucess,hook-failed"},
 			[]string{`unknown hook delete policy "hook-sucess" has no effect (known: before-hook-creation, hook-succeeded, hook-failed)`}},
-		{"an unknown output log policy", []string{Annotation, "test", OutputLogAnnotation, "always"},
+		{"an unknown output log policy", []string{HookAnnotation, "test", HookOutputLogAnnotation, "always"},
 			[]string{`unknown hook output log policy "always" has no effect (known: hook-succeeded, hook-failed)`}},
-		{"a weight that is not an integer", []string{Annotation, "test", WeightAnnotation, "1.5"},
+		{"a weight that is not an integer", []string{HookAnnotation, "test", HookWeightAnnotation, "1.5"},
 			[]string{`hook weight "1.5" is not an integer and counts as 0`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := Warnings(annotated(t, "Job", "h", test.annotations...)); !slices.Equal(got, test.want) {
+			if got := HookWarnings(annotated(t, "Job", "h", test.annotations...)); !slices.Equal(got, test.want) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
