@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // killed is what a client leaves behind that was killed: nothing.
@@ -55,7 +56,7 @@ func is[E error](err error) bool {
 
 func verbs(t *testing.T) []verb {
 	never := func(error) bool { return false }
-	notFound := func(err error) bool { return errors.Is(err, ErrReleaseNotFound) }
+	notFound := func(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 	return []verb{
 		{"install", func(s *story) error {
 			s.request.Chart = newChart(t, "templates/a.yaml", conf("a=new", "made=1"))

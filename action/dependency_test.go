@@ -432,7 +432,7 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 }
 
 // An archive that changed under its version is an error of build, and what
-// update warns of.
+// hookUpdate warns of.
 func TestRepublishedArchivesAreNoticed(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
 	s := shop()

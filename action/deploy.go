@@ -13,10 +13,13 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Waiting says what an operation waits for.
@@ -115,9 +118,9 @@ type Deployer interface {
 // the same for install, upgrade and rollback.
 type deployment struct {
 	cluster  Deployer // nil for a dry run without a cluster
-	records  Recorder
+	records  Storage
 	progress progress.Func
-	lock     Lock
+	lock     lock.Lock
 	past     *past
 
 	release *release.Release
@@ -204,7 +207,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.cluster.Plan(ctx, ChangeRequest{
+	d.plan, err = d.cluster.Plan(ctx, kube.ChangeRequest{
 		Owner:           d.owner(),
 		New:             manifest.ApplyOrder(known),
 		Hooks:           hooks,
@@ -220,7 +223,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		ReportConflicts: d.write.ReportConflicts,
 		Replace:         d.write.Replace,
 		Predict:         d.predict,
-		Records:         d.recording(),
+		Also:            d.recording(),
 	})
 	if err != nil {
 		return err
@@ -256,20 +259,20 @@ func (d *deployment) runHooks(bus *event.Bus, before, after release.HookEvent) {
 	}
 }
 
-// recording is what the deployment does to records.
-func (d *deployment) recording() []string {
+// recording are the permissions for what the deployment does to records.
+func (d *deployment) recording() []kube.Right {
 	verbs := []string{"create", "update"}
 	if d.keepHistory > 0 && len(d.past.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
 	}
-	return verbs
+	return recordRights(d.records, d.release.Namespace, verbs...)
 }
 
-func (d *deployment) owner() Owner {
-	return Owner{Release: d.release.Name, Namespace: d.release.Namespace}
+func (d *deployment) owner() kube.Owner {
+	return kube.Owner{Release: d.release.Name, Namespace: d.release.Namespace}
 }
 
-// create writes the pending record. Of two who create one revision, one gets it.
+// hookCreate writes the pending record. Of two who create one revision, one gets it.
 func (d *deployment) create(ctx context.Context) error {
 	if !release.ValidRevision(d.release.Revision) {
 		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
@@ -277,7 +280,7 @@ func (d *deployment) create(ctx context.Context) error {
 	if d.lock != nil {
 		d.release.Holder = d.lock.Holder()
 	}
-	if err := d.records.Create(ctx, d.release); errors.Is(err, ErrRevisionExists) {
+	if err := d.records.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
 		return &OvertakenError{Name: d.release.Name, Revision: d.release.Revision}
 	} else if err != nil {
 		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)
@@ -404,7 +407,7 @@ func tally(p *plan.Plan) string {
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.cluster.Await(ctx, WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+	return d.cluster.Await(ctx, kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
 // ordered parts objects into the batches that the charts of a release ask for.
@@ -446,8 +449,8 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 // supersedeOthers marks what was deployed before as superseded.
 func (d *deployment) supersedeOthers(ctx context.Context) error {
 	for _, old := range d.past.revisions {
-		if old.Err == nil && old.Status == release.Deployed && old.Number != d.release.Revision {
-			if err := d.supersede(ctx, old.Number, ""); err != nil {
+		if old.Unsupported() == nil && old.Status == release.Deployed && old.Revision != d.release.Revision {
+			if err := d.supersede(ctx, old.Revision, ""); err != nil {
 				return err
 			}
 		}
@@ -466,7 +469,7 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 		}
 	}
 	read := func() (err error) {
-		old, err = d.records.Revision(ctx, d.release.Name, revision)
+		old, err = d.records.Get(ctx, d.release.Name, revision)
 		return err
 	}
 	var err error
@@ -476,13 +479,13 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 	if err == nil {
 		was := old.Info.Status
 		err = d.setSuperseded(ctx, old, description)
-		if errors.Is(err, ErrRecordChanged) {
+		if errors.Is(err, storage.ErrChanged) {
 			if err = read(); err == nil && old.Info.Status == was {
 				err = d.setSuperseded(ctx, old, description)
 			}
 		}
 	}
-	if err != nil && !errors.Is(err, ErrReleaseNotFound) && !errors.Is(err, ErrRecordUnsupported) {
+	if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, release.ErrUnsupported) {
 		return fmt.Errorf("record revision %d of release %s as superseded: %w", revision, d.release.Name, err)
 	}
 	return nil
@@ -534,8 +537,8 @@ func (d *deployment) prune(ctx context.Context) error {
 	if d.release.Info.Status == release.Deployed {
 		good = d.release.Revision
 	}
-	err := d.records.Prune(ctx, d.release.Name, d.keepHistory, func(r Revision) bool {
-		return r.Number == good || r.Number == d.release.Revision
+	err := d.records.Prune(ctx, d.release.Name, d.keepHistory, func(r storage.Record) bool {
+		return r.Revision == good || r.Revision == d.release.Revision
 	})
 	if err != nil {
 		return fmt.Errorf("shorten the history of release %s: %w", d.release.Name, err)
@@ -561,7 +564,7 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.cluster.Delete(ctx, created, d.owner(), CascadeBackground)
+	return d.cluster.Delete(ctx, created, d.owner(), kube.Background)
 }
 
 // A WritingError is returned for ways of writing objects that exclude each other.
@@ -600,5 +603,5 @@ func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("release %q is being changed by somebody else, who has just created revision %d: try again once that is done", e.Name, e.Revision)
 }
 
-// Is makes the error an [ErrRevisionExists].
-func (e *OvertakenError) Is(target error) bool { return target == ErrRevisionExists }
+// Is makes the error an [storage.ErrExists].
+func (e *OvertakenError) Is(target error) bool { return target == storage.ErrExists }

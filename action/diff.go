@@ -53,7 +53,7 @@ func objectsOf(rel *release.Release, hooks []*release.Hook) ([]*manifest.Object,
 // Diff compares recorded revisions with each other. What the cluster has is not
 // looked at.
 type Diff struct {
-	Releases Records
+	Releases Storage
 }
 
 // Revisions compares two revisions of a release; to 0 is the newest, from 0 the
@@ -62,7 +62,7 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	b, err := d.Releases.Revision(ctx, name, to)
+	b, err := d.Releases.Get(ctx, name, to)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 	if from <= 0 {
 		return nil, &NoEarlierError{Name: name, Revision: b.Revision}
 	}
-	a, err := d.Releases.Revision(ctx, name, from)
+	a, err := d.Releases.Get(ctx, name, from)
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +81,17 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 
 // Between compares the newest revisions of two releases, of which the second
 // may be in another namespace.
-func (d Diff) Between(ctx context.Context, name string, others Records, other string) (*Change, error) {
+func (d Diff) Between(ctx context.Context, name string, others Storage, other string) (*Change, error) {
 	for _, n := range []string{name, other} {
 		if err := CheckName(n); err != nil {
 			return nil, err
 		}
 	}
-	a, err := d.Releases.Revision(ctx, name, 0)
+	a, err := d.Releases.Get(ctx, name, 0)
 	if err != nil {
 		return nil, err
 	}
-	b, err := others.Revision(ctx, other, 0)
+	b, err := others.Get(ctx, other, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -44,7 +45,7 @@ func (c *cluster) Lookup(ctx context.Context, _, kind, _, name string) (map[stri
 	return c.objects[kind+"/"+name], c.step(ctx, "lookup %s/%s", kind, name)
 }
 
-func (c *cluster) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
+func (c *cluster) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, error) {
 	how := ""
 	for _, f := range []struct {
 		on   bool
@@ -112,7 +113,7 @@ func (c *cluster) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error)
 	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace})
 }
 
-func (c *cluster) ref(o *manifest.Object, owner Owner) plan.Ref {
+func (c *cluster) ref(o *manifest.Object, owner kube.Owner) plan.Ref {
 	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, owner.Namespace), Name: o.Name}
 }
 
@@ -214,7 +215,7 @@ func (c *cluster) serve(crds []*manifest.Object) {
 func (c *cluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
 	p := &plan.Plan{}
 	for _, o := range crds {
-		s := plan.Step{Item: plan.Item{Ref: c.ref(o, Owner{}), Object: o}, Action: plan.Unchanged}
+		s := plan.Step{Item: plan.Item{Ref: c.ref(o, kube.Owner{}), Object: o}, Action: plan.Unchanged}
 		if c.missing[o.Name] {
 			s.Action = plan.Create
 		} else if c.outdated[o.Name] {
@@ -239,7 +240,7 @@ func (c *cluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-func (c *cluster) Await(ctx context.Context, r WaitRequest) error {
+func (c *cluster) Await(ctx context.Context, r kube.WaitRequest) error {
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}
@@ -247,14 +248,14 @@ func (c *cluster) Await(ctx context.Context, r WaitRequest) error {
 		map[bool]string{true: ", jobs too"}[r.Jobs], map[bool]string{true: ", as Helm 3"}[r.Legacy])
 }
 
-func (c *cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, _ string, records ...string) error {
-	if len(records) > 0 {
-		return c.step(ctx, "rights %s %s; records: %s", verb, names(objects), strings.Join(records, " "))
+func (c *cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Right) error {
+	if len(also) > 0 {
+		return c.step(ctx, "rights %s %s; records: %s", verb, names(objects), verbsOf(also))
 	}
 	return c.step(ctx, "rights %s %s", verb, names(objects))
 }
 
-func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ Owner, cascade Cascade) error {
+func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube.Owner, cascade kube.Cascade) error {
 	if err := c.step(ctx, "delete %s, %s", names(objects), cascade); err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ Owne
 	return nil
 }
 
-func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ Owner) error {
+func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ kube.Owner) error {
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}
@@ -277,4 +278,13 @@ func names(objects []*manifest.Object) string {
 		out = append(out, o.String())
 	}
 	return "[" + strings.Join(out, " ") + "]"
+}
+
+// verbsOf are the verbs of permissions, in a line.
+func verbsOf(rights []kube.Right) string {
+	var out []string
+	for _, r := range rights {
+		out = append(out, r.Verb)
+	}
+	return strings.Join(out, " ")
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // diary is what has happened, in order, in every fake of one test.
@@ -153,7 +155,7 @@ func (r *records) all(name string) []int {
 	return out
 }
 
-func (r *records) Revision(ctx context.Context, name string, revision int) (*release.Release, error) {
+func (r *records) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -166,7 +168,7 @@ func (r *records) Revision(ctx context.Context, name string, revision int) (*rel
 		delete(r.changed, key(name, revision))
 		return throughText(rel), nil
 	}
-	return nil, &NotFoundError{Name: name, Namespace: "ns", Revision: revision}
+	return nil, &storage.NotFoundError{Key: storage.Key{Name: name, Namespace: "ns", Revision: revision}}
 }
 
 func (r *records) Create(ctx context.Context, rel *release.Release) error {
@@ -176,7 +178,7 @@ func (r *records) Create(ctx context.Context, rel *release.Release) error {
 	r.mu.Lock()
 	if r.kept[key(rel.Name, rel.Revision)] != nil {
 		r.mu.Unlock()
-		return fmt.Errorf("%w: %s", ErrRevisionExists, key(rel.Name, rel.Revision))
+		return fmt.Errorf("%w: %s", storage.ErrExists, key(rel.Name, rel.Revision))
 	}
 	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
 	r.mu.Unlock()
@@ -191,11 +193,11 @@ func (r *records) Update(ctx context.Context, rel *release.Release) error {
 	r.mu.Lock()
 	if r.kept[key(rel.Name, rel.Revision)] == nil {
 		r.mu.Unlock()
-		return &NotFoundError{Name: rel.Name, Namespace: "ns", Revision: rel.Revision}
+		return &storage.NotFoundError{Key: storage.Key{Name: rel.Name, Namespace: "ns", Revision: rel.Revision}}
 	}
 	if r.changed[key(rel.Name, rel.Revision)] {
 		r.mu.Unlock()
-		return ErrRecordChanged
+		return storage.ErrChanged
 	}
 	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
 	delete(r.listed, key(rel.Name, rel.Revision))
@@ -204,8 +206,9 @@ func (r *records) Update(ctx context.Context, rel *release.Release) error {
 	return nil
 }
 
-func (r *records) Delete(ctx context.Context, name string, listed Revision) error {
-	revision := listed.Number
+func (r *records) Resource() string { return "secrets" }
+
+func (r *records) Delete(ctx context.Context, name string, revision int, _ string) error {
 	if err := r.step(ctx, "forget %s", key(name, revision)); err != nil {
 		return err
 	}
@@ -216,27 +219,27 @@ func (r *records) Delete(ctx context.Context, name string, listed Revision) erro
 	return nil
 }
 
-func (r *records) Revisions(ctx context.Context, name string) ([]Revision, error) {
+func (r *records) Revisions(ctx context.Context, name string) ([]storage.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []Revision
+	var out []storage.Record
 	for _, n := range r.all(name) {
 		status := r.kept[key(name, n)].Info.Status
 		if other := r.listed[key(name, n)]; other != "" {
 			status = other
 		}
-		out = append(out, Revision{Number: n, Status: status})
+		out = append(out, storage.Record{Key: storage.Key{Namespace: "ns", Name: name, Revision: n}, Status: status})
 	}
 	if len(out) == 0 {
-		return nil, &NotFoundError{Name: name, Namespace: "ns"}
+		return nil, &storage.NotFoundError{Key: storage.Key{Name: name, Namespace: "ns"}}
 	}
 	return out, nil
 }
 
-func (r *records) Prune(ctx context.Context, name string, most int, keep func(Revision) bool) error {
+func (r *records) Prune(ctx context.Context, name string, most int, keep func(storage.Record) bool) error {
 	all, err := r.Revisions(ctx, name)
 	if err != nil {
 		return err
@@ -249,7 +252,7 @@ func (r *records) Prune(ctx context.Context, name string, most int, keep func(Re
 		if keep(rev) {
 			continue
 		}
-		if err := r.Delete(ctx, name, rev); err != nil {
+		if err := r.Delete(ctx, name, rev.Revision, ""); err != nil {
 			return err
 		}
 		surplus--
@@ -285,7 +288,7 @@ type locker struct {
 	held  bool
 }
 
-func (l *locker) Lock(ctx context.Context, name, doing string) (context.Context, Lock, error) {
+func (l *locker) Lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
 	if err := l.step(ctx, "lock %s, %s", name, doing); err != nil {
 		return nil, nil, err
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// HistoryReader reads what a history shows of each revision.
+// HistoryReader reads what a history shows of each revision. [*storage.Storage] is
+// one.
 type HistoryReader interface {
-	// History returns the newest limit revisions, oldest first; all where limit
-	// is 0. None is [ErrReleaseNotFound].
 	History(ctx context.Context, name string, limit int) ([]release.Summary, error)
 }
 

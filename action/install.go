@@ -11,9 +11,12 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // NamespaceCreator creates namespaces.
@@ -26,7 +29,7 @@ type NamespaceCreator interface {
 type Waiter interface {
 	// Await returns when all objects are ready; an object that cannot become
 	// ready any more is an error at once.
-	Await(ctx context.Context, r WaitRequest) error
+	Await(ctx context.Context, r kube.WaitRequest) error
 }
 
 // InstallCluster is all that [Install] needs of a cluster.
@@ -40,7 +43,7 @@ type Install struct {
 	// Cluster is where to install. [Install.Plan] works without one: nothing
 	// is looked up, and capabilities are the default's.
 	Cluster  InstallCluster
-	Releases Recorder         // may be nil for Plan: then no name is taken
+	Releases Storage          // may be nil for Plan: then no name is taken
 	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Undo     *event.Bus       // answers the events of undoing a failed install; nil runs no handlers
@@ -143,7 +146,7 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 	return w.release, w.succeed(ctx, orText(req.Description, "Install complete"))
 }
 
-func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
+func (w *installing) plan(ctx context.Context, lock lock.Lock, dryRun bool) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
@@ -189,7 +192,7 @@ func (w *installing) plan(ctx context.Context, lock Lock, dryRun bool) error {
 }
 
 // history is that of the name, which must be one that may be used.
-func (in Install) history(ctx context.Context, lock Lock, req InstallRequest) (*past, error) {
+func (in Install) history(ctx context.Context, lock lock.Lock, req InstallRequest) (*past, error) {
 	if in.Releases == nil {
 		return &past{name: req.Name}, nil
 	}
@@ -251,7 +254,7 @@ func (w *installing) prerequisites(ctx context.Context, _ *event.PreInstall) err
 // record writes the record. Creating it is what takes the name.
 func (w *installing) record(ctx context.Context, _ *event.PreInstall) error {
 	err := w.create(ctx)
-	if errors.Is(err, ErrRevisionExists) && !w.recorded {
+	if errors.Is(err, storage.ErrExists) && !w.recorded {
 		return &NameInUseError{Name: w.req.Name}
 	}
 	if last := w.past.last; err == nil && last != nil && len(w.past.unfinished) == 0 {
@@ -278,7 +281,7 @@ func (w *installing) run(ctx context.Context) error {
 
 // recover does what the request wants done after a failure, and returns the
 // error with what became of it.
-func (w *installing) recover(ctx context.Context, lock Lock, cause error) error {
+func (w *installing) recover(ctx context.Context, lock lock.Lock, cause error) error {
 	switch {
 	case lost(ctx): // somebody else may be at work: whatever is left to do is theirs
 	case w.req.Atomic:

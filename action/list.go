@@ -7,25 +7,12 @@ import (
 	"sort"
 
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
-// ListFilter says which releases to read. The zero value reads the newest
-// revision of every release.
-type ListFilter struct {
-	// Statuses are the wanted ones; none means all.
-	Statuses []release.Status
-	// Name and Labels, where not nil, say whether a release of that name, or
-	// with those labels on its record, is wanted.
-	Name   func(name string) bool
-	Labels func(labels map[string]string) bool
-	// AllRevisions reads every revision, not only the newest.
-	AllRevisions bool
-}
-
-// Lister reads what lists show of releases, without reading whole records
-// where that can be avoided.
+// Lister reads what lists show of releases. [*storage.Storage] is one.
 type Lister interface {
-	List(ctx context.Context, f ListFilter) ([]release.Summary, error)
+	List(ctx context.Context, f storage.Filter) ([]release.Summary, error)
 }
 
 // List lists releases.
@@ -35,7 +22,7 @@ type List struct {
 
 // ListRequest says what to list, in which order, and which part of it.
 type ListRequest struct {
-	ListFilter
+	storage.Filter
 	// ByDate sorts by the time of the last deployment, oldest first, instead
 	// of by name.
 	ByDate  bool
@@ -47,7 +34,7 @@ type ListRequest struct {
 
 // Run lists the releases that req asks for.
 func (l List) Run(ctx context.Context, req ListRequest) ([]release.Summary, error) {
-	all, err := l.Releases.List(ctx, req.ListFilter)
+	all, err := l.Releases.List(ctx, req.Filter)
 	if err != nil {
 		return nil, err
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // past is what has become of a release so far.
 type past struct {
 	name      string
-	revisions []Revision // oldest first
+	revisions []storage.Record // oldest first
 	// last is the newest revision, deployed the newest that is deployed; nil
 	// where there is none.
 	last, deployed *release.Release
@@ -34,22 +36,22 @@ type past struct {
 // readPast reads the history of a release as far as it matters. A release that
 // is not there has an empty one. With a lock, a revision that is pending was
 // left by somebody who is gone, or somebody is at work: the latter is an error.
-func readPast(ctx context.Context, records Recorder, lock Lock, name string, report progress.Func) (*past, error) {
+func readPast(ctx context.Context, records Storage, lock lock.Lock, name string, report progress.Func) (*past, error) {
 	p := &past{name: name}
 	var err error
 	p.revisions, err = records.Revisions(ctx, name)
-	if errors.Is(err, ErrReleaseNotFound) {
+	if errors.Is(err, storage.ErrNotFound) {
 		return p, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	p.sane()
-	if err := p.newest().Err; err != nil {
+	if err := p.newest().Unsupported(); err != nil {
 		return nil, err
 	}
 	if st := p.newest().Status; lock != nil && st.Underway() {
-		if err := lock.Abandoned(ctx, p.newest().Number); err != nil {
+		if err := lock.Abandoned(ctx, p.newest().Revision); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +79,7 @@ func readPast(ctx context.Context, records Recorder, lock Lock, name string, rep
 // read reads the revisions of which something may be in the cluster, and the
 // newest. What a list says about the statuses is not what the records must say:
 // it goes back to a revision whose record says too that nothing before it counts.
-func (p *past) read(ctx context.Context, records Recorder) error {
+func (p *past) read(ctx context.Context, records Storage) error {
 	from := len(p.revisions)
 	var read []*release.Release // those from there on
 	for {
@@ -129,10 +131,10 @@ func (p *past) settled(i int) bool {
 }
 
 // readAll reads the records of revisions.
-func readAll(ctx context.Context, records Recorder, name string, revisions []Revision) ([]*release.Release, error) {
+func readAll(ctx context.Context, records Storage, name string, revisions []storage.Record) ([]*release.Release, error) {
 	for _, r := range revisions {
-		if r.Err != nil {
-			return nil, r.Err
+		if err := r.Unsupported(); err != nil {
+			return nil, err
 		}
 	}
 	read := make([]*release.Release, len(revisions))
@@ -140,7 +142,7 @@ func readAll(ctx context.Context, records Recorder, name string, revisions []Rev
 	group.SetLimit(8)
 	for i, r := range revisions {
 		group.Go(func() (err error) {
-			read[i], err = records.Revision(ctx, name, r.Number)
+			read[i], err = records.Get(ctx, name, r.Revision)
 			return err
 		})
 	}
@@ -162,21 +164,21 @@ func (p *past) start(end int) int {
 func (p *past) good() int {
 	n := 0
 	for _, r := range p.revisions {
-		if r.Err == nil && (r.Status == release.Deployed || r.Status == release.Superseded) {
-			n = r.Number
+		if r.Unsupported() == nil && (r.Status == release.Deployed || r.Status == release.Superseded) {
+			n = r.Revision
 		}
 	}
 	return n
 }
 
-func (p *past) newest() Revision { return p.revisions[len(p.revisions)-1] }
+func (p *past) newest() storage.Record { return p.revisions[len(p.revisions)-1] }
 
 // next is the number of the revision to come.
 func (p *past) next() int {
 	n := 0
 	for _, r := range p.revisions {
-		if release.ValidRevision(r.Number) {
-			n = max(n, r.Number)
+		if release.ValidRevision(r.Revision) {
+			n = max(n, r.Revision)
 		}
 	}
 	return n + 1
@@ -185,9 +187,9 @@ func (p *past) next() int {
 // sane leaves out the revisions whose numbers cannot be, as long as there are
 // others: no revision can follow them.
 func (p *past) sane() {
-	var kept []Revision
+	var kept []storage.Record
 	for _, r := range p.revisions {
-		if release.ValidRevision(r.Number) {
+		if release.ValidRevision(r.Revision) {
 			kept = append(kept, r)
 		}
 	}
@@ -195,8 +197,8 @@ func (p *past) sane() {
 		return
 	}
 	for _, r := range p.revisions {
-		if !release.ValidRevision(r.Number) {
-			p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Number, p.name, release.MaxRevision))
+		if !release.ValidRevision(r.Revision) {
+			p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Revision, p.name, release.MaxRevision))
 		}
 	}
 	if len(kept) > 0 {
@@ -272,11 +274,11 @@ func (p *past) firstDeployed(now time.Time) time.Time {
 }
 
 // close marks what was left unfinished as failed.
-func (p *past) close(ctx context.Context, records Recorder) error {
+func (p *past) close(ctx context.Context, records Storage) error {
 	for _, rel := range p.unfinished {
 		rel.Info.Description = fmt.Sprintf("%s was interrupted: it ended without saying how", phase(rel.Info.Status))
 		rel.Info.Status, rel.Holder = release.Failed, ""
-		if err := records.Update(ctx, rel); err != nil && !errors.Is(err, ErrReleaseNotFound) {
+		if err := records.Update(ctx, rel); err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("record revision %d of release %s as failed: %w", rel.Revision, rel.Name, err)
 		}
 	}

@@ -13,19 +13,21 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // shelf answers lists and histories, and remembers the last question.
 type shelf struct {
 	have   []release.Summary
 	err    error
-	filter ListFilter
+	filter storage.Filter
 	limit  int
 }
 
-func (s *shelf) List(_ context.Context, f ListFilter) ([]release.Summary, error) {
+func (s *shelf) List(_ context.Context, f storage.Filter) ([]release.Summary, error) {
 	s.filter = f
 	return slices.Clone(s.have), s.err
 }
@@ -71,7 +73,7 @@ func TestListSortsAndCuts(t *testing.T) {
 
 func TestListHandsItsFilterOn(t *testing.T) {
 	s := &shelf{err: errBroken}
-	_, err := List{Releases: s}.Run(t.Context(), ListRequest{ListFilter: ListFilter{Statuses: []release.Status{release.Failed}, AllRevisions: true}})
+	_, err := List{Releases: s}.Run(t.Context(), ListRequest{Filter: storage.Filter{Statuses: []release.Status{release.Failed}, AllRevisions: true}})
 	if !errors.Is(err, errBroken) || !s.filter.AllRevisions || len(s.filter.Statuses) != 1 {
 		t.Errorf("%v, %+v", err, s.filter)
 	}
@@ -90,10 +92,10 @@ func TestHistoryAsksForTheNewest(t *testing.T) {
 
 type mirror struct{ err error }
 
-func (m mirror) Live(_ context.Context, objects []*manifest.Object, namespace string) ([]LiveObject, error) {
-	var out []LiveObject
+func (m mirror) Live(_ context.Context, objects []*manifest.Object, namespace string) ([]kube.LiveObject, error) {
+	var out []kube.LiveObject
 	for _, o := range objects {
-		out = append(out, LiveObject{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Live: map[string]any{"namespace": namespace}})
+		out = append(out, kube.LiveObject{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Live: map[string]any{"namespace": namespace}})
 	}
 	return out, m.err
 }
@@ -125,7 +127,7 @@ func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
 }
 
 func TestSectionsNameTheVersionNotTheGroup(t *testing.T) {
-	for want, o := range map[string]LiveObject{
+	for want, o := range map[string]kube.LiveObject{
 		"v1/Deployment":   {APIVersion: "apps/v1", Kind: "Deployment"},
 		"v1/Pod(related)": {APIVersion: "v1", Kind: "Pod", Related: true},
 	} {

@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // RollbackCluster is all that [Rollback] needs of a cluster.
@@ -24,7 +25,7 @@ type RollbackCluster interface {
 // Nothing is rendered: the objects are those that the earlier one recorded.
 type Rollback struct {
 	Cluster  RollbackCluster
-	Releases Recorder
+	Releases Storage
 	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
@@ -34,7 +35,7 @@ type Rollback struct {
 // RollbackRequest says what to roll back to. Name is needed.
 type RollbackRequest struct {
 	Name string
-	// Revision is the one to take up again; 0 is the one before the newest, or
+	// storage.Record is the one to take up again; 0 is the one before the newest, or
 	// the only one, whose objects are put back as it recorded them.
 	Revision    int
 	Description string // what the record says in place of "Rollback to 3"
@@ -94,7 +95,7 @@ func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Releas
 }
 
 // run is Run for somebody who has the lock.
-func (r Rollback) run(ctx context.Context, lock Lock, req RollbackRequest) (*release.Release, error) {
+func (r Rollback) run(ctx context.Context, lock lock.Lock, req RollbackRequest) (*release.Release, error) {
 	w := &rollingBack{Rollback: r, req: req}
 	if err := w.plan(ctx, lock, false); err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (r Rollback) run(ctx context.Context, lock Lock, req RollbackRequest) (*rel
 }
 
 // plan finds the revision to take up again and prepares the new one.
-func (w *rollingBack) plan(ctx context.Context, lock Lock, dryRun bool) error {
+func (w *rollingBack) plan(ctx context.Context, lock lock.Lock, dryRun bool) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (w *rollingBack) plan(ctx context.Context, lock Lock, dryRun bool) error {
 		return err
 	}
 	if past.last == nil {
-		_, err := w.Releases.Revision(ctx, w.req.Name, 0) // says where it is not
+		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
 		return err
 	}
 	if w.target, err = w.find(ctx, past); err != nil {
@@ -159,12 +160,12 @@ func (w *rollingBack) find(ctx context.Context, past *past) (*release.Release, e
 		return nil, fmt.Errorf("%d is no revision: they count from 1", number)
 	}
 	if number == 0 {
-		number = past.newest().Number
+		number = past.newest().Revision
 		if n := len(past.revisions); n > 1 {
-			number = past.revisions[n-2].Number
+			number = past.revisions[n-2].Revision
 		}
 	}
-	target, err := w.Releases.Revision(ctx, w.req.Name, number)
+	target, err := w.Releases.Get(ctx, w.req.Name, number)
 	if err == nil && w.req.Revision == 0 {
 		w.doubt(target, past)
 	}

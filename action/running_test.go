@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
 // asked is a cluster that remembers what it was asked to plan.
 type asked struct {
 	*cluster
-	requests []ChangeRequest
+	requests []kube.ChangeRequest
 }
 
-func (a *asked) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
+func (a *asked) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, error) {
 	a.requests = append(a.requests, r)
 	return a.cluster.Plan(ctx, r)
 }

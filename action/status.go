@@ -5,55 +5,27 @@ package action
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// LiveReader reads objects as they are in the cluster.
+// LiveReader reads objects as they are in the cluster. [*kube.Client] is one.
 type LiveReader interface {
-	// Live returns each object as it is now, in the same order, and after them
-	// the pods that belong to those that make pods.
-	Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]LiveObject, error)
+	Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]kube.LiveObject, error)
 }
 
 // Status tells how a release and its objects are.
 type Status struct {
-	Releases Records
+	Releases Storage
 	Cluster  LiveReader
-}
-
-// LiveObject is an object of a release as it is now.
-type LiveObject struct {
-	APIVersion, Kind, Name string
-	// Live is nil where the object is not in the cluster.
-	Live map[string]any
-	// Columns and Cells are how the API server prints the object in a table.
-	Columns, Cells []string
-	// Related marks objects that are not the release's own but belong to one
-	// that is, such as a Deployment's pods.
-	Related bool
-}
-
-// Section is the heading under which lists show the object: "v1/Deployment",
-// "v1/Pod(related)".
-func (o LiveObject) Section() string {
-	version := o.APIVersion
-	if i := strings.LastIndexByte(version, '/'); i >= 0 {
-		version = version[i+1:]
-	}
-	section := version + "/" + o.Kind
-	if o.Related {
-		section += "(related)"
-	}
-	return section
 }
 
 // ReleaseStatus is a release with its objects.
 type ReleaseStatus struct {
 	Release *release.Release
-	Objects []LiveObject
+	Objects []kube.LiveObject
 }
 
 // Run reads the release, the newest revision where revision is 0, and its
@@ -62,7 +34,7 @@ func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseSta
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	rel, err := s.Releases.Revision(ctx, name, revision)
+	rel, err := s.Releases.Get(ctx, name, revision)
 	if err != nil {
 		return nil, err
 	}

@@ -10,22 +10,23 @@ import (
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // TestCluster is all that [Test] needs of a cluster.
 type TestCluster interface {
 	Describer
-	hook.Runner
+	HookCluster
 }
 
 // Test runs the tests of a release: its hooks that name the event "test".
 type Test struct {
 	Cluster  TestCluster
-	Releases Recorder
+	Releases Storage
 	// Locker keeps two tests of a release, and an upgrade and a test, from
 	// meeting; nil does not.
 	Locker   Locker
@@ -33,7 +34,7 @@ type Test struct {
 	Progress progress.Func    // nil reports nothing
 	Now      func() time.Time // nil is time.Now
 	// Hooks says how tests run, beyond what the fields above and the request say.
-	Hooks hook.Responder
+	Hooks HookRunner
 }
 
 // TestRequest says what to test. Name is needed.
@@ -57,7 +58,7 @@ type Tested struct {
 	// those that were not reached are unknown.
 	Results []event.TestResult
 	// Logs are those of the tests that ran, in their order.
-	Logs []hook.Log
+	Logs []kube.Log
 }
 
 // testRun is the work on one release.
@@ -71,7 +72,7 @@ type testRun struct {
 
 // Run runs the tests of the newest revision, whatever its status, by weight,
 // then name, one after the other. The first that fails ends it with a
-// [*hook.FailedError], which comes together with what was done. The record says
+// [*HookError], which comes together with what was done. The record says
 // afterwards when and how each test ran.
 func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := CheckName(req.Name); err != nil {
@@ -82,7 +83,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 		return nil, err
 	}
 	defer lock.Unlock()
-	rel, err := t.Releases.Revision(ctx, req.Name, 0)
+	rel, err := t.Releases.Get(ctx, req.Name, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +103,9 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	return w.out, w.run(ctx)
 }
 
-func (w *testRun) runner() hook.Responder {
+func (w *testRun) runner() HookRunner {
 	r := w.Hooks
-	r.Cluster, r.Progress, r.Timeout, r.Now = w.Cluster, w.Progress, w.req.Timeout, w.Now
+	r.Cluster, r.Records, r.Progress, r.Timeout, r.Now = w.Cluster, w.Releases, w.Progress, w.req.Timeout, w.Now
 	return r
 }
 
@@ -223,12 +224,12 @@ func (w *testRun) record(ctx context.Context) error {
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	was := w.out.Release
-	rel, err := w.Releases.Revision(ctx, was.Name, was.Revision)
+	rel, err := w.Releases.Get(ctx, was.Name, was.Revision)
 	if err == nil {
 		w.note(rel)
 		err = w.Releases.Update(ctx, rel)
 	}
-	if errors.Is(err, ErrReleaseNotFound) {
+	if errors.Is(err, storage.ErrNotFound) {
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s is gone: nothing records how its tests went", was.Name)})
 		rel, err = was, nil
 	}

@@ -13,9 +13,10 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // lab is a cluster in which tests run.
@@ -27,17 +28,17 @@ func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
 func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) CheckRights(_ context.Context, verb string, objects []*manifest.Object, _ string, records ...string) error {
-	return l.fail[fmt.Sprintf("rights %s %s, records %s", verb, names(objects), records)]
+func (l lab) CheckRights(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Right) error {
+	return l.fail[fmt.Sprintf("rights %s %s, records %s", verb, names(objects), verbsOf(also))]
 }
 func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (hook.Place, error) {
+func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (kube.HookPlace, error) {
 	if o.Kind == "ClusterRole" {
-		return hook.Place{Served: true}, nil
+		return kube.HookPlace{Served: true}, nil
 	}
-	return hook.Place{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
+	return kube.HookPlace{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
 }
 func (l lab) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
 	return "uid of " + o.Name, l.step(ctx, "create %s", o)
@@ -51,8 +52,8 @@ func (l lab) DeleteHook(ctx context.Context, o *manifest.Object, _, _ string) er
 func (l lab) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
 	return l.step(ctx, "finish %s", objects[0])
 }
-func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]hook.Log, error) {
-	return []hook.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)
+func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]kube.Log, error) {
+	return []kube.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)
 }
 
 // tested is a release with a hook of each text: name, weight, policies.
@@ -125,7 +126,7 @@ func TestAFailedTestEndsTheTests(t *testing.T) {
 		return errors.New("post-test has its say")
 	})
 	got, err := Test{Cluster: lab{d}, Releases: recs, Events: bus, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
-	var failed *hook.FailedError
+	var failed *HookError
 	if !errors.As(err, &failed) || failed.Hook.Name != "b" || !errors.Is(err, no) || !strings.Contains(err.Error(), "has its say") {
 		t.Error(err)
 	}
@@ -191,7 +192,7 @@ func TestAReleaseWithoutTests(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "it has no tests") {
 		t.Error(err)
 	}
-	if _, err = (Test{Cluster: lab{d}, Releases: newRecords(d)}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, ErrReleaseNotFound) {
+	if _, err = (Test{Cluster: lab{d}, Releases: newRecords(d)}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, storage.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -258,7 +259,7 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 }
 
 func TestMissingRightsEndTestsBeforeTheyBegin(t *testing.T) {
-	d := &diary{fail: map[string]error{"rights create [Pod/a], records [update]": errBroken}}
+	d := &diary{fail: map[string]error{"rights create [Pod/a], records update": errBroken}}
 	out, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("a 0"))}.Run(t.Context(), TestRequest{Name: "web"})
 	if !errors.Is(err, errBroken) || out != nil {
 		t.Errorf("%v, %v", out, err)

@@ -15,19 +15,12 @@ import (
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-)
-
-// Cascade says what becomes of the objects that deleted objects own.
-type Cascade string
-
-// The ways to cascade.
-const (
-	CascadeBackground Cascade = "background"
-	CascadeForeground Cascade = "foreground"
-	CascadeOrphan     Cascade = "orphan"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Deleter removes objects from a cluster.
@@ -35,13 +28,10 @@ type Deleter interface {
 	// Delete removes objects in the order given, those of one kind at once.
 	// Objects that are gone are fine; objects without the owner's marks are left
 	// alone and reported as kept.
-	Delete(ctx context.Context, objects []*manifest.Object, owner Owner, cascade Cascade) error
-	// CheckRights returns an error that lists the rights that are missing to do
-	// verb ("delete") to the objects, and to the release's records what records
-	// says.
-	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, records ...string) error
+	Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade kube.Cascade) error
+	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Right) error
 	// WaitGone returns when none of the owner's objects exists any more.
-	WaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error
+	WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error
 }
 
 // UninstallCluster is all that [Uninstall] needs of a cluster.
@@ -53,7 +43,7 @@ type UninstallCluster interface {
 // Uninstall removes a release's objects and its record.
 type Uninstall struct {
 	Cluster  UninstallCluster
-	Releases Recorder
+	Releases Storage
 	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus       // nil runs no handlers
 	Progress progress.Func    // nil reports nothing
@@ -64,9 +54,9 @@ type Uninstall struct {
 type UninstallRequest struct {
 	Name        string
 	KeepHistory bool
-	Description string  // what the kept record says in place of "Uninstallation complete"
-	Cascade     Cascade // "" is CascadeBackground
-	Wait        bool    // wait until the objects are gone
+	Description string       // what the kept record says in place of "Uninstallation complete"
+	Cascade     kube.Cascade // "" is CascadeBackground
+	Wait        bool         // wait until the objects are gone
 	Timeout     time.Duration
 }
 
@@ -83,7 +73,7 @@ type Uninstalled struct {
 type uninstalling struct {
 	Uninstall
 	req  UninstallRequest
-	lock Lock
+	lock lock.Lock
 	past *past
 	out  *Uninstalled
 	// recorded tells that the record says uninstalling: nothing is written
@@ -98,7 +88,7 @@ func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled
 	return w.out, err
 }
 
-func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
+func (w *uninstalling) plan(ctx context.Context, lock lock.Lock) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
@@ -107,7 +97,7 @@ func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
 		return err
 	}
 	if past.last == nil {
-		_, err := w.Releases.Revision(ctx, w.req.Name, 0) // says where it is not
+		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
 		return err
 	}
 	for _, text := range past.warnings {
@@ -141,16 +131,16 @@ func (w *uninstalling) plan(ctx context.Context, lock Lock) error {
 
 // deletable refuses to delete a history in which a client of another generation has
 // written a revision. One that is damaged may go.
-func deletable(ctx context.Context, records Recorder, name string, revisions []Revision) error {
+func deletable(ctx context.Context, records Storage, name string, revisions []storage.Record) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for _, r := range revisions {
 		group.Go(func() error {
-			err := r.Err
+			err := r.Unsupported()
 			if err == nil {
-				_, err = records.Revision(ctx, name, r.Number)
+				_, err = records.Get(ctx, name, r.Revision)
 			}
-			if errors.Is(err, ErrRecordUnsupported) {
+			if errors.Is(err, release.ErrUnsupported) {
 				return err
 			}
 			return nil
@@ -224,7 +214,7 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 }
 
 // run is Run for somebody who has the lock.
-func (u Uninstall) run(ctx context.Context, lock Lock, req UninstallRequest) (*Uninstalled, error) {
+func (u Uninstall) run(ctx context.Context, lock lock.Lock, req UninstallRequest) (*Uninstalled, error) {
 	w := &uninstalling{Uninstall: u, req: req, lock: lock}
 	if err := w.plan(ctx, lock); err != nil {
 		return nil, err
@@ -285,7 +275,7 @@ func (w *uninstalling) execute(ctx context.Context) error {
 		if w.req.KeepHistory {
 			records = records[:1]
 		}
-		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace, records...)
+		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace, recordRights(w.Releases, rel.Namespace, records...)...)
 	})
 	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreDelete) error {
 		rel.Info.Status = release.Uninstalling
@@ -312,10 +302,10 @@ func (w *uninstalling) execute(ctx context.Context) error {
 // for where they do.
 func (w *uninstalling) remove(ctx context.Context) error {
 	rel := w.out.Release
-	owner := Owner{Release: rel.Name, Namespace: rel.Namespace}
+	owner := kube.Owner{Release: rel.Name, Namespace: rel.Namespace}
 	cascade := w.req.Cascade
 	if cascade == "" {
-		cascade = CascadeBackground
+		cascade = kube.Background
 	}
 	batches, err := ordered(rel, w.out.Deleted, w.Progress)
 	if err != nil {
@@ -342,7 +332,7 @@ func (w *uninstalling) remove(ctx context.Context) error {
 	return nil
 }
 
-func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, owner Owner) error {
+func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are gone"})
 	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
 	defer cancel()
@@ -384,15 +374,15 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 // leaves the newest, which says what to uninstall.
 func (u Uninstall) purge(ctx context.Context, name string) error {
 	revisions, err := u.Releases.Revisions(ctx, name)
-	if errors.Is(err, ErrReleaseNotFound) {
+	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		if err := u.Releases.Delete(ctx, name, n); err != nil && !errors.Is(err, ErrReleaseNotFound) {
-			return fmt.Errorf("delete revision %d of release %s: %w", n.Number, name, err)
+		if err := u.Releases.Delete(ctx, name, n.Revision, n.Version); err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return fmt.Errorf("delete revision %d of release %s: %w", n.Revision, name, err)
 		}
 	}
 	return nil

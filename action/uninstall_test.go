@@ -11,7 +11,9 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // removal is one uninstall of a release that stands in the records.
@@ -45,7 +47,7 @@ func deployed(revision int) *release.Release {
 
 func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 	r := newRemoval(gone(2, release.Superseded), gone(10, release.Superseded), deployed(11))
-	r.request.Wait, r.request.Cascade = true, CascadeForeground
+	r.request.Wait, r.request.Cascade = true, kube.Foreground
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +69,7 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 	if names(out.Kept) != "[PersistentVolumeClaim/data]" || names(out.Deleted) != "[Service/web ConfigMap/settings]" {
 		t.Errorf("kept %s, deleted %s", names(out.Kept), names(out.Deleted))
 	}
-	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, ErrReleaseNotFound) {
+	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -214,7 +216,7 @@ func TestAPurgeThatFailsKeepsTheNewestRecord(t *testing.T) {
 		t.Errorf("%v; %v", err, r.records.kept)
 	}
 	// Somebody else purging at the same time is no error.
-	r.fail["forget web.v2"] = &NotFoundError{Name: "web", Revision: 2}
+	r.fail["forget web.v2"] = &storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 2}}
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)
 	}

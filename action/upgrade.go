@@ -17,6 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Reuse says what an upgrade does with the last values: those of the revision
@@ -50,7 +52,7 @@ type Upgrade struct {
 	// Cluster is where the release is. [Upgrade.Plan] works without one: then
 	// nothing is looked up, and no objects are compared.
 	Cluster  UpgradeCluster
-	Releases Recorder
+	Releases Storage
 	Locker   Locker     // nil takes no lock: no other client may change the release; not used by Plan
 	Events   *event.Bus // nil runs no handlers
 	Undo     *event.Bus // answers the events of undoing a failed upgrade; nil runs no handlers
@@ -142,7 +144,7 @@ func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release,
 }
 
 // plan renders, and prepares the revision. Nothing is written.
-func (w *upgrading) plan(ctx context.Context, lock Lock, dryRun bool) error {
+func (w *upgrading) plan(ctx context.Context, lock lock.Lock, dryRun bool) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
@@ -286,7 +288,7 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 	if !w.req.Atomic || target == 0 || w.ConfirmUndo == nil {
 		return nil
 	}
-	rel, err := w.Releases.Revision(ctx, w.req.Name, target)
+	rel, err := w.Releases.Get(ctx, w.req.Name, target)
 	if err != nil {
 		return err
 	}
@@ -295,7 +297,7 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 
 // recover does what the request wants done after a failure, and returns the
 // error with what became of it.
-func (w *upgrading) recover(ctx context.Context, lock Lock, cause error) error {
+func (w *upgrading) recover(ctx context.Context, lock lock.Lock, cause error) error {
 	if lost(ctx) {
 		return cause // somebody else may be at work: whatever is left to do is theirs
 	}
@@ -341,8 +343,10 @@ func (e *NoReleaseError) Error() string {
 	return fmt.Sprintf("%q has no deployed releases in namespace %q", e.Name, e.Namespace)
 }
 
-// Is makes the error an [ErrReleaseNotFound].
-func (e *NoReleaseError) Is(target error) bool { return target == ErrReleaseNotFound && !e.Uninstalled }
+// Is makes the error an [storage.ErrNotFound].
+func (e *NoReleaseError) Is(target error) bool {
+	return target == storage.ErrNotFound && !e.Uninstalled
+}
 
 // lost tells whether an operation was stopped because its lock was lost.
 func lost(ctx context.Context) bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // The new revision is pending before any object is written; it is deployed
@@ -230,7 +231,7 @@ func TestAnUpgradeNeedsARelease(t *testing.T) {
 		if !errors.As(err, &none) || none.Uninstalled != (have != nil) || len(s.writes()) > 0 || s.locker.held {
 			t.Errorf("%s: %v, did %q", name, err, s.writes())
 		}
-		if errors.Is(err, ErrReleaseNotFound) != (have == nil) {
+		if errors.Is(err, storage.ErrNotFound) != (have == nil) {
 			t.Errorf("%s: upgrade --install must know: %v", name, err)
 		}
 	}

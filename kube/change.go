@@ -68,7 +68,7 @@ type ChangeRequest struct {
 func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := CheckReadiness(r.New); err != nil {
+	if err := CheckReadiness(slices.Concat(r.New, r.Hooks)); err != nil {
 		return nil, err
 	}
 	s, err := c.stock(ctx, r)

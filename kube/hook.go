@@ -28,11 +28,15 @@ func (c *Client) single(ctx context.Context, o *manifest.Object, namespace strin
 
 // CreateHook creates o, a single object, in namespace, unless o names its own, and
 // returns the uid of what it has made. Hooks carry no ownership labels: they are not
-// part of the release.
+// part of the release. A custom resource definition is established when CreateHook
+// returns; one that exists stays as it is, and has no uid here.
 func (c *Client) CreateHook(ctx context.Context, o *manifest.Object, namespace string) (uid string, err error) {
 	t, err := c.single(ctx, o, namespace)
 	if err != nil {
 		return "", err
+	}
+	if t.is(crdGroup, crdKind) {
+		return "", c.InstallCRDs(ctx, []*manifest.Object{o})
 	}
 	body, err := t.body(Owner{})
 	if err != nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Row is one object as the cluster has it, with the columns that the API server
+// LiveObject is one object as the cluster has it, with the columns that the API server
 // prints it in.
-type Row struct {
+type LiveObject struct {
 	APIVersion, Kind, Name string
 	// Live is the whole object, nil where the cluster does not have it; then
 	// Columns and Cells are empty too.
@@ -30,6 +30,20 @@ type Row struct {
 	Columns, Cells []string
 	// Related marks a pod that belongs to one of the objects asked for.
 	Related bool
+}
+
+// Section is the heading under which lists show the object: "v1/Deployment",
+// "v1/Pod(related)".
+func (o LiveObject) Section() string {
+	version := o.APIVersion
+	if i := strings.LastIndexByte(version, '/'); i >= 0 {
+		version = version[i+1:]
+	}
+	section := version + "/" + o.Kind
+	if o.Related {
+		section += "(related)"
+	}
+	return section
 }
 
 // acceptTable asks for the server's own printing of objects.
@@ -50,27 +64,27 @@ type table struct {
 	} `json:"rows"`
 }
 
-// Rows reads objects as they are now, in the order given, and after them the
+// Live reads objects as they are now, in the order given, and after them the
 // pods of those that select pods. Objects whose kind the cluster does not serve
 // any more count as not there.
-func (c *Client) Rows(ctx context.Context, objects []*manifest.Object, namespace string) ([]Row, error) {
+func (c *Client) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]LiveObject, error) {
 	targets, err := c.targets(ctx, objects, namespace)
 	var noKind *NoKindError
 	if err != nil && !errors.As(err, &noKind) {
 		return nil, err
 	}
-	rows := make([]Row, len(targets))
-	pods := make([][]Row, len(targets))
+	rows := make([]LiveObject, len(targets))
+	pods := make([][]LiveObject, len(targets))
 	index := make(map[*target]int, len(targets))
 	for i, t := range targets {
 		index[t] = i
-		rows[i] = Row{APIVersion: t.res.apiVersion, Kind: t.kind, Name: t.name}
+		rows[i] = LiveObject{APIVersion: t.res.apiVersion, Kind: t.kind, Name: t.name}
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for place, members := range byPlace(targets) {
 		group.Go(func() error {
-			return c.rowsAt(gctx, place, members, func(t *target, r Row) { rows[index[t]] = r })
+			return c.rowsAt(gctx, place, members, func(t *target, r LiveObject) { rows[index[t]] = r })
 		})
 	}
 	for i, t := range targets {
@@ -85,16 +99,16 @@ func (c *Client) Rows(ctx context.Context, objects []*manifest.Object, namespace
 	if noKind != nil {
 		for _, name := range noKind.Objects {
 			kind, name, _ := strings.Cut(name, "/")
-			rows = append(rows, Row{Kind: kind, Name: name})
+			rows = append(rows, LiveObject{Kind: kind, Name: name})
 		}
 	}
 	return append(rows, distinct(pods)...), nil
 }
 
 // distinct joins lists of pods, each pod once, by name.
-func distinct(lists [][]Row) []Row {
+func distinct(lists [][]LiveObject) []LiveObject {
 	seen := map[string]bool{}
-	var out []Row
+	var out []LiveObject
 	for _, list := range lists {
 		for _, r := range list {
 			if !seen[r.Name] {
@@ -109,13 +123,13 @@ func distinct(lists [][]Row) []Row {
 
 // rowsAt reads the members of one place that exist, with one list where they
 // are many and the right to list is there.
-func (c *Client) rowsAt(ctx context.Context, place placeKey, members []*target, found func(*target, Row)) error {
+func (c *Client) rowsAt(ctx context.Context, place placeKey, members []*target, found func(*target, LiveObject)) error {
 	if len(members) > few {
 		byName := make(map[string]*target, len(members))
 		for _, t := range members {
 			byName[t.name] = t
 		}
-		err := c.table(ctx, place, "", nil, func(r Row) {
+		err := c.table(ctx, place, "", nil, func(r LiveObject) {
 			if t := byName[r.Name]; t != nil {
 				found(t, r)
 			}
@@ -126,7 +140,7 @@ func (c *Client) rowsAt(ctx context.Context, place placeKey, members []*target, 
 		}
 	}
 	for _, t := range members {
-		err := c.table(ctx, place, t.name, nil, func(r Row) { found(t, r) })
+		err := c.table(ctx, place, t.name, nil, func(r LiveObject) { found(t, r) })
 		if err != nil && !apierrors.IsNotFound(err) {
 			return t.fail("read", err)
 		}
@@ -135,14 +149,14 @@ func (c *Client) rowsAt(ctx context.Context, place placeKey, members []*target, 
 }
 
 // podsOf lists the pods that a workload selects.
-func (c *Client) podsOf(ctx context.Context, t *target) ([]Row, error) {
+func (c *Client) podsOf(ctx context.Context, t *target) ([]LiveObject, error) {
 	selector := podSelector(t.kind, t.object)
 	if selector == "" {
 		return nil, nil
 	}
 	place := placeKey{&resource{Kind: "Pod", Plural: "pods", Namespaced: true, apiVersion: "v1"}, t.namespace}
-	var out []Row
-	err := c.table(ctx, place, "", url.Values{"labelSelector": {selector}}, func(r Row) {
+	var out []LiveObject
+	err := c.table(ctx, place, "", url.Values{"labelSelector": {selector}}, func(r LiveObject) {
 		r.Related = true
 		out = append(out, r)
 	})
@@ -177,7 +191,7 @@ func podSelector(kind string, object map[string]any) string {
 
 // table calls fn for the object of that name, or for all objects of a place
 // where name is empty, as the server prints them.
-func (c *Client) table(ctx context.Context, place placeKey, name string, query url.Values, fn func(Row)) error {
+func (c *Client) table(ctx context.Context, place placeKey, name string, query url.Values, fn func(LiveObject)) error {
 	q := url.Values{"includeObject": {"Object"}}
 	maps.Copy(q, query)
 	if name == "" {
@@ -202,8 +216,8 @@ func (c *Client) table(ctx context.Context, place placeKey, name string, query u
 	}
 }
 
-func (t *table) row(place placeKey, i int) Row {
-	r := Row{APIVersion: place.res.apiVersion, Kind: place.res.Kind, Live: t.Rows[i].Object}
+func (t *table) row(place placeKey, i int) LiveObject {
+	r := LiveObject{APIVersion: place.res.apiVersion, Kind: place.res.Kind, Live: t.Rows[i].Object}
 	meta, _ := r.Live["metadata"].(map[string]any)
 	r.Name, _ = meta["name"].(string)
 	r.Columns, r.Cells = t.cells(i)

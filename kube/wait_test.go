@@ -44,7 +44,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]
 	if got := rec.of(progress.Ready); got != "ConfigMap/cm Deployment/web Job/job" {
 		t.Errorf("ready %q", got)
 	}
-	rows, err := c.Rows(ctx, append(objects, configMaps(t, "ghost1", "ghost2", "ghost3", "ghost4")...), ns)
+	rows, err := c.Live(ctx, append(objects, configMaps(t, "ghost1", "ghost2", "ghost3", "ghost4")...), ns)
 	if err != nil {
 		t.Fatal(err)
 	}

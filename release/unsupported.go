@@ -17,6 +17,12 @@ type UnsupportedError struct {
 	Problem string
 }
 
+// ErrUnsupported is what every [*UnsupportedError] is, for errors.Is.
+var ErrUnsupported = errors.New("record of another generation")
+
+// Is makes the error an [ErrUnsupported].
+func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
+
 func (e *UnsupportedError) Error() string {
 	return e.Problem + ", which this version of helm does not know"
 }

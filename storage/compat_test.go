@@ -107,7 +107,7 @@ func TestHelmReadsWhatWeWrite(t *testing.T) {
 				}
 				run(t, bin, ns, name, "rollback", "web", "2")
 				run(t, bin, ns, name, "uninstall", "web", "--keep-history")
-				if last, err := st.Last(t.Context(), "web"); err != nil || last.Info.Status != release.Uninstalled || last.Info.Deleted.IsZero() {
+				if last, err := st.Get(t.Context(), "web", 0); err != nil || last.Info.Status != release.Uninstalled || last.Info.Deleted.IsZero() {
 					t.Errorf("after Helm's uninstall: %+v, %v", last, err)
 				}
 			})
@@ -134,7 +134,7 @@ func TestWeReadWhatHelmWrites(t *testing.T) {
 				if err != nil || len(history) != 2 || history[0].Status != release.Superseded || history[1].Description != "Upgrade complete" {
 					t.Errorf("history: %+v, %v", history, err)
 				}
-				r, err := st.Last(ctx, "web")
+				r, err := st.Get(ctx, "web", 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -105,6 +105,11 @@ type Query struct {
 // Update keeps no Holder but its own. Drivers are safe for concurrent use. The
 // suite in storetest is the contract.
 type Driver interface {
+	// In returns a driver over the same place, bound to another namespace.
+	In(namespace string) Driver
+	// Resource is the Kubernetes resource that keeps the records ("secrets"), for
+	// permissions to be checked; "" where they are kept elsewhere.
+	Resource() string
 	Create(ctx context.Context, r Record) (version string, err error)
 	Update(ctx context.Context, r Record) (version string, err error)
 	Read(ctx context.Context, k Key, version string) (Record, error)
@@ -121,20 +126,15 @@ var (
 	ErrChanged  = errors.New("release: changed by another client")
 )
 
-// NotFoundError tells which release or revision is missing. Revision is 0
-// where the release has no revision at all.
+// A NotFoundError is returned for a release or revision that is not recorded.
+// Revision is 0 where the release has no revision at all. It is an [ErrNotFound].
 type NotFoundError struct{ Key }
 
 func (e *NotFoundError) Error() string {
-	switch {
-	case e.Revision != 0 && e.Namespace != "":
-		return fmt.Sprintf("release %q has no revision %d in namespace %q", e.Name, e.Revision, e.Namespace)
-	case e.Revision != 0:
-		return fmt.Sprintf("release %q has no revision %d", e.Name, e.Revision)
-	case e.Namespace != "":
-		return fmt.Sprintf("release %q: not found in namespace %q", e.Name, e.Namespace)
+	if e.Revision != 0 {
+		return fmt.Sprintf("release: not found: release has no %d version: %q in namespace %q", e.Revision, e.Name, e.Namespace)
 	}
-	return fmt.Sprintf("release %q: not found", e.Name)
+	return fmt.Sprintf("release: not found: %q in namespace %q", e.Name, e.Namespace) // Helm's words, which scripts look for, and which release it is
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.

@@ -34,7 +34,7 @@ func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
 	s := storage.New(memory, "mine")
 	for name, read := range map[string]func() (*release.Release, error){
 		"by revision": func() (*release.Release, error) { return s.Get(ctx, "web", 1) },
-		"the last":    func() (*release.Release, error) { return s.Last(ctx, "web") },
+		"the last":    func() (*release.Release, error) { return s.Get(ctx, "web", 0) },
 	} {
 		r, err := read()
 		if err != nil {
@@ -65,7 +65,7 @@ func TestARecordThatNobodyCanReadHidesNoOther(t *testing.T) {
 	if err != nil || len(history) != 1 || !strings.Contains(history[0].Description, "damaged: read release") {
 		t.Errorf("history %+v (%v)", history, err)
 	}
-	if _, err := s.Last(ctx, "bad"); err == nil {
+	if _, err := s.Get(ctx, "bad", 0); err == nil {
 		t.Error("was read")
 	}
 }
@@ -111,7 +111,7 @@ func TestRevisionsThatCannotBe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if last, err := s.Last(ctx, "web"); err != nil || last.Revision != 2 {
+	if last, err := s.Get(ctx, "web", 0); err != nil || last.Revision != 2 {
 		t.Errorf("the newest is %+v, %v", last, err)
 	}
 	if found, err := s.List(ctx, storage.Filter{}); err != nil || len(found) != 1 || found[0].Revision != 2 {

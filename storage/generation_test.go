@@ -82,7 +82,7 @@ func testGenerations(t *testing.T, open func(t *testing.T) (d storage.Driver, pl
 			if err != nil || len(left) != 1 || left[0].Revision != 2 {
 				t.Errorf("pruned to %+v (%v), want revision 2 alone", left, err)
 			}
-			_, err = s.Last(ctx, "web")
+			_, err = s.Get(ctx, "web", 0)
 			wantUnsupported(t, "the last one", err, c.want)
 			list, err := s.List(ctx, storage.Filter{})
 			if err != nil || len(list) != 1 || !shown(list[0]) {

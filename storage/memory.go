@@ -42,7 +42,10 @@ func NewMemory(namespace string) Memory {
 }
 
 // In returns a driver over the same records, bound to another namespace.
-func (m Memory) In(namespace string) Memory { return Memory{shared: m.shared, namespace: namespace} }
+func (m Memory) In(namespace string) Driver { return Memory{shared: m.shared, namespace: namespace} }
+
+// Resource implements [Driver].
+func (m Memory) Resource() string { return "" }
 
 // Create implements [Driver].
 func (m Memory) Create(ctx context.Context, r Record) (string, error) {

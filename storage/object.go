@@ -198,6 +198,14 @@ func (c *Cluster) body(r Record, stamp string, b beside, version string) ([]byte
 	return json.Marshal(o)
 }
 
+// In implements [Driver].
+func (c *Cluster) In(namespace string) Driver {
+	return &Cluster{api: c.api, namespace: namespace, resource: c.resource, kind: c.kind, limit: c.limit, now: c.now}
+}
+
+// Resource implements [Driver].
+func (c *Cluster) Resource() string { return c.resource }
+
 // Create implements [Driver].
 func (c *Cluster) Create(ctx context.Context, r Record) (string, error) {
 	if err := checkKey(r.Key); err != nil {

@@ -144,7 +144,7 @@ func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 		done = asked() <= n
 		api.Intercept(nil, nil)
 		fresh := storage.New(secrets(api), "a")
-		got, err := fresh.Last(t.Context(), "web")
+		got, err := fresh.Get(t.Context(), "web", 0)
 		switch {
 		case errors.Is(err, storage.ErrNotFound) && failed != nil:
 			continue

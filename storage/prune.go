@@ -17,11 +17,17 @@ import (
 //
 // Revisions go one by one, oldest first, so that a history that is cut short has
 // no hole.
-func (s *Store) Prune(ctx context.Context, name string, most int, keep func(Record) bool) error {
+func (s *Storage) Prune(ctx context.Context, name string, most int, keep func(Record) bool) error {
 	if most < 1 {
 		return nil
 	}
+	if err := s.allowed(ctx); err != nil {
+		return err
+	}
 	records, err := s.Revisions(ctx, name)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -48,7 +54,7 @@ func (s *Store) Prune(ctx context.Context, name string, most int, keep func(Reco
 
 // foreign reports whether a client of another generation has written a record. One
 // that is damaged is not foreign.
-func (s *Store) foreign(ctx context.Context, listed Record) (bool, error) {
+func (s *Storage) foreign(ctx context.Context, listed Record) (bool, error) {
 	err := listed.Unsupported()
 	if err == nil && listed.Summary == nil { // else it was written by this program
 		_, err = s.read(ctx, listed.Key, listed.Version)

@@ -45,7 +45,7 @@ func PostgreSQL(connection, namespace string) (*SQL, error) {
 }
 
 // In returns a driver on the same connections, bound to another namespace.
-func (s *SQL) In(namespace string) *SQL {
+func (s *SQL) In(namespace string) Driver {
 	other := *s
 	other.namespace = namespace
 	return &other
@@ -102,6 +102,9 @@ func (d *database) from() string {
 	}
 	return " FROM releases_v1 r" + joinNothing
 }
+
+// Resource implements [Driver].
+func (s *SQL) Resource() string { return "" }
 
 // Create implements [Driver].
 func (s *SQL) Create(ctx context.Context, r Record) (string, error) {

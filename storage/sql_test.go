@@ -243,7 +243,7 @@ func testLongNames(t *testing.T, server *postgres.Server) {
 	if err := storage.New(db, "a").Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := storage.New(db, "a").Last(t.Context(), r.Name); err != nil || !maps.Equal(got.Labels, r.Labels) {
+	if got, err := storage.New(db, "a").Get(t.Context(), r.Name, 0); err != nil || !maps.Equal(got.Labels, r.Labels) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -376,7 +376,7 @@ func testHelmsTables(t *testing.T, server *postgres.Server) {
 				if err != nil || len(list) != 1 || list[0].Revision != 2 || list[0].ChartName() != "nginx-1.2.3" || list[0].Labels["team"] != "blue" {
 					t.Errorf("list: %+v, %v", list, err)
 				}
-				r, err := st.Last(ctx, "web")
+				r, err := st.Get(ctx, "web", 0)
 				if err != nil {
 					t.Fatal(err)
 				}

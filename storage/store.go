@@ -5,7 +5,7 @@
 //
 // In come and out go values of package release; a [Driver] puts them where they
 // stay: Secrets or ConfigMaps of a cluster, in the format that Helm reads and
-// writes, a PostgreSQL database in the tables of Helm's, or memory. A [Store] adds what all drivers share: encoding, the
+// writes, a PostgreSQL database in the tables of Helm's, or memory. [Storage] adds what all drivers share: encoding, the
 // newest revision, lists. It decides nothing about releases, and it does not
 // lock them: of two writers of one new revision one gets [ErrExists].
 package storage
@@ -27,22 +27,51 @@ import (
 // parallel bounds how many records are read at once.
 const parallel = 16
 
-// Store keeps releases with a driver. It is safe for concurrent use.
-type Store struct {
+// Storage keeps releases with a driver. It is safe for concurrent use.
+type Storage struct {
 	driver    Driver
 	namespace string
-	budget    *release.Budget // for all records that are read
+	budget    *release.Budget // for the records that are read whole
+	allow     func(context.Context) error
 }
 
-// New returns a store over d for one command, whose namespace is the releases' own; "" serves
-// lists of all namespaces only.
-func New(d Driver, namespace string) *Store {
-	return &Store{driver: d, namespace: namespace, budget: &release.Budget{}}
+// New returns the records that d keeps in namespace, which is the releases' own; ""
+// serves lists of all namespaces only.
+func New(d Driver, namespace string) *Storage {
+	return &Storage{driver: d, namespace: namespace, budget: &release.Budget{}}
+}
+
+// Guarded returns the same records, to which nothing is written unless allow, called
+// with the context of each write, returns nil.
+func (s *Storage) Guarded(allow func(context.Context) error) *Storage {
+	out := *s
+	out.allow = allow
+	return &out
+}
+
+// In returns the records of another namespace, kept by the same driver.
+func (s *Storage) In(namespace string) *Storage {
+	out := *s
+	out.driver, out.namespace = s.driver.In(namespace), namespace
+	return &out
+}
+
+// Resource is that of [Driver].
+func (s *Storage) Resource() string { return s.driver.Resource() }
+
+func (s *Storage) allowed(ctx context.Context) error {
+	if s.allow == nil {
+		return nil
+	}
+	return s.allow(ctx)
 }
 
 // Create records a new revision. It fails with [ErrExists] where there is one
 // of that number.
-func (s *Store) Create(ctx context.Context, r *release.Release) error {
+func (s *Storage) Create(ctx context.Context, r *release.Release) error {
+	if err := s.allowed(ctx); err != nil {
+		return err
+	}
 	rec, err := s.encode(r)
 	if err != nil {
 		return err
@@ -58,7 +87,10 @@ func (s *Store) Create(ctx context.Context, r *release.Release) error {
 // it last. Where another client has changed it since, the change stays and Update
 // fails with a [*ChangedError]; heartbeats and labels of others do not count. A
 // release that was neither read nor written replaces the record as it is now.
-func (s *Store) Update(ctx context.Context, r *release.Release) error {
+func (s *Storage) Update(ctx context.Context, r *release.Release) error {
+	if err := s.allowed(ctx); err != nil {
+		return err
+	}
 	rec, err := s.encode(r)
 	if err != nil {
 		return err
@@ -95,8 +127,13 @@ func (s *Store) Update(ctx context.Context, r *release.Release) error {
 // stands beside the record.
 const maxUpdates = 4
 
-// Get returns one revision of a release.
-func (s *Store) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
+// Get returns one revision of a release, the newest where revision is 0, whatever its
+// status. A [*NotFoundError] is returned for one that is not recorded, and an
+// [*UnreadableError] for a record that cannot be read.
+func (s *Storage) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
+	if revision == 0 {
+		return s.newest(ctx, Query{Name: name})
+	}
 	k := Key{s.namespace, name, revision}
 	r, err := s.read(ctx, k, "")
 	if errors.Is(err, ErrNotFound) {
@@ -109,7 +146,7 @@ func (s *Store) Get(ctx context.Context, name string, revision int) (*release.Re
 
 // unsupported says what a record of another format stands where k is not found, nil
 // for none.
-func (s *Store) unsupported(ctx context.Context, k Key) error {
+func (s *Storage) unsupported(ctx context.Context, k Key) error {
 	records, err := s.driver.List(ctx, Query{Name: k.Name})
 	if err != nil {
 		return nil // then k is not found, which is known
@@ -122,17 +159,12 @@ func (s *Store) unsupported(ctx context.Context, k Key) error {
 	return nil
 }
 
-// Last returns the newest revision of a release, whatever its status.
-func (s *Store) Last(ctx context.Context, name string) (*release.Release, error) {
-	return s.newest(ctx, Query{Name: name})
-}
-
 // Deployed returns the newest revision whose status is deployed.
-func (s *Store) Deployed(ctx context.Context, name string) (*release.Release, error) {
+func (s *Storage) Deployed(ctx context.Context, name string) (*release.Release, error) {
 	return s.newest(ctx, Query{Name: name, Status: release.Deployed})
 }
 
-func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
+func (s *Storage) newest(ctx context.Context, q Query) (*release.Release, error) {
 	for tries := 0; ; tries++ {
 		records, err := s.driver.List(ctx, q)
 		if err != nil {
@@ -155,27 +187,30 @@ func (s *Store) newest(ctx context.Context, q Query) (*release.Release, error) {
 
 // Delete removes the record of one revision, with the Version that a list gave
 // it that very one only.
-func (s *Store) Delete(ctx context.Context, name string, revision int, version string) error {
+func (s *Storage) Delete(ctx context.Context, name string, revision int, version string) error {
+	if err := s.allowed(ctx); err != nil {
+		return err
+	}
 	return s.driver.Delete(ctx, Key{s.namespace, name, revision}, version)
 }
 
 // Beat makes holder the one who is at work on a pending revision whose heartbeat
 // is still as seen, and returns the next one. It fails with [ErrChanged] where
 // the record is another's by now, or not pending any more.
-func (s *Store) Beat(ctx context.Context, name string, revision int, seen Pulse, holder string) (Pulse, error) {
+func (s *Storage) Beat(ctx context.Context, name string, revision int, seen Pulse, holder string) (Pulse, error) {
 	return s.driver.Beat(ctx, Key{s.namespace, name, revision}, seen, holder)
 }
 
 // Pulse returns the heartbeat of a revision, without reading its record. A holder
 // who is gone leaves the same Beat for longer than heartbeats are apart.
-func (s *Store) Pulse(ctx context.Context, name string, revision int) (Pulse, error) {
+func (s *Storage) Pulse(ctx context.Context, name string, revision int) (Pulse, error) {
 	return s.driver.Pulse(ctx, Key{s.namespace, name, revision})
 }
 
 // History returns all revisions of a release, oldest first; at least one, or
 // [ErrNotFound]. With a positive newest only that many of the newest are
 // returned, and only those are read where their metadata does not tell all.
-func (s *Store) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
+func (s *Storage) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})
 	if err != nil {
 		return nil, err
@@ -191,14 +226,17 @@ func (s *Store) History(ctx context.Context, name string, newest int) ([]release
 }
 
 // Revisions returns the keys and statuses of a release's revisions, oldest
-// first, without reading a record; none for a release that is not there.
-func (s *Store) Revisions(ctx context.Context, name string) ([]Record, error) {
+// first, without reading a record; at least one, or [ErrNotFound].
+func (s *Storage) Revisions(ctx context.Context, name string) ([]Record, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})
+	if err == nil && len(records) == 0 {
+		err = &NotFoundError{Key{Namespace: s.namespace, Name: name}}
+	}
 	slices.SortFunc(records, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
 	return records, err
 }
 
-// Filter says what [Store.List] returns. The zero value lists the newest
+// Filter says what [Storage.List] returns. The zero value lists the newest
 // revision of every release.
 type Filter struct {
 	// Statuses are the wanted ones; none means all. They are looked at after
@@ -214,7 +252,7 @@ type Filter struct {
 }
 
 // List returns releases by name and namespace.
-func (s *Store) List(ctx context.Context, f Filter) ([]release.Summary, error) {
+func (s *Storage) List(ctx context.Context, f Filter) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{})
 	if err != nil {
 		return nil, err
@@ -298,8 +336,9 @@ func newestOnly(records []Record) []Record {
 // record that was deleted meanwhile is left out. Of one that cannot be read the
 // metadata is shown, with the reason as its description: what somebody has
 // spoiled in one namespace must not hide the releases of all others.
-func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summary, error) {
+func (s *Storage) summaries(ctx context.Context, records []Record) ([]release.Summary, error) {
 	out := make([]release.Summary, len(records))
+	budget := &release.Budget{} // of one list
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i, r := range records {
@@ -316,7 +355,7 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 			continue
 		}
 		group.Go(func() error {
-			sum, err := s.summary(ctx, r)
+			sum, err := s.summary(ctx, r, budget)
 			if errors.Is(err, ErrNotFound) {
 				return nil
 			}
@@ -335,7 +374,7 @@ func (s *Store) summaries(ctx context.Context, records []Record) ([]release.Summ
 	return slices.DeleteFunc(out, func(s release.Summary) bool { return s.Name == "" }), nil
 }
 
-func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, error) {
+func (s *Storage) summary(ctx context.Context, listed Record, budget *release.Budget) (release.Summary, error) {
 	k := listed.Key
 	rec, err := s.driver.Read(ctx, k, listed.Version)
 	if err != nil {
@@ -344,7 +383,7 @@ func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, er
 	if err := rec.Unsupported(); err != nil {
 		return release.Summary{}, err
 	}
-	sum, err := s.budget.Summarize(rec.Data)
+	sum, err := budget.Summarize(rec.Data)
 	if err == nil {
 		err = sum.Supported()
 	}
@@ -355,7 +394,7 @@ func (s *Store) summary(ctx context.Context, listed Record) (release.Summary, er
 	return sum, nil
 }
 
-func (s *Store) read(ctx context.Context, k Key, version string) (*release.Release, error) {
+func (s *Storage) read(ctx context.Context, k Key, version string) (*release.Release, error) {
 	rec, err := s.driver.Read(ctx, k, version)
 	if err != nil {
 		return nil, err
@@ -381,7 +420,7 @@ func (s *Store) read(ctx context.Context, k Key, version string) (*release.Relea
 	return r, nil
 }
 
-func (s *Store) encode(r *release.Release) (Record, error) {
+func (s *Storage) encode(r *release.Release) (Record, error) {
 	data, err := release.Encode(r)
 	if err != nil {
 		return Record{}, err

@@ -14,7 +14,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -64,7 +63,7 @@ func hints(err error) []string {
 	var (
 		usage      *env.UsageError
 		unknown    *unknownCommandError
-		notFound   *action.NotFoundError
+		notFound   *storage.NotFoundError
 		noRelease  *action.NoReleaseError
 		noEarlier  *action.NoEarlierError
 		locked     *lock.LockedError
@@ -80,8 +79,8 @@ func hints(err error) []string {
 		noConfig   *env.KubeconfigError
 		conflict   *kube.ConflictError
 		contested  *kube.ApplyConflictError
-		taken      *hook.ConflictError
-		outside    *hook.OutsideError
+		taken      *action.HookConflictError
+		outside    *action.OutsideError
 		noChart    *env.ChartNotFoundError
 		dependency *action.DependencyError
 		forbidden  *kube.ForbiddenError

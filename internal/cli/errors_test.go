@@ -20,12 +20,12 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Every error that somebody can do something about says what, also from inside
@@ -39,8 +39,8 @@ func TestHints(t *testing.T) {
 			[]string{"usage: helm status NAME [flags]", "helm status --help tells more"}},
 		{&unknownCommandError{Name: "instal", Near: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
 		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
-		{&action.NotFoundError{Name: "web", Revision: 3}, []string{"helm history web lists its revisions"}},
-		{&action.NotFoundError{Name: "web"}, []string{"helm list --all-namespaces"}},
+		{&storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 3}}, []string{"helm history web lists its revisions"}},
+		{&storage.NotFoundError{Key: storage.Key{Name: "web"}}, []string{"helm list --all-namespaces"}},
 		{&action.NameInUseError{Name: "web", Status: release.Failed}, []string{"helm uninstall web removes", "--replace"}},
 		{&action.NameInUseError{Name: "web", Status: release.Uninstalled}, []string{"--replace"}},
 		{&action.NameInUseError{Name: "web", Status: release.Deployed}, []string{"cannot reuse a name", "choose another"}},
@@ -50,8 +50,8 @@ func TestHints(t *testing.T) {
 		{&kube.UnreachableError{}, []string{"kubernetes cluster unreachable: is it running"}},
 		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
 		{&kube.ConflictError{}, []string{"--take-ownership"}},
-		{&hook.FailedError{Hook: &release.Hook{}, Err: &hook.ConflictError{Conflicts: []hook.Conflict{{}}}}, []string{"--take-ownership"}},
-		{&hook.OutsideError{Release: "web"}, []string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
+		{&action.HookError{Hook: &release.Hook{}, Err: &action.HookConflictError{Conflicts: []action.HookConflict{{}}}}, []string{"--take-ownership"}},
+		{&action.OutsideError{Release: "web"}, []string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
 		{&env.ChartNotFoundError{Ref: "x"}, []string{"helm create", "helm search repo x looks for it"}},
 		{&env.ChartNotFoundError{Ref: "./x"}, []string{"helm create"}},
 		{&action.DependencyError{Err: &env.ChartNotFoundError{Ref: "x"}}, []string{"helm create"}},
@@ -90,7 +90,7 @@ func TestHints(t *testing.T) {
 
 func TestAnErrorIsASentenceAndAHint(t *testing.T) {
 	e := env.New(term.Streams{})
-	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &action.NotFoundError{Name: "web", Namespace: "ns"})
+	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &storage.NotFoundError{Key: storage.Key{Name: "web", Namespace: "ns"}})
 	want := "Error: uninstall \\x1b[2Jweb: release: not found: \"web\" in namespace \"ns\"\n" +
 		"hint: helm list --all-namespaces shows what is installed; -n chooses the namespace\n"
 	if got := explain(err, e); got != want {
@@ -115,7 +115,7 @@ func TestDebugShowsTheWholeChain(t *testing.T) {
 	e := env.New(term.Streams{})
 	e.Settings.Debug = true
 	err := fmt.Errorf("uninstall: %w", errors.Join(
-		fmt.Errorf("web: %w", &action.NotFoundError{Name: "web"}),
+		fmt.Errorf("web: %w", &storage.NotFoundError{Key: storage.Key{Name: "web"}}),
 		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
 	got := explain(err, e)
 	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *op.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {

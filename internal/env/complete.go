@@ -19,6 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // completionTimeout bounds what a shell waits for; a slow cluster completes
@@ -84,7 +85,7 @@ func (e *Env) CompleteReleases(max int) cobra.CompletionFunc {
 			if err != nil {
 				return nil
 			}
-			found, err := action.List{Releases: records}.Run(ctx, action.ListRequest{ListFilter: action.ListFilter{
+			found, err := action.List{Releases: records}.Run(ctx, action.ListRequest{Filter: storage.Filter{
 				Name: func(name string) bool { return strings.HasPrefix(name, toComplete) && !slices.Contains(args, name) },
 			}})
 			if err != nil {

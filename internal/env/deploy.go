@@ -13,8 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/hook"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // DeployFlags are the flags that install and upgrade have in common.
@@ -113,11 +114,11 @@ func (d *DeployFlags) CRDs() action.CRDPolicy {
 }
 
 // hooksOn says how annotation hooks run on cluster.
-func (d *DeployFlags) hooksOn(cluster *Cluster) Hooks {
+func (d *DeployFlags) hooksOn(cluster *kube.Client, records *storage.Storage) Hooks {
 	if d.NoHooks {
 		return Hooks{}
 	}
-	return Hooks{Cluster: cluster, Timeout: d.Timeout, TakeOwnership: d.takeOwnership, Yes: d.Yes, Approved: &hook.Approved{}}
+	return Hooks{Cluster: cluster, Records: records, Timeout: d.Timeout, TakeOwnership: d.takeOwnership, Yes: d.Yes, Approved: &action.ApprovedHooks{}}
 }
 
 // Install is the request for an install of c that the flags come to.
@@ -169,8 +170,8 @@ func (d *DeployFlags) Upgrader(e *Env) (action.Upgrade, error) {
 
 // target is what a deploying verb works on and who answers its events.
 type target struct {
-	cluster *Cluster // nil for a client-side dry run, as what follows
-	records *Records
+	cluster *kube.Client // nil for a client-side dry run, as what follows
+	records *storage.Storage
 	locker  action.Locker
 
 	events, undo *event.Bus
@@ -193,7 +194,7 @@ func (d *DeployFlags) target(e *Env) (t target, err error) {
 		return t, err
 	}
 	t.locker = e.Locker(t.cluster, t.records, d.Timeout)
-	hooks := d.hooksOn(t.cluster)
+	hooks := d.hooksOn(t.cluster, t.records)
 	if t.events, err = e.Events(d.ScriptFlags, hooks); err != nil {
 		return t, err
 	}
@@ -285,7 +286,7 @@ func (u *UndoFlags) Rollbacker(e *Env, a ApplyFlags, s ScriptFlags, timeout time
 		return verb, err
 	}
 	verb.Cluster, verb.Releases, verb.Locker = cluster, records, e.Locker(cluster, records, timeout)
-	hooks := Hooks{Cluster: cluster, Timeout: timeout, TakeOwnership: a.takeOwnership, Yes: s.Yes}
+	hooks := Hooks{Cluster: cluster, Records: records, Timeout: timeout, TakeOwnership: a.takeOwnership, Yes: s.Yes}
 	if u.NoHooks {
 		hooks = Hooks{}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -300,7 +301,7 @@ func (a *ApplyFlags) Writing() action.Writing {
 // For is the cluster as the flags want it: without validation, fields that the
 // server does not know are warnings. Helm does the same where server-side apply
 // is switched off by name.
-func (a *ApplyFlags) For(c *Cluster) *Cluster {
+func (a *ApplyFlags) For(c *kube.Client) *kube.Client {
 	if a.noValidation {
 		c = c.Unvalidated()
 	}

@@ -15,12 +15,13 @@ import (
 	clientapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
 )
 
 // lazyKube is the kubeconfig, read when somebody first asks.
 type lazyKube struct {
 	loaded  clientcmd.ClientConfig
-	cluster *Cluster
+	cluster *kube.Client
 	podDir  string // of the service account's files; "" is where the kubelet puts them
 }
 

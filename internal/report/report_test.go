@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -158,7 +159,7 @@ func TestChartNames(t *testing.T) {
 }
 
 func status() *action.ReleaseStatus {
-	return &action.ReleaseStatus{Release: web(), Objects: []action.LiveObject{
+	return &action.ReleaseStatus{Release: web(), Objects: []kube.LiveObject{
 		{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Live: map[string]any{"kind": "Deployment"}, Columns: []string{"NAME", "READY"}, Cells: []string{"web", "1/1"}},
 		{APIVersion: "v1", Kind: "Service", Name: "gone"},
 		{APIVersion: "v1", Kind: "Pod", Name: "a", Live: map[string]any{"kind": "Pod"}, Columns: []string{"NAME", "STATUS"}, Cells: []string{"web-\x1b[2J", "Running"}, Related: true},

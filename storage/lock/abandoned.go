@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Abandoned returns nil when whoever wrote the pending record of a revision is
@@ -21,7 +22,7 @@ import (
 // The record of another client, such as Helm's, has no heartbeat. A rollback
 // and an uninstall go ahead of it at once, whatever its age: they are how people
 // repair a release that was left so, and Helm allows both.
-func (k *Lock) Abandoned(ctx context.Context, revision int) error {
+func (k *releaseLock) Abandoned(ctx context.Context, revision int) error {
 	first, err := k.pulse(ctx, revision)
 	if err != nil || !first.Status.Underway() {
 		return err
@@ -54,7 +55,7 @@ func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 			}
 			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision, Status: now.Status}
 		case time.Since(began) >= silence:
-			if _, err := k.locker.records.Beat(ctx, k.name, revision, now, k.Holder()); errors.Is(err, ErrChanged) {
+			if _, err := k.locker.records.Beat(ctx, k.name, revision, now, k.Holder()); errors.Is(err, storage.ErrChanged) {
 				continue // another client was quicker, or it is alive
 			} else if err != nil {
 				return fmt.Errorf("take over revision %d of release %s: %w", revision, k.name, err)
@@ -68,9 +69,11 @@ func (k *Lock) Abandoned(ctx context.Context, revision int) error {
 
 // repairs reports whether the operation is one that people repair a pending
 // release with.
-func (k *Lock) repairs() bool { return k.holder.Doing == "rollback" || k.holder.Doing == "uninstall" }
+func (k *releaseLock) repairs() bool {
+	return k.holder.Doing == "rollback" || k.holder.Doing == "uninstall"
+}
 
-func (k *Lock) pulse(ctx context.Context, revision int) (Pulse, error) {
+func (k *releaseLock) pulse(ctx context.Context, revision int) (storage.Pulse, error) {
 	p, err := k.locker.records.Pulse(ctx, k.name, revision)
 	if err != nil {
 		return p, fmt.Errorf("look at revision %d of release %s: %w", revision, k.name, err)
@@ -80,7 +83,7 @@ func (k *Lock) pulse(ctx context.Context, revision int) (Pulse, error) {
 
 // forgotten judges a record whose maker shows no signs of life, as Helm: by its
 // age, which is the one thing that takes two clocks, with a wide margin.
-func (k *Lock) forgotten(p Pulse, revision int) error {
+func (k *releaseLock) forgotten(p storage.Pulse, revision int) error {
 	until := p.Changed.Add(forgotten)
 	if !time.Now().Before(until) {
 		return nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
@@ -153,28 +154,28 @@ func forbidding(methods ...string) func(string) error {
 // records is one pending record.
 type records struct {
 	mu    sync.Mutex
-	pulse Pulse
+	pulse storage.Pulse
 	beats int
 	err   error
 	// fail is the answer to heartbeats; nil takes them.
 	fail error
 }
 
-func (r *records) Beat(_ context.Context, _ string, _ int, seen Pulse, holder string) (Pulse, error) {
+func (r *records) Beat(_ context.Context, _ string, _ int, seen storage.Pulse, holder string) (storage.Pulse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.fail != nil:
-		return Pulse{}, r.fail
+		return storage.Pulse{}, r.fail
 	case seen != r.pulse || !r.pulse.Status.Underway():
-		return Pulse{}, ErrChanged
+		return storage.Pulse{}, storage.ErrChanged
 	}
 	r.beats++
 	r.pulse.Beat, r.pulse.Holder = strconv.Itoa(r.beats), holder
 	return r.pulse, nil
 }
 
-func (r *records) Pulse(context.Context, string, int) (Pulse, error) {
+func (r *records) Pulse(context.Context, string, int) (storage.Pulse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pulse, r.err
@@ -185,7 +186,7 @@ func (r *records) refuse(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fail = err
-	if errors.Is(err, ErrNoRecord) {
+	if errors.Is(err, storage.ErrNotFound) {
 		r.err = err
 	}
 }
@@ -199,7 +200,7 @@ func (r *records) count() int {
 func (r *records) set(status release.Status, holder string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pulse = Pulse{Status: status, Holder: holder, Beat: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
+	r.pulse = storage.Pulse{Status: status, Holder: holder, Beat: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
 }
 
 // told collects what a locker reports.
@@ -223,18 +224,18 @@ func (r *told) String() string {
 // as makes locks those of somebody on another machine.
 func as(who string) Options { return Options{Who: who} }
 
-func (l *Locker) lock(t *testing.T, doing string) (context.Context, *Lock) {
+func (l *Locker) lock(t *testing.T, doing string) (context.Context, *releaseLock) {
 	t.Helper()
 	ctx, k, err := l.Lock(t.Context(), "web", doing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ctx, k
+	return ctx, k.(*releaseLock)
 }
 
 // kill ends a holder as SIGKILL does: nothing is given back. Its process seems
 // to be on a machine that nobody knows.
-func (s *server) kill(k *Lock) {
+func (s *server) kill(k *releaseLock) {
 	k.end()
 	k.others.Wait()
 	s.disguise()

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // heartbeat shows others that the holder is at work, in one place: on its lease,
@@ -34,7 +35,7 @@ type heartbeat struct {
 	last time.Time
 }
 
-func (k *Lock) newHeartbeat(every time.Duration, last time.Time, send func(context.Context, bool) error) *heartbeat {
+func (k *releaseLock) newHeartbeat(every time.Duration, last time.Time, send func(context.Context, bool) error) *heartbeat {
 	h := &heartbeat{every: every, send: send, last: last}
 	h.life, h.stop = context.WithCancel(k.life)
 	return h
@@ -71,7 +72,7 @@ func (h *heartbeat) show(ctx context.Context) error {
 // beat keeps a heartbeat going until it is stopped, or until the lock is lost:
 // another client has taken it, or may, because none has arrived for too long.
 // err is how the last one ended.
-func (k *Lock) beat(h *heartbeat, err error) {
+func (k *releaseLock) beat(h *heartbeat, err error) {
 	var trouble error
 	for {
 		var lost *LostError
@@ -101,7 +102,7 @@ func (k *Lock) beat(h *heartbeat, err error) {
 }
 
 // drop goes on without a heartbeat whose place is going.
-func (k *Lock) drop(h *heartbeat) {
+func (k *releaseLock) drop(h *heartbeat) {
 	h.stop()
 	k.mu.Lock()
 	leased := h == k.renewal
@@ -138,13 +139,13 @@ type lockKey struct{}
 // only its success lets the operation go on. Contexts that are derived from the
 // operation's, without its cancellation too, belong to the same lock.
 func Check(ctx context.Context) error {
-	if k, _ := ctx.Value(lockKey{}).(*Lock); k != nil {
+	if k, _ := ctx.Value(lockKey{}).(*releaseLock); k != nil {
 		return k.check()
 	}
 	return nil
 }
 
-func (k *Lock) check() error {
+func (k *releaseLock) check() error {
 	k.mu.Lock()
 	lost, beats := k.lost, []*heartbeat{k.renewal, k.record}
 	k.mu.Unlock()
@@ -173,7 +174,7 @@ func (k *Lock) check() error {
 // until Guard is called for another. The first comes after a while: an operation
 // that is quick pays nothing. A record that another client has taken, changed or
 // deleted loses the lock, and so does one that no heartbeat reaches.
-func (k *Lock) Guard(revision int) {
+func (k *releaseLock) Guard(revision int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.record != nil {
@@ -195,7 +196,7 @@ func (k *Lock) Guard(revision int) {
 
 // Finish says that the operation is about to write the last state of the record
 // that it guards, or to delete it: to find it changed is no loss from then on.
-func (k *Lock) Finish() {
+func (k *releaseLock) Finish() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.finishing = true
@@ -203,10 +204,10 @@ func (k *Lock) Finish() {
 
 // watched is the pending record of a revision that a lock guards.
 type watched struct {
-	lock      *Lock
+	lock      *releaseLock
 	heartbeat *heartbeat
 	revision  int
-	seen      Pulse // the last one; its Beat is "" before the first
+	seen      storage.Pulse // the last one; its Beat is "" before the first
 }
 
 // show shows a heartbeat on the record, if it is still the holder's.
@@ -228,7 +229,7 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 			w.seen = next
 			return nil
 		}
-		if !errors.Is(err, ErrChanged) || tries > maxBeats {
+		if !errors.Is(err, storage.ErrChanged) || tries > maxBeats {
 			return w.missing(ctx, stale, err)
 		}
 		// An answer that never came, our own update, or another client's.
@@ -248,7 +249,7 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 
 // mine reports whether a record is as the holder of the lock has left it. Where
 // holders are not kept, any change is another client's.
-func (w *watched) mine(now Pulse) bool {
+func (w *watched) mine(now storage.Pulse) bool {
 	if !now.Status.Underway() {
 		return false
 	}
@@ -260,7 +261,7 @@ func (w *watched) mine(now Pulse) bool {
 }
 
 // taken is the error of a record that is not the holder's any more.
-func (w *watched) taken(now Pulse, stale bool) error {
+func (w *watched) taken(now storage.Pulse, stale bool) error {
 	if w.finished(stale) {
 		return errNoPlace
 	}
@@ -274,7 +275,7 @@ func (w *watched) taken(now Pulse, stale bool) error {
 // other errors as they are.
 func (w *watched) missing(ctx context.Context, stale bool, err error) error {
 	switch {
-	case !errors.Is(err, ErrNoRecord):
+	case !errors.Is(err, storage.ErrNotFound):
 		return err
 	case w.finished(stale), w.lock.locker.going(ctx):
 		return errNoPlace

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // guarded is a lock without a lease whose operation has written its record.
-func guarded(t *testing.T, s *server, r *records) (context.Context, *Lock) {
+func guarded(t *testing.T, s *server, r *records) (context.Context, *releaseLock) {
 	t.Helper()
 	s.set(forbidding("POST"), nil)
 	ctx, k := New(s, r, "prod", as("alice@laptop")).lock(t, "upgrade")
@@ -36,7 +37,7 @@ func TestARecordThatIsTakenEndsTheOperation(t *testing.T) {
 		"another holder":           {func(r *records) { r.set(release.PendingUpgrade, bob(ByRecord)) }, beatEvery + time.Second, "bob@ci has taken it"},
 		"another status":           {func(r *records) { r.set(release.Failed, "") }, beatEvery + time.Second, "another client has changed revision 3, which is failed now"},
 		"another client's pending": {func(r *records) { r.set(release.PendingUpgrade, "") }, beatEvery + time.Second, "another client has changed revision 3"},
-		"it is deleted":            {func(r *records) { r.refuse(ErrNoRecord) }, beatEvery + time.Second, "another client has deleted the record of revision 3"},
+		"it is deleted":            {func(r *records) { r.refuse(storage.ErrNotFound) }, beatEvery + time.Second, "another client has deleted the record of revision 3"},
 		"heartbeats fail":          {func(r *records) { r.refuse(errors.New("no route")) }, giveUp + 2*time.Second, "could not be renewed for 25s, and others may take it: no route"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestARecordThatGoesWithItsNamespaceIsNoLoss(t *testing.T) {
 		s, r := newServer(), &records{}
 		ctx, k := guarded(t, s, r)
 		s.going = true
-		r.refuse(ErrNoRecord)
+		r.refuse(storage.ErrNotFound)
 		time.Sleep(time.Minute)
 		if ctx.Err() != nil || Check(ctx) != nil {
 			t.Errorf("lost: %v, %v", context.Cause(ctx), Check(ctx))
@@ -84,7 +85,7 @@ func TestARecordThatGoesWithItsNamespaceIsNoLoss(t *testing.T) {
 
 // A process that was stopped runs again before any of its timers do.
 func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
-	stop := func(k *Lock, clocks func(time.Time) time.Time) {
+	stop := func(k *releaseLock, clocks func(time.Time) time.Time) {
 		for _, h := range []*heartbeat{k.renewal, k.record} {
 			if h != nil {
 				h.mu.Lock()
@@ -147,7 +148,7 @@ func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
 func TestTheLastWriteIsNoLoss(t *testing.T) {
 	for name, write := range map[string]func(*records){
 		"its last state": func(r *records) { r.set(release.Deployed, "") },
-		"its deletion":   func(r *records) { r.refuse(ErrNoRecord) },
+		"its deletion":   func(r *records) { r.refuse(storage.ErrNotFound) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -173,7 +174,7 @@ func TestAnAbandonedRecordIsTakenOverOnce(t *testing.T) {
 		r.set(release.PendingUpgrade, strings.ReplaceAll(first.Holder(), `"machine":"`, `"machine":"elsewhere `))
 		first.end()
 		first.others.Wait()
-		won := make(chan *Lock, 4)
+		won := make(chan *releaseLock, 4)
 		errs := make(chan error, 4)
 		for range 4 {
 			_, k := New(s, r, "prod", as("taker@ci")).lock(t, "rollback")

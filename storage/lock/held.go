@@ -11,9 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Lock is the right to change a release. Its methods may be called from several
-// goroutines.
-type Lock struct {
+// releaseLock implements [Lock], with a lease or, where there can be none, without.
+type releaseLock struct {
 	locker *Locker
 	name   string
 
@@ -42,7 +41,7 @@ type Lock struct {
 
 // begin starts to renew the lease, where there is one, and returns the context
 // for the operation.
-func (k *Lock) begin(ctx context.Context, held *taken) context.Context {
+func (k *releaseLock) begin(ctx context.Context, held *taken) context.Context {
 	k.life, k.end = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, k.cancel = context.WithCancelCause(context.WithValue(ctx, lockKey{}, k))
 	if held == nil {
@@ -59,7 +58,7 @@ func (k *Lock) begin(ctx context.Context, held *taken) context.Context {
 // Holder is one line of text that names who has the lock, for the record of a
 // pending revision: what others read there decides what they watch. It may wait
 // for one answer of the API server.
-func (k *Lock) Holder() string {
+func (k *releaseLock) Holder() string {
 	<-k.settled
 	k.mu.Lock()
 	k.asked = time.Now()
@@ -67,7 +66,7 @@ func (k *Lock) Holder() string {
 	return k.text()
 }
 
-func (k *Lock) text() string {
+func (k *releaseLock) text() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.holder.String()
@@ -75,7 +74,7 @@ func (k *Lock) text() string {
 
 // Leased tells whether the lock is a lease; otherwise it is the record of the
 // next revision.
-func (k *Lock) Leased() bool {
+func (k *releaseLock) Leased() bool {
 	<-k.settled
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,7 +83,7 @@ func (k *Lock) Leased() bool {
 
 // Unlock gives the lock back, even where everything else was cancelled, and
 // ends the operation's context. It may be called more than once.
-func (k *Lock) Unlock() {
+func (k *releaseLock) Unlock() {
 	k.mu.Lock()
 	ended := k.ended
 	k.ended = true
@@ -100,7 +99,7 @@ func (k *Lock) Unlock() {
 
 // giveBack deletes the lease if it is still ours. Where the right to delete is
 // missing the lease says that nobody has it.
-func (k *Lock) giveBack() {
+func (k *releaseLock) giveBack() {
 	k.mu.Lock()
 	mine := k.lease
 	k.lease = nil
@@ -136,7 +135,7 @@ func (k *Lock) giveBack() {
 // keep renews the lease until Unlock or until it is lost. The first renewal
 // comes at once: it tells whether there is a right to renew, before the holder
 // is written anywhere.
-func (k *Lock) keep() {
+func (k *releaseLock) keep() {
 	known := sync.OnceFunc(func() { close(k.settled) })
 	defer known()
 	h := k.renewal
@@ -159,7 +158,7 @@ var errNoPlace = errors.New("the namespace is going")
 // renew shows that we are alive. It fails with a [*LostError] where another
 // client has the lease, and where stale also where the lease is not there: it may
 // have been taken, and given back again.
-func (k *Lock) renew(ctx context.Context, stale bool) error {
+func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 	k.mu.Lock()
 	if k.lease == nil {
 		defer k.mu.Unlock()
@@ -205,7 +204,7 @@ var errGone error = &takenError{"its lease is gone, which another client may hav
 
 // again makes the lease anew, which somebody has deleted: it is still ours if
 // nobody was quicker.
-func (k *Lock) again(ctx context.Context) (*lease, error) {
+func (k *releaseLock) again(ctx context.Context) (*lease, error) {
 	got, err := k.locker.post(ctx, k.name, newLease(k.locker.namespace, k.name, k.holder))
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -226,7 +225,7 @@ func (k *Lock) again(ctx context.Context) (*lease, error) {
 
 // unlease goes on without a lease: there is no right to renew it, or no place
 // for it any more.
-func (k *Lock) unlease() {
+func (k *releaseLock) unlease() {
 	k.giveBack()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -234,7 +233,7 @@ func (k *Lock) unlease() {
 }
 
 // lose ends the operation: from here on [Check] refuses to write.
-func (k *Lock) lose(why error) error {
+func (k *releaseLock) lose(why error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.lost == nil {

@@ -16,7 +16,7 @@
 // the next revision decides (exactly one creation succeeds), and the pending
 // record shows signs of life instead ([Lock.Guard], [Lock.Abandoned]).
 //
-// The package writes no records: [Pulses] does.
+// The package writes no records: [Records] does.
 package lock
 
 import (
@@ -33,7 +33,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
-	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // API is the part of a Kubernetes API that locks need: one request and the body
@@ -43,33 +43,37 @@ type API interface {
 	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
 }
 
-// Pulses are the heartbeats on records.
-type Pulses interface {
-	// Beat makes holder the one who is at work on a pending revision, and
-	// returns the new state. It fails with [ErrChanged] where the record is not
-	// as seen any more, and with [ErrNoRecord] where it is not there.
-	Beat(ctx context.Context, name string, revision int, seen Pulse, holder string) (Pulse, error)
-	// Pulse reads the heartbeat of a revision. It fails with [ErrNoRecord]
-	// where there is no record.
-	Pulse(ctx context.Context, name string, revision int) (Pulse, error)
+// Records are the heartbeats on the pending records of releases. [*storage.Storage]
+// is one.
+type Records interface {
+	// Beat makes holder the one who is at work on a pending revision, and returns
+	// the new state. [storage.ErrChanged] is returned where the record is not as
+	// seen any more, and [storage.ErrNotFound] where it does not exist.
+	Beat(ctx context.Context, name string, revision int, seen storage.Pulse, holder string) (storage.Pulse, error)
+	// Pulse reads the heartbeat of a revision. [storage.ErrNotFound] is returned
+	// where it has no record.
+	Pulse(ctx context.Context, name string, revision int) (storage.Pulse, error)
 }
 
-// Errors that [Pulses] return.
-var (
-	ErrChanged  = errors.New("the record has changed")
-	ErrNoRecord = errors.New("the record is not there")
-)
+var _ Records = (*storage.Storage)(nil)
 
-// Pulse is what a record says of the one at work on it.
-type Pulse struct {
-	Status release.Status
-	// Holder is what [Lock.Holder] returned when the record was written; ""
-	// where another client wrote it that knows no locks, as Helm does.
-	Holder string
-	// Beat changes with every heartbeat.
-	Beat string
-	// Changed is when the record was written.
-	Changed time.Time
+// Lock is the right to change a release. Its methods may be called from several
+// goroutines.
+type Lock interface {
+	// Holder returns a text that names the holder, for the record of a pending
+	// revision.
+	Holder() string
+	// Guard sends heartbeats on the pending record of that revision until Unlock.
+	Guard(revision int)
+	// Finish says that the operation is about to write the last state of the record
+	// that it guards, or to delete it.
+	Finish()
+	// Abandoned returns nil when the client that wrote the pending record of that
+	// revision is gone, and otherwise an error that says who is at work. It may take
+	// a while: where only heartbeats can tell, it watches for them.
+	Abandoned(ctx context.Context, revision int) error
+	// Unlock gives the lock back, even where everything else was cancelled.
+	Unlock()
 }
 
 const (
@@ -124,13 +128,13 @@ type Options struct {
 // Locker locks the releases of one namespace. It is safe for concurrent use.
 type Locker struct {
 	api       API
-	records   Pulses
+	records   Records
 	namespace string
 	options   Options
 }
 
 // New returns a locker. It makes no request.
-func New(api API, records Pulses, namespace string, o Options) *Locker {
+func New(api API, records Records, namespace string, o Options) *Locker {
 	if o.Patience <= 0 {
 		o.Patience = defaultPatience
 	}
@@ -142,11 +146,11 @@ func New(api API, records Pulses, namespace string, o Options) *Locker {
 // [*LostError] as its cause when the lock is lost. [Check] is to be called with
 // that context before each write. doing is the operation ("upgrade"). A holder
 // who stays is a [*LockedError].
-func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context, *Lock, error) {
+func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context, Lock, error) {
 	if name == "" || strings.ContainsAny(name+l.namespace, "/%") || l.namespace == "" {
 		return nil, nil, fmt.Errorf("lock release %q in namespace %q: such a name cannot be", name, l.namespace)
 	}
-	k := &Lock{locker: l, name: name, holder: l.self(doing), settled: make(chan struct{})}
+	k := &releaseLock{locker: l, name: name, holder: l.self(doing), settled: make(chan struct{})}
 	began := time.Now()
 	held, err := (&turn{Locker: l, lock: k, began: began}).take(ctx)
 	if err != nil {
@@ -159,7 +163,7 @@ func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context,
 // turn is one wait for a lock.
 type turn struct {
 	*Locker
-	lock  *Lock
+	lock  *releaseLock
 	began time.Time
 
 	told string    // the holder that was reported last

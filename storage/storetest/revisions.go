@@ -24,7 +24,7 @@ func (s suite) newest(t *testing.T, open Open) {
 	}
 	// Ten comes after nine, not after one.
 	must(t, st.Create(ctx, Release(s.a, "web", 10, release.PendingUpgrade)))
-	last, err := st.Last(ctx, "web")
+	last, err := st.Get(ctx, "web", 0)
 	must(t, err)
 	deployed, err := st.Deployed(ctx, "web")
 	must(t, err)
@@ -45,12 +45,12 @@ func (s suite) newest(t *testing.T, open Open) {
 		t.Errorf("still deployed: %v", err)
 	}
 	must(t, st.Delete(ctx, "web", 10, ""))
-	if last, err := st.Last(ctx, "web"); err != nil || last.Revision != 3 {
+	if last, err := st.Get(ctx, "web", 0); err != nil || last.Revision != 3 {
 		t.Errorf("newest after Delete: %+v, %v", last, err)
 	}
 }
 
-func numbers(ctx context.Context, st *storage.Store, name string) ([]int, error) {
+func numbers(ctx context.Context, st *storage.Storage, name string) ([]int, error) {
 	records, err := st.Revisions(ctx, name)
 	var out []int
 	for _, r := range records {

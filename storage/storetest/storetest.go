@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package storetest is the contract of [storage.Driver] as a test suite. Every
-// driver runs it; a driver that passes serves [storage.Store].
+// driver runs it; a driver that passes serves [storage.Storage].
 package storetest
 
 import (
@@ -131,7 +131,7 @@ func Update(ctx context.Context, d storage.Driver, r storage.Record) error {
 }
 
 // Beat sends the next heartbeat of the one who is at work on a revision.
-func Beat(ctx context.Context, st *storage.Store, name string, revision int) error {
+func Beat(ctx context.Context, st *storage.Storage, name string, revision int) error {
 	seen, err := st.Pulse(ctx, name, revision)
 	if err == nil {
 		_, err = st.Beat(ctx, name, revision, seen, seen.Holder)
@@ -222,7 +222,7 @@ func (s suite) missing(t *testing.T, open Open) {
 		}
 	}
 	st := storage.New(d, s.a)
-	_, last := st.Last(ctx, "ghost")
+	_, last := st.Get(ctx, "ghost", 0)
 	_, history := st.History(ctx, "ghost", 0)
 	for verb, err := range map[string]error{"Last": last, "History": history} {
 		if !errors.Is(err, storage.ErrNotFound) {

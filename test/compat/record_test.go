@@ -14,7 +14,7 @@ func TestRecords(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-run", "Helm", "./store")
+	cmd := exec.Command("go", "test", "-count=1", "-run", "Helm", "./storage")
 	cmd.Dir = root(t)
 	cmd.Env = append(os.Environ(), "MOONHELM_TEST_HELM3="+peer(t, helm3), "MOONHELM_TEST_HELM4="+peer(t, helm4))
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 func revision(e *env.Env) *cobra.Command {
@@ -86,7 +87,7 @@ may have its namespace before it: production/web.`,
 }
 
 // recordsOf are a release's name and where its records are.
-func recordsOf(e *env.Env, arg, namespace string) (string, *env.Records, error) {
+func recordsOf(e *env.Env, arg, namespace string) (string, *storage.Storage, error) {
 	name := arg
 	if before, after, ok := strings.Cut(arg, "/"); ok {
 		namespace, name = before, after

@@ -98,7 +98,7 @@ func read(ctx context.Context, e *env.Env, o Options) (*release.Release, error) 
 	if err != nil {
 		return nil, err
 	}
-	return records.Revision(ctx, o.Name, o.Revision)
+	return records.Get(ctx, o.Name, o.Revision)
 }
 
 func printManifest(e *env.Env, _ Options, rel *release.Release) error {

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // metadata is the JSON of `get metadata`; the format is in CONTRACTS.md.
@@ -65,10 +65,10 @@ func recordLabels(e *env.Env, rel *release.Release) (map[string]string, error) {
 		return nil, err
 	}
 	labels := rel.Labels
-	_, err = records.List(e.Context, action.ListFilter{
+	_, err = records.List(e.Context, storage.Filter{
 		AllRevisions: true,
 		Name:         func(name string) bool { return name == rel.Name },
-		Labels: func(all map[string]string) bool {
+		Match: func(all map[string]string) bool {
 			if all["version"] == strconv.Itoa(rel.Revision) {
 				labels = all
 			}

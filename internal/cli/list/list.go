@@ -146,7 +146,7 @@ func (o Options) request() (action.ListRequest, error) {
 		if err != nil {
 			return req, fmt.Errorf("--selector: %w", err)
 		}
-		req.Labels = func(m map[string]string) bool { return sel.Matches(labels.Set(m)) }
+		req.Match = func(m map[string]string) bool { return sel.Matches(labels.Set(m)) }
 	}
 	return req, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -111,7 +112,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	verb := action.Template{Progress: e.Report()}
-	var cluster *env.Cluster
+	var cluster *kube.Client
 	if o.Validate || o.DryRun == env.DryRunServer {
 		if cluster, err = e.Cluster(); err != nil {
 			return err
@@ -154,9 +155,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 }
 
 // validate asks the API server whether it would take the objects.
-func validate(ctx context.Context, cluster *env.Cluster, out *action.Rendered, namespace, name string) error {
-	_, err := cluster.Plan(ctx, action.ChangeRequest{
-		Owner: action.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, Predict: true,
+func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
+	_, err := cluster.Plan(ctx, kube.ChangeRequest{
+		Owner: kube.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, Predict: true,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster would refuse this: %w", err)

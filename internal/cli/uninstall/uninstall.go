@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/hook"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // Options are the flags of `helm uninstall`.
@@ -63,7 +64,7 @@ crds/ and objects that carry another release's ownership labels.
 	fs.BoolVar(&o.NoScripts, "no-scripts", false, "do not run the scripts of the release's chart")
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
 	env.BindDryRun(fs, &o.DryRun)
-	fs.StringVar(&o.Cascade, "cascade", string(action.CascadeBackground), "what becomes of objects that deleted objects own: background, foreground or orphan")
+	fs.StringVar(&o.Cascade, "cascade", string(kube.Background), "what becomes of objects that deleted objects own: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let hooks replace objects that are not the release's")
@@ -74,8 +75,8 @@ crds/ and objects that carry another release's ownership labels.
 }
 
 func run(ctx context.Context, e *env.Env, o Options) error {
-	switch action.Cascade(o.Cascade) {
-	case action.CascadeBackground, action.CascadeForeground, action.CascadeOrphan:
+	switch kube.Cascade(o.Cascade) {
+	case kube.Background, kube.Foreground, kube.Orphan:
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
@@ -112,21 +113,21 @@ func one(ctx context.Context, e *env.Env, verb action.Uninstall, o Options, name
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: action.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout,
+		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout,
 	}
 	do := verb.Run
 	if o.DryRun != env.DryRunNone {
 		do = verb.Plan
 	}
 	res, err := do(ctx, req)
-	if errors.Is(err, action.ErrReleaseNotFound) && o.IgnoreNotFound {
+	if errors.Is(err, storage.ErrNotFound) && o.IgnoreNotFound {
 		_, err := fmt.Fprintf(e.Out, "release %q uninstalled\n", name) // as Helm has it: what was asked for holds
 		return err
 	}
-	if errors.Is(err, action.ErrReleaseNotFound) { // Helm's sentence
+	if errors.Is(err, storage.ErrNotFound) { // Helm's sentence
 		return fmt.Errorf("uninstall: Release not loaded: %s: %w", name, err)
 	}
-	if failed, ok := errors.AsType[*hook.FailedError](err); ok && failed.Event == release.PostDelete { // Helm's sentence
+	if failed, ok := errors.AsType[*action.HookError](err); ok && failed.Event == release.PostDelete { // Helm's sentence
 		return o.explain(fmt.Errorf("uninstallation completed with 1 error(s): uninstall %s: %w", name, err))
 	}
 	if err != nil {

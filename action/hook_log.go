@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
@@ -13,17 +13,8 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Log is what one container has written.
-type Log struct {
-	Pod       string
-	Container string
-	Text      string
-	// Truncated tells that Text is only the end of it.
-	Truncated bool
-}
-
-// logTimeout bounds what is done with the logs of a hook that has ended.
-const logTimeout = 30 * time.Second
+// hookLogTimeout bounds what is done with the logs of a hook that has ended.
+const hookLogTimeout = 30 * time.Second
 
 // ended tells of a hook that has run, while its object is still there: whoever
 // wants to know, and its log where its annotation asks for that.
@@ -31,15 +22,15 @@ const logTimeout = 30 * time.Second
 // Helm shows the logs of hooks that succeeded when all hooks of the event have,
 // the last first, and so not at all when one fails. Here each log is shown as
 // soon as its hook is done.
-func (r Responder) ended(ctx context.Context, rel *release.Release, h *release.Hook, all []*item) {
+func (r HookRunner) ended(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) {
 	policy := release.LogOnSucceeded
 	if h.LastRun.Phase == release.PhaseFailed {
 		policy = release.LogOnFailed
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookLogTimeout)
 	defer cancel()
 	for _, it := range all {
-		if h.Logs(policy) && runs(it.Kind) {
+		if h.Logs(policy) && runsToEnd(it.Kind) {
 			r.showLogs(ctx, rel, it.Object)
 		}
 		if r.Ended != nil {
@@ -49,7 +40,7 @@ func (r Responder) ended(ctx context.Context, rel *release.Release, h *release.H
 }
 
 // showLogs reports what the pods of o have written, line by line.
-func (r Responder) showLogs(ctx context.Context, rel *release.Release, o *manifest.Object) {
+func (r HookRunner) showLogs(ctx context.Context, rel *release.Release, o *manifest.Object) {
 	name := o.String()
 	logs, err := r.Cluster.Logs(ctx, o, rel.Namespace)
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // stored is a release with hooks given as "kind/name namespace", or "List: items",
 // which run at the event.
-func stored(at release.HookEvent, hooks ...string) *release.Release {
+func storedHooks(at release.HookEvent, hooks ...string) *release.Release {
 	rel := &release.Release{Name: "web", Namespace: "ns"}
 	for _, text := range hooks {
 		what, namespace, _ := strings.Cut(text, " ")
@@ -35,7 +35,7 @@ func stored(at release.HookEvent, hooks ...string) *release.Release {
 // before anything is written; those of the user's own chart are not.
 func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 	declined := errors.New("declined")
-	long := strings.Repeat("n", 2*maxName)
+	long := strings.Repeat("n", 2*maxShownName)
 	for _, test := range []struct {
 		name  string
 		hooks []string
@@ -50,7 +50,7 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 		{"items of lists", []string{"List: {apiVersion: v1, kind: ClusterRole, metadata: {name: x}}, {apiVersion: v1, kind: Secret, metadata: {name: y}}"},
 			[]string{"ClusterRole/x in the whole cluster"}},
 		{"characters that cannot be seen", []string{`ClusterRole/a\u202e\n\e[2J`}, []string{`"ClusterRole/a\u202e\n\x1b[2J" in the whole cluster`}},
-		{"a name that is too long", []string{"ClusterRole/" + long}, []string{"ClusterRole/" + long[:maxName-len("ClusterRole/")] + "... in the whole cluster"}},
+		{"a name that is too long", []string{"ClusterRole/" + long}, []string{"ClusterRole/" + long[:maxShownName-len("ClusterRole/")] + "... in the whole cluster"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for at, e := range map[release.HookEvent]func(event.Scene) event.Event{
@@ -62,9 +62,9 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 				release.PreUpgrade:   func(s event.Scene) event.Event { return &event.PreUpgrade{Scene: s} },
 			} {
 				var asked []string
-				s := &stage{}
-				err := s.at(t.Context(), e(event.Scene{Release: stored(at, test.hooks...)}), Responder{
-					Confirm: func(_ context.Context, _ *release.Release, outside []Outside) error {
+				s := &hookStage{}
+				err := s.at(t.Context(), e(event.Scene{Release: storedHooks(at, test.hooks...)}), HookRunner{
+					Confirm: func(_ context.Context, _ *release.Release, outside []OutsideObject) error {
 						for _, o := range outside {
 							asked = append(asked, o.String())
 						}
@@ -90,8 +90,8 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 }
 
 func TestHooksOfARecordNeedSomeoneToAsk(t *testing.T) {
-	rel := stored(release.PreDelete, "ClusterRole/a")
-	err := Responder{Cluster: &stage{}}.Check(t.Context(), rel, rel.Hooks)
+	rel := storedHooks(release.PreDelete, "ClusterRole/a")
+	err := HookRunner{Cluster: &hookStage{}}.Check(t.Context(), rel, rel.Hooks)
 	var outside *OutsideError
 	if !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Release != "web" {
 		t.Errorf("got %v", err)
@@ -101,38 +101,38 @@ func TestHooksOfARecordNeedSomeoneToAsk(t *testing.T) {
 // What undoes an operation runs the hooks of the chart that the user has brought, and
 // no others.
 func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
-	approved := &Approved{}
-	s := &stage{}
-	mine := stored(release.PreDelete, "ClusterRole/a")
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: mine}}, Responder{Approved: approved}); err != nil {
+	approved := &ApprovedHooks{}
+	s := &hookStage{}
+	mine := storedHooks(release.PreDelete, "ClusterRole/a")
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: mine}}, HookRunner{Approved: approved}); err != nil {
 		t.Fatal(err)
 	}
-	undo := Responder{Cluster: s, Approved: approved}
+	undo := HookRunner{Cluster: s, Approved: approved}
 	if err := undo.Check(t.Context(), mine, mine.Hooks); err != nil {
 		t.Error(err)
 	}
 	var outside *OutsideError
-	forged := stored(release.PreDelete, "ClusterRole/a", "ClusterRole/b")
+	forged := storedHooks(release.PreDelete, "ClusterRole/a", "ClusterRole/b")
 	if err := undo.Check(t.Context(), forged, forged.Hooks); !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Objects[0].Object != "ClusterRole/b" {
 		t.Errorf("got %v", err)
 	}
 	// What a failure would lead back to is asked for once, before.
 	asked := 0
-	undo.Confirm = func(context.Context, *release.Release, []Outside) error { asked++; return nil }
+	undo.Confirm = func(context.Context, *release.Release, []OutsideObject) error { asked++; return nil }
 	for range 2 {
-		back := stored(release.PreRollback, "ClusterRole/c")
-		back.Hooks = append(back.Hooks, stored(release.PostDelete, "ClusterRole/d").Hooks...)
+		back := storedHooks(release.PreRollback, "ClusterRole/c")
+		back.Hooks = append(back.Hooks, storedHooks(release.PostDelete, "ClusterRole/d").Hooks...)
 		if err := undo.ConfirmRollback(t.Context(), back); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if asked != 1 || approved.has(stored(release.PostDelete, "ClusterRole/d").Hooks[0]) {
+	if asked != 1 || approved.has(storedHooks(release.PostDelete, "ClusterRole/d").Hooks[0]) {
 		t.Errorf("asked %d times", asked)
 	}
 	// A stored hook is not approved by running.
-	other := &Approved{}
-	confirm := func(context.Context, *release.Release, []Outside) error { return nil }
-	if err := s.at(t.Context(), &event.PreDelete{Scene: event.Scene{Release: forged}}, Responder{Approved: other, Confirm: confirm}); err != nil {
+	other := &ApprovedHooks{}
+	confirm := func(context.Context, *release.Release, []OutsideObject) error { return nil }
+	if err := s.at(t.Context(), &event.PreDelete{Scene: event.Scene{Release: forged}}, HookRunner{Approved: other, Confirm: confirm}); err != nil {
 		t.Fatal(err)
 	}
 	if other.has(forged.Hooks[0]) {

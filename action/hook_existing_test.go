@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // with is an object with the given annotations.
@@ -69,8 +71,8 @@ func TestRecordsAndLocksAreNoHooks(t *testing.T) {
 		t.Run(tt.kind+" "+tt.name, func(t *testing.T) {
 			live := hookOf("ns/web/1") // a mark does not help
 			live["metadata"].(map[string]any)["labels"] = map[string]any{"owner": tt.owner, "name": "shop"}
-			it := &item{Object: &manifest.Object{Kind: tt.kind, Name: tt.name}, live: existing{live}}
-			got, err := Responder{}.foreign(t.Context(), withHooks("a"), it)
+			it := &hookItem{Object: &manifest.Object{Kind: tt.kind, Name: tt.name}, live: liveObject{live}}
+			got, err := HookRunner{}.foreign(t.Context(), withHooks("a"), it)
 			if got != tt.want || err != nil {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
@@ -125,14 +127,14 @@ func TestWhatExistsAlready(t *testing.T) {
 			rel := withHooks("a " + test.policies)
 			h := rel.Hooks[0]
 			h.Manifest, h.Kind = strings.Replace(h.Manifest, "kind: Job", "kind: "+test.kind, 1), test.kind
-			s := &stage{live: map[string]map[string]any{"a": test.live}}
+			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
 			said := ""
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{Progress: func(e progress.Event) {
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{Progress: func(e progress.Event) {
 				if e.Kind == progress.Warning {
 					said = "Warning: " + e.Text
 				}
 			}})
-			var occupied *ConflictError
+			var occupied *HookConflictError
 			if errors.As(err, &occupied) {
 				said = err.Error()
 			} else if err != nil {
@@ -158,8 +160,8 @@ func TestHooksBearTheirReleasesMark(t *testing.T) {
 	rel := withHooks("a")
 	rel.Revision = 3
 	before := rel.Hooks[0].Manifest
-	s := &stage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
+	s := &hookStage{}
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
 		t.Fatal(err)
 	}
 	objs, err := manifest.Parse("", s.made["a"])
@@ -174,9 +176,9 @@ func TestHooksBearTheirReleasesMark(t *testing.T) {
 func TestAHookNeedsAName(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "name:", "generateName:", 1)
-	s := &stage{}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{})
-	if !errors.Is(err, errNoName) || len(s.lines) > 0 {
+	s := &hookStage{}
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{})
+	if !errors.Is(err, errHookName) || len(s.lines) > 0 {
 		t.Errorf("%v, did %q", err, s.lines)
 	}
 }
@@ -184,8 +186,8 @@ func TestAHookNeedsAName(t *testing.T) {
 func TestAHookCanBeAList(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems: []\n"
-	s := &stage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
+	s := &hookStage{}
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t)
@@ -229,12 +231,12 @@ func TestItemsOfListsAreHooksThemselves(t *testing.T) {
 			[]string{"create crd", "create b", "finish crd", "finish b", "delete b"}, []string{"made b"}, "no"},
 		{"what was changed only stays", "hook-failed", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": withUID(hookOf("ns/web/1"), "7")}, "finish b",
 			[]string{"update a", "create b", "finish a", "finish b", "delete b"}, []string{"7", "made b"}, "no"},
-		{"an item without a name", "", []string{"ConfigMap/a", "ConfigMap/"}, nil, "", nil, nil, errNoName.Error()},
+		{"an item without a name", "", []string{"ConfigMap/a", "ConfigMap/"}, nil, "", nil, nil, errHookName.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &stage{live: test.live, fail: map[string]error{test.fail: errNo}}
+			s := &hookStage{live: test.live, fail: map[string]error{test.fail: errNo}}
 			rel := aList(test.policies, test.items...)
-			err := Responder{Cluster: s}.Run(t.Context(), rel, rel.Hooks, release.PreInstall)
+			err := HookRunner{Cluster: s}.Run(t.Context(), rel, rel.Hooks, release.PreInstall)
 			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -260,14 +262,14 @@ func withUID(o map[string]any, uid string) map[string]any {
 func TestARecordThatLiesAboutTheKindLosesNoDefinition(t *testing.T) {
 	rel := withHooks("crd hook-succeeded hook-failed before-hook-creation")
 	rel.Hooks[0].Kind = "ConfigMap"
-	s := &stage{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
+	s := &hookStage{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t, "create crd", "finish crd")
 }
 
-// Outside the release's namespace what bears no marks is not the release's, unless a
+// OutsideObject the release's namespace what bears no marks is not the release's, unless a
 // record says that the release has run that hook.
 func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 	ran := func(kind, namespace string, at time.Time) *release.Hook {
@@ -306,10 +308,10 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := &release.Release{Name: "web", Namespace: "ns", Hooks: []*release.Hook{test.hook}}
-			s := &stage{live: map[string]map[string]any{"a": test.live}}
-			r := Responder{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"ns/web", "ns/other"}}}
+			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
+			r := HookRunner{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"web", "other"}}}
 			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, r)
-			var conflict *ConflictError
+			var conflict *HookConflictError
 			if errors.As(err, &conflict) != (test.problem != "") || test.problem != "" && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -323,23 +325,30 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 	}
 }
 
-// recorded are the records of releases: their hooks, and which there are.
+// recorded are the records of the releases of a namespace, one revision each, which
+// can only be read.
 type recorded struct {
-	hooks    []*release.Hook
+	Storage
+	hooks    []*release.Hook // of the release web
 	releases []string
 	fail     error
 }
 
-func (r *recorded) Hooks(_ context.Context, namespace, name string) ([]*release.Hook, error) {
-	if namespace != "ns" || name != "web" {
+func (r *recorded) Get(_ context.Context, name string, revision int) (*release.Release, error) {
+	if name != "web" || revision != 1 {
 		return nil, errNo
 	}
-	return r.hooks, r.fail
+	return &release.Release{Name: name, Namespace: "ns", Revision: revision, Hooks: r.hooks}, r.fail
 }
 
-func (r *recorded) Exists(_ context.Context, namespace, name string) (bool, error) {
-	return slices.Contains(r.releases, namespace+"/"+name), r.fail
+func (r *recorded) Revisions(_ context.Context, name string) ([]storage.Record, error) {
+	if r.fail == nil && !slices.Contains(r.releases, name) {
+		return nil, &storage.NotFoundError{Key: storage.Key{Namespace: "ns", Name: name}}
+	}
+	return []storage.Record{{Key: storage.Key{Namespace: "ns", Name: name, Revision: 1}, Status: release.Deployed}}, r.fail
 }
+
+func (r *recorded) Resource() string { return "secrets" }
 
 // What a hook of a release has left that is no more belongs to no one, in the
 // release's own namespace.
@@ -352,7 +361,7 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 		fail     error
 		problem  string
 	}{
-		{"it exists", "Job", "ns/other/1", []string{"ns/other"}, nil, `it is a hook of release "other" in namespace "ns"`},
+		{"it exists", "Job", "ns/other/1", []string{"other"}, nil, `it is a hook of release "other" in namespace "ns"`},
 		{"it is no more", "Job", "ns/other/1", nil, nil, ""},
 		{"elsewhere", "Job", "prod/other/1", nil, nil, `it is a hook of release "other" in namespace "prod"`},
 		{"it is no more, outside", "ClusterRole", "ns/other/1", nil, nil, "it does not bear the marks"},
@@ -361,8 +370,8 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			rel := withHooks("a")
 			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: "+test.kind, 1)
-			s := &stage{live: map[string]map[string]any{"a": hookOf(test.mark)}}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{Records: &recorded{releases: test.releases, fail: test.fail}})
+			s := &hookStage{live: map[string]map[string]any{"a": hookOf(test.mark)}}
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{Records: &recorded{releases: test.releases, fail: test.fail}})
 			if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -375,8 +384,8 @@ func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
 	for policies, want := range map[string]string{"hook-succeeded": "delete a, create a, finish a, delete a", "hook-failed": "update a, finish a", "before-hook-creation": "delete a, create a, finish a"} {
 		rel := withHooks("a " + policies)
 		rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
-		s := &stage{live: map[string]map[string]any{"a": with()}}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{TakeOwnership: true}); err != nil {
+		s := &hookStage{live: map[string]map[string]any{"a": with()}}
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{TakeOwnership: true}); err != nil {
 			t.Errorf("%s: %v", policies, err)
 		}
 		if got := strings.Join(s.lines, ", "); got != want {
@@ -389,13 +398,13 @@ func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
 func TestConflictsEndTheOperationFirst(t *testing.T) {
 	rel := withHooks("a", "b")
 	rel.Hooks[1].Events = []release.HookEvent{release.PostInstall}
-	s := &stage{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": with(ownerName, "shop", ownerNamespace, "ns")}}
+	s := &hookStage{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": with(ownerName, "shop", ownerNamespace, "ns")}}
 	bus := &event.Bus{}
-	Responder{Cluster: s}.Register(bus)
+	HookRunner{Cluster: s}.Register(bus)
 	reached := false
 	event.Respond(bus, event.Record, func(context.Context, *event.PreInstall) error { reached = true; return nil })
 	err := bus.Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}})
-	var conflict *ConflictError
+	var conflict *HookConflictError
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 || reached {
 		t.Errorf("%v, the record was reached: %t", err, reached)
 	}
@@ -423,8 +432,8 @@ func TestLogsOfHooks(t *testing.T) {
 		t.Run(fmt.Sprint(test.log, test.deletion, test.fail), func(t *testing.T) {
 			rel := withHooks("a " + test.deletion)
 			rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.OutputLogPolicy(test.log)}
-			s := &stage{fail: map[string]error{test.fail: errNo}, logs: []Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
-			_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{
+			s := &hookStage{fail: map[string]error{test.fail: errNo}, logs: []kube.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
+			_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{
 				Progress: func(e progress.Event) {
 					if e.Kind == progress.Log {
 						s.lines = append(s.lines, "> "+e.Text)
@@ -447,9 +456,9 @@ func TestLogsOfHooks(t *testing.T) {
 func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnSucceeded}
-	s := &stage{logs: []Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
+	s := &hookStage{logs: []kube.Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
 	var got []string
-	report := Responder{Progress: func(e progress.Event) {
+	report := HookRunner{Progress: func(e progress.Event) {
 		if e.Kind == progress.Log || e.Kind == progress.Warning {
 			got = append(got, e.Object+": "+e.Text)
 		}
@@ -463,5 +472,34 @@ func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	}
 	if want := []string{"Job/a (main): one", "Job/a (proxy): (only the end of its log)", "Job/a (proxy): two", "Job/a: its log cannot be read: no"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, wanted %q", got, want)
+	}
+}
+
+// phantom lists one revision more than there are, as one that is deleted meanwhile.
+type phantom struct{ storage.Driver }
+
+func (p phantom) List(ctx context.Context, q storage.Query) ([]storage.Record, error) {
+	records, err := p.Driver.List(ctx, q)
+	return append(records, storage.Record{Key: storage.Key{Namespace: "ns", Name: "web", Revision: 3}, Status: release.Superseded}), err
+}
+
+// A record that cannot be read does not keep the others from saying which hooks a
+// release has run.
+func TestDamagedRecordsSayNothingOfHooks(t *testing.T) {
+	driver := storage.NewMemory("ns")
+	damaged := storage.Record{Key: storage.Key{Namespace: "ns", Name: "web", Revision: 1}, Status: release.Superseded, Data: []byte("damaged")}
+	if _, err := driver.Create(t.Context(), damaged); err != nil {
+		t.Fatal(err)
+	}
+	rel := release.New("web", "ns", 2, nil)
+	rel.Info.Status = release.Superseded
+	rel.Hooks = []*release.Hook{{Name: "migrate", Kind: "Job"}}
+	records := storage.New(phantom{driver}, "ns")
+	if err := records.Create(t.Context(), rel); err != nil {
+		t.Fatal(err)
+	}
+	hooks, err := HookRunner{Records: records}.recorded(t.Context(), "web")
+	if err != nil || len(hooks) != 1 || hooks[0].Name != "migrate" {
+		t.Errorf("got %v, %v, want the hook of revision 2", hooks, err)
 	}
 }

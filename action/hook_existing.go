@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
@@ -13,35 +13,36 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// errNoName is returned for a hook of which the server would choose the name.
-var errNoName = errors.New("a hook needs metadata.name: of a name that the server generates no one knows which object it is")
+// errHookName is returned for a hook of which the server would choose the name.
+var errHookName = errors.New("a hook needs metadata.name: of a name that the server generates no one knows which object it is")
 
-// action is how an object of a hook comes to be what the hook says.
-type action int
+// hookWrite is how an object of a hook comes to be what the hook says.
+type hookWrite int
 
 const (
-	create  action = iota // nothing stands in its place
-	replace               // what stands there is deleted first
-	update                // what stands there is changed
+	hookCreate  hookWrite = iota // nothing stands in its place
+	hookReplace                  // what stands there is deleted first
+	hookUpdate                   // what stands there is changed
 )
 
-// item is one object of a hook.
-type item struct {
+// hookItem is one object of a hook.
+type hookItem struct {
 	*manifest.Object
-	place Place
-	live  existing
-	how   action
+	place kube.HookPlace
+	live  liveObject
+	how   hookWrite
 	// uid names the object that this run has made, "" where it has made none.
 	uid string
 }
 
-// items are the objects of h, those of lists each by itself.
-func items(h *release.Hook) ([]*item, error) {
+// hookItems are the objects of h, those of lists each by itself.
+func hookItems(h *release.Hook) ([]*hookItem, error) {
 	objects, err := manifest.Parse(h.Path, h.Manifest)
 	if err != nil {
 		return nil, err
@@ -52,15 +53,15 @@ func items(h *release.Hook) ([]*item, error) {
 	if objects, err = manifest.Flatten(objects); err != nil {
 		return nil, err
 	}
-	out := make([]*item, len(objects))
+	out := make([]*hookItem, len(objects))
 	for i, o := range objects {
-		out[i] = &item{Object: o}
+		out[i] = &hookItem{Object: o}
 	}
 	return out, nil
 }
 
 // locate finds the place of it, and what stands there.
-func (r Responder) locate(ctx context.Context, rel *release.Release, it *item) (err error) {
+func (r HookRunner) locate(ctx context.Context, rel *release.Release, it *hookItem) (err error) {
 	if it.place, err = r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace); err != nil || !it.place.Served {
 		return err // to create what is not served is an error that says more
 	}
@@ -77,11 +78,11 @@ func (r Responder) locate(ctx context.Context, rel *release.Release, it *item) (
 // an earlier run of the release has left is no obstacle either: a Job or Pod, and
 // what was to go when it succeeded, is replaced; any other hook is changed, as Helm
 // 4 does. What is not a hook is replaced only by before-hook-creation, with a warning.
-func (r Responder) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*item) error {
-	refused := &ConflictError{Release: rel.Name}
+func (r HookRunner) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {
+	refused := &HookConflictError{Release: rel.Name}
 	for _, it := range all {
 		if it.Name == "" {
-			return errNoName
+			return errHookName
 		}
 		if err := r.locate(ctx, rel, it); err != nil {
 			return err
@@ -91,14 +92,14 @@ func (r Responder) makeRoom(ctx context.Context, rel *release.Release, h *releas
 			return err
 		}
 		if reason != "" {
-			refused.Conflicts = append(refused.Conflicts, Conflict{Object: it.label(), Reason: reason})
+			refused.Conflicts = append(refused.Conflicts, HookConflict{Object: it.label(), Reason: reason})
 		}
 	}
 	if len(refused.Conflicts) > 0 {
 		return refused
 	}
 	for _, it := range slices.Backward(all) {
-		if it.how != replace {
+		if it.how != hookReplace {
 			continue
 		}
 		if err := r.Cluster.DeleteHook(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
@@ -109,7 +110,7 @@ func (r Responder) makeRoom(ctx context.Context, rel *release.Release, h *releas
 }
 
 // decide chooses how it is written, or returns why it cannot be.
-func (r Responder) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *item) (reason string, err error) {
+func (r HookRunner) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (reason string, err error) {
 	if it.live.object == nil || it.place.Definition {
 		return "", nil // a definition that is there stays as it is
 	}
@@ -124,18 +125,18 @@ func (r Responder) decide(ctx context.Context, rel *release.Release, h *release.
 	case before && !known:
 		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: it.String(),
 			Text: "it exists and is not a hook; it is replaced, as the hook's delete policy says"})
-		it.how = replace
+		it.how = hookReplace
 	case before:
-		it.how = replace
+		it.how = hookReplace
 	case !known && !r.TakeOwnership:
 		return "it is not a hook, and the hook's delete policy does not say " + string(release.BeforeHookCreation), nil
-	case runs(it.Kind) && !it.live.madeBy(rel) && !it.live.ended() && !r.TakeOwnership:
+	case runsToEnd(it.Kind) && !it.live.madeBy(rel) && !it.live.ended() && !r.TakeOwnership:
 		return "it is a hook that still runs, and may be another release's", nil
-	case runs(it.Kind), h.Deletes(release.HookSucceeded):
+	case runsToEnd(it.Kind), h.Deletes(release.HookSucceeded):
 		// The policy deletes only what this run has made.
-		it.how = replace
+		it.how = hookReplace
 	default:
-		it.how = update
+		it.how = hookUpdate
 	}
 	return "", nil
 }
@@ -143,14 +144,14 @@ func (r Responder) decide(ctx context.Context, rel *release.Release, h *release.
 // checkConflicts refuses, before anything is written, hooks in whose place there
 // are objects that are not theirs to replace. What cannot be read now is decided
 // when the hook runs.
-func (r Responder) checkConflicts(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
+func (r HookRunner) checkConflicts(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
 	if r.TakeOwnership {
 		return nil
 	}
-	all := slices.DeleteFunc(allItems(hooks), func(it *item) bool { return it.Name == "" })
+	all := slices.DeleteFunc(allHookItems(hooks), func(it *hookItem) bool { return it.Name == "" })
 	reasons := make([]string, len(all))
 	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(parallel)
+	group.SetLimit(parallelReads)
 	for i, it := range all {
 		group.Go(func() (err error) {
 			if r.locate(gctx, rel, it) == nil && it.live.object != nil && !it.place.Definition {
@@ -162,9 +163,9 @@ func (r Responder) checkConflicts(ctx context.Context, rel *release.Release, hoo
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	refused := &ConflictError{Release: rel.Name}
+	refused := &HookConflictError{Release: rel.Name}
 	for i, it := range all {
-		if c := (Conflict{Object: it.label(), Reason: reasons[i]}); c.Reason != "" && !slices.Contains(refused.Conflicts, c) {
+		if c := (HookConflict{Object: it.label(), Reason: reasons[i]}); c.Reason != "" && !slices.Contains(refused.Conflicts, c) {
 			refused.Conflicts = append(refused.Conflicts, c)
 		}
 	}
@@ -174,36 +175,36 @@ func (r Responder) checkConflicts(ctx context.Context, rel *release.Release, hoo
 	return nil
 }
 
-// parallel is how many objects are read at once.
-const parallel = 8
+// parallelReads is how many objects are read at once.
+const parallelReads = 8
 
-// allItems are the objects of hooks. A hook that cannot be read has none: running
+// allHookItems are the objects of hooks. A hook that cannot be read has none: running
 // it says what is wrong.
-func allItems(hooks []*release.Hook) []*item {
-	var out []*item
+func allHookItems(hooks []*release.Hook) []*hookItem {
+	var out []*hookItem
 	for _, h := range hooks {
-		if all, err := items(h); err == nil {
+		if all, err := hookItems(h); err == nil {
 			out = append(out, all...)
 		}
 	}
 	return out
 }
 
-// Conflict is one object that stands in the place of a hook's.
-type Conflict struct {
+// HookConflict is one object that stands in the place of a hook's.
+type HookConflict struct {
 	Object string
 	// Reason says what it is instead.
 	Reason string
 }
 
-// A ConflictError lists the objects that exist where hooks are to be created, and
+// A HookConflictError lists the objects that exist where hooks are to be created, and
 // that are not the release's hooks to replace.
-type ConflictError struct {
+type HookConflictError struct {
 	Release   string
-	Conflicts []Conflict
+	Conflicts []HookConflict
 }
 
-func (e *ConflictError) Error() string {
+func (e *HookConflictError) Error() string {
 	if len(e.Conflicts) == 1 {
 		return fmt.Sprintf("%s already exists: %s", e.Conflicts[0].Object, e.Conflicts[0].Reason)
 	}
@@ -216,18 +217,18 @@ func (e *ConflictError) Error() string {
 }
 
 // label names an object in errors: with its namespace, where it has one.
-func (it *item) label() string {
+func (it *hookItem) label() string {
 	if it.place.Namespace == "" {
 		return it.String()
 	}
 	return fmt.Sprintf("%s in namespace %s", it, it.place.Namespace)
 }
 
-// runs reports whether objects of a kind run and come to an end.
-func runs(kind string) bool { return kind == "Job" || kind == "Pod" }
+// runsToEnd reports whether objects of a kind run and come to an end.
+func runsToEnd(kind string) bool { return kind == "Job" || kind == "Pod" }
 
-// marked is o with the annotation that says whose hook made it.
-func marked(o *manifest.Object, rel *release.Release) (*manifest.Object, error) {
+// markedHook is o with the annotation that says whose hook made it.
+func markedHook(o *manifest.Object, rel *release.Release) (*manifest.Object, error) {
 	object, err := o.Map()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Outside is an object outside a release's namespace that a hook of the release's
+// OutsideObject is an object outside a release's namespace that a hook of the release's
 // record would create.
-type Outside struct {
+type OutsideObject struct {
 	// Object is its kind and its name: "ClusterRole/admin".
 	Object string
 	// Namespace is where it would live, "" for an object of the whole cluster.
@@ -28,30 +28,30 @@ type Outside struct {
 }
 
 // String says what would be created where, and when.
-func (o Outside) String() string {
+func (o OutsideObject) String() string {
 	where := "in the whole cluster"
 	switch {
 	case o.Unknown:
 		where = "of a kind that the cluster does not have"
 	case o.Namespace != "":
-		where = "in namespace " + plain(o.Namespace)
+		where = "in namespace " + plainName(o.Namespace)
 	}
 	events := make([]string, len(o.Events))
 	for i, e := range o.Events {
 		events[i] = string(e)
 	}
-	return fmt.Sprintf("%s %s (%s)", plain(o.Object), where, plain(strings.Join(events, ", ")))
+	return fmt.Sprintf("%s %s (%s)", plainName(o.Object), where, plainName(strings.Join(events, ", ")))
 }
 
-// maxName is how much of a name is shown: more than the API takes, and less than
+// maxShownName is how much of a name is shown: more than the API takes, and less than
 // would push the other objects out of sight.
-const maxName = 300
+const maxShownName = 300
 
-// plain is text that a record holds, quoted where it has characters that a terminal
+// plainName is text that a record holds, quoted where it has characters that a terminal
 // would not show as what they are, and cut where it is longer than a name can be.
-func plain(text string) string {
-	if len(text) > maxName {
-		text = text[:maxName] + "..."
+func plainName(text string) string {
+	if len(text) > maxShownName {
+		text = text[:maxShownName] + "..."
 	}
 	if quoted := strconv.Quote(text); quoted != `"`+text+`"` {
 		return quoted
@@ -65,7 +65,7 @@ func plain(text string) string {
 // namespace, while its hooks run with the rights of the user.
 type OutsideError struct {
 	Release string
-	Objects []Outside
+	Objects []OutsideObject
 	// Problem is why: "this was refused".
 	Problem string
 }
@@ -79,14 +79,14 @@ func (e *OutsideError) Error() string {
 	return b.String()
 }
 
-// Approved is a set of hooks that need no confirmation, by their text. The zero value is empty, nil stays so.
+// ApprovedHooks is a set of hooks that need no confirmation, by their text. The zero value is empty, nil stays so.
 // It is safe for concurrent use.
-type Approved struct {
+type ApprovedHooks struct {
 	mu    sync.Mutex
 	texts map[string]bool
 }
 
-func (a *Approved) add(hooks []*release.Hook) {
+func (a *ApprovedHooks) add(hooks []*release.Hook) {
 	if a == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (a *Approved) add(hooks []*release.Hook) {
 	}
 }
 
-func (a *Approved) has(h *release.Hook) bool {
+func (a *ApprovedHooks) has(h *release.Hook) bool {
 	if a == nil {
 		return false
 	}
@@ -110,8 +110,8 @@ func (a *Approved) has(h *release.Hook) bool {
 }
 
 // ConfirmRollback asks, before an operation that may end with a rollback to rel, what
-// that rollback would ask: [Responder.Approved] knows the hooks afterwards.
-func (r Responder) ConfirmRollback(ctx context.Context, rel *release.Release) error {
+// that rollback would ask: [HookRunner.Approved] knows the hooks afterwards.
+func (r HookRunner) ConfirmRollback(ctx context.Context, rel *release.Release) error {
 	due := slices.DeleteFunc(slices.Clone(rel.Hooks), func(h *release.Hook) bool { return !h.On(release.PreRollback) && !h.On(release.PostRollback) })
 	if err := r.confirm(ctx, rel, due); err != nil {
 		return err
@@ -122,13 +122,13 @@ func (r Responder) ConfirmRollback(ctx context.Context, rel *release.Release) er
 
 // confirm asks about the objects that hooks of a record would create outside the
 // release's namespace.
-func (r Responder) confirm(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
-	var outside []Outside
+func (r HookRunner) confirm(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
+	var outside []OutsideObject
 	for _, h := range hooks {
 		if r.Approved.has(h) {
 			continue
 		}
-		for _, it := range allItems([]*release.Hook{h}) {
+		for _, it := range allHookItems([]*release.Hook{h}) {
 			place, err := r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace)
 			if err != nil {
 				return err
@@ -136,7 +136,7 @@ func (r Responder) confirm(ctx context.Context, rel *release.Release, hooks []*r
 			if place.Served && place.Namespace == rel.Namespace {
 				continue
 			}
-			outside = append(outside, Outside{Object: it.String(), Namespace: place.Namespace, Unknown: !place.Served, Events: h.Events})
+			outside = append(outside, OutsideObject{Object: it.String(), Namespace: place.Namespace, Unknown: !place.Served, Events: h.Events})
 		}
 	}
 	switch {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // The marks of objects that belong to a release, and the label that says which
@@ -29,7 +32,7 @@ const (
 )
 
 // foreign returns why the object in the place of it is not a hook of rel to
-// replace, "" where it is. In this order:
+// hookReplace, "" where it is. In this order:
 //
 //   - The record or the lock of a release, this one's included, is no hook: without its
 //     record a release's objects are no one's.
@@ -43,13 +46,13 @@ const (
 //     objects of hooks with nothing: what its last run has left is among these.
 //   - Elsewhere it may be replaced where it is a hook that a record of the release
 //     says it has run, which is how Helm's are recognized there.
-func (r Responder) foreign(ctx context.Context, rel *release.Release, it *item) (reason string, err error) {
+func (r HookRunner) foreign(ctx context.Context, rel *release.Release, it *hookItem) (reason string, err error) {
 	live := it.live
 	if kept := live.keeps(it.Name); kept != "" {
 		return "it is " + kept, nil
 	}
 	if owner := live.owner(); owner != "" {
-		if owner == id(rel) {
+		if owner == releaseID(rel) {
 			return "", nil
 		}
 		return "it belongs to release " + owner, nil
@@ -80,28 +83,28 @@ func (r Responder) foreign(ctx context.Context, rel *release.Release, it *item) 
 			return "", err
 		}
 	}
-	return fmt.Sprintf("it does not bear the marks of a hook of release %s, and is not in the release's namespace", id(rel)), nil
+	return fmt.Sprintf("it does not bear the marks of a hook of release %s, and is not in the release's namespace", releaseID(rel)), nil
 }
 
 // gone reports whether a release of rel's namespace has no record any more.
-func (r Responder) gone(ctx context.Context, rel *release.Release, namespace, name string) (bool, error) {
+func (r HookRunner) gone(ctx context.Context, rel *release.Release, namespace, name string) (bool, error) {
 	if r.Records == nil || namespace != rel.Namespace {
 		return false, nil
 	}
-	exists, err := r.Records.Exists(ctx, namespace, name)
-	if err != nil {
+	_, err := r.Records.Revisions(ctx, name)
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return false, fmt.Errorf("look whether release %s exists: %w", identify(namespace, name), err)
 	}
-	return !exists, nil
+	return err != nil, nil
 }
 
 // hasRun reports whether a record of rel says that a hook has made the object in
 // the place of it.
-func (r Responder) hasRun(ctx context.Context, rel *release.Release, it *item) (bool, error) {
+func (r HookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookItem) (bool, error) {
 	if r.Records == nil {
 		return false, nil
 	}
-	hooks, err := r.Records.Hooks(ctx, rel.Namespace, rel.Name)
+	hooks, err := r.recorded(ctx, rel.Name)
 	if err != nil {
 		return false, fmt.Errorf("read which hooks release %s has run: %w", rel.Name, err)
 	}
@@ -109,9 +112,9 @@ func (r Responder) hasRun(ctx context.Context, rel *release.Release, it *item) (
 		if h.LastRun.StartedAt.IsZero() {
 			continue
 		}
-		for _, was := range allItems([]*release.Hook{h}) {
+		for _, was := range allHookItems([]*release.Hook{h}) {
 			inPlace := it.place.Namespace == "" || it.place.Namespace == was.Namespace
-			if inPlace && was.Kind == it.Kind && was.Name == it.Name && group(was.APIVersion) == group(it.APIVersion) {
+			if inPlace && was.Kind == it.Kind && was.Name == it.Name && apiGroup(was.APIVersion) == apiGroup(it.APIVersion) {
 				return true, nil
 			}
 		}
@@ -119,7 +122,37 @@ func (r Responder) hasRun(ctx context.Context, rel *release.Release, it *item) (
 	return false, nil
 }
 
-func group(apiVersion string) string {
+// lastRevisions is how many revisions say which hooks a release has run: as many as
+// are kept unless the user says otherwise.
+const lastRevisions = 10
+
+// recorded returns the hooks that the newest records of a release hold. A revision that
+// cannot be read, or is deleted meanwhile, has none.
+func (r HookRunner) recorded(ctx context.Context, name string) ([]*release.Hook, error) {
+	revisions, err := r.Records.Revisions(ctx, name)
+	if errors.Is(err, storage.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []*release.Hook
+	for _, listed := range slices.Backward(revisions[max(0, len(revisions)-lastRevisions):]) {
+		old, err := r.Records.Get(ctx, name, listed.Revision)
+		var unreadable *storage.UnreadableError
+		var incomplete *storage.PartError
+		if errors.Is(err, storage.ErrNotFound) || errors.As(err, &unreadable) || errors.As(err, &incomplete) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, old.Hooks...)
+	}
+	return out, nil
+}
+
+func apiGroup(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
 		return ""
@@ -127,34 +160,34 @@ func group(apiVersion string) string {
 	return group
 }
 
-// id names a release in messages.
-func id(rel *release.Release) string { return identify(rel.Namespace, rel.Name) }
+// releaseID names a release in messages.
+func releaseID(rel *release.Release) string { return identify(rel.Namespace, rel.Name) }
 
 func identify(namespace, name string) string {
 	return fmt.Sprintf("%q in namespace %q", name, namespace)
 }
 
-// existing is an object as the cluster has it, nothing where it has none.
-type existing struct{ object map[string]any }
+// liveObject is an object as the cluster has it, nothing where it has none.
+type liveObject struct{ object map[string]any }
 
-func (e existing) text(field, key string) string {
+func (e liveObject) text(field, key string) string {
 	meta, _ := e.object["metadata"].(map[string]any)
 	all, _ := meta[field].(map[string]any)
 	text, _ := all[key].(string)
 	return text
 }
 
-func (e existing) annotation(key string) string { return e.text("annotations", key) }
-func (e existing) label(key string) string      { return e.text("labels", key) }
+func (e liveObject) annotation(key string) string { return e.text("annotations", key) }
+func (e liveObject) label(key string) string      { return e.text("labels", key) }
 
-func (e existing) uid() string {
+func (e liveObject) uid() string {
 	meta, _ := e.object["metadata"].(map[string]any)
 	uid, _ := meta["uid"].(string)
 	return uid
 }
 
 // keeps says what the object keeps of a release, "" for nothing: "a record of release web".
-func (e existing) keeps(name string) string {
+func (e liveObject) keeps(name string) string {
 	keeper, of := e.label(keeperLabel), fmt.Sprintf(" of release %q", e.label(releaseLabel))
 	switch {
 	case strings.HasPrefix(name, recordPrefix) && (keeper == "helm" || keeper == "moonhelm"):
@@ -166,7 +199,7 @@ func (e existing) keeps(name string) string {
 }
 
 // owner is the release that the object is a part of, "" for none.
-func (e existing) owner() string {
+func (e liveObject) owner() string {
 	name, namespace := e.annotation(ownerName), e.annotation(ownerNamespace)
 	if name == "" && namespace == "" {
 		return ""
@@ -179,7 +212,7 @@ func (e existing) owner() string {
 }
 
 // maker is the release whose hook made the object, "" where that is not known.
-func (e existing) maker() (namespace, name string) {
+func (e liveObject) maker() (namespace, name string) {
 	namespace, rest, _ := strings.Cut(e.annotation(release.HookOfAnnotation), "/")
 	at := strings.LastIndexByte(rest, '/')
 	if at < 0 {
@@ -189,13 +222,13 @@ func (e existing) maker() (namespace, name string) {
 }
 
 // madeBy reports whether a hook of rel, in any of its revisions, made the object.
-func (e existing) madeBy(rel *release.Release) bool {
+func (e liveObject) madeBy(rel *release.Release) bool {
 	namespace, name := e.maker()
 	return namespace == rel.Namespace && name == rel.Name
 }
 
 // controller is the object whose controller manages this one, "" for none.
-func (e existing) controller() string {
+func (e liveObject) controller() string {
 	meta, _ := e.object["metadata"].(map[string]any)
 	owners, _ := meta["ownerReferences"].([]any)
 	for _, o := range owners {
@@ -207,7 +240,7 @@ func (e existing) controller() string {
 }
 
 // ended reports whether a Job or Pod will do nothing more.
-func (e existing) ended() bool {
+func (e liveObject) ended() bool {
 	status, _ := e.object["status"].(map[string]any)
 	switch status["phase"] {
 	case "Succeeded", "Failed":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package hook
+package action
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -20,8 +21,8 @@ import (
 
 var errNo = errors.New("no")
 
-// stage is a cluster that notes what is asked of it.
-type stage struct {
+// hookStage is a cluster that notes what is asked of it.
+type hookStage struct {
 	lines []string
 	fail  map[string]error
 	hang  string // this step ends with its context
@@ -29,12 +30,12 @@ type stage struct {
 	live map[string]map[string]any
 	// made are the texts of the objects that were created or changed, by name.
 	made map[string]string
-	logs []Log
+	logs []kube.Log
 	// uids are those of the objects that were to be changed and deleted.
 	uids []string
 }
 
-func (s *stage) do(ctx context.Context, verb string, o *manifest.Object, namespace string) error {
+func (s *hookStage) do(ctx context.Context, verb string, o *manifest.Object, namespace string) error {
 	step := verb + " " + o.Name
 	s.lines = append(s.lines, step)
 	if _, ok := ctx.Deadline(); !ok {
@@ -52,28 +53,28 @@ func (s *stage) do(ctx context.Context, verb string, o *manifest.Object, namespa
 	return s.fail[step]
 }
 
-func (s *stage) PlaceHook(_ context.Context, o *manifest.Object, ns string) (Place, error) {
+func (s *hookStage) PlaceHook(_ context.Context, o *manifest.Object, ns string) (kube.HookPlace, error) {
 	switch o.Kind {
 	case "CustomResourceDefinition":
-		return Place{Served: true, Definition: true}, s.fail["place "+o.Name]
+		return kube.HookPlace{Served: true, Definition: true}, s.fail["place "+o.Name]
 	case "ClusterRole":
-		return Place{Served: true}, s.fail["place "+o.Name]
+		return kube.HookPlace{Served: true}, s.fail["place "+o.Name]
 	case "Unheard":
-		return Place{}, s.fail["place "+o.Name]
+		return kube.HookPlace{}, s.fail["place "+o.Name]
 	}
 	if o.Namespace != "" {
 		ns = o.Namespace
 	}
-	return Place{Served: true, Namespace: ns}, s.fail["place "+o.Name]
+	return kube.HookPlace{Served: true, Namespace: ns}, s.fail["place "+o.Name]
 }
-func (s *stage) CreateHook(ctx context.Context, o *manifest.Object, ns string) (string, error) {
+func (s *hookStage) CreateHook(ctx context.Context, o *manifest.Object, ns string) (string, error) {
 	return "made " + o.Name, s.put(ctx, "create", o, ns)
 }
-func (s *stage) UpdateHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
+func (s *hookStage) UpdateHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
 	s.uids = append(s.uids, uid)
 	return s.put(ctx, "update", o, ns)
 }
-func (s *stage) put(ctx context.Context, verb string, o *manifest.Object, ns string) error {
+func (s *hookStage) put(ctx context.Context, verb string, o *manifest.Object, ns string) error {
 	err := s.do(ctx, verb, o, ns)
 	if err == nil && s.made == nil {
 		s.made, s.live = map[string]string{}, maps.Clone(s.live)
@@ -83,11 +84,11 @@ func (s *stage) put(ctx context.Context, verb string, o *manifest.Object, ns str
 	}
 	return err
 }
-func (s *stage) DeleteHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
+func (s *hookStage) DeleteHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
 	s.uids = append(s.uids, uid)
 	return s.do(ctx, "delete", o, ns)
 }
-func (s *stage) CheckRights(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...string) error {
+func (s *hookStage) CheckRights(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...kube.Right) error {
 	for _, o := range objects {
 		if err := s.fail["right to "+verb+" "+o.Name]; err != nil {
 			return err
@@ -95,13 +96,13 @@ func (s *stage) CheckRights(_ context.Context, verb string, objects []*manifest.
 	}
 	return nil
 }
-func (s *stage) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
+func (s *hookStage) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
 	return s.live[o.Name], s.fail["live "+o.Name]
 }
-func (s *stage) Logs(ctx context.Context, o *manifest.Object, ns string) ([]Log, error) {
+func (s *hookStage) Logs(ctx context.Context, o *manifest.Object, ns string) ([]kube.Log, error) {
 	return s.logs, s.do(ctx, "logs", o, ns)
 }
-func (s *stage) Finish(ctx context.Context, objects []*manifest.Object, ns string) error {
+func (s *hookStage) Finish(ctx context.Context, objects []*manifest.Object, ns string) error {
 	var errs []error
 	for _, o := range objects {
 		errs = append(errs, s.do(ctx, "finish", o, ns))
@@ -110,14 +111,14 @@ func (s *stage) Finish(ctx context.Context, objects []*manifest.Object, ns strin
 }
 
 // at runs a release's hooks of one event, and returns what was done.
-func (s *stage) at(ctx context.Context, e event.Event, r Responder) error {
+func (s *hookStage) at(ctx context.Context, e event.Event, r HookRunner) error {
 	bus := &event.Bus{}
 	r.Cluster = s
 	r.Register(bus)
 	return bus.Emit(ctx, e)
 }
 
-func (s *stage) want(t *testing.T, want ...string) {
+func (s *hookStage) want(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(s.lines, want) {
 		t.Errorf("did\n  %s\nwanted\n  %s", strings.Join(s.lines, "\n  "), strings.Join(want, "\n  "))
@@ -147,8 +148,8 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 	rel := withHooks("b", "a", "late", "early", "other")
 	rel.Hooks[2].Weight, rel.Hooks[3].Weight = 7, -1
 	rel.Hooks[4].Events = []release.HookEvent{release.PostInstall, release.Test}
-	s := &stage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err != nil {
+	s := &hookStage{}
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t,
@@ -176,8 +177,8 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 		ev := e(rel)
 		rel.Hooks[0].Events = []release.HookEvent{release.HookEvent(ev.Name())}
 		rel.Hooks[1].Events = []release.HookEvent{release.Test}
-		s := &stage{}
-		if err := s.at(t.Context(), ev, Responder{}); err != nil {
+		s := &hookStage{}
+		if err := s.at(t.Context(), ev, HookRunner{}); err != nil {
 			t.Errorf("%s: %v", ev.Name(), err)
 		}
 		s.want(t, "create mine", "finish mine", "delete mine")
@@ -201,8 +202,8 @@ func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
 			for _, dry := range []bool{false, true} {
 				rel := withHooks("mine")
 				rel.Hooks[0].Events = []release.HookEvent{on}
-				s := &stage{fail: map[string]error{"right to create mine": errBroken}}
-				err := s.at(t.Context(), e.event(event.Scene{Release: rel, Operation: &event.Operation{DryRun: dry}}), Responder{})
+				s := &hookStage{fail: map[string]error{"right to create mine": errBroken}}
+				err := s.at(t.Context(), e.event(event.Scene{Release: rel, Operation: &event.Operation{DryRun: dry}}), HookRunner{})
 				if refused := errors.Is(err, errBroken); refused != (on != release.Test && !dry) {
 					t.Errorf("%s at %s, dry run %t: %v", on, e.pre, dry, err)
 				}
@@ -234,11 +235,11 @@ func TestDeletePolicies(t *testing.T) {
 		{"words that mean nothing do nothing", []string{"a someday"}, "", []string{"create a", "finish a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &stage{fail: map[string]error{test.fail: errNo}}
+			s := &hookStage{fail: map[string]error{test.fail: errNo}}
 			if strings.HasPrefix(test.want[0], "delete") {
 				s.live = map[string]map[string]any{"a": hookOf("ns/web/1")}
 			}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, Responder{})
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, HookRunner{})
 			if (err != nil) != (test.fail != "") {
 				t.Errorf("got %v", err)
 			}
@@ -249,9 +250,9 @@ func TestDeletePolicies(t *testing.T) {
 
 func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	rel := withHooks("a", "b", "c")
-	s := &stage{fail: map[string]error{"finish b": errNo}}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{})
-	var failed *FailedError
+	s := &hookStage{fail: map[string]error{"finish b": errNo}}
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{})
+	var failed *HookError
 	var handler *event.HandlerError
 	if !errors.As(err, &failed) || !errors.As(err, &handler) || failed.Hook.Name != "b" || !errors.Is(err, errNo) {
 		t.Fatal(err)
@@ -263,14 +264,14 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 }
 
 func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
-	s := &stage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-failed")}}, Responder{})
+	s := &hookStage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-failed")}}, HookRunner{})
 	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
 		t.Error(err)
 	}
 	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete the one of an earlier run: no"} {
-		s := &stage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, Responder{}); err == nil || !strings.Contains(err.Error(), want) {
+		s := &hookStage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, HookRunner{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
@@ -278,10 +279,10 @@ func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 
 func TestRunsAreRecorded(t *testing.T) {
 	rel := withHooks("a", "b", "c")
-	s := &stage{fail: map[string]error{"finish b": errNo}}
+	s := &hookStage{fail: map[string]error{"finish b": errNo}}
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var seen []string
-	_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{
+	_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{
 		Now:      func() time.Time { clock = clock.Add(time.Second); return clock },
 		Progress: func(e progress.Event) { seen = append(seen, string(e.Kind)+" "+e.Object+" "+e.Text) },
 	})
@@ -301,8 +302,8 @@ func TestRunsAreRecorded(t *testing.T) {
 func TestHooksHaveATimeEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a busy machine takes no time of the hooks'
 		rel := withHooks("a hook-succeeded", "b hook-failed")
-		s := &stage{hang: "finish b"}
-		err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{Timeout: 20 * time.Millisecond})
+		s := &hookStage{hang: "finish b"}
+		err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{Timeout: 20 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || rel.Hooks[1].LastRun.Phase != release.PhaseFailed {
 			t.Errorf("%v, %+v", err, rel.Hooks[1].LastRun)
 		}
@@ -313,9 +314,9 @@ func TestHooksHaveATimeEach(t *testing.T) {
 func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &stage{hang: "finish b"}
+		s := &hookStage{hang: "finish b"}
 		time.AfterFunc(10*time.Millisecond, cancel)
-		err := s.at(ctx, &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-succeeded", "b hook-failed")}}, Responder{})
+		err := s.at(ctx, &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-succeeded", "b hook-failed")}}, HookRunner{})
 		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
 			t.Error(err)
 		}
@@ -327,8 +328,8 @@ func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
 	for _, text := range []string{"", "a: b: c", "kind: A\nmetadata: {name: a}\n---\nkind: B\nmetadata: {name: b}\n"} {
 		rel := withHooks("a")
 		rel.Hooks[0].Manifest = text
-		s := &stage{}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, Responder{}); err == nil || len(s.lines) > 0 {
+		s := &hookStage{}
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err == nil || len(s.lines) > 0 {
 			t.Errorf("%q: %v, did %q", text, err, s.lines)
 		}
 	}
