@@ -41,8 +41,8 @@ func (s *story) killAt(n int, run func() error) (moment string) {
 	return ""
 }
 
-// verb is a command with what it says where there is nothing for it to do.
-type verb struct {
+// command is a verb with what it says where there is nothing for it to do.
+type command struct {
 	name    string
 	run     func(*story) error
 	nothing func(error) bool
@@ -54,10 +54,10 @@ func is[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-func verbs(t *testing.T) []verb {
+func verbs(t *testing.T) []command {
 	never := func(error) bool { return false }
 	notFound := func(err error) bool { return errors.Is(err, storage.ErrNotFound) }
-	return []verb{
+	return []command{
 		{"install", func(s *story) error {
 			s.request.Chart = newChart(t, "templates/a.yaml", conf("a=new", "made=1"))
 			return s.put()
@@ -109,7 +109,7 @@ func TestAKilledClientLeavesNothingThatTheNextDoesNotSettle(t *testing.T) {
 						break
 					}
 					moments++
-					settle := func(v verb) {
+					settle := func(v command) {
 						err := v.run(s)
 						if err != nil && !v.nothing(err) {
 							t.Fatalf("killed at %q (moment %d), %s: %v\nhistory %s, objects %s", moment, n, v.name, err, s.records.history(), s.cluster.has())
@@ -375,10 +375,8 @@ func TestALockThatIsLostAtTheVeryEndFails(t *testing.T) {
 
 // loseAt loses the lock when all that answers an event has run.
 func loseAt[E event.Event](s *story) {
-	event.Respond(s.bus, event.AnnotationHooks, func(context.Context, E) error {
-		s.locker.lose(lostLock{})
-		return nil
-	})
+	var e E
+	s.hooks.then[release.HookEvent(e.Name())] = func() { s.locker.lose(lostLock{}) }
 }
 
 func TestAnInterruptEndsTheWaitForALock(t *testing.T) {

@@ -105,7 +105,7 @@ func (w *crdWork) written() []*manifest.Object {
 // read says so, as it will be once the chart's definitions are written:
 // templates must see the kinds that are about to exist, and nothing may be
 // written before all is known to fit.
-func (w *crdWork) render(ctx context.Context, cluster UpgradeCluster, read, upgrade bool, r rendering) (*Rendered, error) {
+func (w *crdWork) render(ctx context.Context, cluster Cluster, read, upgrade bool, r rendering) (*Rendered, error) {
 	var about Describer // an untyped nil where there is no cluster
 	if cluster != nil {
 		about = cluster

@@ -36,7 +36,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 		return nil, err
 	}
 	op := operation("create", false, engine.Release{}, engine.DefaultCapabilities(), nil)
-	resolved, err := values.Resolve(made, nil)
+	res, err := values.Resolve(made, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +45,12 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	adopt, err := stage(tree, resolved.Chart)
+	adopt, err := stage(tree, res.Chart)
 	if err != nil {
 		return nil, err
 	}
-	scene := event.Scene{Operation: op, Chart: resolved.Chart, Values: resolved.Values}
-	if err := c.Events.Emit(ctx, &event.ChartResolved{Scene: scene}); err != nil {
+	scene := event.Scene{Operation: op, Chart: res.Chart, Values: res.Values}
+	if err := resolved(ctx, c.Events, &event.ChartResolved{Scene: scene}); err != nil {
 		return nil, err
 	}
 	if err := c.Events.Emit(ctx, &event.PreCreate{Scene: event.Scene{Operation: op}}); err != nil {
@@ -63,7 +63,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err := adopt(); err != nil {
 		return nil, err
 	}
-	if err := rewriteValues(tree, resolved.Values, last.Values); err != nil {
+	if err := rewriteValues(tree, res.Values, last.Values); err != nil {
 		return nil, err
 	}
 	now, err := c.Charts.Flatten(tree)

@@ -19,7 +19,7 @@ type Vendor interface {
 	Chart() *chart.Chart
 	// Held is what stands in charts/ and library/ in the place of charts.
 	Held() []Held
-	// lock.Lock is the text of the lock file, nil where there is none that can be
+	// Lock is the text of the lock file, nil where there is none that can be
 	// read; then err may say why. name is what the file is called.
 	Lock() (name string, text []byte, err error)
 	// Preview is the chart as it will load with put in it and without drop.

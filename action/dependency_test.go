@@ -432,7 +432,7 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 }
 
 // An archive that changed under its version is an error of build, and what
-// hookUpdate warns of.
+// update warns of.
 func TestRepublishedArchivesAreNoticed(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
 	s := shop()
@@ -534,17 +534,25 @@ type loadingError struct{}
 func (loadingError) Error() string { return "cannot require common/x" }
 func (loadingError) Loading() bool { return true }
 
+// scriptsThat are scripts of which loading does something, and which answer nothing.
+type scriptsThat func(context.Context, *event.ChartResolved) error
+
+func (s scriptsThat) Load(ctx context.Context, e *event.ChartResolved) error { return s(ctx, e) }
+func (scriptsThat) Functions(context.Context, *event.PreRender)              {}
+func (scriptsThat) Handlers(string) []event.Handler                          { return nil }
+func (scriptsThat) Close() error                                             { return nil }
+
 // Scripts that need what is yet to be fetched are asked once it is there.
 func TestScriptsThatNeedWhatIsToBeFetched(t *testing.T) {
 	f, s := &fakeFolder{chart: lists(t, wantsMysql, "")}, shop()
 	u := updater(s)
 	u.Events = &event.Bus{}
-	event.Respond(u.Events, event.Scripts, func(_ context.Context, e *event.ChartResolved) error {
+	u.Events.Use(scriptsThat(func(_ context.Context, e *event.ChartResolved) error {
 		if len(e.Chart.Dependencies()) == 0 {
 			return loadingError{}
 		}
 		return nil
-	})
+	}))
 	event.On(u.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
 		md := *e.Chart.Metadata
 		md.Dependencies = append(md.Dependencies, &chart.Dependency{Name: "redis", Version: "7", Repository: "@st"})

@@ -114,36 +114,204 @@ type Deployer interface {
 	Deleter
 }
 
-// deployment is the way of one revision into the cluster and into the records:
-// the same for install, upgrade and rollback.
-type deployment struct {
-	cluster  Deployer // nil for a dry run without a cluster
-	records  Storage
-	progress progress.Func
-	lock     lock.Lock
-	past     *past
+// verb is what an install, an upgrade and a rollback do differently.
+type verb interface {
+	// prepare makes the new revision, d.release, and its objects, d.scene. Nothing is
+	// written.
+	prepare(ctx context.Context) error
+	// before and after are the events of the verb.
+	before() event.Event
+	after() event.Event
+	// permissions refuses what a later step may not do.
+	permissions(ctx context.Context) error
+	// prerequisites writes what the objects need to exist.
+	prerequisites(ctx context.Context) error
+	// recordPending writes the pending record.
+	recordPending(ctx context.Context) error
+	// failed is what the record of a deployment says that ended with err.
+	failed(err error) string
+	// recover does what the request wants done after a failure, and returns the error
+	// with what became of it.
+	recover(ctx context.Context, cause error) error
+	// complete is what the record says once all is done.
+	complete() string
+}
 
+// deployment is the work on one new revision of a release.
+type deployment struct {
+	*Config
+	verb verb
+	name string // of the release
+	// doing is what the lock and the events call it: "upgrade".
+	doing  string
+	dryRun bool
+	// revert is set where the deployment undoes another one, which has the lock.
+	revert bool
+
+	events  lifecycle
+	hooks   hooks
+	lock    lock.Lock
+	past    *past
 	release *release.Release
+	scene   event.Scene
+	crds    crdWork
+	// coming are the kinds that are yet to be defined.
+	coming map[string]bool
+
 	objects []*manifest.Object
 	wait    Waiting
 	write   Writing
+	noHooks bool
 	predict bool
 	preview Preview
 	// keepHistory is how many revisions may stay, 0 for any number.
 	keepHistory int
-	// before and after are the events at which hooks run, "" where none do.
-	before, after release.HookEvent
-	// definitions are the custom resource definitions that are written first.
-	definitions []*manifest.Object
 
 	plan *plan.Plan
 	// batches are the objects in the order that the charts ask for, nil for none.
 	batches [][]*manifest.Object
-	// partial tells that the plan lacks objects of kinds that are yet to be
+	// partial reports whether the plan lacks objects of kinds that are yet to be
 	// defined.
 	partial bool
-	// recorded tells that the records know of the revision.
+	// recorded reports whether the records know of the revision.
 	recorded bool
+}
+
+// deploy brings a release to a new revision. An install, an upgrade and a rollback take
+// these steps, in this order; they differ in how they prepare the revision. An error
+// comes together with the revision once that is recorded.
+func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
+	ctx, err := d.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	err = inOrder(ctx, d.readHistory, d.verb.prepare)
+	if err != nil {
+		return nil, err
+	}
+	err = untilLost(ctx, d.execute(ctx))
+	if err == nil {
+		return d.release, d.succeed(ctx, d.verb.complete())
+	}
+	if !d.recorded {
+		return nil, err
+	}
+	d.fail(ctx, d.verb.failed(err))
+	return d.release, d.verb.recover(ctx, err)
+}
+
+// execute brings the prepared revision into the records and the cluster. The steps of
+// the core answer the event behind the scripts and handlers, which so have the last
+// word on objects and none on whether these are valid.
+func (d *deployment) execute(ctx context.Context) error {
+	before := d.verb.before()
+	err := inOrder(ctx,
+		d.emit(before),
+		d.respond(before, event.ObjectValidation, d.validate(before)),
+		d.respond(before, event.Rights, d.checkPermissions),
+		d.respond(before, event.CRDs, d.verb.prerequisites),
+		d.respond(before, event.Record, d.verb.recordPending),
+		d.runHooks(before),
+		d.apply,
+		d.awaitAll,
+	)
+	if err != nil {
+		return err
+	}
+	after := d.verb.after()
+	return inOrder(ctx, d.emit(after), d.runHooks(after))
+}
+
+// dry does what deploy does, up to where that would write.
+func (d *deployment) dry(ctx context.Context) error {
+	d.dryRun, d.lock = true, nil
+	d.events, d.hooks = d.begin(false), d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+	defer d.events.close()
+	if err := inOrder(ctx, d.readHistory, d.verb.prepare); err != nil {
+		return err
+	}
+	before := d.verb.before()
+	err := inOrder(ctx, d.emit(before), d.respond(before, event.ObjectValidation, d.validate(before)))
+	d.release.Info.Description = "Dry run complete"
+	return err
+}
+
+// inOrder takes steps until one fails.
+func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit has scripts and handlers answer e.
+func (d *deployment) emit(e event.Event) func(context.Context) error {
+	return func(ctx context.Context) error { return d.events.Emit(ctx, e) }
+}
+
+// respond has the core answer e with a step of its own.
+func (d *deployment) respond(e event.Event, who event.Responder, step func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error { return d.events.Respond(ctx, e, who, step) }
+}
+
+// acquire takes the lock of the release, unless the deployment undoes one that has it.
+// The context ends when the lock is lost.
+func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
+	if err := CheckName(d.name); err != nil {
+		return nil, err
+	}
+	if !d.revert {
+		var err error
+		if ctx, d.lock, err = d.Config.lock(ctx, d.name, d.doing); err != nil {
+			return nil, err
+		}
+		d.hooks = d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+	}
+	d.events = d.begin(d.revert)
+	return ctx, nil
+}
+
+func (d *deployment) close() {
+	d.events.close()
+	if !d.revert {
+		d.lock.Unlock()
+	}
+}
+
+// readHistory reads what has become of the release so far.
+func (d *deployment) readHistory(ctx context.Context) (err error) {
+	if err := CheckName(d.name); err != nil {
+		return err
+	}
+	if d.Releases == nil {
+		d.past = &past{name: d.name}
+		return nil
+	}
+	d.past, err = readPast(ctx, d.Releases, d.lock, d.name, d.Progress)
+	return err
+}
+
+// validate makes the objects that scripts have left those of the revision, and plans
+// what becomes of them. Nothing has been written.
+func (d *deployment) validate(before event.Event) func(context.Context) error {
+	return func(ctx context.Context) error {
+		all, hooks, objects := split(before.At().Objects)
+		d.scene.Objects = all
+		d.release.Manifest, d.release.Hooks = manifest.Format(objects), hooks
+		return d.makePlan(ctx, objects)
+	}
+}
+
+// checkPermissions refuses hooks that could not run, and what the verb may not do.
+func (d *deployment) checkPermissions(ctx context.Context) error {
+	stored := d.doing == "rollback"
+	if err := d.hooks.check(ctx, d.release, hooksAt(d.release, d.hookEvents()...), stored); err != nil {
+		return err
+	}
+	return d.verb.permissions(ctx)
 }
 
 // remember puts into the record what later operations need of the tree c: its
@@ -160,10 +328,9 @@ func (d *deployment) remember(c *chart.Chart) error {
 	return err
 }
 
-// prepare plans the change to objects, which are those of the release from now
-// on: the items of lists each by itself. coming are the kinds that are yet to be
-// defined. It writes nothing.
-func (d *deployment) prepare(ctx context.Context, objects []*manifest.Object, coming map[string]bool) error {
+// makePlan plans the change to objects, which are those of the release from now on: the
+// items of lists each by itself. It writes nothing.
+func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) error {
 	var err error
 	if d.objects, err = manifest.Flatten(objects); err != nil {
 		return err
@@ -175,16 +342,16 @@ func (d *deployment) prepare(ctx context.Context, objects []*manifest.Object, co
 	if err := d.write.validate(d.past.method()); err != nil {
 		return err
 	}
-	if d.cluster == nil || d.preview.Recorded {
+	if d.Cluster == nil || d.preview.Recorded {
 		return nil
 	}
 	if text := d.write.unheeded(d.past.method()); text != "" {
-		d.progress.Send(progress.Event{Kind: progress.Warning, Text: text})
+		d.warn(text)
 	}
-	if d.batches, err = ordered(d.release, d.objects, d.progress); err != nil {
+	if d.batches, err = ordered(d.release, d.objects, d.Progress); err != nil {
 		return err
 	}
-	known := without(d.objects, coming)
+	known := without(d.objects, d.coming)
 	d.partial = len(known) < len(d.objects)
 	if err := d.compute(ctx, known, false); err != nil || !d.partial {
 		return err
@@ -203,17 +370,17 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	if err != nil {
 		return err
 	}
-	running, err := objectsOf(d.release, d.hooksAt(d.before, d.after))
+	running, err := objectsOf(d.release, d.running(d.hookEvents()...))
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.cluster.Plan(ctx, kube.ChangeRequest{
+	d.plan, err = d.Cluster.Plan(ctx, kube.ChangeRequest{
 		Owner:           d.owner(),
 		New:             manifest.ApplyOrder(known),
 		Hooks:           hooks,
 		Running:         running,
-		HooksFirst:      len(d.hooksAt(d.before)) > 0,
-		Definitions:     d.definitions,
+		HooksFirst:      len(d.running(d.hookEvents()[:1]...)) > 0,
+		Definitions:     d.crds.written(),
 		Checked:         checked,
 		Old:             old,
 		Orphans:         d.past.orphans(),
@@ -237,26 +404,35 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	return nil
 }
 
-// hooksAt are the hooks of the release that run at one of the events.
-func (d *deployment) hooksAt(events ...release.HookEvent) []*release.Hook {
+// hookEvents are the events before and after which hooks run.
+func (d *deployment) hookEvents() []release.HookEvent {
+	return []release.HookEvent{release.HookEvent("pre-" + d.doing), release.HookEvent("post-" + d.doing)}
+}
+
+// running are the hooks of the release that run at one of the events.
+func (d *deployment) running(events ...release.HookEvent) []*release.Hook {
+	if !d.hooks.enabled() {
+		return nil
+	}
+	return hooksAt(d.release, events...)
+}
+
+// hooksAt are the hooks of a release that name one of the events.
+func hooksAt(rel *release.Release, events ...release.HookEvent) []*release.Hook {
 	var out []*release.Hook
-	for _, h := range d.release.Hooks {
-		if slices.ContainsFunc(h.Events, func(e release.HookEvent) bool { return e != "" && slices.Contains(events, e) }) {
+	for _, h := range rel.Hooks {
+		if slices.ContainsFunc(events, h.On) {
 			out = append(out, h)
 		}
 	}
 	return out
 }
 
-// runHooks has the deployment take the hooks of two events into account, where
-// bus runs any.
-func (d *deployment) runHooks(bus *event.Bus, before, after release.HookEvent) {
-	if bus.Responds(string(before), event.AnnotationHooks) {
-		d.before = before
-	}
-	if bus.Responds(string(after), event.AnnotationHooks) {
-		d.after = after
-	}
+// runHooks runs the hooks that name e.
+func (d *deployment) runHooks(e event.Event) func(context.Context) error {
+	return d.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
+		return d.hooks.run(ctx, d.release, d.release.Hooks, release.HookEvent(e.Name()))
+	})
 }
 
 // recording are the permissions for what the deployment does to records.
@@ -265,14 +441,14 @@ func (d *deployment) recording() []kube.Right {
 	if d.keepHistory > 0 && len(d.past.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
 	}
-	return recordRights(d.records, d.release.Namespace, verbs...)
+	return recordRights(d.Releases, d.release.Namespace, verbs...)
 }
 
 func (d *deployment) owner() kube.Owner {
 	return kube.Owner{Release: d.release.Name, Namespace: d.release.Namespace}
 }
 
-// hookCreate writes the pending record. Of two who create one revision, one gets it.
+// create writes the pending record. Of two who create one revision, one gets it.
 func (d *deployment) create(ctx context.Context) error {
 	if !release.ValidRevision(d.release.Revision) {
 		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
@@ -280,7 +456,7 @@ func (d *deployment) create(ctx context.Context) error {
 	if d.lock != nil {
 		d.release.Holder = d.lock.Holder()
 	}
-	if err := d.records.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
+	if err := d.Releases.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
 		return &OvertakenError{Name: d.release.Name, Revision: d.release.Revision}
 	} else if err != nil {
 		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)
@@ -289,10 +465,10 @@ func (d *deployment) create(ctx context.Context) error {
 	if d.lock != nil {
 		d.lock.Guard(d.release.Revision)
 	}
-	return d.past.close(ctx, d.records)
+	return d.past.close(ctx, d.Releases)
 }
 
-// apply writes the objects, removes what is no more, and waits as asked.
+// apply writes the objects, and removes those that are not part of the release any more.
 func (d *deployment) apply(ctx context.Context) error {
 	again, err := d.hooked()
 	if err != nil {
@@ -315,10 +491,15 @@ func (d *deployment) apply(ctx context.Context) error {
 		}
 	}
 	if len(gone) > 0 {
-		if err := d.cluster.Execute(ctx, d.plan, gone); err != nil {
+		if err := d.Cluster.Execute(ctx, d.plan, gone); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// awaitAll waits for all objects, where that is asked for.
+func (d *deployment) awaitAll(ctx context.Context) error {
 	if !d.wait.Wait {
 		return nil
 	}
@@ -351,20 +532,20 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 			steps[s.Object] = append(steps[s.Object], s)
 		}
 	}
-	d.progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
+	d.Progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
 	d.tellConflicts()
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {
 			due = append(due, steps[o]...)
 		}
-		if err := d.cluster.Execute(ctx, d.plan, due); err != nil {
+		if err := d.Cluster.Execute(ctx, d.plan, due); err != nil {
 			return err
 		}
 		if i == len(batches)-1 {
 			break // what comes last is awaited only where that is asked for
 		}
-		d.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
+		d.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
 		if err := d.await(ctx, batch); err != nil {
 			return err
 		}
@@ -381,7 +562,7 @@ func (d *deployment) tellConflicts() {
 			if strings.HasPrefix(c.Reason, "annotation ") {
 				kind = progress.Step
 			}
-			d.progress.Send(progress.Event{Kind: kind, Text: s.String() + ": " + c.Sentence() + ": " + c.Outcome()})
+			d.Progress.Send(progress.Event{Kind: kind, Text: s.String() + ": " + c.Sentence() + ": " + c.Outcome()})
 		}
 	}
 }
@@ -407,7 +588,7 @@ func tally(p *plan.Plan) string {
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.cluster.Await(ctx, kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+	return d.Cluster.Await(ctx, kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
 // ordered parts objects into the batches that the charts of a release ask for.
@@ -437,7 +618,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
 	rel.Holder, rel.Orphans = "", nil
 	d.finish()
-	if err := d.records.Update(ctx, rel); err != nil {
+	if err := d.Releases.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
 	if err := d.supersedeOthers(ctx); err != nil {
@@ -469,7 +650,7 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 		}
 	}
 	read := func() (err error) {
-		old, err = d.records.Get(ctx, d.release.Name, revision)
+		old, err = d.Releases.Get(ctx, d.release.Name, revision)
 		return err
 	}
 	var err error
@@ -496,7 +677,7 @@ func (d *deployment) setSuperseded(ctx context.Context, old *release.Release, de
 	if description != "" {
 		old.Info.Description = description
 	}
-	return d.records.Update(ctx, old)
+	return d.Releases.Update(ctx, old)
 }
 
 // fail records that the deployment has failed, and why, even where it was
@@ -510,12 +691,12 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	rel := d.release
 	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
 	d.finish()
-	if err := d.records.Update(ctx, rel); err != nil {
-		d.progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+	if err := d.Releases.Update(ctx, rel); err != nil {
+		d.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 		return
 	}
 	if err := d.prune(ctx); err != nil {
-		d.progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
+		d.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
 	}
 }
 
@@ -537,7 +718,7 @@ func (d *deployment) prune(ctx context.Context) error {
 	if d.release.Info.Status == release.Deployed {
 		good = d.release.Revision
 	}
-	err := d.records.Prune(ctx, d.release.Name, d.keepHistory, func(r storage.Record) bool {
+	err := d.Releases.Prune(ctx, d.release.Name, d.keepHistory, func(r storage.Record) bool {
 		return r.Revision == good || r.Revision == d.release.Revision
 	})
 	if err != nil {
@@ -560,11 +741,11 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	if len(created) == 0 {
 		return nil
 	}
-	d.progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
+	d.Progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.cluster.Delete(ctx, created, d.owner(), kube.Background)
+	return d.Cluster.Delete(ctx, created, d.owner(), kube.Background)
 }
 
 // A WritingError is returned for ways of writing objects that exclude each other.

@@ -35,7 +35,7 @@ func ExampleTemplate() {
 		e.Values["replicas"] = 3
 		return nil
 	})
-	out, err := action.Template{Events: bus}.Run(context.Background(), action.TemplateRequest{Chart: hello(), Name: "web"})
+	out, err := action.Template{Config: &action.Config{Events: bus}}.Run(context.Background(), action.TemplateRequest{Chart: hello(), Name: "web"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,9 +53,9 @@ func ExampleTemplate() {
 func ExampleTemplate_scripts() {
 	bus := &event.Bus{}
 	host := &script.Host{Start: func(ctx context.Context, l wire.Limits) (script.Process, error) { return engine.InProcess(ctx, l) }}
-	host.Register(bus)
+	bus.Use(host)
 	defer host.Close()
-	out, err := action.Template{Events: bus}.Run(context.Background(), action.TemplateRequest{Chart: hello(), Name: "web"})
+	out, err := action.Template{Config: &action.Config{Events: bus}}.Run(context.Background(), action.TemplateRequest{Chart: hello(), Name: "web"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -21,6 +21,8 @@ import (
 // package plan, as it is for real ones.
 type cluster struct {
 	*diary
+	HookCluster
+	LiveReader
 	caps     engine.Capabilities
 	missing  map[string]bool // names of CRDs that are not there
 	outdated map[string]bool // names of CRDs that are not what charts say

@@ -125,7 +125,7 @@ func TestATestWithoutAnObject(t *testing.T) {
 		d := &diary{}
 		rel := tested("a 0")
 		rel.Hooks[0].Manifest = text
-		_, err := Test{Cluster: lab{d}, Releases: newRecords(d, rel)}.Run(t.Context(), TestRequest{Name: rel.Name})
+		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, rel)}}.Run(t.Context(), TestRequest{Name: rel.Name})
 		if err == nil || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%q: %v", text, err)
 		}

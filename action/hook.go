@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
@@ -41,73 +40,70 @@ type HookCluster interface {
 	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]kube.Log, error)
 }
 
-// HookRunner answers lifecycle events by running the hooks of the event's
-// release. Register it on a bus to run hooks; leave it out to run none.
-type HookRunner struct {
-	Cluster  HookCluster
-	Progress progress.Func // nil reports nothing
-	// Timeout bounds each hook; 0 is five minutes.
-	Timeout time.Duration
-	Now     func() time.Time // nil is time.Now
-	// TakeOwnership lets hooks replace objects that are not the release's.
-	TakeOwnership bool
-	// Storage are asked where only they say whose an object is; nil is none.
-	Records Storage
-	// Confirm is asked before hooks of a record, which come from no chart that the
-	// user has named, create objects outside the release's namespace. An error ends
-	// the operation before anything is written. nil refuses, with an [*OutsideError].
-	Confirm func(ctx context.Context, rel *release.Release, outside []OutsideObject) error
-	// Approved holds the hooks of the user's own chart, which need no confirmation
-	// when the operation is undone; nil for none.
-	Approved *ApprovedHooks
-	// Ended is called when a hook has run, well or not (its LastRun tells), and
+// hooks runs the hooks of a release.
+type hooks interface {
+	// enabled reports whether hooks run at all.
+	enabled() bool
+	// check returns an error, before anything is written, where hooks of rel cannot
+	// run: permissions are missing, to create them or to do to the release's records
+	// what records says; objects that are not theirs stand in their place; or, where
+	// stored is set, they come from a record, would create objects outside the
+	// release's namespace, and that was not confirmed.
+	check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool, records ...string) error
+	// confirmRollback asks, before an operation that may end with a rollback to rel,
+	// what that rollback would ask.
+	confirmRollback(ctx context.Context, rel *release.Release) error
+	// run runs those of all that name ev, as hooks of rel, by weight, then name, one
+	// after the other, and notes in each how it went. The first that fails ends it,
+	// with a [*HookError].
+	run(ctx context.Context, rel *release.Release, all []*release.Hook, ev release.HookEvent) error
+}
+
+// noHooks runs none.
+type noHooks struct{}
+
+func (noHooks) enabled() bool { return false }
+func (noHooks) check(context.Context, *release.Release, []*release.Hook, bool, ...string) error {
+	return nil
+}
+func (noHooks) confirmRollback(context.Context, *release.Release) error { return nil }
+func (noHooks) run(context.Context, *release.Release, []*release.Hook, release.HookEvent) error {
+	return nil
+}
+
+// hookRunner runs hooks on a cluster.
+type hookRunner struct {
+	*Config
+	timeout time.Duration // of each hook
+	// takeOwnership lets hooks replace objects that are not the release's.
+	takeOwnership bool
+	// approved holds the hooks of the user's own chart, and those that were confirmed.
+	approved *approvedHooks
+	// ended is called when a hook has run, well or not (its LastRun tells), and
 	// before any delete policy removes it, once for each of its objects. nil is
 	// fine. The context has time left even where the hook's is over.
-	Ended func(ctx context.Context, h *release.Hook, o *manifest.Object)
+	ended func(ctx context.Context, h *release.Hook, o *manifest.Object)
 }
 
-// Register puts r on the bus for every event that annotations can name. Tests
-// are no event: [HookRunner.Check] and [HookRunner.Run] run them.
-func (r HookRunner) Register(b *event.Bus) {
-	checkHooks[*event.PreInstall](r, b, false, release.PreInstall, release.PostInstall)
-	checkHooks[*event.PreUpgrade](r, b, false, release.PreUpgrade, release.PostUpgrade)
-	checkHooks[*event.PreRollback](r, b, true, release.PreRollback, release.PostRollback)
-	checkHooks[*event.PreDelete](r, b, true, release.PreDelete, release.PostDelete)
-	answerHooks[*event.PreInstall](r, b, release.PreInstall)
-	answerHooks[*event.PostInstall](r, b, release.PostInstall)
-	answerHooks[*event.PreUpgrade](r, b, release.PreUpgrade)
-	answerHooks[*event.PostUpgrade](r, b, release.PostUpgrade)
-	answerHooks[*event.PreRollback](r, b, release.PreRollback)
-	answerHooks[*event.PostRollback](r, b, release.PostRollback)
-	answerHooks[*event.PreDelete](r, b, release.PreDelete)
-	answerHooks[*event.PostDelete](r, b, release.PostDelete)
+// newHooks returns what runs hooks as an operation wants it.
+func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) hooks {
+	switch {
+	case off:
+		return noHooks{}
+	case c.hooks != nil:
+		return c.hooks
+	case c.Cluster == nil:
+		return noHooks{}
+	}
+	return &hookRunner{Config: c, timeout: orDefault(timeout), takeOwnership: takeOwnership, approved: &approvedHooks{}}
 }
 
-// checkHooks refuses, before anything is written, hooks that cannot run. Those that are
-// stored come from a record.
-func checkHooks[E event.Event](r HookRunner, b *event.Bus, stored bool, at ...release.HookEvent) {
-	event.Respond(b, event.Rights, func(ctx context.Context, e E) error {
-		scene := e.At()
-		if scene.Operation != nil && scene.Operation.DryRun || scene.Release == nil {
-			return nil
-		}
-		if !stored {
-			r.Approved.add(scene.Release.Hooks)
-		}
-		due := slices.DeleteFunc(slices.Clone(scene.Release.Hooks), func(h *release.Hook) bool { return !slices.ContainsFunc(at, h.On) })
-		return r.check(ctx, scene.Release, due, stored)
-	})
-}
+func (r *hookRunner) enabled() bool { return true }
 
-// Check returns an error where hooks of a record cannot run: rights are missing, to
-// hookCreate them or to do to the release's records what records says; objects that are
-// not theirs stand in their place; or they would create objects outside the release's
-// namespace, and that was not confirmed.
-func (r HookRunner) Check(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
-	return r.check(ctx, rel, hooks, true, records...)
-}
-
-func (r HookRunner) check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool, records ...string) error {
+func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool, records ...string) error {
+	if !stored {
+		r.approved.add(rel.Hooks)
+	}
 	if err := r.checkRights(ctx, rel, hooks, records...); err != nil {
 		return err
 	}
@@ -119,7 +115,7 @@ func (r HookRunner) check(ctx context.Context, rel *release.Release, hooks []*re
 
 // checkRights returns an error that lists the rights that are missing to create
 // hooks of a release, and to do to its records what records says.
-func (r HookRunner) checkRights(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
+func (r *hookRunner) checkRights(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
 	var objects []*manifest.Object
 	for _, it := range allHookItems(hooks) {
 		objects = append(objects, it.Object)
@@ -127,18 +123,7 @@ func (r HookRunner) checkRights(ctx context.Context, rel *release.Release, hooks
 	if len(objects) == 0 {
 		return nil
 	}
-	return r.Cluster.CheckRights(ctx, "create", objects, rel.Namespace, recordRights(r.Records, rel.Namespace, records...)...)
-}
-
-// answerHooks runs the hooks that name at when an event of type E is emitted.
-func answerHooks[E event.Event](r HookRunner, b *event.Bus, at release.HookEvent) {
-	event.Respond(b, event.AnnotationHooks, func(ctx context.Context, e E) error {
-		scene := e.At()
-		if scene.Operation != nil && scene.Operation.DryRun || scene.Release == nil {
-			return nil
-		}
-		return r.Run(ctx, scene.Release, scene.Release.Hooks, at)
-	})
+	return r.Cluster.CheckRights(ctx, "create", objects, rel.Namespace, recordRights(r.Releases, rel.Namespace, records...)...)
 }
 
 // A HookError is returned when a hook stops an operation, and names the hook.
@@ -158,12 +143,9 @@ func (e *HookError) Error() string {
 
 func (e *HookError) Unwrap() error { return e.Err }
 
-// Run runs those of hooks that answer ev, as hooks of rel, by weight, then name,
-// one after the other, and notes in each how it went. The first that fails ends
-// it, with a [*HookError].
-func (r HookRunner) Run(ctx context.Context, rel *release.Release, hooks []*release.Hook, ev release.HookEvent) error {
+func (r *hookRunner) run(ctx context.Context, rel *release.Release, all []*release.Hook, ev release.HookEvent) error {
 	var due []*release.Hook
-	for _, h := range hooks {
+	for _, h := range all {
 		if h.On(ev) {
 			due = append(due, h)
 		}
@@ -198,7 +180,7 @@ type finishedHook struct {
 // removeSucceeded removes those of hooks whose policy asks for it, the last
 // first: it may need the earlier ones to go. It returns the first that could not
 // be removed.
-func (r HookRunner) removeSucceeded(ctx context.Context, rel *release.Release, hooks []finishedHook) (*release.Hook, error) {
+func (r *hookRunner) removeSucceeded(ctx context.Context, rel *release.Release, hooks []finishedHook) (*release.Hook, error) {
 	for _, h := range slices.Backward(hooks) {
 		if h.Deletes(release.HookSucceeded) {
 			if err := r.remove(ctx, rel, h.items); err != nil {
@@ -210,12 +192,12 @@ func (r HookRunner) removeSucceeded(ctx context.Context, rel *release.Release, h
 }
 
 // one runs a hook, and returns its objects, also with an error.
-func (r HookRunner) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) ([]*hookItem, error) {
+func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) ([]*hookItem, error) {
 	all, err := hookItems(h)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
 	if err := r.makeRoom(ctx, rel, h, all); err != nil {
@@ -232,7 +214,7 @@ func (r HookRunner) one(ctx context.Context, rel *release.Release, h *release.Ho
 		h.LastRun.Phase = release.PhaseFailed
 	}
 	if written {
-		r.ended(ctx, rel, h, all)
+		r.finished(ctx, rel, h, all)
 	}
 	if err != nil && h.Deletes(release.HookFailed) {
 		// The hook's own failure is the news, but what could not be cleaned up must be told too.
@@ -245,7 +227,7 @@ func (r HookRunner) one(ctx context.Context, rel *release.Release, h *release.Ho
 
 // write brings the objects of a hook into the cluster, and notes which of them it
 // has made.
-func (r HookRunner) write(ctx context.Context, rel *release.Release, all []*hookItem) error {
+func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	for _, it := range all {
 		o, err := markedHook(it.Object, rel)
 		if err != nil {
@@ -266,7 +248,7 @@ func (r HookRunner) write(ctx context.Context, rel *release.Release, all []*hook
 	return nil
 }
 
-func (r HookRunner) finish(ctx context.Context, rel *release.Release, all []*hookItem) error {
+func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	objects := make([]*manifest.Object, len(all))
 	for i, it := range all {
 		objects[i] = it.Object
@@ -276,8 +258,8 @@ func (r HookRunner) finish(ctx context.Context, rel *release.Release, all []*hoo
 
 // remove deletes, as a delete policy says, what this run has made, the last first.
 // Custom resource definitions stay: all objects of their kind would go with them.
-func (r HookRunner) remove(ctx context.Context, rel *release.Release, all []*hookItem) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*hookItem) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var errs []error
 	for _, it := range slices.Backward(all) {
@@ -289,18 +271,4 @@ func (r HookRunner) remove(ctx context.Context, rel *release.Release, all []*hoo
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func (r HookRunner) timeout() time.Duration {
-	if r.Timeout <= 0 {
-		return defaultTimeout
-	}
-	return r.Timeout
-}
-
-func (r HookRunner) now() time.Time {
-	if r.Now == nil {
-		return time.Now()
-	}
-	return r.Now()
 }

@@ -61,7 +61,7 @@ func hookItems(h *release.Hook) ([]*hookItem, error) {
 }
 
 // locate finds the place of it, and what stands there.
-func (r HookRunner) locate(ctx context.Context, rel *release.Release, it *hookItem) (err error) {
+func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookItem) (err error) {
 	if it.place, err = r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace); err != nil || !it.place.Served {
 		return err // to create what is not served is an error that says more
 	}
@@ -78,7 +78,7 @@ func (r HookRunner) locate(ctx context.Context, rel *release.Release, it *hookIt
 // an earlier run of the release has left is no obstacle either: a Job or Pod, and
 // what was to go when it succeeded, is replaced; any other hook is changed, as Helm
 // 4 does. What is not a hook is replaced only by before-hook-creation, with a warning.
-func (r HookRunner) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {
+func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {
 	refused := &HookConflictError{Release: rel.Name}
 	for _, it := range all {
 		if it.Name == "" {
@@ -110,11 +110,11 @@ func (r HookRunner) makeRoom(ctx context.Context, rel *release.Release, h *relea
 }
 
 // decide chooses how it is written, or returns why it cannot be.
-func (r HookRunner) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (reason string, err error) {
+func (r *hookRunner) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (reason string, err error) {
 	if it.live.object == nil || it.place.Definition {
 		return "", nil // a definition that is there stays as it is
 	}
-	if !r.TakeOwnership {
+	if !r.takeOwnership {
 		if reason, err = r.foreign(ctx, rel, it); reason != "" || err != nil {
 			return reason, err
 		}
@@ -128,9 +128,9 @@ func (r HookRunner) decide(ctx context.Context, rel *release.Release, h *release
 		it.how = hookReplace
 	case before:
 		it.how = hookReplace
-	case !known && !r.TakeOwnership:
+	case !known && !r.takeOwnership:
 		return "it is not a hook, and the hook's delete policy does not say " + string(release.BeforeHookCreation), nil
-	case runsToEnd(it.Kind) && !it.live.madeBy(rel) && !it.live.ended() && !r.TakeOwnership:
+	case runsToEnd(it.Kind) && !it.live.madeBy(rel) && !it.live.ended() && !r.takeOwnership:
 		return "it is a hook that still runs, and may be another release's", nil
 	case runsToEnd(it.Kind), h.Deletes(release.HookSucceeded):
 		// The policy deletes only what this run has made.
@@ -144,8 +144,8 @@ func (r HookRunner) decide(ctx context.Context, rel *release.Release, h *release
 // checkConflicts refuses, before anything is written, hooks in whose place there
 // are objects that are not theirs to replace. What cannot be read now is decided
 // when the hook runs.
-func (r HookRunner) checkConflicts(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
-	if r.TakeOwnership {
+func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
+	if r.takeOwnership {
 		return nil
 	}
 	all := slices.DeleteFunc(allHookItems(hooks), func(it *hookItem) bool { return it.Name == "" })

@@ -72,7 +72,7 @@ func TestRecordsAndLocksAreNoHooks(t *testing.T) {
 			live := hookOf("ns/web/1") // a mark does not help
 			live["metadata"].(map[string]any)["labels"] = map[string]any{"owner": tt.owner, "name": "shop"}
 			it := &hookItem{Object: &manifest.Object{Kind: tt.kind, Name: tt.name}, live: liveObject{live}}
-			got, err := HookRunner{}.foreign(t.Context(), withHooks("a"), it)
+			got, err := hookSetup{}.runner(nil).foreign(t.Context(), withHooks("a"), it)
 			if got != tt.want || err != nil {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
@@ -129,7 +129,7 @@ func TestWhatExistsAlready(t *testing.T) {
 			h.Manifest, h.Kind = strings.Replace(h.Manifest, "kind: Job", "kind: "+test.kind, 1), test.kind
 			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
 			said := ""
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{Progress: func(e progress.Event) {
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{Progress: func(e progress.Event) {
 				if e.Kind == progress.Warning {
 					said = "Warning: " + e.Text
 				}
@@ -161,7 +161,7 @@ func TestHooksBearTheirReleasesMark(t *testing.T) {
 	rel.Revision = 3
 	before := rel.Hooks[0].Manifest
 	s := &hookStage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	objs, err := manifest.Parse("", s.made["a"])
@@ -177,7 +177,7 @@ func TestAHookNeedsAName(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "name:", "generateName:", 1)
 	s := &hookStage{}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{})
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{})
 	if !errors.Is(err, errHookName) || len(s.lines) > 0 {
 		t.Errorf("%v, did %q", err, s.lines)
 	}
@@ -187,7 +187,7 @@ func TestAHookCanBeAList(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems: []\n"
 	s := &hookStage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t)
@@ -236,7 +236,7 @@ func TestItemsOfListsAreHooksThemselves(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := &hookStage{live: test.live, fail: map[string]error{test.fail: errNo}}
 			rel := aList(test.policies, test.items...)
-			err := HookRunner{Cluster: s}.Run(t.Context(), rel, rel.Hooks, release.PreInstall)
+			err := hookSetup{}.runner(s).run(t.Context(), rel, rel.Hooks, release.PreInstall)
 			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -263,7 +263,7 @@ func TestARecordThatLiesAboutTheKindLosesNoDefinition(t *testing.T) {
 	rel := withHooks("crd hook-succeeded hook-failed before-hook-creation")
 	rel.Hooks[0].Kind = "ConfigMap"
 	s := &hookStage{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t, "create crd", "finish crd")
@@ -309,7 +309,7 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			rel := &release.Release{Name: "web", Namespace: "ns", Hooks: []*release.Hook{test.hook}}
 			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
-			r := HookRunner{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"web", "other"}}}
+			r := hookSetup{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"web", "other"}}}
 			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, r)
 			var conflict *HookConflictError
 			if errors.As(err, &conflict) != (test.problem != "") || test.problem != "" && !strings.Contains(err.Error(), test.problem) {
@@ -371,7 +371,7 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 			rel := withHooks("a")
 			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: "+test.kind, 1)
 			s := &hookStage{live: map[string]map[string]any{"a": hookOf(test.mark)}}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{Records: &recorded{releases: test.releases, fail: test.fail}})
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{Records: &recorded{releases: test.releases, fail: test.fail}})
 			if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -385,7 +385,7 @@ func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
 		rel := withHooks("a " + policies)
 		rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
 		s := &hookStage{live: map[string]map[string]any{"a": with()}}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{TakeOwnership: true}); err != nil {
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{TakeOwnership: true}); err != nil {
 			t.Errorf("%s: %v", policies, err)
 		}
 		if got := strings.Join(s.lines, ", "); got != want {
@@ -399,14 +399,10 @@ func TestConflictsEndTheOperationFirst(t *testing.T) {
 	rel := withHooks("a", "b")
 	rel.Hooks[1].Events = []release.HookEvent{release.PostInstall}
 	s := &hookStage{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": with(ownerName, "shop", ownerNamespace, "ns")}}
-	bus := &event.Bus{}
-	HookRunner{Cluster: s}.Register(bus)
-	reached := false
-	event.Respond(bus, event.Record, func(context.Context, *event.PreInstall) error { reached = true; return nil })
-	err := bus.Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}})
+	err := hookSetup{}.runner(s).check(t.Context(), rel, rel.Hooks, false)
 	var conflict *HookConflictError
-	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 || reached {
-		t.Errorf("%v, the record was reached: %t", err, reached)
+	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 {
+		t.Errorf("got %v, want two conflicts", err)
 	}
 	want := "2 objects of hooks already exist, and are not those of hooks of release \"web\"\n" +
 		"  Job/a in namespace ns: it is a hook of release \"other\" in namespace \"ns\"\n" +
@@ -433,7 +429,7 @@ func TestLogsOfHooks(t *testing.T) {
 			rel := withHooks("a " + test.deletion)
 			rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.OutputLogPolicy(test.log)}
 			s := &hookStage{fail: map[string]error{test.fail: errNo}, logs: []kube.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
-			_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{
+			_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{
 				Progress: func(e progress.Event) {
 					if e.Kind == progress.Log {
 						s.lines = append(s.lines, "> "+e.Text)
@@ -458,7 +454,7 @@ func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnSucceeded}
 	s := &hookStage{logs: []kube.Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
 	var got []string
-	report := HookRunner{Progress: func(e progress.Event) {
+	report := hookSetup{Progress: func(e progress.Event) {
 		if e.Kind == progress.Log || e.Kind == progress.Warning {
 			got = append(got, e.Object+": "+e.Text)
 		}
@@ -498,7 +494,7 @@ func TestDamagedRecordsSayNothingOfHooks(t *testing.T) {
 	if err := records.Create(t.Context(), rel); err != nil {
 		t.Fatal(err)
 	}
-	hooks, err := HookRunner{Records: records}.recorded(t.Context(), "web")
+	hooks, err := hookSetup{Records: records}.runner(nil).recorded(t.Context(), "web")
 	if err != nil || len(hooks) != 1 || hooks[0].Name != "migrate" {
 		t.Errorf("got %v, %v, want the hook of revision 2", hooks, err)
 	}

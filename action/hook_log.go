@@ -16,13 +16,13 @@ import (
 // hookLogTimeout bounds what is done with the logs of a hook that has ended.
 const hookLogTimeout = 30 * time.Second
 
-// ended tells of a hook that has run, while its object is still there: whoever
+// finished tells of a hook that has run, while its object is still there: whoever
 // wants to know, and its log where its annotation asks for that.
 //
 // Helm shows the logs of hooks that succeeded when all hooks of the event have,
 // the last first, and so not at all when one fails. Here each log is shown as
 // soon as its hook is done.
-func (r HookRunner) ended(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) {
+func (r *hookRunner) finished(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) {
 	policy := release.LogOnSucceeded
 	if h.LastRun.Phase == release.PhaseFailed {
 		policy = release.LogOnFailed
@@ -33,14 +33,14 @@ func (r HookRunner) ended(ctx context.Context, rel *release.Release, h *release.
 		if h.Logs(policy) && runsToEnd(it.Kind) {
 			r.showLogs(ctx, rel, it.Object)
 		}
-		if r.Ended != nil {
-			r.Ended(ctx, h, it.Object)
+		if r.ended != nil {
+			r.ended(ctx, h, it.Object)
 		}
 	}
 }
 
 // showLogs reports what the pods of o have written, line by line.
-func (r HookRunner) showLogs(ctx context.Context, rel *release.Release, o *manifest.Object) {
+func (r *hookRunner) showLogs(ctx context.Context, rel *release.Release, o *manifest.Object) {
 	name := o.String()
 	logs, err := r.Cluster.Logs(ctx, o, rel.Namespace)
 	if err != nil {

@@ -79,14 +79,14 @@ func (e *OutsideError) Error() string {
 	return b.String()
 }
 
-// ApprovedHooks is a set of hooks that need no confirmation, by their text. The zero value is empty, nil stays so.
+// approvedHooks is a set of hooks that need no confirmation, by their text. The zero value is empty, nil stays so.
 // It is safe for concurrent use.
-type ApprovedHooks struct {
+type approvedHooks struct {
 	mu    sync.Mutex
 	texts map[string]bool
 }
 
-func (a *ApprovedHooks) add(hooks []*release.Hook) {
+func (a *approvedHooks) add(hooks []*release.Hook) {
 	if a == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (a *ApprovedHooks) add(hooks []*release.Hook) {
 	}
 }
 
-func (a *ApprovedHooks) has(h *release.Hook) bool {
+func (a *approvedHooks) has(h *release.Hook) bool {
 	if a == nil {
 		return false
 	}
@@ -109,23 +109,23 @@ func (a *ApprovedHooks) has(h *release.Hook) bool {
 	return a.texts[h.Manifest]
 }
 
-// ConfirmRollback asks, before an operation that may end with a rollback to rel, what
-// that rollback would ask: [HookRunner.Approved] knows the hooks afterwards.
-func (r HookRunner) ConfirmRollback(ctx context.Context, rel *release.Release) error {
+// confirmRollback asks, before an operation that may end with a rollback to rel, what
+// that rollback would ask: [hookRunner.approved] knows the hooks afterwards.
+func (r *hookRunner) confirmRollback(ctx context.Context, rel *release.Release) error {
 	due := slices.DeleteFunc(slices.Clone(rel.Hooks), func(h *release.Hook) bool { return !h.On(release.PreRollback) && !h.On(release.PostRollback) })
 	if err := r.confirm(ctx, rel, due); err != nil {
 		return err
 	}
-	r.Approved.add(due)
+	r.approved.add(due)
 	return nil
 }
 
 // confirm asks about the objects that hooks of a record would create outside the
 // release's namespace.
-func (r HookRunner) confirm(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
+func (r *hookRunner) confirm(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
 	var outside []OutsideObject
 	for _, h := range hooks {
-		if r.Approved.has(h) {
+		if r.approved.has(h) {
 			continue
 		}
 		for _, it := range allHookItems([]*release.Hook{h}) {
@@ -142,8 +142,8 @@ func (r HookRunner) confirm(ctx context.Context, rel *release.Release, hooks []*
 	switch {
 	case len(outside) == 0:
 		return nil
-	case r.Confirm == nil:
+	case r.ConfirmHooks == nil:
 		return &OutsideError{Release: rel.Name, Objects: outside, Problem: "no one was asked"}
 	}
-	return r.Confirm(ctx, rel, outside)
+	return r.ConfirmHooks(ctx, rel, outside)
 }

@@ -63,7 +63,7 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 			} {
 				var asked []string
 				s := &hookStage{}
-				err := s.at(t.Context(), e(event.Scene{Release: storedHooks(at, test.hooks...)}), HookRunner{
+				err := s.at(t.Context(), e(event.Scene{Release: storedHooks(at, test.hooks...)}), hookSetup{
 					Confirm: func(_ context.Context, _ *release.Release, outside []OutsideObject) error {
 						for _, o := range outside {
 							asked = append(asked, o.String())
@@ -91,7 +91,7 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 
 func TestHooksOfARecordNeedSomeoneToAsk(t *testing.T) {
 	rel := storedHooks(release.PreDelete, "ClusterRole/a")
-	err := HookRunner{Cluster: &hookStage{}}.Check(t.Context(), rel, rel.Hooks)
+	err := hookSetup{}.runner(&hookStage{}).check(t.Context(), rel, rel.Hooks, true)
 	var outside *OutsideError
 	if !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Release != "web" {
 		t.Errorf("got %v", err)
@@ -101,28 +101,28 @@ func TestHooksOfARecordNeedSomeoneToAsk(t *testing.T) {
 // What undoes an operation runs the hooks of the chart that the user has brought, and
 // no others.
 func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
-	approved := &ApprovedHooks{}
+	approved := &approvedHooks{}
 	s := &hookStage{}
 	mine := storedHooks(release.PreDelete, "ClusterRole/a")
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: mine}}, HookRunner{Approved: approved}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: mine}}, hookSetup{Approved: approved}); err != nil {
 		t.Fatal(err)
 	}
-	undo := HookRunner{Cluster: s, Approved: approved}
-	if err := undo.Check(t.Context(), mine, mine.Hooks); err != nil {
+	undo := hookSetup{Approved: approved}.runner(s)
+	if err := undo.check(t.Context(), mine, mine.Hooks, true); err != nil {
 		t.Error(err)
 	}
 	var outside *OutsideError
 	forged := storedHooks(release.PreDelete, "ClusterRole/a", "ClusterRole/b")
-	if err := undo.Check(t.Context(), forged, forged.Hooks); !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Objects[0].Object != "ClusterRole/b" {
+	if err := undo.check(t.Context(), forged, forged.Hooks, true); !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Objects[0].Object != "ClusterRole/b" {
 		t.Errorf("got %v", err)
 	}
 	// What a failure would lead back to is asked for once, before.
 	asked := 0
-	undo.Confirm = func(context.Context, *release.Release, []OutsideObject) error { asked++; return nil }
+	undo.ConfirmHooks = func(context.Context, *release.Release, []OutsideObject) error { asked++; return nil }
 	for range 2 {
 		back := storedHooks(release.PreRollback, "ClusterRole/c")
 		back.Hooks = append(back.Hooks, storedHooks(release.PostDelete, "ClusterRole/d").Hooks...)
-		if err := undo.ConfirmRollback(t.Context(), back); err != nil {
+		if err := undo.confirmRollback(t.Context(), back); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,9 +130,9 @@ func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
 		t.Errorf("asked %d times", asked)
 	}
 	// A stored hook is not approved by running.
-	other := &ApprovedHooks{}
+	other := &approvedHooks{}
 	confirm := func(context.Context, *release.Release, []OutsideObject) error { return nil }
-	if err := s.at(t.Context(), &event.PreDelete{Scene: event.Scene{Release: forged}}, HookRunner{Approved: other, Confirm: confirm}); err != nil {
+	if err := s.at(t.Context(), &event.PreDelete{Scene: event.Scene{Release: forged}}, hookSetup{Approved: other, Confirm: confirm}); err != nil {
 		t.Fatal(err)
 	}
 	if other.has(forged.Hooks[0]) {

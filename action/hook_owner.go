@@ -46,7 +46,7 @@ const (
 //     objects of hooks with nothing: what its last run has left is among these.
 //   - Elsewhere it may be replaced where it is a hook that a record of the release
 //     says it has run, which is how Helm's are recognized there.
-func (r HookRunner) foreign(ctx context.Context, rel *release.Release, it *hookItem) (reason string, err error) {
+func (r *hookRunner) foreign(ctx context.Context, rel *release.Release, it *hookItem) (reason string, err error) {
 	live := it.live
 	if kept := live.keeps(it.Name); kept != "" {
 		return "it is " + kept, nil
@@ -87,11 +87,11 @@ func (r HookRunner) foreign(ctx context.Context, rel *release.Release, it *hookI
 }
 
 // gone reports whether a release of rel's namespace has no record any more.
-func (r HookRunner) gone(ctx context.Context, rel *release.Release, namespace, name string) (bool, error) {
-	if r.Records == nil || namespace != rel.Namespace {
+func (r *hookRunner) gone(ctx context.Context, rel *release.Release, namespace, name string) (bool, error) {
+	if r.Releases == nil || namespace != rel.Namespace {
 		return false, nil
 	}
-	_, err := r.Records.Revisions(ctx, name)
+	_, err := r.Releases.Revisions(ctx, name)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
 		return false, fmt.Errorf("look whether release %s exists: %w", identify(namespace, name), err)
 	}
@@ -100,8 +100,8 @@ func (r HookRunner) gone(ctx context.Context, rel *release.Release, namespace, n
 
 // hasRun reports whether a record of rel says that a hook has made the object in
 // the place of it.
-func (r HookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookItem) (bool, error) {
-	if r.Records == nil {
+func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookItem) (bool, error) {
+	if r.Releases == nil {
 		return false, nil
 	}
 	hooks, err := r.recorded(ctx, rel.Name)
@@ -128,8 +128,8 @@ const lastRevisions = 10
 
 // recorded returns the hooks that the newest records of a release hold. A revision that
 // cannot be read, or is deleted meanwhile, has none.
-func (r HookRunner) recorded(ctx context.Context, name string) ([]*release.Hook, error) {
-	revisions, err := r.Records.Revisions(ctx, name)
+func (r *hookRunner) recorded(ctx context.Context, name string) ([]*release.Hook, error) {
+	revisions, err := r.Releases.Revisions(ctx, name)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
 	}
@@ -138,7 +138,7 @@ func (r HookRunner) recorded(ctx context.Context, name string) ([]*release.Hook,
 	}
 	var out []*release.Hook
 	for _, listed := range slices.Backward(revisions[max(0, len(revisions)-lastRevisions):]) {
-		old, err := r.Records.Get(ctx, name, listed.Revision)
+		old, err := r.Releases.Get(ctx, name, listed.Revision)
 		var unreadable *storage.UnreadableError
 		var incomplete *storage.PartError
 		if errors.Is(err, storage.ErrNotFound) || errors.As(err, &unreadable) || errors.As(err, &incomplete) {

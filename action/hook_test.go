@@ -23,6 +23,7 @@ var errNo = errors.New("no")
 
 // hookStage is a cluster that notes what is asked of it.
 type hookStage struct {
+	Cluster
 	lines []string
 	fail  map[string]error
 	hang  string // this step ends with its context
@@ -110,12 +111,38 @@ func (s *hookStage) Finish(ctx context.Context, objects []*manifest.Object, ns s
 	return errors.Join(errs...)
 }
 
-// at runs a release's hooks of one event, and returns what was done.
-func (s *hookStage) at(ctx context.Context, e event.Event, r HookRunner) error {
-	bus := &event.Bus{}
-	r.Cluster = s
-	r.Register(bus)
-	return bus.Emit(ctx, e)
+// hookSetup is how a test has hooks run.
+type hookSetup struct {
+	TakeOwnership bool
+	Records       Storage
+	Progress      progress.Func
+	Timeout       time.Duration
+	Now           func() time.Time
+	Confirm       func(context.Context, *release.Release, []OutsideObject) error
+	Approved      *approvedHooks
+	Ended         func(context.Context, *release.Hook, *manifest.Object)
+}
+
+func (h hookSetup) runner(s *hookStage) *hookRunner {
+	return &hookRunner{
+		Config:  &Config{Cluster: s, Releases: h.Records, Progress: h.Progress, Now: h.Now, ConfirmHooks: h.Confirm},
+		timeout: orDefault(h.Timeout), takeOwnership: h.TakeOwnership, approved: h.Approved, ended: h.Ended,
+	}
+}
+
+// at checks and runs a release's hooks of one event as operations do, and returns what
+// was done.
+func (s *hookStage) at(ctx context.Context, e event.Event, h hookSetup) error {
+	r, rel, now := h.runner(s), e.At().Release, release.HookEvent(e.Name())
+	if verb, ok := strings.CutPrefix(e.Name(), "pre-"); ok {
+		stored := verb == "delete" || verb == "rollback"
+		if err := r.check(ctx, rel, hooksAt(rel, now, release.HookEvent("post-"+verb)), stored); err != nil {
+			return err
+		}
+	}
+	return new(event.Bus).Respond(ctx, e, event.AnnotationHooks, func(ctx context.Context) error {
+		return r.run(ctx, rel, rel.Hooks, now)
+	})
 }
 
 func (s *hookStage) want(t *testing.T, want ...string) {
@@ -149,7 +176,7 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 	rel.Hooks[2].Weight, rel.Hooks[3].Weight = 7, -1
 	rel.Hooks[4].Events = []release.HookEvent{release.PostInstall, release.Test}
 	s := &hookStage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t,
@@ -178,7 +205,7 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 		rel.Hooks[0].Events = []release.HookEvent{release.HookEvent(ev.Name())}
 		rel.Hooks[1].Events = []release.HookEvent{release.Test}
 		s := &hookStage{}
-		if err := s.at(t.Context(), ev, HookRunner{}); err != nil {
+		if err := s.at(t.Context(), ev, hookSetup{}); err != nil {
 			t.Errorf("%s: %v", ev.Name(), err)
 		}
 		s.want(t, "create mine", "finish mine", "delete mine")
@@ -186,7 +213,7 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 }
 
 // What an operation would run, before it or after it, is checked before anything
-// is written; nothing is asked for a dry run, or about the hooks of others.
+// is written, and nothing is asked about other hooks.
 func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
 	errBroken := errors.New("broken")
 	for _, e := range []struct {
@@ -199,16 +226,14 @@ func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
 		{release.PreDelete, release.PostDelete, func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} }},
 	} {
 		for _, on := range []release.HookEvent{e.pre, e.post, release.Test} {
-			for _, dry := range []bool{false, true} {
-				rel := withHooks("mine")
-				rel.Hooks[0].Events = []release.HookEvent{on}
-				s := &hookStage{fail: map[string]error{"right to create mine": errBroken}}
-				err := s.at(t.Context(), e.event(event.Scene{Release: rel, Operation: &event.Operation{DryRun: dry}}), HookRunner{})
-				if refused := errors.Is(err, errBroken); refused != (on != release.Test && !dry) {
-					t.Errorf("%s at %s, dry run %t: %v", on, e.pre, dry, err)
-				}
-				s.want(t)
+			rel := withHooks("mine")
+			rel.Hooks[0].Events = []release.HookEvent{on}
+			s := &hookStage{fail: map[string]error{"right to create mine": errBroken}}
+			err := s.at(t.Context(), e.event(event.Scene{Release: rel}), hookSetup{})
+			if refused := errors.Is(err, errBroken); refused != (on != release.Test) {
+				t.Errorf("%s at %s: %v", on, e.pre, err)
 			}
+			s.want(t)
 		}
 	}
 }
@@ -239,7 +264,7 @@ func TestDeletePolicies(t *testing.T) {
 			if strings.HasPrefix(test.want[0], "delete") {
 				s.live = map[string]map[string]any{"a": hookOf("ns/web/1")}
 			}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, HookRunner{})
+			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, hookSetup{})
 			if (err != nil) != (test.fail != "") {
 				t.Errorf("got %v", err)
 			}
@@ -251,7 +276,7 @@ func TestDeletePolicies(t *testing.T) {
 func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	rel := withHooks("a", "b", "c")
 	s := &hookStage{fail: map[string]error{"finish b": errNo}}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{})
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{})
 	var failed *HookError
 	var handler *event.HandlerError
 	if !errors.As(err, &failed) || !errors.As(err, &handler) || failed.Hook.Name != "b" || !errors.Is(err, errNo) {
@@ -265,13 +290,13 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 
 func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 	s := &hookStage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-failed")}}, HookRunner{})
+	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-failed")}}, hookSetup{})
 	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
 		t.Error(err)
 	}
 	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete the one of an earlier run: no"} {
 		s := &hookStage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, HookRunner{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, hookSetup{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
@@ -282,7 +307,7 @@ func TestRunsAreRecorded(t *testing.T) {
 	s := &hookStage{fail: map[string]error{"finish b": errNo}}
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var seen []string
-	_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{
+	_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{
 		Now:      func() time.Time { clock = clock.Add(time.Second); return clock },
 		Progress: func(e progress.Event) { seen = append(seen, string(e.Kind)+" "+e.Object+" "+e.Text) },
 	})
@@ -303,7 +328,7 @@ func TestHooksHaveATimeEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a busy machine takes no time of the hooks'
 		rel := withHooks("a hook-succeeded", "b hook-failed")
 		s := &hookStage{hang: "finish b"}
-		err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{Timeout: 20 * time.Millisecond})
+		err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{Timeout: 20 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || rel.Hooks[1].LastRun.Phase != release.PhaseFailed {
 			t.Errorf("%v, %+v", err, rel.Hooks[1].LastRun)
 		}
@@ -316,7 +341,7 @@ func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &hookStage{hang: "finish b"}
 		time.AfterFunc(10*time.Millisecond, cancel)
-		err := s.at(ctx, &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-succeeded", "b hook-failed")}}, HookRunner{})
+		err := s.at(ctx, &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-succeeded", "b hook-failed")}}, hookSetup{})
 		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
 			t.Error(err)
 		}
@@ -329,7 +354,7 @@ func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
 		rel := withHooks("a")
 		rel.Hooks[0].Manifest = text
 		s := &hookStage{}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, HookRunner{}); err == nil || len(s.lines) > 0 {
+		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err == nil || len(s.lines) > 0 {
 			t.Errorf("%q: %v, did %q", text, err, s.lines)
 		}
 	}

@@ -12,11 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
-	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // NamespaceCreator creates namespaces.
@@ -32,37 +29,31 @@ type Waiter interface {
 	Await(ctx context.Context, r kube.WaitRequest) error
 }
 
-// InstallCluster is all that [Install] needs of a cluster.
-type InstallCluster interface {
-	UpgradeCluster
-	NamespaceCreator
-}
-
 // Install puts a chart into a cluster and records it as a release.
-type Install struct {
-	// Cluster is where to install. [Install.Plan] works without one: nothing
-	// is looked up, and capabilities are the default's.
-	Cluster  InstallCluster
-	Releases Storage          // may be nil for Plan: then no name is taken
-	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
-	Events   *event.Bus       // nil runs no handlers
-	Undo     *event.Bus       // answers the events of undoing a failed install; nil runs no handlers
-	Progress progress.Func    // nil reports nothing
-	Now      func() time.Time // nil is time.Now
-}
+type Install struct{ *Config }
 
-// InstallRequest says what to install. Chart, Name and Namespace are needed.
-type InstallRequest struct {
+// InstallRequest says what to install.
+type InstallRequest = DeployRequest
+
+// DeployRequest says what to install, or to upgrade to. Chart, Name and Namespace are
+// needed.
+type DeployRequest struct {
 	Chart       *chart.Chart
 	Values      map[string]any
 	Name        string
 	Namespace   string
-	Description string            // what the record says in place of "Install complete"
-	Labels      map[string]string // stand on the record
+	Description string // what the record says in place of "Install complete"
+	// Labels stand on the record. An upgrade lays them over those of the last
+	// revision; the value "null" takes one away.
+	Labels map[string]string
 
-	CreateNamespace bool
-	// ReuseName allows the name of a release that was uninstalled or failed.
-	ReuseName     bool
+	// Reuse says what an upgrade does with the last values.
+	Reuse Reuse
+
+	// CreateNamespace has an install create the namespace, and ReuseName lets it take
+	// the name of a release that was uninstalled or failed.
+	CreateNamespace, ReuseName bool
+
 	CRDs          CRDPolicy
 	SkipSchema    bool
 	SubchartNotes bool
@@ -71,10 +62,13 @@ type InstallRequest struct {
 
 	Waiting
 	Writing
+	// NoHooks runs no hooks.
+	NoHooks bool
 	// Predict has Plan ask the server what would become of each object.
 	Predict bool
-	// CleanupOnFail deletes what a failed install has created, Atomic uninstalls
-	// it altogether.
+	// CleanupOnFail deletes what a failed operation has created. Atomic undoes it
+	// altogether: a failed install is uninstalled, a failed upgrade rolled back to the
+	// last revision that went well.
 	CleanupOnFail bool
 	Atomic        bool
 	// MaxHistory is how many revisions stay, 0 for any number; it matters where
@@ -90,127 +84,104 @@ const cleanupTimeout = 30 * time.Second
 
 // installing is the work on one release.
 type installing struct {
-	Install
+	*deployment
 	req      InstallRequest
 	rendered *Rendered
-	crds     crdWork
-	deployment
+}
+
+func (in Install) work(req InstallRequest) *installing {
+	w := &installing{req: req, deployment: &deployment{
+		Config: in.orZero(), name: req.Name, doing: "install",
+		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+	}}
+	w.verb = w
+	return w
 }
 
 // Plan does all of an install that writes nothing: name, CRDs, rendering,
-// validation, ownership, and what scripts do before an install. It tells what
-// Run would do.
+// validation, ownership, and what scripts do before an install. It returns what
+// Run would do. Without a cluster nothing is looked up, and capabilities are the
+// default's; without records no name is taken.
 func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rendered, error) {
-	w := &installing{Install: in, req: req}
-	if err := w.plan(ctx, nil, true); err != nil {
+	w := in.work(req)
+	w.predict, w.preview = req.Predict, req.Preview
+	if err := w.dry(ctx); err != nil {
 		return nil, nil, err
 	}
-	bus := in.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, w.validate)
-	if err := bus.Emit(ctx, w.before()); err != nil {
-		return nil, nil, err
-	}
-	w.release.Info.Description = "Dry run complete"
 	crds, err := w.crds.foretell()
 	if err != nil {
 		return nil, nil, err
 	}
-	change, err := newChange(nil, w.release, w.deployment.plan, crds)
+	change, err := newChange(nil, w.release, w.plan, crds)
 	return change, w.rendered, err
 }
 
-// Run installs req.Chart. If Run fails once the release is recorded, the
-// record stays, marked failed, so that uninstall can find what was left behind;
-// it is returned together with the error. A release that somebody began to
-// install or uninstall, and who is gone, is gone on with.
+// Run installs req.Chart, and returns the recorded release. These are its steps, as the
+// events document has them, with the functions that take them:
+//
+//   - the release is locked, and its name must be free (deploy, checkName);
+//   - values are merged: the chart's, the user's, globals, import-values (settle);
+//   - chart-loaded, pre-render, the templates are rendered and parsed into objects,
+//     post-render (crdWork.render, rendering.run);
+//   - pre-install, and the core's answers to it: all objects are validated, permissions
+//     checked, the namespace and CRDs created, the release recorded, hooks run;
+//   - the objects are written and awaited; post-install; the record says how it ended
+//     (execute, succeed).
+//
+// If Run fails once the release is recorded, the record stays, marked failed, so that
+// uninstall can find what was left behind; it is returned together with the error. A
+// release whose install or uninstall was interrupted is gone on with.
 func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release, error) {
-	if err := CheckName(req.Name); err != nil {
-		return nil, err
-	}
-	ctx, lock, err := take(ctx, in.Locker, req.Name, "install")
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Unlock()
-	w := &installing{Install: in, req: req}
-	if err := w.plan(ctx, lock, false); err != nil {
-		return nil, err
-	}
-	if err := untilLost(ctx, w.run(ctx)); err != nil {
-		if !w.recorded {
-			return nil, err
-		}
-		w.fail(ctx, fmt.Sprintf("Release %q failed: %s", req.Name, err))
-		return w.release, w.recover(ctx, lock, err)
-	}
-	return w.release, w.succeed(ctx, orText(req.Description, "Install complete"))
+	return in.work(req).deploy(ctx)
 }
 
-func (w *installing) plan(ctx context.Context, lock lock.Lock, dryRun bool) error {
-	if err := CheckName(w.req.Name); err != nil {
-		return err
-	}
-	resolved, err := settle(w.req.Chart, w.req.Values, w.Install.Progress)
+// prepare checks the name, and renders the chart for it.
+func (w *installing) prepare(ctx context.Context) error {
+	resolved, err := settle(w.req.Chart, w.req.Values, w.Progress)
 	if err != nil {
 		return err
 	}
 	recorded := copyTree(resolved.Chart) // scripts may change the other
-	past, err := w.Install.history(ctx, lock, w.req)
-	if err != nil {
+	if err := w.checkName(); err != nil {
 		return err
 	}
-	var cluster UpgradeCluster // an untyped nil where there is none
-	if w.Cluster != nil {
-		cluster = w.Cluster
-	}
-	w.rendered, err = w.crds.render(ctx, cluster, w.req.CRDs != CRDSkip, w.req.CRDs == CRDUpgrade, rendering{
-		events:     w.Events,
-		report:     w.Install.Progress,
+	w.rendered, err = w.crds.render(ctx, w.Cluster, w.req.CRDs != CRDSkip, w.req.CRDs == CRDUpgrade, rendering{
+		Config:     w.Config,
+		events:     w.events,
 		command:    "install",
-		dryRun:     dryRun,
+		dryRun:     w.dryRun,
 		resolved:   resolved,
-		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsInstall: true},
+		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: w.past.next(), IsInstall: true},
 		lookupHost: w.req.LookupHost,
 		skipSchema: w.req.SkipSchema,
 		subNotes:   w.req.SubchartNotes,
-		preview:    w.req.Preview.when(dryRun),
+		preview:    w.preview,
 	})
 	if err != nil {
 		return err
 	}
-	w.deployment = deployment{
-		records: w.Releases, progress: w.Install.Progress, lock: lock, past: past,
-		release: w.newRelease(recorded, past.next()), wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
-	}
-	if w.Cluster != nil {
-		w.deployment.cluster = w.Cluster
-	}
-	w.runHooks(w.Events, release.PreInstall, release.PostInstall)
-	w.preview = w.req.Preview.when(dryRun)
-	w.definitions = w.crds.written()
-	return w.deployment.remember(w.rendered.Chart)
+	w.release = w.newRelease(recorded, w.past.next())
+	w.scene, w.coming = w.rendered.scene, w.rendered.coming
+	return w.remember(w.rendered.Chart)
 }
 
-// history is that of the name, which must be one that may be used.
-func (in Install) history(ctx context.Context, lock lock.Lock, req InstallRequest) (*past, error) {
-	if in.Releases == nil {
-		return &past{name: req.Name}, nil
-	}
-	p, err := readPast(ctx, in.Releases, lock, req.Name, in.Progress)
-	if err != nil || p.last == nil {
-		return p, err
+// checkName refuses a name that is taken.
+func (w *installing) checkName() error {
+	p := w.past
+	if p.last == nil {
+		return nil
 	}
 	switch st := p.last.Info.Status; {
-	case req.ReuseName && (st == release.Uninstalled || st == release.Failed):
-		return p, nil
-	case lock != nil && p.deployed == nil && len(p.unfinished) > 0 && p.unfinished[len(p.unfinished)-1] == p.last:
-		return p, nil
+	case w.req.ReuseName && (st == release.Uninstalled || st == release.Failed):
+		return nil
+	case w.lock != nil && p.deployed == nil && len(p.unfinished) > 0 && p.unfinished[len(p.unfinished)-1] == p.last:
+		return nil
 	}
-	return nil, &NameInUseError{Name: req.Name, Status: p.last.Info.Status}
+	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status}
 }
 
 func (w *installing) newRelease(c *chart.Chart, revision int) *release.Release {
-	now := clock(w.Now)
+	now := w.now()
 	rel := release.New(w.req.Name, w.req.Namespace, revision, c)
 	rel.Config = w.req.Values
 	rel.Labels = w.req.Labels
@@ -224,35 +195,32 @@ func (w *installing) newRelease(c *chart.Chart, revision int) *release.Release {
 	return rel
 }
 
-// before is the event that ends the planning: scripts may change objects for
-// the last time, then the responders take over.
-func (w *installing) before() *event.PreInstall {
-	e := &event.PreInstall{Scene: w.rendered.scene}
+func (w *installing) before() event.Event {
+	e := &event.PreInstall{Scene: w.scene}
 	e.Release = w.release
 	return e
 }
 
-// validate makes the objects that scripts have left those of the release, and
-// plans what becomes of them. Nothing has been written.
-func (w *installing) validate(ctx context.Context, e *event.PreInstall) error {
-	w.rendered.sort(e.Objects)
-	w.release.Manifest = manifest.Format(w.rendered.Objects)
-	w.release.Hooks = w.rendered.Hooks
-	return w.prepare(ctx, w.rendered.Objects, w.rendered.coming)
+func (w *installing) after() event.Event {
+	e := &event.PostInstall{Scene: w.scene}
+	e.Release = w.release
+	return e
 }
 
+func (w *installing) permissions(context.Context) error { return nil }
+
 // prerequisites creates what the objects need to stand on: the namespace and CRDs.
-func (w *installing) prerequisites(ctx context.Context, _ *event.PreInstall) error {
+func (w *installing) prerequisites(ctx context.Context) error {
 	if w.req.CreateNamespace {
 		if err := w.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
 			return err
 		}
 	}
-	return w.crds.write(ctx, w.Cluster, w.Install.Progress, w.req.Timeout)
+	return w.crds.write(ctx, w.Cluster, w.Progress, w.req.Timeout)
 }
 
-// record writes the record. Creating it is what takes the name.
-func (w *installing) record(ctx context.Context, _ *event.PreInstall) error {
+// recordPending writes the record. Creating it is what takes the name.
+func (w *installing) recordPending(ctx context.Context) error {
 	err := w.create(ctx)
 	if errors.Is(err, storage.ErrExists) && !w.recorded {
 		return &NameInUseError{Name: w.req.Name}
@@ -263,31 +231,21 @@ func (w *installing) record(ctx context.Context, _ *event.PreInstall) error {
 	return err
 }
 
-func (w *installing) run(ctx context.Context) error {
-	bus := w.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, w.validate)
-	event.Respond(bus, event.CRDs, w.prerequisites)
-	event.Respond(bus, event.Record, w.record)
-	if err := bus.Emit(ctx, w.before()); err != nil {
-		return err
-	}
-	if err := w.apply(ctx); err != nil {
-		return err
-	}
-	after := &event.PostInstall{Scene: w.rendered.scene}
-	after.Release = w.release
-	return w.Events.Emit(ctx, after)
+func (w *installing) complete() string { return orText(w.req.Description, "Install complete") }
+
+func (w *installing) failed(err error) string {
+	return fmt.Sprintf("Release %q failed: %s", w.req.Name, err)
 }
 
 // recover does what the request wants done after a failure, and returns the
 // error with what became of it.
-func (w *installing) recover(ctx context.Context, lock lock.Lock, cause error) error {
+func (w *installing) recover(ctx context.Context, cause error) error {
 	switch {
 	case lost(ctx): // somebody else may be at work: whatever is left to do is theirs
 	case w.req.Atomic:
-		w.Install.Progress.Send(progress.Event{Kind: progress.Step, Text: "uninstalling what has failed"})
-		verb := Uninstall{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Install.Progress, Now: w.Now}
-		if _, err := verb.run(afterwards(ctx), lock, UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout}); err != nil {
+		w.step("uninstalling what has failed")
+		undo := Uninstall{w.Config}.work(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
+		if _, err := undo.revert(afterwards(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}
 		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name, cause)

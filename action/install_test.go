@@ -306,7 +306,7 @@ func TestOfTwoInstallsAtOnceOneGetsTheName(t *testing.T) {
 	errs := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := Install{Cluster: newCluster(d), Releases: recs, Locker: &locker{diary: d}}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
+			_, err := Install{&Config{Cluster: newCluster(d), Releases: recs, Locker: &locker{diary: d}, hooks: noHooks{}}}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
 			errs <- err
 		}()
 	}

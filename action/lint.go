@@ -174,6 +174,9 @@ func (w *linting) chart(ctx context.Context) error {
 	if err := w.events.Emit(ctx, pre); err != nil {
 		return w.handlerError(ctx, err)
 	}
+	if err := w.events.Functions(ctx, pre); err != nil {
+		return w.handlerError(ctx, err)
+	}
 	if !w.req.SkipSchema {
 		w.schema(pre)
 		w.findings = append(w.findings, lint.Types(pre.Chart, w.req.Values, pre.Values)...)

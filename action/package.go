@@ -105,7 +105,7 @@ func withVersions(m *chart.Metadata, version, appVersion string) *chart.Metadata
 }
 
 // copyTree copies a tree of charts, but not their files, so that handlers can
-// hookReplace these.
+// replace these.
 func copyTree(c *chart.Chart) *chart.Chart {
 	out := c.Shallow()
 	below := make([]*chart.Chart, len(c.Dependencies()))

@@ -43,8 +43,8 @@ type Rendered struct {
 // rendering is one way through chart-loaded → pre-render → validate → render →
 // post-render, the same for every verb that renders.
 type rendering struct {
-	events  *event.Bus
-	report  progress.Func
+	*Config
+	events  lifecycle
 	command string
 	dryRun  bool
 
@@ -80,45 +80,25 @@ func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.
 	return res, nil
 }
 
+// run renders: chart-loaded, pre-render, the templates, post-render. The core answers
+// pre-render behind the scripts: they may supply values, and cannot evade the schema.
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	op := operation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
-	scene, err := load(ctx, r.events, op, r.resolved.Chart, r.resolved.Values)
+	scene, err := load(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
 	if err != nil {
 		return nil, err
 	}
 	pre := &event.PreRender{Scene: scene}
-	if err := r.checks().Emit(ctx, pre); err != nil {
+	err = inOrder(ctx,
+		func(ctx context.Context) error { return r.events.Emit(ctx, pre) },
+		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
+		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
+		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },
+	)
+	if err != nil {
 		return nil, err
 	}
-	return r.execute(ctx, pre)
-}
-
-// checks is the bus with what the core itself has to say about values.
-func (r rendering) checks() *event.Bus {
-	bus := r.events.Fork()
-	event.Respond(bus, event.KubeVersion, func(_ context.Context, e *event.PreRender) error {
-		return checkKubeVersion(e.Chart, r.capabilities)
-	})
-	if !r.skipSchema {
-		// Behind the scripts: they may supply values, and cannot evade the schema.
-		event.Respond(bus, event.SchemaValidation, func(_ context.Context, e *event.PreRender) error {
-			return schema.Validate(e.Chart, r.resolved.Rounded(e.Values))
-		})
-	}
-	return bus
-}
-
-func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered, error) {
-	out, err := engine.Render(ctx, engine.Input{
-		Chart:        pre.Chart,
-		Values:       r.resolved.Rounded(pre.Values),
-		Rounded:      true,
-		Release:      r.release,
-		Capabilities: r.capabilities,
-		Lookup:       r.lookup,
-		LookupHost:   r.lookupHost,
-		Functions:    pre.Functions,
-	})
+	out, err := r.execute(ctx, pre)
 	if err != nil {
 		return nil, err
 	}
@@ -135,17 +115,62 @@ func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*Rendered
 	if err := r.events.Emit(ctx, post); err != nil {
 		return nil, err
 	}
-	r.warn(post.Objects)
+	if err := r.postRender(ctx, post); err != nil {
+		return nil, err
+	}
+	r.warnOfHooks(post.Objects)
 	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.sort(post.Objects)
 	return rendered, nil
 }
 
-// warn reports the hook annotations of objects that have no effect.
-func (r rendering) warn(objects []*manifest.Object) {
+func (r rendering) checkKubeVersion(ctx context.Context, e *event.PreRender) error {
+	return r.events.Respond(ctx, e, event.KubeVersion, func(context.Context) error {
+		return checkKubeVersion(e.Chart, r.capabilities)
+	})
+}
+
+func (r rendering) validateSchema(ctx context.Context, e *event.PreRender) error {
+	if r.skipSchema {
+		return nil
+	}
+	return r.events.Respond(ctx, e, event.SchemaValidation, func(context.Context) error {
+		return schema.Validate(e.Chart, r.resolved.Rounded(e.Values))
+	})
+}
+
+// postRender pipes the objects through the post-renderer, behind all scripts.
+func (r rendering) postRender(ctx context.Context, e *event.PostRender) error {
+	if r.PostRenderer == nil {
+		return nil
+	}
+	return r.events.Respond(ctx, e, event.PostRenderer, func(ctx context.Context) error {
+		objects, err := r.PostRenderer.Render(ctx, e.Objects)
+		if err == nil {
+			e.Objects = objects
+		}
+		return err
+	})
+}
+
+func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*engine.Output, error) {
+	return engine.Render(ctx, engine.Input{
+		Chart:        pre.Chart,
+		Values:       r.resolved.Rounded(pre.Values),
+		Rounded:      true,
+		Release:      r.release,
+		Capabilities: r.capabilities,
+		Lookup:       r.lookup,
+		LookupHost:   r.lookupHost,
+		Functions:    pre.Functions,
+	})
+}
+
+// warnOfHooks reports the hook annotations of objects that have no effect.
+func (r rendering) warnOfHooks(objects []*manifest.Object) {
 	for _, o := range objects {
 		for _, text := range release.HookWarnings(o) {
-			r.report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s (%s): %s", o, o.Source, text)})
+			r.warn(fmt.Sprintf("%s (%s): %s", o, o.Source, text))
 		}
 	}
 }
@@ -164,10 +189,16 @@ func parse(files []engine.File) ([]*manifest.Object, error) {
 
 // sort takes hooks and objects apart and puts both in order.
 func (r *Rendered) sort(all []*manifest.Object) {
-	all = slices.Clone(all)
-	manifest.SortInstall(all) // what handlers have added stands where it was put
-	r.Hooks, r.Objects = release.SplitHooks(all)
-	r.scene.Objects = all
+	r.scene.Objects, r.Hooks, r.Objects = split(all)
+}
+
+// split sorts objects, and separates the hooks from the others. What handlers have added
+// stands where it was put.
+func split(objects []*manifest.Object) (all []*manifest.Object, hooks []*release.Hook, rest []*manifest.Object) {
+	all = slices.Clone(objects)
+	manifest.SortInstall(all)
+	hooks, rest = release.SplitHooks(all)
+	return all, hooks, rest
 }
 
 // notes joins the root chart's NOTES.txt, and its subcharts' where asked.

@@ -5,43 +5,29 @@ package action
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/storage/lock"
 )
-
-// RollbackCluster is all that [Rollback] needs of a cluster.
-type RollbackCluster interface {
-	Describer
-	Deployer
-}
 
 // Rollback takes an earlier revision of a release up again, as a new revision.
 // Nothing is rendered: the objects are those that the earlier one recorded.
-type Rollback struct {
-	Cluster  RollbackCluster
-	Releases Storage
-	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
-	Events   *event.Bus       // nil runs no handlers
-	Progress progress.Func    // nil reports nothing
-	Now      func() time.Time // nil is time.Now
-}
+type Rollback struct{ *Config }
 
 // RollbackRequest says what to roll back to. Name is needed.
 type RollbackRequest struct {
 	Name string
-	// storage.Record is the one to take up again; 0 is the one before the newest, or
+	// Revision is the one to take up again; 0 is the one before the newest, or
 	// the only one, whose objects are put back as it recorded them.
 	Revision    int
 	Description string // what the record says in place of "Rollback to 3"
 
 	Waiting
 	Writing
+	// NoHooks runs no hooks.
+	NoHooks bool
 	// Predict has Plan ask the server what would become of each object.
 	Predict bool
 	// Recorded has Plan leave the objects of the cluster unread, and tell nothing
@@ -54,77 +40,44 @@ type RollbackRequest struct {
 
 // rollingBack is the work on one release.
 type rollingBack struct {
-	Rollback
+	*deployment
 	req    RollbackRequest
 	target *release.Release
-	scene  event.Scene
-	deployment
 }
 
-// Plan does all of a rollback that writes nothing, and tells what Run would do.
+func (r Rollback) work(req RollbackRequest) *rollingBack {
+	w := &rollingBack{req: req, deployment: &deployment{
+		Config: r.orZero(), name: req.Name, doing: "rollback",
+		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+	}}
+	w.verb = w
+	return w
+}
+
+// Plan does all of a rollback that writes nothing, and returns what Run would do.
 func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error) {
-	w := &rollingBack{Rollback: r, req: req}
-	if err := w.plan(ctx, nil, true); err != nil {
+	w := r.work(req)
+	w.predict, w.preview.Recorded = req.Predict, req.Recorded
+	if err := w.dry(ctx); err != nil {
 		return nil, err
 	}
-	bus := r.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, w.validate)
-	if err := bus.Emit(ctx, &event.PreRollback{Scene: w.scene}); err != nil {
-		return nil, err
-	}
-	w.release.Info.Description = "Dry run complete"
 	from := w.past.deployed
 	if from == nil && len(w.past.applied) > 0 {
 		from = w.past.last
 	}
-	return newChange(from, w.release, w.deployment.plan, nil)
+	return newChange(from, w.release, w.plan, nil)
 }
 
-// Run rolls the release back. If it fails once the revision is recorded, the
-// record stays, marked failed, and is returned together with the error.
+// Run rolls the release back, and returns the new revision. If it fails once the
+// revision is recorded, the record stays, marked failed, and is returned together with
+// the error.
 func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Release, error) {
-	if err := CheckName(req.Name); err != nil {
-		return nil, err
-	}
-	ctx, lock, err := take(ctx, r.Locker, req.Name, "rollback")
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Unlock()
-	return r.run(ctx, lock, req)
+	return r.work(req).deploy(ctx)
 }
 
-// run is Run for somebody who has the lock.
-func (r Rollback) run(ctx context.Context, lock lock.Lock, req RollbackRequest) (*release.Release, error) {
-	w := &rollingBack{Rollback: r, req: req}
-	if err := w.plan(ctx, lock, false); err != nil {
-		return nil, err
-	}
-	r.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("rolling back to revision %d", w.target.Revision)})
-	if err := untilLost(ctx, w.execute(ctx)); err != nil {
-		if !w.recorded {
-			return nil, err
-		}
-		w.fail(ctx, fmt.Sprintf("Rollback %q failed: %s", req.Name, err))
-		if req.CleanupOnFail && !lost(ctx) {
-			if cerr := w.removeCreated(ctx); cerr != nil {
-				err = fmt.Errorf("%w\nremoving what it had created went wrong too: %w", err, cerr)
-			}
-		}
-		return w.release, err
-	}
-	return w.release, w.succeed(ctx, orText(req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision)))
-}
-
-// plan finds the revision to take up again and prepares the new one.
-func (w *rollingBack) plan(ctx context.Context, lock lock.Lock, dryRun bool) error {
-	if err := CheckName(w.req.Name); err != nil {
-		return err
-	}
-	past, err := readPast(ctx, w.Releases, lock, w.req.Name, w.Rollback.Progress)
-	if err != nil {
-		return err
-	}
+// prepare finds the revision to take up again and makes the new one of it.
+func (w *rollingBack) prepare(ctx context.Context) (err error) {
+	past := w.past
 	if past.last == nil {
 		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
 		return err
@@ -132,7 +85,7 @@ func (w *rollingBack) plan(ctx context.Context, lock lock.Lock, dryRun bool) err
 	if w.target, err = w.find(ctx, past); err != nil {
 		return err
 	}
-	now := clock(w.Now)
+	now := w.now()
 	rel := w.target.Clone()
 	rel.Revision = past.next()
 	rel.Holder, rel.Orphans = "", nil
@@ -144,13 +97,14 @@ func (w *rollingBack) plan(ctx context.Context, lock lock.Lock, dryRun bool) err
 		Notes:            w.target.Info.Notes,
 		RollbackRevision: w.target.Revision,
 	}
-	w.deployment = deployment{
-		cluster: w.Cluster, records: w.Releases, progress: w.Rollback.Progress, lock: lock, past: past,
-		release: rel, wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
+	w.release = rel
+	if err := w.stage(ctx); err != nil {
+		return err
 	}
-	w.runHooks(w.Events, release.PreRollback, release.PostRollback)
-	w.preview.Recorded = w.req.Recorded && dryRun
-	return w.stage(ctx, dryRun)
+	if !w.dryRun {
+		w.step(fmt.Sprintf("rolling back to revision %d", w.target.Revision))
+	}
+	return nil
 }
 
 // find reads the revision to take up again.
@@ -179,15 +133,15 @@ func (w *rollingBack) doubt(target *release.Release, past *past) {
 	if target.Info.Status != release.Failed || good == 0 {
 		return
 	}
-	w.Rollback.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf(
-		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision, good, w.req.Name, good)})
+	w.warn(fmt.Sprintf(
+		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision, good, w.req.Name, good))
 }
 
 // stage is what the events show: the stored objects, hooks among them, and the
 // charts whose scripts are stored, which answer.
-func (w *rollingBack) stage(ctx context.Context, dryRun bool) error {
+func (w *rollingBack) stage(ctx context.Context) error {
 	rel := w.release
-	op := operation("rollback", dryRun, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("rollback", w.dryRun, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err
@@ -197,7 +151,7 @@ func (w *rollingBack) stage(ctx context.Context, dryRun bool) error {
 		return err
 	}
 	// Also where there are none: whoever ran another release's ends them.
-	return w.Events.Emit(ctx, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}})
+	return resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}})
 }
 
 // stored are the objects of a record in install order, hooks among them.
@@ -217,25 +171,30 @@ func stored(rel *release.Release) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-// validate makes the objects that scripts have left those of the new revision.
-func (w *rollingBack) validate(ctx context.Context, e *event.PreRollback) error {
-	var rendered Rendered
-	rendered.sort(e.Objects)
-	w.scene.Objects = rendered.scene.Objects
-	w.release.Manifest = manifest.Format(rendered.Objects)
-	w.release.Hooks = rendered.Hooks
-	return w.prepare(ctx, rendered.Objects, nil)
+func (w *rollingBack) before() event.Event { return &event.PreRollback{Scene: w.scene} }
+
+func (w *rollingBack) after() event.Event { return &event.PostRollback{Scene: w.scene} }
+
+func (w *rollingBack) permissions(context.Context) error { return nil }
+
+func (w *rollingBack) prerequisites(context.Context) error { return nil }
+
+func (w *rollingBack) recordPending(ctx context.Context) error { return w.create(ctx) }
+
+func (w *rollingBack) complete() string {
+	return orText(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision))
 }
 
-func (w *rollingBack) execute(ctx context.Context) error {
-	bus := w.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, w.validate)
-	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreRollback) error { return w.create(ctx) })
-	if err := bus.Emit(ctx, &event.PreRollback{Scene: w.scene}); err != nil {
-		return err
+func (w *rollingBack) failed(err error) string {
+	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, err)
+}
+
+func (w *rollingBack) recover(ctx context.Context, cause error) error {
+	if !w.req.CleanupOnFail || lost(ctx) {
+		return cause
 	}
-	if err := w.apply(ctx); err != nil {
-		return err
+	if err := w.removeCreated(ctx); err != nil {
+		return fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
 	}
-	return w.Events.Emit(ctx, &event.PostRollback{Scene: w.scene})
+	return cause
 }

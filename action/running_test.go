@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -39,7 +38,7 @@ func TestThePlanKnowsTheHooksThatRun(t *testing.T) {
 			return s.put()
 		}, want: "Pod/before-install", first: true},
 		{name: "install without hooks", plan: func(s *story, a *asked) error {
-			s.install.Cluster, s.install.Events = a, &event.Bus{}
+			s.install.Cluster, s.request.NoHooks = a, true
 			return s.put()
 		}},
 		{name: "plan of an install", plan: func(s *story, a *asked) error {

@@ -38,8 +38,7 @@ type lookupFunc = func(apiVersion, kind, namespace, name string) (map[string]any
 // that handlers leave.
 func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Scene, error) {
 	scene := event.Scene{Operation: op, Chart: c, Values: vals}
-	resolved := &event.ChartResolved{Scene: scene}
-	if err := bus.Emit(ctx, resolved); err != nil {
+	if err := resolved(ctx, bus, &event.ChartResolved{Scene: scene}); err != nil {
 		return scene, err
 	}
 	loaded := &event.ChartLoaded{Scene: scene}

@@ -22,6 +22,7 @@ type story struct {
 	records *records
 	locker  *locker
 	bus     *event.Bus
+	hooks   *notedHooks
 	clock   time.Time
 	install Install
 	request InstallRequest
@@ -30,27 +31,42 @@ type story struct {
 func newStory(t testing.TB, c *chart.Chart, have ...*release.Release) *story {
 	d := &diary{fail: map[string]error{}}
 	s := &story{diary: d, cluster: newCluster(d), records: newRecords(d, have...), locker: &locker{diary: d}, bus: &event.Bus{}, clock: noon}
-	// Where annotation hooks stand.
-	note[*event.PreInstall](s)
-	note[*event.PostInstall](s)
-	note[*event.PreUpgrade](s)
-	note[*event.PostUpgrade](s)
-	note[*event.PreRollback](s)
-	note[*event.PostRollback](s)
-	note[*event.PreDelete](s)
-	note[*event.PostDelete](s)
-	s.install = Install{Cluster: s.cluster, Releases: s.records, Locker: s.locker, Events: s.bus, Undo: s.bus, Now: s.time}
+	s.hooks = &notedHooks{diary: d, then: map[release.HookEvent]func(){}}
+	s.install = Install{s.config()}
 	s.request = InstallRequest{Chart: c, Name: "web", Namespace: "ns"}
 	return s
 }
 
-func note[E event.Event](s *story) {
-	event.Respond(s.bus, event.AnnotationHooks, func(ctx context.Context, e E) error {
-		if e.At().Operation.DryRun {
-			return nil
-		}
-		return s.step(ctx, "event %s", e.Name())
-	})
+func (s *story) config() *Config {
+	return &Config{Cluster: s.cluster, Releases: s.records, Locker: s.locker, Events: s.bus, Now: s.time, hooks: s.hooks}
+}
+
+// notedHooks notes when hooks run.
+type notedHooks struct {
+	noHooks
+	*diary
+	then map[release.HookEvent]func()
+	// confirm confirms rollbacks; nil confirms all.
+	confirm func(*release.Release) error
+}
+
+func (h *notedHooks) enabled() bool { return true }
+
+func (h *notedHooks) confirmRollback(_ context.Context, rel *release.Release) error {
+	if h.confirm == nil {
+		return nil
+	}
+	return h.confirm(rel)
+}
+
+func (h *notedHooks) run(ctx context.Context, _ *release.Release, _ []*release.Hook, ev release.HookEvent) error {
+	if err := h.step(ctx, "event %s", ev); err != nil {
+		return err
+	}
+	if then := h.then[ev]; then != nil {
+		then()
+	}
+	return nil
 }
 
 func (s *story) time() time.Time { return s.clock }
@@ -93,15 +109,15 @@ func (s *story) put() error {
 }
 
 func (s *story) upgrade() Upgrade {
-	return Upgrade{Cluster: s.cluster, Releases: s.records, Locker: s.locker, Events: s.bus, Undo: s.bus, Now: s.time}
+	return Upgrade{s.config()}
 }
 
 func (s *story) rollback() Rollback {
-	return Rollback{Cluster: s.cluster, Releases: s.records, Locker: s.locker, Events: s.bus, Now: s.time}
+	return Rollback{s.config()}
 }
 
 func (s *story) uninstall() Uninstall {
-	return Uninstall{Cluster: s.cluster, Releases: s.records, Locker: s.locker, Events: s.bus, Now: s.time}
+	return Uninstall{s.config()}
 }
 
 // to is the request to upgrade to a chart of one template.

@@ -8,17 +8,12 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Template renders a chart without installing it.
-type Template struct {
-	// Cluster answers lookups and tells capabilities; nil renders offline,
-	// with lookups empty and no call to any server.
-	Cluster  Describer
-	Events   *event.Bus    // nil runs no handlers
-	Progress progress.Func // nil reports nothing
-}
+// Template renders a chart without installing it. Its cluster answers lookups and tells
+// capabilities; without one it renders offline, with lookups
+// empty. The zero value renders offline, without scripts.
+type Template struct{ *Config }
 
 // TemplateRequest says what to render. Chart is needed, the rest may be zero.
 type TemplateRequest struct {
@@ -38,6 +33,7 @@ type TemplateRequest struct {
 
 // Run renders req.Chart.
 func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
+	t.Config = t.orZero()
 	if req.Name != "" {
 		if err := CheckName(req.Name); err != nil {
 			return nil, err
@@ -51,9 +47,11 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
+	events := t.begin(false)
+	defer events.close()
 	rendered, err := rendering{
-		events:       t.Events,
-		report:       t.Progress,
+		Config:       t.Config,
+		events:       events,
 		command:      "template",
 		dryRun:       true,
 		resolved:     resolved,
@@ -68,7 +66,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		return nil, err
 	}
 	last := &event.PostTemplate{Scene: rendered.scene}
-	if err := t.Events.Emit(ctx, last); err != nil {
+	if err := events.Emit(ctx, last); err != nil {
 		return nil, err
 	}
 	rendered.sort(last.Objects)

@@ -45,7 +45,7 @@ func TestTemplateAsksTheClusterItWasGiven(t *testing.T) {
 	before := slices.Clone(cl.caps.APIVersions)
 	version := cl.caps.KubeVersion
 	c := newChart(t, "templates/a.yaml", `{{ with lookup "v1" "Secret" "ns" "s" }}`+kind("Secret", "found")+`{{ end }}`)
-	out, err := Template{Cluster: cl}.Run(t.Context(), TemplateRequest{Chart: c, KubeVersion: "1.20", APIVersions: []string{"x/v1"}})
+	out, err := Template{&Config{Cluster: cl}}.Run(t.Context(), TemplateRequest{Chart: c, KubeVersion: "1.20", APIVersions: []string{"x/v1"}})
 	if err != nil || names(out.Objects) != "[Secret/found]" {
 		t.Errorf("%v, %v", out, err)
 	}
@@ -115,7 +115,7 @@ func TestHandlersSeeTheFinalValuesBeforeTheSchema(t *testing.T) {
 		e.Values = map[string]any{"port": "eighty"}
 		return nil
 	})
-	_, err := Template{Events: bus}.Run(t.Context(), TemplateRequest{Chart: c})
+	_, err := Template{&Config{Events: bus}}.Run(t.Context(), TemplateRequest{Chart: c})
 	if err == nil || !strings.Contains(err.Error(), "port") || saw == nil {
 		t.Errorf("saw %v; a handler's values passed the schema: %v", saw, err)
 	}
@@ -124,7 +124,7 @@ func TestHandlersSeeTheFinalValuesBeforeTheSchema(t *testing.T) {
 func TestWarningsOfValuesAreReported(t *testing.T) {
 	var got []string
 	c := newChart(t, "values.yaml", "a: {b: 1}")
-	_, err := Template{Progress: func(e progress.Event) { got = append(got, string(e.Kind)+" "+e.Text) }}.
+	_, err := Template{&Config{Progress: func(e progress.Event) { got = append(got, string(e.Kind)+" "+e.Text) }}}.
 		Run(t.Context(), TemplateRequest{Chart: c, Values: map[string]any{"a": "text"}})
 	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "warning ") {
 		t.Errorf("%q, %v", got, err)
@@ -134,7 +134,7 @@ func TestWarningsOfValuesAreReported(t *testing.T) {
 // YAML's "on" is a bool, so it happens easily; Helm leaves such objects out too.
 func TestAHookOfNoMomentIsLeftOutAndTold(t *testing.T) {
 	var told []string
-	verb := Template{Progress: func(e progress.Event) { told = append(told, e.Text) }}
+	verb := Template{&Config{Progress: func(e progress.Event) { told = append(told, e.Text) }}}
 	out, err := verb.Run(t.Context(), TemplateRequest{Name: "web", Chart: newChart(t, "templates/a.yaml", kind("Job", "a", "helm.sh/hook", "pre-instal")+kind("Job", "b"))})
 	if err != nil {
 		t.Fatal(err)

@@ -17,25 +17,9 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// TestCluster is all that [Test] needs of a cluster.
-type TestCluster interface {
-	Describer
-	HookCluster
-}
-
-// Test runs the tests of a release: its hooks that name the event "test".
-type Test struct {
-	Cluster  TestCluster
-	Releases Storage
-	// Locker keeps two tests of a release, and an upgrade and a test, from
-	// meeting; nil does not.
-	Locker   Locker
-	Events   *event.Bus       // nil runs no handlers
-	Progress progress.Func    // nil reports nothing
-	Now      func() time.Time // nil is time.Now
-	// Hooks says how tests run, beyond what the fields above and the request say.
-	Hooks HookRunner
-}
+// Test runs the tests of a release: its hooks that name the event "test". Its locker
+// keeps two tests of a release, and an upgrade and a test, from meeting.
+type Test struct{ *Config }
 
 // TestRequest says what to test. Name is needed.
 type TestRequest struct {
@@ -47,6 +31,8 @@ type TestRequest struct {
 	Timeout time.Duration
 	// Logs collects what the tests' pods have written.
 	Logs bool
+	// TakeOwnership lets tests replace objects that are not the release's.
+	TakeOwnership bool
 }
 
 // Tested is what tests came to.
@@ -63,11 +49,13 @@ type Tested struct {
 
 // testRun is the work on one release.
 type testRun struct {
-	Test
-	req   TestRequest
-	scene event.Scene
-	tests []*release.Hook
-	out   *Tested
+	*Config
+	req    TestRequest
+	events lifecycle
+	hooks  *hookRunner
+	scene  event.Scene
+	tests  []*release.Hook
+	out    *Tested
 }
 
 // Run runs the tests of the newest revision, whatever its status, by weight,
@@ -78,16 +66,21 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, lock, err := take(ctx, t.Locker, req.Name, "test")
+	ctx, held, err := t.lock(ctx, req.Name, "test")
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Unlock()
+	defer held.Unlock()
 	rel, err := t.Releases.Get(ctx, req.Name, 0)
 	if err != nil {
 		return nil, err
 	}
-	w := &testRun{Test: t, req: req, out: &Tested{Release: rel}}
+	w := &testRun{Config: t.Config, req: req, events: t.begin(false), out: &Tested{Release: rel}}
+	defer w.events.close()
+	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), takeOwnership: req.TakeOwnership}
+	if req.Logs {
+		w.hooks.ended = w.readLogs
+	}
 	if err := w.choose(); err != nil {
 		return nil, err
 	}
@@ -97,16 +90,10 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := w.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.runner().Check(ctx, rel, w.tests, "update"); err != nil {
+	if err := w.hooks.check(ctx, rel, w.tests, true, "update"); err != nil {
 		return nil, err
 	}
 	return w.out, w.run(ctx)
-}
-
-func (w *testRun) runner() HookRunner {
-	r := w.Hooks
-	r.Cluster, r.Records, r.Progress, r.Timeout, r.Now = w.Cluster, w.Releases, w.Progress, w.req.Timeout, w.Now
-	return r
 }
 
 // prepare starts the scripts of the chart in the record and emits pre-test.
@@ -124,7 +111,7 @@ func (w *testRun) prepare(ctx context.Context) error {
 		}
 	}
 	// Also where there are none: whoever ran another release's ends them.
-	if err := w.Events.Emit(ctx, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
+	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
 		return err
 	}
 	known := map[*manifest.Object]*release.Hook{}
@@ -140,7 +127,7 @@ func (w *testRun) prepare(ctx context.Context) error {
 		known[objs[0]] = h
 		pre.Objects = append(pre.Objects, objs[0])
 	}
-	if err := w.Events.Emit(ctx, pre); err != nil {
+	if err := w.events.Emit(ctx, pre); err != nil {
 		return err
 	}
 	return w.adopt(pre.Objects, known)
@@ -171,14 +158,10 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 
 // run runs the tests and tells scripts and the record how it went.
 func (w *testRun) run(ctx context.Context) error {
-	runner := w.runner()
 	for _, h := range w.tests {
 		h.LastRun = release.Run{}
 	}
-	if w.req.Logs {
-		runner.Ended = w.readLogs
-	}
-	err := untilLost(ctx, runner.Run(ctx, w.out.Release, w.tests, release.Test))
+	err := untilLost(ctx, w.hooks.run(ctx, w.out.Release, w.tests, release.Test))
 	var rerr error
 	if !lost(ctx) { // else the record is somebody else's to write
 		rerr = w.record(ctx)
@@ -191,9 +174,9 @@ func (w *testRun) run(ctx context.Context) error {
 		w.out.Results = append(w.out.Results, event.TestResult{Name: h.Name, Kind: h.Kind, Phase: phase})
 	}
 	if err != nil {
-		err = joinTold(err, w.Events.Emit(ctx, &event.FailedTest{Scene: w.scene, Results: w.out.Results}))
+		err = joinTold(err, w.events.Emit(ctx, &event.FailedTest{Scene: w.scene, Results: w.out.Results}))
 	}
-	return joinTold(err, w.Events.Emit(ctx, &event.PostTest{Scene: w.scene, Results: w.out.Results}), rerr)
+	return joinTold(err, w.events.Emit(ctx, &event.PostTest{Scene: w.scene, Results: w.out.Results}), rerr)
 }
 
 // joinTold is errors.Join without those that say again that somebody interrupted.

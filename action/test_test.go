@@ -20,7 +20,10 @@ import (
 )
 
 // lab is a cluster in which tests run.
-type lab struct{ *diary }
+type lab struct {
+	Cluster
+	*diary
+}
 
 func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
 	return engine.DefaultCapabilities(), nil
@@ -88,7 +91,7 @@ func results(all []event.TestResult) string {
 func TestTestsRunByWeightAndAreRecorded(t *testing.T) {
 	d := &diary{}
 	recs := newRecords(d, tested("z 0", "b 0 hook-succeeded", "a 5"))
-	got, err := Test{Cluster: lab{d}, Releases: recs, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
+	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,7 @@ func TestAFailedTestEndsTheTests(t *testing.T) {
 		events = append(events, "post-test: "+results(e.Results)+" "+e.Release.Name)
 		return errors.New("post-test has its say")
 	})
-	got, err := Test{Cluster: lab{d}, Releases: recs, Events: bus, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
+	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Events: bus, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
 	var failed *HookError
 	if !errors.As(err, &failed) || failed.Hook.Name != "b" || !errors.Is(err, no) || !strings.Contains(err.Error(), "has its say") {
 		t.Error(err)
@@ -164,7 +167,7 @@ func TestFiltersOfTests(t *testing.T) {
 		{[]string{""}, `"" is no filter`},
 	} {
 		d := &diary{}
-		_, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("c 0", "b 0", "a 0")), Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
+		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("c 0", "b 0", "a 0")), Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
 		var ran []string
 		for _, l := range d.lines {
 			if name, ok := strings.CutPrefix(l, "create Pod/"); ok {
@@ -183,16 +186,16 @@ func TestFiltersOfTests(t *testing.T) {
 
 func TestAReleaseWithoutTests(t *testing.T) {
 	d := &diary{}
-	got, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested())}.Run(t.Context(), TestRequest{Name: "web"})
+	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested())}}.Run(t.Context(), TestRequest{Name: "web"})
 	if err != nil || got.Release.Name != "web" || len(got.Results) > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	d.want(t)
-	_, err = Test{Cluster: lab{d}, Releases: newRecords(d, tested())}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a"}})
+	_, err = Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested())}}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a"}})
 	if err == nil || !strings.Contains(err.Error(), "it has no tests") {
 		t.Error(err)
 	}
-	if _, err = (Test{Cluster: lab{d}, Releases: newRecords(d)}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, storage.ErrNotFound) {
+	if _, err = (Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d)}}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, storage.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -217,7 +220,7 @@ func TestHandlersChangeTests(t *testing.T) {
 		e.Objects = []*manifest.Object{added[0], e.Objects[0], changed[0]}
 		return err
 	})
-	got, err := Test{Cluster: lab{d}, Releases: recs, Events: bus, Now: atNoon}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a,name=b"}})
+	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Events: bus, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a,name=b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +253,7 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 		bus := &event.Bus{}
 		event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error { return test.fn(e) })
 		event.On(bus, "test", 0.5, func(context.Context, *event.PostTest) error { return errors.New("came to post-test") })
-		_, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("a 0")), Events: bus}.Run(t.Context(), TestRequest{Name: "web"})
+		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0")), Events: bus}}.Run(t.Context(), TestRequest{Name: "web"})
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "post-test") {
 			t.Errorf("got %v, wanted %q", err, test.want)
 		}
@@ -260,7 +263,7 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 
 func TestMissingRightsEndTestsBeforeTheyBegin(t *testing.T) {
 	d := &diary{fail: map[string]error{"rights create [Pod/a], records update": errBroken}}
-	out, err := Test{Cluster: lab{d}, Releases: newRecords(d, tested("a 0"))}.Run(t.Context(), TestRequest{Name: "web"})
+	out, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0"))}}.Run(t.Context(), TestRequest{Name: "web"})
 	if !errors.Is(err, errBroken) || out != nil {
 		t.Errorf("%v, %v", out, err)
 	}
@@ -288,7 +291,7 @@ func TestScriptsOfTestsComeFromTheRecord(t *testing.T) {
 		return nil
 	})
 	d := &diary{}
-	if _, err := (Test{Cluster: lab{d}, Releases: newRecords(d, rel), Events: bus}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, rel), Events: bus}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"resolved web", "webmap[colour:red replicas:1]test2"}; !slices.Equal(seen, want) {
@@ -306,7 +309,7 @@ func TestTheRecordMayHaveChangedMeanwhile(t *testing.T) {
 			recs.kept["web.v2"].Info.Status = release.Superseded
 		}
 	}
-	if _, err := (Test{Cluster: lab{d}, Releases: recs}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: recs}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, "create Pod/a", "finish Pod/a", "update web.v2 superseded")
@@ -318,7 +321,7 @@ func TestTheRecordMayHaveChangedMeanwhile(t *testing.T) {
 			delete(recs.kept, "web.v2")
 		}
 	}
-	got, err := Test{Cluster: lab{d}, Releases: recs}.Run(t.Context(), TestRequest{Name: "web"})
+	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs}}.Run(t.Context(), TestRequest{Name: "web"})
 	if err != nil || results(got.Results) != "a Succeeded" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -334,7 +337,7 @@ func TestInterruptedTestsAreRecorded(t *testing.T) {
 		}
 	}
 	recs := newRecords(d, tested("a 0 hook-failed", "b 0"))
-	_, err := Test{Cluster: lab{d}, Releases: recs, Events: &event.Bus{}}.Run(ctx, TestRequest{Name: "web", Logs: true})
+	_, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Events: &event.Bus{}}}.Run(ctx, TestRequest{Name: "web", Logs: true})
 	if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 {
 		t.Error(err)
 	}
@@ -350,7 +353,7 @@ func TestTestsHoldTheLock(t *testing.T) {
 	d := &diary{}
 	l := &locker{diary: d}
 	recs := newRecords(d, tested("a 0", "b 0"))
-	if _, err := (Test{Cluster: lab{d}, Releases: recs, Locker: l}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: recs, Locker: l}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a", "create Pod/b", "finish Pod/b", "update web.v2 deployed", "unlock web")
@@ -361,14 +364,14 @@ func TestTestsHoldTheLock(t *testing.T) {
 			l.lose(lostLock{})
 		}
 	}
-	_, err := Test{Cluster: lab{d}, Releases: recs, Locker: l}.Run(t.Context(), TestRequest{Name: "web"})
+	_, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Locker: l}}.Run(t.Context(), TestRequest{Name: "web"})
 	if err == nil || !strings.HasPrefix(err.Error(), "the lock was lost: test hooks failed: test hook Pod/a") {
 		t.Error(err)
 	}
 	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a: context canceled", "unlock web")
 
 	d.lines, d.at, d.fail = nil, nil, map[string]error{"lock web, test": errors.New("anna is at it")}
-	if _, err := (Test{Cluster: lab{d}, Releases: recs, Locker: l}).Run(t.Context(), TestRequest{Name: "web"}); err == nil || err.Error() != "anna is at it" {
+	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: recs, Locker: l}}).Run(t.Context(), TestRequest{Name: "web"}); err == nil || err.Error() != "anna is at it" {
 		t.Error(err)
 	}
 	d.want(t, "lock web, test")

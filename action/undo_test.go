@@ -142,7 +142,7 @@ func TestAnUpgradeIsConfirmedToBeUndoneFirst(t *testing.T) {
 		s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=2"))) })
 		var asked []int
 		verb := s.upgrade()
-		verb.ConfirmUndo = func(_ context.Context, rel *release.Release) error {
+		s.hooks.confirm = func(rel *release.Release) error {
 			asked = append(asked, rel.Revision)
 			return errBroken
 		}

@@ -34,21 +34,8 @@ type Deleter interface {
 	WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error
 }
 
-// UninstallCluster is all that [Uninstall] needs of a cluster.
-type UninstallCluster interface {
-	Deleter
-	Describer
-}
-
 // Uninstall removes a release's objects and its record.
-type Uninstall struct {
-	Cluster  UninstallCluster
-	Releases Storage
-	Locker   Locker           // nil takes no lock: no other client may change the release; not used by Plan
-	Events   *event.Bus       // nil runs no handlers
-	Progress progress.Func    // nil reports nothing
-	Now      func() time.Time // nil is time.Now
-}
+type Uninstall struct{ *Config }
 
 // UninstallRequest says what to uninstall. Name is needed.
 type UninstallRequest struct {
@@ -58,6 +45,9 @@ type UninstallRequest struct {
 	Cascade     kube.Cascade // "" is CascadeBackground
 	Wait        bool         // wait until the objects are gone
 	Timeout     time.Duration
+	// NoHooks runs no hooks, and TakeOwnership lets them replace objects that are not
+	// the release\'s.
+	NoHooks, TakeOwnership bool
 }
 
 // Uninstalled is what an uninstall did, or would do.
@@ -71,11 +61,13 @@ type Uninstalled struct {
 
 // uninstalling is the work on one release.
 type uninstalling struct {
-	Uninstall
-	req  UninstallRequest
-	lock lock.Lock
-	past *past
-	out  *Uninstalled
+	*Config
+	req    UninstallRequest
+	events lifecycle
+	hooks  hooks
+	lock   lock.Lock
+	past   *past
+	out    *Uninstalled
 	// recorded tells that the record says uninstalling: nothing is written
 	// before the scripts of pre-delete have agreed.
 	recorded bool
@@ -83,16 +75,20 @@ type uninstalling struct {
 
 // Plan tells what Run would do and writes nothing.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
-	w := &uninstalling{Uninstall: u, req: req}
-	err := w.plan(ctx, nil)
+	w := u.work(req)
+	err := w.plan(ctx)
 	return w.out, err
 }
 
-func (w *uninstalling) plan(ctx context.Context, lock lock.Lock) error {
+func (u Uninstall) work(req UninstallRequest) *uninstalling {
+	return &uninstalling{Config: u.Config, req: req}
+}
+
+func (w *uninstalling) plan(ctx context.Context) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
-	past, err := readPast(ctx, w.Releases, lock, w.req.Name, nil)
+	past, err := readPast(ctx, w.Releases, w.lock, w.req.Name, nil)
 	if err != nil {
 		return err
 	}
@@ -205,27 +201,36 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, lock, err := take(ctx, u.Locker, req.Name, "uninstall")
+	w := u.work(req)
+	ctx, held, err := w.Config.lock(ctx, req.Name, "uninstall")
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Unlock()
-	return u.run(ctx, lock, req)
+	defer held.Unlock()
+	w.lock, w.hooks = held, w.newHooks(req.NoHooks, req.Timeout, req.TakeOwnership)
+	w.events = w.begin(false)
+	defer w.events.close()
+	return w.run(ctx)
 }
 
-// run is Run for somebody who has the lock.
-func (u Uninstall) run(ctx context.Context, lock lock.Lock, req UninstallRequest) (*Uninstalled, error) {
-	w := &uninstalling{Uninstall: u, req: req, lock: lock}
-	if err := w.plan(ctx, lock); err != nil {
+// revert uninstalls a release whose install has failed, which has the lock.
+func (w *uninstalling) revert(ctx context.Context, held lock.Lock, hooks hooks) (*Uninstalled, error) {
+	w.lock, w.hooks, w.events = held, hooks, w.begin(true)
+	defer w.events.close()
+	return w.run(ctx)
+}
+
+func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
+	if err := w.plan(ctx); err != nil {
 		return nil, err
 	}
 	rel := w.out.Release
 	if rel.Info.Status == release.Uninstalled {
-		if req.KeepHistory {
+		if w.req.KeepHistory {
 			return nil, &AlreadyUninstalledError{Name: rel.Name}
 		}
-		lock.Finish()
-		return w.out, u.purge(ctx, rel.Name)
+		w.lock.Finish()
+		return w.out, w.purge(ctx, rel.Name)
 	}
 	if err := untilLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
@@ -234,18 +239,18 @@ func (u Uninstall) run(ctx context.Context, lock lock.Lock, req UninstallRequest
 		w.fail(ctx, err)
 		return w.out, err
 	}
-	lock.Finish()
-	if !req.KeepHistory {
-		return w.out, u.purge(ctx, rel.Name)
+	w.lock.Finish()
+	if !w.req.KeepHistory {
+		return w.out, w.purge(ctx, rel.Name)
 	}
 	// The objects are gone: an interrupt that comes now must not leave a record
 	// that says otherwise.
 	ctx, cancel := lastWord(ctx)
 	defer cancel()
 	rel.Info.Status = release.Uninstalled
-	rel.Info.Description = orText(req.Description, "Uninstallation complete")
+	rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
 	rel.Holder, rel.Orphans = "", nil
-	if err := u.Releases.Update(ctx, rel); err != nil {
+	if err := w.Releases.Update(ctx, rel); err != nil {
 		return w.out, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
 	}
 	return w.out, w.close(ctx)
@@ -258,7 +263,7 @@ func (w *uninstalling) close(ctx context.Context) error {
 	if err := w.past.close(ctx, w.Releases); err != nil {
 		return err
 	}
-	d := deployment{records: w.Releases, past: w.past, release: rel}
+	d := deployment{Config: w.Config, past: w.past, release: rel}
 	return d.supersedeOthers(ctx)
 }
 
@@ -269,33 +274,64 @@ func (w *uninstalling) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bus := w.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, func(ctx context.Context, _ *event.PreDelete) error {
-		records := []string{"update", "delete"}
-		if w.req.KeepHistory {
-			records = records[:1]
-		}
-		return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, rel.Namespace, recordRights(w.Releases, rel.Namespace, records...)...)
-	})
-	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreDelete) error {
-		rel.Info.Status = release.Uninstalling
-		rel.Info.Deleted = clock(w.Now)
-		rel.Info.Description = "Deletion in progress (or silently failed)"
-		rel.Holder = w.lock.Holder()
-		if err := w.Releases.Update(ctx, rel); err != nil {
-			return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
-		}
-		w.recorded = true
-		w.lock.Guard(rel.Revision)
-		return nil
-	})
-	if err := bus.Emit(ctx, &event.PreDelete{Scene: scene}); err != nil {
+	before := &event.PreDelete{Scene: scene}
+	err = inOrder(ctx,
+		func(ctx context.Context) error { return w.events.Emit(ctx, before) },
+		w.respond(before, event.ObjectValidation, w.checkPermissions),
+		w.respond(before, event.Rights, w.checkHooks),
+		w.respond(before, event.Record, w.recordPending),
+		w.runHooks(before),
+		w.remove,
+	)
+	if err != nil {
 		return err
 	}
-	if err := w.remove(ctx); err != nil {
-		return err
+	after := &event.PostDelete{Scene: scene}
+	return inOrder(ctx,
+		func(ctx context.Context) error { return w.events.Emit(ctx, after) },
+		w.runHooks(after),
+	)
+}
+
+// respond has the core answer e with a step of its own.
+func (w *uninstalling) respond(e event.Event, who event.Responder, step func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error { return w.events.Respond(ctx, e, who, step) }
+}
+
+func (w *uninstalling) runHooks(e event.Event) func(context.Context) error {
+	return w.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
+		rel := w.out.Release
+		return w.hooks.run(ctx, rel, rel.Hooks, release.HookEvent(e.Name()))
+	})
+}
+
+func (w *uninstalling) checkPermissions(ctx context.Context) error {
+	records := []string{"update", "delete"}
+	if w.req.KeepHistory {
+		records = records[:1]
 	}
-	return w.Events.Emit(ctx, &event.PostDelete{Scene: scene})
+	namespace := w.out.Release.Namespace
+	return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, namespace, recordRights(w.Releases, namespace, records...)...)
+}
+
+func (w *uninstalling) checkHooks(ctx context.Context) error {
+	rel := w.out.Release
+	return w.hooks.check(ctx, rel, hooksAt(rel, release.PreDelete, release.PostDelete), true)
+}
+
+// recordPending records that the release is being uninstalled.
+func (w *uninstalling) recordPending(ctx context.Context) error {
+	rel := w.out.Release
+	rel.Info.Status = release.Uninstalling
+	rel.Info.Deleted = w.now()
+	rel.Info.Description = "Deletion in progress (or silently failed)"
+	rel.Holder = w.lock.Holder()
+	if err := w.Releases.Update(ctx, rel); err != nil {
+		return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
+	}
+	w.recorded = true
+	w.lock.Guard(rel.Revision)
+	return nil
 }
 
 // remove deletes the objects, in the reverse of the order that the charts ask
@@ -348,8 +384,7 @@ func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.S
 		return event.Scene{}, err
 	}
 	// Also where there are none: whoever ran another release's ends them.
-	resolved := &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}
-	if err := w.Events.Emit(ctx, resolved); err != nil {
+	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
 		return event.Scene{}, err
 	}
 	return event.Scene{Operation: op, Release: rel}, nil
@@ -372,8 +407,8 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 
 // purge removes every revision, oldest first, so that an interrupted purge
 // leaves the newest, which says what to uninstall.
-func (u Uninstall) purge(ctx context.Context, name string) error {
-	revisions, err := u.Releases.Revisions(ctx, name)
+func (w *uninstalling) purge(ctx context.Context, name string) error {
+	revisions, err := w.Releases.Revisions(ctx, name)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
@@ -381,7 +416,7 @@ func (u Uninstall) purge(ctx context.Context, name string) error {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		if err := u.Releases.Delete(ctx, name, n.Revision, n.Version); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err := w.Releases.Delete(ctx, name, n.Revision, n.Version); err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("delete revision %d of release %s: %w", n.Revision, name, err)
 		}
 	}

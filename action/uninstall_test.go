@@ -28,10 +28,7 @@ type removal struct {
 func newRemoval(have ...*release.Release) *removal {
 	d := &diary{fail: map[string]error{}}
 	r := &removal{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
-	bus := &event.Bus{}
-	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, _ *event.PreDelete) error { return d.step(ctx, "event pre-delete") })
-	event.Respond(bus, event.AnnotationHooks, func(ctx context.Context, _ *event.PostDelete) error { return d.step(ctx, "event post-delete") })
-	r.uninstall = Uninstall{Cluster: r.cluster, Releases: r.records, Locker: &locker{diary: d}, Events: bus, Now: atNoon}
+	r.uninstall = Uninstall{&Config{Cluster: r.cluster, Releases: r.records, Locker: &locker{diary: d}, Now: atNoon, hooks: &notedHooks{diary: d}}}
 	r.request = UninstallRequest{Name: "web"}
 	return r
 }

@@ -7,18 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
-	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
-	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Reuse says what an upgrade does with the last values: those of the revision
@@ -40,118 +36,50 @@ const (
 	ResetThenReuse Reuse = "reset-then-reuse"
 )
 
-// UpgradeCluster is all that [Upgrade] needs of a cluster.
-type UpgradeCluster interface {
-	Describer
-	Deployer
-	CRDInstaller
-}
-
 // Upgrade brings a release to another chart or other values.
-type Upgrade struct {
-	// Cluster is where the release is. [Upgrade.Plan] works without one: then
-	// nothing is looked up, and no objects are compared.
-	Cluster  UpgradeCluster
-	Releases Storage
-	Locker   Locker     // nil takes no lock: no other client may change the release; not used by Plan
-	Events   *event.Bus // nil runs no handlers
-	Undo     *event.Bus // answers the events of undoing a failed upgrade; nil runs no handlers
-	// ConfirmUndo is called with the revision that a failed upgrade would go back to,
-	// before anything is written; an error ends the upgrade. nil confirms nothing.
-	ConfirmUndo func(ctx context.Context, rel *release.Release) error
-	Progress    progress.Func    // nil reports nothing
-	Now         func() time.Time // nil is time.Now
-}
+type Upgrade struct{ *Config }
 
-// UpgradeRequest says what to upgrade to. Chart, Name and Namespace are needed.
-type UpgradeRequest struct {
-	Chart       *chart.Chart
-	Values      map[string]any
-	Reuse       Reuse
-	Name        string
-	Namespace   string
-	Description string // what the record says in place of "Upgrade complete"
-	// Labels are laid over those of the last revision; the value "null" takes
-	// one away.
-	Labels map[string]string
-
-	CRDs          CRDPolicy
-	SkipSchema    bool
-	SubchartNotes bool
-	LookupHost    func(host string) string // nil: getHostByName gives ""
-	Preview
-
-	Waiting
-	Writing
-	// Predict has Plan ask the server what would become of each object.
-	Predict bool
-	// CleanupOnFail deletes what a failed upgrade has created, Atomic rolls it
-	// back to the last revision that went well.
-	CleanupOnFail bool
-	Atomic        bool
-	// MaxHistory is how many revisions stay, 0 for any number.
-	MaxHistory int
-}
+// UpgradeRequest says what to upgrade to.
+type UpgradeRequest = DeployRequest
 
 // upgrading is the work on one release.
 type upgrading struct {
-	Upgrade
+	*deployment
 	req      UpgradeRequest
 	rendered *Rendered
-	crds     crdWork
-	deployment
 }
 
-// Plan does all of an upgrade that writes nothing, and tells what Run would do.
+func (u Upgrade) work(req UpgradeRequest) *upgrading {
+	w := &upgrading{req: req, deployment: &deployment{
+		Config: u.orZero(), name: req.Name, doing: "upgrade",
+		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+	}}
+	w.verb = w
+	return w
+}
+
+// Plan does all of an upgrade that writes nothing, and returns what Run would do.
+// Without a cluster nothing is looked up, and no objects are compared.
 func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
-	w := &upgrading{Upgrade: u, req: req}
-	if err := w.plan(ctx, nil, true); err != nil {
+	w := u.work(req)
+	w.predict, w.preview = req.Predict, req.Preview
+	if err := w.dry(ctx); err != nil {
 		return nil, nil, err
 	}
-	bus := u.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, w.validate)
-	if err := bus.Emit(ctx, w.before()); err != nil {
-		return nil, nil, err
-	}
-	w.release.Info.Description = "Dry run complete"
-	change, err := w.change()
+	change, err := newChange(w.past.current(), w.release, w.plan, w.crds.plan)
 	return change, w.rendered, err
 }
 
-// Run upgrades the release. If it fails once the revision is recorded, the
-// record stays, marked failed, and is returned together with the error.
+// Run upgrades the release, in the steps of an install, and returns the new revision. If
+// it fails once the revision is recorded, the record stays, marked failed, and is
+// returned together with the error.
 func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release, error) {
-	if err := CheckName(req.Name); err != nil {
-		return nil, err
-	}
-	ctx, lock, err := take(ctx, u.Locker, req.Name, "upgrade")
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Unlock()
-	w := &upgrading{Upgrade: u, req: req}
-	if err := w.plan(ctx, lock, false); err != nil {
-		return nil, err
-	}
-	if err := untilLost(ctx, w.run(ctx)); err != nil {
-		if !w.recorded {
-			return nil, err
-		}
-		w.fail(ctx, fmt.Sprintf("Upgrade %q failed: %s", req.Name, err))
-		return w.release, w.recover(ctx, lock, err)
-	}
-	return w.release, w.succeed(ctx, orText(req.Description, "Upgrade complete"))
+	return u.work(req).deploy(ctx)
 }
 
-// plan renders, and prepares the revision. Nothing is written.
-func (w *upgrading) plan(ctx context.Context, lock lock.Lock, dryRun bool) error {
-	if err := CheckName(w.req.Name); err != nil {
-		return err
-	}
-	past, err := readPast(ctx, w.Releases, lock, w.req.Name, w.Upgrade.Progress)
-	if err != nil {
-		return err
-	}
+// prepare renders the chart with the values that the request and the history come to.
+func (w *upgrading) prepare(ctx context.Context) error {
+	past := w.past
 	if past.last == nil || past.last.Info.Status == release.Uninstalled {
 		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: past.last != nil}
 	}
@@ -159,27 +87,27 @@ func (w *upgrading) plan(ctx context.Context, lock lock.Lock, dryRun bool) error
 	if err != nil {
 		return err
 	}
-	resolved, err := settle(c, vals, w.Upgrade.Progress)
+	resolved, err := settle(c, vals, w.Progress)
 	if err != nil {
 		return err
 	}
 	recorded := copyTree(resolved.Chart) // scripts may change the other
 	w.rendered, err = w.crds.render(ctx, w.Cluster, w.req.CRDs == CRDUpgrade, true, rendering{
-		events:     w.Events,
-		report:     w.Upgrade.Progress,
+		Config:     w.Config,
+		events:     w.events,
 		command:    "upgrade",
-		dryRun:     dryRun,
+		dryRun:     w.dryRun,
 		resolved:   resolved,
 		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsUpgrade: true},
 		lookupHost: w.req.LookupHost,
 		skipSchema: w.req.SkipSchema,
 		subNotes:   w.req.SubchartNotes,
-		preview:    w.req.Preview.when(dryRun),
+		preview:    w.preview,
 	})
 	if err != nil {
 		return err
 	}
-	now := clock(w.Now)
+	now := w.now()
 	rel := release.New(w.req.Name, w.req.Namespace, past.next(), recorded)
 	rel.Config = vals
 	rel.Labels = relabel(past.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
@@ -190,17 +118,8 @@ func (w *upgrading) plan(ctx context.Context, lock lock.Lock, dryRun bool) error
 		Description:   "Preparing upgrade",
 		Notes:         w.rendered.Notes,
 	}
-	w.deployment = deployment{
-		records: w.Releases, progress: w.Upgrade.Progress, lock: lock, past: past,
-		release: rel, wait: w.req.Waiting, write: w.req.Writing, predict: w.req.Predict && dryRun, keepHistory: w.req.MaxHistory,
-	}
-	if w.Cluster != nil {
-		w.deployment.cluster = w.Cluster
-	}
-	w.runHooks(w.Events, release.PreUpgrade, release.PostUpgrade)
-	w.preview = w.req.Preview.when(dryRun)
-	w.definitions = w.crds.written()
-	return w.deployment.remember(w.rendered.Chart)
+	w.release, w.scene, w.coming = rel, w.rendered.scene, w.rendered.coming
+	return w.remember(w.rendered.Chart)
 }
 
 // values are the chart and the user's values that the request and the current
@@ -246,58 +165,49 @@ func relabel(last, over map[string]string) map[string]string {
 	return out
 }
 
-// before is the event that ends the planning.
-func (w *upgrading) before() *event.PreUpgrade {
-	e := &event.PreUpgrade{Scene: w.rendered.scene}
+func (w *upgrading) before() event.Event {
+	e := &event.PreUpgrade{Scene: w.scene}
 	e.Release = w.release
 	return e
 }
 
-// validate makes the objects that scripts have left those of the release, and
-// plans what becomes of them.
-func (w *upgrading) validate(ctx context.Context, e *event.PreUpgrade) error {
-	w.rendered.sort(e.Objects)
-	w.release.Manifest = manifest.Format(w.rendered.Objects)
-	w.release.Hooks = w.rendered.Hooks
-	return w.prepare(ctx, w.rendered.Objects, w.rendered.coming)
+func (w *upgrading) after() event.Event {
+	e := &event.PostUpgrade{Scene: w.scene}
+	e.Release = w.release
+	return e
 }
 
-func (w *upgrading) run(ctx context.Context) error {
-	bus := w.Events.Fork()
-	event.Respond(bus, event.ObjectValidation, w.validate)
-	event.Respond(bus, event.Rights, func(ctx context.Context, _ *event.PreUpgrade) error { return w.confirmUndo(ctx) })
-	event.Respond(bus, event.CRDs, func(ctx context.Context, _ *event.PreUpgrade) error {
-		return w.crds.write(ctx, w.Cluster, w.Upgrade.Progress, w.req.Timeout)
-	})
-	event.Respond(bus, event.Record, func(ctx context.Context, _ *event.PreUpgrade) error { return w.create(ctx) })
-	if err := bus.Emit(ctx, w.before()); err != nil {
-		return err
-	}
-	if err := w.apply(ctx); err != nil {
-		return err
-	}
-	after := &event.PostUpgrade{Scene: w.rendered.scene}
-	after.Release = w.release
-	return w.Events.Emit(ctx, after)
+func (w *upgrading) permissions(ctx context.Context) error { return w.confirmUndo(ctx) }
+
+func (w *upgrading) prerequisites(ctx context.Context) error {
+	return w.crds.write(ctx, w.Cluster, w.Progress, w.req.Timeout)
+}
+
+func (w *upgrading) recordPending(ctx context.Context) error { return w.create(ctx) }
+
+func (w *upgrading) complete() string { return orText(w.req.Description, "Upgrade complete") }
+
+func (w *upgrading) failed(err error) string {
+	return fmt.Sprintf("Upgrade %q failed: %s", w.req.Name, err)
 }
 
 // confirmUndo finds out whether the revision that a failure would lead back to may be
 // gone back to: it is too late to ask once the upgrade has failed.
 func (w *upgrading) confirmUndo(ctx context.Context) error {
 	target := w.past.good()
-	if !w.req.Atomic || target == 0 || w.ConfirmUndo == nil {
+	if !w.req.Atomic || target == 0 {
 		return nil
 	}
 	rel, err := w.Releases.Get(ctx, w.req.Name, target)
 	if err != nil {
 		return err
 	}
-	return w.ConfirmUndo(ctx, rel)
+	return w.hooks.confirmRollback(ctx, rel)
 }
 
 // recover does what the request wants done after a failure, and returns the
 // error with what became of it.
-func (w *upgrading) recover(ctx context.Context, lock lock.Lock, cause error) error {
+func (w *upgrading) recover(ctx context.Context, cause error) error {
 	if lost(ctx) {
 		return cause // somebody else may be at work: whatever is left to do is theirs
 	}
@@ -313,20 +223,15 @@ func (w *upgrading) recover(ctx context.Context, lock lock.Lock, cause error) er
 	if target == 0 {
 		return fmt.Errorf("upgrade of release %s failed, and there is no revision that went well to roll back to: %w", w.req.Name, cause)
 	}
-	verb := Rollback{Cluster: w.Cluster, Releases: w.Releases, Events: w.Undo, Progress: w.Upgrade.Progress, Now: w.Now}
-	req := RollbackRequest{
-		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, MaxHistory: w.req.MaxHistory,
-	}
+	undo := Rollback{w.Config}.work(RollbackRequest{
+		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
+	})
 	// What the cluster has is what the failed upgrade has made of it.
-	if _, err := verb.run(afterwards(ctx), lock, req); err != nil {
+	undo.revert, undo.lock, undo.hooks = true, w.lock, w.hooks
+	if _, err := undo.deploy(afterwards(ctx)); err != nil {
 		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w", w.req.Name, target, err, cause)
 	}
 	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being set, to revision %d: %w", w.req.Name, target, cause)
-}
-
-// change is what the upgrade comes to.
-func (w *upgrading) change() (*Change, error) {
-	return newChange(w.past.current(), w.release, w.deployment.plan, w.crds.plan)
 }
 
 // NoReleaseError tells that there is nothing to upgrade.
@@ -382,13 +287,6 @@ func orText(s, otherwise string) string {
 		return otherwise
 	}
 	return s
-}
-
-func clock(now func() time.Time) time.Time {
-	if now == nil {
-		return time.Now()
-	}
-	return now()
 }
 
 // Change is what an operation does, or would do, to a release.

@@ -468,7 +468,7 @@ func TestPlanOfAnUpgradeWritesNothing(t *testing.T) {
 	}
 	// Without a cluster nothing is asked, and nothing compared.
 	s.forget()
-	offline := Upgrade{Releases: s.records}
+	offline := Upgrade{&Config{Releases: s.records}}
 	if change, _, err := offline.Plan(t.Context(), req); err != nil || change.Plan != nil || change.To.Revision != 2 || len(s.lines) > 0 {
 		t.Errorf("%+v, %v", change, err)
 	}

@@ -16,63 +16,34 @@ import (
 // DefaultPriority is where a handler stands that asks for no place of its own.
 const DefaultPriority = 0.5
 
-// Place is where one of Moonhelm's own responders stands: a fixed one, before
-// or after all handlers that have a priority.
-type Place int
+// Responder names one of Moonhelm's own answers to events. Package action says when
+// each of them answers.
+type Responder string
 
-// The places, in order. Handlers with a priority stand between [Scripts] and
-// [TemplateFunctions].
+// The responders.
 const (
 	// Scripts starts the chart's scripts.
-	Scripts Place = iota + 1
-	handlers
+	Scripts Responder = "scripts"
 	// TemplateFunctions offers scripts' functions to templates.
-	TemplateFunctions
-	// KubeVersion holds the chart's kubeVersion against the cluster's.
-	KubeVersion
-	// SchemaValidation holds the values against the charts' schemas.
-	SchemaValidation
+	TemplateFunctions Responder = "template functions"
+	// KubeVersion checks the chart's kubeVersion against the cluster's.
+	KubeVersion Responder = "Kubernetes version"
+	// SchemaValidation checks the values against the charts' schemas.
+	SchemaValidation Responder = "schema validation"
 	// PostRenderer pipes the objects through another program.
-	PostRenderer
-	// ObjectValidation takes hooks and objects apart, and refuses objects that
-	// are somebody else's.
-	ObjectValidation
+	PostRenderer Responder = "post-renderer"
+	// ObjectValidation separates hooks from objects, and refuses objects that are
+	// managed by another release.
+	ObjectValidation Responder = "object validation"
 	// Rights refuses hooks that the user may not run.
-	Rights
+	Rights Responder = "rights"
 	// CRDs installs the custom resource definitions that the cluster lacks.
-	CRDs
+	CRDs Responder = "custom resource definitions"
 	// Record writes the release's record.
-	Record
+	Record Responder = "release record"
 	// AnnotationHooks runs the hooks that annotations make of objects.
-	AnnotationHooks
+	AnnotationHooks Responder = "annotation hooks"
 )
-
-// String is the name of the responder that stands there.
-func (p Place) String() string {
-	switch p {
-	case Scripts:
-		return "scripts"
-	case TemplateFunctions:
-		return "template functions"
-	case KubeVersion:
-		return "Kubernetes version"
-	case SchemaValidation:
-		return "schema validation"
-	case PostRenderer:
-		return "post-renderer"
-	case ObjectValidation:
-		return "object validation"
-	case Rights:
-		return "rights"
-	case CRDs:
-		return "custom resource definitions"
-	case Record:
-		return "release record"
-	case AnnotationHooks:
-		return "annotation hooks"
-	}
-	return "handlers"
-}
 
 // Handler is one answer to an event, as a [Source] gives it.
 type Handler struct {
@@ -86,24 +57,27 @@ type Handler struct {
 }
 
 // Source gives handlers that may come and go while an operation runs, such as
-// those of scripts. Handlers are asked for when an event is emitted; those of
-// equal priority run in the order given.
+// those of scripts.
 type Source interface {
+	// Load prepares for the chart of e. It is called before any handler of an
+	// operation, and again for the next chart.
+	Load(ctx context.Context, e *ChartResolved) error
+	// Functions gives templates the functions that the source offers.
+	Functions(ctx context.Context, e *PreRender)
+	// Handlers are asked for when an event is emitted; those of equal priority run
+	// in the order given.
 	Handlers(event string) []Handler
 }
 
 type handler struct {
 	Handler
-	place Place
 	// owns tells that the handler is given values of its own.
 	owns bool
 }
 
-// Bus carries events to handlers: Moonhelm's own responders that come first,
-// then handlers by priority, among equals those of sources (the chart's
-// scripts) before those registered with [On], each in order; then the
-// responders that come last. The zero value is ready; a nil *Bus has no
-// handlers. Registering and emitting may happen concurrently.
+// Bus carries events to handlers by priority, among equals those of sources (the
+// chart's scripts) before those registered with [On], each in order. The zero value is
+// ready; a nil *Bus has no handlers. Registering and emitting may happen concurrently.
 type Bus struct {
 	parent *Bus
 
@@ -118,18 +92,11 @@ type Bus struct {
 // priority it runs after the charts' scripts, as the topmost chart's run after
 // its subcharts'.
 func On[E Event](b *Bus, owner string, priority float64, fn func(context.Context, E) error) {
-	register(b, handler{place: handlers, owns: true, Handler: Handler{Owner: owner, Priority: priority}}, fn)
-}
-
-// Respond registers one of Moonhelm's own responders at its place.
-func Respond[E Event](b *Bus, place Place, fn func(context.Context, E) error) {
-	register(b, handler{place: place, Handler: Handler{Owner: place.String()}}, fn)
-}
-
-func register[E Event](b *Bus, h handler, fn func(context.Context, E) error) {
 	var zero E
 	name := zero.Name()
-	h.Handle = func(ctx context.Context, e Event) error { return fn(ctx, e.(E)) }
+	h := handler{owns: true, Handler: Handler{
+		Owner: owner, Priority: priority, Handle: func(ctx context.Context, e Event) error { return fn(ctx, e.(E)) },
+	}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.handlers == nil {
@@ -153,18 +120,40 @@ func (b *Bus) Trace(fn func(Step)) {
 }
 
 // Fork returns a bus that has all handlers of b, also those that b gets later,
-// and gives none of its own to b. An operation registers its own responders on
-// a fork. b may be nil.
+// and gives none of its own to b: an operation's scripts are a source of its fork
+// only. b may be nil.
 func (b *Bus) Fork() *Bus { return &Bus{parent: b} }
 
-// Responds reports whether one of Moonhelm's own responders answers the event of
-// that name at that place.
-func (b *Bus) Responds(event string, at Place) bool {
-	if b == nil {
-		return false
+// Load has all sources of b prepare for the chart of e. b may be nil.
+func (b *Bus) Load(ctx context.Context, e *ChartResolved) error {
+	for _, s := range b.all() {
+		if err := b.Respond(ctx, e, Scripts, func(ctx context.Context) error { return s.Load(ctx, e) }); err != nil {
+			return err
+		}
 	}
-	hs, _ := b.ready(event)
-	return slices.ContainsFunc(hs, func(h handler) bool { return h.place == at })
+	return nil
+}
+
+// Functions has all sources of b give e's templates their functions. b may be nil.
+func (b *Bus) Functions(ctx context.Context, e *PreRender) error {
+	for _, s := range b.all() {
+		give := func(ctx context.Context) error { s.Functions(ctx, e); return nil }
+		if err := b.Respond(ctx, e, TemplateFunctions, give); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all are the sources of b and of those that it is a fork of.
+func (b *Bus) all() []Source {
+	var out []Source
+	for at := b; at != nil; at = at.parent {
+		at.mu.RLock()
+		out = append(slices.Clone(at.sources), out...)
+		at.mu.RUnlock()
+	}
+	return out
 }
 
 // ready are the handlers for an event in the order in which they run.
@@ -180,17 +169,12 @@ func (b *Bus) ready(event string) (hs []handler, trace func(Step)) {
 		at.mu.RUnlock()
 		for _, s := range sources {
 			for _, h := range s.Handlers(event) {
-				hs = append(hs, handler{Handler: h, place: handlers})
+				hs = append(hs, handler{Handler: h})
 			}
 		}
 	}
 	hs = append(hs, fixed...)
-	slices.SortStableFunc(hs, func(a, b handler) int {
-		if c := cmp.Compare(a.place, b.place); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.Priority, b.Priority)
-	})
+	slices.SortStableFunc(hs, func(a, b handler) int { return cmp.Compare(a.Priority, b.Priority) })
 	return hs, trace
 }
 
@@ -211,19 +195,35 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 			e.At().Values = values.Copy(e.At().Values)
 			owned = true
 		}
-		if err := call(ctx, h, e, trace); err != nil {
+		if err := run(ctx, h, e, trace, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func call(ctx context.Context, h handler, e Event, trace func(Step)) error {
+// Respond has one of Moonhelm's own responders answer e: fn runs now, and shows in
+// traces as a handler does. Its error comes back as a [*HandlerError]. b may be nil.
+func (b *Bus) Respond(ctx context.Context, e Event, who Responder, fn func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var trace func(Step)
+	for at := b; at != nil && trace == nil; at = at.parent {
+		at.mu.RLock()
+		trace = at.trace
+		at.mu.RUnlock()
+	}
+	h := handler{Handler: Handler{Owner: string(who), Handle: func(ctx context.Context, _ Event) error { return fn(ctx) }}}
+	return run(ctx, h, e, trace, true)
+}
+
+func run(ctx context.Context, h handler, e Event, trace func(Step), responder bool) error {
 	fail := func(err error) error {
 		if err == nil {
 			return nil
 		}
-		return &HandlerError{Event: e.Name(), Owner: h.Owner, Responder: h.place != handlers, Err: err}
+		return &HandlerError{Event: e.Name(), Owner: h.Owner, Responder: responder, Err: err}
 	}
 	if trace == nil {
 		return fail(h.Handle(ctx, e))
@@ -232,7 +232,7 @@ func call(ctx context.Context, h handler, e Event, trace func(Step)) error {
 	start := time.Now()
 	err := h.Handle(ctx, e)
 	trace(Step{
-		Event: e.Name(), Owner: h.Owner, Where: h.Where, Priority: h.Priority, Responder: h.place != handlers,
+		Event: e.Name(), Owner: h.Owner, Where: h.Where, Priority: h.Priority, Responder: responder,
 		Took: time.Since(start), Changes: before.changes(e), Err: err,
 	})
 	return fail(err)

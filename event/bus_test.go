@@ -36,52 +36,89 @@ func (l *list) Handlers(name string) []event.Handler {
 	return l.hs
 }
 
-func TestEveryHandlerHasItsPlace(t *testing.T) {
+func (l *list) Load(context.Context, *event.ChartResolved) error {
+	*l.got = append(*l.got, "load")
+	return nil
+}
+
+func (l *list) Functions(context.Context, *event.PreRender) { *l.got = append(*l.got, "functions") }
+
+func TestHandlersRunByPriority(t *testing.T) {
 	var got []string
 	note := func(name string) func(context.Context, *event.PreRender) error {
 		return func(context.Context, *event.PreRender) error { got = append(got, name); return nil }
 	}
 	bus := &event.Bus{}
-	event.Respond(bus, event.SchemaValidation, note("schema"))
-	event.Respond(bus, event.Scripts, note("start"))
 	event.On(bus, "sdk", 0.5, note("sdk"))
 	event.On(bus, "sdk early", 0.1, note("sdk early"))
 	scripts := &list{of: "pre-render", got: &got}
 	scripts.add("mysql", 0.5)
 	scripts.add("web", 0.5)
 	scripts.add("web late", 1)
-	bus.Use(scripts)
 	fork := bus.Fork()
-	event.Respond(fork, event.KubeVersion, note("version"))
+	fork.Use(scripts)
 	if err := fork.Emit(t.Context(), &event.PreRender{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "start; sdk early; mysql; web; sdk; web late; version; schema"; strings.Join(got, "; ") != want {
+	if want := "sdk early; mysql; web; sdk; web late"; strings.Join(got, "; ") != want {
 		t.Errorf("ran %s\nwant %s", strings.Join(got, "; "), want)
 	}
 	got = nil
-	if err := bus.Emit(t.Context(), &event.PreRender{}); err != nil || slices.Contains(got, "version") {
-		t.Errorf("%v: a fork's responder answered on its parent: %q", err, got)
+	if err := bus.Emit(t.Context(), &event.PreRender{}); err != nil || slices.Contains(got, "web") {
+		t.Errorf("%v: a fork's source answered on its parent: %q", err, got)
 	}
 }
 
-func TestAForkOfNothingIsABus(t *testing.T) {
-	var none *event.Bus
-	ran := false
-	fork := none.Fork()
-	event.Respond(fork, event.CRDs, func(context.Context, *event.PreInstall) error { ran = true; return nil })
-	if err := fork.Emit(t.Context(), &event.PreInstall{}); err != nil || !ran {
-		t.Error(err, ran)
-	}
-}
-
-// What the core itself says needs no introduction.
-func TestAResponderSpeaksForItself(t *testing.T) {
+func TestSourcesLoadAndOfferFunctions(t *testing.T) {
+	var got []string
 	bus := &event.Bus{}
-	event.Respond(bus, event.SchemaValidation, func(context.Context, *event.PreRender) error { return errors.New("port must be a number") })
-	if err := bus.Emit(t.Context(), &event.PreRender{}); err == nil || err.Error() != "port must be a number" {
-		t.Error(err)
+	bus.Use(&list{got: &got})
+	fork := bus.Fork()
+	if err := errors.Join(fork.Load(t.Context(), &event.ChartResolved{}), fork.Functions(t.Context(), &event.PreRender{})); err != nil {
+		t.Fatal(err)
 	}
+	if want := []string{"load", "functions"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestResponders(t *testing.T) {
+	for name, bus := range map[string]*event.Bus{"no bus": nil, "a fork of no bus": (*event.Bus)(nil).Fork(), "a bus": {}} {
+		t.Run(name, func(t *testing.T) {
+			err := bus.Respond(t.Context(), &event.PreInstall{}, event.CRDs, func(context.Context) error { return errors.New("port must be a number") })
+			var handler *event.HandlerError
+			if !errors.As(err, &handler) || !handler.Responder || handler.Owner != "custom resource definitions" {
+				t.Errorf("got %#v", err)
+			}
+			if err == nil || err.Error() != "port must be a number" { // it speaks for itself
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestARespondersContextMayBeOver(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := (&event.Bus{}).Respond(ctx, &event.PreInstall{}, event.Record, func(context.Context) error { t.Error("it ran"); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+func TestARespondersStepIsTraced(t *testing.T) {
+	var steps []event.Step
+	bus := &event.Bus{}
+	bus.Trace(func(s event.Step) { steps = append(steps, s) })
+	e := &event.PreInstall{}
+	err := bus.Fork().Respond(t.Context(), e, event.ObjectValidation, func(context.Context) error {
+		e.Objects = parse(t, "kind: ConfigMap\nmetadata: {name: a}\n")
+		return nil
+	})
+	if err != nil || len(steps) != 1 || !steps[0].Responder || steps[0].Owner != "object validation" || steps[0].Event != "pre-install" {
+		t.Fatalf("%v, %+v", err, steps)
+	}
+	wantChanges(t, steps[0], "objects: + ConfigMap/a")
 }
 
 // Go handlers may write into values as deep as they like.

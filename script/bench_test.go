@@ -53,9 +53,9 @@ func BenchmarkHandler(b *testing.B) {
 			h.Limits.CPU = time.Hour
 			h.Limits.Memory = 4 << 30
 			bus := &event.Bus{}
-			h.Register(bus)
+			bus.Use(h)
 			defer h.Close() //nolint:errcheck // it never fails
-			if err := bus.Emit(b.Context(), &event.ChartResolved{Scene: event.Scene{Chart: c}}); err != nil {
+			if err := bus.Load(b.Context(), &event.ChartResolved{Scene: event.Scene{Chart: c}}); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {

@@ -168,9 +168,9 @@ func scripted(name string, below ...*chart.Chart) *chart.Chart {
 func load(t *testing.T, h *script.Host, c *chart.Chart) (*event.Bus, error) {
 	t.Helper()
 	bus := &event.Bus{}
-	h.Register(bus)
+	bus.Use(h)
 	t.Cleanup(func() { _ = h.Close() })
-	return bus, bus.Emit(t.Context(), &event.ChartResolved{Scene: event.Scene{Chart: c, Operation: &event.Operation{Name: "demo"}}})
+	return bus, bus.Load(t.Context(), &event.ChartResolved{Scene: event.Scene{Chart: c, Operation: &event.Operation{Name: "demo"}}})
 }
 
 func mustLoad(t *testing.T, h *script.Host, c *chart.Chart) *event.Bus {

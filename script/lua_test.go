@@ -484,7 +484,7 @@ func TestLookupAndTemplateFunctions(t *testing.T) {
 		return nil, nil
 	}}
 	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{}, Operation: op}}
-	if err := bus.Emit(t.Context(), e); err != nil {
+	if err := errors.Join(bus.Emit(t.Context(), e), bus.Functions(t.Context(), e)); err != nil {
 		t.Fatal(err)
 	}
 	fns := e.Functions["web"]

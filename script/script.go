@@ -37,9 +37,10 @@ type Process interface {
 // with the context.
 type Starter func(ctx context.Context, limits wire.Limits) (Process, error)
 
-// Host answers events with the scripts of the chart that they are about. A
-// process is started when a chart is resolved whose tree has scripts, and lives
-// until the next chart is resolved or the host is closed. The zero value can
+// Host answers events with the scripts of the chart that they are about: it is a
+// source of handlers for a bus. A process is started when a chart is loaded whose tree
+// has scripts, and lives until the next chart is loaded or the host is closed. A Host
+// serves one operation at a time. The zero value can
 // only tell that it is to run scripts and does not know how.
 type Host struct {
 	// Start starts the process.
@@ -68,16 +69,11 @@ type Host struct {
 	session *session
 }
 
-// Register makes h answer the events of b.
-func (h *Host) Register(b *event.Bus) {
-	event.Respond(b, event.Scripts, func(ctx context.Context, e *event.ChartResolved) error { return h.load(ctx, e) })
-	event.Respond(b, event.TemplateFunctions, func(ctx context.Context, e *event.PreRender) error {
-		if s := h.current(); s != nil {
-			s.offerFunctions(ctx, e)
-		}
-		return nil
-	})
-	b.Use(h)
+// Functions gives the templates of e's charts the functions that scripts offer.
+func (h *Host) Functions(ctx context.Context, e *event.PreRender) {
+	if s := h.current(); s != nil {
+		s.offerFunctions(ctx, e)
+	}
 }
 
 // Handlers implements [event.Source].
@@ -107,9 +103,9 @@ func (h *Host) current() *session {
 	return h.session
 }
 
-// load asks for permissions, starts the process and loads the scripts, where
-// the tree has any.
-func (h *Host) load(ctx context.Context, e *event.ChartResolved) error {
+// Load asks for permissions, starts the process and loads the scripts of e's chart,
+// where the tree has any. Those of a chart that was loaded before end.
+func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	_ = h.Close()
 	if e.Chart == nil || !e.Chart.HasScripts() {
 		return nil

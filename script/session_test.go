@@ -247,7 +247,7 @@ func TestTheNextChartEndsTheOldProcess(t *testing.T) {
 		}
 	})}
 	bus := mustLoad(t, h, scripted("web"))
-	if err := bus.Emit(t.Context(), &event.ChartResolved{Scene: event.Scene{Chart: newChart("plain", nil)}}); err != nil {
+	if err := bus.Load(t.Context(), &event.ChartResolved{Scene: event.Scene{Chart: newChart("plain", nil)}}); err != nil {
 		t.Fatal(err)
 	}
 	if ended != 1 {

@@ -280,7 +280,7 @@ func untouched(err error) bool {
 	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":
 		return false
 	}
-	early := handler.Owner == event.ObjectValidation.String() || handler.Owner == event.Rights.String()
+	early := handler.Owner == string(event.ObjectValidation) || handler.Owner == string(event.Rights)
 	return !handler.Responder || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 

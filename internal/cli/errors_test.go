@@ -118,7 +118,7 @@ func TestDebugShowsTheWholeChain(t *testing.T) {
 		fmt.Errorf("web: %w", &storage.NotFoundError{Key: storage.Key{Name: "web"}}),
 		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
 	got := explain(err, e)
-	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *op.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {
+	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *storage.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
@@ -31,8 +31,35 @@ func (e *Env) Cluster() (*kube.Client, error) {
 	return e.kube.cluster, nil
 }
 
-// Locker keeps others from changing the releases of records. It waits for its
-// turn up to patience.
-func (e *Env) Locker(cluster *kube.Client, records *storage.Storage, patience time.Duration) *lock.Locker {
-	return lock.New(cluster, records, e.Namespace(), lock.Options{Patience: patience, Progress: e.Report()})
+// Config is what operations on the releases of the namespace in force need: the cluster
+// as the flags want it written to, the records, and a locker that waits for its turn up
+// to timeout. The caller may change it.
+func (e *Env) Config(s ScriptFlags, a ApplyFlags, timeout time.Duration) (*action.Config, error) {
+	config, err := e.Offline(s)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := e.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.Records(e.Namespace())
+	if err != nil {
+		return nil, err
+	}
+	cluster = a.For(cluster)
+	config.Cluster, config.Releases = cluster, records
+	config.Locker = lock.New(cluster, records, e.Namespace(), lock.Options{Patience: timeout, Progress: e.Report()})
+	config.ConfirmHooks = e.confirmHooks(s.Yes)
+	return config, nil
+}
+
+// Offline is what operations without a cluster need. The caller may change it.
+func (e *Env) Offline(s ScriptFlags) (*action.Config, error) {
+	events, err := e.traced(s)
+	if err != nil {
+		return nil, err
+	}
+	scripts, err := e.hosts(s)
+	return &action.Config{Events: events, Scripts: scripts, Progress: e.Report(), Now: e.Now}, err
 }

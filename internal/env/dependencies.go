@@ -74,6 +74,6 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 	if verb.Supplier, err = e.supplier(path, f, verb.Progress); err != nil {
 		return verb, req, err
 	}
-	verb.Events, err = e.Events(f.ScriptFlags, Hooks{})
+	verb.Events, err = e.Events(f.ScriptFlags)
 	return verb, action.DependencyRequest{Vendor: folder, SkipRefresh: f.SkipRefresh}, err
 }

@@ -12,10 +12,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
-	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/storage"
 )
 
 // DeployFlags are the flags that install and upgrade have in common.
@@ -113,20 +109,13 @@ func (d *DeployFlags) CRDs() action.CRDPolicy {
 	return action.CRDCreate
 }
 
-// hooksOn says how annotation hooks run on cluster.
-func (d *DeployFlags) hooksOn(cluster *kube.Client, records *storage.Storage) Hooks {
-	if d.NoHooks {
-		return Hooks{}
-	}
-	return Hooks{Cluster: cluster, Records: records, Timeout: d.Timeout, TakeOwnership: d.takeOwnership, Yes: d.Yes, Approved: &action.ApprovedHooks{}}
-}
-
-// Install is the request for an install of c that the flags come to.
-func (d *DeployFlags) Install(e *Env, c *chart.Chart, vals map[string]any, name string) action.InstallRequest {
-	req := action.InstallRequest{
+// Request is the request for an install of c, or an upgrade to it, that the flags come
+// to.
+func (d *DeployFlags) Request(e *Env, c *chart.Chart, vals map[string]any, name string) action.DeployRequest {
+	req := action.DeployRequest{
 		Chart: c, Values: vals, Name: name, Namespace: e.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
-		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes,
+		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
 		Waiting: d.Waiting(), Writing: d.Writing(), Predict: d.DryRun == DryRunServer,
 		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic,
 	}
@@ -139,95 +128,41 @@ func (d *DeployFlags) Install(e *Env, c *chart.Chart, vals map[string]any, name 
 // Installer is the verb that installs on the cluster as the flags want it. A
 // client-side dry run has no cluster.
 func (d *DeployFlags) Installer(e *Env) (action.Install, error) {
-	verb := action.Install{Progress: e.Report(), Now: e.Now}
-	t, err := d.target(e)
-	if err != nil {
-		return verb, err
-	}
-	verb.Events, verb.Undo = t.events, t.undo
-	if t.cluster != nil {
-		verb.Cluster, verb.Releases, verb.Locker = t.cluster, t.records, t.locker
-	}
-	return verb, nil
+	config, err := d.config(e)
+	return action.Install{Config: config}, err
 }
 
 // Upgrader is the verb that upgrades, likewise; a client-side dry run still
 // reads the records.
 func (d *DeployFlags) Upgrader(e *Env) (action.Upgrade, error) {
-	verb := action.Upgrade{Progress: e.Report(), Now: e.Now}
-	t, err := d.target(e)
+	config, err := d.config(e)
 	if err != nil {
-		return verb, err
+		return action.Upgrade{}, err
 	}
-	verb.Events, verb.Undo, verb.ConfirmUndo = t.events, t.undo, t.confirmUndo
-	if t.cluster != nil {
-		verb.Cluster, verb.Locker = t.cluster, t.locker
+	if config.Releases == nil {
+		config.Releases, err = e.Records(e.Namespace())
 	}
-	records, err := e.Records(e.Namespace())
-	verb.Releases = records
-	return verb, err
+	return action.Upgrade{Config: config}, err
 }
 
-// target is what a deploying verb works on and who answers its events.
-type target struct {
-	cluster *kube.Client // nil for a client-side dry run, as what follows
-	records *storage.Storage
-	locker  action.Locker
-
-	events, undo *event.Bus
-	// confirmUndo is that of [action.Upgrade].
-	confirmUndo func(context.Context, *release.Release) error
-}
-
-func (d *DeployFlags) target(e *Env) (t target, err error) {
+func (d *DeployFlags) config(e *Env) (*action.Config, error) {
+	var config *action.Config
+	var err error
 	if d.DryRun == DryRunClient {
-		if t.events, err = e.Events(d.ScriptFlags, Hooks{}); err != nil {
-			return t, err
-		}
-		return t, d.postRender.Register(e, t.events)
+		config, err = e.Offline(d.ScriptFlags)
+	} else {
+		config, err = e.Config(d.ScriptFlags, d.ApplyFlags, d.Timeout)
 	}
-	if t.cluster, err = e.Cluster(); err != nil {
-		return t, err
+	if err != nil {
+		return nil, err
 	}
-	t.cluster = d.ApplyFlags.For(t.cluster)
-	if t.records, err = e.Records(e.Namespace()); err != nil {
-		return t, err
-	}
-	t.locker = e.Locker(t.cluster, t.records, d.Timeout)
-	hooks := d.hooksOn(t.cluster, t.records)
-	if t.events, err = e.Events(d.ScriptFlags, hooks); err != nil {
-		return t, err
-	}
-	if err = d.postRender.Register(e, t.events); err != nil || !d.Atomic {
-		return t, err
-	}
-	again := d.ScriptFlags
-	again.Yes = true // the same scripts were allowed a moment ago
-	if hooks.Cluster != nil {
-		t.confirmUndo = e.Responder(hooks).ConfirmRollback
-	}
-	t.undo, err = e.Events(again, hooks)
-	return t, err
+	config.PostRenderer, err = d.postRender.Renderer(e)
+	return config, err
 }
 
 // Values reads the user's values.
 func (d *DeployFlags) Values(ctx context.Context, e *Env) (map[string]any, error) {
 	return d.ValueFlags.Build(ctx, e)
-}
-
-// Upgrade is the request for an upgrade to c that the flags come to.
-func (d *DeployFlags) Upgrade(e *Env, c *chart.Chart, vals map[string]any, name string) action.UpgradeRequest {
-	req := action.UpgradeRequest{
-		Chart: c, Values: vals, Name: name, Namespace: e.Namespace(),
-		Description: d.Description, Labels: d.Labels,
-		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes,
-		Waiting: d.Waiting(), Writing: d.Writing(), Predict: d.DryRun == DryRunServer,
-		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic,
-	}
-	if d.EnableDNS {
-		req.LookupHost = e.LookupHost
-	}
-	return req
 }
 
 // ReuseFlags say what becomes of the values that a release has.
@@ -275,25 +210,9 @@ func (u *UndoFlags) Bind(fs *pflag.FlagSet, e *Env) {
 
 // Rollbacker is the verb that rolls back as the flags want it.
 func (u *UndoFlags) Rollbacker(e *Env, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback, error) {
-	verb := action.Rollback{Progress: e.Report(), Now: e.Now}
-	cluster, err := e.Cluster()
-	if err != nil {
-		return verb, err
+	config, err := e.Config(s, a, timeout)
+	if err == nil && u.NoScripts {
+		config.Scripts = nil
 	}
-	cluster = a.For(cluster)
-	records, err := e.Records(e.Namespace())
-	if err != nil {
-		return verb, err
-	}
-	verb.Cluster, verb.Releases, verb.Locker = cluster, records, e.Locker(cluster, records, timeout)
-	hooks := Hooks{Cluster: cluster, Records: records, Timeout: timeout, TakeOwnership: a.takeOwnership, Yes: s.Yes}
-	if u.NoHooks {
-		hooks = Hooks{}
-	}
-	if u.NoScripts {
-		verb.Events = e.Bus(hooks)
-		return verb, nil
-	}
-	verb.Events, err = e.Events(s, hooks)
-	return verb, err
+	return action.Rollback{Config: config}, err
 }

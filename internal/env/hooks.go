@@ -7,50 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
-	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Hooks say how annotation hooks run. The zero value runs none.
-type Hooks struct {
-	Cluster *kube.Client // nil runs none
-	Records *storage.Storage
-	// Timeout bounds each hook; 0 is five minutes.
-	Timeout time.Duration
-	// TakeOwnership lets hooks replace objects that are not the release's.
-	TakeOwnership bool
-	// Yes accepts that hooks of a record create objects outside the release's
-	// namespace.
-	Yes bool
-	// Approved are hooks that need no such confirmation; nil is none.
-	Approved *action.ApprovedHooks
-}
-
-// Responder runs hooks as h says.
-func (e *Env) Responder(h Hooks) action.HookRunner {
-	return action.HookRunner{
-		Cluster: h.Cluster, Progress: e.Report(), Timeout: h.Timeout, Now: e.Now,
-		TakeOwnership: h.TakeOwnership, Records: h.Records, Confirm: e.confirmHooks(h.Yes), Approved: h.Approved,
-	}
-}
-
-// Bus is the event bus of one operation, on which annotation hooks run as h says.
-func (e *Env) Bus(h Hooks) *event.Bus {
-	bus := &event.Bus{}
-	if h.Cluster != nil {
-		e.Responder(h).Register(bus)
-	}
-	return bus
-}
-
 // acceptHooks is the environment variable that accepts, for every command, what
-// [Hooks.Yes] accepts.
+// --yes accepts.
 const acceptHooks = "HELM_ACCEPT_STORED_HOOKS"
 
 // confirmHooks asks whether the hooks of a record may create objects outside the

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
 	"github.com/moonhelm/moonhelm/plugin/postrender"
@@ -32,17 +32,16 @@ func (f *PostRenderFlags) Bind(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.Args, "post-renderer-args", nil, "an argument for the post-renderer (may be repeated)")
 }
 
-// Register has the program answer on bus, where the flags name one.
-func (f PostRenderFlags) Register(e *Env, bus *event.Bus) error {
+// Renderer is the program that the flags name, nil for none.
+func (f PostRenderFlags) Renderer(e *Env) (action.PostRenderer, error) {
 	if f.Name == "" {
-		return nil
+		return nil, nil
 	}
 	runner, err := f.runner(e)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	postrender.Renderer{Name: f.Name, Runner: runner, Stderr: e.board().Above(term.SafeWriter(e.Err))}.Register(bus)
-	return nil
+	return postrender.Renderer{Name: f.Name, Runner: runner, Stderr: e.board().Above(term.SafeWriter(e.Err))}, nil
 }
 
 // runner is who runs what is named: what has a slash is a path; else it is a

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/event"
@@ -55,26 +56,27 @@ func (f *ScriptFlags) check() error {
 	return nil
 }
 
-// Events is the event bus of one operation with all who answer: the chart's
-// scripts, and annotation hooks as hooks says.
-func (e *Env) Events(f ScriptFlags, hooks Hooks) (*event.Bus, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	limits, err := e.limits(f)
+// Events is the event bus of one operation that needs no cluster, on which the
+// chart's scripts answer.
+func (e *Env) Events(f ScriptFlags) (*event.Bus, error) {
+	bus, err := e.traced(f)
 	if err != nil {
 		return nil, err
 	}
-	bus := e.Bus(hooks)
-	host := &script.Host{
-		Start:   e.startScripts,
-		Approve: script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}.Approve,
-		Limits:  limits,
-		Print:   script.Printer(e.board().Above(e.Err)),
-		Debug:   e.Settings.Debug,
+	hosts, err := e.hosts(f)
+	if err != nil {
+		return nil, err
 	}
-	host.Register(bus)
-	e.closers = append(e.closers, host.Close)
+	bus.Use(hosts(false))
+	return bus, nil
+}
+
+// traced is a bus without handlers that is traced as f says.
+func (e *Env) traced(f ScriptFlags) (*event.Bus, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	bus := &event.Bus{}
 	switch f.Trace {
 	case "text":
 		bus.Trace(ui.TraceText(e.board().Above(e.Err), e.Style(e.Err)))
@@ -82,6 +84,26 @@ func (e *Env) Events(f ScriptFlags, hooks Hooks) (*event.Bus, error) {
 		bus.Trace(ui.TraceJSON(e.board().Above(e.Err)))
 	}
 	return bus, nil
+}
+
+// hosts returns what makes the hosts of scripts, which end with the command. approved is
+// that of [action.Config.Scripts].
+func (e *Env) hosts(f ScriptFlags) (func(approved bool) action.ScriptRunner, error) {
+	limits, err := e.limits(f)
+	if err != nil {
+		return nil, err
+	}
+	return func(approved bool) action.ScriptRunner {
+		host := &script.Host{
+			Start:   e.startScripts,
+			Approve: script.Policy{Yes: f.Yes || approved, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}.Approve,
+			Limits:  limits,
+			Print:   script.Printer(e.board().Above(e.Err)),
+			Debug:   e.Settings.Debug,
+		}
+		e.closers = append(e.closers, host.Close)
+		return host
+	}, nil
 }
 
 // limits are the defaults with what flags and environment say.

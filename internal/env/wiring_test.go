@@ -17,10 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
-	"github.com/moonhelm/moonhelm/release"
 )
 
 // kubeconfig writes one with two contexts and chooses it.
@@ -136,22 +134,6 @@ func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
 	}
 	if got, _ := e.CompleteReleases(1)(nil, []string{"web"}, ""); got != nil {
 		t.Errorf("a second name is offered where one is taken: %v", got)
-	}
-}
-
-func TestACommandWithoutHooksHasABusWithoutHandlers(t *testing.T) {
-	rel := release.New("web", "ns", 1, nil)
-	rel.Hooks = []*release.Hook{{Name: "h", Events: []release.HookEvent{release.PreInstall}}}
-	e := kubeconfig(t, "http://127.0.0.1:1")
-	if err := e.Bus(Hooks{}).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err != nil {
-		t.Error(err)
-	}
-	cluster, err := e.Cluster()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Bus(Hooks{Cluster: cluster}).Emit(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}); err == nil {
-		t.Error("a hook without a manifest ran")
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -48,17 +47,6 @@ type Renderer struct {
 	Stderr io.Writer
 
 	most int // tests print less than maxOutput
-}
-
-// Register has r answer once templates have become objects, behind all scripts.
-func (r Renderer) Register(bus *event.Bus) {
-	event.Respond(bus, event.PostRenderer, func(ctx context.Context, e *event.PostRender) error {
-		objs, err := r.Render(ctx, e.Objects)
-		if err == nil {
-			e.Objects = objs
-		}
-		return err
-	})
 }
 
 // Render pipes objs through the program. Documents that hold comments only stay

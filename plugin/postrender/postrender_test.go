@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -227,24 +226,6 @@ func TestNothingMayBecomeNothing(t *testing.T) {
 	r := Renderer{Name: "x", Runner: filter(func(s string) (string, error) { return s, nil })}
 	if back, err := r.Render(context.Background(), nil); err != nil || len(back) != 0 {
 		t.Errorf("%v, %v", back, err)
-	}
-}
-
-func TestScriptsComeFirst(t *testing.T) {
-	var bus event.Bus
-	Renderer{Name: "x", Runner: filter(func(s string) (string, error) {
-		return strings.ReplaceAll(s, "by: script", "by: program"), nil
-	})}.Register(&bus)
-	event.On(&bus, "test", 1, func(_ context.Context, e *event.PostRender) error {
-		e.Objects = parse(t, "web/ext/lua/chart.lua", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {by: script}\n")
-		return nil
-	})
-	e := &event.PostRender{}
-	if err := bus.Emit(context.Background(), e); err != nil {
-		t.Fatal(err)
-	}
-	if len(e.Objects) != 1 || !strings.Contains(e.Objects[0].Raw, "by: program") {
-		t.Errorf("%v", e.Objects)
 	}
 }
 

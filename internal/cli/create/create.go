@@ -99,7 +99,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		files = scaffold.WithScripts(files)
 	}
 	verb := action.Create{Charts: e.Assembler()}
-	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
+	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
 		return err
 	}
 	if files, err = verb.Run(ctx, files); err != nil {

@@ -96,11 +96,11 @@ func (f *localFlags) render(ctx context.Context, e *env.Env, ref string, vals ma
 	if err != nil {
 		return nil, err
 	}
-	verb := action.Template{Progress: e.Report()}
-	if verb.Events, err = e.Events(f.ScriptFlags, env.Hooks{}); err != nil {
+	config, err := e.Offline(f.ScriptFlags)
+	if err != nil {
 		return nil, err
 	}
-	if err := f.postRender.Register(e, verb.Events); err != nil {
+	if config.PostRenderer, err = f.postRender.Renderer(e); err != nil {
 		return nil, err
 	}
 	req := action.TemplateRequest{
@@ -110,5 +110,5 @@ func (f *localFlags) render(ctx context.Context, e *env.Env, ref string, vals ma
 	if f.enableDNS {
 		req.LookupHost = e.LookupHost
 	}
-	return verb.Run(ctx, req)
+	return action.Template{Config: config}.Run(ctx, req)
 }

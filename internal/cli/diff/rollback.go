@@ -84,7 +84,7 @@ func (f *rollbackFlags) plan(ctx context.Context, e *env.Env, name string, revis
 	writing := f.Writing()
 	writing.ReportConflicts = true
 	change, err := verb.Plan(ctx, action.RollbackRequest{
-		Name: name, Revision: revision, Writing: writing, Predict: true, Recorded: !f.threeWay,
+		Name: name, Revision: revision, Writing: writing, NoHooks: f.undo.NoHooks, Predict: true, Recorded: !f.threeWay,
 	})
 	if err != nil || f.threeWay {
 		return change, err

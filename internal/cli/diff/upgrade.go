@@ -180,7 +180,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 	if err != nil {
 		return nil, nil, err
 	}
-	req := f.Upgrade(e, c, vals, name)
+	req := f.Request(e, c, vals, name)
 	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
@@ -206,7 +206,7 @@ func (f *upgradeFlags) planInstall(ctx context.Context, e *env.Env, c *chart.Cha
 	if err != nil {
 		return nil, nil, err
 	}
-	req := f.Install(e, c, vals, name)
+	req := f.Request(e, c, vals, name)
 	req.ReuseName, req.Preview = true, f.preview()
 	req.ReportConflicts = true
 	return verb.Plan(ctx, req)

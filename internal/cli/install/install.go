@@ -83,7 +83,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if c.Metadata.Deprecated {
 		fmt.Fprintln(e.Err, "Warning: this chart is deprecated")
 	}
-	req := o.Install(e, c, vals, o.Name)
+	req := o.Request(e, c, vals, o.Name)
 	req.ReuseName = o.ReuseName
 	verb, err := o.Installer(e)
 	if err != nil {

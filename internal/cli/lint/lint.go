@@ -79,7 +79,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	p := printer{out: e.Out, style: e.Style(e.Out), quiet: o.Quiet}
 	var verb action.Lint
-	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
+	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
 		return err
 	}
 	if verb.Scripts, err = e.ScriptChecker(o.ScriptFlags); err != nil {

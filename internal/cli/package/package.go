@@ -100,7 +100,7 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 		return err
 	}
 	verb := action.Package{Archives: writer}
-	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
+	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
 		return err
 	}
 	for _, p := range o.Paths {

@@ -79,7 +79,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	req := action.RollbackRequest{
 		Name: o.Name, Revision: o.Revision, Description: o.Description, Waiting: o.Waiting(), Writing: o.Writing(),
-		CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, Predict: o.DryRun == env.DryRunServer,
+		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, Predict: o.DryRun == env.DryRunServer,
 	}
 	if o.DryRun != env.DryRunNone {
 		change, err := verb.Plan(ctx, req)

@@ -111,18 +111,18 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	verb := action.Template{Progress: e.Report()}
+	config, err := e.Offline(o.ScriptFlags)
+	if err != nil {
+		return err
+	}
 	var cluster *kube.Client
 	if o.Validate || o.DryRun == env.DryRunServer {
 		if cluster, err = e.Cluster(); err != nil {
 			return err
 		}
-		verb.Cluster = cluster
+		config.Cluster = cluster
 	}
-	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
-		return err
-	}
-	if err := o.postRender.Register(e, verb.Events); err != nil {
+	if config.PostRenderer, err = o.postRender.Renderer(e); err != nil {
 		return err
 	}
 	req := action.TemplateRequest{
@@ -133,7 +133,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.EnableDNS {
 		req.LookupHost = e.LookupHost
 	}
-	out, err := verb.Run(ctx, req)
+	out, err := action.Template{Config: config}.Run(ctx, req)
 	if err != nil {
 		return err
 	}

@@ -63,22 +63,13 @@ name; the first that fails ends it. helm status shows how they went.
 }
 
 func run(ctx context.Context, e *env.Env, o Options) error {
-	cluster, err := e.Cluster()
+	config, err := e.Config(o.ScriptFlags, env.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
 	}
-	records, err := e.Records(e.Namespace())
-	if err != nil {
-		return err
-	}
-	verb := action.Test{
-		Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now,
-		Hooks: e.Responder(env.Hooks{Cluster: cluster, Timeout: o.Timeout, TakeOwnership: o.TakeOwnership, Yes: o.Yes}),
-	}
-	if verb.Events, err = e.Events(o.ScriptFlags, env.Hooks{}); err != nil {
-		return err
-	}
-	res, err := verb.Run(ctx, action.TestRequest{Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs})
+	res, err := action.Test{Config: config}.Run(ctx, action.TestRequest{
+		Name: o.Name, Filters: o.Filters, Timeout: o.Timeout, Logs: o.Logs, TakeOwnership: o.TakeOwnership,
+	})
 	if res == nil {
 		return err
 	}

@@ -80,24 +80,14 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
-	cluster, err := e.Cluster()
+	config, err := e.Config(o.ScriptFlags, env.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
-	}
-	records, err := e.Records(e.Namespace())
-	if err != nil {
-		return err
-	}
-	verb := action.Uninstall{Cluster: cluster, Releases: records, Locker: e.Locker(cluster, records, o.Timeout), Progress: e.Report(), Now: e.Now}
-	hooks := env.Hooks{Cluster: cluster, Timeout: o.Timeout, TakeOwnership: o.TakeOwnership, Yes: o.Yes}
-	if o.NoHooks {
-		hooks = env.Hooks{}
 	}
 	if o.NoScripts {
-		verb.Events = e.Bus(hooks)
-	} else if verb.Events, err = e.Events(o.ScriptFlags, hooks); err != nil {
-		return err
+		config.Scripts = nil
 	}
+	verb := action.Uninstall{Config: config}
 	var errs []error
 	for _, name := range o.Names {
 		if err := one(ctx, e, verb, o, name); err != nil {
@@ -113,7 +103,7 @@ func one(ctx context.Context, e *env.Env, verb action.Uninstall, o Options, name
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout,
+		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run
 	if o.DryRun != env.DryRunNone {

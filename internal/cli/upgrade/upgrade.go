@@ -99,7 +99,7 @@ func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 	if err != nil {
 		return err
 	}
-	req := o.Upgrade(e, c, vals, o.Name)
+	req := o.Request(e, c, vals, o.Name)
 	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
 	if o.DryRun != env.DryRunNone {
 		change, _, err := verb.Plan(ctx, req)
@@ -134,7 +134,7 @@ func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 	if err != nil {
 		return err
 	}
-	req := o.DeployFlags.Install(e, c, vals, o.Name)
+	req := o.DeployFlags.Request(e, c, vals, o.Name)
 	req.ReuseName, req.MaxHistory = true, o.MaxHistory
 	if o.DryRun != env.DryRunNone {
 		change, _, err := verb.Plan(ctx, req)

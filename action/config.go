@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"time"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage/lock"
+)
+
+// Config holds what operations on the releases of a namespace need. Operations do not
+// change it, and several may share it at the same time.
+type Config struct {
+	// Cluster is where releases are installed. Operations that need none, such as
+	// [Template], work without one.
+	Cluster Cluster
+	// Releases are the records of the releases.
+	Releases Storage
+	// Locker keeps other clients from changing a release while an operation does;
+	// nil takes no lock, and leaves it to the caller that no other client changes it.
+	Locker Locker
+	// Events has the handlers that answer the events of every operation; nil has none.
+	Events *event.Bus
+	// Scripts returns what runs the scripts of charts for one operation; nil runs
+	// none. approved is set where the operation undoes another one, whose scripts had
+	// the permissions that they asked for.
+	Scripts func(approved bool) ScriptRunner
+	// PostRenderer pipes rendered objects through another program; nil does not.
+	PostRenderer PostRenderer
+	// ConfirmHooks is asked before hooks of a record, which come from no chart that
+	// the user has named, create objects outside the release's namespace. An error ends
+	// the operation before anything is written. nil refuses, with an [*OutsideError].
+	ConfirmHooks func(ctx context.Context, rel *release.Release, outside []OutsideObject) error
+	// Progress learns what an operation is doing; nil reports nothing.
+	Progress progress.Func
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+
+	// hooks runs hooks in the place of hookRunner; tests note when.
+	hooks hooks
+}
+
+// orZero is c, or one of the zero value.
+func (c *Config) orZero() *Config {
+	if c == nil {
+		return &Config{}
+	}
+	return c
+}
+
+// Cluster is what operations need of a cluster. [*kube.Client] is one, whose methods
+// say what they do.
+type Cluster interface {
+	Describer
+	Deployer
+	CRDInstaller
+	NamespaceCreator
+	LiveReader
+	HookCluster
+}
+
+var _ Cluster = (*kube.Client)(nil)
+
+// PostRenderer makes other objects of those that were rendered. postrender.Renderer is
+// one.
+type PostRenderer interface {
+	Render(ctx context.Context, objects []*manifest.Object) ([]*manifest.Object, error)
+}
+
+// ScriptRunner runs the scripts of the charts of one operation, until it is closed.
+// *script.Host is one.
+type ScriptRunner interface {
+	event.Source
+	Close() error
+}
+
+// Locker locks releases. [*lock.Locker] is one.
+type Locker interface {
+	// Lock waits for its turn while ctx allows, and returns the lock and a context
+	// that ends, with the reason as its cause, when the lock is lost. doing is the
+	// operation ("upgrade").
+	Lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error)
+}
+
+var _ Locker = (*lock.Locker)(nil)
+
+// lock takes the lock of a release, or none where there is no locker.
+func (c *Config) lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
+	if c.Locker == nil {
+		return ctx, unlocked{}, nil
+	}
+	return c.Locker.Lock(ctx, name, doing)
+}
+
+// unlocked is the lock of a client that is alone.
+type unlocked struct{}
+
+func (unlocked) Holder() string                       { return "" }
+func (unlocked) Guard(int)                            {}
+func (unlocked) Finish()                              {}
+func (unlocked) Abandoned(context.Context, int) error { return nil }
+func (unlocked) Unlock()                              {}
+
+// lifecycle carries the events of one operation to handlers and scripts.
+type lifecycle struct {
+	*event.Bus
+	scripts ScriptRunner // nil for none
+}
+
+// begin begins the events of an operation, which must be closed. approved is that of
+// [Config.Scripts].
+func (c *Config) begin(approved bool) lifecycle {
+	l := lifecycle{Bus: c.Events.Fork()}
+	if c.Scripts != nil {
+		l.scripts = c.Scripts(approved)
+		l.Use(l.scripts)
+	}
+	return l
+}
+
+func (l lifecycle) close() {
+	if l.scripts != nil {
+		_ = l.scripts.Close() // what went wrong in a script has been told where it happened
+	}
+}
+
+// resolved starts the scripts of an operation's chart, then emits e.
+func resolved(ctx context.Context, bus *event.Bus, e *event.ChartResolved) error {
+	if err := bus.Load(ctx, e); err != nil {
+		return err
+	}
+	return bus.Emit(ctx, e)
+}
+
+// now is the time by the configured clock.
+func (c *Config) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+func (c *Config) step(text string) {
+	c.Progress.Send(progress.Event{Kind: progress.Step, Text: text})
+}
+
+func (c *Config) warn(text string) {
+	c.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
+}
