@@ -243,7 +243,7 @@ func TestSymbolicLinks(t *testing.T) {
 // TestCorpusLoads reads every public chart of the corpus that stands beside the
 // project.
 func TestCorpusLoads(t *testing.T) {
-	dirs, _ := filepath.Glob(filepath.Join("..", "..", "shared", "corpus", "charts", "*"))
+	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*"))
 	if len(dirs) == 0 {
 		t.Skip("no corpus beside the project (../shared/corpus)")
 	}

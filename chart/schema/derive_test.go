@@ -650,7 +650,7 @@ func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
 // TestCorpus derives schemas of the public charts that stand beside the project
 // where it is developed.
 func TestCorpus(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join("..", "..", "shared", "corpus", "charts", "*", chart.FileValues))
+	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*", chart.FileValues))
 	if len(files) == 0 {
 		t.Skip("no corpus beside the project (../shared/corpus)")
 	}

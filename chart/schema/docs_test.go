@@ -12,7 +12,7 @@ import (
 
 // TestTheGuideIsRight derives what the examples of docs/schema.md derive.
 func TestTheGuideIsRight(t *testing.T) {
-	guide, err := os.ReadFile(filepath.Join("..", "docs", "schema.md"))
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "schema.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
