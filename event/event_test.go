@@ -23,7 +23,7 @@ func Example() {
 		return nil
 	})
 
-	// An operation, such as op.Install, emits.
+	// An operation, such as action.Install, emits.
 	moment := &event.PreRender{Scene: event.Scene{Values: map[string]any{"replicas": 1}}}
 	if err := bus.Emit(context.Background(), moment); err != nil {
 		fmt.Println(err)

@@ -6,7 +6,7 @@
 // loads, and the text that its templates rendered; out come findings, each with
 // the file and, where it can be known, the line. The severities are those of
 // Helm, so that a chart that passes there passes here and the reverse. The
-// package reads no files, renders nothing and validates no schema: package op
+// package reads no files, renders nothing and validates no schema: package action
 // puts those steps around it.
 package lint
 

@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
-// Archives writes charts into a folder, as package op calls it.
+// Archives writes charts into a folder, as package action calls it.
 type Archives struct {
 	dir     string
 	modTime time.Time
@@ -28,7 +28,7 @@ func (e *Env) Archives(dir string) (Archives, error) {
 	return Archives{dir: dir, modTime: modTime}, err
 }
 
-// Archive implements op.Archiver.
+// Archive implements action.Archiver.
 func (a Archives) Archive(ctx context.Context, c *chart.Chart, version, appVersion string) (string, error) {
 	path, err := loader.Save(c, a.dir, loader.Options{
 		ModTime: a.modTime, Version: version, AppVersion: appVersion, Sign: signing(ctx, a.Signer),

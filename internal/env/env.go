@@ -2,7 +2,7 @@
 
 // Package env wires the parts together: the streams, the settings of
 // environment and global flags, the folders, and the adapters (cluster, release
-// records) that commands hand to package op. Adapters are made when somebody
+// records) that commands hand to package action. Adapters are made when somebody
 // first asks, so that a command that needs no cluster never looks for one.
 package env
 

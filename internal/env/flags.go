@@ -186,7 +186,7 @@ type WaitFlags struct {
 // Wait tells whether objects are awaited, not only hooks.
 func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
 
-// Waiting is what the flags say, for package op.
+// Waiting is what the flags say, for package action.
 func (w *WaitFlags) Waiting() action.Waiting {
 	return action.Waiting{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
 }
@@ -286,7 +286,7 @@ func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
 // SkipValidation has objects not be validated, as --disable-openapi-validation does.
 func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
 
-// Writing is what the flags say, for package op.
+// Writing is what the flags say, for package action.
 func (a *ApplyFlags) Writing() action.Writing {
 	w := action.Writing{Conflicts: plan.Resolution(a.conflicts), Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
 	if a.forceConflicts {

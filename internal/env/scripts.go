@@ -152,17 +152,17 @@ func (e *Env) Close() {
 	e.closers = nil
 }
 
-// Assembler makes charts of files, as package op calls it.
+// Assembler makes charts of files, as package action calls it.
 func (e *Env) Assembler() Assembler { return Assembler{loader: e.Loader()} }
 
-// Assembler implements op.Assembler.
+// Assembler implements action.Assembler.
 type Assembler struct{ loader loader.Loader }
 
-// Assemble implements op.Assembler.
+// Assemble implements action.Assembler.
 func (a Assembler) Assemble(files []*chart.File) (*chart.Chart, error) {
 	c, _, err := a.loader.LoadFiles(files)
 	return c, err
 }
 
-// Flatten implements op.Assembler.
+// Flatten implements action.Assembler.
 func (Assembler) Flatten(c *chart.Chart) ([]*chart.File, error) { return loader.Flatten(c) }

@@ -76,7 +76,7 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// LockLost tells package op, which does not know this one, what the error is.
+// LockLost tells package action, which does not know this one, what the error is.
 func (e *LostError) LockLost() bool { return true }
 
 // takenError says by what it was noticed that another client has changed what

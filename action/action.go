@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package action holds the verbs: install, uninstall, template, list, status,
-// history and their kin, one file each. It is the front of the SDK.
+// Package action holds the verbs of helm, one file each: install, upgrade, rollback,
+// uninstall, test, template, diff, lint, list, status and their kin.
 //
-// A verb is a struct that lists what it needs (a cluster, a recorder, the event
-// bus) and a Run method that takes a request saying what is wanted. Neither
-// remembers anything between runs. The package reaches no cluster and no disk
-// by itself: the interfaces it calls are declared here, and whoever builds a
-// verb supplies them.
+// A [Config] holds what operations on the releases of a namespace need. A verb is a
+// struct around one, with a Run method that takes a request saying what is wanted, and
+// often a Plan method that returns what Run would do:
+//
+//	config, err := action.NewConfig(action.KubeSettings{Namespace: "shop"})
+//	...
+//	c, err := loader.Load("./web")
+//	...
+//	rel, err := action.Install{Config: config}.Run(ctx, action.InstallRequest{
+//		Chart: c, Name: "web", Namespace: "shop", Values: map[string]any{"replicas": 2},
+//	})
+//
+// The order of the steps of an install, an upgrade and a rollback stands in deploy.go.
+// Scripts of charts run only where Config.Scripts says how, and handlers of the caller
+// where Config.Events has some (see package event).
+//
+// Nothing is kept between runs. A Config may be shared by goroutines; what several of
+// them do to one release is kept apart by its lock. An operation ends soon after its
+// context, and leaves a record that says how far it came.
 package action
 
 import (
