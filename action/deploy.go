@@ -99,14 +99,6 @@ type Preview struct {
 	NoLookup bool
 }
 
-// when is p for a dry run, and nothing else.
-func (p Preview) when(dryRun bool) Preview {
-	if !dryRun {
-		return Preview{}
-	}
-	return p
-}
-
 // Deployer is what writing a revision's objects needs of a cluster.
 type Deployer interface {
 	Changer
