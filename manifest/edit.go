@@ -60,13 +60,24 @@ func Rewrite(raw string, now map[string]any, rules Rules) (string, error) {
 		func() (string, bool) { return anew(goal, rules), true },
 	} {
 		if next, ok := out(); ok && holds(next) {
-			if unended {
-				next = strings.TrimSuffix(next, "\n")
+			// Readers end the last line again, but do not add to an empty one: where
+			// a block scalar counts that, it stays.
+			if bare := withoutEnd(next); unended && (!strings.HasSuffix(bare, "\n") || holds(bare)) {
+				return bare, nil
 			}
 			return next, nil
 		}
 	}
 	return "", errors.New("the object has no form in YAML that reads back the same")
+}
+
+// withoutEnd returns text without the end of its last line.
+func withoutEnd(text string) string {
+	bare := strings.TrimSuffix(text, "\n")
+	if cut := strings.TrimSuffix(bare, "\r"); !strings.HasSuffix(cut, "\r") {
+		return cut
+	}
+	return bare
 }
 
 func anew(goal map[string]any, rules Rules) string {

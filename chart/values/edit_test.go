@@ -3,8 +3,10 @@
 package values
 
 import (
+	"maps"
 	"math/rand"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -82,6 +84,18 @@ func TestEditKeepsAValuesFile(t *testing.T) {
 	}
 }
 
+func TestEditKeepsTheLastLineOfABlock(t *testing.T) {
+	const raw = "a: |+\n  x\n\nb: 2" // the last line has no end
+	want := map[string]any{"a": "x\n\n"}
+	got, err := Edit([]byte(raw), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := Parse("values.yaml", got); err != nil || !reflect.DeepEqual(back, want) {
+		t.Errorf("%q became %q: %q, %v, want %q", raw, got, back, err, want)
+	}
+}
+
 // asFloats makes all numbers float64; a negative zero is a zero.
 func asFloats(v any) any {
 	switch v := v.(type) {
@@ -120,7 +134,7 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		now := Merge(old, (&forest{Rand: rand.New(rand.NewSource(seed)), nulls: true}).values(0))
-		for k := range now {
+		for _, k := range slices.Sorted(maps.Keys(now)) {
 			if seed++; seed%5 == 0 {
 				delete(now, k)
 			}
