@@ -176,8 +176,11 @@ func floatText(n float64, bare bool) string {
 		}
 		return s
 	}
+	if bare && n == math.Trunc(n) {
+		return strconv.FormatFloat(n, 'f', 0, 64) // every digit: read as a whole number, each counts
+	}
 	s := strconv.FormatFloat(n, 'f', -1, 64)
-	if !bare && !strings.Contains(s, ".") {
+	if !strings.Contains(s, ".") {
 		s += ".0"
 	}
 	return s

@@ -50,6 +50,7 @@ func TestEditKeepsAValuesFile(t *testing.T) {
 		}, "", ""},
 		{"a whole number", func(m map[string]any) { m["replicaCount"] = 3.0 }, "replicaCount: 1\n", "replicaCount: 3\n"},
 		{"an exact number", func(m map[string]any) { m["replicaCount"] = Long(9007199254740995) }, "replicaCount: 1\n", "replicaCount: 9007199254740995\n"},
+		{"a whole number of many digits", func(m map[string]any) { m["replicaCount"] = 70000000000001216.0 }, "replicaCount: 1\n", "replicaCount: 70000000000001216\n"},
 		{"a number with a point", func(m map[string]any) { m["replicaCount"] = Real(3) }, "replicaCount: 1\n", "replicaCount: 3.0\n"},
 		{"text", func(m map[string]any) { m["image"].(map[string]any)["repository"] = "1.0" }, "nginx #", "\"1.0\" #"},
 		{"quoted text", func(m map[string]any) { m["image"].(map[string]any)["tag"] = "1.27" }, `tag: ""`, `tag: "1.27"`},
