@@ -30,7 +30,7 @@ var layers = []layer{
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin", "plugin/postrender",
 		"kube", "storage", "storage/lock", "storage/storetest", "storage/storetest/postgres",
-		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output",
+		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
 	}},
 	{5, []string{"action", "internal/child"}},
 	{6, []string{"internal/env", "internal/report", "internal/report/diff"}},
