@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,11 +20,14 @@ import (
 
 // secretServer keeps Secrets by name, as an API server does.
 type secretServer struct {
+	mu      sync.Mutex
 	secrets map[string]*object
 	version int
 }
 
 func (s *secretServer) Call(_ context.Context, method, path string, _ url.Values, _ http.Header, body []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	name := path[strings.LastIndex(path, "/")+1:]
 	old := s.secrets[name]
 	if method != http.MethodPost && old == nil {
