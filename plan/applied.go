@@ -168,6 +168,9 @@ func (o ownedItem) is(f field, v any) bool {
 	}
 	for name, key := range o.keys {
 		have := item[name]
+		if name == f.key {
+			have = f.keyOf(item)
+		}
 		for _, k := range f.more {
 			if k.name == name {
 				have = k.of(item)

@@ -702,6 +702,37 @@ func TestOddInputIsAnErrorThatNamesTheObject(t *testing.T) {
 	}
 }
 
+// Of some lists the server keeps items without their key.
+func TestItemsMayLackAKeyThatIsNotRequired(t *testing.T) {
+	const keyless = "{spec: {imagePullSecrets: [{}], nodeName: a}}"
+	for _, tc := range []struct {
+		name, live, want string
+		old              string
+		patch            string // "" for none
+	}{
+		{"unchanged", keyless, keyless, keyless, ""},
+		{"as null", keyless, "{spec: {imagePullSecrets: [{name: null}], nodeName: a}}", keyless, ""},
+		{"as empty text", keyless, `{spec: {imagePullSecrets: [{name: ""}], nodeName: a}}`, keyless, ""},
+		{"beside a change", keyless, "{spec: {imagePullSecrets: [{}], nodeName: b}}", keyless, `{"spec":{"nodeName":"b"}}`},
+		{"it gets its key", keyless, "{spec: {imagePullSecrets: [{name: x}], nodeName: a}}", keyless, `{"spec":{"imagePullSecrets":[{"name":"x"}]}}`},
+		{"it loses its key", "{spec: {imagePullSecrets: [{name: x}], nodeName: a}}", keyless,
+			"{spec: {imagePullSecrets: [{name: x}], nodeName: a}}", `{"spec":{"imagePullSecrets":[{}]}}`},
+		{"another is added", keyless, "{spec: {imagePullSecrets: [{}, {name: x}], nodeName: a}}", keyless, `{"spec":{"imagePullSecrets":[{},{"name":"x"}]}}`},
+		{"it goes", keyless, "{spec: {nodeName: a}}", keyless, `{"spec":{"imagePullSecrets":null}}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			it := item(t, "v1 Pod", tc.live, tc.want, tc.old)
+			s := one(t, it, Options{})
+			if string(s.Patch) != tc.patch || s.Drifted {
+				t.Errorf("patch is %s, want %s; drifted is %v", s.Patch, tc.patch, s.Drifted)
+			}
+			if _, err := Compute([]Item{it}, Options{ServerSide: true}); err != nil {
+				t.Errorf("server-side: %v", err)
+			}
+		})
+	}
+}
+
 func TestOldManifestsThatNoClusterCanHaveAcceptedAreReadPast(t *testing.T) {
 	it := item(t, "v1 Pod", "{spec: {containers: [{name: a}]}}", "{spec: {containers: [{name: a, image: b}]}}",
 		"{spec: {containers: {name: a}}}", "{spec: [1]}", "{spec: {containers: [x, null, {image: y}]}, metadata: null}")

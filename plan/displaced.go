@@ -97,7 +97,7 @@ func (d *displacing) items(at []step, path []string, f field, live, want []any) 
 			continue
 		}
 		w, h := want[i].(map[string]any), live[j].(map[string]any)
-		keys := map[string]any{f.key: w[f.key]}
+		keys := map[string]any{f.key: f.keyOf(w)}
 		for _, k := range f.more {
 			keys[k.name] = k.of(w)
 		}

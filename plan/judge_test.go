@@ -464,6 +464,7 @@ func FuzzCompute(f *testing.F) {
 	f.Add("apps/v1 Deployment", `{"spec":{"strategy":{"type":"Recreate"}}}`, `{"spec":{"strategy":null,"replicas":1e3}}`, `{"spec":{"strategy":{"rollingUpdate":{}}}}`)
 	f.Add("example.com/v1 X", `{"a":[null],"b":{"c":1}}`, `{"a":[],"b":[]}`, `{"b":{"c":null}}`)
 	f.Add("v1 Secret", `{"data":{"a":"b\n"}}`, `{"stringData":{"a":1}}`, `{"stringData":{"b":"c"},"data":[]}`)
+	f.Add("v1 Pod", `{"spec":{"imagePullSecrets":[{}]}}`, `{"spec":{"imagePullSecrets":[{}]}}`, `{"spec":{"imagePullSecrets":[{"name":null},{"name":"a"}]}}`)
 	f.Fuzz(func(t *testing.T, gvk, old, live, want string) {
 		var it Item
 		for _, gvks := range []string{"v1 Service", "apps/v1 Deployment", "v1 Secret", "v1 Pod"} {

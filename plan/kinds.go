@@ -18,7 +18,7 @@ import (
 // Lines "type N field:child:flags:keys": m merges a list by its items' keys, or
 // its values where there are none; k retains listed keys only; p replaces. The
 // first of the keys is the patchMergeKey, and "protocol=TCP" is a key with its
-// default. "|a,b" in a type says that one of these fields may be set,
+// default, "name=" one that an item may leave out. "|a,b" in a type says that one of these fields may be set,
 // "|type,X=a,Y=b" that type says which.
 //
 //go:embed kinds.txt
@@ -49,6 +49,7 @@ type field struct {
 	retain  bool  // what is not named goes away, when anything changes
 	replace bool  // a map that is replaced whole
 	key     string
+	keyless any       // key's value where an item lacks it, nil where none may
 	more    []listKey // what names a list's item besides key
 	place   place
 }
@@ -158,7 +159,9 @@ func readTable(text string) *table {
 					retain:  strings.Contains(p[2], "k"),
 					replace: strings.Contains(p[2], "p"),
 				}
-				f.key, f.more = readKeys(p[3])
+				if keys := readKeys(p[3]); len(keys) > 0 {
+					f.key, f.keyless, f.more = keys[0].name, keys[0].fallback, keys[1:]
+				}
 				n.fields[p[0]] = f
 			}
 			types = append(types, n)
@@ -173,19 +176,19 @@ func readTable(text string) *table {
 }
 
 // readKeys reads "port,protocol=TCP".
-func readKeys(text string) (key string, more []listKey) {
-	key, rest, found := strings.Cut(text, ",")
-	for found {
-		var word string
-		word, rest, found = strings.Cut(rest, ",")
+func readKeys(text string) (keys []listKey) {
+	if text == "" {
+		return nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
 		name, fallback, has := strings.Cut(word, "=")
 		k := listKey{name: name}
 		if has {
 			k.fallback = fallback
 		}
-		more = append(more, k)
+		keys = append(keys, k)
 	}
-	return key, more
+	return keys
 }
 
 // readUnion reads "value,valueFrom", or "type,RollingUpdate=rollingUpdate".

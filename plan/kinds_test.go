@@ -277,7 +277,7 @@ func (tt *typeTable) fields(outer, t reflect.Type, root bool) []string {
 		if child == "-" && flags == "" {
 			continue
 		}
-		keys := tt.keys(outer, name, key)
+		keys := tt.keys(outer, ft, name, key)
 		out = append(out, strings.TrimRight(strings.Join([]string{name, child, flags, keys}, ":"), ":"))
 	}
 	return append(out, tt.unions(t)...)
@@ -356,14 +356,22 @@ func (tt *typeTable) applyType(t reflect.Type) (*schema.Map, bool) {
 }
 
 // keys are the fields that name the items of the list called name in a struct,
-// the merge key first: those of the server's schema, where that has the type.
-func (tt *typeTable) keys(t reflect.Type, name, mergeKey string) string {
+// the merge key first: those of the server's schema, where that has the type. The
+// merge key may be left out where its type leaves it out when it is empty.
+func (tt *typeTable) keys(t, listType reflect.Type, name, mergeKey string) string {
 	if mergeKey == "" {
 		return ""
 	}
+	keys := mergeKey
+	for i := range bare(listType.Elem()).NumField() {
+		f := bare(listType.Elem()).Field(i)
+		if key, rest, _ := strings.Cut(f.Tag.Get("json"), ","); key == mergeKey && rest == "omitempty" && f.Type.Kind() == reflect.String {
+			keys += "="
+		}
+	}
 	m, ok := tt.applyType(t)
 	if !ok {
-		return mergeKey
+		return keys
 	}
 	f, ok := m.FindField(name)
 	if !ok {
@@ -374,7 +382,6 @@ func (tt *typeTable) keys(t reflect.Type, name, mergeKey string) string {
 		panic(fmt.Sprintf("%s.%s merges by %s, and server-side apply knows nothing of it", t, name, mergeKey))
 	}
 	item, _ := tt.apply.Resolve(list.List.ElementType)
-	keys := mergeKey
 	for _, key := range list.List.Keys {
 		if key == mergeKey {
 			continue

@@ -58,7 +58,7 @@ func (m *merger) list(c *change, key string, f field, olds [][]any, live, want [
 
 // ambiguous reports whether the list has different items that a strategic merge
 // patch cannot tell apart: ports of two protocols, or a variable that is there
-// twice.
+// twice. It also cannot name an item that the server keeps without its key.
 func (l *merging) ambiguous() bool {
 	if l.field.key == "" {
 		return false
@@ -66,7 +66,7 @@ func (l *merging) ambiguous() bool {
 	seen := make(map[any]id, len(l.liveIDs)+len(l.wantIDs))
 	for _, ids := range [][]id{l.liveIDs, l.wantIDs} {
 		for _, id := range ids {
-			if first, there := seen[id.value]; there && first != id {
+			if first, there := seen[id.value]; there && first != id || id.value == l.field.keyless {
 				return true
 			}
 			seen[id.value] = id
@@ -111,7 +111,7 @@ func (m *merger) unmoved(f field, olds [][]any, live, want []any) bool {
 
 // sameItem reports whether a and b are the same item of a list.
 func (f field) sameItem(a, b map[string]any) bool {
-	if !equal(a[f.key], b[f.key]) {
+	if !equal(f.keyOf(a), f.keyOf(b)) {
 		return false
 	}
 	for _, k := range f.more {
@@ -121,6 +121,9 @@ func (f field) sameItem(a, b map[string]any) bool {
 	}
 	return true
 }
+
+// keyOf is the first key's value in an item.
+func (f field) keyOf(item map[string]any) any { return listKey{f.key, f.keyless}.of(item) }
 
 // of is the key's value in an item.
 func (k listKey) of(item map[string]any) any {
@@ -297,7 +300,7 @@ func (f field) identify(list []any) ([]id, error) {
 			if !ok {
 				return nil, &problem{fmt.Sprintf("[%d]", i), "is " + shape(item) + ", and must be a map"}
 			}
-			this = id{value: m[f.key], more: f.others(m)}
+			this = id{value: f.keyOf(m), more: f.others(m)}
 		}
 		switch v := this.value.(type) {
 		case nil:

@@ -104,7 +104,7 @@ func (y *yielding) items(at []step, f field, olds [][]any, live, want []any) {
 				}
 			}
 		}
-		keys := map[string]any{f.key: w[f.key]}
+		keys := map[string]any{f.key: f.keyOf(w)}
 		for _, k := range f.more {
 			keys[k.name] = k.of(w)
 		}
