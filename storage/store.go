@@ -127,11 +127,11 @@ func (s *Storage) Update(ctx context.Context, r *release.Release) error {
 // stands beside the record.
 const maxUpdates = 4
 
-// Get returns one revision of a release, the newest where revision is 0, whatever its
-// status. A [*NotFoundError] is returned for one that is not recorded, and an
+// Get returns one revision of a release, the newest where revision is 0 or less, whatever
+// its status. A [*NotFoundError] is returned for one that is not recorded, and an
 // [*UnreadableError] for a record that cannot be read.
 func (s *Storage) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
-	if revision == 0 {
+	if revision <= 0 {
 		return s.newest(ctx, Query{Name: name})
 	}
 	k := Key{s.namespace, name, revision}

@@ -26,6 +26,10 @@ func (s suite) newest(t *testing.T, open Open) {
 	must(t, st.Create(ctx, Release(s.a, "web", 10, release.PendingUpgrade)))
 	last, err := st.Get(ctx, "web", 0)
 	must(t, err)
+	// Helm takes every number that is none for the newest: get --revision=-1.
+	if negative, err := st.Get(ctx, "web", -1); err != nil || negative.Revision != last.Revision {
+		t.Errorf("revision -1: got %+v, %v, want revision %d", negative, err, last.Revision)
+	}
 	deployed, err := st.Deployed(ctx, "web")
 	must(t, err)
 	if last.Revision != 10 || deployed.Revision != 2 || deployed.Labels["n"] != "2" {
