@@ -114,10 +114,11 @@ type verb interface {
 	// before and after are the events of the verb.
 	before() event.Event
 	after() event.Event
-	// permissions refuses what a later step may not do.
-	permissions(ctx context.Context) error
-	// prerequisites writes what the objects need to exist.
-	prerequisites(ctx context.Context) error
+	// confirmUndo asks what undoing the deployment, where it fails, would ask about hooks.
+	confirmUndo(ctx context.Context) error
+	// prerequisites returns the step that writes what the objects need to exist, nil for
+	// none.
+	prerequisites() step
 	// recordPending writes the pending record.
 	recordPending(ctx context.Context) error
 	// failed is what the record of a deployment says that ended with err.
@@ -199,11 +200,11 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 func (d *deployment) execute(ctx context.Context) error {
 	before := d.verb.before()
 	err := inOrder(ctx,
-		d.emit(before),
-		d.respond(before, event.ObjectValidation, d.validate(before)),
-		d.respond(before, event.Rights, d.checkPermissions),
-		d.respond(before, event.CRDs, d.verb.prerequisites),
-		d.respond(before, event.Record, d.verb.recordPending),
+		d.events.emit(before),
+		d.events.respond(before, event.ObjectValidation, d.validate(before)),
+		d.events.respond(before, event.Rights, d.checkHooks()),
+		d.events.respond(before, event.CRDs, d.verb.prerequisites()),
+		d.events.respond(before, event.Record, d.verb.recordPending),
 		d.runHooks(before),
 		d.apply,
 		d.awaitAll,
@@ -212,7 +213,7 @@ func (d *deployment) execute(ctx context.Context) error {
 		return err
 	}
 	after := d.verb.after()
-	return inOrder(ctx, d.emit(after), d.runHooks(after))
+	return inOrder(ctx, d.events.emit(after), d.runHooks(after))
 }
 
 // dry does what deploy does, up to where that would write.
@@ -224,15 +225,21 @@ func (d *deployment) dry(ctx context.Context) error {
 		return err
 	}
 	before := d.verb.before()
-	err := inOrder(ctx, d.emit(before), d.respond(before, event.ObjectValidation, d.validate(before)))
+	err := inOrder(ctx, d.events.emit(before), d.events.respond(before, event.ObjectValidation, d.validate(before)))
 	d.release.Info.Description = "Dry run complete"
 	return err
 }
 
-// inOrder takes steps until one fails.
-func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
-	for _, step := range steps {
-		if err := step(ctx); err != nil {
+// step is one step of a sequence.
+type step = func(context.Context) error
+
+// inOrder takes steps until one fails. A step that is nil is left out.
+func inOrder(ctx context.Context, steps ...step) error {
+	for _, take := range steps {
+		if take == nil {
+			continue
+		}
+		if err := take(ctx); err != nil {
 			return err
 		}
 	}
@@ -240,13 +247,16 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 }
 
 // emit has scripts and handlers answer e.
-func (d *deployment) emit(e event.Event) func(context.Context) error {
-	return func(ctx context.Context) error { return d.events.Emit(ctx, e) }
+func (l lifecycle) emit(e event.Event) step {
+	return func(ctx context.Context) error { return l.Emit(ctx, e) }
 }
 
-// respond has the core answer e with a step of its own.
-func (d *deployment) respond(e event.Event, who event.Responder, step func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error { return d.events.Respond(ctx, e, who, step) }
+// respond has the core answer e with a step of its own, nil for none.
+func (l lifecycle) respond(e event.Event, who event.Responder, answer step) step {
+	if answer == nil {
+		return nil
+	}
+	return func(ctx context.Context) error { return l.Respond(ctx, e, who, answer) }
 }
 
 // acquire takes the lock of the release, unless the deployment undoes one that has it.
@@ -288,7 +298,7 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 
 // validate makes the objects that scripts have left those of the revision, and plans
 // what becomes of them. Nothing has been written.
-func (d *deployment) validate(before event.Event) func(context.Context) error {
+func (d *deployment) validate(before event.Event) step {
 	return func(ctx context.Context) error {
 		all, hooks, objects := split(before.At().Objects)
 		d.scene.Objects = all
@@ -297,13 +307,19 @@ func (d *deployment) validate(before event.Event) func(context.Context) error {
 	}
 }
 
-// checkPermissions refuses hooks that could not run, and what the verb may not do.
-func (d *deployment) checkPermissions(ctx context.Context) error {
-	stored := d.doing == "rollback"
-	if err := d.hooks.check(ctx, d.release, hooksAt(d.release, d.hookEvents()...), stored); err != nil {
-		return err
+// checkHooks refuses hooks that could not run, those of a rollback that a failure would
+// lead to among them.
+func (d *deployment) checkHooks() step {
+	if !d.hooks.enabled() {
+		return nil
 	}
-	return d.verb.permissions(ctx)
+	return func(ctx context.Context) error {
+		stored := d.doing == "rollback"
+		if err := d.hooks.check(ctx, d.release, hooksAt(d.release, d.hookEvents()...), stored); err != nil {
+			return err
+		}
+		return d.verb.confirmUndo(ctx)
+	}
 }
 
 // remember puts into the record what later operations need of the tree c: its
@@ -421,8 +437,11 @@ func hooksAt(rel *release.Release, events ...release.HookEvent) []*release.Hook 
 }
 
 // runHooks runs the hooks that name e.
-func (d *deployment) runHooks(e event.Event) func(context.Context) error {
-	return d.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
+func (d *deployment) runHooks(e event.Event) step {
+	if !d.hooks.enabled() {
+		return nil
+	}
+	return d.events.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
 		return d.hooks.run(ctx, d.release, d.release.Hooks, release.HookEvent(e.Name()))
 	})
 }

@@ -207,10 +207,12 @@ func (w *installing) after() event.Event {
 	return e
 }
 
-func (w *installing) permissions(context.Context) error { return nil }
+func (w *installing) confirmUndo(context.Context) error { return nil }
 
-// prerequisites creates what the objects need to stand on: the namespace and CRDs.
-func (w *installing) prerequisites(ctx context.Context) error {
+func (w *installing) prerequisites() step { return w.writePrerequisites }
+
+// writePrerequisites creates the namespace, where that is asked for, and the CRDs.
+func (w *installing) writePrerequisites(ctx context.Context) error {
 	if w.req.CreateNamespace {
 		if err := w.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
 			return err

@@ -90,7 +90,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	}
 	pre := &event.PreRender{Scene: scene}
 	err = inOrder(ctx,
-		func(ctx context.Context) error { return r.events.Emit(ctx, pre) },
+		r.events.emit(pre),
 		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
 		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
 		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },

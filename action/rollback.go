@@ -175,9 +175,9 @@ func (w *rollingBack) before() event.Event { return &event.PreRollback{Scene: w.
 
 func (w *rollingBack) after() event.Event { return &event.PostRollback{Scene: w.scene} }
 
-func (w *rollingBack) permissions(context.Context) error { return nil }
+func (w *rollingBack) confirmUndo(context.Context) error { return nil }
 
-func (w *rollingBack) prerequisites(context.Context) error { return nil }
+func (w *rollingBack) prerequisites() step { return nil }
 
 func (w *rollingBack) recordPending(ctx context.Context) error { return w.create(ctx) }
 

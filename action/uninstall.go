@@ -46,7 +46,7 @@ type UninstallRequest struct {
 	Wait        bool         // wait until the objects are gone
 	Timeout     time.Duration
 	// NoHooks runs no hooks, and TakeOwnership lets them replace objects that are not
-	// the release\'s.
+	// the release's.
 	NoHooks, TakeOwnership bool
 }
 
@@ -276,10 +276,10 @@ func (w *uninstalling) execute(ctx context.Context) error {
 	}
 	before := &event.PreDelete{Scene: scene}
 	err = inOrder(ctx,
-		func(ctx context.Context) error { return w.events.Emit(ctx, before) },
-		w.respond(before, event.ObjectValidation, w.checkPermissions),
-		w.respond(before, event.Rights, w.checkHooks),
-		w.respond(before, event.Record, w.recordPending),
+		w.events.emit(before),
+		w.events.respond(before, event.ObjectValidation, w.checkPermissions),
+		w.events.respond(before, event.Rights, w.checkHooks()),
+		w.events.respond(before, event.Record, w.recordPending),
 		w.runHooks(before),
 		w.remove,
 	)
@@ -287,19 +287,15 @@ func (w *uninstalling) execute(ctx context.Context) error {
 		return err
 	}
 	after := &event.PostDelete{Scene: scene}
-	return inOrder(ctx,
-		func(ctx context.Context) error { return w.events.Emit(ctx, after) },
-		w.runHooks(after),
-	)
+	return inOrder(ctx, w.events.emit(after), w.runHooks(after))
 }
 
-// respond has the core answer e with a step of its own.
-func (w *uninstalling) respond(e event.Event, who event.Responder, step func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error { return w.events.Respond(ctx, e, who, step) }
-}
-
-func (w *uninstalling) runHooks(e event.Event) func(context.Context) error {
-	return w.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
+// runHooks runs the hooks that name e.
+func (w *uninstalling) runHooks(e event.Event) step {
+	if !w.hooks.enabled() {
+		return nil
+	}
+	return w.events.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
 		rel := w.out.Release
 		return w.hooks.run(ctx, rel, rel.Hooks, release.HookEvent(e.Name()))
 	})
@@ -314,9 +310,15 @@ func (w *uninstalling) checkPermissions(ctx context.Context) error {
 	return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, namespace, recordRights(w.Releases, namespace, records...)...)
 }
 
-func (w *uninstalling) checkHooks(ctx context.Context) error {
-	rel := w.out.Release
-	return w.hooks.check(ctx, rel, hooksAt(rel, release.PreDelete, release.PostDelete), true)
+// checkHooks refuses hooks that could not run.
+func (w *uninstalling) checkHooks() step {
+	if !w.hooks.enabled() {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		rel := w.out.Release
+		return w.hooks.check(ctx, rel, hooksAt(rel, release.PreDelete, release.PostDelete), true)
+	}
 }
 
 // recordPending records that the release is being uninstalled.

@@ -177,10 +177,8 @@ func (w *upgrading) after() event.Event {
 	return e
 }
 
-func (w *upgrading) permissions(ctx context.Context) error { return w.confirmUndo(ctx) }
-
-func (w *upgrading) prerequisites(ctx context.Context) error {
-	return w.crds.write(ctx, w.Cluster, w.Progress, w.req.Timeout)
+func (w *upgrading) prerequisites() step {
+	return func(ctx context.Context) error { return w.crds.write(ctx, w.Cluster, w.Progress, w.req.Timeout) }
 }
 
 func (w *upgrading) recordPending(ctx context.Context) error { return w.create(ctx) }
