@@ -108,6 +108,7 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 	if err := w.dry(ctx); err != nil {
 		return nil, nil, err
 	}
+	w.rendered.sort(w.scene.Objects) // as handlers of pre-install have left them
 	crds, err := w.crds.foretell()
 	if err != nil {
 		return nil, nil, err

@@ -3,9 +3,12 @@
 package action
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -118,5 +121,38 @@ func TestCompareCRDs(t *testing.T) {
 	}
 	if _, err := CompareCRDs(nil, newChart(t, "crds/a.yaml", "a: b: c")); err == nil {
 		t.Error("what cannot be read was compared")
+	}
+}
+
+// What a plan returns as rendered is what Run would apply: with what handlers have added
+// last, and without what they have taken away.
+func TestAPlanRendersWhatHandlersLeave(t *testing.T) {
+	leave := func(objects *[]*manifest.Object) error {
+		more, err := manifest.Parse("web/templates/more.yaml", conf("more=1"))
+		*objects = more
+		return err
+	}
+	for _, verb := range []string{"install", "upgrade"} {
+		t.Run(verb, func(t *testing.T) {
+			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+			if verb == "upgrade" {
+				s = installed(t, conf("a=1"))
+			}
+			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreInstall) error { return leave(&e.Objects) })
+			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreUpgrade) error { return leave(&e.Objects) })
+			var rendered *Rendered
+			var err error
+			if verb == "install" {
+				_, rendered, err = s.install.Plan(t.Context(), s.request)
+			} else {
+				_, rendered, err = s.upgrade().Plan(t.Context(), to(t, conf("a=2")))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := names(rendered.Objects), "[ConfigMap/more]"; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }

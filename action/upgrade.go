@@ -66,6 +66,7 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 	if err := w.dry(ctx); err != nil {
 		return nil, nil, err
 	}
+	w.rendered.sort(w.scene.Objects) // as handlers of pre-upgrade have left them
 	change, err := newChange(w.past.current(), w.release, w.plan, w.crds.plan)
 	return change, w.rendered, err
 }
