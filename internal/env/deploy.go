@@ -195,7 +195,6 @@ type UndoFlags struct {
 	Description   string
 	CleanupOnFail bool
 	NoHooks       bool
-	NoScripts     bool
 	MaxHistory    int
 }
 
@@ -204,15 +203,11 @@ func (u *UndoFlags) Bind(fs *pflag.FlagSet, e *Env) {
 	fs.StringVar(&u.Description, "description", "", "what the release's history says of the new revision")
 	fs.BoolVar(&u.CleanupOnFail, "cleanup-on-fail", false, "if it fails, delete what it has created")
 	fs.BoolVar(&u.NoHooks, "no-hooks", false, "do not run hooks")
-	fs.BoolVar(&u.NoScripts, "no-scripts", false, "do not run the scripts of the release's chart")
 	BindHistoryMax(fs, e, &u.MaxHistory)
 }
 
 // Rollbacker is the verb that rolls back as the flags want it.
 func (u *UndoFlags) Rollbacker(e *Env, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback, error) {
 	config, err := e.Config(s, a, timeout)
-	if err == nil && u.NoScripts {
-		config.Scripts = nil
-	}
 	return action.Rollback{Config: config}, err
 }

@@ -24,6 +24,9 @@ import (
 
 // ScriptFlags say what charts' scripts may do, and whether to tell what they did.
 type ScriptFlags struct {
+	// Off runs no scripts. What is wrong with the other flags and the environment is no
+	// reason then for an operation not to run.
+	Off bool
 	// Yes accepts every permission that a chart asks for.
 	Yes bool
 	// Accept are the permissions to accept, nil where none were named.
@@ -43,6 +46,11 @@ func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
 	fs.Lookup("trace-events").NoOptDefVal = "text"
 }
 
+// BindOff registers the flag that runs no scripts.
+func (f *ScriptFlags) BindOff(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.Off, "no-scripts", false, "do not run the scripts of the release's chart")
+}
+
 // check tells what is wrong with the flags.
 func (f *ScriptFlags) check() error {
 	switch f.Trace {
@@ -50,7 +58,7 @@ func (f *ScriptFlags) check() error {
 	default:
 		return fmt.Errorf("--trace-events is %q, must be text or json", f.Trace)
 	}
-	if f.CPU <= 0 {
+	if f.CPU <= 0 && !f.Off {
 		return fmt.Errorf("--script-timeout is %s, must be more than nothing", f.CPU)
 	}
 	return nil
@@ -67,7 +75,9 @@ func (e *Env) Events(f ScriptFlags) (*event.Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	bus.Use(hosts(false))
+	if hosts != nil {
+		bus.Use(hosts(false))
+	}
 	return bus, nil
 }
 
@@ -86,9 +96,12 @@ func (e *Env) traced(f ScriptFlags) (*event.Bus, error) {
 	return bus, nil
 }
 
-// hosts returns what makes the hosts of scripts, which end with the command. approved is
-// that of [action.Config.Scripts].
+// hosts returns what makes the hosts of scripts, which end with the command; nil where
+// scripts are off. approved is that of [action.Config.Scripts].
 func (e *Env) hosts(f ScriptFlags) (func(approved bool) action.ScriptRunner, error) {
+	if f.Off {
+		return nil, nil
+	}
 	limits, err := e.limits(f)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -223,5 +224,18 @@ func TestHostsAreLookedUp(t *testing.T) {
 	}
 	if got := e.LookupHost("nowhere.invalid"); got != "" && net.ParseIP(got) == nil {
 		t.Error(got)
+	}
+}
+
+// --no-scripts is for a release whose scripts cannot run: what is wrong with how they
+// would be run must not keep it from being removed.
+func TestOperationsWithoutScripts(t *testing.T) {
+	e := kubeconfig(t, "http://127.0.0.1:1")
+	e.Getenv = func(name string) string { return map[string]string{"HELM_SCRIPT_MEMORY": "much"}[name] }
+	for _, off := range []bool{false, true} {
+		config, err := e.Config(ScriptFlags{Off: off, CPU: time.Second}, ApplyFlags{}, 0)
+		if (err == nil) != off || off && config.Scripts != nil {
+			t.Errorf("off %t: got %v, %v, want an error where scripts run, and none to run them elsewhere", off, config, err)
+		}
 	}
 }

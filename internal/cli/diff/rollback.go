@@ -52,6 +52,7 @@ as helm-diff does; live objects are not read.`,
 	f.ApplyFlags.Bind(fs)
 	f.BindOwnership(fs)
 	f.ScriptFlags.Bind(fs)
+	f.BindOff(fs)
 	f.undo.Bind(fs, e)
 	env.BindRecreatePods(fs)
 	for _, name := range []string{"cleanup-on-fail", "history-max", "description", "wait", "wait-for-jobs", "timeout"} {

@@ -62,6 +62,7 @@ Objects are changed by a three-way merge, as upgrade does it.
 	o.ApplyFlags.Bind(fs)
 	o.BindOwnership(fs)
 	o.ScriptFlags.Bind(fs)
+	o.BindOff(fs)
 	o.UndoFlags.Bind(fs, e)
 	env.BindDryRun(fs, &o.DryRun)
 	env.BindRecreatePods(fs)

@@ -29,7 +29,6 @@ type Options struct {
 	Cascade        string
 	IgnoreNotFound bool
 	NoHooks        bool
-	NoScripts      bool
 	Description    string
 	TakeOwnership  bool
 }
@@ -61,7 +60,7 @@ crds/ and objects that carry another release's ownership labels.
 	fs := cmd.Flags()
 	o.WaitFlags.Bind(fs, false)
 	o.ScriptFlags.Bind(fs)
-	fs.BoolVar(&o.NoScripts, "no-scripts", false, "do not run the scripts of the release's chart")
+	o.BindOff(fs)
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
 	env.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.Cascade, "cascade", string(kube.Background), "what becomes of objects that deleted objects own: background, foreground or orphan")
@@ -83,9 +82,6 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	config, err := e.Config(o.ScriptFlags, env.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
-	}
-	if o.NoScripts {
-		config.Scripts = nil
 	}
 	verb := action.Uninstall{Config: config}
 	var errs []error
