@@ -258,6 +258,17 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	if len(f.asked) != before {
 		t.Errorf("one run asks once: %v", f.asked[before:])
 	}
+	// A client that a program keeps learns of what others define meanwhile.
+	kind = "Later"
+	c.discovery.asked = time.Now().Add(-freshness)
+	if err := lookup(c, "Later"); err != nil {
+		t.Errorf("a kind that was defined later: %v", err)
+	}
+	kind = "Latest"
+	c.discovery.asked = time.Now().Add(-freshness)
+	if caps, err := c.Capabilities(t.Context()); err != nil || !caps.APIVersions.Has("x.io/v1/Latest") {
+		t.Errorf("the capabilities of a client that was kept: %v, %v", caps.APIVersions, err)
+	}
 }
 
 func TestMarksSayWhoseAnObjectIs(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -19,11 +20,17 @@ import (
 // bytes.
 type discovery struct {
 	mu     sync.Mutex
-	loaded bool // the disk was looked at
-	fresh  bool // the server was asked in this run
+	loaded bool      // the disk was looked at
+	asked  time.Time // when the server said last what it serves
 	kinds  *kinds
 	index  map[string]*resource // by groupVersion and kind
 }
+
+// freshness is how long an answer of the server is not asked for again: as long as a
+// short command takes. A program that keeps a client learns of kinds that others define.
+const freshness = 10 * time.Second
+
+func (d *discovery) fresh() bool { return time.Since(d.asked) < freshness }
 
 // kinds is the cached part, in the form that the file has.
 type kinds struct {
@@ -94,7 +101,7 @@ func (c *Client) resolve(ctx context.Context, wanted []kindKey) (map[kindKey]*re
 		return nil, err
 	}
 	found, complete := d.lookup(wanted)
-	if !complete && !d.fresh {
+	if !complete && !d.fresh() {
 		if err := c.refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -133,7 +140,7 @@ func (c *Client) load(ctx context.Context) error {
 func (c *Client) forget() {
 	c.discovery.mu.Lock()
 	defer c.discovery.mu.Unlock()
-	c.discovery.fresh = false
+	c.discovery.asked = time.Time{}
 }
 
 // current returns the kinds as the server has them now.
@@ -145,7 +152,7 @@ func (c *Client) current(ctx context.Context) (*kinds, error) {
 		d.loaded = true
 		d.set(c.readCache())
 	}
-	if !d.fresh {
+	if !d.fresh() {
 		if err := c.refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -195,7 +202,7 @@ func (c *Client) refresh(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("ask the cluster for its kinds: %w", err)
 	}
-	d.fresh = true
+	d.asked = time.Now()
 	if d.kinds != nil && next.Core == old.Core && next.Groups == old.Groups && next.Groups != "" {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -109,7 +110,7 @@ func TestTheRightsOfAnUninstall(t *testing.T) {
 	config := rest.CopyConfig(restConfig(t))
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:anonymous", Groups: []string{"system:unauthenticated"}}
 	nobody := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: t.TempDir()})
-	nobody.shared.discovery = discovery{loaded: true, fresh: true}
+	nobody.shared.discovery = discovery{loaded: true, asked: time.Now()}
 	nobody.discovery.set(s.c.discovery.kinds)
 	if err := nobody.CheckRights(t.Context(), "delete", objects, s.ns); err != nil && errors.As(err, &rights) {
 		t.Errorf("without reviews: %v", err)
