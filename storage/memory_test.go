@@ -5,6 +5,7 @@ package storage_test
 import (
 	"testing"
 
+	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/storetest"
 )
@@ -14,4 +15,20 @@ func TestMemory(t *testing.T) {
 		m := storage.NewMemory("")
 		return func(namespace string) storage.Driver { return m.In(namespace) }
 	})
+}
+
+// What is recorded in another namespace would neither be found again nor be locked.
+func TestRecordsAreOfOneNamespace(t *testing.T) {
+	ctx, records := t.Context(), storage.New(storage.NewMemory(""), "shop")
+	other := storetest.Release("elsewhere", "web", 1, release.Deployed)
+	if err := records.Create(ctx, other); err == nil {
+		t.Error("a release of another namespace was recorded")
+	}
+	own := storetest.Release("", "web", 1, release.Deployed)
+	if err := records.Create(ctx, own); err != nil {
+		t.Error(err)
+	}
+	if _, err := records.Get(ctx, "web", 1); err != nil {
+		t.Error(err)
+	}
 }

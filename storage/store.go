@@ -433,6 +433,9 @@ func (s *Storage) encode(r *release.Release) (Record, error) {
 	if ns == "" {
 		ns = s.namespace
 	}
+	if s.namespace != "" && ns != s.namespace {
+		return Record{}, fmt.Errorf("record release %q of namespace %q: these are the records of namespace %q", r.Name, ns, s.namespace)
+	}
 	return Record{
 		Key:    Key{Namespace: ns, Name: r.Name, Revision: r.Revision},
 		Status: r.Info.Status, Labels: userLabels(r.Labels), Holder: r.Holder, Summary: &sum, Data: data,
