@@ -33,7 +33,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Describer tells what a cluster is and holds, for templates.
+// Describer says what a cluster is and what it has, for templates.
 type Describer interface {
 	// Capabilities are the server's version and the kinds it serves.
 	Capabilities(ctx context.Context) (*engine.Capabilities, error)

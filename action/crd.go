@@ -106,17 +106,13 @@ func (w *crdWork) written() []*manifest.Object {
 // templates must see the kinds that are about to exist, and nothing may be
 // written before all is known to fit.
 func (w *crdWork) render(ctx context.Context, cluster Cluster, read, upgrade bool, r rendering) (*Rendered, error) {
-	var about Describer // an untyped nil where there is no cluster
-	if cluster != nil {
-		about = cluster
-	}
-	caps, err := capabilities(ctx, about, r.preview.KubeVersion, r.preview.APIVersions)
+	caps, err := capabilities(ctx, cluster, r.preview.KubeVersion, r.preview.APIVersions)
 	if err != nil {
 		return nil, err
 	}
 	r.capabilities = caps
 	if !r.preview.NoLookup {
-		r.lookup = lookupIn(ctx, about)
+		r.lookup = lookupIn(ctx, cluster)
 	}
 	if cluster != nil && read && !r.preview.Recorded {
 		if err := w.read(ctx, cluster, r.resolved.Chart, upgrade); err != nil {

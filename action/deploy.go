@@ -719,8 +719,8 @@ func (d *deployment) finish() {
 }
 
 // prune keeps the history as short as asked, and never drops what is deployed,
-// or what was last where nothing is: a rollback needs it. What failed revisions may have left behind stays known: the newest revision
-// has it among its orphans.
+// or what was last where nothing is: a rollback needs it. What failed revisions may have
+// left behind stays known: the newest revision has it among its orphans.
 func (d *deployment) prune(ctx context.Context) error {
 	if d.keepHistory <= 0 {
 		return nil

@@ -55,7 +55,7 @@ func sameKind(a, b plan.Ref) bool {
 	return ga == gb && a.Kind == b.Kind && a.Name == b.Name && (a.Namespace == b.Namespace || a.Namespace == "")
 }
 
-// markedHook is an object with the marks that it will have.
+// marked is an object with the ownership labels that it will have.
 func (d *deployment) marked(o *manifest.Object) (map[string]any, error) {
 	object, err := o.Map()
 	if err != nil {

@@ -79,7 +79,8 @@ func (e *OutsideError) Error() string {
 	return b.String()
 }
 
-// approvedHooks is a set of hooks that need no confirmation, by their text. The zero value is empty, nil stays so.
+// approvedHooks is a set of hooks that need no confirmation, by their text. The zero value
+// is empty, nil stays so.
 // It is safe for concurrent use.
 type approvedHooks struct {
 	mu    sync.Mutex

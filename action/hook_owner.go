@@ -32,7 +32,7 @@ const (
 )
 
 // foreign returns why the object in the place of it is not a hook of rel to
-// hookReplace, "" where it is. In this order:
+// replace, "" where it is. In this order:
 //
 //   - The record or the lock of a release, this one's included, is no hook: without its
 //     record a release's objects are no one's.

@@ -58,8 +58,8 @@ type rendering struct {
 	preview      Preview
 }
 
-// settle lays the user's values over the chart's switches dependencies on and
-// off, and leaves each library once: a new tree, and its final values.
+// settle lays the user's values over the chart's, switches dependencies on and off, and
+// leaves each library once: a new tree, and its final values.
 func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
 	if c.IsLibrary() {
 		return nil, &LibraryError{Chart: c.Name()}

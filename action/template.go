@@ -10,9 +10,9 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// Template renders a chart without installing it. Its cluster answers lookups and tells
-// capabilities; without one it renders offline, with lookups
-// empty. The zero value renders offline, without scripts.
+// Template renders a chart without installing it. Its cluster answers lookups and says
+// what it is capable of; without one, lookups find nothing and capabilities are the
+// default's. The zero value renders so, without scripts.
 type Template struct{ *Config }
 
 // TemplateRequest says what to render. Chart is needed, the rest may be zero.

@@ -252,7 +252,7 @@ func (e *NoReleaseError) Is(target error) bool {
 	return target == storage.ErrNotFound && !e.Uninstalled
 }
 
-// lost tells whether an operation was stopped because its lock was lost.
+// lost reports whether an operation was stopped because its lock was lost.
 func lost(ctx context.Context) bool {
 	var e interface{ LockLost() bool }
 	return errors.As(context.Cause(ctx), &e) && e.LockLost()

@@ -79,7 +79,7 @@ type Repositories interface {
 // Registry speaks to OCI registries. Package oci is one, by way of internal/env.
 type Registry interface {
 	// Tags are the versions of a chart, oci://host/path/name, with + for _ (see
-	// package oci), in no order. A tag behind the name is listed even if it is no
+	// package registry), in no order. A tag behind the name is listed even if it is no
 	// full version ("1.2"), where the registry has it.
 	Tags(ctx context.Context, ref string, a Access) ([]string, error)
 	// Pull writes the archive at oci://host/path/name:version, @sha256:... or

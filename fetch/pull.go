@@ -178,7 +178,7 @@ func (f *Finder) remember(p Pulled) {
 // maxManifest is the largest manifest that is read from the cache, in bytes.
 const maxManifest = 4 << 20
 
-// What of a manifest matters here, see package oci.
+// What of a manifest matters here, see package registry.
 type imageManifest struct {
 	Layers []struct {
 		MediaType string `json:"mediaType"`

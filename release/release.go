@@ -7,7 +7,7 @@
 // comes a [Release], and the reverse. Records of Helm 3 and Helm 4 are read,
 // keys that this version does not know survive a change, and what is written
 // Helm reads. The chart inside a record stays as text until somebody asks for
-// it. The package knows nothing of clusters; package store keeps the records.
+// it. The package knows nothing of clusters; package storage keeps the records.
 package release
 
 import (
@@ -102,7 +102,7 @@ type Release struct {
 	// record, never inside the JSON, and only while the revision is pending.
 	Holder string
 	// Stored is the state of the record that the release was read from or
-	// written to last, for package store: an update replaces that state and no
+	// written to last, for package storage: an update replaces that state and no
 	// other. The zero value is a release that has no record yet.
 	Stored Stored
 

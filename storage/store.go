@@ -5,8 +5,8 @@
 //
 // In come and out go values of package release; a [Driver] puts them where they
 // stay: Secrets or ConfigMaps of a cluster, in the format that Helm reads and
-// writes, a PostgreSQL database in the tables of Helm's, or memory. [Storage] adds what all drivers share: encoding, the
-// newest revision, lists. It decides nothing about releases, and it does not
+// writes, a PostgreSQL database in the tables of Helm's, or memory. [Storage] adds what
+// all drivers share: encoding, the newest revision, lists. It decides nothing about releases, and it does not
 // lock them: of two writers of one new revision one gets [ErrExists].
 package storage
 

@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// aboutLibrary is an error as package resolve makes them.
+// aboutLibrary is an error as package dependency makes them.
 type aboutLibrary struct{ name, text string }
 
 func (e aboutLibrary) Error() string       { return e.text }

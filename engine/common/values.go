@@ -6,7 +6,7 @@
 //
 //	{{ printf "%T" .Values }} {{ typeOf .Capabilities }}
 //
-// Everything else is in package render, which has them under the same names.
+// Everything else is in package engine, which has them under the same names.
 package common
 
 import (

@@ -22,7 +22,7 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// Registry implements fetch.Registry over package oci. It is safe for concurrent
+// Registry implements fetch.Registry over package registry. It is safe for concurrent
 // use.
 type Registry struct {
 	env     *Env

@@ -76,7 +76,8 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() error { return e.Err }
 
-// LockLost tells package action, which does not know this one, what the error is.
+// LockLost reports that the lock was lost. Package action looks for the method, which the
+// error of another locker may have too.
 func (e *LostError) LockLost() bool { return true }
 
 // takenError says by what it was noticed that another client has changed what
