@@ -12,8 +12,8 @@ import (
 // Changer makes the objects of a release what they shall be. Objects without a
 // namespace of their own go into the owner's.
 type Changer interface {
-	// Plan reads the cluster and tells what it takes. It writes nothing, and
-	// refuses what is known to fail: objects that are somebody else's, kinds
+	// Plan reads the cluster and returns what it takes. It writes nothing, and
+	// refuses what is known to fail: objects that others manage, kinds
 	// that are not there, rights that are missing, each with all it finds.
 	Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, error)
 	// Execute does the given steps of a plan in their order, those of one kind

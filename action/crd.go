@@ -35,7 +35,7 @@ type CRDInstaller interface {
 	// InstallCRDs creates crds, waits until they are established, and forgets
 	// what was known of the cluster's kinds.
 	InstallCRDs(ctx context.Context, crds []*manifest.Object) error
-	// PlanCRDs tells what it takes to bring crds up to date; it refuses what
+	// PlanCRDs returns what it takes to bring crds up to date; it refuses what
 	// would lose stored objects. Nothing is written.
 	PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error)
 	// ExecuteCRDs does it, and waits as InstallCRDs does.
@@ -84,8 +84,8 @@ func (w *crdWork) serve(versions []string) []string {
 	return out
 }
 
-// foretell is what write will do, nil for nothing.
-func (w *crdWork) foretell() (*plan.Plan, error) {
+// preview is what write will do, nil for nothing.
+func (w *crdWork) preview() (*plan.Plan, error) {
 	if w.plan != nil || len(w.missing) == 0 {
 		return w.plan, nil
 	}

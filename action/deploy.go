@@ -93,7 +93,7 @@ type Preview struct {
 	KubeVersion string
 	APIVersions []string
 	// Recorded leaves the objects of the cluster unread: [Change.Plan] and
-	// [Change.CRDs] are nil. [Compare] tells what differs from the record.
+	// [Change.CRDs] are nil. [Compare] returns what differs from the record.
 	Recorded bool
 	// NoLookup has templates' lookup find nothing.
 	NoLookup bool
@@ -144,7 +144,7 @@ type deployment struct {
 	events  lifecycle
 	hooks   hooks
 	lock    lock.Lock
-	past    *past
+	history *history
 	release *release.Release
 	scene   event.Scene
 	crds    crdWork
@@ -183,7 +183,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = untilLost(ctx, d.execute(ctx))
+	err = orLockLost(ctx, d.execute(ctx))
 	if err == nil {
 		return d.release, d.succeed(ctx, d.verb.complete())
 	}
@@ -289,10 +289,10 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 		return err
 	}
 	if d.Releases == nil {
-		d.past = &past{name: d.name}
+		d.history = &history{name: d.name}
 		return nil
 	}
-	d.past, err = readPast(ctx, d.Releases, d.lock, d.name, d.Progress)
+	d.history, err = loadHistory(ctx, d.Releases, d.lock, d.name, d.Progress)
 	return err
 }
 
@@ -322,9 +322,9 @@ func (d *deployment) checkHooks() step {
 	}
 }
 
-// remember puts into the record what later operations need of the tree c: its
+// persist puts into the record what later operations need of the tree c: its
 // scripts, and what it says about the order of objects.
-func (d *deployment) remember(c *chart.Chart) error {
+func (d *deployment) persist(c *chart.Chart) error {
 	if err := d.release.SetScripts(c); err != nil {
 		return err
 	}
@@ -344,16 +344,16 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 		return err
 	}
 	d.release.ApplyMethod = release.ApplyClientSide
-	if d.write.serverSide(d.past.method()) {
+	if d.write.serverSide(d.history.method()) {
 		d.release.ApplyMethod = release.ApplyServerSide
 	}
-	if err := d.write.validate(d.past.method()); err != nil {
+	if err := d.write.validate(d.history.method()); err != nil {
 		return err
 	}
 	if d.Cluster == nil || d.preview.Recorded {
 		return nil
 	}
-	if text := d.write.unheeded(d.past.method()); text != "" {
+	if text := d.write.unheeded(d.history.method()); text != "" {
 		d.warn(text)
 	}
 	if d.batches, err = ordered(d.release, d.objects, d.Progress); err != nil {
@@ -364,13 +364,13 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if err := d.compute(ctx, known, false); err != nil || !d.partial {
 		return err
 	}
-	return d.foresee(known)
+	return d.planUndefined(known)
 }
 
 // compute plans the change to objects of known kinds. checked is set where they
 // were checked before.
 func (d *deployment) compute(ctx context.Context, known []*manifest.Object, checked bool) error {
-	old, err := d.past.objects()
+	old, err := d.history.objects()
 	if err != nil {
 		return err
 	}
@@ -391,7 +391,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		Definitions:     d.crds.written(),
 		Checked:         checked,
 		Old:             old,
-		Orphans:         d.past.orphans(),
+		Orphans:         d.history.orphans(),
 		TakeOwnership:   d.write.TakeOwnership,
 		ServerSide:      d.release.ApplyMethod == release.ApplyServerSide,
 		Conflicts:       d.write.Conflicts,
@@ -449,7 +449,7 @@ func (d *deployment) runHooks(e event.Event) step {
 // recording are the permissions for what the deployment does to records.
 func (d *deployment) recording() []kube.Right {
 	verbs := []string{"create", "update"}
-	if d.keepHistory > 0 && len(d.past.revisions) >= d.keepHistory {
+	if d.keepHistory > 0 && len(d.history.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
 	}
 	return recordRights(d.Releases, d.release.Namespace, verbs...)
@@ -476,7 +476,7 @@ func (d *deployment) create(ctx context.Context) error {
 	if d.lock != nil {
 		d.lock.Guard(d.release.Revision)
 	}
-	return d.past.close(ctx, d.Releases)
+	return d.history.close(ctx, d.Releases)
 }
 
 // apply writes the objects, and removes those that are not part of the release any more.
@@ -619,11 +619,11 @@ func ordered(rel *release.Release, objects []*manifest.Object, report progress.F
 }
 
 // succeed writes the last word of a deployment that went well: first that this
-// revision is deployed, then that others are not. Whoever is killed in between
-// leaves two that are, of which the newer counts.
+// revision is deployed, then that others are not. A client that is killed in
+// between leaves two that are, of which the newer counts.
 func (d *deployment) succeed(ctx context.Context, description string) error {
 	// All is done: an interrupt that comes now must not leave it pending.
-	ctx, cancel := lastWord(ctx)
+	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := d.release
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
@@ -640,7 +640,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 
 // supersedeOthers marks what was deployed before as superseded.
 func (d *deployment) supersedeOthers(ctx context.Context) error {
-	for _, old := range d.past.revisions {
+	for _, old := range d.history.revisions {
 		if old.Unsupported() == nil && old.Status == release.Deployed && old.Revision != d.release.Revision {
 			if err := d.supersede(ctx, old.Revision, ""); err != nil {
 				return err
@@ -655,7 +655,7 @@ func (d *deployment) supersedeOthers(ctx context.Context) error {
 // that it says now.
 func (d *deployment) supersede(ctx context.Context, revision int, description string) error {
 	var old *release.Release
-	for _, rel := range d.past.applied {
+	for _, rel := range d.history.applied {
 		if rel.Revision == revision {
 			old = rel
 		}
@@ -697,7 +697,7 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	if !d.recorded || lost(ctx) {
 		return // without the lock the record is another client's to write
 	}
-	ctx, cancel := lastWord(ctx)
+	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := d.release
 	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
@@ -725,7 +725,7 @@ func (d *deployment) prune(ctx context.Context) error {
 	if d.keepHistory <= 0 {
 		return nil
 	}
-	good := d.past.good()
+	good := d.history.good()
 	if d.release.Info.Status == release.Deployed {
 		good = d.release.Revision
 	}
@@ -784,7 +784,7 @@ func (e *RevisionsError) Error() string {
 	return fmt.Sprintf("release %q: no revision can follow revision %d, the last number that there is", e.Name, e.Revision)
 }
 
-// OvertakenError tells that somebody else has created the revision that was to
+// An OvertakenError is returned when another client has created the revision that was to
 // be created: where a release cannot be locked, that decides.
 type OvertakenError struct {
 	Name     string

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// newChange tells what becomes of a release, its hooks compared by text.
+// newChange returns what becomes of a release, its hooks compared by text.
 func newChange(from, to *release.Release, p, crds *plan.Plan) (*Change, error) {
 	hooks, err := hookSteps(from, to)
 	return &Change{From: from, To: to, Plan: p, CRDs: crds, Hooks: hooks}, err
@@ -98,7 +98,7 @@ func (d Diff) Between(ctx context.Context, name string, others Storage, other st
 	return Compare(a, b)
 }
 
-// Compare tells what the records of two revisions differ in; from is nil where there
+// Compare returns what the records of two revisions differ in; from is nil where there
 // was none. What the cluster has is not looked at.
 func Compare(from, to *release.Release) (*Change, error) {
 	var old []*manifest.Object
@@ -123,7 +123,7 @@ func Compare(from, to *release.Release) (*Change, error) {
 	return change, err
 }
 
-// CompareCRDs tells what the definitions in crds/ differ in between a revision's chart,
+// CompareCRDs returns what the definitions in crds/ differ in between a revision's chart,
 // nil for none, and another chart; nil where neither has any. Records have no
 // subcharts: where from is not nil, theirs are left out.
 func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
@@ -138,7 +138,7 @@ func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
 	return CompareCharts(was, to)
 }
 
-// CompareCharts tells what the definitions in the crds/ of two charts differ in; from
+// CompareCharts returns what the definitions in the crds/ of two charts differ in; from
 // may be nil. It is nil where neither has any.
 func CompareCharts(from, to *chart.Chart) (*plan.Plan, error) {
 	var old []*manifest.Object

@@ -16,8 +16,8 @@ import (
 // hookLogTimeout bounds what is done with the logs of a hook that has ended.
 const hookLogTimeout = 30 * time.Second
 
-// finished tells of a hook that has run, while its object is still there: whoever
-// wants to know, and its log where its annotation asks for that.
+// finished reports a hook that has run, while its object is still there, to [hookRunner.ended],
+// and its log where its annotation asks for that.
 //
 // Helm shows the logs of hooks that succeeded when all hooks of the event have,
 // the last first, and so not at all when one fails. Here each log is shown as

@@ -109,7 +109,7 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 		return nil, nil, err
 	}
 	w.rendered.sort(w.scene.Objects) // as handlers of pre-install have left them
-	crds, err := w.crds.foretell()
+	crds, err := w.crds.preview()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +121,7 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 // events document has them, with the functions that take them:
 //
 //   - the release is locked, and its name must be free (deploy, checkName);
-//   - values are merged: the chart's, the user's, globals, import-values (settle);
+//   - values are merged: the chart's, the user's, globals, import-values (resolveValues);
 //   - chart-loaded, pre-render, the templates are rendered and parsed into objects,
 //     post-render (crdWork.render, rendering.run);
 //   - pre-install, and the core's answers to it: all objects are validated, permissions
@@ -138,7 +138,7 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 
 // prepare checks the name, and renders the chart for it.
 func (w *installing) prepare(ctx context.Context) error {
-	resolved, err := settle(w.req.Chart, w.req.Values, w.Progress)
+	resolved, err := resolveValues(w.req.Chart, w.req.Values, w.Progress)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (w *installing) prepare(ctx context.Context) error {
 		command:    "install",
 		dryRun:     w.dryRun,
 		resolved:   resolved,
-		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: w.past.next(), IsInstall: true},
+		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: w.history.next(), IsInstall: true},
 		lookupHost: w.req.LookupHost,
 		skipSchema: w.req.SkipSchema,
 		subNotes:   w.req.SubchartNotes,
@@ -161,14 +161,14 @@ func (w *installing) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.release = w.newRelease(recorded, w.past.next())
+	w.release = w.newRelease(recorded, w.history.next())
 	w.scene, w.coming = w.rendered.scene, w.rendered.coming
-	return w.remember(w.rendered.Chart)
+	return w.persist(w.rendered.Chart)
 }
 
 // checkName refuses a name that is taken.
 func (w *installing) checkName() error {
-	p := w.past
+	p := w.history
 	if p.last == nil {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (w *installing) recordPending(ctx context.Context) error {
 	if errors.Is(err, storage.ErrExists) && !w.recorded {
 		return &NameInUseError{Name: w.req.Name}
 	}
-	if last := w.past.last; err == nil && last != nil && len(w.past.unfinished) == 0 {
+	if last := w.history.last; err == nil && last != nil && len(w.history.unfinished) == 0 {
 		return w.supersede(ctx, last.Revision, "superseded by new release")
 	}
 	return err
@@ -244,7 +244,7 @@ func (w *installing) failed(err error) string {
 // error with what became of it.
 func (w *installing) recover(ctx context.Context, cause error) error {
 	switch {
-	case lost(ctx): // somebody else may be at work: whatever is left to do is theirs
+	case lost(ctx): // another client may be at work: what is left to do is its
 	case w.req.Atomic:
 		w.step("uninstalling what has failed")
 		undo := Uninstall{w.Config}.work(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
@@ -260,9 +260,9 @@ func (w *installing) recover(ctx context.Context, cause error) error {
 	return cause
 }
 
-// lastWord is the context in which a record is written once everything else
+// cleanupContext is the context in which a record is written once everything else
 // has happened: ctx without its cancellation, for a bounded time.
-func lastWord(ctx context.Context) (context.Context, context.CancelFunc) {
+func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
 
@@ -273,7 +273,7 @@ func orDefault(d time.Duration) time.Duration {
 	return d
 }
 
-// NameInUseError tells that a release of that name exists.
+// A NameInUseError is returned for the name of a release that exists.
 type NameInUseError struct {
 	Name   string
 	Status release.Status // "" where another install won the race

@@ -18,7 +18,7 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 })
 
-// CheckName tells what is wrong with a release's name.
+// CheckName returns what is wrong with a release's name.
 func CheckName(name string) error {
 	switch {
 	case name == "":

@@ -58,9 +58,9 @@ type rendering struct {
 	preview      Preview
 }
 
-// settle lays the user's values over the chart's, switches dependencies on and off, and
+// resolveValues lays the user's values over the chart's, switches dependencies on and off, and
 // leaves each library once: a new tree, and its final values.
-func settle(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
+func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
 	if c.IsLibrary() {
 		return nil, &LibraryError{Chart: c.Name()}
 	}
@@ -243,14 +243,14 @@ func missing(c *chart.Chart) error {
 	return nil
 }
 
-// LibraryError tells that a library chart was to be rendered or installed.
+// A LibraryError is returned where a library chart was to be rendered or installed.
 type LibraryError struct{ Chart string }
 
 func (e *LibraryError) Error() string {
 	return fmt.Sprintf("library charts are not installable: %q has type library; make it a dependency of an application chart", e.Chart)
 }
 
-// KubeVersionError tells that a chart does not want this Kubernetes.
+// A KubeVersionError is returned where a chart does not want this Kubernetes.
 type KubeVersionError struct{ Chart, Want, Have string }
 
 func (e *KubeVersionError) Error() string {

@@ -61,9 +61,9 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 	if err := w.dry(ctx); err != nil {
 		return nil, err
 	}
-	from := w.past.deployed
-	if from == nil && len(w.past.applied) > 0 {
-		from = w.past.last
+	from := w.history.deployed
+	if from == nil && len(w.history.applied) > 0 {
+		from = w.history.last
 	}
 	return newChange(from, w.release, w.plan, nil)
 }
@@ -77,20 +77,20 @@ func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Releas
 
 // prepare finds the revision to take up again and makes the new one of it.
 func (w *rollingBack) prepare(ctx context.Context) (err error) {
-	past := w.past
-	if past.last == nil {
+	history := w.history
+	if history.last == nil {
 		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
 		return err
 	}
-	if w.target, err = w.find(ctx, past); err != nil {
+	if w.target, err = w.find(ctx, history); err != nil {
 		return err
 	}
 	now := w.now()
 	rel := w.target.Clone()
-	rel.Revision = past.next()
+	rel.Revision = history.next()
 	rel.Holder, rel.Orphans = "", nil
 	rel.Info = release.Info{
-		FirstDeployed:    past.firstDeployed(now),
+		FirstDeployed:    history.firstDeployed(now),
 		LastDeployed:     now,
 		Status:           release.PendingRollback,
 		Description:      orText(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision)),
@@ -108,28 +108,28 @@ func (w *rollingBack) prepare(ctx context.Context) (err error) {
 }
 
 // find reads the revision to take up again.
-func (w *rollingBack) find(ctx context.Context, past *past) (*release.Release, error) {
+func (w *rollingBack) find(ctx context.Context, history *history) (*release.Release, error) {
 	number := w.req.Revision
 	if number < 0 {
 		return nil, fmt.Errorf("%d is no revision: they count from 1", number)
 	}
 	if number == 0 {
-		number = past.newest().Revision
-		if n := len(past.revisions); n > 1 {
-			number = past.revisions[n-2].Revision
+		number = history.newest().Revision
+		if n := len(history.revisions); n > 1 {
+			number = history.revisions[n-2].Revision
 		}
 	}
 	target, err := w.Releases.Get(ctx, w.req.Name, number)
 	if err == nil && w.req.Revision == 0 {
-		w.doubt(target, past)
+		w.doubt(target, history)
 	}
 	return target, err
 }
 
-// doubt warns where the revision before is one that failed: nobody has asked
+// doubt warns where the revision before is one that failed: no one has asked
 // for that one by its number.
-func (w *rollingBack) doubt(target *release.Release, past *past) {
-	good := past.good()
+func (w *rollingBack) doubt(target *release.Release, history *history) {
+	good := history.good()
 	if target.Info.Status != release.Failed || good == 0 {
 		return
 	}
@@ -150,7 +150,7 @@ func (w *rollingBack) stage(ctx context.Context) error {
 	if w.scene.Objects, err = stored(rel); err != nil {
 		return err
 	}
-	// Also where there are none: whoever ran another release's ends them.
+	// Also where there are none: a source that ran another release's ends them.
 	return resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}})
 }
 

@@ -43,7 +43,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := settle(req.Chart, req.Values, t.Progress)
+	resolved, err := resolveValues(req.Chart, req.Values, t.Progress)
 	if err != nil {
 		return nil, err
 	}

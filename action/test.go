@@ -110,7 +110,7 @@ func (w *testRun) prepare(ctx context.Context) error {
 			return fmt.Errorf("read the values of release %s: %w", rel.Name, err)
 		}
 	}
-	// Also where there are none: whoever ran another release's ends them.
+	// Also where there are none: a source that ran another release's ends them.
 	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (w *testRun) run(ctx context.Context) error {
 	for _, h := range w.tests {
 		h.LastRun = release.Run{}
 	}
-	err := untilLost(ctx, w.hooks.run(ctx, w.out.Release, w.tests, release.Test))
+	err := orLockLost(ctx, w.hooks.run(ctx, w.out.Release, w.tests, release.Test))
 	var rerr error
-	if !lost(ctx) { // else the record is somebody else's to write
+	if !lost(ctx) { // else the record is another client's to write
 		rerr = w.record(ctx)
 	}
 	for _, h := range w.tests {
@@ -179,7 +179,7 @@ func (w *testRun) run(ctx context.Context) error {
 	return joinTold(err, w.events.Emit(ctx, &event.PostTest{Scene: w.scene, Results: w.out.Results}), rerr)
 }
 
-// joinTold is errors.Join without those that say again that somebody interrupted.
+// joinTold is errors.Join without those that say again that the user interrupted.
 func joinTold(first error, more ...error) error {
 	for _, err := range more {
 		switch {
@@ -201,10 +201,10 @@ func (w *testRun) readLogs(ctx context.Context, h *release.Hook, o *manifest.Obj
 	w.out.Logs = append(w.out.Logs, logs...)
 }
 
-// record notes the last runs in the record as it is now: somebody may have
+// record notes the last runs in the record as it is now: another client may have
 // changed it while the tests ran.
 func (w *testRun) record(ctx context.Context) error {
-	ctx, cancel := lastWord(ctx)
+	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	was := w.out.Release
 	rel, err := w.Releases.Get(ctx, was.Name, was.Revision)

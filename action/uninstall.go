@@ -62,18 +62,18 @@ type Uninstalled struct {
 // uninstalling is the work on one release.
 type uninstalling struct {
 	*Config
-	req    UninstallRequest
-	events lifecycle
-	hooks  hooks
-	lock   lock.Lock
-	past   *past
-	out    *Uninstalled
-	// recorded tells that the record says uninstalling: nothing is written
+	req     UninstallRequest
+	events  lifecycle
+	hooks   hooks
+	lock    lock.Lock
+	history *history
+	out     *Uninstalled
+	// recorded reports whether the record says uninstalling: nothing is written
 	// before the scripts of pre-delete have agreed.
 	recorded bool
 }
 
-// Plan tells what Run would do and writes nothing.
+// Plan returns what Run would do and writes nothing.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	w := u.work(req)
 	err := w.plan(ctx)
@@ -88,33 +88,33 @@ func (w *uninstalling) plan(ctx context.Context) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
-	past, err := readPast(ctx, w.Releases, w.lock, w.req.Name, nil)
+	history, err := loadHistory(ctx, w.Releases, w.lock, w.req.Name, nil)
 	if err != nil {
 		return err
 	}
-	if past.last == nil {
+	if history.last == nil {
 		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
 		return err
 	}
-	for _, text := range past.warnings {
+	for _, text := range history.warnings {
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
 	if !w.req.KeepHistory {
-		if err := deletable(ctx, w.Releases, w.req.Name, past.revisions); err != nil {
+		if err := deletable(ctx, w.Releases, w.req.Name, history.revisions); err != nil {
 			return err
 		}
 	}
-	w.past, w.out = past, &Uninstalled{Release: past.last}
-	if past.last.Info.Status == release.Uninstalled {
+	w.history, w.out = history, &Uninstalled{Release: history.last}
+	if history.last.Info.Status == release.Uninstalled {
 		return nil
 	}
-	objects, err := inventory(past)
+	objects, err := inventory(history)
 	if err != nil {
 		return err
 	}
 	for _, o := range objects {
 		switch {
-		case o.Empty: // comments only: nobody created it
+		case o.Empty: // comments only: no one created it
 		case keeps(o):
 			w.out.Kept = append(w.out.Kept, o)
 		default:
@@ -147,7 +147,7 @@ func deletable(ctx context.Context, records Storage, name string, revisions []st
 
 // inventory are all objects that a release may have in the cluster, each once:
 // those of the newest revision, and what others have left behind.
-func inventory(p *past) ([]*manifest.Object, error) {
+func inventory(p *history) ([]*manifest.Object, error) {
 	revisions, err := p.objects()
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 		w.lock.Finish()
 		return w.out, w.purge(ctx, rel.Name)
 	}
-	if err := untilLost(ctx, w.execute(ctx)); err != nil {
+	if err := orLockLost(ctx, w.execute(ctx)); err != nil {
 		if !w.recorded {
 			return nil, err
 		}
@@ -245,7 +245,7 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 	}
 	// The objects are gone: an interrupt that comes now must not leave a record
 	// that says otherwise.
-	ctx, cancel := lastWord(ctx)
+	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel.Info.Status = release.Uninstalled
 	rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
@@ -259,11 +259,11 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 // close settles what the other revisions say: nothing of them is there any more.
 func (w *uninstalling) close(ctx context.Context) error {
 	rel := w.out.Release
-	w.past.unfinished = slices.DeleteFunc(w.past.unfinished, func(r *release.Release) bool { return r == rel })
-	if err := w.past.close(ctx, w.Releases); err != nil {
+	w.history.unfinished = slices.DeleteFunc(w.history.unfinished, func(r *release.Release) bool { return r == rel })
+	if err := w.history.close(ctx, w.Releases); err != nil {
 		return err
 	}
-	d := deployment{Config: w.Config, past: w.past, release: rel}
+	d := deployment{Config: w.Config, history: w.history, release: rel}
 	return d.supersedeOthers(ctx)
 }
 
@@ -385,7 +385,7 @@ func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.S
 	if err != nil {
 		return event.Scene{}, err
 	}
-	// Also where there are none: whoever ran another release's ends them.
+	// Also where there are none: a source that ran another release's ends them.
 	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
 		return event.Scene{}, err
 	}
@@ -396,7 +396,7 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 	if lost(ctx) {
 		return // without the lock the record is another client's to write
 	}
-	ctx, cancel := lastWord(ctx)
+	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := w.out.Release
 	w.lock.Finish()
@@ -434,7 +434,7 @@ func keeps(o *manifest.Object) bool {
 	return o.List != nil && keeps(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
 }
 
-// AlreadyUninstalledError tells that nothing is left of a release but history.
+// An AlreadyUninstalledError is returned where nothing is left of a release but its history.
 type AlreadyUninstalledError struct{ Name string }
 
 func (e *AlreadyUninstalledError) Error() string {

@@ -67,7 +67,7 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 		return nil, nil, err
 	}
 	w.rendered.sort(w.scene.Objects) // as handlers of pre-upgrade have left them
-	change, err := newChange(w.past.current(), w.release, w.plan, w.crds.plan)
+	change, err := newChange(w.history.current(), w.release, w.plan, w.crds.plan)
 	return change, w.rendered, err
 }
 
@@ -80,15 +80,15 @@ func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release,
 
 // prepare renders the chart with the values that the request and the history come to.
 func (w *upgrading) prepare(ctx context.Context) error {
-	past := w.past
-	if past.last == nil || past.last.Info.Status == release.Uninstalled {
-		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: past.last != nil}
+	history := w.history
+	if history.last == nil || history.last.Info.Status == release.Uninstalled {
+		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: history.last != nil}
 	}
-	c, vals, err := w.values(past.current())
+	c, vals, err := w.values(history.current())
 	if err != nil {
 		return err
 	}
-	resolved, err := settle(c, vals, w.Progress)
+	resolved, err := resolveValues(c, vals, w.Progress)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (w *upgrading) prepare(ctx context.Context) error {
 		command:    "upgrade",
 		dryRun:     w.dryRun,
 		resolved:   resolved,
-		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: past.next(), IsUpgrade: true},
+		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: history.next(), IsUpgrade: true},
 		lookupHost: w.req.LookupHost,
 		skipSchema: w.req.SkipSchema,
 		subNotes:   w.req.SubchartNotes,
@@ -109,18 +109,18 @@ func (w *upgrading) prepare(ctx context.Context) error {
 		return err
 	}
 	now := w.now()
-	rel := release.New(w.req.Name, w.req.Namespace, past.next(), recorded)
+	rel := release.New(w.req.Name, w.req.Namespace, history.next(), recorded)
 	rel.Config = vals
-	rel.Labels = relabel(past.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
+	rel.Labels = relabel(history.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
 	rel.Info = release.Info{
-		FirstDeployed: past.firstDeployed(now),
+		FirstDeployed: history.firstDeployed(now),
 		LastDeployed:  now,
 		Status:        release.PendingUpgrade,
 		Description:   "Preparing upgrade",
 		Notes:         w.rendered.Notes,
 	}
 	w.release, w.scene, w.coming = rel, w.rendered.scene, w.rendered.coming
-	return w.remember(w.rendered.Chart)
+	return w.persist(w.rendered.Chart)
 }
 
 // values are the chart and the user's values that the request and the current
@@ -193,7 +193,7 @@ func (w *upgrading) failed(err error) string {
 // confirmUndo finds out whether the revision that a failure would lead back to may be
 // gone back to: it is too late to ask once the upgrade has failed.
 func (w *upgrading) confirmUndo(ctx context.Context) error {
-	target := w.past.good()
+	target := w.history.good()
 	if !w.req.Atomic || target == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 // error with what became of it.
 func (w *upgrading) recover(ctx context.Context, cause error) error {
 	if lost(ctx) {
-		return cause // somebody else may be at work: whatever is left to do is theirs
+		return cause // another client may be at work: what is left to do is its
 	}
 	if w.req.CleanupOnFail {
 		if err := w.removeCreated(ctx); err != nil {
@@ -218,7 +218,7 @@ func (w *upgrading) recover(ctx context.Context, cause error) error {
 	if !w.req.Atomic {
 		return cause
 	}
-	target := w.past.good()
+	target := w.history.good()
 	if target == 0 {
 		return fmt.Errorf("upgrade of release %s failed, and there is no revision that went well to roll back to: %w", w.req.Name, cause)
 	}
@@ -233,10 +233,10 @@ func (w *upgrading) recover(ctx context.Context, cause error) error {
 	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being set, to revision %d: %w", w.req.Name, target, cause)
 }
 
-// NoReleaseError tells that there is nothing to upgrade.
+// A NoReleaseError is returned where there is nothing to upgrade.
 type NoReleaseError struct {
 	Name, Namespace string
-	// Uninstalled tells that there was: its history is kept.
+	// Uninstalled reports whether there was one: its history is kept.
 	Uninstalled bool
 }
 
@@ -267,11 +267,11 @@ func afterwards(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// untilLost is the error of an operation. One that has done all it had to fails
-// all the same where its lock was lost meanwhile: whoever has it counts it as
+// orLockLost is the error of an operation. One that has done all it had to fails
+// all the same where its lock was lost meanwhile: the client that has it counts it as
 // failed. The reason of a cancelled context stands before a bare "context
 // canceled".
-func untilLost(ctx context.Context, err error) error {
+func orLockLost(ctx context.Context, err error) error {
 	if err == nil && lost(ctx) {
 		return context.Cause(ctx)
 	}
@@ -300,7 +300,7 @@ type Change struct {
 	CRDs *plan.Plan
 	// Hooks are what the release's hooks come to, compared by their text.
 	Hooks []plan.Step
-	// Stored tells that records are compared with each other, and nothing is
+	// Stored reports whether records are compared with each other, and nothing is
 	// done.
 	Stored bool
 }

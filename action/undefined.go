@@ -11,11 +11,11 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// foresee adds to the plan the objects of kinds that are yet to be defined,
+// planUndefined adds to the plan the objects of kinds that are yet to be defined,
 // which no cluster can be asked about: they are created, or go on under another
 // version of their kind. Without it a plan would say of the latter that they
 // are deleted.
-func (d *deployment) foresee(known []*manifest.Object) error {
+func (d *deployment) planUndefined(known []*manifest.Object) error {
 	var written []plan.Step
 	for _, o := range d.objects {
 		if slices.Contains(known, o) {
@@ -47,7 +47,7 @@ func (d *deployment) foresee(known []*manifest.Object) error {
 	return nil
 }
 
-// sameKind tells whether two references are to one object, whatever the version
+// sameKind reports whether two references are to one object, whatever the version
 // of its kind.
 func sameKind(a, b plan.Ref) bool {
 	ga, _, _ := strings.Cut(a.APIVersion, "/")

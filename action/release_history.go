@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// past is what has become of a release so far.
-type past struct {
+// history is what has become of a release so far.
+type history struct {
 	name      string
 	revisions []storage.Record // oldest first
 	// last is the newest revision, deployed the newest that is deployed; nil
@@ -33,11 +33,11 @@ type past struct {
 	warnings []string
 }
 
-// readPast reads the history of a release as far as it matters. A release that
+// loadHistory reads the history of a release as far as it matters. A release that
 // is not there has an empty one. With a lock, a revision that is pending was
-// left by somebody who is gone, or somebody is at work: the latter is an error.
-func readPast(ctx context.Context, records Storage, lock lock.Lock, name string, report progress.Func) (*past, error) {
-	p := &past{name: name}
+// left by a client that is gone, or one is at work: the latter is an error.
+func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name string, report progress.Func) (*history, error) {
+	p := &history{name: name}
 	var err error
 	p.revisions, err = records.Revisions(ctx, name)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -79,7 +79,7 @@ func readPast(ctx context.Context, records Storage, lock lock.Lock, name string,
 // read reads the revisions of which something may be in the cluster, and the
 // newest. What a list says about the statuses is not what the records must say:
 // it goes back to a revision whose record says too that nothing before it counts.
-func (p *past) read(ctx context.Context, records Storage) error {
+func (p *history) read(ctx context.Context, records Storage) error {
 	from := len(p.revisions)
 	var read []*release.Release // those from there on
 	for {
@@ -111,7 +111,7 @@ func (p *past) read(ctx context.Context, records Storage) error {
 // agree makes one status of what a record and the list say of a revision. What
 // the record says counts, as it does for Helm; but where only one of the two says
 // that the revision was uninstalled, its objects may be there.
-func (p *past) agree(i int, rel *release.Release) {
+func (p *history) agree(i int, rel *release.Release) {
 	listed, recorded := p.revisions[i].Status, rel.Info.Status
 	if listed == recorded {
 		return
@@ -126,7 +126,7 @@ func (p *past) agree(i int, rel *release.Release) {
 }
 
 // settled reports whether nothing before a revision that was read counts.
-func (p *past) settled(i int) bool {
+func (p *history) settled(i int) bool {
 	return p.revisions[i].Status == release.Deployed || p.revisions[i].Status == release.Uninstalled
 }
 
@@ -151,7 +151,7 @@ func readAll(ctx context.Context, records Storage, name string, revisions []stor
 
 // start is the index of the last revision before end that is said to be deployed
 // or uninstalled, or 0.
-func (p *past) start(end int) int {
+func (p *history) start(end int) int {
 	for i := end - 1; i >= 0; i-- {
 		if p.settled(i) {
 			return i
@@ -161,7 +161,7 @@ func (p *past) start(end int) int {
 }
 
 // good is the number of the newest revision that went well, 0 for none.
-func (p *past) good() int {
+func (p *history) good() int {
 	n := 0
 	for _, r := range p.revisions {
 		if r.Unsupported() == nil && (r.Status == release.Deployed || r.Status == release.Superseded) {
@@ -171,10 +171,10 @@ func (p *past) good() int {
 	return n
 }
 
-func (p *past) newest() storage.Record { return p.revisions[len(p.revisions)-1] }
+func (p *history) newest() storage.Record { return p.revisions[len(p.revisions)-1] }
 
 // next is the number of the revision to come.
-func (p *past) next() int {
+func (p *history) next() int {
 	n := 0
 	for _, r := range p.revisions {
 		if release.ValidRevision(r.Revision) {
@@ -186,7 +186,7 @@ func (p *past) next() int {
 
 // sane leaves out the revisions whose numbers cannot be, as long as there are
 // others: no revision can follow them.
-func (p *past) sane() {
+func (p *history) sane() {
 	var kept []storage.Record
 	for _, r := range p.revisions {
 		if release.ValidRevision(r.Revision) {
@@ -208,7 +208,7 @@ func (p *past) sane() {
 
 // objects are the objects of each revision that may have been applied, the items
 // of lists each by itself.
-func (p *past) objects() ([][]*manifest.Object, error) {
+func (p *history) objects() ([][]*manifest.Object, error) {
 	var out [][]*manifest.Object
 	for _, rel := range p.applied {
 		objects, err := recordedObjects(rel)
@@ -234,7 +234,7 @@ func recordedObjects(rel *release.Release) ([]*manifest.Object, error) {
 }
 
 // orphans are the objects that the revisions meant to remove.
-func (p *past) orphans() []release.Orphan {
+func (p *history) orphans() []release.Orphan {
 	var out []release.Orphan
 	seen := map[release.Orphan]bool{}
 	for _, rel := range p.applied {
@@ -250,7 +250,7 @@ func (p *past) orphans() []release.Orphan {
 
 // current is what the release stands for: the revision that is deployed, or the
 // newest where none ever was.
-func (p *past) current() *release.Release {
+func (p *history) current() *release.Release {
 	if p.deployed != nil {
 		return p.deployed
 	}
@@ -258,7 +258,7 @@ func (p *past) current() *release.Release {
 }
 
 // method is how the objects were written.
-func (p *past) method() string {
+func (p *history) method() string {
 	if p.last == nil {
 		return ""
 	}
@@ -266,7 +266,7 @@ func (p *past) method() string {
 }
 
 // firstDeployed is when the release was first there.
-func (p *past) firstDeployed(now time.Time) time.Time {
+func (p *history) firstDeployed(now time.Time) time.Time {
 	if p.last != nil && !p.last.Info.FirstDeployed.IsZero() {
 		return p.last.Info.FirstDeployed
 	}
@@ -274,7 +274,7 @@ func (p *past) firstDeployed(now time.Time) time.Time {
 }
 
 // close marks what was left unfinished as failed.
-func (p *past) close(ctx context.Context, records Storage) error {
+func (p *history) close(ctx context.Context, records Storage) error {
 	for _, rel := range p.unfinished {
 		rel.Info.Description = fmt.Sprintf("%s was interrupted: it ended without saying how", phase(rel.Info.Status))
 		rel.Info.Status, rel.Holder = release.Failed, ""
