@@ -29,7 +29,7 @@ import (
 // so that fuzzing can steer what is written; no bytes, or zeros, make the
 // simplest of everything.
 //
-//	PROGRAMS=1000000 SEED=7 go test -run TestPrograms -timeout 0 ./render
+//	PROGRAMS=1000000 SEED=7 go test -run TestPrograms -timeout 0 ./engine
 //
 // runs as many as one likes.
 

@@ -13,7 +13,7 @@ import (
 // nobody names its binary: random values and chart trees, and hundreds of
 // broken charts under lint.
 func TestPeers(t *testing.T) {
-	for _, pkg := range []string{"./values", "./internal/cli/lint"} {
+	for _, pkg := range []string{"./chart/values", "./internal/cli/lint"} {
 		cmd := exec.Command("go", "test", "-count=1", "-run", "Peer", pkg)
 		cmd.Dir = root(t)
 		cmd.Env = append(os.Environ(), "MOONHELM_PEER="+peer(t, helm4), "MOONHELM_PEER_ROUNDS=5")
