@@ -121,12 +121,7 @@ func (w *crdWork) render(ctx context.Context, cluster Cluster, read, upgrade boo
 		caps.APIVersions = w.serve(caps.APIVersions)
 		r.lookup = lookupBefore(w.coming, r.lookup)
 	}
-	out, err := r.run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out.coming = w.coming
-	return out, nil
+	return r.run(ctx)
 }
 
 // write brings the definitions into the cluster.

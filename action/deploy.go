@@ -50,13 +50,11 @@ type deployment struct {
 
 	events  lifecycle
 	hooks   hooks
-	lock    lock.Lock
+	lock    lock.Lock // nil for a dry run
 	history *history
 	release *release.Release
 	scene   event.Scene
 	crds    crdWork
-	// coming are the kinds that are yet to be defined.
-	coming map[string]bool
 
 	objects []*manifest.Object
 	wait    Waiting

@@ -46,7 +46,7 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if d.batches, err = ordered(d.release, d.objects, d.Progress); err != nil {
 		return err
 	}
-	known := without(d.objects, d.coming)
+	known := without(d.objects, d.crds.coming)
 	d.partial = len(known) < len(d.objects)
 	if err := d.compute(ctx, known, false); err != nil || !d.partial {
 		return err

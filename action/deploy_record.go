@@ -34,18 +34,14 @@ func (d *deployment) create(ctx context.Context) error {
 	if !release.ValidRevision(d.release.Revision) {
 		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
 	}
-	if d.lock != nil {
-		d.release.Holder = d.lock.Holder()
-	}
+	d.release.Holder = d.lock.Holder()
 	if err := d.Releases.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
 		return &OvertakenError{Name: d.release.Name, Revision: d.release.Revision}
 	} else if err != nil {
 		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)
 	}
 	d.recorded = true
-	if d.lock != nil {
-		d.lock.Guard(d.release.Revision)
-	}
+	d.lock.Guard(d.release.Revision)
 	return d.history.close(ctx, d.Releases)
 }
 
@@ -59,7 +55,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	rel := d.release
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
 	rel.Holder, rel.Orphans = "", nil
-	d.finish()
+	d.lock.Finish() // the record gets its last state
 	if err := d.Releases.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
@@ -132,20 +128,13 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	defer cancel()
 	rel := d.release
 	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
-	d.finish()
+	d.lock.Finish() // the record gets its last state
 	if err := d.Releases.Update(ctx, rel); err != nil {
 		d.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 		return
 	}
 	if err := d.prune(ctx); err != nil {
 		d.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
-	}
-}
-
-// finish tells the lock that the record gets its last state.
-func (d *deployment) finish() {
-	if d.lock != nil {
-		d.lock.Finish()
 	}
 }
 

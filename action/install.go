@@ -162,7 +162,7 @@ func (w *installing) prepare(ctx context.Context) error {
 		return err
 	}
 	w.release = w.newRelease(recorded, w.history.next())
-	w.scene, w.coming = w.rendered.scene, w.rendered.coming
+	w.scene = w.rendered.scene
 	return w.persist(w.rendered.Chart)
 }
 

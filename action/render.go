@@ -36,8 +36,6 @@ type Rendered struct {
 
 	// scene is what the next event shows: Objects with the hooks among them.
 	scene event.Scene
-	// coming are the kinds that the chart's own CRDs are yet to define.
-	coming map[string]bool
 }
 
 // rendering is one way through chart-loaded → pre-render → validate → render →

@@ -119,7 +119,7 @@ func (w *upgrading) prepare(ctx context.Context) error {
 		Description:   "Preparing upgrade",
 		Notes:         w.rendered.Notes,
 	}
-	w.release, w.scene, w.coming = rel, w.rendered.scene, w.rendered.coming
+	w.release, w.scene = rel, w.rendered.scene
 	return w.persist(w.rendered.Chart)
 }
 
