@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package env wires the parts together: the streams, the settings of
-// environment and global flags, the folders, and the adapters (cluster, release
-// records) that commands hand to package action. Adapters are made when somebody
-// first asks, so that a command that needs no cluster never looks for one.
+// Package env makes what commands work with: the streams, the settings of environment
+// and global flags, the directories, the cluster, release records, and the action.Config
+// that holds these. Each is made when a command first asks for it, so that one that needs
+// no cluster never looks for one.
 package env
 
 import (
