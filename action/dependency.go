@@ -11,51 +11,20 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// Vendor is a chart's folder, as far as its dependencies go.
-type Vendor interface {
-	// Chart is the chart, without subcharts that are broken.
+// ChartDirectory is a chart's directory, as far as its dependencies go. [*loader.Folder]
+// is one, whose methods say what they do.
+type ChartDirectory interface {
 	Chart() *chart.Chart
-	// Held is what stands in charts/ and library/ in the place of charts.
-	Held() []Held
-	// Lock is the text of the lock file, nil where there is none that can be
-	// read; then err may say why. name is what the file is called.
+	Vendored() []loader.Vendored
 	Lock() (name string, text []byte, err error)
-	// Preview is the chart as it will load with put in it and without drop.
-	Preview(put []Delivery, drop []Held) (*chart.Chart, error)
-	// Replace writes put, removes drop, and writes the lock file where lock is
-	// not nil: all of it, or nothing where it fails.
-	Replace(ctx context.Context, put []Delivery, drop []Held, lock []byte) error
+	Preview(put []loader.New, drop []loader.Vendored) (*chart.Chart, error)
+	Replace(ctx context.Context, put []loader.New, drop []loader.Vendored, lock []byte) error
 }
 
-// Held is a chart that another has in charts/ or, with Library, in library/;
-// or what stands there and is none.
-type Held struct {
-	Library bool
-	// File is its name there: a folder's or, with Archive, an archive's.
-	File    string
-	Archive bool
-	// Name and Version are the chart's own; "" where Err says that it is none.
-	Name, Version string
-	Err           error
-}
-
-// Path is the place in the chart: "charts/db-1.2.3.tgz".
-func (h Held) Path() string {
-	if h.Library {
-		return chart.DirLibrary + "/" + h.File
-	}
-	return chart.DirCharts + "/" + h.File
-}
-
-// Delivery is an archive that is to stand in charts/ or, with Library, in
-// library/. Open may be called several times.
-type Delivery struct {
-	Library bool
-	File    string
-	Open    func() (io.ReadCloser, error)
-}
+var _ ChartDirectory = (*loader.Folder)(nil)
 
 // Want is a dependency, or with Library a library, in a version or a range.
 type Want struct {

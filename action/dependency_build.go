@@ -16,7 +16,7 @@ type DependencyBuild struct{ DependencyUpdate }
 // not the one of what the chart lists is a *[dependency.SyncError]; an archive that
 // is not the one that was locked, a *[RepublishedError].
 func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
-	name, text, err := req.Vendor.Lock()
+	name, text, err := req.Directory.Lock()
 	switch {
 	case err != nil:
 		return err
@@ -27,7 +27,7 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	if err != nil {
 		return err
 	}
-	c := req.Vendor.Chart()
+	c := req.Directory.Chart()
 	choose := func(list listing) ([]Want, error) {
 		if err := l.Check(name, listsFile(c), c.Metadata); err != nil {
 			return nil, err
@@ -39,5 +39,5 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 		}
 		return lockedWants(l), nil
 	}
-	return b.run(ctx, req, choose, func(Vendor, supplies) ([]byte, error) { return nil, nil })
+	return b.run(ctx, req, choose, func(ChartDirectory, supplies) ([]byte, error) { return nil, nil })
 }

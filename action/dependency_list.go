@@ -9,6 +9,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
 // DependencyStatus tells what a chart has of a dependency. The words are Helm's.
@@ -39,8 +40,8 @@ type DependencyList struct{}
 
 // Run tells of everything that v's chart lists, in its order, libraries last;
 // and what else stands in charts/.
-func (DependencyList) Run(v Vendor) (found []ListedDependency, unlisted []Held) {
-	m, held := v.Chart().Metadata, v.Held()
+func (DependencyList) Run(v ChartDirectory) (found []ListedDependency, unlisted []loader.Vendored) {
+	m, held := v.Chart().Metadata, v.Vendored()
 	deps := slices.DeleteFunc(slices.Clone(m.Dependencies), func(d *chart.Dependency) bool { return d == nil })
 	libs := slices.DeleteFunc(slices.Clone(m.Libraries), func(d *chart.Dependency) bool { return d == nil })
 	for _, d := range deps {
@@ -50,27 +51,27 @@ func (DependencyList) Run(v Vendor) (found []ListedDependency, unlisted []Held) 
 		found = append(found, ListedDependency{Dependency: *d, Library: true, Status: status(d, libs, held, true)})
 	}
 	for _, h := range held {
-		if !h.Library && !slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return d.Name == h.Name || h.Err != nil && h.under(d.Name) }) {
+		if !h.Library && !slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return d.Name == h.Name || h.Err != nil && under(h, d.Name) }) {
 			unlisted = append(unlisted, h)
 		}
 	}
 	return found, unlisted
 }
 
-// under tells whether what is held is called as the chart of that name would be.
-func (h Held) under(name string) bool {
+// under reports whether h is called as the chart of that name would be.
+func under(h loader.Vendored, name string) bool {
 	return h.File == name || strings.HasPrefix(h.File, name+"-") && strings.HasSuffix(h.File, ".tgz")
 }
 
 // status tells what held has of d. all are the entries beside it: they may want
 // other versions of the same chart.
-func status(d *chart.Dependency, all []*chart.Dependency, held []Held, library bool) DependencyStatus {
-	var archives, folders []Held
+func status(d *chart.Dependency, all []*chart.Dependency, held []loader.Vendored, library bool) DependencyStatus {
+	var archives, folders []loader.Vendored
 	lost := DependencyMissing
 	for _, h := range held {
 		switch {
 		case h.Library != library:
-		case h.Err != nil && h.under(d.Name):
+		case h.Err != nil && under(h, d.Name):
 			lost = DependencyCorrupt
 		case h.Err != nil:
 		case h.Name != d.Name:
@@ -110,8 +111,8 @@ func isRange(want string, library bool) bool {
 }
 
 // suits tells whether one of held is a version that d wants.
-func suits(held []Held, d *chart.Dependency) bool {
-	return slices.ContainsFunc(held, func(h Held) bool {
+func suits(held []loader.Vendored, d *chart.Dependency) bool {
+	return slices.ContainsFunc(held, func(h loader.Vendored) bool {
 		_, err := dependency.Version([]string{h.Version}, d.Version, true)
 		return err == nil
 	})
@@ -119,12 +120,12 @@ func suits(held []Held, d *chart.Dependency) bool {
 
 // strays tells whether there are more archives of a chart than entries that want
 // one each.
-func strays(archives []Held, name string, all []*chart.Dependency) bool {
+func strays(archives []loader.Vendored, name string, all []*chart.Dependency) bool {
 	if len(archives) < 2 {
 		return false
 	}
 	for _, h := range archives {
-		if !slices.ContainsFunc(all, func(d *chart.Dependency) bool { return d.Name == name && suits([]Held{h}, d) }) {
+		if !slices.ContainsFunc(all, func(d *chart.Dependency) bool { return d.Name == name && suits([]loader.Vendored{h}, d) }) {
 			return true
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -28,7 +28,7 @@ type supplies struct {
 
 // supply finds all wants: those without a repository in the folder, the others
 // by way of the supplier, each once.
-func (u DependencyUpdate) supply(ctx context.Context, v Vendor, all []Want) (supplies, error) {
+func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Want) (supplies, error) {
 	s := supplies{wants: all, found: make([]Supply, len(all))}
 	for _, w := range all {
 		if err := chart.ValidateName(w.Name); err != nil { // CVE-2024-25620
@@ -46,7 +46,7 @@ func (u DependencyUpdate) supply(ctx context.Context, v Vendor, all []Want) (sup
 	var wg sync.WaitGroup
 	for i, w := range all {
 		if w.Repository == "" {
-			s.found[i], errs[i] = inFolder(v.Held(), w)
+			s.found[i], errs[i] = inFolder(v.Vendored(), w)
 			continue
 		}
 		once := results[w]
@@ -136,7 +136,7 @@ func (u DependencyUpdate) supplyOne(ctx context.Context, w Want) (Supply, error)
 
 // inFolder finds a dependency that has no repository: the newest that is held
 // and suits.
-func inFolder(held []Held, w Want) (Supply, error) {
+func inFolder(held []loader.Vendored, w Want) (Supply, error) {
 	var have []string
 	for _, h := range held {
 		if h.Library == w.Library && h.Err == nil && h.Name == w.Name {
@@ -160,14 +160,14 @@ func inFolder(held []Held, w Want) (Supply, error) {
 
 // deliveries are the archives to be written. Two that would be one file must be
 // the same.
-func (s supplies) deliveries() ([]Delivery, error) {
-	var out []Delivery
+func (s supplies) deliveries() ([]loader.New, error) {
+	var out []loader.New
 	for i, found := range s.found {
 		if found.Open == nil {
 			continue
 		}
-		d := Delivery{Library: s.wants[i].Library, File: found.file(), Open: found.Open}
-		at := slices.IndexFunc(out, func(o Delivery) bool { return o.Library == d.Library && o.File == d.File })
+		d := loader.New{Library: s.wants[i].Library, File: found.file(), Open: found.Open}
+		at := slices.IndexFunc(out, func(o loader.New) bool { return o.Library == d.Library && o.File == d.File })
 		if at < 0 {
 			out = append(out, d)
 			continue
@@ -183,22 +183,13 @@ func (s supplies) deliveries() ([]Delivery, error) {
 
 func (s Supply) file() string { return s.Name + "-" + s.Version + ".tgz" }
 
-func alike(a, b Delivery) (bool, error) {
-	x, err := a.read()
+func alike(a, b loader.New) (bool, error) {
+	x, err := a.Read()
 	if err != nil {
 		return false, err
 	}
-	y, err := b.read()
+	y, err := b.Read()
 	return bytes.Equal(x, y), err
-}
-
-func (d Delivery) read() ([]byte, error) {
-	r, err := d.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
 }
 
 // locked are what was found as a lock has it.
@@ -223,22 +214,22 @@ func (s supplies) locked(library bool) []*dependency.Locked {
 // drop are the archives of the folder that nobody wants any more: in charts/
 // all that are charts, as with Helm, and those that are broken and seem to be
 // of a dependency; in library/ those of libraries that are or were listed.
-func (s supplies) drop(held []Held, before *dependency.Lock) []Held {
-	wanted := map[Held]bool{}
+func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader.Vendored {
+	wanted := map[loader.Vendored]bool{}
 	names := map[Want]bool{}
 	for i, w := range s.wants {
 		names[Want{Name: w.Name, Library: w.Library}] = true
-		wanted[Held{Library: w.Library, Name: w.Name, Version: s.found[i].Version}] = true
+		wanted[loader.Vendored{Library: w.Library, Name: w.Name, Version: s.found[i].Version}] = true
 	}
 	if before != nil {
 		for _, l := range before.Libraries {
 			names[Want{Name: l.Name, Library: true}] = true
 		}
 	}
-	var out []Held
+	var out []loader.Vendored
 	for _, h := range held {
 		switch {
-		case !h.Archive, h.Err == nil && wanted[Held{Library: h.Library, Name: h.Name, Version: h.Version}] && h.expected(s):
+		case !h.Archive, h.Err == nil && wanted[loader.Vendored{Library: h.Library, Name: h.Name, Version: h.Version}] && s.expected(h):
 		case h.Err == nil && (!h.Library || names[Want{Name: h.Name, Library: true}]):
 			out = append(out, h)
 		case h.Err != nil && strings.HasSuffix(h.File, ".tgz"):
@@ -253,9 +244,9 @@ func (s supplies) drop(held []Held, before *dependency.Lock) []Held {
 	return out
 }
 
-// expected tells whether an archive that is wanted is called as it should be;
+// expected reports whether an archive that is wanted is called as it should be;
 // one without a repository may be called anything.
-func (h Held) expected(s supplies) bool {
+func (s supplies) expected(h loader.Vendored) bool {
 	for i, found := range s.found {
 		if s.wants[i].Library == h.Library && found.Name == h.Name && found.Version == h.Version && (found.Open == nil || found.file() == h.File) {
 			return true

@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -23,15 +24,15 @@ import (
 // "name-version".
 type fakeFolder struct {
 	chart    *chart.Chart
-	held     []Held
+	held     []loader.Vendored
 	lock     string
 	lockErr  error
 	replaced []string // what Replace was told
-	preview  func(put []Delivery, drop []Held) (*chart.Chart, error)
+	preview  func(put []loader.New, drop []loader.Vendored) (*chart.Chart, error)
 }
 
-func (f *fakeFolder) Chart() *chart.Chart { return f.chart }
-func (f *fakeFolder) Held() []Held        { return f.held }
+func (f *fakeFolder) Chart() *chart.Chart         { return f.chart }
+func (f *fakeFolder) Vendored() []loader.Vendored { return f.held }
 func (f *fakeFolder) Lock() (string, []byte, error) {
 	if f.lock == "" {
 		return chart.FileLock, nil, f.lockErr
@@ -39,7 +40,7 @@ func (f *fakeFolder) Lock() (string, []byte, error) {
 	return chart.FileLock, []byte(f.lock), f.lockErr
 }
 
-func (f *fakeFolder) Preview(put []Delivery, drop []Held) (*chart.Chart, error) {
+func (f *fakeFolder) Preview(put []loader.New, drop []loader.Vendored) (*chart.Chart, error) {
 	if f.preview != nil {
 		return f.preview(put, drop)
 	}
@@ -50,7 +51,7 @@ func (f *fakeFolder) Preview(put []Delivery, drop []Held) (*chart.Chart, error) 
 		below = append(below, d)
 	}
 	for _, h := range f.held {
-		if h.Err == nil && !slices.ContainsFunc(drop, func(d Held) bool { return d.Path() == h.Path() }) {
+		if h.Err == nil && !slices.ContainsFunc(drop, func(d loader.Vendored) bool { return d.Path() == h.Path() }) {
 			add(h.Name, h.Version, h.Library)
 		}
 	}
@@ -62,12 +63,12 @@ func (f *fakeFolder) Preview(put []Delivery, drop []Held) (*chart.Chart, error) 
 	return c, nil
 }
 
-func (f *fakeFolder) Replace(ctx context.Context, put []Delivery, drop []Held, lock []byte) error {
+func (f *fakeFolder) Replace(ctx context.Context, put []loader.New, drop []loader.Vendored, lock []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for _, d := range put {
-		f.replaced = append(f.replaced, "+"+Held{Library: d.Library, File: d.File}.Path())
+		f.replaced = append(f.replaced, "+"+loader.Vendored{Library: d.Library, File: d.File}.Path())
 	}
 	for _, d := range drop {
 		f.replaced = append(f.replaced, "-"+d.Path())
@@ -188,7 +189,7 @@ func TestDependencyUpdate(t *testing.T) {
 	s, heard := shop(), &said{}
 	u := updater(s)
 	u.Progress = heard.report
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/mysql-1.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
@@ -232,7 +233,7 @@ func TestDependencyUpdate(t *testing.T) {
 	}
 	// Once more: nothing is new, and the lock stays as it is, with its time.
 	u.Now = time.Now
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f, SkipRefresh: true}); err != nil {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f, SkipRefresh: true}); err != nil {
 		t.Fatal(err)
 	}
 	if slices.Contains(f.replaced, "lock") || len(s.refreshed) != 5 {
@@ -242,7 +243,7 @@ func TestDependencyUpdate(t *testing.T) {
 
 func TestDependencyUpdateOfNothing(t *testing.T) {
 	f := &fakeFolder{chart: lists(t, "", "")}
-	if err := updater(shop()).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := updater(shop()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Error(err)
 	}
 	wantReplaced(t, f)
@@ -254,7 +255,7 @@ func TestDependenciesThatDoNotGoTogether(t *testing.T) {
 		s := shop()
 		s.wrong = errors.New("one place only")
 		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-		if err := updater(s).Run(t.Context(), DependencyRequest{Vendor: f, SkipRefresh: skip}); !errors.Is(err, s.wrong) {
+		if err := updater(s).Run(t.Context(), DependencyRequest{Directory: f, SkipRefresh: skip}); !errors.Is(err, s.wrong) {
 			t.Error(err)
 		}
 		if len(s.refreshed)+len(s.supplied) > 0 {
@@ -268,7 +269,7 @@ func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {
 	f := &fakeFolder{
 		chart: lists(t, wantsMysql+", {name: hand, version: '>=0', repository: ''}, {name: tool, version: '1', repository: ''}", wantsCommon),
 		lock:  "libraries: [{name: gone, version: 1.0.0}]",
-		held: []Held{
+		held: []loader.Vendored{
 			{File: "mysql-1.0.0.tgz", Archive: true, Name: "mysql", Version: "1.0.0"},
 			{File: "mysql.tgz", Archive: true, Name: "mysql", Version: "1.2.0"}, // as wanted, under another name
 			{File: "other-1.0.0.tgz", Archive: true, Name: "other", Version: "1.0.0"},
@@ -283,7 +284,7 @@ func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {
 			{File: "mine-1.0.0.tgz", Archive: true, Name: "mine", Version: "1.0.0", Library: true},
 		},
 	}
-	if err := updater(shop()).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := updater(shop()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+library/common-1.4.0.tgz",
@@ -305,19 +306,19 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 		{"no version", "{name: mysql, version: abc, repository: 'https://st'}", "", nil, []string{`dependency mysql abc from https://st: improper constraint: "abc" is no version`}},
 		{"not in charts/", "{name: hand, version: ^1, repository: ''}", "", nil, []string{"dependency hand ^1: it has no repository, and is not in charts/"}},
 		{"another version in charts/", "{name: hand, version: ^1, repository: ''}", "", func(f *fakeFolder, _ *fakeSupplier) {
-			f.held = []Held{{File: "hand", Name: "hand", Version: "2.0.0"}}
+			f.held = []loader.Vendored{{File: "hand", Name: "hand", Version: "2.0.0"}}
 		}, []string{"charts/ has only 2.0.0"}},
 		{"not in library/", "", "{name: hand, version: ^1, repository: ''}", func(f *fakeFolder, _ *fakeSupplier) {
-			f.held = []Held{{File: "hand", Name: "hand", Version: "1.0.0"}}
+			f.held = []loader.Vendored{{File: "hand", Name: "hand", Version: "1.0.0"}}
 		}, []string{"is not in library/"}},
 		{"a name that leads elsewhere", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
 		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and not the same"}},
 		{"a chart that will not load", wantsMysql, "", func(f *fakeFolder, _ *fakeSupplier) {
-			f.preview = func([]Delivery, []Held) (*chart.Chart, error) { return nil, secret }
+			f.preview = func([]loader.New, []loader.Vendored) (*chart.Chart, error) { return nil, secret }
 		}, []string{"the server is tired"}},
 		{"libraries that conflict", wantsMysql, wantsCommon, func(f *fakeFolder, _ *fakeSupplier) {
 			plain := *f
-			f.preview = func(put []Delivery, drop []Held) (*chart.Chart, error) {
+			f.preview = func(put []loader.New, drop []loader.Vendored) (*chart.Chart, error) {
 				c, err := plain.Preview(put, drop)
 				c.Subcharts()[0].Metadata.Libraries = []*chart.Dependency{{Name: "common", Version: "^2"}}
 				return c, err
@@ -328,7 +329,7 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 		if tc.spoil != nil {
 			tc.spoil(f, s)
 		}
-		err := updater(s).Run(t.Context(), DependencyRequest{Vendor: f})
+		err := updater(s).Run(t.Context(), DependencyRequest{Directory: f})
 		if err == nil {
 			t.Errorf("%s: no error", tc.name)
 			continue
@@ -363,7 +364,7 @@ func TestDependencyUpdateBelievesNobody(t *testing.T) {
 		"there is no version of it":                {shop(), "mysql", "../1"},
 	} {
 		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-		if err := updater(l).Run(t.Context(), DependencyRequest{Vendor: f}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := updater(l).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 		wantReplaced(t, f)
@@ -374,7 +375,7 @@ func TestDependencyUpdateInterrupted(t *testing.T) {
 	f, s := &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, "")}, shop()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onAsk = func(Want) { cancel() }
-	if err := updater(s).Run(ctx, DependencyRequest{Vendor: f}); err != context.Canceled {
+	if err := updater(s).Run(ctx, DependencyRequest{Directory: f}); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
 	wantReplaced(t, f)
@@ -382,7 +383,7 @@ func TestDependencyUpdateInterrupted(t *testing.T) {
 
 func locked(t testing.TB, f *fakeFolder) *fakeFolder {
 	t.Helper()
-	if err := updater(shop()).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := updater(shop()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	f.replaced = nil
@@ -394,7 +395,7 @@ func TestDependencyBuild(t *testing.T) {
 	s := shop()
 	s.charts["https://st mysql 1.9.0"] = "newer"
 	b := DependencyBuild{updater(s)}
-	if err := b.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := b.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz")
@@ -406,12 +407,12 @@ func TestDependencyBuild(t *testing.T) {
 
 func TestDependencyBuildWithoutALock(t *testing.T) {
 	f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
 	f = &fakeFolder{chart: lists(t, wantsMysql, ""), lockErr: errors.New("conflict markers")}
-	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Vendor: f}); err == nil || err.Error() != "conflict markers" {
+	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || err.Error() != "conflict markers" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -420,7 +421,7 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
 	f.chart = lists(t, "{name: mysql, version: ^2, repository: 'https://st'}", "")
 	s := shop()
-	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Vendor: f})
+	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Directory: f})
 	var sync *dependency.SyncError
 	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"mysql: Chart.yaml wants ^2, the lock has 1.2.0"}) {
 		t.Errorf("got %v", err)
@@ -437,7 +438,7 @@ func TestRepublishedArchivesAreNoticed(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
 	s := shop()
 	s.charts["https://st mysql 1.2.0"] = "evil"
-	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Vendor: f})
+	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Directory: f})
 	var again *RepublishedError
 	if !errors.As(err, &again) || again.Locked != contentOf("m120") || again.Got != contentOf("evil") || !strings.HasPrefix(err.Error(), "dependency mysql 1.2.0 from https://st: ") {
 		t.Errorf("got %v", err)
@@ -446,7 +447,7 @@ func TestRepublishedArchivesAreNoticed(t *testing.T) {
 	heard := &said{}
 	u := updater(s)
 	u.Progress = heard.report
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil || !heard.has("warning: mysql 1.2.0 has been published anew") {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil || !heard.has("warning: mysql 1.2.0 has been published anew") {
 		t.Errorf("%v; said %q", err, heard.lines)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
@@ -462,7 +463,7 @@ func TestDependencyBuildFromHelmsLock(t *testing.T) {
 		}
 	}
 	f.lock = strings.Join(plain, "")
-	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz")
@@ -491,7 +492,7 @@ func TestDependencyEvents(t *testing.T) {
 		}
 		return refuse
 	})
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	if seen != "mysql=2.0.0 redis=7.0.0 common=1.4.0 " {
@@ -499,11 +500,11 @@ func TestDependencyEvents(t *testing.T) {
 	}
 	wantReplaced(t, f, "+charts/mysql-2.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
 	// Helm, which runs no scripts, finds the lock in step, and so do we.
-	if err := (DependencyBuild{u}).Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := (DependencyBuild{u}).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Error(err)
 	}
 	f.replaced, refuse = nil, errors.New("not these")
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); !errors.Is(err, refuse) {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); !errors.Is(err, refuse) {
 		t.Errorf("got %v", err)
 	}
 	wantReplaced(t, f)
@@ -522,7 +523,7 @@ func TestDependencyBuildOutOfStepWithAScript(t *testing.T) {
 		e.Chart.Metadata = &md
 		return nil
 	})
-	err := b.Run(t.Context(), DependencyRequest{Vendor: f})
+	err := b.Run(t.Context(), DependencyRequest{Directory: f})
 	if err == nil || !strings.Contains(err.Error(), "mysql: the chart's script wants ^2, the lock has 1.2.0") {
 		t.Errorf("got %v", err)
 	}
@@ -559,7 +560,7 @@ func TestScriptsThatNeedWhatIsToBeFetched(t *testing.T) {
 		e.Chart.Metadata = &md
 		return nil
 	})
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); err != nil {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+charts/redis-7.0.0.tgz", "lock")
@@ -567,7 +568,7 @@ func TestScriptsThatNeedWhatIsToBeFetched(t *testing.T) {
 	f.chart.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{Name: "mysql", Version: "1.2.0"}, Values: map[string]any{}})
 	event.On(u.Events, "t", 0.5, func(context.Context, *event.ChartLoaded) error { return loadingError{} })
 	f.replaced = nil
-	if err := u.Run(t.Context(), DependencyRequest{Vendor: f}); !errors.As(err, &loadingError{}) {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); !errors.As(err, &loadingError{}) {
 		t.Errorf("got %v", err)
 	}
 	wantReplaced(t, f)
@@ -575,38 +576,40 @@ func TestScriptsThatNeedWhatIsToBeFetched(t *testing.T) {
 
 func TestDependencyList(t *testing.T) {
 	broken := errors.New("broken")
-	arch := func(file, name, version string) Held {
-		return Held{File: file, Archive: true, Name: name, Version: version}
+	arch := func(file, name, version string) loader.Vendored {
+		return loader.Vendored{File: file, Archive: true, Name: name, Version: version}
 	}
-	dir := func(file, name, version string) Held { return Held{File: file, Name: name, Version: version} }
+	dir := func(file, name, version string) loader.Vendored {
+		return loader.Vendored{File: file, Name: name, Version: version}
+	}
 	one := "{name: mysql, version: ^1}"
 	two := one + ", {name: mysql, version: ^2, alias: b}"
 	for _, tc := range []struct {
 		name, deps string
-		held       []Held
+		held       []loader.Vendored
 		want       string
 	}{
 		{"nothing", one, nil, "missing"},
-		{"an archive", one, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
-		{"a folder", one, []Held{dir("m", "mysql", "1.2.0")}, "unpacked"},
-		{"both", one, []Held{dir("m", "mysql", "1.2.0"), arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
-		{"another version", one, []Held{arch("mysql-2.2.0.tgz", "mysql", "2.2.0")}, "wrong version"},
-		{"another version in a folder", one, []Held{dir("mysql", "mysql", "2.2.0")}, "wrong version"},
-		{"a pre-release, though a release is wanted", one, []Held{arch("mysql-1.2.0-rc.1.tgz", "mysql", "1.2.0-rc.1")}, "wrong version"},
-		{"two", one, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0"), arch("mysql-1.3.0.tgz", "mysql", "1.3.0")}, "too many matches"},
-		{"two that are wanted", two, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0"), arch("mysql-2.3.0.tgz", "mysql", "2.3.0")}, "ok ok"},
-		{"one of two that are wanted", two, []Held{arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok wrong version"},
-		{"another chart", one, []Held{arch("mysql-1.2.0.tgz", "redis", "1.2.0")}, "misnamed; charts/mysql-1.2.0.tgz"},
-		{"a broken archive", one, []Held{{File: "mysql-1.2.0.tgz", Archive: true, Err: broken}}, "corrupt"},
-		{"a broken folder", one, []Held{{File: "mysql", Err: broken}}, "corrupt"},
-		{"a broken one beside", one, []Held{{File: "mysql-1.0.0.tgz", Archive: true, Err: broken}, arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
-		{"what is not listed", one, []Held{dir("x", "extra", "1.0.0"), {File: "README", Err: broken}}, "missing; charts/x charts/README"},
-		{"not a range", "{name: mysql, version: abc}", []Held{arch("a.tgz", "mysql", "1.0.0")}, "invalid version"},
+		{"an archive", one, []loader.Vendored{arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
+		{"a folder", one, []loader.Vendored{dir("m", "mysql", "1.2.0")}, "unpacked"},
+		{"both", one, []loader.Vendored{dir("m", "mysql", "1.2.0"), arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
+		{"another version", one, []loader.Vendored{arch("mysql-2.2.0.tgz", "mysql", "2.2.0")}, "wrong version"},
+		{"another version in a folder", one, []loader.Vendored{dir("mysql", "mysql", "2.2.0")}, "wrong version"},
+		{"a pre-release, though a release is wanted", one, []loader.Vendored{arch("mysql-1.2.0-rc.1.tgz", "mysql", "1.2.0-rc.1")}, "wrong version"},
+		{"two", one, []loader.Vendored{arch("mysql-1.2.0.tgz", "mysql", "1.2.0"), arch("mysql-1.3.0.tgz", "mysql", "1.3.0")}, "too many matches"},
+		{"two that are wanted", two, []loader.Vendored{arch("mysql-1.2.0.tgz", "mysql", "1.2.0"), arch("mysql-2.3.0.tgz", "mysql", "2.3.0")}, "ok ok"},
+		{"one of two that are wanted", two, []loader.Vendored{arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok wrong version"},
+		{"another chart", one, []loader.Vendored{arch("mysql-1.2.0.tgz", "redis", "1.2.0")}, "misnamed; charts/mysql-1.2.0.tgz"},
+		{"a broken archive", one, []loader.Vendored{{File: "mysql-1.2.0.tgz", Archive: true, Err: broken}}, "corrupt"},
+		{"a broken folder", one, []loader.Vendored{{File: "mysql", Err: broken}}, "corrupt"},
+		{"a broken one beside", one, []loader.Vendored{{File: "mysql-1.0.0.tgz", Archive: true, Err: broken}, arch("mysql-1.2.0.tgz", "mysql", "1.2.0")}, "ok"},
+		{"what is not listed", one, []loader.Vendored{dir("x", "extra", "1.0.0"), {File: "README", Err: broken}}, "missing; charts/x charts/README"},
+		{"not a range", "{name: mysql, version: abc}", []loader.Vendored{arch("a.tgz", "mysql", "1.0.0")}, "invalid version"},
 		{"not a range, and nothing there", "{name: mysql, version: abc}", nil, "missing"},
-		{"no version", "{name: mysql}", []Held{arch("a.tgz", "mysql", "1.0.0-rc.1")}, "invalid version"},
-		{"no version, a folder", "{name: mysql, version: ' '}", []Held{dir("mysql", "mysql", "1.0.0")}, "invalid version"},
-		{"a library", "", []Held{{Library: true, File: "l.tgz", Archive: true, Name: "lib", Version: "1.0.0"}}, "library ok"},
-		{"a library in charts/", "", []Held{arch("lib-1.0.0.tgz", "lib", "1.0.0")}, "library missing; charts/lib-1.0.0.tgz"},
+		{"no version", "{name: mysql}", []loader.Vendored{arch("a.tgz", "mysql", "1.0.0-rc.1")}, "invalid version"},
+		{"no version, a folder", "{name: mysql, version: ' '}", []loader.Vendored{dir("mysql", "mysql", "1.0.0")}, "invalid version"},
+		{"a library", "", []loader.Vendored{{Library: true, File: "l.tgz", Archive: true, Name: "lib", Version: "1.0.0"}}, "library ok"},
+		{"a library in charts/", "", []loader.Vendored{arch("lib-1.0.0.tgz", "lib", "1.0.0")}, "library missing; charts/lib-1.0.0.tgz"},
 	} {
 		libs := ""
 		if tc.deps == "" {

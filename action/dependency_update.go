@@ -10,6 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
@@ -27,7 +28,8 @@ type DependencyUpdate struct {
 
 // DependencyRequest says whose dependencies are meant.
 type DependencyRequest struct {
-	Vendor      Vendor
+	// Directory is the chart's.
+	Directory   ChartDirectory
 	SkipRefresh bool // takes what is known of repositories for new
 }
 
@@ -47,8 +49,8 @@ type listing struct {
 
 // run is what update and build have in common. choose says what is to be had
 // of a listing; lock what is to be written as the lock, nil for nothing.
-func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Want, error), lock func(Vendor, supplies) ([]byte, error)) error {
-	v := req.Vendor
+func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Want, error), lock func(ChartDirectory, supplies) ([]byte, error)) error {
+	v := req.Directory
 	scene, list, err := u.ask(ctx, v.Chart())
 	late := err != nil && isLoading(err) && !complete(v.Chart())
 	if late { // scripts require what is yet to be fetched: they are asked once it is there
@@ -97,17 +99,17 @@ func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, lis
 			return supplies{}, err
 		}
 	}
-	return u.supply(ctx, req.Vendor, all)
+	return u.supply(ctx, req.Directory, all)
 }
 
 // write puts what was found in place.
-func (u DependencyUpdate) write(ctx context.Context, v Vendor, scene *event.Scene, list listing, s supplies, lock func(Vendor, supplies) ([]byte, error)) error {
+func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, scene *event.Scene, list listing, s supplies, lock func(ChartDirectory, supplies) ([]byte, error)) error {
 	put, err := s.deliveries()
 	if err != nil {
 		return err
 	}
 	before := oldLock(v)
-	drop := s.drop(v.Held(), before)
+	drop := s.drop(v.Vendored(), before)
 	if err := u.fits(v, s, put, drop); err != nil {
 		return err
 	}
@@ -129,12 +131,12 @@ func (u DependencyUpdate) write(ctx context.Context, v Vendor, scene *event.Scen
 
 // fits sees whether the chart will load with its new charts, and whether its
 // libraries suit everyone. What else may keep it from being rendered is told.
-func (u DependencyUpdate) fits(v Vendor, s supplies, put []Delivery, drop []Held) error {
+func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.New, drop []loader.Vendored) error {
 	c, err := v.Preview(put, drop)
 	if err != nil {
 		return err
 	}
-	for _, h := range v.Held() {
+	for _, h := range v.Vendored() {
 		if !h.Archive && h.Err == nil && s.delivers(h) {
 			u.warn("%s is a folder beside the archive of the same chart, and both count; remove one of them", h.Path())
 		}
@@ -157,7 +159,7 @@ func (u DependencyUpdate) fits(v Vendor, s supplies, put []Delivery, drop []Held
 }
 
 // delivers tells whether an archive of the chart h was found.
-func (s supplies) delivers(h Held) bool {
+func (s supplies) delivers(h loader.Vendored) bool {
 	for i, found := range s.found {
 		if found.Open != nil && found.Name == h.Name && s.wants[i].Library == h.Library {
 			return true
@@ -193,7 +195,7 @@ func (s supplies) resolved(entries []*chart.Dependency, library bool) []*chart.D
 }
 
 // newLock is the lock of what was found, nil where the old one says it all.
-func (u DependencyUpdate) newLock(v Vendor, s supplies) ([]byte, error) {
+func (u DependencyUpdate) newLock(v ChartDirectory, s supplies) ([]byte, error) {
 	l := &dependency.Lock{Generated: u.now(), Dependencies: s.locked(false), Libraries: s.locked(true)}
 	if l.Dependencies == nil {
 		l.Dependencies = []*dependency.Locked{} // as it will be read
@@ -235,7 +237,7 @@ func (u DependencyUpdate) now() time.Time {
 }
 
 // oldLock is the lock that the folder has, nil where it has none to be read.
-func oldLock(v Vendor) *dependency.Lock {
+func oldLock(v ChartDirectory) *dependency.Lock {
 	name, text, _ := v.Lock()
 	if text == nil {
 		return nil
@@ -294,12 +296,12 @@ func copied(deps []*chart.Dependency) []*chart.Dependency {
 }
 
 // askAhead is ask of the chart as it will be.
-func (u DependencyUpdate) askAhead(ctx context.Context, v Vendor, s supplies) (*event.Scene, listing, error) {
+func (u DependencyUpdate) askAhead(ctx context.Context, v ChartDirectory, s supplies) (*event.Scene, listing, error) {
 	put, err := s.deliveries()
 	if err != nil {
 		return nil, listing{}, err
 	}
-	c, err := v.Preview(put, s.drop(v.Held(), oldLock(v)))
+	c, err := v.Preview(put, s.drop(v.Vendored(), oldLock(v)))
 	if err != nil {
 		return nil, listing{}, err
 	}

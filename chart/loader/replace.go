@@ -30,28 +30,35 @@ const oldPrefix = "old-"
 // staleAfter is the age at which a folder that somebody has left is rubbish.
 const staleAfter = time.Hour
 
-// Replacement says what is to become of a chart's folder.
-type Replacement struct {
-	// Put are archives to be there; one that is there already in these bytes is
+// replacement says what is to become of a chart's folder.
+type replacement struct {
+	// write are archives to be there; one that is there already in these bytes is
 	// left alone.
-	Put []New
-	// Drop are archives to be gone, their provenance files with them.
-	Drop []Vendored
-	// Lock is the text of the file LockName, nil where that stays as it is.
-	LockName string
-	Lock     []byte
+	put []New
+	// drop are archives to be gone, their provenance files with them.
+	drop []Vendored
+	// lock is the text of the file lockName, nil where that stays as it is.
+	lockName string
+	lock     []byte
 
 	at func(step string) // for tests: called before each step that shows
 }
 
-// Replace makes the folder's charts/ and library/ what r says. Everything else
+// Replace makes the folder's charts/ and library/ what is said: put are archives to be
+// there, where one that is there already in these bytes is left alone, drop archives to be
+// gone, their provenance files with them, and lock is the text of the lock file, nil where
+// that stays as it is. Everything else
 // in them stays: unpacked charts, links, files of any kind. Both folders change
 // in one step each, from all that was to all that is new, and the lock last;
 // before the first step nothing has changed, whatever goes wrong or ctx ends.
 // On systems that cannot exchange two folders at once, [Recover] finishes what
 // was killed in between.
-func (f *Folder) Replace(ctx context.Context, r Replacement) (err error) {
-	for _, n := range r.Put {
+func (f *Folder) Replace(ctx context.Context, put []New, drop []Vendored, lock []byte) error {
+	return f.replace(ctx, replacement{put: put, drop: drop, lockName: f.lockName, lock: lock})
+}
+
+func (f *Folder) replace(ctx context.Context, r replacement) (err error) {
+	for _, n := range r.put {
 		if err := chart.ValidateName(n.File); err != nil {
 			return fmt.Errorf("write a dependency: its file's name %w", err)
 		}
@@ -65,7 +72,7 @@ func (f *Folder) Replace(ctx context.Context, r Replacement) (err error) {
 			err = fmt.Errorf("clean up: %w", clean)
 		}
 	}()
-	s := stage{root: f.Path, temp: temp, Replacement: r}
+	s := stage{root: f.Path, temp: temp, replacement: r}
 	var swaps []string
 	for _, dir := range []string{chart.DirCharts, chart.DirLibrary} {
 		changed, err := s.prepare(ctx, dir)
@@ -76,7 +83,7 @@ func (f *Folder) Replace(ctx context.Context, r Replacement) (err error) {
 			swaps = append(swaps, dir)
 		}
 	}
-	if r.Lock != nil {
+	if r.lock != nil {
 		if err := s.prepareLock(); err != nil {
 			return err
 		}
@@ -88,7 +95,7 @@ func (f *Folder) Replace(ctx context.Context, r Replacement) (err error) {
 }
 
 type stage struct {
-	Replacement
+	replacement
 	root, temp string
 }
 
@@ -105,8 +112,8 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 		return false, &EntryError{Entry: dir, Problem: "is not a folder; make it one, or move it away, to have charts in it"}
 	}
 	gone := map[string]bool{}
-	for _, d := range s.Drop {
-		if d.Dir == dir {
+	for _, d := range s.drop {
+		if chartsDir(d.Library) == dir {
 			gone[d.File], gone[d.File+".prov"], changed = true, true, true
 		}
 	}
@@ -117,11 +124,11 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 	if err := os.Mkdir(next, mode); err != nil {
 		return false, err
 	}
-	for _, n := range s.Put {
-		if n.Dir != dir {
+	for _, n := range s.put {
+		if chartsDir(n.Library) != dir {
 			continue
 		}
-		differs, err := s.put(old, next, n)
+		differs, err := s.write(old, next, n)
 		if err != nil {
 			return false, err
 		}
@@ -137,10 +144,10 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 	return true, keep(ctx, old, next, func(name string) bool { return !gone[name] })
 }
 
-// put writes an archive into the new folder, and tells whether the old one has
+// write writes an archive into the new folder, and tells whether the old one has
 // another or none.
-func (s stage) put(old, next string, n New) (differs bool, err error) {
-	data, err := n.read()
+func (s stage) write(old, next string, n New) (differs bool, err error) {
+	data, err := n.Read()
 	if err != nil {
 		return false, err
 	}
@@ -154,14 +161,14 @@ func (s stage) put(old, next string, n New) (differs bool, err error) {
 const newLock = "lock"
 
 func (s stage) prepareLock() error {
-	if err := chart.ValidateName(s.LockName); err != nil {
+	if err := chart.ValidateName(s.lockName); err != nil {
 		return fmt.Errorf("write the lock: its name %w", err)
 	}
-	if err := noLink(filepath.Join(s.root, s.LockName), s.LockName); err != nil {
+	if err := noLink(filepath.Join(s.root, s.lockName), s.lockName); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(s.temp, newLock), s.Lock, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(s.root, s.LockName), err)
+	if err := os.WriteFile(filepath.Join(s.temp, newLock), s.lock, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(s.root, s.lockName), err)
 	}
 	return nil
 }
@@ -174,10 +181,10 @@ func (s stage) commit(dirs []string) error {
 			return fmt.Errorf("put the new %s in place: %w", filepath.Join(s.root, dir), err)
 		}
 	}
-	if s.Lock != nil {
+	if s.lock != nil {
 		s.step("lock")
-		if err := os.Rename(filepath.Join(s.temp, newLock), filepath.Join(s.root, s.LockName)); err != nil {
-			return fmt.Errorf("put the new %s in place: %w", s.LockName, err)
+		if err := os.Rename(filepath.Join(s.temp, newLock), filepath.Join(s.root, s.lockName)); err != nil {
+			return fmt.Errorf("put the new %s in place: %w", s.lockName, err)
 		}
 	}
 	s.step("done")

@@ -16,13 +16,13 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Vendored is a chart that stands in charts/ or library/ of another's folder,
-// or what stands there in the place of one.
+// Vendored is a chart that another has in charts/ or, with Library, in library/; or
+// what stands there in the place of one.
 type Vendored struct {
-	// Dir is chart.DirCharts or chart.DirLibrary, File the name there of a
-	// folder or, with Archive, of an archive.
-	Dir, File string
-	Archive   bool
+	Library bool
+	// File is the name there of a directory or, with Archive, of an archive.
+	File    string
+	Archive bool
 	// Name and Version are the chart's own.
 	Name, Version string
 	// Err says why it is no chart that can be read; then Name is "".
@@ -30,28 +30,59 @@ type Vendored struct {
 }
 
 // Path is the place in the chart: "charts/db-1.2.3.tgz".
-func (v Vendored) Path() string { return path.Join(v.Dir, v.File) }
+func (v Vendored) Path() string { return path.Join(chartsDir(v.Library), v.File) }
+
+// chartsDir is the directory of charts, or of libraries.
+func chartsDir(library bool) string {
+	if library {
+		return chart.DirLibrary
+	}
+	return chart.DirCharts
+}
 
 // Folder is a chart's folder, as far as it is looked after for its author: what
 // it lists, what it has of that, and the lock.
 type Folder struct {
 	Path string
-	// Chart is what can be loaded: subcharts that are broken are left out.
-	Chart *chart.Chart
-	// Vendored is what stands in charts/ and library/, by path. What nobody takes
-	// for a chart is not among it: files whose names begin with _ or a dot,
-	// provenance files, and files of library/ that are no archives.
-	Vendored []Vendored
-	// Lock is the text of the lock file, nil where there is none that can be read;
-	// then LockErr may say why. LockName is what the file is to be called.
-	Lock     []byte
-	LockName string
-	LockErr  error
 	// Warnings are sentences for the user.
 	Warnings []string
 
-	loader Loader
-	files  []*chart.File // without Vendored's archives and folders that are broken
+	loader   Loader
+	files    []*chart.File // without archives and directories of vendored that are broken
+	chart    *chart.Chart
+	vendored []Vendored
+	lock     []byte
+	lockName string
+	lockErr  error
+}
+
+// Chart is what can be loaded: subcharts that are broken are left out.
+func (f *Folder) Chart() *chart.Chart { return f.chart }
+
+// Vendored returns what stands in charts/ and library/, by path. What nobody takes for a
+// chart is not among it: files whose names begin with _ or a dot, provenance files, and
+// files of library/ that are not archives.
+func (f *Folder) Vendored() []Vendored { return f.vendored }
+
+// Lock returns the text of the lock file, nil where there is none that can be read; then
+// err may say why. name is what the file is to be called.
+func (f *Folder) Lock() (name string, text []byte, err error) { return f.lockName, f.lock, f.lockErr }
+
+// View is the chart at path, a directory or an archive, to be looked at: of an archive,
+// nothing can be replaced.
+func (l Loader) View(path string) (*Folder, error) {
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return l.OpenFolder(path)
+	}
+	c, warnings, err := l.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Path: path, Warnings: warnings, loader: l, chart: c}
+	for _, d := range c.Dependencies() {
+		f.vendored = append(f.vendored, Vendored{Library: d.FromLibrary, File: d.Name(), Name: d.Name(), Version: d.Version()})
+	}
+	return f, nil
 }
 
 // OpenFolder reads the chart's folder at path with a [Loader] of the zero value.
@@ -93,21 +124,21 @@ func (f *Folder) leaveOutBadLocks() {
 				continue
 			}
 			if _, err := chart.ParseLock(name, file.Data); err != nil {
-				f.files, f.LockErr = without(f.files, name), err
+				f.files, f.lockErr = without(f.files, name), err
 			}
 		}
 	}
 }
 
 func (f *Folder) findLock() {
-	f.LockName = chart.FileLock
+	f.lockName = chart.FileLock
 	other := chart.FileRequirementsLock
-	if f.Chart.Metadata.APIVersion == chart.APIVersionV1 {
-		f.LockName, other = other, f.LockName
+	if f.chart.Metadata.APIVersion == chart.APIVersionV1 {
+		f.lockName, other = other, f.lockName
 	}
-	for _, name := range []string{f.LockName, other} {
-		if file := f.Chart.File(name); file != nil {
-			f.Lock, f.LockErr = file.Data, nil
+	for _, name := range []string{f.lockName, other} {
+		if file := f.chart.File(name); file != nil {
+			f.lock, f.lockErr = file.Data, nil
 			return
 		}
 	}
@@ -134,7 +165,7 @@ func (f *Folder) load() error {
 		c, warnings, err := f.loader.LoadFiles(f.files)
 		var broken *SubchartError
 		if err == nil || !errors.As(err, &broken) {
-			f.Chart, f.Warnings = c, append(f.Warnings, warnings...)
+			f.chart, f.Warnings = c, append(f.Warnings, warnings...)
 			return err
 		}
 		left := without(f.files, broken.Path)
@@ -173,16 +204,16 @@ func (f *Folder) look(files []*chart.File) {
 				continue // files of somebody's, unless there is a Chart.yaml to come
 			}
 			seen[dir+"/"+name] = true
-			f.Vendored = append(f.Vendored, unpackedChart(files, dir, name))
+			f.vendored = append(f.vendored, unpackedChart(files, dir, name))
 		case path.Ext(name) == ".prov", dir == chart.DirLibrary && path.Ext(name) != ".tgz":
 		default:
-			f.Vendored = append(f.Vendored, packedChart(file, dir, name))
+			f.vendored = append(f.vendored, packedChart(file, dir, name))
 		}
 	}
 }
 
 func unpackedChart(files []*chart.File, dir, name string) Vendored {
-	v := Vendored{Dir: dir, File: name, Err: ErrNoMetadata}
+	v := Vendored{Library: dir == chart.DirLibrary, File: name, Err: ErrNoMetadata}
 	for _, file := range files {
 		if file.Name == path.Join(dir, name, chart.FileMetadata) {
 			v.read(file.Data)
@@ -192,7 +223,7 @@ func unpackedChart(files []*chart.File, dir, name string) Vendored {
 }
 
 func packedChart(file *chart.File, dir, name string) Vendored {
-	v := Vendored{Dir: dir, File: name, Archive: true}
+	v := Vendored{Library: dir == chart.DirLibrary, File: name, Archive: true}
 	m, err := ReadMetadata(bytes.NewReader(file.Data))
 	if err != nil {
 		v.Err = err
@@ -232,14 +263,19 @@ func ReadMetadata(r io.Reader) (*chart.Metadata, error) {
 	return nil, ErrNoMetadata
 }
 
-// New is an archive that is to stand in charts/ or library/.
+// New is an archive that is to stand in charts/ or, with Library, in library/.
 type New struct {
-	Dir, File string
+	Library bool
+	File    string
 	// Open reads its bytes. It is called more than once.
 	Open func() (io.ReadCloser, error)
 }
 
-func (n New) read() ([]byte, error) {
+// Path is the place in the chart: "charts/db-1.2.3.tgz".
+func (n New) Path() string { return path.Join(chartsDir(n.Library), n.File) }
+
+// Read reads the archive, within the limits of a chart.
+func (n New) Read() ([]byte, error) {
 	r, err := n.Open()
 	if err != nil {
 		return nil, err
@@ -261,11 +297,11 @@ func (f *Folder) Preview(put []New, drop []Vendored) (*chart.Chart, error) {
 		files = without(files, d.Path())
 	}
 	for _, n := range put {
-		data, err := n.read()
+		data, err := n.Read()
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", n.File, err)
 		}
-		at := path.Join(n.Dir, n.File)
+		at := n.Path()
 		files = append(without(files, at), &chart.File{Name: at, Data: data})
 	}
 	c, _, err := f.loader.LoadFiles(files)

@@ -36,7 +36,7 @@ func packed(t testing.TB, name, version string) []byte {
 
 func newArchive(t testing.TB, dir, name, version string) New {
 	data := packed(t, name, version)
-	return New{Dir: dir, File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+	return New{Library: dir == "library", File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
 // plant makes a chart's folder with these files; a text that begins with -> is
@@ -124,7 +124,7 @@ func TestOpenFolderSeesThroughBrokenCharts(t *testing.T) {
 	})
 	f := open(t, root)
 	var got []string
-	for _, v := range f.Vendored {
+	for _, v := range f.Vendored() {
 		text := v.Path() + "=" + v.Name + v.Version
 		if v.Err != nil {
 			text = v.Path() + "!"
@@ -136,8 +136,8 @@ func TestOpenFolderSeesThroughBrokenCharts(t *testing.T) {
 	if strings.Join(got, " ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
 	}
-	if len(f.Warnings) != 4 || len(f.Chart.Subcharts()) != 2 {
-		t.Errorf("got warnings %q, %d subcharts", f.Warnings, len(f.Chart.Subcharts()))
+	if len(f.Warnings) != 4 || len(f.Chart().Subcharts()) != 2 {
+		t.Errorf("got warnings %q, %d subcharts", f.Warnings, len(f.Chart().Subcharts()))
 	}
 	for _, file := range f.files {
 		if strings.HasPrefix(file.Name, stagePrefix) {
@@ -149,12 +149,12 @@ func TestOpenFolderSeesThroughBrokenCharts(t *testing.T) {
 func TestOpenFolderTakesBadLocksForNone(t *testing.T) {
 	root := plant(t, map[string]string{"Chart.lock": "<<<<<<< HEAD\ndigest: x\n======="})
 	f := open(t, root)
-	if f.Lock != nil || f.LockErr == nil || f.LockName != "Chart.lock" {
-		t.Errorf("got %q, %v", f.Lock, f.LockErr)
+	if f.lock != nil || f.lockErr == nil || f.lockName != "Chart.lock" {
+		t.Errorf("got %q, %v", f.lock, f.lockErr)
 	}
 	root = plant(t, map[string]string{"Chart.yaml": "apiVersion: v1\nname: a\nversion: 1.0.0\n", "requirements.lock": "digest: y"})
-	if f := open(t, root); string(f.Lock) != "digest: y" || f.LockErr != nil || f.LockName != "requirements.lock" {
-		t.Errorf("got %q as %s, %v", f.Lock, f.LockName, f.LockErr)
+	if f := open(t, root); string(f.lock) != "digest: y" || f.lockErr != nil || f.lockName != "requirements.lock" {
+		t.Errorf("got %q as %s, %v", f.lock, f.lockName, f.lockErr)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestLocksThatAreLinksAreRefused(t *testing.T) {
 		}
 		f := open(t, root)
 		write(t, root, name, "-> ../target") // in the meantime
-		err := f.Replace(t.Context(), Replacement{Put: []New{newArchive(t, "charts", "db", "1.0.0")}, LockName: name, Lock: []byte("new")})
+		err := f.replace(t.Context(), replacement{put: []New{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
 		if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -212,14 +212,14 @@ func TestReplaceKeepsWhatItIsNotAskedAbout(t *testing.T) {
 	})
 	f := open(t, root)
 	var drop []Vendored
-	for _, v := range f.Vendored {
+	for _, v := range f.Vendored() {
 		if v.Name == "old" {
 			drop = append(drop, v)
 		}
 	}
-	r := Replacement{Put: []New{newArchive(t, "charts", "db", "2.0.0"), newArchive(t, "library", "common", "1.0.0")}, Drop: drop, LockName: "Chart.lock", Lock: []byte("digest: x\n")}
+	r := replacement{put: []New{newArchive(t, "charts", "db", "2.0.0"), newArchive(t, "library", "common", "1.0.0")}, drop: drop, lockName: "Chart.lock", lock: []byte("digest: x\n")}
 	before, _ := os.Stat(filepath.Join(root, "charts/hand/deep/er/x.txt"))
-	if err := f.Replace(t.Context(), r); err != nil {
+	if err := f.replace(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	want := "Chart.lock Chart.yaml charts/.keep charts/_note charts/db-2.0.0.tgz charts/hand/Chart.yaml charts/hand/deep/er/x.txt charts/link->hand charts/other-1.0.0.tgz charts/other-1.0.0.tgz.prov library/common-1.0.0.tgz library/notes.txt"
@@ -236,10 +236,10 @@ func TestReplaceKeepsWhatItIsNotAskedAbout(t *testing.T) {
 
 func TestReplaceChangesNothingWhereNothingIsNew(t *testing.T) {
 	n := newArchive(t, "charts", "db", "2.0.0")
-	data, _ := n.read()
+	data, _ := n.Read()
 	root := plant(t, map[string]string{"charts/db-2.0.0.tgz": string(data), "charts/db-2.0.0.tgz.prov": "signed"})
 	before, _ := os.Stat(filepath.Join(root, "charts"))
-	if err := open(t, root).Replace(t.Context(), Replacement{Put: []New{n}}); err != nil {
+	if err := open(t, root).replace(t.Context(), replacement{put: []New{n}}); err != nil {
 		t.Fatal(err)
 	}
 	after, _ := os.Stat(filepath.Join(root, "charts"))
@@ -262,7 +262,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 	}{
 		"what cannot be read":         {t.Context(), broken, nil, "the network is down"},
 		"an interrupt":                {cancelled, newArchive(t, "charts", "db", "2.0.0"), nil, "canceled"},
-		"a name that leads elsewhere": {t.Context(), New{Dir: "charts", File: "../x.tgz"}, nil, "without slashes"}, // CVE-2024-25620
+		"a name that leads elsewhere": {t.Context(), New{File: "../x.tgz"}, nil, "without slashes"}, // CVE-2024-25620
 		"library/ that is a file":     {t.Context(), newArchive(t, "library", "db", "2.0.0"), map[string]string{"library": "x"}, `"library" is not a folder`},
 		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "-> real"}, `"charts" is not a folder`}, // CVE-2019-18658
 	} {
@@ -278,7 +278,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 		root := plant(t, all)
 		before := listed(t, root)
 		f := open(t, root)
-		err := f.Replace(tc.ctx, Replacement{Put: []New{tc.put}, Drop: f.Vendored, LockName: "Chart.lock", Lock: []byte("x")})
+		err := f.replace(tc.ctx, replacement{put: []New{tc.put}, drop: f.Vendored(), lockName: "Chart.lock", lock: []byte("x")})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -361,7 +361,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 			t.Error(err)
 		}
 		f := open(t, root)
-		if err := f.Replace(t.Context(), replacement(t, f)); err != nil {
+		if err := f.replace(t.Context(), upgraded(t, f)); err != nil {
 			t.Errorf("%s: the next one: %v", at, err)
 		}
 		if c, err := Load(root); err != nil || len(c.Subcharts()) != 2 || c.Lock == nil {
@@ -370,11 +370,11 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-func replacement(t testing.TB, f *Folder) Replacement {
-	r := Replacement{Put: []New{newArchive(t, "charts", "db", "2.0.0")}, LockName: "Chart.lock", Lock: []byte("digest: x\n")}
-	for _, v := range f.Vendored {
+func upgraded(t testing.TB, f *Folder) replacement {
+	r := replacement{put: []New{newArchive(t, "charts", "db", "2.0.0")}, lockName: "Chart.lock", lock: []byte("digest: x\n")}
+	for _, v := range f.Vendored() {
 		if v.Name == "old" {
-			r.Drop = append(r.Drop, v)
+			r.drop = append(r.drop, v)
 		}
 	}
 	return r
@@ -387,16 +387,16 @@ func replaceAndDie(t testing.TB, root, at string) {
 		select {}
 	}
 	f := open(t, root)
-	r := replacement(t, f)
+	r := upgraded(t, f)
 	r.at = func(step string) {
 		if step == at {
 			die()
 		}
 	}
 	if at == "read" {
-		r.Put[0].Open = func() (io.ReadCloser, error) { die(); return nil, nil }
+		r.put[0].Open = func() (io.ReadCloser, error) { die(); return nil, nil }
 	}
-	_ = f.Replace(t.Context(), r)
+	_ = f.replace(t.Context(), r)
 	t.Error("nobody killed it")
 	os.Exit(0)
 }
@@ -404,7 +404,7 @@ func replaceAndDie(t testing.TB, root, at string) {
 func TestPreview(t *testing.T) {
 	root := plant(t, map[string]string{"charts/old-1.0.0.tgz": string(packed(t, "old", "1.0.0")), "charts/torn.tgz": "x"})
 	f := open(t, root)
-	c, err := f.Preview([]New{newArchive(t, "charts", "db", "2.0.0")}, f.Vendored)
+	c, err := f.Preview([]New{newArchive(t, "charts", "db", "2.0.0")}, f.Vendored())
 	if err != nil || len(c.Subcharts()) != 1 || c.Subcharts()[0].Name() != "db" {
 		t.Errorf("got %v, %v", c, err)
 	}

@@ -58,7 +58,7 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
-	folder, err := e.vendor(path)
+	folder, err := e.folder(path, e.Loader().OpenFolder)
 	if err != nil {
 		return verb, req, err
 	}
@@ -75,5 +75,5 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 		return verb, req, err
 	}
 	verb.Events, err = e.Events(f.ScriptFlags)
-	return verb, action.DependencyRequest{Vendor: folder, SkipRefresh: f.SkipRefresh}, err
+	return verb, action.DependencyRequest{Directory: folder, SkipRefresh: f.SkipRefresh}, err
 }

@@ -53,7 +53,7 @@ libraries:, and the state of each in charts/ and library/:
 
 // run prints what Helm prints: a table, then warnings, all on standard output.
 func (o listOptions) run(e *env.Env) error {
-	v, err := e.Vendor(o.Path)
+	v, err := e.Vendored(o.Path)
 	if err != nil {
 		return err
 	}
