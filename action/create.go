@@ -7,20 +7,15 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// Assembler makes a chart of files, and files of a chart.
-type Assembler interface {
-	Assemble(files []*chart.File) (*chart.Chart, error)
-	Flatten(c *chart.Chart) ([]*chart.File, error)
-}
-
 // Create makes a new chart.
 type Create struct {
-	Charts Assembler
+	Loader loader.Loader
 	Events *event.Bus // nil runs no handlers
 }
 
@@ -31,7 +26,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if c.Events == nil {
 		return files, nil
 	}
-	made, err := c.Charts.Assemble(files)
+	made, _, err := c.Loader.LoadFiles(files)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +36,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 		return nil, err
 	}
 	tree := copyTree(made)
-	was, err := c.Charts.Flatten(tree)
+	was, err := loader.Flatten(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +61,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err := rewriteValues(tree, res.Values, last.Values); err != nil {
 		return nil, err
 	}
-	now, err := c.Charts.Flatten(tree)
+	now, err := loader.Flatten(tree)
 	if err != nil {
 		return nil, err
 	}

@@ -4,26 +4,24 @@ package action
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/provenance"
 )
-
-// Archiver writes a chart as an archive and tells where.
-type Archiver interface {
-	// Archive writes c with the version and appVersion given in place of its
-	// own, "" leaving them alone.
-	Archive(ctx context.Context, c *chart.Chart, version, appVersion string) (path string, err error)
-}
 
 // Package packs a chart.
 type Package struct {
-	Archives Archiver
-	Events   *event.Bus // nil runs no handlers
+	Events *event.Bus // nil runs no handlers
 }
 
 // PackageRequest says what to pack. Chart is needed.
@@ -33,6 +31,12 @@ type PackageRequest struct {
 	AppVersion string // "" is the chart's own
 	// DeriveSchema gives a chart without a schema one that its values.yaml says.
 	DeriveSchema bool
+	// Directory is where the archive is written; "" is the current one.
+	Directory string
+	// ModTime is the time that entries of the archive bear; see [loader.Options].
+	ModTime time.Time
+	// Signer makes a provenance file beside the archive; nil makes none.
+	Signer *provenance.Signer
 }
 
 // Run packs req.Chart and returns the archive's path. A chart that lacks
@@ -54,7 +58,18 @@ func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 			return "", err
 		}
 	}
-	return p.Archives.Archive(ctx, c, c.Metadata.Version, c.Metadata.AppVersion)
+	options := loader.Options{ModTime: req.ModTime, Version: c.Metadata.Version, AppVersion: c.Metadata.AppVersion}
+	if req.Signer != nil {
+		options.Sign = func(name string, r io.Reader, m *chart.Metadata) ([]byte, error) {
+			return req.Signer.SignChart(ctx, name, r, m)
+		}
+	}
+	path, err := loader.Save(c, req.Directory, options)
+	var unsigned *loader.SignError
+	if err == nil || errors.As(err, &unsigned) {
+		return path, err
+	}
+	return "", fmt.Errorf("write the archive: %w", err)
 }
 
 // emit lets handlers change a copy of the chart, and returns it.

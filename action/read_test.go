@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -188,29 +189,20 @@ func TestServedNamesWhatACRDWillServe(t *testing.T) {
 	}
 }
 
-// press is an archiver that makes nothing.
-type press struct{ got []string }
-
-func (p *press) Archive(_ context.Context, c *chart.Chart, version, appVersion string) (string, error) {
-	p.got = []string{c.Name(), version, appVersion}
-	return "web.tgz", nil
-}
-
 func TestPackageRefusesAChartThatLacksItsDependencies(t *testing.T) {
-	p := &press{}
-	c := newChart(t)
-	if path, err := (Package{Archives: p}).Run(t.Context(), PackageRequest{Chart: c, Version: "2.0.0", AppVersion: "9"}); err != nil || path != "web.tgz" {
+	c, dir := newChart(t), t.TempDir()
+	path, err := Package{}.Run(t.Context(), PackageRequest{Chart: c, Version: "2.0.0", AppVersion: "9", Directory: dir})
+	if err != nil || path != filepath.Join(dir, "web-2.0.0.tgz") {
 		t.Error(path, err)
 	}
-	if !slices.Equal(p.got, []string{"web", "2.0.0", "9"}) {
-		t.Error(p.got)
-	}
-	p.got = nil
 	c.Metadata.Dependencies = []*chart.Dependency{{Name: "redis", Version: "1"}, {Name: "mysql", Version: "1"}}
-	_, err := Package{Archives: p}.Run(t.Context(), PackageRequest{Chart: c})
+	_, err = Package{}.Run(t.Context(), PackageRequest{Chart: c, Version: "3.0.0", Directory: dir})
 	var missing *MissingDependenciesError
-	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "redis, mysql") || p.got != nil {
-		t.Errorf("%v, archived %v", err, p.got)
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "redis, mysql") {
+		t.Errorf("got %v", err)
+	}
+	if archives, _ := filepath.Glob(filepath.Join(dir, "*")); len(archives) != 1 {
+		t.Errorf("archives are %q", archives)
 	}
 }
 

@@ -4,6 +4,7 @@ package action
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,12 +14,14 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// packer keeps the chart that was packed last.
-type packer struct{ packed *chart.Chart }
-
-func (s *packer) Archive(_ context.Context, c *chart.Chart, version, appVersion string) (string, error) {
-	s.packed = c
-	return c.Name() + "-" + version + "-" + appVersion + ".tgz", nil
+// packed is the chart in an archive.
+func packed(t *testing.T, path string) *chart.Chart {
+	t.Helper()
+	c, err := loader.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // loaded is a chart as it is read from disk.
@@ -54,7 +57,7 @@ func TestWhatHandlersChangeIsPackedAndTheChartStaysAsItIs(t *testing.T) {
 		"charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n",
 		"charts/db/values.yaml", "port: 5432\nuser: me\n",
 		"templates/a.yaml", "a: 1\n")
-	bus, packed := &event.Bus{}, &packer{}
+	bus := &event.Bus{}
 	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PrePackage) error {
 		if e.Operation.Command != "package" || e.Chart.Version() != "9.0.0" {
 			t.Errorf("%+v, version %s", e.Operation, e.Chart.Version())
@@ -70,21 +73,25 @@ func TestWhatHandlersChangeIsPackedAndTheChartStaysAsItIs(t *testing.T) {
 		e.Chart.Templates = []*chart.File{{Name: "templates/b.yaml", Data: []byte("b: 2\n")}}
 		return nil
 	})
-	path, err := Package{Archives: packed, Events: bus}.Run(t.Context(), PackageRequest{Chart: c, Version: "9.0.0"})
-	if err != nil || path != "web-9.0.0-2.0.tgz" {
+	path, err := Package{Events: bus}.Run(t.Context(), PackageRequest{Chart: c, Version: "9.0.0", Directory: t.TempDir()})
+	if err != nil || filepath.Base(path) != "web-9.0.0.tgz" {
 		t.Fatal(path, err)
 	}
-	want := "# How many.\nreplicas: 3 # at least one\ndb:\n  port: 5433\n  user: null\n"
-	if got := fileOf(t, packed.packed, "values.yaml"); got != want {
-		t.Errorf("packed values.yaml:\n%s\nwanted:\n%s", got, want)
+	got := packed(t, path)
+	if got.AppVersion() != "2.0" {
+		t.Errorf("the packed appVersion is %q, want 2.0", got.AppVersion())
 	}
-	if ts := packed.packed.Templates; len(ts) != 1 || ts[0].Name != "templates/b.yaml" {
+	want := "# How many.\nreplicas: 3 # at least one\ndb:\n  port: 5433\n  user: null\n"
+	if text := fileOf(t, got, "values.yaml"); text != want {
+		t.Errorf("packed values.yaml:\n%s\nwanted:\n%s", text, want)
+	}
+	if ts := got.Templates; len(ts) != 1 || ts[0].Name != "templates/b.yaml" {
 		t.Errorf("%v", ts)
 	}
 	if fileOf(t, c, "values.yaml") != "# How many.\nreplicas: 1 # at least one\nimage: nginx\n" || c.Version() == "9.0.0" || c.Templates[0].Name != "templates/a.yaml" {
 		t.Error("the loaded chart was changed")
 	}
-	if db := packed.packed.Dependencies()[0]; fileOf(t, db, "values.yaml") != "port: 5432\nuser: me\n" {
+	if db := got.Dependencies()[0]; fileOf(t, db, "values.yaml") != "port: 5432\nuser: me\n" {
 		t.Error("the subchart's own values were changed")
 	}
 }
@@ -95,17 +102,18 @@ func TestDisabledDependenciesArePackedUnseen(t *testing.T) {
 		"Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.0.0, condition: db.enabled, repository: \"\"}\n",
 		"values.yaml", "db: {enabled: false}\n",
 		"charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n")
-	bus, packed := &event.Bus{}, &packer{}
+	bus := &event.Bus{}
 	event.On(bus, "test", 0.5, func(_ context.Context, e *event.ChartLoaded) error {
 		if len(e.Chart.Dependencies()) != 0 {
 			t.Error("a disabled dependency takes part")
 		}
 		return nil
 	})
-	if _, err := (Package{Archives: packed, Events: bus}).Run(t.Context(), PackageRequest{Chart: c}); err != nil {
+	path, err := Package{Events: bus}.Run(t.Context(), PackageRequest{Chart: c, Directory: t.TempDir()})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(packed.packed.Dependencies()) != 1 {
+	if len(packed(t, path).Dependencies()) != 1 {
 		t.Error("the dependency was not packed")
 	}
 }
@@ -137,11 +145,6 @@ func TestOverlay(t *testing.T) {
 }
 
 // assembler is what internal/env wires in.
-type assembler struct{}
-
-func (assembler) Assemble(files []*chart.File) (*chart.Chart, error) { return loader.LoadFiles(files) }
-func (assembler) Flatten(c *chart.Chart) ([]*chart.File, error)      { return loader.Flatten(c) }
-
 func TestHandlersSeeANewChartBeforeItIsWritten(t *testing.T) {
 	files := []*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0 # first\n")},
@@ -166,7 +169,7 @@ func TestHandlersSeeANewChartBeforeItIsWritten(t *testing.T) {
 		e.Chart.Templates = nil
 		return nil
 	})
-	out, err := Create{Charts: assembler{}, Events: bus}.Run(t.Context(), files)
+	out, err := Create{Events: bus}.Run(t.Context(), files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,9 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"sigs.k8s.io/yaml"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
@@ -104,6 +106,15 @@ func (s *Signer) Key() string { return title(s.entity) }
 
 func title(e *openpgp.Entity) string {
 	return fmt.Sprintf("%s (%s)", userIDs(e)[0], fingerprint(e))
+}
+
+// SignChart is Sign for the archive of a chart with the metadata m.
+func (s *Signer) SignChart(ctx context.Context, name string, archive io.Reader, m *chart.Metadata) ([]byte, error) {
+	text, err := yaml.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return s.Sign(ctx, name, archive, text)
 }
 
 // Sign returns the provenance file of the archive that is called name (a base

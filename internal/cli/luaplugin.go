@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/process"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -95,7 +96,7 @@ func chartFiles(e *env.Env) func(reference string, options map[string]any) (map[
 		if err != nil {
 			return nil, err
 		}
-		files, err := e.Assembler().Flatten(c)
+		files, err := loader.Flatten(c)
 		if err != nil {
 			return nil, err
 		}

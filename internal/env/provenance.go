@@ -14,9 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"sigs.k8s.io/yaml"
-
-	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -146,18 +143,4 @@ func (e *Env) passphrase(path string) ([]byte, error) {
 		return nil, fmt.Errorf("--passphrase-file: %w", err)
 	}
 	return []byte(strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")), nil
-}
-
-// signing is how archive.Options wants archives to be signed.
-func signing(ctx context.Context, s *provenance.Signer) func(string, io.Reader, *chart.Metadata) ([]byte, error) {
-	if s == nil {
-		return nil
-	}
-	return func(name string, r io.Reader, m *chart.Metadata) ([]byte, error) {
-		text, err := yaml.Marshal(m)
-		if err != nil {
-			return nil, err
-		}
-		return s.Sign(ctx, name, r, text)
-	}
 }

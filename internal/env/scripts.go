@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
@@ -164,18 +162,3 @@ func (e *Env) Close() {
 	}
 	e.closers = nil
 }
-
-// Assembler makes charts of files, as package action calls it.
-func (e *Env) Assembler() Assembler { return Assembler{loader: e.Loader()} }
-
-// Assembler implements action.Assembler.
-type Assembler struct{ loader loader.Loader }
-
-// Assemble implements action.Assembler.
-func (a Assembler) Assemble(files []*chart.File) (*chart.Chart, error) {
-	c, _, err := a.loader.LoadFiles(files)
-	return c, err
-}
-
-// Flatten implements action.Assembler.
-func (Assembler) Flatten(c *chart.Chart) ([]*chart.File, error) { return loader.Flatten(c) }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/manifest"
 )
@@ -198,11 +199,7 @@ func TestCharts(t *testing.T) {
 	if err != nil || c.Name() != "web" {
 		t.Fatal(err)
 	}
-	archives, err := e.Archives(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := archives.Archive(t.Context(), c, "2.0.0", "9")
+	path, err := loader.Save(c, t.TempDir(), loader.Options{Version: "2.0.0", AppVersion: "9"})
 	if err != nil || filepath.Base(path) != "web-2.0.0.tgz" {
 		t.Fatal(path, err)
 	}

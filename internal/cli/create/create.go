@@ -98,7 +98,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.WithScripts {
 		files = scaffold.WithScripts(files)
 	}
-	verb := action.Create{Charts: e.Assembler()}
+	verb := action.Create{Loader: e.Loader()}
 	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/provenance"
 )
@@ -92,14 +93,15 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 			return err
 		}
 	}
-	writer, err := e.Archives(o.Destination)
+	modTime, err := loader.ModTime(e.Getenv)
 	if err != nil {
 		return err
 	}
-	if writer.Signer, err = o.signer(e); err != nil {
+	signer, err := o.signer(e)
+	if err != nil {
 		return err
 	}
-	verb := action.Package{Archives: writer}
+	verb := action.Package{}
 	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
 		return err
 	}
@@ -114,7 +116,10 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 		if err != nil {
 			return err
 		}
-		file, err := verb.Run(ctx, action.PackageRequest{Chart: c, Version: o.Version, AppVersion: o.AppVersion, DeriveSchema: o.DeriveSchema})
+		file, err := verb.Run(ctx, action.PackageRequest{
+			Chart: c, Version: o.Version, AppVersion: o.AppVersion, DeriveSchema: o.DeriveSchema,
+			Directory: o.Destination, ModTime: modTime, Signer: signer,
+		})
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p, err)
 		}
