@@ -263,6 +263,7 @@ func survey(text string) (code, depth int) {
 		text = text[at+2:]
 		body := strings.TrimLeft(strings.TrimPrefix(text, "-"), " \t\r\n")
 		if strings.HasPrefix(body, "/*") {
+			body = body[len("/*"):]
 			end := strings.Index(body, "*/")
 			if end < 0 {
 				return code, depth

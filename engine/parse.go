@@ -107,6 +107,7 @@ func (p *quickParser) spaces() {
 }
 
 func (p *quickParser) comment() {
+	p.pos += len("/*") // "/*/" is not closed
 	end := strings.Index(p.text[p.pos:], "*/")
 	if end < 0 {
 		p.fail()
