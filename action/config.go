@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -28,9 +29,9 @@ type Config struct {
 	// Events has the handlers that answer the events of every operation; nil has none.
 	Events *event.Bus
 	// Scripts returns what runs the scripts of charts for one operation; nil runs
-	// none. approved is set where the operation undoes another one, whose scripts had
-	// the permissions that they asked for.
-	Scripts func(approved bool) ScriptRunner
+	// none. An operation that undoes another one has its own: what the scripts were
+	// allowed should be remembered, as [script.Approvals] does.
+	Scripts func() ScriptRunner
 	// PostRenderer pipes rendered objects through another program; nil does not.
 	PostRenderer PostRenderer
 	// ConfirmHooks is asked before hooks of a record, which come from no chart that
@@ -77,6 +78,9 @@ type PostRenderer interface {
 // *script.Host is one.
 type ScriptRunner interface {
 	event.Source
+	// Confirm asks for the permissions that the scripts of c want, and runs none. c
+	// may be nil.
+	Confirm(ctx context.Context, c *chart.Chart) error
 	Close() error
 }
 
@@ -113,12 +117,11 @@ type lifecycle struct {
 	scripts ScriptRunner // nil for none
 }
 
-// begin begins the events of an operation, which must be closed. approved is that of
-// [Config.Scripts].
-func (c *Config) begin(approved bool) lifecycle {
+// begin begins the events of an operation, which must be closed.
+func (c *Config) begin() lifecycle {
 	l := lifecycle{Bus: c.Events.Fork()}
 	if c.Scripts != nil {
-		l.scripts = c.Scripts(approved)
+		l.scripts = c.Scripts()
 		l.Use(l.scripts)
 	}
 	return l

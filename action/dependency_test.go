@@ -541,6 +541,7 @@ type scriptsThat func(context.Context, *event.ChartResolved) error
 func (s scriptsThat) Load(ctx context.Context, e *event.ChartResolved) error { return s(ctx, e) }
 func (scriptsThat) Functions(context.Context, *event.PreRender)              {}
 func (scriptsThat) Handlers(string) []event.Handler                          { return nil }
+func (scriptsThat) Confirm(context.Context, *chart.Chart) error              { return nil }
 func (scriptsThat) Close() error                                             { return nil }
 
 // Scripts that need what is yet to be fetched are asked once it is there.

@@ -127,7 +127,7 @@ func (d *deployment) dry(ctx context.Context) error {
 		return err
 	}
 	d.dryRun = true
-	d.events, d.hooks = d.begin(false), d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+	d.events, d.hooks = d.begin(), d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
 	defer d.events.close()
 	if err := inOrder(ctx, d.readHistory, d.verb.prepare); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		}
 		d.hooks = d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
 	}
-	d.events = d.begin(d.revert)
+	d.events = d.begin()
 	return ctx, nil
 }
 

@@ -32,6 +32,7 @@ func (s *source) Load(_ context.Context, e *event.ChartResolved) error {
 }
 
 func (s *source) Functions(context.Context, *event.PreRender) {}
+func (s *source) Confirm(context.Context, *chart.Chart) error { return nil }
 
 func (s *source) Handlers(string) []event.Handler {
 	return []event.Handler{{Owner: "test", Handle: func(_ context.Context, e event.Event) error {
@@ -60,7 +61,7 @@ func TestASharedConfig(t *testing.T) {
 	config.Events = &event.Bus{}
 	var installed, open, started atomic.Int32
 	event.On(config.Events, "test", 0.5, func(context.Context, *event.PostInstall) error { installed.Add(1); return nil })
-	config.Scripts = func(bool) action.ScriptRunner {
+	config.Scripts = func() action.ScriptRunner {
 		open.Add(1)
 		started.Add(1)
 		return &source{t: t, open: &open}

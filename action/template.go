@@ -47,7 +47,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	events := t.begin(false)
+	events := t.begin()
 	defer events.close()
 	rendered, err := rendering{
 		Config:       t.Config,

@@ -75,7 +75,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &testRun{Config: t.Config, req: req, events: t.begin(false), out: &Tested{Release: rel}}
+	w := &testRun{Config: t.Config, req: req, events: t.begin(), out: &Tested{Release: rel}}
 	defer w.events.close()
 	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), takeOwnership: req.TakeOwnership}
 	if req.Logs {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -151,6 +153,35 @@ func TestAnUpgradeIsConfirmedToBeUndoneFirst(t *testing.T) {
 		_, err := verb.Run(t.Context(), req)
 		if errors.Is(err, errBroken) != atomic || len(asked) > 0 != atomic || atomic && (asked[0] != 1 || len(s.writes()) > 0) {
 			t.Errorf("atomic %t: %v, asked for %v, wrote %q", atomic, err, asked, s.writes())
+		}
+	}
+}
+
+// unconfirmed are scripts that may not run.
+type unconfirmed struct{ scriptsThat }
+
+func (unconfirmed) Confirm(_ context.Context, c *chart.Chart) error {
+	if c == nil || !c.HasScripts() {
+		return nil
+	}
+	return errBroken
+}
+
+// The scripts of the record that a failed upgrade would go back to are asked about
+// before it begins: a record may have been written by another client.
+func TestTheScriptsOfAnUndoAreConfirmedFirst(t *testing.T) {
+	for _, atomic := range []bool{true, false} {
+		s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1"), chart.FileScript, "-- a script"))
+		s.do(t, s.put())
+		config := s.config()
+		config.Scripts = func() ScriptRunner {
+			return unconfirmed{func(context.Context, *event.ChartResolved) error { return nil }}
+		}
+		req := to(t, conf("a=2"))
+		req.Atomic = atomic
+		_, err := Upgrade{config}.Run(t.Context(), req)
+		if errors.Is(err, errBroken) != atomic || atomic && len(s.writes()) > 0 {
+			t.Errorf("atomic %t: got %v, wrote %q", atomic, err, s.writes())
 		}
 	}
 }

@@ -208,14 +208,14 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 	}
 	defer held.Unlock()
 	w.lock, w.hooks = held, w.newHooks(req.NoHooks, req.Timeout, req.TakeOwnership)
-	w.events = w.begin(false)
+	w.events = w.begin()
 	defer w.events.close()
 	return w.run(ctx)
 }
 
 // revert uninstalls a release whose install has failed, which has the lock.
 func (w *uninstalling) revert(ctx context.Context, held lock.Lock, hooks hooks) (*Uninstalled, error) {
-	w.lock, w.hooks, w.events = held, hooks, w.begin(true)
+	w.lock, w.hooks, w.events = held, hooks, w.begin()
 	defer w.events.close()
 	return w.run(ctx)
 }

@@ -201,7 +201,25 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return w.hooks.confirmRollback(ctx, rel)
+	if err := w.hooks.confirmRollback(ctx, rel); err != nil {
+		return err
+	}
+	return w.confirmScripts(ctx, rel)
+}
+
+// confirmScripts asks for what the scripts of a record want. Whoever may write Secrets in
+// the namespace may have written them.
+func (w *upgrading) confirmScripts(ctx context.Context, rel *release.Release) error {
+	if w.Scripts == nil {
+		return nil
+	}
+	scripts, err := rel.Scripts()
+	if err != nil {
+		return err
+	}
+	runner := w.Scripts()
+	defer runner.Close()
+	return runner.Confirm(ctx, scripts)
 }
 
 // recover does what the request wants done after a failure, and returns the

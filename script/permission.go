@@ -3,6 +3,7 @@
 package script
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +46,8 @@ type Ask struct {
 	// Path is its place in the tree: "web/charts/mysql".
 	Path        string
 	Permissions []string
+
+	scripts [sha256.Size]byte // what the scripts are that would get them
 }
 
 // maxName is how much of a chart's name a question shows: a longer one would

@@ -103,6 +103,30 @@ func (h *Host) current() *session {
 	return h.session
 }
 
+// Confirm asks for the permissions that the scripts of c and of the charts below it
+// want, as Load would, and starts none. c may be nil.
+func (h *Host) Confirm(ctx context.Context, c *chart.Chart) error {
+	if c == nil || !c.HasScripts() {
+		return nil
+	}
+	tree, err := plant(c)
+	if err != nil {
+		return err
+	}
+	return h.approve(ctx, tree)
+}
+
+func (h *Host) approve(ctx context.Context, t *tree) error {
+	asks := t.asks()
+	switch {
+	case len(asks) == 0:
+		return nil
+	case h.Approve == nil:
+		return &PermissionError{Asks: asks, Problem: "no one can be asked about them here"}
+	}
+	return h.Approve(ctx, asks)
+}
+
 // Load asks for permissions, starts the process and loads the scripts of e's chart,
 // where the tree has any. Those of a chart that was loaded before end.
 func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
@@ -114,13 +138,8 @@ func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	if err != nil {
 		return err
 	}
-	if asks := tree.asks(); len(asks) > 0 {
-		if h.Approve == nil {
-			return &PermissionError{Asks: asks, Problem: "nobody can be asked about them here"}
-		}
-		if err := h.Approve(ctx, asks); err != nil {
-			return err
-		}
+	if err := h.approve(ctx, tree); err != nil {
+		return err
 	}
 	s, err := h.open(ctx, tree, e.Operation)
 	if err != nil {

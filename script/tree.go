@@ -3,7 +3,11 @@
 package script
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -72,6 +76,15 @@ func (t *tree) add(c *chart.Chart) {
 	t.byNode[c] = m
 }
 
+// digest names the scripts of a chart by what they say.
+func (m *member) digest() [sha256.Size]byte {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(m.files)) {
+		fmt.Fprintf(h, "%q %q\n", name, m.files[name])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
 // top is the topmost chart.
 func (t *tree) top() *member { return t.charts[len(t.charts)-1] }
 
@@ -80,7 +93,7 @@ func (t *tree) asks() []Ask {
 	var out []Ask
 	t.top().chart.Walk(func(c *chart.Chart) {
 		if m := t.byNode[c]; len(m.grants) > 0 {
-			out = append(out, Ask{Chart: m.name, Path: m.path, Permissions: m.grants})
+			out = append(out, Ask{Chart: m.name, Path: m.path, Permissions: m.grants, scripts: m.digest()})
 		}
 	})
 	return out

@@ -74,7 +74,7 @@ func (e *Env) Events(f ScriptFlags) (*event.Bus, error) {
 		return nil, err
 	}
 	if hosts != nil {
-		bus.Use(hosts(false))
+		bus.Use(hosts())
 	}
 	return bus, nil
 }
@@ -95,8 +95,8 @@ func (e *Env) traced(f ScriptFlags) (*event.Bus, error) {
 }
 
 // hosts returns what makes the hosts of scripts, which end with the command; nil where
-// scripts are off. approved is that of [action.Config.Scripts].
-func (e *Env) hosts(f ScriptFlags) (func(approved bool) action.ScriptRunner, error) {
+// scripts are off. What one of them was allowed, the others need not ask for.
+func (e *Env) hosts(f ScriptFlags) (func() action.ScriptRunner, error) {
 	if f.Off {
 		return nil, nil
 	}
@@ -104,10 +104,12 @@ func (e *Env) hosts(f ScriptFlags) (func(approved bool) action.ScriptRunner, err
 	if err != nil {
 		return nil, err
 	}
-	return func(approved bool) action.ScriptRunner {
+	policy := script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}
+	approvals := &script.Approvals{Ask: policy.Approve}
+	return func() action.ScriptRunner {
 		host := &script.Host{
 			Start:   e.startScripts,
-			Approve: script.Policy{Yes: f.Yes || approved, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}.Approve,
+			Approve: approvals.Approve,
 			Limits:  limits,
 			Print:   script.Printer(e.board().Above(e.Err)),
 			Debug:   e.Settings.Debug,

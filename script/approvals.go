@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Approvals asks for permissions once: scripts that have got them, and are the same
+// still, get them again without a question, as when an operation undoes itself. It is
+// safe for concurrent use.
+type Approvals struct {
+	// Ask is what [Host.Approve] is; it is called for what was not approved before.
+	Ask func(ctx context.Context, asks []Ask) error
+
+	mu      sync.Mutex
+	granted map[string]bool
+}
+
+// Approve is what [Host.Approve] is for.
+func (a *Approvals) Approve(ctx context.Context, asks []Ask) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asks = slices.DeleteFunc(slices.Clone(asks), func(ask Ask) bool { return a.granted[ask.key()] })
+	if len(asks) == 0 {
+		return nil
+	}
+	if err := a.Ask(ctx, asks); err != nil {
+		return err
+	}
+	if a.granted == nil {
+		a.granted = map[string]bool{}
+	}
+	for _, ask := range asks {
+		a.granted[ask.key()] = true
+	}
+	return nil
+}
+
+// key is what was approved: which scripts get which permissions.
+func (a Ask) key() string {
+	return string(a.scripts[:]) + strings.Join(a.Permissions, " ") + "\n" + a.Chart
+}
