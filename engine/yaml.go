@@ -69,7 +69,8 @@ func (w *yamlWriter) indent(n int) {
 	}
 }
 
-func (w *yamlWriter) column() int { return len(w.out.data) - w.lineStart }
+// column counts characters, as the emitter does: keys may be of any.
+func (w *yamlWriter) column() int { return utf8.RuneCount(w.out.data[w.lineStart:]) }
 
 // node writes v, whose first line is begun already, and ends the line; further
 // lines are indented by n. It gives up where it is not sure.
