@@ -22,7 +22,7 @@ func parseDocument(source, raw string) (*Object, error) {
 	o := &Object{Source: source, Raw: raw}
 	v, ok := quickDecode(raw, true)
 	if !ok {
-		if err := yaml.Unmarshal([]byte(raw), &v); err != nil {
+		if err := yaml.Unmarshal([]byte(ended(raw)), &v); err != nil {
 			return nil, yamlProblem(err)
 		}
 		var err error

@@ -52,14 +52,18 @@ type Object struct {
 // changed. It is nil for an empty document.
 func (o *Object) Map() (map[string]any, error) {
 	o.once.Do(func() {
-		raw := o.Raw
-		if !strings.HasSuffix(raw, "\n") {
-			// As Format ends it: a block scalar at the end has its last line's end.
-			raw += "\n"
-		}
-		o.data, o.err = decodeMap(o.Source, raw)
+		o.data, o.err = decodeMap(o.Source, ended(o.Raw))
 	})
 	return o.data, o.err
+}
+
+// ended is a document as Format ends it: a block scalar at the end has its last line's
+// end, and what stands behind the document's value is read too.
+func ended(raw string) string {
+	if strings.HasSuffix(raw, "\n") {
+		return raw
+	}
+	return raw + "\n"
 }
 
 // String names the object as people do: "Deployment/web".
