@@ -14,6 +14,16 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
+// warnBuiltin says on standard error which names in HELM_BUILTIN no command has: a
+// misspelled one would let the plugin run without a word.
+func warnBuiltin(root *cobra.Command, e *env.Env) {
+	unknown, known := e.Settings.UnknownBuiltin(root)
+	for _, name := range unknown {
+		fmt.Fprintf(e.Err, "%s HELM_BUILTIN names %q, and there is no such command; it can name %s, or all\n",
+			e.Style(e.Err).Yellow("Warning:"), name, strings.Join(known, ", "))
+	}
+}
+
 // stays reports whether name is a built-in command that runs whatever plugins are
 // installed.
 func stays(root *cobra.Command, e *env.Env, name string) bool {

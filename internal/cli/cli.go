@@ -80,6 +80,8 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	root.SetArgs(args)
 	if completes(root, args) {
 		root.SetOut(term.CleanWriter(e.Out)) // plugins, repositories and releases name what they like
+	} else {
+		warnBuiltin(root, e)
 	}
 	addPlugins(root, e, args)
 	root.SetArgs(diff.Args(root, args))

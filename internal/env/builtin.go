@@ -27,6 +27,25 @@ const (
 	Protected                     // the built-in runs: it is Helm's own
 )
 
+// UnknownBuiltin returns the names in HELM_BUILTIN that no command has, and those of the
+// commands that it can name, both sorted. Root is the command tree before plugins are added
+// to it.
+func (s *Settings) UnknownBuiltin(root *cobra.Command) (unknown, known []string) {
+	for _, c := range root.Commands() {
+		if _, replaceable := c.Annotations[NotInHelm]; replaceable {
+			known = append(known, c.Name())
+		}
+	}
+	for _, name := range s.Builtin {
+		if name != "all" && name != "" && s.Precedence(root, name) == NoBuiltin {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(unknown)
+	return slices.Compact(unknown), known
+}
+
 // Precedence reports which runs where a plugin has that name. Root is the command tree
 // before plugins are added to it.
 func (s *Settings) Precedence(root *cobra.Command, name string) Precedence {
