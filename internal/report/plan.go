@@ -3,6 +3,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/action"
@@ -12,14 +13,14 @@ import (
 )
 
 // Plan prints, to people, what a change does to a release's objects.
-func Plan(s term.Streams, c *action.Change) error {
+func Plan(ctx context.Context, s term.Streams, c *action.Change) error {
 	o := diff.Options{IncludeTests: true}
 	d := diff.Of(c, o)
 	if !d.Changes() {
 		_, err := fmt.Fprintln(s.Out, "No changes.")
 		return err
 	}
-	return diff.Write(s, diff.Text, d, o)
+	return diff.Write(ctx, s, diff.Text, d, o)
 }
 
 // DryRunView says what is shown of a dry run.
@@ -34,7 +35,7 @@ type DryRunView struct {
 
 // DryRun prints the release that a change would come to, its hooks and its
 // manifest.
-func DryRun(s term.Streams, f output.Format, c *action.Change, v DryRunView) error {
+func DryRun(ctx context.Context, s term.Streams, f output.Format, c *action.Change, v DryRunView) error {
 	if v.HideSecret {
 		if err := HideSecrets(c.To); err != nil {
 			return err
@@ -56,5 +57,5 @@ func DryRun(s term.Streams, f output.Format, c *action.Change, v DryRunView) err
 	if _, err := fmt.Fprintln(s.Out, "PLAN:"); err != nil {
 		return err
 	}
-	return Plan(s, c)
+	return Plan(ctx, s, c)
 }

@@ -162,7 +162,7 @@ func (s *show) chooseColor(v variables) error {
 
 // print prints a change, and tells of it by the exit code where asked. title is what
 // the sum at its end is called, "" for the usual.
-func (s *show) print(e *env.Env, change *action.Change, title string) error {
+func (s *show) print(ctx context.Context, e *env.Env, change *action.Change, title string) error {
 	d := diff.Of(change, s.options)
 	if title != "" {
 		d.Title = title
@@ -175,7 +175,7 @@ func (s *show) print(e *env.Env, change *action.Change, title string) error {
 	if s.document != output.Table {
 		err = diff.WriteDocument(streams, s.document, d, s.options)
 	} else {
-		err = diff.Write(streams, s.format, d, s.options)
+		err = diff.Write(ctx, streams, s.format, d, s.options)
 	}
 	if err != nil {
 		return err

@@ -94,7 +94,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		if err != nil {
 			return err
 		}
-		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes})
+		return report.DryRun(ctx, e.Streams, o.Output, change, report.DryRunView{
+			Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes,
+		})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {

@@ -87,7 +87,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		if err != nil {
 			return err
 		}
-		return report.Plan(e.Streams, change)
+		return report.Plan(ctx, e.Streams, change)
 	}
 	if _, err := verb.Run(ctx, req); err != nil {
 		return err

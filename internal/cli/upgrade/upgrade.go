@@ -107,7 +107,10 @@ func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 			return err
 		}
 		o.upgraded(e)
-		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes, Plan: o.DryRun == env.DryRunServer})
+		return report.DryRun(ctx, e.Streams, o.Output, change, report.DryRunView{
+			Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes,
+			Plan: o.DryRun == env.DryRunServer,
+		})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {
@@ -142,7 +145,9 @@ func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 			return err
 		}
 		o.upgraded(e)
-		return report.DryRun(e.Streams, o.Output, change, report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes})
+		return report.DryRun(ctx, e.Streams, o.Output, change, report.DryRunView{
+			Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes,
+		})
 	}
 	rel, err := verb.Run(ctx, req)
 	if err != nil {

@@ -4,6 +4,7 @@ package diff
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestConflictsOfADiff(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var out bytes.Buffer
 			s, o := term.Streams{Out: &out}, Options{ShowSecrets: tc.secrets, ShowUnchanged: true}
-			err := Write(s, Text, d, o)
+			err := Write(context.Background(), s, Text, d, o)
 			if tc.format != "" {
 				out.Reset()
 				err = WriteDocument(s, tc.format, d, o)

@@ -5,12 +5,13 @@
 // known of each object.
 //
 //	d := diff.Of(change, options)
-//	err := diff.Write(streams, diff.Text, d, options)
+//	err := diff.Write(ctx, streams, diff.Text, d, options)
 //
 // It compares nothing but what it is given, and reads no cluster.
 package diff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -263,15 +264,15 @@ func (f *Format) Set(s string) error {
 // Type implements pflag.Value.
 func (f *Format) Type() string { return "format" }
 
-// Write prints d to s.Out.
-func Write(s term.Streams, f Format, d Diff, o Options) error {
+// Write prints d to s.Out. It returns ctx.Err() once ctx is done.
+func Write(ctx context.Context, s term.Streams, f Format, d Diff, o Options) error {
 	switch f {
 	case Simple:
 		return d.simple(s, o)
 	case JSON, Template:
 		return d.template(s.Out, f, o)
 	case Dyff:
-		return d.dyff(s, o)
+		return d.dyff(ctx, s, o)
 	case Structured:
 		return d.structured(s.Out, o)
 	}

@@ -4,6 +4,7 @@ package diff
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -137,7 +138,7 @@ func upgrade(t *testing.T) Diff {
 func printDiff(t *testing.T, f Format, color string, d Diff, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(term.Streams{Out: &b, Color: color}, f, d.refined(o), o); err != nil {
+	if err := Write(context.Background(), term.Streams{Out: &b, Color: color}, f, d.refined(o), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -189,7 +190,7 @@ func TestJSONWithoutATemplateIsTheSame(t *testing.T) {
 
 func TestTemplatesThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{"{{ range": "read the template of HELM_DIFF_TPL", "{{ .Nope }}": "execute the template of HELM_DIFF_TPL"} {
-		err := Write(term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
+		err := Write(context.Background(), term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
@@ -377,7 +378,7 @@ func TestRecordedManifests(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			d := compared(t, test.old, test.now, test.o)
 			var b bytes.Buffer
-			if err := Write(term.Streams{Out: &b}, Simple, d, test.o); err != nil {
+			if err := Write(context.Background(), term.Streams{Out: &b}, Simple, d, test.o); err != nil {
 				t.Fatal(err)
 			}
 			got, _, _ := strings.Cut("\n"+b.String(), "\nPlan: ")
@@ -400,6 +401,39 @@ func TestHooksThatAreCompared(t *testing.T) {
 		if got := isTest(hook("a", events)); got != want {
 			t.Errorf("%s: got %t, want %t", events, got, want)
 		}
+	}
+}
+
+// A list with the annotation makes each of its items a hook, which the items do not say.
+func TestHooksThatAreItemsOfAList(t *testing.T) {
+	list := func(events, value string) *release.Release {
+		text := "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: " + events + "}}\nitems:\n" +
+			"- {apiVersion: v1, kind: ConfigMap, metadata: {name: item}, data: {a: " + value + "}}\n"
+		return &release.Release{Name: "web", Namespace: "default", Hooks: []*release.Hook{{Kind: "List", Manifest: text}}}
+	}
+	none := &release.Release{Name: "web", Namespace: "default"}
+	for _, tc := range []struct {
+		name     string
+		from, to *release.Release
+		o        Options
+		want     string // a line of the text, "" for no text
+	}{
+		{"a test", list("test", "1"), list("test", "2"), Options{}, ""},
+		{"a test that comes", none, list("test", "1"), Options{}, ""},
+		{"a test that goes", list("test", "1"), none, Options{}, ""},
+		{"a test, asked for", list("test", "1"), list("test", "2"), Options{IncludeTests: true}, "  # a hook: test\n"},
+		{"another hook", list("pre-upgrade", "1"), list("pre-upgrade", "2"), Options{}, "  # a hook: pre-upgrade\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			change, err := action.Compare(tc.from, tc.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := printDiff(t, Text, "", Of(change, tc.o), tc.o)
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 
@@ -487,10 +521,31 @@ func TestLargeObjectsTakeBoundedTime(t *testing.T) {
 	}
 }
 
+// The library behind the format cannot be interrupted, and would take seconds here.
+func TestALongComparisonEndsWithItsContext(t *testing.T) {
+	list := func(step int) map[string]any {
+		items := make([]any, 4000)
+		for i := range items {
+			items[i] = fmt.Sprintf("item %d", i*step)
+		}
+		return map[string]any{"apiVersion": "v1", "kind": "Many", "metadata": map[string]any{"name": "many"}, "items": items}
+	}
+	d := Diff{Objects: []Object{{Ref: plan.Ref{APIVersion: "v1", Kind: "Many", Name: "many"}, Action: plan.Update, Before: list(1), After: list(2)}}}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var b bytes.Buffer
+	if err := Write(ctx, term.Streams{Out: &b}, Dyff, d, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	if b.Len() > 0 {
+		t.Errorf("got %d bytes of output", b.Len())
+	}
+}
+
 func BenchmarkLargeDiff(b *testing.B) {
 	d := rewritten()
 	for b.Loop() {
-		if err := Write(term.Streams{Out: io.Discard}, Text, d, Options{}); err != nil {
+		if err := Write(context.Background(), term.Streams{Out: io.Discard}, Text, d, Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -499,7 +554,7 @@ func BenchmarkLargeDiff(b *testing.B) {
 func TestADiffThatCannotBeWritten(t *testing.T) {
 	full := errors.New("disk full")
 	for _, f := range Formats() {
-		if err := Write(term.Streams{Out: broken{full}}, f, upgrade(t), Options{}); !errors.Is(err, full) {
+		if err := Write(context.Background(), term.Streams{Out: broken{full}}, f, upgrade(t), Options{}); !errors.Is(err, full) {
 			t.Errorf("%s: %v", f, err)
 		}
 	}

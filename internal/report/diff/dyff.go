@@ -4,6 +4,7 @@ package diff
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // dyff prints the fields that change as the program dyff does.
-func (d Diff) dyff(s term.Streams, o Options) error {
+func (d Diff) dyff(ctx context.Context, s term.Streams, o Options) error {
 	list := d.entries(o)
 	if len(list) == 0 {
 		return nil
@@ -42,11 +43,6 @@ func (d Diff) dyff(s term.Streams, o Options) error {
 			return err
 		}
 	}
-	report, err := dyff.CompareInputFiles(before, after,
-		dyff.IgnoreOrderChanges(true), dyff.KubernetesEntityDetection(true), dyff.DetectRenames(o.Renames > 0))
-	if err != nil {
-		return fmt.Errorf("compare objects: %w", err)
-	}
 	width.FixedTerminalWidth = term.Width(s.Out)
 	bunt.SetColorSettings(bunt.OFF, bunt.OFF)
 	if s.Colored(s.Out) {
@@ -56,12 +52,48 @@ func (d Diff) dyff(s term.Streams, o Options) error {
 	if len(before.Documents)+len(after.Documents) == 2 && len(list) == 1 { // dyff then leaves its name out
 		fmt.Fprintf(&b, "%s %s\n", d.heading(list[0].Ref), list[0].done())
 	}
-	human := dyff.HumanReport{Report: report, OmitHeader: true}
-	if err := human.WriteReport(&b); err != nil {
-		return fmt.Errorf("write the differences of objects: %w", err)
+	report, err := compareFiles(ctx, before, after, o.Renames > 0)
+	if err != nil {
+		return err
 	}
+	b.Write(report)
 	_, err = io.Copy(s.Out, io.MultiReader(&b, &sealed))
 	return err
+}
+
+// compareFiles is what dyff says of two files. The library cannot be interrupted, and takes
+// seconds for lists of thousands of items: once ctx is done compareFiles returns and leaves
+// it running, since the program is about to end.
+func compareFiles(ctx context.Context, before, after ytbx.InputFile, renames bool) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := dyffReport(before, after, renames)
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func dyffReport(before, after ytbx.InputFile, renames bool) ([]byte, error) {
+	report, err := dyff.CompareInputFiles(before, after,
+		dyff.IgnoreOrderChanges(true), dyff.KubernetesEntityDetection(true), dyff.DetectRenames(renames))
+	if err != nil {
+		return nil, fmt.Errorf("compare objects: %w", err)
+	}
+	var b bytes.Buffer
+	human := dyff.HumanReport{Report: report, OmitHeader: true}
+	if err := human.WriteReport(&b); err != nil {
+		return nil, fmt.Errorf("write the differences of objects: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 // addDocument adds an object to the documents that are compared.

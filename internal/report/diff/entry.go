@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -92,9 +93,10 @@ func isTest(o Object) bool {
 	})
 }
 
-// hookEvents is what a hook's annotation says of when it runs.
+// hookEvents is what a hook's annotation says of when it runs. For an item of a list the
+// list says it.
 func hookEvents(o Object) string {
-	for _, object := range []map[string]any{o.After, o.Before} {
+	for _, object := range []map[string]any{listOf(o.Is), listOf(o.Was), o.After, o.Before} {
 		meta, _ := object["metadata"].(map[string]any)
 		annotations, _ := meta["annotations"].(map[string]any)
 		if events, ok := annotations["helm.sh/hook"].(string); ok {
@@ -102,4 +104,16 @@ func hookEvents(o Object) string {
 		}
 	}
 	return ""
+}
+
+// listOf is the list that the object is an item of, nil for none.
+func listOf(o *manifest.Object) map[string]any {
+	if o == nil || o.List == nil {
+		return nil
+	}
+	list, err := o.List.Map()
+	if err != nil {
+		return nil
+	}
+	return list
 }

@@ -108,7 +108,6 @@ func (t *textWriter) rest(o Object) {
 func (t *textWriter) notes(e entry) []string {
 	var out []string
 	if e.hook {
-		// An item of a list has its list's events, which the item does not say.
 		out = append(out, strings.TrimSuffix("a hook: "+hookEvents(e.Object), ": "))
 	}
 	if e.Renamed != nil {
