@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
@@ -158,7 +159,7 @@ func collect(root *scope) []job {
 			place = libraries
 		}
 		for _, t := range s.chart.Templates {
-			j := job{name: path.Join(dir, t.Name), text: string(t.Data), scope: s}
+			j := job{name: path.Join(dir, t.Name), text: fileText(t.Data), scope: s}
 			j.depth, j.library = strings.Count(j.name, "/"), place
 			if s.chart.IsLibrary() && !j.partial() || inLibrary && j.notes() {
 				continue
@@ -170,6 +171,10 @@ func collect(root *scope) []job {
 	slices.SortStableFunc(jobs, func(a, b job) int { return inTurn(&a, &b) })
 	return lastOfName(jobs)
 }
+
+// fileText is data as text, without a copy: the files of a chart are not changed
+// once they are read (see [chart.Chart]).
+func fileText(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
 // lastOfName leaves one of several files of the same name, the last: two charts of
 // charts/ may have one name, and for Helm the later's file takes the place of the

@@ -144,7 +144,7 @@ func (l Loader) Load(path string) (c *chart.Chart, warnings []string, err error)
 // LoadArchive reads a chart from an archive's bytes.
 func (l Loader) LoadArchive(name string, r io.Reader) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
-	files, err := readArchive(r, l.Limits, &budget{total: l.Limits.Total})
+	files, err := readArchive(r, l.Limits, &budget{total: l.Limits.Total}, new(contents))
 	if err != nil {
 		return nil, nil, fmt.Errorf("load chart %s: %w", name, err)
 	}
@@ -181,7 +181,7 @@ func readArchiveFile(path string, limits Limits) ([]*chart.File, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readArchive(f, limits, &budget{total: limits.Total})
+	return readArchive(f, limits, &budget{total: limits.Total}, new(contents))
 }
 
 // trimBOM removes the mark that some editors put before UTF-8 text, which

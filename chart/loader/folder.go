@@ -50,7 +50,7 @@ func readIgnore(root string) (IgnoreRules, error) {
 	if !within(root, real) {
 		return IgnoreRules{}, leavesChart(chart.FileIgnore, real)
 	}
-	data, err := readBounded(real, 1<<20, chart.FileIgnore, &budget{total: 1 << 20})
+	data, err := readBounded(real, 1<<20, chart.FileIgnore, &budget{total: 1 << 20}, new(contents))
 	if err != nil {
 		return IgnoreRules{}, fmt.Errorf("read %s: %w", chart.FileIgnore, err)
 	}
@@ -160,6 +160,7 @@ func (w *walk) read() ([]*chart.File, error) {
 	files := make([]*chart.File, len(w.found))
 	errs := make([]error, len(w.found))
 	total := &budget{total: w.limits.Total}
+	var shared contents
 	var failed atomic.Bool
 	newPool().each(len(w.found), func(i int) {
 		if failed.Load() {
@@ -170,7 +171,7 @@ func (w *walk) read() ([]*chart.File, error) {
 		if isSubchartArchive(s.name) { // what is in it is bounded when it is unpacked
 			limit = w.limits.Total
 		}
-		data, err := readBounded(s.path, limit, s.name, total)
+		data, err := readBounded(s.path, limit, s.name, total, &shared)
 		if err != nil {
 			errs[i] = err
 			failed.Store(true)
@@ -195,7 +196,7 @@ func isSubchartArchive(name string) bool {
 
 // readBounded reads a regular file of at most limit bytes, which are taken from
 // total before they are read.
-func readBounded(path string, limit int64, name string, total *budget) ([]byte, error) {
+func readBounded(path string, limit int64, name string, total *budget, shared *contents) ([]byte, error) {
 	f, err := file.Open(path)
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) {
 		return nil, &EntryError{Entry: name, Problem: "is not a regular file"}
@@ -214,12 +215,11 @@ func readBounded(path string, limit int64, name string, total *budget) ([]byte, 
 	if err := total.take(info.Size()); err != nil {
 		return nil, err
 	}
-	data := make([]byte, info.Size())
-	n, err := io.ReadFull(f, data)
+	data, err := shared.read(f, info.Size())
 	if err != nil && err != io.ErrUnexpectedEOF { // shorter than a moment ago: what is there counts
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	return data[:n], nil
+	return data, nil
 }
 
 // explainMissing adds to the lack of a Chart.yaml that .helmignore is the reason.

@@ -36,12 +36,12 @@ func (b *budget) take(n int64) error {
 	return nil
 }
 
-func readArchive(r io.Reader, limits Limits, b *budget) ([]*chart.File, error) {
+func readArchive(r io.Reader, limits Limits, b *budget, shared *contents) ([]*chart.File, error) {
 	var files []*chart.File
 	at := map[string]int{}
 	err := unpack(r, limits, b, func(name string, size int64, body io.Reader) error {
-		data := make([]byte, size)
-		if _, err := io.ReadFull(body, data); err != nil {
+		data, err := shared.read(body, size)
+		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		f := &chart.File{Name: name, Data: trimBOM(data)}

@@ -34,7 +34,8 @@ func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 type tree struct {
 	loader Loader
 	limits Limits
-	nested *budget // for the archives found in charts/, all together
+	nested *budget  // for the archives found in charts/, all together
+	shared contents // of those archives
 	pool   *pool
 
 	mu       sync.Mutex
@@ -285,7 +286,7 @@ func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 		if path.Ext(g.name) != ".tgz" {
 			err = fmt.Errorf("is neither a chart's folder nor a .tgz archive; move it out of %s/, or let its name begin with _ to have it ignored", g.dir)
 		} else {
-			files, err = readArchive(bytes.NewReader(g.archive.Data), t.limits, t.nested)
+			files, err = readArchive(bytes.NewReader(g.archive.Data), t.limits, t.nested, &t.shared)
 		}
 	}
 	var c *chart.Chart

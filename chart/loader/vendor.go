@@ -247,7 +247,7 @@ func (v *Vendored) read(text []byte) {
 // limits as a whole, and holds it against the rules.
 func ReadMetadata(r io.Reader) (*chart.Metadata, error) {
 	limits := Limits{}.withDefaults()
-	files, err := readArchive(r, limits, &budget{total: limits.Total})
+	files, err := readArchive(r, limits, &budget{total: limits.Total}, new(contents))
 	if err != nil {
 		return nil, err
 	}
