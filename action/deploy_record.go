@@ -176,7 +176,7 @@ type OvertakenError struct {
 }
 
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("release %q is being changed by somebody else, who has just created revision %d: try again once that is done", e.Name, e.Revision)
+	return fmt.Sprintf("release %q is being changed by another client, which has just created revision %d: try again once that is done", e.Name, e.Revision)
 }
 
 // Is makes the error an [storage.ErrExists].

@@ -34,7 +34,7 @@ const (
 // foreign returns why the object in the place of it is not a hook of rel to
 // replace, "" where it is. In this order:
 //
-//   - The record or the lock of a release, this one's included, is no hook: without its
+//   - The record or the lock of a release, this one's included, is never a hook: without its
 //     record a release's objects are no one's.
 //   - What bears a release's ownership labels is that release's, whatever else it
 //     says; what bears the mark of a hook is that release's hook. A mark of a

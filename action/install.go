@@ -68,7 +68,7 @@ type DeployRequest struct {
 	Predict bool
 	// CleanupOnFail deletes what a failed operation has created. Atomic undoes it
 	// altogether: a failed install is uninstalled, a failed upgrade rolled back to the
-	// last revision that went well.
+	// last successful revision.
 	CleanupOnFail bool
 	Atomic        bool
 	// MaxHistory is how many revisions stay, 0 for any number; it matters where
@@ -281,7 +281,7 @@ type NameInUseError struct {
 
 func (e *NameInUseError) Error() string {
 	if e.Status == "" {
-		return fmt.Sprintf("cannot re-use a name that is still in use: release %q is being installed by somebody else", e.Name)
+		return fmt.Sprintf("cannot re-use a name that is still in use: release %q is being installed by another client", e.Name)
 	}
 	return fmt.Sprintf("cannot re-use a name that is still in use: release %q exists with status %s", e.Name, e.Status)
 }

@@ -315,7 +315,7 @@ func TestOfTwoInstallsAtOnceOneGetsTheName(t *testing.T) {
 		a, b = b, a
 	}
 	var inUse *NameInUseError
-	if b != nil || !errors.As(a, &inUse) || !strings.Contains(a.Error(), "by somebody else") {
+	if b != nil || !errors.As(a, &inUse) || !strings.Contains(a.Error(), "by another client") {
 		t.Errorf("got %v and %v", a, b)
 	}
 	applied := 0

@@ -160,7 +160,7 @@ func (p *history) start(end int) int {
 	return 0
 }
 
-// good is the number of the newest revision that went well, 0 for none.
+// good is the number of the newest successful revision, 0 for none.
 func (p *history) good() int {
 	n := 0
 	for _, r := range p.revisions {

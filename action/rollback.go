@@ -111,7 +111,7 @@ func (w *rollingBack) prepare(ctx context.Context) (err error) {
 func (w *rollingBack) find(ctx context.Context, history *history) (*release.Release, error) {
 	number := w.req.Revision
 	if number < 0 {
-		return nil, fmt.Errorf("%d is no revision: they count from 1", number)
+		return nil, fmt.Errorf("%d is not a valid revision: revisions are numbered from 1", number)
 	}
 	if number == 0 {
 		number = history.newest().Revision

@@ -66,7 +66,7 @@ func TestWhereARollbackGoes(t *testing.T) {
 		{"the one given", func() *story { return upgraded(t) }, 1, 1, ""},
 		{"the same again", func() *story { return upgraded(t) }, 3, 3, ""},
 		{"one that is not there", func() *story { return upgraded(t) }, 7, 0, "release has no 7 version"},
-		{"none at all", func() *story { return upgraded(t) }, -1, 0, "-1 is no revision"},
+		{"none at all", func() *story { return upgraded(t) }, -1, 0, "-1 is not a valid revision"},
 		{"the only one", func() *story {
 			s := installed(t, conf("a=1"))
 			s.cluster.set("ConfigMap/a", map[string]any{

@@ -119,7 +119,7 @@ func TestAnAtomicUpgradeThatHasNowhereToRollBackTo(t *testing.T) {
 	s.breaks(t, "event post-install", s.put)
 	s.fail["event post-upgrade"] = errBroken
 	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
-	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "no revision that went well") {
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "no successful revision") {
 		t.Error(err)
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 failed, 2 failed")

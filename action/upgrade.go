@@ -207,8 +207,8 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 	return w.confirmScripts(ctx, rel)
 }
 
-// confirmScripts asks for what the scripts of a record want. Whoever may write Secrets in
-// the namespace may have written them.
+// confirmScripts asks for what the scripts of a record want: any client with permission to
+// write Secrets in the namespace may have written them.
 func (w *upgrading) confirmScripts(ctx context.Context, rel *release.Release) error {
 	if w.Scripts == nil {
 		return nil
@@ -238,7 +238,7 @@ func (w *upgrading) recover(ctx context.Context, cause error) error {
 	}
 	target := w.history.good()
 	if target == 0 {
-		return fmt.Errorf("upgrade of release %s failed, and there is no revision that went well to roll back to: %w", w.req.Name, cause)
+		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name, cause)
 	}
 	undo := Rollback{w.Config}.work(RollbackRequest{
 		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,

@@ -269,7 +269,7 @@ func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
 					s.records.kept["web.v2"] = gone(2, release.PendingUpgrade)
 				}
 			}
-		}, "somebody else"},
+		}, "another client"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := installed(t, conf("a=1"))

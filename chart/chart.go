@@ -3,8 +3,8 @@
 // Package chart holds the nouns of a chart: its metadata, its files, its
 // dependencies and the tree that subcharts form.
 //
-// In come the files of one chart, already read by somebody else (package
-// archive); out comes a [Chart]. The package does no input or output, resolves
+// In come the files of one chart, already read by package loader; out
+// comes a [Chart]. The package does no input or output, resolves
 // no values and renders nothing.
 package chart
 

@@ -83,11 +83,11 @@ type Step struct {
 	// Conflicts are the fields that other managers have set to other values, and
 	// what becomes of them, sorted by path.
 	Conflicts []Conflict
-	// Displaced are fields of Live that server-side apply is to remove, whoever has set
-	// them: their manager has to become the release's before.
+	// Displaced are fields of Live that server-side apply is to remove, no matter who
+	// set them: their manager has to become the release's before.
 	Displaced []Displaced
 	// Drifted tells that Live is not what Old says, nor in part what one of them
-	// says and in part what another: somebody else has changed fields that the
+	// says and in part what another: another client has changed fields that the
 	// release sets.
 	Drifted bool
 }

@@ -49,7 +49,7 @@ func SplitHooks(objs []*manifest.Object) (hooks []*Hook, rest []*manifest.Object
 }
 
 // UnknownHookEvents are the events of o's annotation that do not exist, as they are
-// written there; none for an object that is no hook.
+// written there; none for an object without the annotation.
 func UnknownHookEvents(o *manifest.Object) []string {
 	text, ok := o.Annotations[HookAnnotation]
 	if !ok {

@@ -59,8 +59,8 @@ type Folder struct {
 // Chart is what can be loaded: subcharts that are broken are left out.
 func (f *Folder) Chart() *chart.Chart { return f.chart }
 
-// Vendored returns what stands in charts/ and library/, by path. What nobody takes for a
-// chart is not among it: files whose names begin with _ or a dot, provenance files, and
+// Vendored returns what stands in charts/ and library/, by path. Files that
+// are never charts are left out: files whose names begin with _ or a dot, provenance files, and
 // files of library/ that are not archives.
 func (f *Folder) Vendored() []Vendored { return f.vendored }
 

@@ -152,8 +152,8 @@ func (s *supplier) cached(w action.Want) (string, bool) {
 	return s.finder.Cache.Lookup(digest)
 }
 
-// Check implements action.Supplier: user name and password go to nobody before it is
-// known that they are for everybody.
+// Check implements action.Supplier: user name and password are sent only once it is
+// known that every repository may have them.
 func (s *supplier) Check(wants []action.Want) error {
 	for _, w := range wants {
 		if w.Repository == "" || isLocal(w.Repository) {

@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Names are sorted, as in Helm. What somebody else wrote into a record must not crash who looks at it.
+// Names are sorted, as in Helm. A record that another client wrote must not crash the command that shows it.
 func TestMetadataWithHolesIsPrinted(t *testing.T) {
 	m := metadata{Name: "web", Labels: map[string]string{"b": "2", "a": "1"}, Dependencies: []*chart.Dependency{{Name: "db"}, nil, {Name: "cache"}}}
 	var b strings.Builder
