@@ -94,8 +94,8 @@ type Locker interface {
 
 var _ Locker = (*lock.Locker)(nil)
 
-// lock takes the lock of a release, or none where there is no locker.
-func (c *Config) lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
+// acquireLock takes the lock of a release, or none where there is no locker.
+func (c *Config) acquireLock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
 	if c.Locker == nil {
 		return ctx, unlocked{}, nil
 	}
@@ -127,7 +127,8 @@ func (c *Config) begin() lifecycle {
 	return l
 }
 
-func (l lifecycle) close() {
+// end ends the scripts of the operation.
+func (l lifecycle) end() {
 	if l.scripts != nil {
 		_ = l.scripts.Close() // what went wrong in a script has been told where it happened
 	}

@@ -30,18 +30,18 @@ type verb interface {
 	recordPending(ctx context.Context) error
 	// failed is what the record of a deployment says that ended with err.
 	failed(err error) string
-	// recover does what the request wants done after a failure, and returns the error
-	// with what became of it.
-	recover(ctx context.Context, cause error) error
+	// afterFailure does what the request wants done after a failure, and returns the
+	// error with what became of it.
+	afterFailure(ctx context.Context, cause error) error
 	// complete is what the record says once all is done.
 	complete() string
 }
 
 // deployment is the work on one new revision of a release.
 type deployment struct {
-	*Config
-	verb verb
-	name string // of the release
+	config *Config
+	verb   verb
+	name   string // of the release
 	// doing is what the lock and the events call it: "upgrade".
 	doing  string
 	dryRun bool
@@ -53,8 +53,10 @@ type deployment struct {
 	lock    lock.Lock // nil for a dry run
 	history *history
 	release *release.Release
-	scene   event.Scene
-	crds    crdWork
+	// rendered is the chart as rendered; nil for a rollback, which renders nothing.
+	rendered *Rendered
+	scene    event.Scene
+	crds     crdWork
 
 	objects []*manifest.Object
 	wait    Waiting
@@ -83,7 +85,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
+	defer d.end()
 	err = inOrder(ctx, d.readHistory, d.verb.prepare)
 	if err != nil {
 		return nil, err
@@ -96,7 +98,7 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	d.fail(ctx, d.verb.failed(err))
-	return d.release, d.verb.recover(ctx, err)
+	return d.release, d.verb.afterFailure(ctx, err)
 }
 
 // execute brings the prepared revision into the records and the cluster. The steps of
@@ -127,8 +129,8 @@ func (d *deployment) dry(ctx context.Context) error {
 		return err
 	}
 	d.dryRun = true
-	d.events, d.hooks = d.begin(), d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
-	defer d.events.close()
+	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+	defer d.events.end()
 	if err := inOrder(ctx, d.readHistory, d.verb.prepare); err != nil {
 		return err
 	}
@@ -175,17 +177,18 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 	}
 	if !d.revert {
 		var err error
-		if ctx, d.lock, err = d.Config.lock(ctx, d.name, d.doing); err != nil {
+		if ctx, d.lock, err = d.config.acquireLock(ctx, d.name, d.doing); err != nil {
 			return nil, err
 		}
-		d.hooks = d.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+		d.hooks = d.config.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
 	}
-	d.events = d.begin()
+	d.events = d.config.begin()
 	return ctx, nil
 }
 
-func (d *deployment) close() {
-	d.events.close()
+// end ends the scripts, and unlocks the release.
+func (d *deployment) end() {
+	d.events.end()
 	if !d.revert {
 		d.lock.Unlock()
 	}
@@ -193,11 +196,11 @@ func (d *deployment) close() {
 
 // readHistory reads what has become of the release so far.
 func (d *deployment) readHistory(ctx context.Context) (err error) {
-	if d.Releases == nil {
+	if d.config.Releases == nil {
 		d.history = &history{name: d.name}
 		return nil
 	}
-	d.history, err = loadHistory(ctx, d.Releases, d.lock, d.name, d.Progress)
+	d.history, err = loadHistory(ctx, d.config.Releases, d.lock, d.name, d.config.Progress)
 	return err
 }
 

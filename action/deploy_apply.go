@@ -37,13 +37,13 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if err := d.write.validate(d.history.method()); err != nil {
 		return err
 	}
-	if d.Cluster == nil || d.preview.Recorded {
+	if d.config.Cluster == nil || d.preview.Recorded {
 		return nil
 	}
 	if text := d.write.unheeded(d.history.method()); text != "" {
-		d.warn(text)
+		d.config.warn(text)
 	}
-	if d.batches, err = ordered(d.release, d.objects, d.Progress); err != nil {
+	if d.batches, err = ordered(d.release, d.objects, d.config.Progress); err != nil {
 		return err
 	}
 	known := without(d.objects, d.crds.coming)
@@ -69,7 +69,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.Cluster.Plan(ctx, kube.ChangeRequest{
+	d.plan, err = d.config.Cluster.Plan(ctx, kube.ChangeRequest{
 		Owner:           d.owner(),
 		New:             manifest.ApplyOrder(known),
 		Hooks:           hooks,
@@ -105,7 +105,7 @@ func (d *deployment) recording() []kube.Right {
 	if d.keepHistory > 0 && len(d.history.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
 	}
-	return recordRights(d.Releases, d.release.Namespace, verbs...)
+	return recordRights(d.config.Releases, d.release.Namespace, verbs...)
 }
 
 func (d *deployment) owner() kube.Owner {
@@ -135,7 +135,7 @@ func (d *deployment) apply(ctx context.Context) error {
 		}
 	}
 	if len(gone) > 0 {
-		if err := d.Cluster.Execute(ctx, d.plan, gone); err != nil {
+		if err := d.config.Cluster.Execute(ctx, d.plan, gone); err != nil {
 			return err
 		}
 	}
@@ -176,20 +176,20 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 			steps[s.Object] = append(steps[s.Object], s)
 		}
 	}
-	d.Progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
+	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
 	d.tellConflicts()
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {
 			due = append(due, steps[o]...)
 		}
-		if err := d.Cluster.Execute(ctx, d.plan, due); err != nil {
+		if err := d.config.Cluster.Execute(ctx, d.plan, due); err != nil {
 			return err
 		}
 		if i == len(batches)-1 {
 			break // what comes last is awaited only where that is asked for
 		}
-		d.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
+		d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
 		if err := d.await(ctx, batch); err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (d *deployment) tellConflicts() {
 			if strings.HasPrefix(c.Reason, "annotation ") {
 				kind = progress.Step
 			}
-			d.Progress.Send(progress.Event{Kind: kind, Text: s.String() + ": " + c.Sentence() + ": " + c.Outcome()})
+			d.config.Progress.Send(progress.Event{Kind: kind, Text: s.String() + ": " + c.Sentence() + ": " + c.Outcome()})
 		}
 	}
 }
@@ -232,7 +232,7 @@ func tally(p *plan.Plan) string {
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.Cluster.Await(ctx, kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+	return d.config.Cluster.Await(ctx, kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
 // ordered parts objects into the batches that the charts of a release ask for.
@@ -265,9 +265,9 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	if len(created) == 0 {
 		return nil
 	}
-	d.Progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
+	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.Cluster.Delete(ctx, created, d.owner(), kube.Background)
+	return d.config.Cluster.Delete(ctx, created, d.owner(), kube.Background)
 }

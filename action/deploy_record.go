@@ -35,14 +35,14 @@ func (d *deployment) create(ctx context.Context) error {
 		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
 	}
 	d.release.Holder = d.lock.Holder()
-	if err := d.Releases.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
+	if err := d.config.Releases.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
 		return &OvertakenError{Name: d.release.Name, Revision: d.release.Revision}
 	} else if err != nil {
 		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)
 	}
 	d.recorded = true
 	d.lock.Guard(d.release.Revision)
-	return d.history.close(ctx, d.Releases)
+	return d.history.failUnfinished(ctx, d.config.Releases)
 }
 
 // succeed writes the last word of a deployment that went well: first that this
@@ -56,7 +56,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
 	rel.Holder, rel.Orphans = "", nil
 	d.lock.Finish() // the record gets its last state
-	if err := d.Releases.Update(ctx, rel); err != nil {
+	if err := d.config.Releases.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
 	if err := d.supersedeOthers(ctx); err != nil {
@@ -88,7 +88,7 @@ func (d *deployment) supersede(ctx context.Context, revision int, description st
 		}
 	}
 	read := func() (err error) {
-		old, err = d.Releases.Get(ctx, d.release.Name, revision)
+		old, err = d.config.Releases.Get(ctx, d.release.Name, revision)
 		return err
 	}
 	var err error
@@ -115,7 +115,7 @@ func (d *deployment) setSuperseded(ctx context.Context, old *release.Release, de
 	if description != "" {
 		old.Info.Description = description
 	}
-	return d.Releases.Update(ctx, old)
+	return d.config.Releases.Update(ctx, old)
 }
 
 // fail records that the deployment has failed, and why, even where it was
@@ -129,12 +129,12 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	rel := d.release
 	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
 	d.lock.Finish() // the record gets its last state
-	if err := d.Releases.Update(ctx, rel); err != nil {
-		d.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+	if err := d.config.Releases.Update(ctx, rel); err != nil {
+		d.config.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 		return
 	}
 	if err := d.prune(ctx); err != nil {
-		d.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
+		d.config.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
 	}
 }
 
@@ -149,7 +149,7 @@ func (d *deployment) prune(ctx context.Context) error {
 	if d.release.Info.Status == release.Deployed {
 		good = d.release.Revision
 	}
-	err := d.Releases.Prune(ctx, d.release.Name, d.keepHistory, func(r storage.Record) bool {
+	err := d.config.Releases.Prune(ctx, d.release.Name, d.keepHistory, func(r storage.Record) bool {
 		return r.Revision == good || r.Revision == d.release.Revision
 	})
 	if err != nil {

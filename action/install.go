@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
@@ -85,15 +84,11 @@ const cleanupTimeout = 30 * time.Second
 // installing is the work on one release.
 type installing struct {
 	*deployment
-	req      InstallRequest
-	rendered *Rendered
+	req InstallRequest
 }
 
 func (in Install) work(req InstallRequest) *installing {
-	w := &installing{req: req, deployment: &deployment{
-		Config: in.orZero(), name: req.Name, doing: "install",
-		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
-	}}
+	w := &installing{req: req, deployment: newDeployment(in.Config, "install", req)}
 	w.verb = w
 	return w
 }
@@ -104,12 +99,7 @@ func (in Install) work(req InstallRequest) *installing {
 // default's; without records no name is taken.
 func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rendered, error) {
 	w := in.work(req)
-	w.predict, w.preview = req.Predict, req.Preview
-	if err := w.dry(ctx); err != nil {
-		return nil, nil, err
-	}
-	w.rendered.sort(w.scene.Objects) // as handlers of pre-install have left them
-	crds, err := w.crds.preview()
+	crds, err := w.dryChart(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +128,7 @@ func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release
 
 // prepare checks the name, and renders the chart for it.
 func (w *installing) prepare(ctx context.Context) error {
-	resolved, err := resolveValues(w.req.Chart, w.req.Values, w.Progress)
+	resolved, err := resolveValues(w.req.Chart, w.req.Values, w.config.Progress)
 	if err != nil {
 		return err
 	}
@@ -146,23 +136,10 @@ func (w *installing) prepare(ctx context.Context) error {
 	if err := w.checkName(); err != nil {
 		return err
 	}
-	w.rendered, err = w.crds.render(ctx, w.Cluster, w.req.CRDs != CRDSkip, w.req.CRDs == CRDUpgrade, rendering{
-		Config:     w.Config,
-		events:     w.events,
-		command:    "install",
-		dryRun:     w.dryRun,
-		resolved:   resolved,
-		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: w.history.next(), IsInstall: true},
-		lookupHost: w.req.LookupHost,
-		skipSchema: w.req.SkipSchema,
-		subNotes:   w.req.SubchartNotes,
-		preview:    w.preview,
-	})
-	if err != nil {
+	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs != CRDSkip); err != nil {
 		return err
 	}
-	w.release = w.newRelease(recorded, w.history.next())
-	w.scene = w.rendered.scene
+	w.release = w.newRelease(recorded)
 	return w.persist(w.rendered.Chart)
 }
 
@@ -181,9 +158,9 @@ func (w *installing) checkName() error {
 	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status}
 }
 
-func (w *installing) newRelease(c *chart.Chart, revision int) *release.Release {
-	now := w.now()
-	rel := release.New(w.req.Name, w.req.Namespace, revision, c)
+func (w *installing) newRelease(c *chart.Chart) *release.Release {
+	now := w.config.now()
+	rel := release.New(w.req.Name, w.req.Namespace, w.history.next(), c)
 	rel.Config = w.req.Values
 	rel.Labels = w.req.Labels
 	rel.Info = release.Info{
@@ -215,11 +192,11 @@ func (w *installing) prerequisites() step { return w.writePrerequisites }
 // writePrerequisites creates the namespace, where that is asked for, and the CRDs.
 func (w *installing) writePrerequisites(ctx context.Context) error {
 	if w.req.CreateNamespace {
-		if err := w.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
+		if err := w.config.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
 			return err
 		}
 	}
-	return w.crds.write(ctx, w.Cluster, w.Progress, w.req.Timeout)
+	return w.crds.write(ctx, w.config.Cluster, w.config.Progress, w.req.Timeout)
 }
 
 // recordPending writes the record. Creating it is what takes the name.
@@ -240,14 +217,14 @@ func (w *installing) failed(err error) string {
 	return fmt.Sprintf("Release %q failed: %s", w.req.Name, err)
 }
 
-// recover does what the request wants done after a failure, and returns the
+// afterFailure does what the request wants done after a failure, and returns the
 // error with what became of it.
-func (w *installing) recover(ctx context.Context, cause error) error {
+func (w *installing) afterFailure(ctx context.Context, cause error) error {
 	switch {
 	case lost(ctx): // another client may be at work: what is left to do is its
 	case w.req.Atomic:
-		w.step("uninstalling what has failed")
-		undo := Uninstall{w.Config}.work(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
+		w.config.step("uninstalling what has failed")
+		undo := Uninstall{w.config}.work(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
 		if _, err := undo.revert(afterwards(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}

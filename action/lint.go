@@ -73,7 +73,7 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 		w.loadError()
 	}
 	if req.Chart != nil {
-		if err := w.chart(ctx); err != nil {
+		if err := w.checkChart(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -148,8 +148,8 @@ func leaves(err error) []error {
 	return out
 }
 
-// chart checks a chart that loads: its values, and what it renders.
-func (w *linting) chart(ctx context.Context) error {
+// checkChart checks a chart that loads: its values, and what it renders.
+func (w *linting) checkChart(ctx context.Context) error {
 	res, err := values.Resolve(w.req.Chart, w.req.Values)
 	if err != nil {
 		w.add(lint.Error, chart.FileValues, 0, err.Error())
@@ -178,7 +178,7 @@ func (w *linting) chart(ctx context.Context) error {
 		return w.handlerError(ctx, err)
 	}
 	if !w.req.SkipSchema {
-		w.schema(pre)
+		w.checkSchema(pre)
 		w.findings = append(w.findings, lint.Types(pre.Chart, w.req.Values, pre.Values)...)
 	}
 	return w.render(ctx, pre)

@@ -32,7 +32,7 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 	for range maxTemplateErrors {
 		var err error
 		out, err = engine.Render(ctx, engine.Input{
-			Chart:        aside.chart(),
+			Chart:        aside.remaining(),
 			Values:       pre.Values,
 			Release:      engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
 			Capabilities: w.caps,
@@ -145,7 +145,8 @@ func (a *asides) put(failed *engine.Error, syntax bool) bool {
 	return true
 }
 
-func (a *asides) chart() *chart.Chart {
+// remaining returns the chart without the templates that were put aside.
+func (a *asides) remaining() *chart.Chart {
 	if len(a.how) == 0 {
 		return a.root
 	}

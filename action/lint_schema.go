@@ -14,10 +14,10 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// schema validates twice, as Helm's linter does: values.yaml with the user's
+// checkSchema validates twice, as Helm's linter does: values.yaml with the user's
 // values, so that the file is right by itself, and the values that templates
 // see.
-func (w *linting) schema(pre *event.PreRender) {
+func (w *linting) checkSchema(pre *event.PreRender) {
 	c := w.req.Chart
 	if f := c.File(chart.FileSchema); f != nil && len(bytes.TrimSpace(f.Data)) == 0 {
 		w.add(lint.Error, chart.FileSchema, 0, "the file is empty; write {} for a schema that allows everything, or remove it")

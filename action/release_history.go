@@ -273,8 +273,8 @@ func (p *history) firstDeployed(now time.Time) time.Time {
 	return now
 }
 
-// close marks what was left unfinished as failed.
-func (p *history) close(ctx context.Context, records Storage) error {
+// failUnfinished marks what was left unfinished as failed.
+func (p *history) failUnfinished(ctx context.Context, records Storage) error {
 	for _, rel := range p.unfinished {
 		rel.Info.Description = fmt.Sprintf("%s was interrupted: it ended without saying how", phase(rel.Info.Status))
 		rel.Info.Status, rel.Holder = release.Failed, ""

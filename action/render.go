@@ -118,7 +118,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	}
 	r.warnOfHooks(post.Objects)
 	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
-	rendered.sort(post.Objects)
+	rendered.setObjects(post.Objects)
 	return rendered, nil
 }
 
@@ -185,8 +185,8 @@ func parse(files []engine.File) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-// sort takes hooks and objects apart and puts both in order.
-func (r *Rendered) sort(all []*manifest.Object) {
+// setObjects makes all the objects and hooks of r, both in install order.
+func (r *Rendered) setObjects(all []*manifest.Object) {
 	r.scene.Objects, r.Hooks, r.Objects = split(all)
 }
 

@@ -47,7 +47,7 @@ type rollingBack struct {
 
 func (r Rollback) work(req RollbackRequest) *rollingBack {
 	w := &rollingBack{req: req, deployment: &deployment{
-		Config: r.orZero(), name: req.Name, doing: "rollback",
+		config: r.orZero(), name: req.Name, doing: "rollback",
 		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
 	}}
 	w.verb = w
@@ -79,13 +79,13 @@ func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Releas
 func (w *rollingBack) prepare(ctx context.Context) (err error) {
 	history := w.history
 	if history.last == nil {
-		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
+		_, err := w.config.Releases.Get(ctx, w.req.Name, 0) // says where it is not
 		return err
 	}
 	if w.target, err = w.find(ctx, history); err != nil {
 		return err
 	}
-	now := w.now()
+	now := w.config.now()
 	rel := w.target.Clone()
 	rel.Revision = history.next()
 	rel.Holder, rel.Orphans = "", nil
@@ -102,7 +102,7 @@ func (w *rollingBack) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if !w.dryRun {
-		w.step(fmt.Sprintf("rolling back to revision %d", w.target.Revision))
+		w.config.step(fmt.Sprintf("rolling back to revision %d", w.target.Revision))
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (w *rollingBack) find(ctx context.Context, history *history) (*release.Rele
 			number = history.revisions[n-2].Revision
 		}
 	}
-	target, err := w.Releases.Get(ctx, w.req.Name, number)
+	target, err := w.config.Releases.Get(ctx, w.req.Name, number)
 	if err == nil && w.req.Revision == 0 {
 		w.doubt(target, history)
 	}
@@ -133,7 +133,7 @@ func (w *rollingBack) doubt(target *release.Release, history *history) {
 	if target.Info.Status != release.Failed || good == 0 {
 		return
 	}
-	w.warn(fmt.Sprintf(
+	w.config.warn(fmt.Sprintf(
 		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision, good, w.req.Name, good))
 }
 
@@ -141,7 +141,7 @@ func (w *rollingBack) doubt(target *release.Release, history *history) {
 // charts whose scripts are stored, which answer.
 func (w *rollingBack) stage(ctx context.Context) error {
 	rel := w.release
-	op := operation("rollback", w.dryRun, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("rollback", w.dryRun, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.config.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (w *rollingBack) failed(err error) string {
 	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, err)
 }
 
-func (w *rollingBack) recover(ctx context.Context, cause error) error {
+func (w *rollingBack) afterFailure(ctx context.Context, cause error) error {
 	if !w.req.CleanupOnFail || lost(ctx) {
 		return cause
 	}

@@ -48,7 +48,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 		return nil, err
 	}
 	events := t.begin()
-	defer events.close()
+	defer events.end()
 	rendered, err := rendering{
 		Config:       t.Config,
 		events:       events,
@@ -69,7 +69,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err := events.Emit(ctx, last); err != nil {
 		return nil, err
 	}
-	rendered.sort(last.Objects)
+	rendered.setObjects(last.Objects)
 	return rendered, nil
 }
 

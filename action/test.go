@@ -66,7 +66,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	ctx, held, err := t.lock(ctx, req.Name, "test")
+	ctx, held, err := t.acquireLock(ctx, req.Name, "test")
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 		return nil, err
 	}
 	w := &testRun{Config: t.Config, req: req, events: t.begin(), out: &Tested{Release: rel}}
-	defer w.events.close()
+	defer w.events.end()
 	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), takeOwnership: req.TakeOwnership}
 	if req.Logs {
 		w.hooks.ended = w.readLogs

@@ -76,7 +76,7 @@ type uninstalling struct {
 // Plan returns what Run would do and writes nothing.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	w := u.work(req)
-	err := w.plan(ctx)
+	err := w.makePlan(ctx)
 	return w.out, err
 }
 
@@ -84,7 +84,8 @@ func (u Uninstall) work(req UninstallRequest) *uninstalling {
 	return &uninstalling{Config: u.Config, req: req}
 }
 
-func (w *uninstalling) plan(ctx context.Context) error {
+// makePlan reads the history, and finds out what there is to delete and to keep.
+func (w *uninstalling) makePlan(ctx context.Context) error {
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
@@ -202,26 +203,26 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		return nil, err
 	}
 	w := u.work(req)
-	ctx, held, err := w.Config.lock(ctx, req.Name, "uninstall")
+	ctx, held, err := w.Config.acquireLock(ctx, req.Name, "uninstall")
 	if err != nil {
 		return nil, err
 	}
 	defer held.Unlock()
 	w.lock, w.hooks = held, w.newHooks(req.NoHooks, req.Timeout, req.TakeOwnership)
 	w.events = w.begin()
-	defer w.events.close()
+	defer w.events.end()
 	return w.run(ctx)
 }
 
 // revert uninstalls a release whose install has failed, which has the lock.
 func (w *uninstalling) revert(ctx context.Context, held lock.Lock, hooks hooks) (*Uninstalled, error) {
 	w.lock, w.hooks, w.events = held, hooks, w.begin()
-	defer w.events.close()
+	defer w.events.end()
 	return w.run(ctx)
 }
 
 func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
-	if err := w.plan(ctx); err != nil {
+	if err := w.makePlan(ctx); err != nil {
 		return nil, err
 	}
 	rel := w.out.Release
@@ -253,17 +254,17 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 	if err := w.Releases.Update(ctx, rel); err != nil {
 		return w.out, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
 	}
-	return w.out, w.close(ctx)
+	return w.out, w.closeHistory(ctx)
 }
 
-// close settles what the other revisions say: nothing of them is there any more.
-func (w *uninstalling) close(ctx context.Context) error {
+// closeHistory records that nothing of the other revisions is there any more.
+func (w *uninstalling) closeHistory(ctx context.Context) error {
 	rel := w.out.Release
 	w.history.unfinished = slices.DeleteFunc(w.history.unfinished, func(r *release.Release) bool { return r == rel })
-	if err := w.history.close(ctx, w.Releases); err != nil {
+	if err := w.history.failUnfinished(ctx, w.Releases); err != nil {
 		return err
 	}
-	d := deployment{Config: w.Config, history: w.history, release: rel}
+	d := deployment{config: w.Config, history: w.history, release: rel}
 	return d.supersedeOthers(ctx)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
-	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/release"
@@ -45,15 +44,11 @@ type UpgradeRequest = DeployRequest
 // upgrading is the work on one release.
 type upgrading struct {
 	*deployment
-	req      UpgradeRequest
-	rendered *Rendered
+	req UpgradeRequest
 }
 
 func (u Upgrade) work(req UpgradeRequest) *upgrading {
-	w := &upgrading{req: req, deployment: &deployment{
-		Config: u.orZero(), name: req.Name, doing: "upgrade",
-		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
-	}}
+	w := &upgrading{req: req, deployment: newDeployment(u.Config, "upgrade", req)}
 	w.verb = w
 	return w
 }
@@ -62,12 +57,11 @@ func (u Upgrade) work(req UpgradeRequest) *upgrading {
 // Without a cluster nothing is looked up, and no objects are compared.
 func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
 	w := u.work(req)
-	w.predict, w.preview = req.Predict, req.Preview
-	if err := w.dry(ctx); err != nil {
+	crds, err := w.dryChart(ctx, req)
+	if err != nil {
 		return nil, nil, err
 	}
-	w.rendered.sort(w.scene.Objects) // as handlers of pre-upgrade have left them
-	change, err := newChange(w.history.current(), w.release, w.plan, w.crds.plan)
+	change, err := newChange(w.history.current(), w.release, w.plan, crds)
 	return change, w.rendered, err
 }
 
@@ -84,48 +78,40 @@ func (w *upgrading) prepare(ctx context.Context) error {
 	if history.last == nil || history.last.Info.Status == release.Uninstalled {
 		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: history.last != nil}
 	}
-	c, vals, err := w.values(history.current())
+	c, vals, err := w.reuseValues(history.current())
 	if err != nil {
 		return err
 	}
-	resolved, err := resolveValues(c, vals, w.Progress)
+	resolved, err := resolveValues(c, vals, w.config.Progress)
 	if err != nil {
 		return err
 	}
 	recorded := copyTree(resolved.Chart) // scripts may change the other
-	w.rendered, err = w.crds.render(ctx, w.Cluster, w.req.CRDs == CRDUpgrade, true, rendering{
-		Config:     w.Config,
-		events:     w.events,
-		command:    "upgrade",
-		dryRun:     w.dryRun,
-		resolved:   resolved,
-		release:    engine.Release{Name: w.req.Name, Namespace: w.req.Namespace, Service: releaseService, Revision: history.next(), IsUpgrade: true},
-		lookupHost: w.req.LookupHost,
-		skipSchema: w.req.SkipSchema,
-		subNotes:   w.req.SubchartNotes,
-		preview:    w.preview,
-	})
-	if err != nil {
+	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs == CRDUpgrade); err != nil {
 		return err
 	}
-	now := w.now()
-	rel := release.New(w.req.Name, w.req.Namespace, history.next(), recorded)
+	w.release = w.newRelease(recorded, vals)
+	return w.persist(w.rendered.Chart)
+}
+
+func (w *upgrading) newRelease(c *chart.Chart, vals map[string]any) *release.Release {
+	now := w.config.now()
+	rel := release.New(w.req.Name, w.req.Namespace, w.history.next(), c)
 	rel.Config = vals
-	rel.Labels = relabel(history.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
+	rel.Labels = relabel(w.history.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
 	rel.Info = release.Info{
-		FirstDeployed: history.firstDeployed(now),
+		FirstDeployed: w.history.firstDeployed(now),
 		LastDeployed:  now,
 		Status:        release.PendingUpgrade,
 		Description:   "Preparing upgrade",
 		Notes:         w.rendered.Notes,
 	}
-	w.release, w.scene = rel, w.rendered.scene
-	return w.persist(w.rendered.Chart)
+	return rel
 }
 
-// values are the chart and the user's values that the request and the current
-// revision come to.
-func (w *upgrading) values(last *release.Release) (*chart.Chart, map[string]any, error) {
+// reuseValues returns the chart and the user's values that the request and the
+// current revision come to.
+func (w *upgrading) reuseValues(last *release.Release) (*chart.Chart, map[string]any, error) {
 	c, vals := w.req.Chart, w.req.Values
 	switch w.req.Reuse {
 	case ResetValues:
@@ -179,7 +165,9 @@ func (w *upgrading) after() event.Event {
 }
 
 func (w *upgrading) prerequisites() step {
-	return func(ctx context.Context) error { return w.crds.write(ctx, w.Cluster, w.Progress, w.req.Timeout) }
+	return func(ctx context.Context) error {
+		return w.crds.write(ctx, w.config.Cluster, w.config.Progress, w.req.Timeout)
+	}
 }
 
 func (w *upgrading) recordPending(ctx context.Context) error { return w.create(ctx) }
@@ -197,7 +185,7 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 	if !w.req.Atomic || target == 0 {
 		return nil
 	}
-	rel, err := w.Releases.Get(ctx, w.req.Name, target)
+	rel, err := w.config.Releases.Get(ctx, w.req.Name, target)
 	if err != nil {
 		return err
 	}
@@ -210,21 +198,21 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 // confirmScripts asks for what the scripts of a record want: any client with permission to
 // write Secrets in the namespace may have written them.
 func (w *upgrading) confirmScripts(ctx context.Context, rel *release.Release) error {
-	if w.Scripts == nil {
+	if w.config.Scripts == nil {
 		return nil
 	}
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err
 	}
-	runner := w.Scripts()
+	runner := w.config.Scripts()
 	defer runner.Close()
 	return runner.Confirm(ctx, scripts)
 }
 
-// recover does what the request wants done after a failure, and returns the
+// afterFailure does what the request wants done after a failure, and returns the
 // error with what became of it.
-func (w *upgrading) recover(ctx context.Context, cause error) error {
+func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
 	if lost(ctx) {
 		return cause // another client may be at work: what is left to do is its
 	}
@@ -240,7 +228,7 @@ func (w *upgrading) recover(ctx context.Context, cause error) error {
 	if target == 0 {
 		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name, cause)
 	}
-	undo := Rollback{w.Config}.work(RollbackRequest{
+	undo := Rollback{w.config}.work(RollbackRequest{
 		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
 	})
 	// What the cluster has is what the failed upgrade has made of it.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/engine"
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// newDeployment returns the deployment of a chart, as req asks for it. doing is "install"
+// or "upgrade".
+func newDeployment(c *Config, doing string, req DeployRequest) *deployment {
+	return &deployment{
+		config: c.orZero(), name: req.Name, doing: doing,
+		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+	}
+}
+
+// renderChart renders the chart of an install or an upgrade. readCRDs counts in the
+// definitions of its crds/.
+func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved, readCRDs bool) (err error) {
+	d.rendered, err = d.crds.render(ctx, d.config.Cluster, readCRDs, req.CRDs == CRDUpgrade, rendering{
+		Config:   d.config,
+		events:   d.events,
+		command:  d.doing,
+		dryRun:   d.dryRun,
+		resolved: resolved,
+		release: engine.Release{
+			Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: d.history.next(),
+			IsInstall: d.doing == "install", IsUpgrade: d.doing == "upgrade",
+		},
+		lookupHost: req.LookupHost,
+		skipSchema: req.SkipSchema,
+		subNotes:   req.SubchartNotes,
+		preview:    d.preview,
+	})
+	if err != nil {
+		return err
+	}
+	d.scene = d.rendered.scene
+	return nil
+}
+
+// dryChart does what an install or an upgrade does up to where that would write, and
+// returns what would become of the chart's definitions.
+func (d *deployment) dryChart(ctx context.Context, req DeployRequest) (crds *plan.Plan, err error) {
+	d.predict, d.preview = req.Predict, req.Preview
+	if err := d.dry(ctx); err != nil {
+		return nil, err
+	}
+	d.rendered.setObjects(d.scene.Objects) // as handlers have left them
+	return d.crds.preview()
+}
