@@ -4,6 +4,7 @@ package action
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -156,4 +157,35 @@ func (c *Config) step(text string) {
 
 func (c *Config) warn(text string) {
 	c.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
+}
+
+// A ConfigError is returned when a [Config], or the field of a verb that stands for it,
+// lacks what an operation needs.
+type ConfigError struct {
+	// Operation is what was to be done ("install"), Field what is nil ("Releases").
+	Operation, Field string
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s: the configuration has no %s: set it, or make the configuration with NewConfig", e.Operation, e.Field)
+}
+
+// require returns a [*ConfigError] where an operation on releases of the cluster cannot
+// begin.
+func (c *Config) require(operation string) error {
+	if err := requireReleases(c.Releases, operation); err != nil {
+		return err
+	}
+	if c.Cluster == nil {
+		return &ConfigError{Operation: operation, Field: "Cluster"}
+	}
+	return nil
+}
+
+// requireReleases returns a [*ConfigError] where releases is nil.
+func requireReleases(releases any, operation string) error {
+	if releases == nil {
+		return &ConfigError{Operation: operation, Field: "Releases"}
+	}
+	return nil
 }

@@ -81,6 +81,9 @@ type deployment struct {
 // these steps, in this order; they differ in how they prepare the revision. An error
 // comes together with the revision once that is recorded.
 func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
+	if err := d.config.require(d.doing); err != nil {
+		return nil, err
+	}
 	ctx, err := d.acquire(ctx)
 	if err != nil {
 		return nil, err

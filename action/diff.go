@@ -59,6 +59,9 @@ type Diff struct {
 // Revisions compares two revisions of a release; to 0 is the newest, from 0 the
 // one before to.
 func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change, error) {
+	if err := requireReleases(d.Releases, "diff"); err != nil {
+		return nil, err
+	}
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
@@ -82,6 +85,11 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 // Between compares the newest revisions of two releases, of which the second
 // may be in another namespace.
 func (d Diff) Between(ctx context.Context, name string, others Storage, other string) (*Change, error) {
+	for _, r := range []Storage{d.Releases, others} {
+		if err := requireReleases(r, "diff"); err != nil {
+			return nil, err
+		}
+	}
 	for _, n := range []string{name, other} {
 		if err := CheckName(n); err != nil {
 			return nil, err

@@ -21,6 +21,9 @@ type History struct {
 
 // Run returns the newest limit revisions of the release, oldest first.
 func (h History) Run(ctx context.Context, name string, limit int) ([]release.Summary, error) {
+	if err := requireReleases(h.Releases, "history"); err != nil {
+		return nil, err
+	}
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}

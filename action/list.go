@@ -34,6 +34,9 @@ type ListRequest struct {
 
 // Run lists the releases that req asks for.
 func (l List) Run(ctx context.Context, req ListRequest) ([]release.Summary, error) {
+	if err := requireReleases(l.Releases, "list"); err != nil {
+		return nil, err
+	}
 	all, err := l.Releases.List(ctx, req.Filter)
 	if err != nil {
 		return nil, err

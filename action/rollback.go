@@ -57,6 +57,9 @@ func (r Rollback) work(req RollbackRequest) *rollingBack {
 // Plan does all of a rollback that writes nothing, and returns what Run would do.
 func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error) {
 	w := r.work(req)
+	if err := requireReleases(w.config.Releases, w.doing); err != nil {
+		return nil, err
+	}
 	w.predict, w.preview.Recorded = req.Predict, req.Recorded
 	if err := w.dry(ctx); err != nil {
 		return nil, err

@@ -31,6 +31,12 @@ type ReleaseStatus struct {
 // Run reads the release, the newest revision where revision is 0, and its
 // objects.
 func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseStatus, error) {
+	if err := requireReleases(s.Releases, "status"); err != nil {
+		return nil, err
+	}
+	if s.Cluster == nil {
+		return nil, &ConfigError{Operation: "status", Field: "Cluster"}
+	}
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}

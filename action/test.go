@@ -63,6 +63,10 @@ type testRun struct {
 // [*HookError], which comes together with what was done. The record says
 // afterwards when and how each test ran.
 func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
+	t.Config = t.orZero()
+	if err := t.require("test"); err != nil {
+		return nil, err
+	}
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}

@@ -81,11 +81,14 @@ func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled
 }
 
 func (u Uninstall) work(req UninstallRequest) *uninstalling {
-	return &uninstalling{Config: u.Config, req: req}
+	return &uninstalling{Config: u.orZero(), req: req}
 }
 
 // makePlan reads the history, and finds out what there is to delete and to keep.
 func (w *uninstalling) makePlan(ctx context.Context) error {
+	if err := requireReleases(w.Releases, "uninstall"); err != nil {
+		return err
+	}
 	if err := CheckName(w.req.Name); err != nil {
 		return err
 	}
@@ -203,6 +206,9 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 		return nil, err
 	}
 	w := u.work(req)
+	if err := w.require("uninstall"); err != nil {
+		return nil, err
+	}
 	ctx, held, err := w.Config.acquireLock(ctx, req.Name, "uninstall")
 	if err != nil {
 		return nil, err

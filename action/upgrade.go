@@ -57,6 +57,9 @@ func (u Upgrade) work(req UpgradeRequest) *upgrading {
 // Without a cluster nothing is looked up, and no objects are compared.
 func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
 	w := u.work(req)
+	if err := requireReleases(w.config.Releases, w.doing); err != nil {
+		return nil, nil, err
+	}
 	crds, err := w.dryChart(ctx, req)
 	if err != nil {
 		return nil, nil, err
