@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonschema
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	reference "github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// outcome is what came of a schema and a value.
+type outcome struct {
+	schema     string // what is wrong with the schema, "" if nothing
+	violations []string
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("schema: %q\nviolations:\n  %s", o.schema, strings.Join(o.violations, "\n  "))
+}
+
+func (o outcome) equal(p outcome) bool {
+	return o.schema == p.schema && slices.Equal(o.violations, p.violations)
+}
+
+// sorted makes outcomes comparable: the reference walks members in no order.
+func sorted(found []Violation) []string {
+	var out []string
+	for _, v := range found {
+		text := v.String()
+		words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("();, ", r) })
+		slices.Sort(words)
+		out = append(out, strings.Join(words, " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ours asks this package.
+func ours(doc, v any, load func(string) (any, error)) outcome {
+	c := Compiler{Load: load}
+	s, err := c.Compile("chart:///s.json", doc)
+	if err != nil {
+		return outcome{schema: explain(err)}
+	}
+	found, err := s.Validate(v, Limits{})
+	if err != nil {
+		return outcome{schema: err.Error()}
+	}
+	return outcome{violations: sorted(found)}
+}
+
+func explain(err error) string {
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.URL + " " + strings.Join(sorted(invalid.Violations), "\n")
+	}
+	var load *LoadError
+	if errors.As(err, &load) {
+		return "load " + load.URL
+	}
+	return err.Error()
+}
+
+type loader func(string) (any, error)
+
+func (l loader) Load(url string) (any, error) { return l(url) }
+
+// theirs asks the library that Helm uses.
+func theirs(doc, v any, load func(string) (any, error)) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = outcome{schema: fmt.Sprint("panic: ", p)}
+		}
+	}()
+	c := reference.NewCompiler()
+	c.UseLoader(loader(load))
+	if err := c.AddResource("chart:///s.json", doc); err != nil {
+		return outcome{schema: err.Error()}
+	}
+	s, err := c.Compile("chart:///s.json")
+	if err != nil {
+		return outcome{schema: explainReference(err)}
+	}
+	var invalid *reference.ValidationError
+	if errors.As(s.Validate(v), &invalid) {
+		return outcome{violations: sorted(flatten(invalid))}
+	}
+	return outcome{}
+}
+
+func explainReference(err error) string {
+	var schema *reference.SchemaValidationError
+	var invalid *reference.ValidationError
+	if errors.As(err, &schema) && errors.As(schema.Err, &invalid) {
+		return schema.URL + " " + strings.Join(sorted(flatten(invalid)), "\n")
+	}
+	var load *reference.LoadURLError
+	if errors.As(err, &load) {
+		return "load " + load.URL
+	}
+	return err.Error()
+}
+
+// flatten turns the library's tree of causes into violations: its leaves are what is
+// wrong. Of the branches of anyOf and oneOf, of which one would have sufficed, all are
+// told in one sentence.
+func flatten(e *reference.ValidationError) []Violation {
+	printer := message.NewPrinter(language.English)
+	var out []Violation
+	var walk func(*reference.ValidationError)
+	walk = func(e *reference.ValidationError) {
+		at := location(tokens(e.InstanceLocation))
+		switch e.ErrorKind.(type) {
+		case *kind.AnyOf, *kind.OneOf:
+			out = append(out, Violation{at, alternatives(e, printer)})
+			return
+		}
+		if len(e.Causes) == 0 {
+			out = append(out, Violation{at, problem(e.ErrorKind, printer)})
+			return
+		}
+		for _, c := range e.Causes {
+			walk(c)
+		}
+	}
+	walk(e)
+	return out
+}
+
+func tokens(names []string) []token {
+	var out []token
+	for _, n := range names {
+		out = append(out, token{name: n})
+	}
+	return out
+}
+
+func alternatives(e *reference.ValidationError, printer *message.Printer) string {
+	text := e.ErrorKind.LocalizedString(printer)
+	var reasons []string
+	for _, c := range e.Causes {
+		for _, v := range flatten(c) {
+			reason := v.Problem
+			if below := strings.TrimPrefix(v.Path, location(tokens(e.InstanceLocation))); below != "" {
+				reason = strings.TrimPrefix(below, ".") + ": " + reason
+			}
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == 0 {
+		return text
+	}
+	return text + " (" + strings.Join(reasons, "; or ") + ")"
+}
+
+// problem is the library's sentence, but with numbers as people type them: its own
+// printing groups digits.
+func problem(k reference.ErrorKind, printer *message.Printer) string {
+	bound := func(word string, got, want any) string { return fmt.Sprintf("%s: got %v, want %v", word, got, want) }
+	plain := func(r *big.Rat) string {
+		if r.IsInt() {
+			return r.Num().String()
+		}
+		f, _ := r.Float64()
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	switch k := k.(type) {
+	case *kind.Maximum:
+		return bound("maximum", plain(k.Got), plain(k.Want))
+	case *kind.Minimum:
+		return bound("minimum", plain(k.Got), plain(k.Want))
+	case *kind.ExclusiveMaximum:
+		return bound("exclusiveMaximum", plain(k.Got), plain(k.Want))
+	case *kind.ExclusiveMinimum:
+		return bound("exclusiveMinimum", plain(k.Got), plain(k.Want))
+	case *kind.MultipleOf:
+		return bound("multipleOf", plain(k.Got), plain(k.Want))
+	case *kind.MaxLength:
+		return bound("maxLength", k.Got, k.Want)
+	case *kind.MinLength:
+		return bound("minLength", k.Got, k.Want)
+	case *kind.MaxItems:
+		return bound("maxItems", k.Got, k.Want)
+	case *kind.MinItems:
+		return bound("minItems", k.Got, k.Want)
+	case *kind.MaxProperties:
+		return bound("maxProperties", k.Got, k.Want)
+	case *kind.MinProperties:
+		return bound("minProperties", k.Got, k.Want)
+	}
+	return k.LocalizedString(printer)
+}
