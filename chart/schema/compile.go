@@ -4,16 +4,18 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v2"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/jsonschema"
 )
 
 // base is the address of a chart's files while its schema is read. The scheme
@@ -34,66 +36,21 @@ var ErrOutside = errors.New("references may only point into the chart itself")
 // ErrTooDeep tells that a schema nests deeper than maxDepth.
 var ErrTooDeep = fmt.Errorf("nests deeper than %d levels", maxDepth)
 
-// ErrTooSlow tells that a schema keeps the validator busy without end.
-var ErrTooSlow = errors.New("takes too long to check: it branches or refers to itself too often")
-
-// compiled is a schema that is ready for use, one use at a time.
-type compiled struct {
-	*jsonschema.Schema
-	steps *int
-}
-
-// validate holds values against the schema, within the bounds.
-func (c *compiled) validate(vals map[string]any) error {
-	*c.steps = 0
-	return bounded(func() error { return c.Validate(vals) })
-}
-
-// counter ends a validation that takes too many steps. The library knows no
-// cancellation, but it calls what a vocabulary adds to a schema, every time the
-// schema has been held against a value.
-type counter struct{ steps *int }
-
-// Validate implements jsonschema.SchemaExt.
-func (c counter) Validate(*jsonschema.ValidatorContext, any) {
-	if *c.steps++; *c.steps > maxSteps {
-		panic(ErrTooSlow)
-	}
-}
-
-func (c counter) vocabulary() *jsonschema.Vocabulary {
-	return &jsonschema.Vocabulary{
-		URL: base + "steps",
-		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return c, nil
-		},
-	}
-}
+// ErrTooSlow is returned for a schema that keeps the validator busy without end.
+var ErrTooSlow = jsonschema.ErrTooSlow
 
 // compile reads the schema of c.
-func compile(c *chart.Chart) (*compiled, error) {
+func compile(c *chart.Chart) (*jsonschema.Schema, error) {
 	doc, err := decode(FileOf(c), textOf(c))
 	if err != nil {
 		return nil, err
 	}
-	count := counter{new(int)}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(files{c})
-	compiler.RegisterVocabulary(count.vocabulary())
-	compiler.AssertVocabs()
-	self := base + FileOf(c)
-	if err := compiler.AddResource(self, doc); err != nil {
-		return nil, err
-	}
-	var sch *jsonschema.Schema
-	err = bounded(func() (err error) {
-		sch, err = compiler.Compile(self)
-		return err
-	})
+	compiler := jsonschema.Compiler{Load: files{c}.load, Limits: jsonschema.Limits{Time: maxTime}}
+	s, err := compiler.Compile(base+FileOf(c), doc)
 	if err != nil {
 		return nil, readable(err)
 	}
-	return &compiled{sch, count.steps}, nil
+	return s, nil
 }
 
 // decode reads JSON, or YAML where the file's name says so.
@@ -105,9 +62,23 @@ func decode(name string, text []byte) (any, error) {
 	if tooDeep(text) {
 		return nil, ErrTooDeep
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	doc, err := decodeJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("is not valid JSON: %w", err)
+	}
+	return doc, nil
+}
+
+// decodeJSON reads one value, with numbers as they are written.
+func decodeJSON(text []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var doc any
+	if err := dec.Decode(&doc); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("invalid character after top-level value")
 	}
 	return doc, nil
 }
@@ -169,8 +140,8 @@ func tooDeep(text []byte) bool {
 // files answers references with files of one chart.
 type files struct{ c *chart.Chart }
 
-// Load implements jsonschema.URLLoader.
-func (f files) Load(url string) (any, error) {
+// load returns the file at a URL, decoded.
+func (f files) load(url string) (any, error) {
 	name, ours := strings.CutPrefix(url, base)
 	if !ours {
 		return nil, fmt.Errorf("%q: %w", url, ErrOutside)
@@ -208,49 +179,21 @@ func refersToFiles(text []byte) bool {
 	}
 }
 
-// bounded runs fn for at most maxTime and turns a panic into an error. A run
-// that does not end, and does not step either, is left behind: the process does
-// not outlive the error for long.
-func bounded(fn func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			switch p := recover(); p {
-			case nil:
-			case ErrTooSlow:
-				done <- ErrTooSlow
-			default:
-				done <- fmt.Errorf("cannot be used: %v", p)
-			}
-		}()
-		done <- fn()
-	}()
-	timer := time.NewTimer(maxTime)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-timer.C:
-		return ErrTooSlow
-	}
-}
-
-// readable shortens the library's errors to what a chart's author can use.
+// readable shortens the validator's errors to what a chart's author can use.
 func readable(err error) error {
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
+	var load *jsonschema.LoadError
+	var invalid *jsonschema.InvalidError
+	switch {
+	case errors.Is(err, ErrTooSlow):
+		return err
+	case errors.As(err, &load):
 		return fmt.Errorf("refers to %w", load.Err)
-	}
-	var invalid *jsonschema.SchemaValidationError
-	if errors.As(err, &invalid) {
-		var cause *jsonschema.ValidationError
-		if errors.As(invalid.Err, &cause) {
-			var parts []string
-			for _, v := range violations("", cause) {
-				parts = append(parts, v.String())
-			}
-			return fmt.Errorf("is no valid JSON Schema: %s", strings.Join(parts, "; "))
+	case errors.As(err, &invalid):
+		parts := make([]string, len(invalid.Violations))
+		for i, v := range invalid.Violations {
+			parts[i] = v.String()
 		}
+		return fmt.Errorf("is no valid JSON Schema: %s", strings.Join(parts, "; "))
 	}
-	return fmt.Errorf("cannot be used: %s", strings.TrimPrefix(strings.ReplaceAll(err.Error(), base, ""), "cannot be used: "))
+	return fmt.Errorf("cannot be used: %s", strings.ReplaceAll(err.Error(), base, ""))
 }

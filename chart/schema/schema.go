@@ -12,14 +12,12 @@ package schema
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/jsonschema"
 )
 
 // Violation is one place at which values break a schema.
@@ -79,7 +77,7 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // an [*Error] with all violations, or a [*SchemaError]. Charts without a schema
 // cost nothing.
 func Validate(c *chart.Chart, vals map[string]any) error {
-	v := validator{compiled: map[string]*compiled{}}
+	v := validator{compiled: map[string]*jsonschema.Schema{}}
 	if err := v.tree(c, vals); err != nil {
 		return err
 	}
@@ -110,7 +108,7 @@ func textOf(c *chart.Chart) []byte {
 
 type validator struct {
 	// compiled schemas by their text: copies of one chart are compiled once.
-	compiled map[string]*compiled
+	compiled map[string]*jsonschema.Schema
 	found    []Violation
 }
 
@@ -148,13 +146,13 @@ func (v *validator) one(c *chart.Chart, vals map[string]any) error {
 	if vals == nil {
 		vals = map[string]any{}
 	}
-	err := sch.validate(vals)
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
+	found, err := sch.Validate(vals, jsonschema.Limits{Steps: maxSteps, Time: maxTime})
+	if err != nil {
 		return err
 	}
-	found := violations(c.Name(), invalid)
-	sort.SliceStable(found, func(i, j int) bool { return found[i].Path < found[j].Path })
-	v.found = append(v.found, found...)
+	slices.SortStableFunc(found, func(a, b jsonschema.Violation) int { return strings.Compare(a.Path, b.Path) })
+	for _, f := range found {
+		v.found = append(v.found, Violation{c.Name(), f.Path, f.Problem})
+	}
 	return nil
 }
