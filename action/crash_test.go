@@ -80,7 +80,7 @@ func verbs(t *testing.T) []command {
 		{"upgrade --install", func(s *story) error {
 			err := second(s.up(t, conf("a=new", "made=1")))
 			if is[*NoReleaseError](err) {
-				s.request.Chart, s.request.ReuseName = newChart(t, "templates/a.yaml", conf("a=new", "made=1")), true
+				s.request.Chart, s.request.Replace = newChart(t, "templates/a.yaml", conf("a=new", "made=1")), true
 				err = s.put()
 			}
 			return err

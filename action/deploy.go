@@ -58,12 +58,12 @@ type deployment struct {
 	scene    event.Scene
 	crds     crdWork
 
-	objects []*manifest.Object
-	wait    Waiting
-	write   Writing
-	noHooks bool
-	predict bool
-	preview Preview
+	objects      []*manifest.Object
+	wait         WaitOptions
+	write        ApplyOptions
+	noHooks      bool
+	serverDryRun bool
+	preview      Preview
 	// keepHistory is how many revisions may stay, 0 for any number.
 	keepHistory int
 

@@ -83,8 +83,8 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		ServerSide:      d.release.ApplyMethod == release.ApplyServerSide,
 		Conflicts:       d.write.Conflicts,
 		ReportConflicts: d.write.ReportConflicts,
-		Replace:         d.write.Replace,
-		Predict:         d.predict,
+		ForceReplace:    d.write.ForceReplace,
+		ServerDryRun:    d.serverDryRun,
 		Also:            d.recording(),
 	})
 	if err != nil {

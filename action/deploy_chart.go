@@ -15,7 +15,7 @@ import (
 func newDeployment(c *Config, doing string, req DeployRequest) *deployment {
 	return &deployment{
 		config: c.orZero(), name: req.Name, doing: doing,
-		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		wait: req.WaitOptions, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
 	}
 }
 
@@ -47,7 +47,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 // dryChart does what an install or an upgrade does up to where that would write, and
 // returns what would become of the chart's definitions.
 func (d *deployment) dryChart(ctx context.Context, req DeployRequest) (crds *plan.Plan, err error) {
-	d.predict, d.preview = req.Predict, req.Preview
+	d.serverDryRun, d.preview = req.ServerDryRun, req.Preview
 	if err := d.dry(ctx); err != nil {
 		return nil, err
 	}

@@ -10,20 +10,23 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Waiting says what an operation waits for.
-type Waiting struct {
-	// Wait waits until objects are ready, Jobs for jobs to complete too.
+// WaitOptions say what an operation waits for. The zero value waits for nothing.
+type WaitOptions struct {
+	// Wait waits until all objects are ready. Jobs waits for Jobs to complete too; it has
+	// no effect without Wait.
 	Wait, Jobs bool
-	// Legacy asks again and again, by Helm 3's rules, instead of watching.
+	// Legacy polls readiness by the rules of Helm 3 instead of watching the objects.
 	Legacy bool
-	// Timeout bounds each wait; 0 is five minutes.
+	// Timeout bounds each wait, and each hook; 0 is five minutes.
 	Timeout time.Duration
 }
 
-// Writing says how objects are written.
-type Writing struct {
-	// ServerSide leaves merging to the API server; nil does as the last
-	// revision did, and merges here where there was none.
+// ApplyOptions say how objects are written. The zero value merges them as the last
+// revision was merged; objects of other owners, and the fields of other managers under
+// server-side apply, end the operation.
+type ApplyOptions struct {
+	// ServerSide has the API server merge objects (server-side apply). nil does as the
+	// last revision did; a first revision is merged by the client, in three ways.
 	ServerSide *bool
 	// Conflicts says what becomes of fields that other managers have set to other
 	// values, with server-side apply; "" fails.
@@ -31,32 +34,34 @@ type Writing struct {
 	// ReportConflicts has a plan say which conflicts there are, and warn of rights that are
 	// missing, instead of failing.
 	ReportConflicts bool
-	// Replace has objects replaced instead of merged: what an object has and
-	// the release does not say goes. One that the API server refuses to replace
-	// is deleted and created again.
-	Replace       bool
+	// ForceReplace replaces objects instead of merging them: fields that the release does
+	// not set are removed. An object that the API server refuses to replace is deleted
+	// and created again.
+	ForceReplace bool
+	// TakeOwnership takes over objects that exist and belong to no release, or to
+	// another one.
 	TakeOwnership bool
 }
 
-// Validate returns a [*WritingError] where w combines what excludes each other.
-func (w Writing) Validate() error { return w.validate("") }
+// Validate returns a [*ApplyOptionsError] where options exclude each other.
+func (w ApplyOptions) Validate() error { return w.validate("") }
 
 // validate is Validate for a release whose last revision was written in the
 // given way.
-func (w Writing) validate(last string) error {
+func (w ApplyOptions) validate(last string) error {
 	serverSide := w.serverSide(last)
 	switch {
 	case w.Conflicts == plan.Take && w.ServerSide != nil && !serverSide:
-		return &WritingError{Text: "forceConflicts enabled when serverSideApply disabled"}
+		return &ApplyOptionsError{Text: "forceConflicts enabled when serverSideApply disabled"}
 	case w.Conflicts != "" && w.ServerSide != nil && !serverSide:
-		return &WritingError{Text: "a policy for conflicts set when serverSideApply disabled"}
-	case w.Replace && serverSide:
-		return &WritingError{Replace: true, Text: "cannot use server-side apply and force replace together"}
+		return &ApplyOptionsError{Text: "a policy for conflicts set when serverSideApply disabled"}
+	case w.ForceReplace && serverSide:
+		return &ApplyOptionsError{ForceReplace: true, Text: "cannot use server-side apply and force replace together"}
 	}
 	return nil
 }
 
-func (w Writing) serverSide(last string) bool {
+func (w ApplyOptions) serverSide(last string) bool {
 	if w.ServerSide != nil {
 		return *w.ServerSide
 	}
@@ -66,7 +71,7 @@ func (w Writing) serverSide(last string) bool {
 // unheeded says that a policy for conflicts has no effect on a release whose last revision
 // was written in the given way, "" where it has. Taking fields is what a merge on this side
 // does anyway, and pipelines for Helm 4 ask for it.
-func (w Writing) unheeded(last string) string {
+func (w ApplyOptions) unheeded(last string) string {
 	if w.Conflicts == "" || w.Conflicts == plan.Take || w.serverSide(last) {
 		return ""
 	}
@@ -87,16 +92,16 @@ type Preview struct {
 	NoLookup bool
 }
 
-// A WritingError is returned for ways of writing objects that exclude each other.
-type WritingError struct {
-	// Replace is set where it is Replace that excludes server-side apply, and not
-	// set where it is Conflicts that needs it.
-	Replace bool
-	Text    string
+// An ApplyOptionsError is returned for [ApplyOptions] that exclude each other.
+type ApplyOptionsError struct {
+	// ForceReplace reports whether ForceReplace excludes server-side apply; otherwise
+	// Conflicts needs it.
+	ForceReplace bool
+	Text         string
 }
 
-func (e *WritingError) Error() string {
-	if e.Replace {
+func (e *ApplyOptionsError) Error() string {
+	if e.ForceReplace {
 		return "invalid operation: " + e.Text
 	}
 	return "invalid client update option(s): " + e.Text

@@ -54,7 +54,7 @@ func (c *cluster) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, e
 		text string
 	}{
 		{r.TakeOwnership, ", taking"}, {r.ServerSide, ", server-side"}, {r.Conflicts == plan.Take, ", forcing"},
-		{r.Replace, ", replacing"}, {r.Predict, ", predicting"},
+		{r.ForceReplace, ", replacing"}, {r.ServerDryRun, ", predicting"},
 	} {
 		if f.on {
 			how += f.text
@@ -112,7 +112,7 @@ func (c *cluster) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, e
 	for i := range items {
 		items[i].Old = was[items[i].String()]
 	}
-	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace})
+	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace})
 }
 
 func (c *cluster) ref(o *manifest.Object, owner kube.Owner) plan.Ref {

@@ -49,9 +49,9 @@ type DeployRequest struct {
 	// Reuse says what an upgrade does with the last values.
 	Reuse Reuse
 
-	// CreateNamespace has an install create the namespace, and ReuseName lets it take
-	// the name of a release that was uninstalled or failed.
-	CreateNamespace, ReuseName bool
+	// CreateNamespace has an install create the namespace. Replace lets it take the name
+	// of a release that failed, or was uninstalled with its history kept.
+	CreateNamespace, Replace bool
 
 	CRDs          CRDPolicy
 	SkipSchema    bool
@@ -59,12 +59,13 @@ type DeployRequest struct {
 	LookupHost    func(host string) string // nil: getHostByName gives ""
 	Preview
 
-	Waiting
-	Writing
+	WaitOptions
+	ApplyOptions
 	// NoHooks runs no hooks.
 	NoHooks bool
-	// Predict has Plan ask the server what would become of each object.
-	Predict bool
+	// ServerDryRun has Plan ask the API server what would become of each object, and
+	// what it would refuse. Run takes no notice of it.
+	ServerDryRun bool
 	// CleanupOnFail deletes what a failed operation has created. Atomic undoes it
 	// altogether: a failed install is uninstalled, a failed upgrade rolled back to the
 	// last successful revision.
@@ -150,7 +151,7 @@ func (w *installing) checkName() error {
 		return nil
 	}
 	switch st := p.last.Info.Status; {
-	case w.req.ReuseName && (st == release.Uninstalled || st == release.Failed):
+	case w.req.Replace && (st == release.Uninstalled || st == release.Failed):
 		return nil
 	case w.lock != nil && p.deployed == nil && len(p.unfinished) > 0 && p.unfinished[len(p.unfinished)-1] == p.last:
 		return nil

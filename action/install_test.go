@@ -257,7 +257,7 @@ func TestANameIsReusedOfADeadReleaseOnly(t *testing.T) {
 			left := status.Pending() || status == release.Uninstalling
 			for _, reuse := range []bool{false, true} {
 				s := newStory(t, webChart(t), gone(3, status))
-				s.request.ReuseName = reuse
+				s.request.Replace = reuse
 				_, err := s.install.Run(t.Context(), s.request)
 				if reuse && may || left {
 					was := "superseded: superseded by new release"
@@ -280,7 +280,7 @@ func TestANameIsReusedOfADeadReleaseOnly(t *testing.T) {
 
 func TestAReplacedReleaseThatCannotBeMarkedFailsTheInstall(t *testing.T) {
 	s := newStory(t, webChart(t), gone(1, release.Uninstalled))
-	s.request.ReuseName = true
+	s.request.Replace = true
 	s.fail["update web.v1 superseded"] = errBroken
 	rel, err := s.install.Run(t.Context(), s.request)
 	if !errors.Is(err, errBroken) || rel == nil {

@@ -24,12 +24,13 @@ type RollbackRequest struct {
 	Revision    int
 	Description string // what the record says in place of "Rollback to 3"
 
-	Waiting
-	Writing
+	WaitOptions
+	ApplyOptions
 	// NoHooks runs no hooks.
 	NoHooks bool
-	// Predict has Plan ask the server what would become of each object.
-	Predict bool
+	// ServerDryRun has Plan ask the API server what would become of each object, and
+	// what it would refuse. Run takes no notice of it.
+	ServerDryRun bool
 	// Recorded has Plan leave the objects of the cluster unread, and tell nothing
 	// of them.
 	Recorded      bool
@@ -48,7 +49,7 @@ type rollingBack struct {
 func (r Rollback) work(req RollbackRequest) *rollingBack {
 	w := &rollingBack{req: req, deployment: &deployment{
 		config: r.orZero(), name: req.Name, doing: "rollback",
-		wait: req.Waiting, write: req.Writing, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		wait: req.WaitOptions, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
 	}}
 	w.verb = w
 	return w
@@ -60,7 +61,7 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
 		return nil, err
 	}
-	w.predict, w.preview.Recorded = req.Predict, req.Recorded
+	w.serverDryRun, w.preview.Recorded = req.ServerDryRun, req.Recorded
 	if err := w.dry(ctx); err != nil {
 		return nil, err
 	}

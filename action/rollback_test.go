@@ -327,7 +327,7 @@ func TestARollbackStagesTheStoredScripts(t *testing.T) {
 
 func TestPlanOfARollbackWritesNothing(t *testing.T) {
 	s := upgraded(t)
-	req := RollbackRequest{Name: "web", Revision: 1, Predict: true}
+	req := RollbackRequest{Name: "web", Revision: 1, ServerDryRun: true}
 	change, err := s.rollback().Plan(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)

@@ -232,7 +232,7 @@ func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
 		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name, cause)
 	}
 	undo := Rollback{w.config}.work(RollbackRequest{
-		Name: w.req.Name, Revision: target, Waiting: w.req.Waiting, Writing: w.req.Writing, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
+		Name: w.req.Name, Revision: target, WaitOptions: w.req.WaitOptions, ApplyOptions: w.req.ApplyOptions, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
 	})
 	// What the cluster has is what the failed upgrade has made of it.
 	undo.revert, undo.lock, undo.hooks = true, w.lock, w.hooks

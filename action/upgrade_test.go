@@ -450,7 +450,7 @@ func second[T any](_ T, err error) error { return err }
 func TestPlanOfAnUpgradeWritesNothing(t *testing.T) {
 	s := installed(t, conf("a=1", "b=1")+kind("Job", "old", "helm.sh/hook", "pre-upgrade"))
 	req := to(t, conf("a=2", "c=1")+kind("Job", "new", "helm.sh/hook", "pre-upgrade"))
-	req.Predict, req.TakeOwnership, req.Conflicts, req.Writing.Replace, req.Wait = true, true, plan.Take, true, true
+	req.ServerDryRun, req.TakeOwnership, req.Conflicts, req.ApplyOptions.ForceReplace, req.Wait = true, true, plan.Take, true, true
 	change, rendered, err := s.upgrade().Plan(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)

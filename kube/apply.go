@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -60,17 +61,9 @@ func together[T any](ctx context.Context, all []T, fn func(context.Context, T) e
 	return errors.Join(errs...)
 }
 
-// validation is what the server does about fields that it does not know.
-func (c *Client) validation() string {
-	if c.lenient {
-		return "Warn"
-	}
-	return "Strict"
-}
-
 // writing is the query of every write.
 func (c *Client) writing() url.Values {
-	query := url.Values{"fieldManager": {manager}, "fieldValidation": {c.validation()}}
+	query := url.Values{"fieldManager": {manager}, "fieldValidation": {string(cmp.Or(c.fieldValidation, FieldValidationStrict))}}
 	if c.dryRun {
 		query.Set("dryRun", "All")
 	}

@@ -42,12 +42,12 @@ type ChangeRequest struct {
 	// ReportConflicts has the plan say what is in the way, instead of failing: conflicts
 	// that nothing resolves, and, by a warning, rights that are missing.
 	ReportConflicts bool
-	// Replace puts new objects in the place of live ones instead of merging, and
+	// ForceReplace puts new objects in the place of live ones instead of merging, and
 	// deletes and creates again what cannot be updated, as the annotation
 	// helm.sh/replace has it for one object.
-	Replace bool
-	// Predict asks the server what would become of each object that changes.
-	Predict bool
+	ForceReplace bool
+	// ServerDryRun asks the server what would become of each object that changes.
+	ServerDryRun bool
 	// Running are those of Hooks that the operation creates, and HooksFirst is set
 	// where some of them run before New is written.
 	Running    []*manifest.Object
@@ -63,7 +63,7 @@ type ChangeRequest struct {
 // Plan reads the cluster and tells what it takes to make a release's objects
 // what r says. It writes nothing. It refuses what is known to fail: a
 // [*NoKindError], a [*ConflictError], a [*RightsError], a [*TwiceError], each
-// with all it finds; with r.Predict also what the server would refuse, while
+// with all it finds; with r.ServerDryRun also what the server would refuse, while
 // missing rights are a warning, as they are with r.ReportConflicts.
 func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -76,7 +76,7 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 		return nil, err
 	}
 	if len(s.parts) == 0 && len(r.Also) == 0 && len(r.Running) == 0 {
-		return &plan.Plan{ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace}, nil
+		return &plan.Plan{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace}, nil
 	}
 	rights := c.newReview(ctx, s.rights("", r.Also))
 	if err := c.survey(ctx, s, r.ServerSide); err != nil {
@@ -88,7 +88,7 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 	foreign := s.foreign(r.Owner)
 	items, going := s.items(r.Owner)
 	o := plan.Options{
-		ServerSide: r.ServerSide, Conflicts: r.Conflicts, Replace: r.Replace,
+		ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace,
 		Foreign: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
 	}
 	p, err := plan.Compute(items, o)
@@ -101,16 +101,16 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 	c.outlive(p, going)
 	invalid := c.validating(ctx, p, r)
 	err = rights.check(ctx, s.needed(p, r.Also))
-	if invalid := invalid(); invalid != nil && (err != nil || !r.Predict) {
+	if invalid := invalid(); invalid != nil && (err != nil || !r.ServerDryRun) {
 		return nil, invalid
 	}
 	var missing *RightsError
-	if (r.Predict || r.ReportConflicts) && errors.As(err, &missing) {
+	if (r.ServerDryRun || r.ReportConflicts) && errors.As(err, &missing) {
 		// Whoever may only look still learns what would become of the objects.
 		c.progress.Send(progress.Event{Kind: progress.Warning, Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
 		return p, nil
 	}
-	if err == nil && r.Predict {
+	if err == nil && r.ServerDryRun {
 		err = errors.Join(invalid(), c.predict(ctx, p, r))
 	} else if err == nil {
 		err = c.contested(ctx, p, r)

@@ -58,9 +58,10 @@ type Client struct {
 	*shared
 	progress progress.Func
 	dryRun   bool
-	lenient  bool
-	// unvalidated leaves it to the server to find out what is wrong with objects.
-	unvalidated bool
+	// fieldValidation is "" for FieldValidationStrict.
+	fieldValidation FieldValidation
+	// noSchemaValidation leaves it to the server to find out what is wrong with objects.
+	noSchemaValidation bool
 	// hasty takes the first answer for the last: what is asked can be done
 	// without.
 	hasty bool
@@ -107,19 +108,30 @@ func (c *Client) impatient() *Client {
 	return &d
 }
 
-// Lenient returns a client on the same connection for which fields that the
-// server does not know are warnings, reported as progress, and no errors.
-func (c *Client) Lenient() *Client {
+// FieldValidation says what becomes of fields that the API server does not know, as its
+// query of the same name does.
+type FieldValidation string
+
+// The ways to validate fields.
+const (
+	// FieldValidationStrict makes such fields an error. It is the default.
+	FieldValidationStrict FieldValidation = "Strict"
+	// FieldValidationWarn makes them warnings, which are reported as progress.
+	FieldValidationWarn FieldValidation = "Warn"
+)
+
+// WithFieldValidation returns a client on the same connection that validates fields so.
+func (c *Client) WithFieldValidation(v FieldValidation) *Client {
 	d := *c
-	d.lenient = true
+	d.fieldValidation = v
 	return &d
 }
 
-// Unvalidated returns a client on the same connection that does not look at
+// WithoutSchemaValidation returns a client on the same connection that does not look at
 // objects before it has them written.
-func (c *Client) Unvalidated() *Client {
+func (c *Client) WithoutSchemaValidation() *Client {
 	d := *c
-	d.unvalidated = true
+	d.noSchemaValidation = true
 	return &d
 }
 

@@ -268,7 +268,7 @@ func TestForeignObjectsAreRefusedAllAtOnce(t *testing.T) {
 func TestAFailingKindEndsAnApply(t *testing.T) {
 	c, rec := client(t)
 	ns := namespace(t, c)
-	err := c.Unvalidated().Apply(t.Context(), parse(t, `
+	err := c.WithoutSchemaValidation().Apply(t.Context(), parse(t, `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: good}

@@ -116,7 +116,7 @@ func TestConflictsInAnotherVersion(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.policy, " ", tc.predict), func(t *testing.T) {
 			s := tell(t)
-			s.ServerSide, s.Conflicts, s.Predict = true, tc.policy, tc.predict
+			s.ServerSide, s.Conflicts, s.ServerDryRun = true, tc.policy, tc.predict
 			s.to(fmt.Sprintf(scalerV2, "1"))
 			s.by("other", "autoscaling/v1", "HorizontalPodAutoscaler", "web", `{"spec":{"minReplicas":3}}`)
 			if tc.min == "" {
@@ -141,7 +141,7 @@ func TestConflictsInAnotherVersion(t *testing.T) {
 // A plan for looking at says what the conflicts are, and fails for none.
 func TestReportedConflicts(t *testing.T) {
 	s := tell(t)
-	s.ServerSide, s.Predict, s.ReportConflicts = true, true, true
+	s.ServerSide, s.ServerDryRun, s.ReportConflicts = true, true, true
 	s.to(fmt.Sprintf(contested, "1"))
 	other(s)
 	p, says := s.plan(fmt.Sprintf(contested, "2"))

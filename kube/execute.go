@@ -168,7 +168,7 @@ func (c *Client) again(ctx context.Context, j *job, exists error) error {
 	if err := j.checkOwner(live); err != nil {
 		return err
 	}
-	next, err := j.anew(live, j.plan.Replace)
+	next, err := j.anew(live, j.plan.ForceReplace)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (j *job) compute(live map[string]any, replace bool) (plan.Step, error) {
 	item.Live = live
 	p, err := plan.Compute([]plan.Item{item}, plan.Options{
 		ServerSide: j.plan.ServerSide, Conflicts: j.plan.Conflicts, Autoscaled: j.plan.Autoscaled, Searched: j.plan.Searched,
-		Refused: j.refused, Replace: replace,
+		Refused: j.refused, ForceReplace: replace,
 	})
 	if err != nil {
 		return plan.Step{}, err
@@ -238,7 +238,7 @@ func (c *Client) update(ctx context.Context, j *job) error {
 		return c.make(ctx, &created)
 	}
 	if e := immutable(j.Step, j.String(), err); e != nil {
-		if !replaceable(j.Step, j.plan.Replace) {
+		if !replaceable(j.Step, j.plan.ForceReplace) {
 			return e
 		}
 		return c.replace(ctx, j)

@@ -53,11 +53,11 @@ func TestFieldsThatCannotChange(t *testing.T) {
 				from, to := strings.Replace(f.from, "NS", s.ns, 1), strings.Replace(f.to, "NS", s.ns, 1)
 				s.to(from)
 				t.Cleanup(func() { _ = s.c.Delete(t.Context(), s.New, s.Owner, Background) })
-				for _, s.Predict = range []bool{false, true} {
+				for _, s.ServerDryRun = range []bool{false, true} {
 					var fixed *ImmutableError
 					err := s.fails(to)
 					if !errors.As(err, &fixed) || !apierrors.IsInvalid(err) {
-						t.Fatalf("predict %v: %v", s.Predict, err)
+						t.Fatalf("predict %v: %v", s.ServerDryRun, err)
 					}
 					if !slices.Contains(fixed.Fields, f.field) {
 						t.Errorf("blamed %v, want %s: %v", fixed.Fields, f.field, fixed.Err)
@@ -77,7 +77,7 @@ func TestFieldsThatCannotChange(t *testing.T) {
 // replaces has an object deleted and created again, by the flag or, where that
 // would lose what it holds, by its annotation only.
 func replaces(t *testing.T, s *story, kind, to string) {
-	s.Replace = true
+	s.ForceReplace = true
 	name := "x"
 	if strings.Contains(to, "{name: "+s.ns) {
 		name = s.ns
@@ -88,13 +88,13 @@ func replaces(t *testing.T, s *story, kind, to string) {
 		if err := s.fails(to); !strings.Contains(err.Error(), "alone does not touch it") {
 			t.Errorf("the flag: %v", err)
 		}
-		s.Replace = false
+		s.ForceReplace = false
 		to = strings.Replace(to, "{name: x}", `{name: x, annotations: {helm.sh/replace: "true"}}`, 1)
 	}
-	s.Predict = kind != "Job" // found out at once, or when it is too late
+	s.ServerDryRun = kind != "Job" // found out at once, or when it is too late
 	says := s.to(to)
 	action := plan.Update
-	if s.Predict {
+	if s.ServerDryRun {
 		action = plan.Replace
 	}
 	want(t, "plan", says, string(action)+" "+kind+"/"+name)
@@ -110,7 +110,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 
 func TestWhatIsWrongAnywayIsNotReplaced(t *testing.T) {
 	s := tell(t)
-	s.Replace = true
+	s.ForceReplace = true
 	s.to(fixed[0].from)
 	before := s.versions()
 	err := s.fails(strings.Replace(fixed[0].to, "image: b", "image: ''", 1))

@@ -105,7 +105,7 @@ func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[s
 	}
 	var conflict *ApplyConflictError
 	switch e := immutable(j.Step, j.String(), err); {
-	case e != nil && replaceable(j.Step, j.plan.Replace):
+	case e != nil && replaceable(j.Step, j.plan.ForceReplace):
 		j.Action, j.Reason = plan.Replace, strings.Join(e.Fields, ", ")+" cannot be changed"
 		j.After = j.New
 		return nil

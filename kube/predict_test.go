@@ -17,7 +17,7 @@ func TestTheServerForetells(t *testing.T) {
 	text := func(image, cpu string) string {
 		return strings.NewReplacer("%IMAGE", image, "%CPU", cpu).Replace(deployment)
 	}
-	s.Predict = true
+	s.ServerDryRun = true
 	p, says := s.plan(text("a", "1"))
 	want(t, "install", says, "create Deployment/d")
 	want(t, "defaults", at(p.Steps[0].After, "spec", "strategy", "type"), "RollingUpdate")
@@ -47,7 +47,7 @@ func TestTheServerForetells(t *testing.T) {
 
 func TestWhatNeedsOthersIsNotForetold(t *testing.T) {
 	s := tell(t)
-	s.Predict = true
+	s.ServerDryRun = true
 	other := s.ns + "-new"
 	text := `
 apiVersion: v1

@@ -43,7 +43,7 @@ func TestReplaceRemovesWhatOtherClientsHaveSet(t *testing.T) {
 	s.by("mesh", "apps/v1", "Deployment", "web", `{"spec":{"minReadySeconds":5,"template":{"spec":{"containers":[{"name":"sidecar","image":"mesh"}]}}}}`)
 	s.rest()
 
-	s.Replace = true
+	s.ForceReplace = true
 	want(t, "plan", s.to(strings.Replace(replaced, `a: "1"`, `a: "2"`, 1)), "update ConfigMap/web, update Deployment/web, update Service/web")
 	want(t, "told", s.rec.of(progress.Updated), "ConfigMap/web Deployment/web Service/web")
 	want(t, "deleted", s.rec.of(progress.Deleted), "")
@@ -76,7 +76,7 @@ func TestReplaceIsForetold(t *testing.T) {
 	s.to(replaced)
 	s.by("ops", "v1", "ConfigMap", "web", `{"data":{"b":"2"}}`)
 	versions := s.rest()
-	s.Replace, s.Predict = true, true
+	s.ForceReplace, s.ServerDryRun = true, true
 	p, says := s.plan(replaced)
 	want(t, "plan", says, "unchanged Deployment/web, unchanged Service/web, update ConfigMap/web")
 	for _, step := range p.Steps {
@@ -90,7 +90,7 @@ func TestReplaceIsForetold(t *testing.T) {
 func TestReplaceOfWhatHasChangedSinceThePlan(t *testing.T) {
 	s := tell(t)
 	s.to(replaced)
-	s.Replace = true
+	s.ForceReplace = true
 	p, _ := s.plan(replaced)
 	s.by("ops", "v1", "ConfigMap", "web", `{"data":{"b":"2"}}`)
 	if _, err := s.c.Call(t.Context(), "DELETE", "/api/v1/namespaces/"+s.ns+"/services/web", nil, nil, nil); err != nil {
@@ -121,11 +121,11 @@ func TestWhatCannotBePutIsMerged(t *testing.T) {
 			o := s.New[0]
 			uid := textAt(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid")
 			s.rest()
-			s.Replace = true
+			s.ForceReplace = true
 			want(t, "plan", s.to(test.to), test.says)
 			want(t, "updated", s.rec.of(progress.Updated), test.updated)
 			want(t, "uid", textAt(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid"), uid)
-			s.Predict = true
+			s.ServerDryRun = true
 			if _, says := s.plan(test.to); !strings.HasPrefix(says, "unchanged ") {
 				t.Errorf("foretold %s", says)
 			}
@@ -145,7 +145,7 @@ func TestReplaceOfACustomResource(t *testing.T) {
 	text := "apiVersion: put.example.com/v1\nkind: " + kind + "\nmetadata: {name: x}\nspec: {a: {b: 1}}\n"
 	s.to(text)
 	s.by("ops", "put.example.com/v1", kind, "x", `{"spec":{"a":{"c":2},"d":3}}`)
-	s.Replace = true
+	s.ForceReplace = true
 	s.to(text)
 	want(t, "spec", at(s.get("put.example.com/v1", kind, "x"), "spec"), "map[a:map[b:1]]")
 }

@@ -36,7 +36,7 @@ func TestConflictsAreNamedByFieldAndManager(t *testing.T) {
 	s.by("hand", "v1", "ConfigMap", "web", `{"data":{"a":"mine"}}`)
 	next := fmt.Sprintf(web, 2, "2.1.0")
 	for _, predict := range []bool{false, true} {
-		s.Predict = predict
+		s.ServerDryRun = predict
 		err := s.fails(next)
 		var conflict *ApplyConflictError
 		if !errors.As(err, &conflict) {
@@ -73,7 +73,7 @@ func TestClientSideReleasesMoveToTheServerAndBack(t *testing.T) {
 
 func move(t *testing.T, predict bool) {
 	s := tell(t)
-	s.Predict = predict
+	s.ServerDryRun = predict
 	first := fmt.Sprintf(web, 2, "2.0.0")
 	s.to(first)
 	want(t, "client side", managers(s, "v1", "ConfigMap", "web"), "helm Update")
@@ -148,7 +148,7 @@ func TestObjectsWithoutManagersLoseWhatIsDropped(t *testing.T) {
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
 			s := tell(t)
-			s.ServerSide, s.Predict = true, predict
+			s.ServerSide, s.ServerDryRun = true, predict
 			const text = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: web, labels: {kept: "1", dropped: "1"}}
@@ -199,7 +199,7 @@ spec:
 	for _, predict := range []bool{false, true} {
 		t.Run(fmt.Sprint("predict ", predict), func(t *testing.T) {
 			s := tell(t)
-			s.ServerSide, s.Predict = true, predict
+			s.ServerSide, s.ServerDryRun = true, predict
 			s.to(text)
 			s.by("hand", "policy/v1", "PodDisruptionBudget", "web", `{"spec":{"minAvailable":null,"maxUnavailable":1}}`)
 			s.by("kubectl-client-side-apply", "apps/v1", "Deployment", "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","env":[{"name":"A","value":null,"valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]}]}}}}`)

@@ -67,11 +67,11 @@ type candidate struct {
 // result. Where the server is asked about each object it says more: then only
 // hooks are validated.
 func (c *Client) validating(ctx context.Context, p *plan.Plan, r ChangeRequest) func() error {
-	if c.unvalidated || r.Checked {
+	if c.noSchemaValidation || r.Checked {
 		return func() error { return nil }
 	}
 	steps := p.Steps
-	if r.Predict {
+	if r.ServerDryRun {
 		steps = nil
 	}
 	var err error
@@ -95,7 +95,7 @@ func (c *Client) invalidOr(ctx context.Context, items []plan.Item, r ChangeReque
 			p.Steps = append(p.Steps, plan.Step{Item: it, Action: plan.Update})
 		}
 	}
-	r.Predict = false
+	r.ServerDryRun = false
 	if err := c.validating(ctx, p, r)(); err != nil {
 		return errors.Join(err, merging)
 	}
@@ -127,7 +127,7 @@ func (c *Client) validate(ctx context.Context, steps []plan.Step, r ChangeReques
 		}
 		a.problems, a.custom = d.Check(a.object), d.Custom
 		a.problems = slices.DeleteFunc(a.problems, func(p openapi.Problem) bool {
-			return p.Unknown() && (c.lenient || !a.hook && directive(p.Field))
+			return p.Unknown() && (c.fieldValidation == FieldValidationWarn || !a.hook && directive(p.Field))
 		})
 		if len(a.problems) > 0 {
 			suspects = append(suspects, a)

@@ -27,9 +27,9 @@ type Options struct {
 	// Refused are fields, by the paths that the server writes, for which it has
 	// refused the new object: they are conflicts, whatever is known of them.
 	Refused map[string]bool
-	// Replace puts new objects in the place of live ones instead of merging on
+	// ForceReplace puts new objects in the place of live ones instead of merging on
 	// this side, and allows to delete and create again what cannot be updated.
-	Replace bool
+	ForceReplace bool
 	// Foreign says why an object that is to be deleted is somebody else's, ""
 	// where it is not. nil takes all to be the release's.
 	Foreign func(Item) string
@@ -70,7 +70,7 @@ const (
 // what only the server writes are no part of it.
 func Compute(items []Item, o Options) (*Plan, error) {
 	o.Autoscaled = o.autoscaled(items)
-	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched, Replace: o.Replace}
+	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched, ForceReplace: o.ForceReplace}
 	wanted := make(map[string]bool, len(items)) // by uid: one object may be served by two groups
 	for _, it := range items {
 		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {
@@ -154,7 +154,7 @@ func write(it Item, o Options) (Step, error) {
 			s.Action, s.After = Unchanged, it.Live
 			return s, nil
 		}
-	} else if own != nil && !o.Replace {
+	} else if own != nil && !o.ForceReplace {
 		want = s.yielded(m, own, want, before)
 	}
 	patch, after, err := m.fields("", m.top(it.Ref), before, it.Live, want)
@@ -165,7 +165,7 @@ func write(it Item, o Options) (Step, error) {
 	n := len(before)
 	again := n > 0 && m.same("", "", want, before[n-1])
 	s.Action, s.After, s.Drifted = Update, after, !(patch == nil && again) && drifted(it)
-	if o.Replace && !o.ServerSide && !bound(it) {
+	if o.ForceReplace && !o.ServerSide && !bound(it) {
 		return s, s.put()
 	}
 	if o.ServerSide {

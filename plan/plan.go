@@ -97,12 +97,12 @@ type Step struct {
 // the order of its deletion.
 type Plan struct {
 	Steps []Step
-	// ServerSide, Conflicts, Autoscaled, Searched and Replace are how the steps are executed.
-	ServerSide bool
-	Conflicts  Resolution
-	Autoscaled Autoscaled
-	Searched   []string
-	Replace    bool
+	// ServerSide, Conflicts, Autoscaled, Searched and ForceReplace are how the steps are executed.
+	ServerSide   bool
+	Conflicts    Resolution
+	Autoscaled   Autoscaled
+	Searched     []string
+	ForceReplace bool
 }
 
 // Changes counts the steps that write.

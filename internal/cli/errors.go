@@ -90,7 +90,7 @@ func hints(err error) []string {
 		waited     *kube.WaitError
 		scripts    *script.Error
 		hinted     *env.HintError
-		writing    *action.WritingError
+		writing    *action.ApplyOptionsError
 		invalid    *kube.ValidationError
 	)
 	switch {
@@ -146,7 +146,7 @@ func hints(err error) []string {
 		return []string{fmt.Sprintf("nothing was written since; helm status %[1]s and helm history %[1]s show how the release is now", lockLost.Release)}
 	case errors.As(err, &changed):
 		return []string{fmt.Sprintf("helm history %s shows what the other client did; then try again", changed.Name)}
-	case errors.As(err, &writing) && writing.Replace:
+	case errors.As(err, &writing) && writing.ForceReplace:
 		return []string{"--server-side=false with --force-replace replaces the objects; with server-side apply the annotation helm.sh/replace: \"true\" replaces one that cannot be updated"}
 	case errors.As(err, &contested):
 		return []string{"--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; the annotation " + plan.OwnershipAnnotation + " says it for one object"}

@@ -116,7 +116,7 @@ func (d *DeployFlags) Request(e *Env, c *chart.Chart, vals map[string]any, name 
 		Chart: c, Values: vals, Name: name, Namespace: e.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
-		Waiting: d.Waiting(), Writing: d.Writing(), Predict: d.DryRun == DryRunServer,
+		WaitOptions: d.WaitOptions(), ApplyOptions: d.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,
 		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic,
 	}
 	if d.EnableDNS {

@@ -186,9 +186,9 @@ type WaitFlags struct {
 // Wait tells whether objects are awaited, not only hooks.
 func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
 
-// Waiting is what the flags say, for package action.
-func (w *WaitFlags) Waiting() action.Waiting {
-	return action.Waiting{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
+// WaitOptions returns what the flags say, for package action.
+func (w *WaitFlags) WaitOptions() action.WaitOptions {
+	return action.WaitOptions{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
 }
 
 type waitStrategy struct{ to *string }
@@ -286,9 +286,9 @@ func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
 // SkipValidation has objects not be validated, as --disable-openapi-validation does.
 func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
 
-// Writing is what the flags say, for package action.
-func (a *ApplyFlags) Writing() action.Writing {
-	w := action.Writing{Conflicts: plan.Resolution(a.conflicts), Replace: a.forceReplace, TakeOwnership: a.takeOwnership}
+// ApplyOptions returns what the flags say, for package action.
+func (a *ApplyFlags) ApplyOptions() action.ApplyOptions {
+	w := action.ApplyOptions{Conflicts: plan.Resolution(a.conflicts), ForceReplace: a.forceReplace, TakeOwnership: a.takeOwnership}
 	if a.forceConflicts {
 		w.Conflicts = plan.Take
 	}
@@ -303,10 +303,10 @@ func (a *ApplyFlags) Writing() action.Writing {
 // is switched off by name.
 func (a *ApplyFlags) For(c *kube.Client) *kube.Client {
 	if a.noValidation {
-		c = c.Unvalidated()
+		c = c.WithoutSchemaValidation()
 	}
 	if a.noValidation || a.serverSide == "false" {
-		return c.Lenient()
+		return c.WithFieldValidation(kube.FieldValidationWarn)
 	}
 	return c
 }
@@ -319,7 +319,7 @@ func (a *ApplyFlags) Check() error {
 	if a.forceConflicts && a.conflicts != "" && plan.Resolution(a.conflicts) != plan.Take {
 		return fmt.Errorf("--force-conflicts and --conflicts=%s cannot be used together", a.conflicts)
 	}
-	return a.Writing().Validate()
+	return a.ApplyOptions().Validate()
 }
 
 // IgnoredInstallFlags are flags of install that have no meaning where nothing

@@ -20,6 +20,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -106,7 +107,7 @@ func TestAClusterIsMadeOnceAndOnlyWhenAskedFor(t *testing.T) {
 	if b, _ := e.Cluster(); a != b {
 		t.Error("two clusters")
 	}
-	if other := a.Lenient(); other == a {
+	if other := a.WithFieldValidation(kube.FieldValidationWarn); other == a {
 		t.Error("the lenient one is the strict one")
 	}
 }

@@ -82,10 +82,10 @@ func (f *rollbackFlags) plan(ctx context.Context, e *env.Env, name string, revis
 	if err != nil {
 		return nil, err
 	}
-	writing := f.Writing()
+	writing := f.ApplyOptions()
 	writing.ReportConflicts = true
 	change, err := verb.Plan(ctx, action.RollbackRequest{
-		Name: name, Revision: revision, Writing: writing, NoHooks: f.undo.NoHooks, Predict: true, Recorded: !f.threeWay,
+		Name: name, Revision: revision, ApplyOptions: writing, NoHooks: f.undo.NoHooks, ServerDryRun: true, Recorded: !f.threeWay,
 	})
 	if err != nil || f.threeWay {
 		return change, err

@@ -207,7 +207,7 @@ func (f *upgradeFlags) planInstall(ctx context.Context, e *env.Env, c *chart.Cha
 		return nil, nil, err
 	}
 	req := f.Request(e, c, vals, name)
-	req.ReuseName, req.Preview = true, f.preview()
+	req.Replace, req.Preview = true, f.preview()
 	req.ReportConflicts = true
 	return verb.Plan(ctx, req)
 }

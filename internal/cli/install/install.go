@@ -19,8 +19,8 @@ import (
 type Options struct {
 	env.DeployFlags
 	env.NameFlags
-	Output    output.Format
-	ReuseName bool
+	Output  output.Format
+	Replace bool
 }
 
 // New makes the command.
@@ -61,7 +61,7 @@ release stays, marked failed: helm uninstall removes what was created, and
 	o.NameFlags.Bind(fs)
 	o.Output.Bind(fs)
 	output.Complete(cmd)
-	fs.BoolVar(&o.ReuseName, "replace", false, "use the name of a release that failed or was uninstalled with its history kept")
+	fs.BoolVar(&o.Replace, "replace", false, "use the name of a release that failed or was uninstalled with its history kept")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		fmt.Fprintln(e.Err, "Warning: this chart is deprecated")
 	}
 	req := o.Request(e, c, vals, o.Name)
-	req.ReuseName = o.ReuseName
+	req.Replace = o.Replace
 	verb, err := o.Installer(e)
 	if err != nil {
 		return err

@@ -79,8 +79,8 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return err
 	}
 	req := action.RollbackRequest{
-		Name: o.Name, Revision: o.Revision, Description: o.Description, Waiting: o.Waiting(), Writing: o.Writing(),
-		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, Predict: o.DryRun == env.DryRunServer,
+		Name: o.Name, Revision: o.Revision, Description: o.Description, WaitOptions: o.WaitOptions(), ApplyOptions: o.ApplyOptions(),
+		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, ServerDryRun: o.DryRun == env.DryRunServer,
 	}
 	if o.DryRun != env.DryRunNone {
 		change, err := verb.Plan(ctx, req)

@@ -157,7 +157,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 // validate asks the API server whether it would take the objects.
 func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
 	_, err := cluster.Plan(ctx, kube.ChangeRequest{
-		Owner: kube.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, Predict: true,
+		Owner: kube.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster would refuse this: %w", err)

@@ -138,7 +138,7 @@ func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 		return err
 	}
 	req := o.DeployFlags.Request(e, c, vals, o.Name)
-	req.ReuseName, req.MaxHistory = true, o.MaxHistory
+	req.Replace, req.MaxHistory = true, o.MaxHistory
 	if o.DryRun != env.DryRunNone {
 		change, _, err := verb.Plan(ctx, req)
 		if err != nil {
