@@ -165,8 +165,8 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	return root
 }
 
-// helpCommand is `helm help`, which tells of a command that is not there instead
-// of showing the help of all.
+// helpCommand returns `helm help`. Of a command that does not exist it says so, where
+// Cobra's own would show the help of all.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package diff is the group of commands that tell what a change would do, or
+// Package diff is the group of commands that show what a change would do, or
 // has done, to a release's objects. Its flags, variables and formats are those of the
 // helm-diff plugin.
 package diff
@@ -151,11 +151,11 @@ func Args(root *cobra.Command, args []string) []string {
 	if err != nil || cmd == nil {
 		return args
 	}
-	ours := false
+	found := false
 	for ; cmd != nil; cmd = cmd.Parent() {
-		ours = ours || cmd.Annotations[builtIn] != ""
+		found = found || cmd.Annotations[builtIn] != ""
 	}
-	if !ours {
+	if !found {
 		return args
 	}
 	out := make([]string, 0, len(args))

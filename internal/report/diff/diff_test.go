@@ -370,6 +370,7 @@ func TestRecordedManifests(t *testing.T) {
 		{"renamed", config, strings.Replace(config, "name: a", "name: b", 1), Options{}, "default, b, ConfigMap (v1) to be added.\ndefault, a, ConfigMap (v1) to be removed.\n"},
 		{"renamed, found", config, strings.Replace(config, "name: a", "name: b", 1), Options{Renames: 0.3}, "default, a, ConfigMap (v1) to be changed.\n"},
 		{"renamed, too far", config, strings.Replace(config, "name: a", "name: b", 1), Options{Renames: 0.1}, "default, b, ConfigMap (v1) to be added.\ndefault, a, ConfigMap (v1) to be removed.\n"},
+		{"renamed, a part above 1", config, strings.Replace(config, "name: a", "name: b", 1), Options{Renames: 2}, "default, a, ConfigMap (v1) to be changed.\n"},
 		{"another kind", config, strings.Replace(config, "kind: ConfigMap\nmetadata: {name: a}", "kind: Secret\nmetadata: {name: b}", 1), Options{Renames: 1}, "default, b, Secret (v1) to be added.\ndefault, a, ConfigMap (v1) to be removed.\n"},
 		{"a version", config, strings.Replace(config, "v1", "v2", 1), Options{}, "default, a, ConfigMap (v2) to be changed.\n"},
 		{"an object of the cluster", "", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: r}\n", Options{}, "default, r, ClusterRole (rbac.authorization.k8s.io) to be added.\n"},
