@@ -79,6 +79,7 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	root := New(e)
 	root.SetArgs(args)
 	if completes(root, args) {
+		completeArguments(root)              // it visits every flag, which other commands need not wait for
 		root.SetOut(term.CleanWriter(e.Out)) // plugins, repositories and releases name what they like
 	} else {
 		warnBuiltin(root, e)
@@ -161,7 +162,6 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 		packaging.New(e), plugin.New(e), pull.New(e), push.New(e), registry.New(e), repo.New(e), rollback.New(e), schema.New(e), search.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), verify.New(e), version.New(e),
 	)
 	describeReplaceable(root)
-	completeArguments(root)
 	return root
 }
 
