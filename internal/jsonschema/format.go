@@ -454,6 +454,19 @@ func validUUID(s string) error {
 func validSemver(s string) error {
 	core, build, hasBuild := strings.Cut(s, "+")
 	core, pre, hasPre := strings.Cut(core, "-")
+	if hasBuild && build == "" {
+		return errors.New("build is empty")
+	}
+	if hasBuild {
+		if err := validIdentifiers("build", build, false); err != nil {
+			return err
+		}
+	}
+	if hasPre {
+		if err := validIdentifiers("pre-release", pre, true); err != nil {
+			return err
+		}
+	}
 	parts := strings.Split(core, ".")
 	if len(parts) != 3 {
 		return errors.New("versionCore must have 3 numbers separated by dot")
@@ -467,17 +480,6 @@ func validSemver(s string) error {
 		case len(part) > 1 && part[0] == '0':
 			return fmt.Errorf("%s starts with zero", name)
 		}
-	}
-	if hasPre {
-		if err := validIdentifiers("pre-release", pre, true); err != nil {
-			return err
-		}
-	}
-	if hasBuild {
-		if build == "" {
-			return errors.New("build is empty")
-		}
-		return validIdentifiers("build", build, false)
 	}
 	return nil
 }
