@@ -148,6 +148,9 @@ func (c *compilation) identify(res *resource, pointer string, obj map[string]any
 	probe := *res
 	probe.dialect = own
 	id, err := identifier(&probe, pointer, obj)
+	if err == nil && id == "" { // an identifier in the words of the draft around it counts as well
+		id, err = identifier(res, pointer, obj)
+	}
 	if err != nil || id == "" {
 		return res, err
 	}
