@@ -47,15 +47,13 @@ func ExampleTemplate() {
 	// data: {replicas: "3"}
 }
 
-// Charts' scripts run where a program registers who runs them. Here they run in
-// the program itself, for charts that it trusts; sandbox.Start gives them a
-// process of their own.
+// Charts' scripts run where a program says how. Here they run in the program itself, for
+// charts that it trusts; package script/worker gives them a process of their own.
 func ExampleTemplate_scripts() {
-	bus := &event.Bus{}
-	host := &script.Host{Start: func(ctx context.Context, l wire.Limits) (script.Process, error) { return engine.InProcess(ctx, l) }}
-	bus.Use(host)
-	defer host.Close()
-	out, err := action.Template{Config: &action.Config{Events: bus}}.Run(context.Background(), action.TemplateRequest{Chart: hello(), Name: "web"})
+	config := &action.Config{Scripts: func() action.ScriptRunner {
+		return &script.Host{Start: func(ctx context.Context, l wire.Limits) (script.Process, error) { return engine.InProcess(ctx, l) }}
+	}}
+	out, err := action.Template{Config: config}.Run(context.Background(), action.TemplateRequest{Chart: hello(), Name: "web"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,7 +14,6 @@ package script
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"sync"
 
@@ -23,18 +22,11 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Process runs scripts. Kill ends it at once; it may be called at any time, by
-// several goroutines, and again. Wait tells how it ended; an error with a
-// method Exceeded() string names the limit that it ran into.
-type Process interface {
-	io.Reader
-	io.Writer
-	Kill() error
-	Wait() error
-}
+// Process runs scripts.
+type Process = wire.Process
 
 // Starter starts a process for the scripts of one operation. The process ends
-// with the context.
+// with the context. worker.Start is one.
 type Starter func(ctx context.Context, limits wire.Limits) (Process, error)
 
 // Host answers events with the scripts of the chart that they are about: it is a

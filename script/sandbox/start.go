@@ -44,7 +44,7 @@ type Process struct {
 
 // Start starts a process for one operation's scripts. The process lives until
 // its Kill is called, ctx is done, or helm itself is gone.
-// binary is a helm, or another program that imports internal/child; empty means
+// binary is a helm, or another program that calls worker.Main; empty means
 // the program that is running. Of the limits only those are used here that tell
 // how the process ended: what the child keeps to it is told in the protocol.
 func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) {

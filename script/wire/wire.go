@@ -41,6 +41,16 @@ type Ref struct {
 	List bool
 }
 
+// Process runs scripts, and speaks the protocol on its Read and Write. Kill ends it at
+// once; it may be called at any time, by several goroutines, and again. Wait returns how
+// it ended; an error with a method Exceeded() string names the limit that it ran into.
+type Process interface {
+	io.Reader
+	io.Writer
+	Kill() error
+	Wait() error
+}
+
 // Limits are what one operation's scripts may use in all.
 type Limits struct {
 	CPU    time.Duration
