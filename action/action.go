@@ -52,6 +52,8 @@ type Storage interface {
 	Delete(ctx context.Context, name string, revision int, version string) error
 	Prune(ctx context.Context, name string, most int, keep func(storage.Record) bool) error
 	Resource() string
+	Lister
+	HistoryReader
 }
 
 var _ Storage = (*storage.Storage)(nil)

@@ -123,7 +123,7 @@ func ExampleList() {
 		}
 	}
 
-	releases, err := action.List{Releases: config.Releases.(action.Lister)}.Run(ctx, action.ListRequest{})
+	releases, err := action.List{Releases: config.Releases}.Run(ctx, action.ListRequest{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -104,6 +104,8 @@ func (d *diary) forget() {
 // records keeps releases as text, as a server does.
 type records struct {
 	*diary
+	Lister
+	HistoryReader
 	mu   sync.Mutex
 	kept map[string]*release.Release
 	// listed are the statuses that lists show where the records say another.
