@@ -17,6 +17,59 @@ import (
 type schemas struct {
 	mu        sync.Mutex
 	documents map[string]*document // by apiVersion
+	readings  map[string]*reading  // by apiVersion, those in progress
+}
+
+// reading is the work of getting a document. It takes megabytes: operations that want
+// the same document at the same time wait for the first.
+type reading struct {
+	done   chan struct{}
+	ended  bool      // by its context; another has to try
+	result *document // nil where it cannot be had
+}
+
+// get returns the document of this run that is at that address, or calls read, once at a
+// time.
+func (s *schemas) get(ctx context.Context, apiVersion, at string, read func() *document) *document {
+	for {
+		s.mu.Lock()
+		if have := s.documents[apiVersion]; have != nil && have.At == at {
+			s.mu.Unlock()
+			return have
+		}
+		r := s.readings[apiVersion]
+		if r == nil {
+			r = &reading{done: make(chan struct{})}
+			if s.readings == nil {
+				s.readings, s.documents = map[string]*reading{}, map[string]*document{}
+			}
+			s.readings[apiVersion] = r
+			s.mu.Unlock()
+			return s.finish(ctx, apiVersion, r, read())
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.done:
+			if !r.ended {
+				return r.result
+			}
+		}
+	}
+}
+
+// finish keeps what a reading came to.
+func (s *schemas) finish(ctx context.Context, apiVersion string, r *reading, d *document) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d != nil {
+		s.documents[apiVersion] = d
+	}
+	delete(s.readings, apiVersion)
+	r.result, r.ended = d, d == nil && ctx.Err() != nil
+	close(r.done)
+	return d
 }
 
 // document is one group and version's, in the form that the cached file has.
@@ -83,26 +136,16 @@ func (c *Client) documentIndex(ctx context.Context) map[string]string {
 // document is the one at that address: of this run, of the disk, or the
 // server's. It returns nil where none of them has it.
 func (c *Client) document(ctx context.Context, apiVersion, at string) *openapi.Document {
-	s := &c.schemas
-	s.mu.Lock()
-	have := s.documents[apiVersion]
-	s.mu.Unlock()
-	if have == nil {
-		have = c.readDocument(apiVersion)
-	}
-	if have == nil || have.At != at {
-		have = c.fetchDocument(ctx, apiVersion, at)
-	}
-	if have == nil {
+	d := c.schemas.get(ctx, apiVersion, at, func() *document {
+		if d := c.readDocument(apiVersion); d != nil && d.At == at {
+			return d
+		}
+		return c.fetchDocument(ctx, apiVersion, at)
+	})
+	if d == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.documents == nil {
-		s.documents = map[string]*document{}
-	}
-	s.documents[apiVersion] = have
-	return have.Document
+	return d.Document
 }
 
 func (c *Client) fetchDocument(ctx context.Context, apiVersion, at string) *document {

@@ -3,11 +3,13 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/manifest"
@@ -156,6 +158,52 @@ func TestDocumentsAreCached(t *testing.T) {
 	for _, text := range []string{"", "{", `{"server": "elsewhere", "at": "/openapi/v3/api/v1?hash=2", "document": {}}`} {
 		writeCacheFile(files[0], []byte(text))
 		step(fmt.Sprintf("a cache of %q", text), again(), 1)
+	}
+}
+
+// A document is megabytes large, and many operations begin at the same time.
+func TestADocumentIsReadOnceByManyOperations(t *testing.T) {
+	f := publishing(indexAt("/openapi/v3/api/v1?hash=1"), text(configMapDocument), 400, "BadRequest")
+	c, _ := serve(t, "", "", f)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if d := c.document(t.Context(), "v1", "/openapi/v3/api/v1?hash=1"); d == nil {
+				t.Error("no document")
+			}
+		})
+	}
+	wg.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	read := 0
+	for _, a := range f.asked {
+		if a == "GET /openapi/v3/api/v1" {
+			read++
+		}
+	}
+	if read != 1 {
+		t.Errorf("the document was fetched %d times, want once", read)
+	}
+}
+
+// An operation whose reading was cut off by its own end leaves the document to others.
+func TestADocumentWhoseReaderEnded(t *testing.T) {
+	var s schemas
+	ended, cancel := context.WithCancel(t.Context())
+	begun, answer := make(chan struct{}), make(chan *document)
+	go s.get(ended, "v1", "there", func() *document {
+		close(begun)
+		return <-answer
+	})
+	<-begun
+	want := &document{At: "there"}
+	got := make(chan *document)
+	go func() { got <- s.get(t.Context(), "v1", "there", func() *document { return want }) }()
+	cancel()
+	answer <- nil
+	if d := <-got; d != want {
+		t.Errorf("got %v, want the document that the second reader has", d)
 	}
 }
 
