@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -40,10 +41,11 @@ func Encode(r *Release) ([]byte, error) {
 func encode(r *Release, level int) ([]byte, error) {
 	var out bytes.Buffer
 	b64 := base64.NewEncoder(base64.StdEncoding, &out)
-	gz, err := gzip.NewWriterLevel(b64, level)
+	gz, err := compressor(b64, level)
 	if err != nil {
 		return nil, err
 	}
+	defer compressors[level].Put(gz)
 	w := bufio.NewWriterSize(gz, 32<<10)
 	if err := r.write(w); err != nil {
 		return nil, err
@@ -52,6 +54,18 @@ func encode(r *Release, level int) ([]byte, error) {
 		return nil, fmt.Errorf("encode release %s: %w", r.Name, err)
 	}
 	return out.Bytes(), nil
+}
+
+// compressors are those that are not in use, by level: each takes most of a megabyte,
+// and a program that installs many releases encodes several records for each.
+var compressors = map[int]*sync.Pool{gzip.DefaultCompression: {}, gzip.BestCompression: {}}
+
+func compressor(w io.Writer, level int) (*gzip.Writer, error) {
+	if gz, ok := compressors[level].Get().(*gzip.Writer); ok {
+		gz.Reset(w)
+		return gz, nil
+	}
+	return gzip.NewWriterLevel(w, level)
 }
 
 // Decode reads what [Encode] or Helm wrote; JSON that is not compressed is
