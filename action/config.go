@@ -44,6 +44,8 @@ type Config struct {
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
+	// client is Cluster as NewConfig has made it, nil where it has not.
+	client *kube.Client
 	// hooks runs hooks in the place of hookRunner; tests note when.
 	hooks hooks
 }

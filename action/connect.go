@@ -50,15 +50,32 @@ func NewConfig(s KubeSettings) (*Config, error) {
 // must not change afterwards. It makes no request.
 func NewConfigFor(config *rest.Config, namespace string) *Config {
 	c := &Config{}
-	report := func(e progress.Event) { c.Progress.Send(e) } // whatever the caller sets later
-	cluster := kube.New(kube.Options{
+	c.connect(kube.New(kube.Options{
 		REST:      func() (*rest.Config, error) { return config, nil },
 		UserAgent: config.UserAgent,
-		Progress:  report,
 		Allow:     lock.Check,
-	})
-	records := storage.New(storage.Secrets(cluster, namespace), namespace).Guarded(lock.Check)
-	c.Cluster, c.Releases = cluster, records
-	c.Locker = lock.New(cluster, records, namespace, lock.Options{Progress: report})
+	}), namespace)
 	return c
+}
+
+// connect makes c one for the releases of a namespace.
+func (c *Config) connect(client *kube.Client, namespace string) {
+	report := func(e progress.Event) { c.Progress.Send(e) } // whatever the caller sets later
+	c.client = client.WithProgress(report)
+	records := storage.New(storage.Secrets(c.client, namespace), namespace).Guarded(lock.Check)
+	c.Cluster, c.Releases = c.client, records
+	c.Locker = lock.New(c.client, records, namespace, lock.Options{Progress: report})
+}
+
+// InNamespace returns a copy of c for the releases of another namespace, recorded in
+// Secrets and locked by Leases there. Both share the connection and what is known of the
+// cluster's kinds, so that a program with releases in many namespaces holds it once. c
+// must be made by [NewConfig] or [NewConfigFor]; InNamespace panics if it is not.
+func (c *Config) InNamespace(namespace string) *Config {
+	if c.client == nil {
+		panic("action: InNamespace of a Config that NewConfig has not made")
+	}
+	other := *c
+	other.connect(c.client, namespace)
+	return &other
 }

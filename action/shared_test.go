@@ -4,6 +4,7 @@ package action_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -66,7 +67,7 @@ func TestASharedConfig(t *testing.T) {
 		started.Add(1)
 		return &source{t: t, open: &open}
 	}
-	const names = 6
+	const names = 20
 	var wg sync.WaitGroup
 	for i := range names {
 		wg.Go(func() {
@@ -78,6 +79,99 @@ func TestASharedConfig(t *testing.T) {
 	wg.Wait()
 	if installed.Load() != names || started.Load() != 4*names || open.Load() != 0 {
 		t.Errorf("%d installed, scripts of %d operations, %d not ended; want %d, %d and 0", installed.Load(), started.Load(), open.Load(), names, 4*names)
+	}
+}
+
+// Of many that install one release at the same time, one does it, and the others are told
+// why they do not.
+func TestASharedConfigAndOneName(t *testing.T) {
+	cluster := kubetest.Start()
+	defer cluster.Close()
+	config := action.NewConfigFor(cluster.Config(), "default")
+	var (
+		wg     sync.WaitGroup
+		winner atomic.Int32
+	)
+	for i := range 20 {
+		wg.Go(func() {
+			c := greeting()
+			c.Files = append(c.Files, &chart.File{Name: "who", Data: fmt.Appendf(nil, "%d", i)})
+			rel, err := action.Install{Config: config}.Run(t.Context(), action.InstallRequest{Chart: c, Name: "web", Namespace: "default"})
+			var inUse *action.NameInUseError
+			switch {
+			case err == nil:
+				winner.Add(1)
+				if rel.Info.Status != release.Deployed {
+					t.Errorf("the release is %s", rel.Info.Status)
+				}
+			case !errors.As(err, &inUse) || inUse.Name != "web":
+				t.Errorf("got %v, want a NameInUseError for web", err)
+			}
+		})
+	}
+	wg.Wait()
+	if winner.Load() != 1 {
+		t.Errorf("%d of 20 have installed the release, want 1", winner.Load())
+	}
+	history, err := action.History{Releases: config.Releases}.Run(t.Context(), "web", 0)
+	if err != nil || len(history) != 1 || history[0].Status != release.Deployed {
+		t.Errorf("history: %v, %v; want one revision, deployed", history, err)
+	}
+}
+
+// Configs of several namespaces share what is known of the cluster, and report each to its
+// own.
+func TestConfigInNamespace(t *testing.T) {
+	cluster := kubetest.Start()
+	defer cluster.Close()
+	config := action.NewConfigFor(cluster.Config(), "default")
+	var here, there atomic.Int32
+	config.Progress = func(progress.Event) { here.Add(1) }
+	other := config.InNamespace("shop")
+	other.Progress = func(progress.Event) { there.Add(1) }
+	for namespace, c := range map[string]*action.Config{"default": config, "shop": other} {
+		req := action.InstallRequest{Chart: greeting(), Name: "web", Namespace: namespace, CreateNamespace: true}
+		if _, err := (action.Install{Config: c}).Run(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		found, err := action.List{Releases: c.Releases}.Run(t.Context(), action.ListRequest{})
+		if err != nil || len(found) != 1 || found[0].Namespace != namespace {
+			t.Errorf("releases of %s: %v, %v; want web alone", namespace, found, err)
+		}
+		if cluster.Get("/api/v1/namespaces/"+namespace+"/configmaps/greeting") == nil {
+			t.Errorf("the object of %s is missing", namespace)
+		}
+	}
+	if here.Load() != 2 || there.Load() != 2 {
+		t.Errorf("%d and %d reports of progress, want 2 each", here.Load(), there.Load())
+	}
+}
+
+// Many that upgrade one release at the same time take turns: each writes a revision of its
+// own.
+func TestASharedConfigTakesTurns(t *testing.T) {
+	cluster := kubetest.Start()
+	defer cluster.Close()
+	config := action.NewConfigFor(cluster.Config(), "default")
+	req := action.DeployRequest{Chart: greeting(), Name: "web", Namespace: "default"}
+	if _, err := (action.Install{Config: config}).Run(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	const upgrades = 5
+	var wg sync.WaitGroup
+	for i := range upgrades {
+		req := req
+		req.Values = map[string]any{"text": fmt.Sprint("hello ", i)}
+		wg.Go(func() {
+			if _, err := (action.Upgrade{Config: config}).Run(t.Context(), req); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	history, err := action.History{Releases: config.Releases}.Run(t.Context(), "web", 0)
+	if err != nil || len(history) != 1+upgrades || history[upgrades].Status != release.Deployed {
+		t.Errorf("history: %v, %v; want %d revisions, the last one deployed", history, err, 1+upgrades)
 	}
 }
 
