@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
@@ -135,20 +136,29 @@ func ExampleList() {
 	// web 1 deployed greeting 1.0.0
 }
 
-// A handler of the program changes what a chart renders to.
+// A handler of the program sees what a chart renders to, and refuses or changes it.
 func ExampleConfig_events() {
 	events := &event.Bus{}
-	event.On(events, "no hosts", event.DefaultPriority, func(_ context.Context, e *event.PostRender) error {
+	event.On(events, "one greeting", event.DefaultPriority, func(_ context.Context, e *event.PostRender) error {
 		for _, o := range e.Objects {
-			if o.Kind == "Ingress" {
-				return fmt.Errorf("%s: this cluster has no ingress", o)
+			if o.Kind == "ConfigMap" && strings.Contains(o.Raw, "good night") {
+				return fmt.Errorf("%s: it is not time yet", o)
 			}
 		}
 		return nil
 	})
-	out, err := action.Template{Config: &action.Config{Events: events}}.Run(context.Background(), action.TemplateRequest{Chart: greeting(), Name: "web"})
-	fmt.Println(len(out.Objects), err)
-	// Output: 1 <nil>
+	verb := action.Template{Config: &action.Config{Events: events}}
+	for _, text := range []string{"hello", "good night"} {
+		out, err := verb.Run(context.Background(), action.TemplateRequest{Chart: greeting(), Name: "web", Values: map[string]any{"text": text}})
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(len(out.Objects), "object")
+	}
+	// Output:
+	// 1 object
+	// post-render handler of one greeting: ConfigMap/greeting: it is not time yet
 }
 
 func ExampleConfig_progress() {

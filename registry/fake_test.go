@@ -35,9 +35,15 @@ type fake struct {
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
+	f := startFake(t)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// startFake is newFake for who closes it, with a nil t for examples.
+func startFake(t *testing.T) *fake {
 	f := &fake{t: t, manifests: map[string][]byte{}, blobs: map[string][]byte{}, types: map[string]string{}}
 	f.Server = httptest.NewServer(f)
-	t.Cleanup(f.Close)
 	return f
 }
 

@@ -32,3 +32,13 @@ func Example() {
 	fmt.Println(again.Name(), again.Version(), again.Values, len(again.Templates))
 	// Output: web 1.2.3 map[replicas:2] 1
 }
+
+// A chart in a directory, as its author keeps it.
+func ExampleLoad() {
+	c, err := loader.Load("../../examples/networkpolicies")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Name(), len(c.Templates) > 0)
+	// Output: networkpolicies true
+}
