@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -35,7 +36,9 @@ func (d *deployment) create(ctx context.Context) error {
 		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
 	}
 	d.release.Holder = d.lock.Holder()
-	if err := d.config.Releases.Create(ctx, d.release); errors.Is(err, storage.ErrExists) {
+	writing, cancel := linger.Context(ctx)
+	defer cancel()
+	if err := d.config.Releases.Create(writing, d.release); errors.Is(err, storage.ErrExists) {
 		return &OvertakenError{Name: d.release.Name, Revision: d.release.Revision}
 	} else if err != nil {
 		return fmt.Errorf("record revision %d of release %s: %w", d.release.Revision, d.release.Name, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
@@ -247,13 +248,13 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 		return w.out, err
 	}
 	w.lock.Finish()
-	if !w.req.KeepHistory {
-		return w.out, w.purge(ctx, rel.Name)
-	}
 	// The objects are gone: an interrupt that comes now must not leave a record
 	// that says otherwise.
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
+	if !w.req.KeepHistory {
+		return w.out, w.purge(ctx, rel.Name)
+	}
 	rel.Info.Status = release.Uninstalled
 	rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
 	rel.Holder, rel.Orphans = "", nil
@@ -335,6 +336,8 @@ func (w *uninstalling) recordPending(ctx context.Context) error {
 	rel.Info.Deleted = w.now()
 	rel.Info.Description = "Deletion in progress (or silently failed)"
 	rel.Holder = w.lock.Holder()
+	ctx, cancel := linger.Context(ctx)
+	defer cancel()
 	if err := w.Releases.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as uninstalling: %w", rel.Name, err)
 	}

@@ -31,6 +31,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/storage"
@@ -156,7 +157,13 @@ func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context,
 	if err != nil {
 		return nil, nil, err
 	}
+	ended := ctx.Err() != nil // while the lock was being taken
 	ctx = k.begin(ctx, held)
+	if ended {
+		err := context.Cause(ctx)
+		k.Unlock()
+		return nil, nil, err
+	}
 	return ctx, k, nil
 }
 
@@ -246,7 +253,9 @@ func (t *taken) real() *taken {
 // create returns nil where somebody has the lease.
 func (t *turn) create(ctx context.Context) (*taken, error) {
 	t.sent = time.Now()
-	made, err := t.post(ctx, t.lock.name, newLease(t.namespace, t.lock.name, t.lock.holder))
+	writing, cancel := linger.Context(ctx) // a lease that was taken has to be given back
+	defer cancel()
+	made, err := t.post(writing, t.lock.name, newLease(t.namespace, t.lock.name, t.lock.holder))
 	switch {
 	case err == nil:
 		return &taken{made, t.sent}, nil
@@ -284,7 +293,9 @@ func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, err
 	next.Metadata.UID, next.Metadata.ResourceVersion = other.Metadata.UID, other.Metadata.ResourceVersion
 	next.Spec.LeaseTransitions = other.Spec.LeaseTransitions + 1
 	t.sent = time.Now()
-	made, err := t.put(ctx, t.lock.name, next)
+	writing, cancel := linger.Context(ctx)
+	defer cancel()
+	made, err := t.put(writing, t.lock.name, next)
 	switch {
 	case err == nil:
 		if why != "given back" {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package linger
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("the lock is lost")
+		ctx, end := context.WithCancelCause(t.Context())
+		longer, cancel := Context(ctx)
+		defer cancel()
+		end(cause)
+		time.Sleep(Time - time.Millisecond)
+		if longer.Err() != nil {
+			t.Errorf("it ended before its time: %v", longer.Err())
+		}
+		time.Sleep(2 * time.Millisecond)
+		if context.Cause(longer) != cause {
+			t.Errorf("after its time: %v, want the cause of the other", context.Cause(longer))
+		}
+		after, _ := Context(ctx)
+		if after != ctx {
+			t.Error("a context that has ended goes on")
+		}
+	})
+}
