@@ -13,7 +13,7 @@ STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean 
 BUILD := github.com/moonhelm/moonhelm/internal/build
 LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
 
-.PHONY: help build demo test check unit race cluster cluster-tests faults compat callers registry bench clean
+.PHONY: help build demo test check unit race cluster cluster-tests faults compat callers sdk registry bench clean
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
@@ -29,7 +29,7 @@ cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the f
 demo: build ## install an example chart into a real API server and remove it again
 	@examples/demo.sh
 
-test: check unit race cluster-tests faults compat registry ## run everything but callers: what CI runs
+test: check unit race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
 
 check: ## formatting, vet, staticcheck
 	@echo "== formatting, vet, staticcheck"
@@ -65,6 +65,10 @@ callers: build cluster ## helmfile, kustomize, Ansible, plugins and shells with 
 	@echo "== callers"
 	test/callers/setup.sh
 	cd test/callers && go vet ./... && ../with-cluster.sh go test -count=1 -parallel 3 -timeout 60m ./...
+
+sdk: cluster ## a program that embeds this and one that embeds Helm's SDK: memory
+	@echo "== embedded"
+	cd test/sdk && go vet ./... && ../with-cluster.sh go test -count=1 -timeout 30m ./...
 
 registry: build ## push to and pull from a real registry, together with Helm's binaries
 	@echo "== registries"
