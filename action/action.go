@@ -60,13 +60,13 @@ var _ Storage = (*storage.Storage)(nil)
 
 // recordRights are the permissions to do what verbs say to the records of a namespace,
 // none where s is nil or keeps them outside the cluster.
-func recordRights(s Storage, namespace string, verbs ...string) []kube.Right {
+func recordPermissions(s Storage, namespace string, verbs ...string) []kube.Permission {
 	if s == nil || s.Resource() == "" {
 		return nil
 	}
-	var out []kube.Right
+	var out []kube.Permission
 	for _, verb := range verbs {
-		out = append(out, kube.Right{Verb: verb, Resource: s.Resource(), Namespace: namespace})
+		out = append(out, kube.Permission{Verb: verb, Resource: s.Resource(), Namespace: namespace})
 	}
 	return out
 }

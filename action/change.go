@@ -14,7 +14,7 @@ import (
 type Changer interface {
 	// Plan reads the cluster and returns what it takes. It writes nothing, and
 	// refuses what is known to fail: objects that others manage, kinds
-	// that are not there, rights that are missing, each with all it finds.
+	// that are not there, permissions that are missing, each with all it finds.
 	Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, error)
 	// Execute does the given steps of a plan in their order, those of one kind
 	// at once. All are marked as the owner's. Where objects of a kind fail, the

@@ -112,7 +112,7 @@ func (d *deployment) execute(ctx context.Context) error {
 	err := inOrder(ctx,
 		d.events.emit(before),
 		d.events.respond(before, event.ObjectValidation, d.validate(before)),
-		d.events.respond(before, event.Rights, d.checkHooks()),
+		d.events.respond(before, event.Permissions, d.checkHooks()),
 		d.events.respond(before, event.CRDs, d.verb.prerequisites()),
 		d.events.respond(before, event.Record, d.verb.recordPending),
 		d.runHooks(before),

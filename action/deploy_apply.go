@@ -85,7 +85,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		ReportConflicts: d.write.ReportConflicts,
 		ForceReplace:    d.write.ForceReplace,
 		ServerDryRun:    d.serverDryRun,
-		Also:            d.recording(),
+		Permissions:     d.recording(),
 	})
 	if err != nil {
 		return err
@@ -100,12 +100,12 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 }
 
 // recording are the permissions for what the deployment does to records.
-func (d *deployment) recording() []kube.Right {
+func (d *deployment) recording() []kube.Permission {
 	verbs := []string{"create", "update"}
 	if d.keepHistory > 0 && len(d.history.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
 	}
-	return recordRights(d.config.Releases, d.release.Namespace, verbs...)
+	return recordPermissions(d.config.Releases, d.release.Namespace, verbs...)
 }
 
 func (d *deployment) owner() kube.Owner {

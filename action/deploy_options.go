@@ -31,7 +31,7 @@ type ApplyOptions struct {
 	// Conflicts says what becomes of fields that other managers have set to other
 	// values, with server-side apply; "" fails.
 	Conflicts plan.Resolution
-	// ReportConflicts has a plan say which conflicts there are, and warn of rights that are
+	// ReportConflicts has a plan say which conflicts there are, and warn of permissions that are
 	// missing, instead of failing.
 	ReportConflicts bool
 	// ForceReplace replaces objects instead of merging them: fields that the release does

@@ -250,11 +250,11 @@ func (c *cluster) Await(ctx context.Context, r kube.WaitRequest) error {
 		map[bool]string{true: ", jobs too"}[r.Jobs], map[bool]string{true: ", as Helm 3"}[r.Legacy])
 }
 
-func (c *cluster) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Right) error {
+func (c *cluster) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Permission) error {
 	if len(also) > 0 {
-		return c.step(ctx, "rights %s %s; records: %s", verb, names(objects), verbsOf(also))
+		return c.step(ctx, "permissions %s %s; records: %s", verb, names(objects), verbsOf(also))
 	}
-	return c.step(ctx, "rights %s %s", verb, names(objects))
+	return c.step(ctx, "permissions %s %s", verb, names(objects))
 }
 
 func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube.Owner, cascade kube.Cascade) error {
@@ -283,9 +283,9 @@ func names(objects []*manifest.Object) string {
 }
 
 // verbsOf are the verbs of permissions, in a line.
-func verbsOf(rights []kube.Right) string {
+func verbsOf(permissions []kube.Permission) string {
 	var out []string
-	for _, r := range rights {
+	for _, r := range permissions {
 		out = append(out, r.Verb)
 	}
 	return strings.Join(out, " ")

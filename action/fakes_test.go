@@ -79,7 +79,7 @@ func (d *diary) writes() []string {
 	var out []string
 	for _, l := range d.lines {
 		switch verb, _, _ := strings.Cut(l, " "); verb {
-		case "capabilities", "lookup", "missing", "plan", "plan-crds", "rights", "lock", "unlock", "guard", "judge":
+		case "capabilities", "lookup", "missing", "plan", "plan-crds", "permissions", "lock", "unlock", "guard", "judge":
 		default:
 			out = append(out, l)
 		}

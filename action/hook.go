@@ -32,7 +32,7 @@ type HookCluster interface {
 	// returns when it is gone. One that is gone, or that another client has replaced,
 	// is fine.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
-	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Right) error
+	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Permission) error
 	// Finish returns when all Jobs and Pods among objects have succeeded, and an
 	// error when one failed; any other kind is finished as soon as it exists.
 	Finish(ctx context.Context, objects []*manifest.Object, namespace string) error
@@ -104,7 +104,7 @@ func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*r
 	if !stored {
 		r.approved.add(rel.Hooks)
 	}
-	if err := r.checkRights(ctx, rel, hooks, records...); err != nil {
+	if err := r.checkPermissions(ctx, rel, hooks, records...); err != nil {
 		return err
 	}
 	if err := r.checkConflicts(ctx, rel, hooks); err != nil || !stored {
@@ -113,9 +113,9 @@ func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*r
 	return r.confirm(ctx, rel, hooks)
 }
 
-// checkRights returns an error that lists the rights that are missing to create
+// checkPermissions returns an error that lists the permissions that are missing to create
 // hooks of a release, and to do to its records what records says.
-func (r *hookRunner) checkRights(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
+func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
 	var objects []*manifest.Object
 	for _, it := range allHookItems(hooks) {
 		objects = append(objects, it.Object)
@@ -123,7 +123,7 @@ func (r *hookRunner) checkRights(ctx context.Context, rel *release.Release, hook
 	if len(objects) == 0 {
 		return nil
 	}
-	return r.Cluster.CheckRights(ctx, "create", objects, rel.Namespace, recordRights(r.Releases, rel.Namespace, records...)...)
+	return r.Cluster.CheckPermissions(ctx, "create", objects, rel.Namespace, recordPermissions(r.Releases, rel.Namespace, records...)...)
 }
 
 // A HookError is returned when a hook stops an operation, and names the hook.

@@ -62,7 +62,7 @@ func plainName(text string) string {
 // An OutsideError is returned before anything is written where hooks of a release's
 // record would create objects outside the release's namespace, and that was not
 // confirmed. Such a record can be written by everyone who may write Secrets in that
-// namespace, while its hooks run with the rights of the user.
+// namespace, while its hooks run with the permissions of the user.
 type OutsideError struct {
 	Release string
 	Objects []OutsideObject

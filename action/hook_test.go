@@ -89,7 +89,7 @@ func (s *hookStage) DeleteHook(ctx context.Context, o *manifest.Object, ns, uid 
 	s.uids = append(s.uids, uid)
 	return s.do(ctx, "delete", o, ns)
 }
-func (s *hookStage) CheckRights(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...kube.Right) error {
+func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...kube.Permission) error {
 	for _, o := range objects {
 		if err := s.fail["right to "+verb+" "+o.Name]; err != nil {
 			return err

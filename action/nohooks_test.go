@@ -29,17 +29,17 @@ func TestResponders(t *testing.T) {
 		}
 		return owners
 	}
-	const validation, rights, crds, record, hooks = "object validation", "rights", "custom resource definitions", "release record", "annotation hooks"
+	const validation, permissions, crds, record, hooks = "object validation", "permissions", "custom resource definitions", "release record", "annotation hooks"
 	for _, test := range []struct {
 		event   string
 		noHooks bool
 		want    []string
 	}{
-		{"pre-upgrade", false, pre("pre-upgrade", validation, rights, crds, record, hooks)},
+		{"pre-upgrade", false, pre("pre-upgrade", validation, permissions, crds, record, hooks)},
 		{"pre-upgrade", true, pre("pre-upgrade", validation, crds, record)},
-		{"pre-rollback", false, pre("pre-rollback", validation, rights, record, hooks)},
+		{"pre-rollback", false, pre("pre-rollback", validation, permissions, record, hooks)},
 		{"pre-rollback", true, pre("pre-rollback", validation, record)},
-		{"pre-delete", false, pre("pre-delete", validation, rights, record, hooks)},
+		{"pre-delete", false, pre("pre-delete", validation, permissions, record, hooks)},
 		{"pre-delete", true, pre("pre-delete", validation, record)},
 	} {
 		t.Run(fmt.Sprintf("%s, no hooks %t", test.event, test.noHooks), func(t *testing.T) {

@@ -31,8 +31,8 @@ func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
 func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) CheckRights(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Right) error {
-	return l.fail[fmt.Sprintf("rights %s %s, records %s", verb, names(objects), verbsOf(also))]
+func (l lab) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Permission) error {
+	return l.fail[fmt.Sprintf("permissions %s %s, records %s", verb, names(objects), verbsOf(also))]
 }
 func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
 	return nil, nil
@@ -262,7 +262,7 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 }
 
 func TestMissingRightsEndTestsBeforeTheyBegin(t *testing.T) {
-	d := &diary{fail: map[string]error{"rights create [Pod/a], records update": errBroken}}
+	d := &diary{fail: map[string]error{"permissions create [Pod/a], records update": errBroken}}
 	out, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0"))}}.Run(t.Context(), TestRequest{Name: "web"})
 	if !errors.Is(err, errBroken) || out != nil {
 		t.Errorf("%v, %v", out, err)

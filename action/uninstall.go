@@ -30,7 +30,7 @@ type Deleter interface {
 	// Objects that are gone are fine; objects without the owner's marks are left
 	// alone and reported as kept.
 	Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade kube.Cascade) error
-	CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Right) error
+	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Permission) error
 	// WaitGone returns when none of the owner's objects exists any more.
 	WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error
 }
@@ -286,7 +286,7 @@ func (w *uninstalling) execute(ctx context.Context) error {
 	err = inOrder(ctx,
 		w.events.emit(before),
 		w.events.respond(before, event.ObjectValidation, w.checkPermissions),
-		w.events.respond(before, event.Rights, w.checkHooks()),
+		w.events.respond(before, event.Permissions, w.checkHooks()),
 		w.events.respond(before, event.Record, w.recordPending),
 		w.runHooks(before),
 		w.remove,
@@ -315,7 +315,7 @@ func (w *uninstalling) checkPermissions(ctx context.Context) error {
 		records = records[:1]
 	}
 	namespace := w.out.Release.Namespace
-	return w.Cluster.CheckRights(ctx, "delete", w.out.Deleted, namespace, recordRights(w.Releases, namespace, records...)...)
+	return w.Cluster.CheckPermissions(ctx, "delete", w.out.Deleted, namespace, recordPermissions(w.Releases, namespace, records...)...)
 }
 
 // checkHooks refuses hooks that could not run.

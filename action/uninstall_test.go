@@ -51,7 +51,7 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 	}
 	r.want(t,
 		"lock web, uninstall",
-		"rights delete [Service/web ConfigMap/settings]; records: update delete",
+		"permissions delete [Service/web ConfigMap/settings]; records: update delete",
 		"update web.v11 uninstalling",
 		"guard web.v11",
 		"event pre-delete",
@@ -301,7 +301,7 @@ func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
 
 func TestMissingRightsEndAnUninstallBeforeItBegins(t *testing.T) {
 	r := newRemoval(deployed(1))
-	r.fail["rights delete [Service/web ConfigMap/settings]; records: update delete"] = errBroken
+	r.fail["permissions delete [Service/web ConfigMap/settings]; records: update delete"] = errBroken
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if !errors.Is(err, errBroken) || out != nil || len(r.writes()) > 0 || r.records.state("web", 1) != "deployed: " {
 		t.Errorf("%v, did %q, left %s", err, r.writes(), r.records.state("web", 1))
@@ -312,7 +312,7 @@ func TestMissingRightsEndAnUninstallBeforeItBegins(t *testing.T) {
 func TestAKeptHistoryNeedsNoRightToRemoveIt(t *testing.T) {
 	r := newRemoval(deployed(1))
 	r.request.KeepHistory = true
-	r.fail["rights delete [Service/web ConfigMap/settings]; records: update"] = errBroken
+	r.fail["permissions delete [Service/web ConfigMap/settings]; records: update"] = errBroken
 	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) || len(r.writes()) > 0 {
 		t.Errorf("%v, did %q", err, r.writes())
 	}

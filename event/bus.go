@@ -35,8 +35,8 @@ const (
 	// ObjectValidation separates hooks from objects, and refuses objects that are
 	// managed by another release.
 	ObjectValidation Responder = "object validation"
-	// Rights refuses hooks that the user may not run.
-	Rights Responder = "rights"
+	// Permissions refuses hooks that the user may not run.
+	Permissions Responder = "permissions"
 	// CRDs installs the custom resource definitions that the cluster lacks.
 	CRDs Responder = "custom resource definitions"
 	// Record writes the release's record.

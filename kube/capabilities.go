@@ -72,7 +72,7 @@ func (c *Client) Version(ctx context.Context) (engine.KubeVersion, error) {
 
 // Lookup reads one object, or a list of them where name is empty, as templates
 // see them. An object that is not there is an empty map; a kind that is not
-// there is a [*NoKindError].
+// there is a [*NoMatchError].
 func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
 	key := kindKey{apiVersion, kind}
 	found, err := c.resolve(ctx, []kindKey{key})
@@ -81,7 +81,7 @@ func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name s
 	}
 	r := found[key]
 	if r == nil {
-		return nil, &NoKindError{Missing: []string{kind + " in " + apiVersion}, Objects: []string{"lookup"}}
+		return nil, &NoMatchError{Missing: []string{kind + " in " + apiVersion}, Objects: []string{"lookup"}}
 	}
 	if r.Namespaced && namespace == "" && name != "" {
 		return map[string]any{}, nil // no namespace has it, so it is not there

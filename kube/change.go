@@ -40,7 +40,7 @@ type ChangeRequest struct {
 	ServerSide bool
 	Conflicts  plan.Resolution
 	// ReportConflicts has the plan say what is in the way, instead of failing: conflicts
-	// that nothing resolves, and, by a warning, rights that are missing.
+	// that nothing resolves, and, by a warning, permissions that are missing.
 	ReportConflicts bool
 	// ForceReplace puts new objects in the place of live ones instead of merging, and
 	// deletes and creates again what cannot be updated, as the annotation
@@ -56,15 +56,15 @@ type ChangeRequest struct {
 	Definitions []*manifest.Object
 	// Checked is set where objects were held against their kinds' schemas before.
 	Checked bool
-	// Also are rights that the operation needs besides those for the objects.
-	Also []Right
+	// Permissions are those that the operation needs besides those for the objects.
+	Permissions []Permission
 }
 
 // Plan reads the cluster and tells what it takes to make a release's objects
 // what r says. It writes nothing. It refuses what is known to fail: a
-// [*NoKindError], a [*ConflictError], a [*RightsError], a [*TwiceError], each
+// [*NoMatchError], a [*ConflictError], a [*PermissionError], a [*DuplicateObjectError], each
 // with all it finds; with r.ServerDryRun also what the server would refuse, while
-// missing rights are a warning, as they are with r.ReportConflicts.
+// missing permissions are a warning, as they are with r.ReportConflicts.
 func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -75,10 +75,10 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 	if err != nil {
 		return nil, err
 	}
-	if len(s.parts) == 0 && len(r.Also) == 0 && len(r.Running) == 0 {
+	if len(s.parts) == 0 && len(r.Permissions) == 0 && len(r.Running) == 0 {
 		return &plan.Plan{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace}, nil
 	}
-	rights := c.newReview(ctx, s.rights("", r.Also))
+	permissions := c.newReview(ctx, s.permissions("", r.Permissions))
 	if err := c.survey(ctx, s, r.ServerSide); err != nil {
 		return nil, err
 	}
@@ -100,11 +100,11 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 	}
 	c.outlive(p, going)
 	invalid := c.validating(ctx, p, r)
-	err = rights.check(ctx, s.needed(p, r.Also))
+	err = permissions.check(ctx, s.needed(p, r.Permissions))
 	if invalid := invalid(); invalid != nil && (err != nil || !r.ServerDryRun) {
 		return nil, invalid
 	}
-	var missing *RightsError
+	var missing *PermissionError
 	if (r.ServerDryRun || r.ReportConflicts) && errors.As(err, &missing) {
 		// Whoever may only look still learns what would become of the objects.
 		c.progress.Send(progress.Event{Kind: progress.Warning, Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
@@ -165,7 +165,7 @@ func (c *Client) stock(ctx context.Context, r ChangeRequest) (*stock, error) {
 		return nil, err
 	}
 	s := &stock{index: map[identity]*part{}}
-	twice := &TwiceError{}
+	twice := &DuplicateObjectError{}
 	for _, t := range targets {
 		p := &part{target: t, wanted: true}
 		s.parts = append(s.parts, p)
@@ -173,7 +173,7 @@ func (c *Client) stock(ctx context.Context, r ChangeRequest) (*stock, error) {
 			continue
 		}
 		if first := s.index[t.identity()]; first != nil {
-			twice.Objects = append(twice.Objects, Twice{t.String(), first.source, t.source})
+			twice.Objects = append(twice.Objects, DuplicateObject{t.String(), first.source, t.source})
 			continue
 		}
 		s.index[t.identity()] = p
@@ -509,17 +509,17 @@ func (t *target) moved(namespace string) *target {
 	return &m
 }
 
-// rights are those for verb on each object, and the ones given.
-func (s *stock) rights(verb string, also []Right) []Right {
+// permissions are those for verb on each object, and the ones given.
+func (s *stock) permissions(verb string, also []Permission) []Permission {
 	out := slices.Clone(also)
 	for _, p := range s.parts {
-		out = append(out, p.right(verb))
+		out = append(out, p.permission(verb))
 	}
 	return out
 }
 
-// needed are the rights that a plan takes to execute.
-func (s *stock) needed(p *plan.Plan, also []Right) []Right {
+// needed are the permissions that a plan takes to execute.
+func (s *stock) needed(p *plan.Plan, also []Permission) []Permission {
 	places := make(map[identity]*target, len(s.parts))
 	for _, q := range s.parts {
 		places[q.identity()] = q.target
@@ -531,7 +531,7 @@ func (s *stock) needed(p *plan.Plan, also []Right) []Right {
 			continue
 		}
 		for _, verb := range verbs(step, p.ServerSide) {
-			out = append(out, t.right(verb))
+			out = append(out, t.permission(verb))
 		}
 	}
 	return out
@@ -557,13 +557,13 @@ func verbs(s plan.Step, serverSide bool) []string {
 	return nil
 }
 
-// Twice is one object that two templates make.
-type Twice struct{ Object, First, Second string }
+// A DuplicateObject is one object that two templates make.
+type DuplicateObject struct{ Object, First, Second string }
 
-// TwiceError lists the objects that a release has twice.
-type TwiceError struct{ Objects []Twice }
+// A DuplicateObjectError is returned for objects that a release has twice.
+type DuplicateObjectError struct{ Objects []DuplicateObject }
 
-func (e *TwiceError) Error() string {
+func (e *DuplicateObjectError) Error() string {
 	lines := make([]string, len(e.Objects))
 	for i, o := range e.Objects {
 		lines[i] = fmt.Sprintf("%s is made twice, by %s and by %s: one release can have an object once", o.Object, o.First, o.Second)

@@ -332,7 +332,7 @@ func TestWhatIsSomebodyElsesIsRefused(t *testing.T) {
 
 func TestAnObjectTwiceIsAnError(t *testing.T) {
 	s := tell(t)
-	var twice *TwiceError
+	var twice *DuplicateObjectError
 	err := s.fails(configMapsText("a", "b", "a") + "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
 	if !errors.As(err, &twice) || len(twice.Objects) != 1 || !strings.Contains(err.Error(), "chart/templates/a.yaml") {
 		t.Errorf("Plan: %v", err)

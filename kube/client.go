@@ -166,7 +166,7 @@ func (s *shared) dial() (*connection, error) {
 // Call makes one request and returns the body of the answer. Path is absolute
 // ("/api/v1/secrets") and not escaped. An answer that is no success is an error
 // of apimachinery's api/errors, wrapped where there is more to say:
-// [*ForbiddenError], [*UnreachableError], [*TriesError].
+// [*ForbiddenError], [*UnreachableError], [*RetryError].
 //
 // Trouble that may pass (a lost connection, a server that is busy or starting)
 // is waited out for half a minute at most, wherever asking again is safe. A

@@ -133,11 +133,11 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 	var forbidden *ForbiddenError
 	if err := ask("GET", "/api/v1/namespaces/a/pods"); !errors.As(err, &forbidden) || !apierrors.IsForbidden(err) ||
-		!strings.HasPrefix(err.Error(), `the right to list pods in namespace "a" is missing`) {
+		!strings.HasPrefix(err.Error(), `the permission to list pods in namespace "a" is missing`) {
 		t.Errorf("got %v", err)
 	}
 	if err := ask("GET", "/api/v1/namespaces/a/secrets/s"); !errors.As(err, &forbidden) ||
-		err.Error() != `the right to get secrets in namespace "a" is missing (secrets "s" is forbidden: User "eve" cannot get it)` {
+		err.Error() != `the permission to get secrets in namespace "a" is missing (secrets "s" is forbidden: User "eve" cannot get it)` {
 		t.Errorf("got %q", err)
 	}
 	if err := ask("POST", "/apis/apps/v1/deployments"); errors.As(err, &forbidden) || !strings.Contains(err.Error(), "exceeded quota") {
@@ -249,7 +249,7 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 		t.Errorf("a new kind was not found: %v, %d answers", err, full)
 	}
 	before = len(f.asked)
-	var missing *NoKindError
+	var missing *NoMatchError
 	for range 3 {
 		if err := lookup(c, "Ghost"); !errors.As(err, &missing) {
 			t.Errorf("got %v", err)

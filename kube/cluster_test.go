@@ -308,7 +308,7 @@ func TestKindsThatAreNotServedAreOneError(t *testing.T) {
 	ns := namespace(t, c)
 	objects := append(configMaps(t, "a"), parse(t, "apiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: x}\n---\nkind: Pod\nmetadata: {name: p}\n---\napiVersion: nope.io/v1\nkind: Nope\nmetadata: {name: z}")...)
 	err := c.Check(t.Context(), objects, Owner{"web", ns}, false)
-	var missing *NoKindError
+	var missing *NoMatchError
 	if !errors.As(err, &missing) || len(missing.Missing) != 2 || len(missing.Objects) != 3 {
 		t.Fatalf("Check: %v", err)
 	}
@@ -501,9 +501,9 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	ns := namespace(t, c)
 	poor := as(t, c, ns, `[{apiGroups: [""], resources: [configmaps], verbs: [get]}]`)
 	objects := configMaps(t, "a", "b", "c", "d", "e")
-	var rights *RightsError
-	if err := poor.Check(t.Context(), objects, Owner{"web", ns}, false); !errors.As(err, &rights) {
-		t.Errorf("Check must do with the right to get, and say which is missing: %v", err)
+	var permissions *PermissionError
+	if err := poor.Check(t.Context(), objects, Owner{"web", ns}, false); !errors.As(err, &permissions) {
+		t.Errorf("Check must do with the permission to get, and say which is missing: %v", err)
 	}
 	// A right that is lost after the plan was made.
 	p, err := c.Plan(t.Context(), ChangeRequest{Owner: Owner{"web", ns}, New: objects})
@@ -518,7 +518,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	if err := poor.CreateNamespace(t.Context(), ns); err == nil {
 		t.Error("a namespace that cannot be seen was taken for there")
 	}
-	// Waiting without the right to list or watch reads singly.
+	// Waiting without the permission to list or watch reads singly.
 	if err := c.Apply(t.Context(), objects, Owner{"web", ns}); err != nil {
 		t.Fatal(err)
 	}

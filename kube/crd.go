@@ -88,7 +88,7 @@ func (c *Client) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	rights := c.newReview(ctx, nil)
+	permissions := c.newReview(ctx, nil)
 	if err := c.survey(ctx, s, false); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (c *Client) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	if err := rights.check(ctx, s.needed(p, nil)); err != nil {
+	if err := permissions.check(ctx, s.needed(p, nil)); err != nil {
 		return nil, err
 	}
 	return p, c.predict(ctx, p, ChangeRequest{})

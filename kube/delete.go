@@ -79,7 +79,7 @@ func (c *Client) Delete(ctx context.Context, objects []*manifest.Object, owner O
 // that is gone is gone with it.
 func (c *Client) existing(ctx context.Context, objects []*manifest.Object, namespace string) ([]*target, error) {
 	targets, err := c.targets(ctx, objects, namespace)
-	var gone *NoKindError
+	var gone *NoMatchError
 	if !errors.As(err, &gone) {
 		return targets, err
 	}
@@ -88,7 +88,7 @@ func (c *Client) existing(ctx context.Context, objects []*manifest.Object, names
 }
 
 // gonewith tells that objects are gone with their kinds.
-func (c *Client) gonewith(e *NoKindError) {
+func (c *Client) gonewith(e *NoMatchError) {
 	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
 		" any more, and so none of " + strings.Join(e.Objects, ", ")})
 }

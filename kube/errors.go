@@ -39,7 +39,7 @@ func (e *ObjectError) Error() string {
 
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// ForbiddenError tells which right is missing.
+// ForbiddenError tells which permission is missing.
 type ForbiddenError struct {
 	Verb      string // as in a Role: "create", "list", ...
 	Resource  string // "deployments.apps"
@@ -52,7 +52,7 @@ func (e *ForbiddenError) Error() string {
 	if e.Namespace != "" {
 		where = fmt.Sprintf("in namespace %q", e.Namespace)
 	}
-	return fmt.Sprintf("the right to %s %s %s is missing (%s)", e.Verb, e.Resource, where, e.Err)
+	return fmt.Sprintf("the permission to %s %s %s is missing (%s)", e.Verb, e.Resource, where, e.Err)
 }
 
 func (e *ForbiddenError) Unwrap() error { return e.Err }
@@ -108,15 +108,15 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// NoKindError lists kinds that the cluster does not serve.
-type NoKindError struct {
+// NoMatchError lists kinds that the cluster does not serve.
+type NoMatchError struct {
 	// Missing are the kinds, as "Kind in group/version", each once.
 	Missing []string
 	// Objects are the objects that need them.
 	Objects []string
 }
 
-func (e *NoKindError) Error() string {
+func (e *NoMatchError) Error() string {
 	kinds := make([]string, len(e.Missing))
 	for i, missing := range e.Missing {
 		kind, version, _ := strings.Cut(missing, " in ")
@@ -163,7 +163,7 @@ func statusError(method, path string, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusForbidden:
 		// Quotas, policies and namespaces that are going forbid as well; only
-		// the authorizer's refusal is about rights.
+		// the authorizer's refusal is about permissions.
 		if strings.Contains(err.Error(), "cannot") {
 			return &ForbiddenError{Verb: verbOf(method, name), Resource: gr.String(), Namespace: namespace, Err: err}
 		}

@@ -61,7 +61,7 @@ func (c *Client) CreateHook(ctx context.Context, o *manifest.Object, namespace s
 // client has replaced, is fine. Where uid is "", it deletes whatever stands there.
 func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
 	t, err := c.single(ctx, o, namespace)
-	var noMatch *NoKindError
+	var noMatch *NoMatchError
 	if errors.As(err, &noMatch) {
 		c.gonewith(noMatch)
 		return nil

@@ -29,7 +29,7 @@ type HookPlace struct {
 // PlaceHook finds out where o, a single object, lives.
 func (c *Client) PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (HookPlace, error) {
 	t, err := c.single(ctx, o, namespace)
-	var noMatch *NoKindError
+	var noMatch *NoMatchError
 	if errors.As(err, &noMatch) {
 		return HookPlace{}, nil
 	}
@@ -43,7 +43,7 @@ func (c *Client) PlaceHook(ctx context.Context, o *manifest.Object, namespace st
 // or where the cluster does not serve o's kind.
 func (c *Client) LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error) {
 	t, err := c.single(ctx, o, namespace)
-	var noMatch *NoKindError
+	var noMatch *NoMatchError
 	if errors.As(err, &noMatch) {
 		return nil, nil // to create it is an error that says more
 	}

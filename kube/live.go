@@ -81,7 +81,7 @@ func (c *Client) live(ctx context.Context, targets []*target) (map[*target]*meta
 var errTooMany = errors.New("more objects than are worth a list")
 
 // liveAt reads the metadata of the members of one place, with one list where
-// they are many and the right to list is there.
+// they are many and the permission to list is there.
 func (c *Client) liveAt(ctx context.Context, place placeKey, members []*target) (map[string]*meta, error) {
 	if len(members) > few {
 		metas, err := c.listMeta(ctx, place, len(members))

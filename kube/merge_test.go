@@ -289,7 +289,7 @@ kind: Pod
 metadata: {name: web}
 spec: {containers: [{name: a, image: a, env: [{name: A, value: "1"}, {name: A, value: "2"}]}]}
 `)
-	var again *TriesError
+	var again *RetryError
 	if errors.As(err, &again) || !strings.Contains(err.Error(), `duplicate entries for key [name="A"]`) {
 		t.Errorf("error is %v", err)
 	}

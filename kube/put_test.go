@@ -161,7 +161,7 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
 
-// The rights that a replacement takes are asked for before it.
+// The permissions that a replacement takes are asked for before it.
 func TestReplaceNeedsTheRightToUpdate(t *testing.T) {
 	s := &stock{}
 	objects := parse(t, configMapsText("a", "b"))

@@ -43,18 +43,18 @@ const (
 	tellEvery = 10 * time.Second
 )
 
-// TriesError tells how often a request was made before it was given up.
-type TriesError struct {
-	Tries int
-	Took  time.Duration
-	Err   error // the last answer
+// RetryError tells how often a request was made before it was given up.
+type RetryError struct {
+	Attempts int
+	Took     time.Duration
+	Err      error // the last answer
 }
 
-func (e *TriesError) Error() string {
-	return fmt.Sprintf("%s (tried %d times in %s)", e.Err, e.Tries, e.Took.Round(time.Second/10))
+func (e *RetryError) Error() string {
+	return fmt.Sprintf("%s (tried %d times in %s)", e.Err, e.Attempts, e.Took.Round(time.Second/10))
 }
 
-func (e *TriesError) Unwrap() error { return e.Err }
+func (e *RetryError) Unwrap() error { return e.Err }
 
 // errSilent is why a request is given up whose answer does not come.
 var errSilent = fmt.Errorf("no answer for %s", answerTimeout)
@@ -148,7 +148,7 @@ func tried(err error, n int, began time.Time) error {
 	if n == 1 {
 		return err
 	}
-	return &TriesError{Tries: n, Took: time.Since(began), Err: err}
+	return &RetryError{Attempts: n, Took: time.Since(began), Err: err}
 }
 
 // tell says once in a while that there is trouble: not at the first failure,

@@ -200,9 +200,9 @@ func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
 		if len(rec.events) != 1 || rec.events[0].Kind != progress.Step || !strings.Contains(rec.events[0].Text, "trying again: ServiceUnavailable") {
 			t.Errorf("told %v", rec.events)
 		}
-		var tries *TriesError
+		var tries *RetryError
 		_, err = c.Call(t.Context(), "GET", "/version", nil, nil, nil)
-		if !errors.As(err, &tries) || tries.Tries < 8 || tries.Tries > 20 || !apierrors.IsServiceUnavailable(err) {
+		if !errors.As(err, &tries) || tries.Attempts < 8 || tries.Attempts > 20 || !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("got %v", err)
 		}
 		n := len(tr.asked)

@@ -69,7 +69,7 @@ type table struct {
 // any more count as not there.
 func (c *Client) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]LiveObject, error) {
 	targets, err := c.targets(ctx, objects, namespace)
-	var noKind *NoKindError
+	var noKind *NoMatchError
 	if err != nil && !errors.As(err, &noKind) {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func distinct(lists [][]LiveObject) []LiveObject {
 }
 
 // rowsAt reads the members of one place that exist, with one list where they
-// are many and the right to list is there.
+// are many and the permission to list is there.
 func (c *Client) rowsAt(ctx context.Context, place placeKey, members []*target, found func(*target, LiveObject)) error {
 	if len(members) > few {
 		byName := make(map[string]*target, len(members))

@@ -57,7 +57,7 @@ func (t *target) fail(verb string, err error) error {
 }
 
 // targets finds the place of each object; the items of lists count as objects.
-// Kinds that the cluster does not serve are one [*NoKindError] for all, together
+// Kinds that the cluster does not serve are one [*NoMatchError] for all, together
 // with the targets that were found.
 func (c *Client) targets(ctx context.Context, objects []*manifest.Object, namespace string) ([]*target, error) {
 	all, err := unplaced(objects)
@@ -175,8 +175,8 @@ func (d *discovery) sibling(group, kind string) *resource {
 	return nil
 }
 
-func noKind(missing []*target) *NoKindError {
-	e := &NoKindError{}
+func noKind(missing []*target) *NoMatchError {
+	e := &NoMatchError{}
 	for _, t := range missing {
 		what := fmt.Sprintf("%s in %s", orUnset(t.kind, "kind"), orUnset(t.key().apiVersion, "apiVersion"))
 		if !slices.Contains(e.Missing, what) {

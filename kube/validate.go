@@ -184,7 +184,7 @@ func (c *Client) confirm(ctx context.Context, suspects []*candidate, namespace s
 
 // refuses reports whether the server would not create the object. One that is
 // there was accepted before the server says so. Where it cannot say, because of
-// a right or a namespace that is missing, its own kinds are what it publishes.
+// a permission or a namespace that is missing, its own kinds are what it publishes.
 func (c *Client) refuses(ctx context.Context, s *candidate) bool {
 	if s.res == nil {
 		return false

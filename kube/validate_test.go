@@ -77,7 +77,7 @@ func TestValidation(t *testing.T) {
 		want   []string // nothing for an object that passes
 	}{
 		{"all is named at once", good(), nil, []string{"nothing was written", unknown, number}},
-		{"without the right to create", publishing(indexAt("/openapi/v3/api/v1?hash=1"), text(configMapDocument), 403, "Forbidden"), nil, []string{unknown, number}},
+		{"without the permission to create", publishing(indexAt("/openapi/v3/api/v1?hash=1"), text(configMapDocument), 403, "Forbidden"), nil, []string{unknown, number}},
 		{"in a namespace that is to come", publishing(indexAt("/openapi/v3/api/v1?hash=1"), text(configMapDocument), 404, "NotFound"), nil, []string{unknown, number}},
 		{"the server has the last word", publishing(indexAt("/openapi/v3/api/v1?hash=1"), text(configMapDocument), http.StatusCreated, ""), nil, nil},
 		{"one that is there was accepted", publishing(indexAt("/openapi/v3/api/v1?hash=1"), text(configMapDocument), 409, "AlreadyExists"), nil, nil},

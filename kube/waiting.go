@@ -299,7 +299,7 @@ func (a *awaited) again(d time.Duration, fn func()) {
 }
 
 // followPods begins to look at the pods of the namespace that t is in, once.
-// Without the right to see them, conditions tell what they can.
+// Without the permission to see them, conditions tell what they can.
 func (w *waiting) followPods(t *target) {
 	if !t.makesPods() || w.watched[t.namespace] {
 		return

@@ -60,7 +60,7 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Pulse) 
 		if !apierrors.IsForbidden(err) {
 			return err
 		}
-		// Helm needs no right to patch records, so there are users without it:
+		// Helm needs no permission to patch records, so there are users without it:
 		// the whole record goes back and forth for them.
 		c.noPatch.Store(true)
 	}

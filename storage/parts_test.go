@@ -283,7 +283,7 @@ func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A user with Helm's rights, who may not patch Secrets, shows signs of life too.
+// A user with Helm's permissions, who may not patch Secrets, shows signs of life too.
 func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 	api := storetest.NewAPI(time.Now)
 	patches := 0

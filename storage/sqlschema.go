@@ -161,7 +161,7 @@ func tables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 
 // The tables as Helm's driver makes them, with the migrations that it looks for
 // and would run itself. Row-level security without a policy, which is Helm's
-// too, leaves them to their owner. Helm grants all rights on them to everybody
+// too, leaves them to their owner. Helm grants all permissions on them to everybody
 // besides; nobody can use those on rows, but they allow to empty the tables, so
 // we do not.
 const (

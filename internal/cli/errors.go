@@ -61,37 +61,37 @@ func indented(text string) string {
 // user of the command line can type about them is known only here.
 func hints(err error) []string {
 	var (
-		usage      *env.UsageError
-		unknown    *unknownCommandError
-		notFound   *storage.NotFoundError
-		noRelease  *action.NoReleaseError
-		noEarlier  *action.NoEarlierError
-		locked     *lock.LockedError
-		lockLost   *lock.LostError
-		usedUp     *action.RevisionsError
-		unreadable *storage.UnreadableError
-		generation *release.UnsupportedError
-		changed    *storage.ChangedError
-		overtaken  *action.OvertakenError
-		rights     *kube.RightsError
-		noKind     *kube.NoKindError
-		inUse      *action.NameInUseError
-		noConfig   *env.KubeconfigError
-		conflict   *kube.ConflictError
-		contested  *kube.ApplyConflictError
-		taken      *action.HookConflictError
-		outside    *action.OutsideError
-		noChart    *env.ChartNotFoundError
-		dependency *action.DependencyError
-		forbidden  *kube.ForbiddenError
-		noServer   *kube.UnreachableError
-		noKubeVers *action.KubeVersionError
-		gone       *action.AlreadyUninstalledError
-		waited     *kube.WaitError
-		scripts    *script.Error
-		hinted     *env.HintError
-		writing    *action.ApplyOptionsError
-		invalid    *kube.ValidationError
+		usage       *env.UsageError
+		unknown     *unknownCommandError
+		notFound    *storage.NotFoundError
+		noRelease   *action.NoReleaseError
+		noEarlier   *action.NoEarlierError
+		locked      *lock.LockedError
+		lockLost    *lock.LostError
+		usedUp      *action.RevisionsError
+		unreadable  *storage.UnreadableError
+		generation  *release.UnsupportedError
+		changed     *storage.ChangedError
+		overtaken   *action.OvertakenError
+		permissions *kube.PermissionError
+		noKind      *kube.NoMatchError
+		inUse       *action.NameInUseError
+		noConfig    *env.KubeconfigError
+		conflict    *kube.ConflictError
+		contested   *kube.ApplyConflictError
+		taken       *action.HookConflictError
+		outside     *action.OutsideError
+		noChart     *env.ChartNotFoundError
+		dependency  *action.DependencyError
+		forbidden   *kube.ForbiddenError
+		noServer    *kube.UnreachableError
+		noKubeVers  *action.KubeVersionError
+		gone        *action.AlreadyUninstalledError
+		waited      *kube.WaitError
+		scripts     *script.Error
+		hinted      *env.HintError
+		writing     *action.ApplyOptionsError
+		invalid     *kube.ValidationError
 	)
 	switch {
 	case errors.As(err, &hinted):
@@ -162,7 +162,7 @@ func hints(err error) []string {
 		return []string{"the kubeconfig's certificate-authority does not vouch for this server: --kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"}
 	case errors.As(err, &noServer):
 		return []string{"kubernetes cluster unreachable: is it running, and is this its address? helm takes it from the kubeconfig's current context; --kube-context chooses another, --kube-apiserver names one"}
-	case errors.As(err, &forbidden), errors.As(err, &rights):
+	case errors.As(err, &forbidden), errors.As(err, &permissions):
 		return []string{"ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"}
 	case errors.As(err, &invalid) && invalid.Unknown():
 		return []string{"--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does not know, and drops them"}
@@ -280,7 +280,7 @@ func untouched(err error) bool {
 	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":
 		return false
 	}
-	early := handler.Owner == string(event.ObjectValidation) || handler.Owner == string(event.Rights)
+	early := handler.Owner == string(event.ObjectValidation) || handler.Owner == string(event.Permissions)
 	return !handler.Responder || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 

@@ -25,7 +25,7 @@ import (
 )
 
 // Kubeconfigs of a cluster that tests may fill: an admin's, and that of a user
-// without rights.
+// without permissions.
 const (
 	kubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
 	restrictedVar = "MOONHELM_TEST_RESTRICTED_KUBECONFIG"
@@ -210,7 +210,7 @@ func TestARealUserWithoutRights(t *testing.T) {
 	ns := admin.namespace(t)
 	_, k := New(user, nil, ns, Options{}).lock(t, "upgrade")
 	if k.Leased() {
-		t.Error("a lease without a right to it")
+		t.Error("a lease without a permission to it")
 	}
 	k.Unlock()
 	_, k = New(admin, nil, "no-such-namespace", Options{}).lock(t, "install")

@@ -24,7 +24,7 @@ import (
 
 var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
-// server is an API server that knows leases, and rights by method.
+// server is an API server that knows leases, and permissions by method.
 type server struct {
 	mu      sync.Mutex
 	leases  map[string]*lease

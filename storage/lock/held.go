@@ -97,7 +97,7 @@ func (k *releaseLock) Unlock() {
 	k.giveBack()
 }
 
-// giveBack deletes the lease if it is still ours. Where the right to delete is
+// giveBack deletes the lease if it is still ours. Where the permission to delete is
 // missing the lease says that nobody has it.
 func (k *releaseLock) giveBack() {
 	k.mu.Lock()
@@ -133,7 +133,7 @@ func (k *releaseLock) giveBack() {
 }
 
 // keep renews the lease until Unlock or until it is lost. The first renewal
-// comes at once: it tells whether there is a right to renew, before the holder
+// comes at once: it tells whether there is a permission to renew, before the holder
 // is written anywhere.
 func (k *releaseLock) keep() {
 	known := sync.OnceFunc(func() { close(k.settled) })
@@ -223,7 +223,7 @@ func (k *releaseLock) again(ctx context.Context) (*lease, error) {
 	return got, err
 }
 
-// unlease goes on without a lease: there is no right to renew it, or no place
+// unlease goes on without a lease: there is no permission to renew it, or no place
 // for it any more.
 func (k *releaseLock) unlease() {
 	k.giveBack()

@@ -11,7 +11,7 @@
 // the lease says it is good for, measured on the clock of whoever waits. Clocks
 // of two machines are never compared.
 //
-// Who has no right to Leases, whose API server has none, or whose namespace
+// Who has no permission to Leases, whose API server has none, or whose namespace
 // does not exist yet, gets a Lock without one. There, creating the record of
 // the next revision decides (exactly one creation succeeds), and the pending
 // record shows signs of life instead ([Lock.Guard], [Lock.Abandoned]).
@@ -58,7 +58,7 @@ type Records interface {
 
 var _ Records = (*storage.Storage)(nil)
 
-// Lock is the right to change a release. Its methods may be called from several
+// Lock is the permission to change a release. Its methods may be called from several
 // goroutines.
 type Lock interface {
 	// Holder returns a text that names the holder, for the record of a pending

@@ -285,7 +285,7 @@ func restrictions(t *testing.T, r running) {
 		return err
 	}
 	if err := read(); !apierrors.IsForbidden(err) {
-		t.Fatalf("without rights, reading pods gives %v", err)
+		t.Fatalf("without permissions, reading pods gives %v", err)
 	}
 	if _, err := r.restricted.Discovery().ServerVersion(); err != nil {
 		t.Errorf("discovery is refused: %v", err)

@@ -98,7 +98,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) error {
 		}
 		return status(dir, out)
 	case "kubeconfig":
-		restricted := fs.Bool("restricted", false, "of the user without rights")
+		restricted := fs.Bool("restricted", false, "of the user without permissions")
 		if err := fs.Parse(args); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 
 // TestStoppedAndTakenOver stops an upgrade in the middle (SIGSTOP), has others
 // take the release over, and wakes it up: it must not write once more, and say
-// why. That holds with the right to Leases and without. It is stopped where one
+// why. That holds with the permission to Leases and without. It is stopped where one
 // write is under way: what is being sent already nothing can call back.
 func TestStoppedAndTakenOver(t *testing.T) {
 	c := connect(t)

@@ -22,7 +22,7 @@ func TestAllMissingRightsAreNamedBeforeAnythingIsWritten(t *testing.T) {
 		"apiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: {a: b}}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}\n---\n" +
 		"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: " + s.ns + "}\n"
 	admin := s.c
-	s.Also = []Right{{Verb: "create", Resource: "secrets", Namespace: s.ns}, {Verb: "delete", APIVersion: "batch/v1", Kind: "Job", Namespace: s.ns},
+	s.Permissions = []Permission{{Verb: "create", Resource: "secrets", Namespace: s.ns}, {Verb: "delete", APIVersion: "batch/v1", Kind: "Job", Namespace: s.ns},
 		{Verb: "delete", APIVersion: "no/v1", Kind: "No", Namespace: s.ns}, {Verb: "create", Resource: "pods/exec", Namespace: s.ns}, {Verb: "get", Resource: "pods/log", Namespace: s.ns}}
 	all := []string{
 		`create clusterroles.rbac.authorization.k8s.io in the whole cluster`,
@@ -42,8 +42,8 @@ func TestAllMissingRightsAreNamedBeforeAnythingIsWritten(t *testing.T) {
 		s.allowCluster(admin)
 		s.Old, s.New = old, manifest.ApplyOrder(parse(t, next))
 		_, err := s.c.Plan(t.Context(), s.ChangeRequest)
-		var rights *RightsError
-		if !errors.As(err, &rights) {
+		var permissions *PermissionError
+		if !errors.As(err, &permissions) {
 			t.Fatalf("%s: %v", test.rules, err)
 		}
 		var missing []string
@@ -57,7 +57,7 @@ func TestAllMissingRightsAreNamedBeforeAnythingIsWritten(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, r := range rights.Missing {
+		for _, r := range permissions.Missing {
 			got = append(got, r.String())
 		}
 		want(t, test.rules, strings.Join(got, "\n"), strings.Join(missing, "\n"))
@@ -96,14 +96,14 @@ func TestTheRightsOfAnUninstall(t *testing.T) {
 	s := tell(t)
 	poor := as(t, s.c, s.ns, `[{apiGroups: [""], resources: [configmaps], verbs: [delete]}]`)
 	objects := append(configMaps(t, "a", "b"), parse(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n---\napiVersion: no/v1\nkind: No\nmetadata: {name: x}")...)
-	var rights *RightsError
-	if err := poor.CheckRights(t.Context(), "delete", objects, s.ns); !errors.As(err, &rights) || len(rights.Missing) != 1 || !strings.Contains(err.Error(), "delete secrets in namespace") {
+	var permissions *PermissionError
+	if err := poor.CheckPermissions(t.Context(), "delete", objects, s.ns); !errors.As(err, &permissions) || len(permissions.Missing) != 1 || !strings.Contains(err.Error(), "delete secrets in namespace") {
 		t.Errorf("restricted: %v", err)
 	}
-	if err := poor.CheckRights(t.Context(), "delete", objects[:2], s.ns); err != nil {
-		t.Errorf("with the rights: %v", err)
+	if err := poor.CheckPermissions(t.Context(), "delete", objects[:2], s.ns); err != nil {
+		t.Errorf("with the permissions: %v", err)
 	}
-	if err := s.c.CheckRights(t.Context(), "delete", objects, s.ns); err != nil {
+	if err := s.c.CheckPermissions(t.Context(), "delete", objects, s.ns); err != nil {
 		t.Errorf("admin: %v", err)
 	}
 	// Somebody who may not even ask finds out later.
@@ -112,7 +112,7 @@ func TestTheRightsOfAnUninstall(t *testing.T) {
 	nobody := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: t.TempDir()})
 	nobody.shared.discovery = discovery{loaded: true, asked: time.Now()}
 	nobody.discovery.set(s.c.discovery.kinds)
-	if err := nobody.CheckRights(t.Context(), "delete", objects, s.ns); err != nil && errors.As(err, &rights) {
+	if err := nobody.CheckPermissions(t.Context(), "delete", objects, s.ns); err != nil && errors.As(err, &permissions) {
 		t.Errorf("without reviews: %v", err)
 	}
 }

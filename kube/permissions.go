@@ -18,12 +18,12 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Right is what the user must be allowed to do.
-type Right struct {
+// Permission is what the user must be allowed to do.
+type Permission struct {
 	Verb string // as in a Role: "create", "patch", "delete", ...
 	// Resource is what it is about: "secrets", "deployments.apps", "pods/log".
 	// Where it is empty, APIVersion and Kind say it; a kind that the cluster does not serve
-	// needs no right.
+	// needs none.
 	Resource         string
 	APIVersion, Kind string
 	// Namespace is "" for what is a matter of the whole cluster.
@@ -32,36 +32,36 @@ type Right struct {
 	Name string
 }
 
-func (r Right) String() string {
+func (r Permission) String() string {
 	if r.Namespace == "" {
 		return fmt.Sprintf("%s %s in the whole cluster", r.Verb, r.Resource)
 	}
 	return fmt.Sprintf("%s %s in namespace %q", r.Verb, r.Resource, r.Namespace)
 }
 
-// RightsError lists all rights that are missing for what was asked, each once
+// A PermissionError is returned when the user lacks permissions, and lists them.
 // and without the names of objects.
-type RightsError struct{ Missing []Right }
+type PermissionError struct{ Missing []Permission }
 
-func (e *RightsError) Error() string { return "nothing was changed: " + e.List() }
+func (e *PermissionError) Error() string { return "nothing was changed: " + e.List() }
 
-// List names the rights that are missing.
-func (e *RightsError) List() string {
+// List names the permissions that are missing.
+func (e *PermissionError) List() string {
 	if len(e.Missing) == 1 {
-		return "the right to " + e.Missing[0].String() + " is missing"
+		return "the permission to " + e.Missing[0].String() + " is missing"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d rights are missing", len(e.Missing))
+	fmt.Fprintf(&b, "%d permissions are missing", len(e.Missing))
 	for _, r := range e.Missing {
 		b.WriteString("\n  " + r.String())
 	}
 	return b.String()
 }
 
-// CheckRights returns a [*RightsError] where the user may not do verb with each
+// CheckPermissions returns a [*PermissionError] where the user may not do verb with each
 // of the objects, which live in namespace unless they say otherwise, or lacks
-// one of the other rights. Where the cluster does not tell, it returns nil.
-func (c *Client) CheckRights(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...Right) error {
+// one of the other permissions. Where the cluster does not tell, it returns nil.
+func (c *Client) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...Permission) error {
 	all, err := unplaced(objects)
 	if err != nil {
 		return err
@@ -70,16 +70,16 @@ func (c *Client) CheckRights(ctx context.Context, verb string, objects []*manife
 	if err != nil {
 		return err
 	}
-	rights := make([]Right, len(targets))
+	permissions := make([]Permission, len(targets))
 	for i, t := range targets {
-		rights[i] = t.right(verb)
+		permissions[i] = t.permission(verb)
 	}
-	rights = append(rights, also...)
-	return c.newReview(ctx, rights).check(ctx, rights)
+	permissions = append(permissions, also...)
+	return c.newReview(ctx, permissions).check(ctx, permissions)
 }
 
-func (t *target) right(verb string) Right {
-	return Right{Verb: verb, Resource: t.res.name(), Namespace: t.namespace, Name: t.name}
+func (t *target) permission(verb string) Permission {
+	return Permission{Verb: verb, Resource: t.res.name(), Namespace: t.namespace, Name: t.name}
 }
 
 // name is how rules call the resource: "deployments.apps".
@@ -98,9 +98,9 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// review is what the cluster says of the user's rights. It asks as little as
+// review is what the cluster says of the user's permissions. It asks as little as
 // it can: a user who may do everything is known with one question, others with
-// one for each namespace, and single rights are asked for only where the rules
+// one for each namespace, and single permissions are asked for only where the rules
 // say no, or cannot say.
 type review struct {
 	client *Client
@@ -119,10 +119,10 @@ type ruleSet struct {
 	} `json:"resourceRules"`
 }
 
-// newReview begins to ask about the namespaces of the given rights.
-func (c *Client) newReview(ctx context.Context, rights []Right) *review {
+// newReview begins to ask about the namespaces of the given permissions.
+func (c *Client) newReview(ctx context.Context, permissions []Permission) *review {
 	v := &review{client: c.impatient().WithProgress(nil), done: make(chan struct{}), rules: map[string]*ruleSet{}}
-	for _, r := range rights {
+	for _, r := range permissions {
 		if r.Namespace != "" {
 			v.rules[r.Namespace] = nil
 		}
@@ -135,7 +135,7 @@ func (c *Client) newReview(ctx context.Context, rights []Right) *review {
 }
 
 func (v *review) ask(ctx context.Context) {
-	allowed, err := v.access(ctx, Right{Verb: "*", Resource: "*.*"})
+	allowed, err := v.access(ctx, Permission{Verb: "*", Resource: "*.*"})
 	v.all, v.blind = allowed, err != nil
 	if v.all || v.blind {
 		return
@@ -159,19 +159,19 @@ func (v *review) ask(ctx context.Context) {
 	_ = group.Wait()
 }
 
-// check returns a [*RightsError] that lists what is missing.
-func (v *review) check(ctx context.Context, rights []Right) error {
+// check returns a [*PermissionError] that lists what is missing.
+func (v *review) check(ctx context.Context, permissions []Permission) error {
 	<-v.done
-	if v.all || v.blind || len(rights) == 0 {
+	if v.all || v.blind || len(permissions) == 0 {
 		return context.Cause(ctx)
 	}
-	rights, err := v.client.placeRights(ctx, rights)
+	permissions, err := v.client.placePermissions(ctx, permissions)
 	if err != nil {
 		return err
 	}
-	var doubtful []Right
-	names := map[Right][]string{} // by the right without a name
-	for _, r := range rights {
+	var doubtful []Permission
+	names := map[Permission][]string{} // by the permission without a name
+	for _, r := range permissions {
 		allowed, named := v.rules[r.Namespace].allow(r)
 		if allowed {
 			continue
@@ -199,7 +199,7 @@ func (v *review) check(ctx context.Context, rights []Right) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	e := &RightsError{}
+	e := &PermissionError{}
 	for i, r := range doubtful {
 		if missing[i] {
 			e.Missing = append(e.Missing, r)
@@ -208,7 +208,7 @@ func (v *review) check(ctx context.Context, rights []Right) error {
 	if len(e.Missing) == 0 {
 		return nil
 	}
-	slices.SortFunc(e.Missing, func(a, b Right) int {
+	slices.SortFunc(e.Missing, func(a, b Permission) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
 	})
 	return e
@@ -216,7 +216,7 @@ func (v *review) check(ctx context.Context, rights []Right) error {
 
 // refused tells whether the cluster says no to r, for any object and for one of
 // those named. An answer that does not come is no refusal.
-func (v *review) refused(ctx context.Context, r Right, names []string) bool {
+func (v *review) refused(ctx context.Context, r Permission, names []string) bool {
 	allowed, err := v.access(ctx, r)
 	if allowed || err != nil || len(names) == 0 {
 		return !allowed && err == nil
@@ -229,23 +229,23 @@ func (v *review) refused(ctx context.Context, r Right, names []string) bool {
 	return false
 }
 
-// placeRights finds the resources of rights that name a kind.
-func (c *Client) placeRights(ctx context.Context, rights []Right) ([]Right, error) {
+// placePermissions finds the resources of permissions that name a kind.
+func (c *Client) placePermissions(ctx context.Context, permissions []Permission) ([]Permission, error) {
 	var wanted []kindKey
-	for _, r := range rights {
+	for _, r := range permissions {
 		if r.Resource == "" {
 			wanted = append(wanted, kindKey{r.APIVersion, r.Kind})
 		}
 	}
 	if len(wanted) == 0 {
-		return rights, nil
+		return permissions, nil
 	}
 	found, err := c.resolve(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
-	var out []Right
-	for _, r := range rights {
+	var out []Permission
+	for _, r := range permissions {
 		if r.Resource == "" {
 			res := found[kindKey{r.APIVersion, r.Kind}]
 			if res == nil {
@@ -263,7 +263,7 @@ func (c *Client) placeRights(ctx context.Context, rights []Right) ([]Right, erro
 
 // allow tells whether the rules allow r. named tells that some rule allows it
 // for some objects by name. A nil set allows nothing.
-func (s *ruleSet) allow(r Right) (allowed, named bool) {
+func (s *ruleSet) allow(r Permission) (allowed, named bool) {
 	if s == nil {
 		return false, true
 	}
@@ -286,8 +286,8 @@ func covers(list []string, s string) bool {
 
 const reviews = "/apis/authorization.k8s.io/v1/"
 
-// access asks for one right.
-func (v *review) access(ctx context.Context, r Right) (bool, error) {
+// access asks for one permission.
+func (v *review) access(ctx context.Context, r Permission) (bool, error) {
 	plural, group, _ := strings.Cut(r.Resource, ".")
 	plural, sub, _ := strings.Cut(plural, "/")
 	attributes := map[string]any{"verb": r.Verb, "group": group, "resource": plural}
