@@ -340,7 +340,7 @@ func TestWhoLosesTheLockUndoesNothing(t *testing.T) {
 			t.Errorf("%s: the cluster has %s, and had %s when the lock was lost", name, got, before)
 		}
 		all := s.records.all("web")
-		if len(all) == 0 || !s.records.kept[key("web", all[len(all)-1])].Info.Status.Underway() {
+		if len(all) == 0 || !s.records.kept[key("web", all[len(all)-1])].Info.Status.InProgress() {
 			t.Errorf("%s: the record was written: %s", name, s.records.history())
 		}
 	}
@@ -367,7 +367,7 @@ func TestALockThatIsLostAtTheVeryEndFails(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		newest := s.records.all("web")
-		if got := s.records.kept[key("web", newest[len(newest)-1])].Info.Status; !got.Underway() {
+		if got := s.records.kept[key("web", newest[len(newest)-1])].Info.Status; !got.InProgress() {
 			t.Errorf("%s: the record was written: %s", name, got)
 		}
 	}

@@ -70,30 +70,30 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		return err
 	}
 	d.plan, err = d.config.Cluster.Plan(ctx, kube.ChangeRequest{
-		Owner:           d.owner(),
-		New:             manifest.ApplyOrder(known),
-		Hooks:           hooks,
-		Running:         running,
-		HooksFirst:      len(d.running(d.hookEvents()[:1]...)) > 0,
-		Definitions:     d.crds.written(),
-		Checked:         checked,
-		Old:             old,
-		Orphans:         d.history.orphans(),
-		TakeOwnership:   d.write.TakeOwnership,
-		ServerSide:      d.release.ApplyMethod == release.ApplyServerSide,
-		Conflicts:       d.write.Conflicts,
-		ReportConflicts: d.write.ReportConflicts,
-		ForceReplace:    d.write.ForceReplace,
-		ServerDryRun:    d.serverDryRun,
-		Permissions:     d.recording(),
+		Owner:            d.owner(),
+		New:              manifest.ApplyOrder(known),
+		Hooks:            hooks,
+		Running:          running,
+		HooksFirst:       len(d.running(d.hookEvents()[:1]...)) > 0,
+		Definitions:      d.crds.written(),
+		Checked:          checked,
+		Old:              old,
+		PendingDeletions: d.history.pendingDeletions(),
+		TakeOwnership:    d.write.TakeOwnership,
+		ServerSide:       d.release.ApplyMethod == release.ApplyServerSide,
+		Conflicts:        d.write.Conflicts,
+		ReportConflicts:  d.write.ReportConflicts,
+		ForceReplace:     d.write.ForceReplace,
+		ServerDryRun:     d.serverDryRun,
+		Permissions:      d.recording(),
 	})
 	if err != nil {
 		return err
 	}
-	d.release.Orphans = nil
+	d.release.PendingDeletions = nil
 	for _, s := range d.plan.Steps {
 		if s.Action == plan.Delete {
-			d.release.Orphans = append(d.release.Orphans, release.Orphan(s.Ref))
+			d.release.PendingDeletions = append(d.release.PendingDeletions, release.PendingDeletion(s.Ref))
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	defer cancel()
 	rel := d.release
 	rel.Info.Status, rel.Info.Description = release.Deployed, description
-	rel.Holder, rel.Orphans = "", nil
+	rel.Holder, rel.PendingDeletions = "", nil
 	d.lock.Finish() // the record gets its last state
 	if err := d.config.Releases.Update(ctx, rel); err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
@@ -143,7 +143,7 @@ func (d *deployment) fail(ctx context.Context, description string) {
 
 // prune keeps the history as short as asked, and never drops what is deployed,
 // or what was last where nothing is: a rollback needs it. What failed revisions may have
-// left behind stays known: the newest revision has it among its orphans.
+// left behind stays known: the newest revision has it among its pending deletions.
 func (d *deployment) prune(ctx context.Context) error {
 	if d.keepHistory <= 0 {
 		return nil

@@ -95,8 +95,8 @@ func (c *cluster) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, e
 			}
 		}
 	}
-	for _, left := range r.Orphans {
-		o, err := orphan(left)
+	for _, left := range r.PendingDeletions {
+		o, err := pendingObject(left)
 		if err != nil {
 			return nil, err
 		}

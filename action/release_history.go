@@ -50,7 +50,7 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 	if err := p.newest().Unsupported(); err != nil {
 		return nil, err
 	}
-	if st := p.newest().Status; lock != nil && st.Underway() {
+	if st := p.newest().Status; lock != nil && st.InProgress() {
 		if err := lock.Abandoned(ctx, p.newest().Revision); err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 		switch {
 		case st == release.Deployed:
 			p.deployed = rel
-		case st.Underway():
+		case st.InProgress():
 			p.unfinished = append(p.unfinished, p.applied[i])
 			if lock != nil {
 				report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
@@ -233,12 +233,12 @@ func recordedObjects(rel *release.Release) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-// orphans are the objects that the revisions meant to remove.
-func (p *history) orphans() []release.Orphan {
-	var out []release.Orphan
-	seen := map[release.Orphan]bool{}
+// pendingDeletions are the objects that the revisions meant to delete.
+func (p *history) pendingDeletions() []release.PendingDeletion {
+	var out []release.PendingDeletion
+	seen := map[release.PendingDeletion]bool{}
 	for _, rel := range p.applied {
-		for _, o := range rel.Orphans {
+		for _, o := range rel.PendingDeletions {
 			if !seen[o] {
 				seen[o] = true
 				out = append(out, o)

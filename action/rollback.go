@@ -92,7 +92,7 @@ func (w *rollingBack) prepare(ctx context.Context) (err error) {
 	now := w.config.now()
 	rel := w.target.Clone()
 	rel.Revision = history.next()
-	rel.Holder, rel.Orphans = "", nil
+	rel.Holder, rel.PendingDeletions = "", nil
 	rel.Info = release.Info{
 		FirstDeployed:    history.firstDeployed(now),
 		LastDeployed:     now,

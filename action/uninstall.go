@@ -176,16 +176,16 @@ func inventory(p *history) ([]*manifest.Object, error) {
 			add(o)
 		}
 	}
-	for _, o := range p.orphans() {
-		if left, err := orphan(o); err == nil { // no object has a name that cannot be read
+	for _, o := range p.pendingDeletions() {
+		if left, err := pendingObject(o); err == nil { // no object has a name that cannot be read
 			add(left)
 		}
 	}
 	return out, nil
 }
 
-// orphan is an object of which only the name is known any more.
-func orphan(o release.Orphan) (*manifest.Object, error) {
+// pendingObject returns an object of which only the name is known any more.
+func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": map[string]any{"name": o.Name, "namespace": o.Namespace},
 	})
@@ -257,7 +257,7 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 	}
 	rel.Info.Status = release.Uninstalled
 	rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
-	rel.Holder, rel.Orphans = "", nil
+	rel.Holder, rel.PendingDeletions = "", nil
 	if err := w.Releases.Update(ctx, rel); err != nil {
 		return w.out, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
 	}

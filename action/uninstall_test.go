@@ -293,8 +293,8 @@ func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
 	}
 	s.wantState(t, "", "1 superseded, 2 superseded, 3 failed, 4 superseded, 5 failed, 6 uninstalled")
 	for n, rel := range s.records.kept {
-		if rel.Holder != "" || rel.Info.Status == release.Uninstalled && rel.Orphans != nil {
-			t.Errorf("%s is held by %q, orphans %v", n, rel.Holder, rel.Orphans)
+		if rel.Holder != "" || rel.Info.Status == release.Uninstalled && rel.PendingDeletions != nil {
+			t.Errorf("%s is held by %q, orphans %v", n, rel.Holder, rel.PendingDeletions)
 		}
 	}
 }

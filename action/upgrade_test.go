@@ -45,8 +45,8 @@ func TestAnUpgradeRecordsThenWritesThenSettles(t *testing.T) {
 	if i := rel.Info; i.Description != "Upgrade complete" || !i.LastDeployed.Equal(noon) || !i.FirstDeployed.Equal(noon.Add(-time.Hour)) {
 		t.Errorf("%+v", i)
 	}
-	if kept := s.records.kept["web.v2"]; kept.Holder != "" || kept.Orphans != nil || s.records.state("web", 1) != "superseded: Install complete" {
-		t.Errorf("held by %q, orphans %v, v1 %s", kept.Holder, kept.Orphans, s.records.state("web", 1))
+	if kept := s.records.kept["web.v2"]; kept.Holder != "" || kept.PendingDeletions != nil || s.records.state("web", 1) != "superseded: Install complete" {
+		t.Errorf("held by %q, orphans %v, v1 %s", kept.Holder, kept.PendingDeletions, s.records.state("web", 1))
 	}
 }
 
@@ -65,8 +65,8 @@ func TestAPendingUpgradeSaysWhatItIsAbout(t *testing.T) {
 	if pending.Info.Status != release.PendingUpgrade || pending.Holder != "anna" || !strings.Contains(pending.Manifest, `v: "2"`) {
 		t.Errorf("%+v", pending)
 	}
-	if want := (release.Orphan{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "b"}); len(pending.Orphans) != 1 || pending.Orphans[0] != want {
-		t.Errorf("orphans %v", pending.Orphans)
+	if want := (release.PendingDeletion{APIVersion: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "b"}); len(pending.PendingDeletions) != 1 || pending.PendingDeletions[0] != want {
+		t.Errorf("orphans %v", pending.PendingDeletions)
 	}
 }
 
@@ -327,8 +327,8 @@ func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
 				if !strings.HasPrefix(got, `failed: Upgrade "web" failed: `) || !strings.HasSuffix(got, want) {
 					t.Error(got)
 				}
-				if kept := s.records.kept["web.v2"]; kept.Holder != "" || len(kept.Orphans) != 1 {
-					t.Errorf("held by %q, orphans %v", kept.Holder, kept.Orphans)
+				if kept := s.records.kept["web.v2"]; kept.Holder != "" || len(kept.PendingDeletions) != 1 {
+					t.Errorf("held by %q, orphans %v", kept.Holder, kept.PendingDeletions)
 				}
 				if got := s.records.history(); got != "1 deployed, 2 failed" || s.locker.held {
 					t.Error(got)

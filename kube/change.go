@@ -27,8 +27,8 @@ type ChangeRequest struct {
 	// Old are the objects of the revisions that may have been applied, oldest
 	// revision first: the one that was deployed, then those that failed.
 	Old [][]*manifest.Object
-	// Orphans may be there as well: they are deleted unless New has them.
-	Orphans []release.Orphan
+	// PendingDeletions may be there as well: they are deleted unless New has them.
+	PendingDeletions []release.PendingDeletion
 	// Hooks are the objects of the release's hooks. One of New that a hook has put
 	// there is the owner's: what the hook says of it counts as its last form.
 	Hooks []*manifest.Object
@@ -189,7 +189,7 @@ func (c *Client) stock(ctx context.Context, r ChangeRequest) (*stock, error) {
 		}
 		gone = append(gone, missing...)
 	}
-	if err := c.orphans(ctx, s, r.Orphans, r.Owner.Namespace); err != nil {
+	if err := c.pendingDeletions(ctx, s, r.PendingDeletions, r.Owner.Namespace); err != nil {
 		return nil, err
 	}
 	if err := c.hooks(ctx, s, r.Hooks, r.Owner.Namespace); err != nil {
@@ -243,9 +243,9 @@ func (s *stock) generated(old *target) {
 	})
 }
 
-func (c *Client) orphans(ctx context.Context, s *stock, orphans []release.Orphan, namespace string) error {
+func (c *Client) pendingDeletions(ctx context.Context, s *stock, pending []release.PendingDeletion, namespace string) error {
 	var all []*target
-	for _, o := range orphans {
+	for _, o := range pending {
 		metadata := map[string]any{"name": o.Name}
 		if o.Namespace != "" {
 			metadata["namespace"] = o.Namespace

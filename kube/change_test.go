@@ -57,7 +57,7 @@ func (s *story) to(text string) string {
 	if err := s.c.Execute(s.Context(), p, p.Steps); err != nil {
 		s.Fatalf("Execute: %v", err)
 	}
-	s.Old, s.Orphans = [][]*manifest.Object{s.New}, nil
+	s.Old, s.PendingDeletions = [][]*manifest.Object{s.New}, nil
 	return says
 }
 
@@ -272,7 +272,7 @@ func TestWhatAFailedRevisionLeftBehindGoes(t *testing.T) {
 	s.to(configMapsText("a", "b", "half", "orphan"))
 	// That one failed; the next has neither what it brought nor b.
 	s.Old = [][]*manifest.Object{deployed, configMaps(t, "a", "b", "half", "never")}
-	s.Orphans = []release.Orphan{{APIVersion: "v1", Kind: "ConfigMap", Name: "orphan"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "ghost"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "a"}}
+	s.PendingDeletions = []release.PendingDeletion{{APIVersion: "v1", Kind: "ConfigMap", Name: "orphan"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "ghost"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "a"}}
 	want(t, "plan", s.to(configMapsText("a", "new")), "create ConfigMap/new, delete ConfigMap/b, delete ConfigMap/half, delete ConfigMap/orphan, unchanged ConfigMap/a")
 	want(t, "deleted", s.rec.of(progress.Deleted), "ConfigMap/b ConfigMap/half ConfigMap/orphan")
 	for name, there := range map[string]bool{"a": true, "new": true, "b": false, "half": false, "orphan": false} {

@@ -39,7 +39,7 @@ func (e *ObjectError) Error() string {
 
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// ForbiddenError tells which permission is missing.
+// A ForbiddenError is returned when a request is refused for want of a permission.
 type ForbiddenError struct {
 	Verb      string // as in a Role: "create", "list", ...
 	Resource  string // "deployments.apps"
@@ -108,7 +108,7 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// NoMatchError lists kinds that the cluster does not serve.
+// A NoMatchError is returned for kinds that the cluster does not serve.
 type NoMatchError struct {
 	// Missing are the kinds, as "Kind in group/version", each once.
 	Missing []string

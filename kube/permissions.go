@@ -39,8 +39,8 @@ func (r Permission) String() string {
 	return fmt.Sprintf("%s %s in namespace %q", r.Verb, r.Resource, r.Namespace)
 }
 
-// A PermissionError is returned when the user lacks permissions, and lists them.
-// and without the names of objects.
+// A PermissionError is returned when the user lacks permissions. It lists each once,
+// without the names of objects.
 type PermissionError struct{ Missing []Permission }
 
 func (e *PermissionError) Error() string { return "nothing was changed: " + e.List() }

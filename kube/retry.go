@@ -43,7 +43,7 @@ const (
 	tellEvery = 10 * time.Second
 )
 
-// RetryError tells how often a request was made before it was given up.
+// A RetryError is returned when a request was repeated until it was given up.
 type RetryError struct {
 	Attempts int
 	Took     time.Duration

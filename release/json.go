@@ -13,8 +13,8 @@ import (
 
 // Keys that only Moonhelm writes.
 const (
-	keyOrphans = "orphans"
-	keyOrder   = "order"
+	keyPendingDeletions = "orphans"
+	keyOrder            = "order"
 )
 
 // MarshalJSON writes the record as Helm 4 does: its keys in its order, zero
@@ -51,8 +51,8 @@ func (r *Release) write(w io.Writer) error {
 	if r.scripts != nil {
 		o.raw(keyScripts, r.scripts)
 	}
-	if len(r.Orphans) > 0 {
-		o.value(keyOrphans, r.Orphans)
+	if len(r.PendingDeletions) > 0 {
+		o.value(keyPendingDeletions, r.PendingDeletions)
 	}
 	if r.Order != nil {
 		o.raw(keyOrder, r.Order)
@@ -95,8 +95,8 @@ func (r *Release) read(data []byte) error {
 		case keyScripts:
 			r.scripts = value
 			return nil
-		case keyOrphans:
-			return json.Unmarshal(value, &r.Orphans)
+		case keyPendingDeletions:
+			return json.Unmarshal(value, &r.PendingDeletions)
 		case keyOrder:
 			if !isNull(value) {
 				r.Order = value

@@ -58,9 +58,9 @@ func (s Status) Pending() bool {
 	return s == PendingInstall || s == PendingUpgrade || s == PendingRollback
 }
 
-// Underway tells whether somebody says to be at work on the release: it is
+// InProgress reports whether a client says that it is at work on the release: it is
 // pending, or being uninstalled.
-func (s Status) Underway() bool { return s.Pending() || s == Uninstalling }
+func (s Status) InProgress() bool { return s.Pending() || s == Uninstalling }
 
 // How the objects of a release were written ([Release.ApplyMethod]).
 const (
@@ -88,12 +88,12 @@ type Release struct {
 	// Labels are the user's labels. They stand on the Secret beside the
 	// record's own and never inside the JSON.
 	Labels map[string]string
-	// Orphans are objects that revisions before this one may have left in the
+	// PendingDeletions are objects that revisions before this one may have left in the
 	// cluster and that this one is to remove, and has not removed yet. Together
 	// with the manifests since the last deployed revision they are the
 	// inventory of what the release may have made. The key is "orphans"; Helm
 	// reads past it.
-	Orphans []Orphan
+	PendingDeletions []PendingDeletion
 	// Order is what the charts of the tree say about the order of their objects
 	// (package plan's Order as JSON), nil where they say nothing. The key is
 	// "order"; Helm reads past it.
@@ -134,8 +134,8 @@ func New(name, namespace string, revision int, c *chart.Chart) *Release {
 	return r
 }
 
-// Orphan names an object that is to be removed.
-type Orphan struct {
+// A PendingDeletion names an object that is to be deleted and may still exist.
+type PendingDeletion struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`

@@ -116,7 +116,7 @@ func sameJSON(t *testing.T, a, b []byte) bool {
 // Helm's has none of them.
 func TestWhatOnlyMoonhelmWritesIsReadBack(t *testing.T) {
 	r := New("web", "prod", 3, nil)
-	r.Orphans = []Orphan{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "old"}, {APIVersion: "v1", Kind: "Namespace", Name: "wide"}}
+	r.PendingDeletions = []PendingDeletion{{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "prod", Name: "old"}, {APIVersion: "v1", Kind: "Namespace", Name: "wide"}}
 	r.Order = json.RawMessage(`{"charts":{"":{"app":["db"]}}}`)
 	r.Info.RollbackRevision = 2
 	r.Holder = "anna@laptop"
@@ -138,7 +138,7 @@ func TestWhatOnlyMoonhelmWritesIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(back.Orphans) != 2 || back.Orphans[0] != r.Orphans[0] || back.Orphans[1] != r.Orphans[1] || string(back.Order) != string(r.Order) || back.Info.RollbackRevision != 2 {
+	if len(back.PendingDeletions) != 2 || back.PendingDeletions[0] != r.PendingDeletions[0] || back.PendingDeletions[1] != r.PendingDeletions[1] || string(back.Order) != string(r.Order) || back.Info.RollbackRevision != 2 {
 		t.Errorf("read back %+v", back)
 	}
 	if back.Holder != "" {
@@ -156,7 +156,7 @@ func TestKeysThatOnlyMoonhelmWritesMayBeMissingOrNull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Orphans) > 0 || r.Order != nil || r.Info.RollbackRevision != 0 {
+		if len(r.PendingDeletions) > 0 || r.Order != nil || r.Info.RollbackRevision != 0 {
 			t.Errorf("%s: read %+v", text, r)
 		}
 		again, err := json.Marshal(r)
@@ -174,10 +174,10 @@ func TestKeysThatOnlyMoonhelmWritesMayBeMissingOrNull(t *testing.T) {
 func TestACloneIsItsOwn(t *testing.T) {
 	r := New("web", "prod", 3, nil)
 	r.Labels, r.Holder, r.Hooks = map[string]string{"a": "b"}, "anna", []*Hook{{Name: "h"}}
-	r.Orphans, r.Order = []Orphan{{Name: "o"}}, json.RawMessage(`{}`)
+	r.PendingDeletions, r.Order = []PendingDeletion{{Name: "o"}}, json.RawMessage(`{}`)
 	c := r.Clone()
-	c.Labels["a"], c.Hooks[0], c.Holder, c.Orphans, c.Order, c.Info.Status = "c", nil, "", nil, nil, Failed
-	if r.Labels["a"] != "b" || r.Hooks[0] == nil || r.Holder != "anna" || r.Orphans == nil || r.Order == nil || r.Info.Status != "" {
+	c.Labels["a"], c.Hooks[0], c.Holder, c.PendingDeletions, c.Order, c.Info.Status = "c", nil, "", nil, nil, Failed
+	if r.Labels["a"] != "b" || r.Hooks[0] == nil || r.Holder != "anna" || r.PendingDeletions == nil || r.Order == nil || r.Info.Status != "" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -21,22 +21,22 @@ import (
 // the same time.
 const beatTries = 4
 
-// Beat implements [Driver]. It changes annotations only, and only of the state
+// RenewHeartbeat implements [Driver]. It changes annotations only, and only of the state
 // that it has seen: one that comes late leaves no trace on a record that is
 // finished, or another's.
-func (c *Cluster) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error) {
-	next := Pulse{Status: seen.Status, Holder: holder, Beat: c.now().UTC().Format(time.RFC3339Nano), Changed: seen.Changed}
+func (c *Cluster) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string) (Heartbeat, error) {
+	next := Heartbeat{Status: seen.Status, Holder: holder, Token: c.now().UTC().Format(time.RFC3339Nano), Changed: seen.Changed}
 	for tries := 0; ; tries++ {
 		m, err := c.metadata(ctx, k)
 		if err != nil {
-			return Pulse{}, err
+			return Heartbeat{}, err
 		}
 		now := c.pulse(m)
 		if tries > 0 && next.beats(now) {
 			return next, nil // the answer was lost
 		}
 		if !seen.beats(now) {
-			return Pulse{}, m.changed(k)
+			return Heartbeat{}, m.changed(k)
 		}
 		err = c.beat(ctx, k, m, next)
 		if !apierrors.IsConflict(err) || tries >= beatTries {
@@ -45,12 +45,12 @@ func (c *Cluster) Beat(ctx context.Context, k Key, seen Pulse, holder string) (P
 	}
 }
 
-func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Pulse) error {
+func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbeat) error {
 	path := c.path(k.Namespace, objectName(k))
 	if !c.noPatch.Load() {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"resourceVersion": seen.Version, "uid": seen.UID,
-			"annotations": map[string]string{annotationBeat: next.Beat, annotationHolder: next.Holder},
+			"annotations": map[string]string{annotationBeat: next.Token, annotationHolder: next.Holder},
 		}})
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Pulse) 
 		annotations = map[string]any{}
 		meta["annotations"] = annotations
 	}
-	annotations[annotationBeat], annotations[annotationHolder] = next.Beat, next.Holder
+	annotations[annotationBeat], annotations[annotationHolder] = next.Token, next.Holder
 	if body, err = json.Marshal(whole); err != nil {
 		return err
 	}
@@ -92,11 +92,11 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Pulse) 
 	return err
 }
 
-// Pulse implements [Driver].
-func (c *Cluster) Pulse(ctx context.Context, k Key) (Pulse, error) {
+// Heartbeat implements [Driver].
+func (c *Cluster) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
 	m, err := c.metadata(ctx, k)
 	if err != nil {
-		return Pulse{}, err
+		return Heartbeat{}, err
 	}
 	return c.pulse(m), nil
 }
@@ -107,10 +107,10 @@ const clockSkew = time.Minute
 // pulse is the heartbeat of a record. When it was changed is what its labels
 // say, by the clock of the client that wrote them; a time that has not come yet
 // cannot be true, and the server's own, when the record was made, is left.
-func (c *Cluster) pulse(m objectMeta) Pulse {
-	p := Pulse{
+func (c *Cluster) pulse(m objectMeta) Heartbeat {
+	p := Heartbeat{
 		Status: release.Status(m.Labels[labelStatus]),
-		Holder: m.Annotations[annotationHolder], Beat: m.Annotations[annotationBeat],
+		Holder: m.Annotations[annotationHolder], Token: m.Annotations[annotationBeat],
 	}
 	now := c.now()
 	if m.Created != nil {

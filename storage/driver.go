@@ -57,24 +57,24 @@ func (r Record) Unsupported() error {
 	return nil
 }
 
-// Pulse is the heartbeat of a revision: a client that sees the same Holder with
-// the same Beat again and again, for longer than heartbeats are apart, knows that
+// Heartbeat is the heartbeat of a revision: a client that sees the same Holder with
+// the same Token again and again, for longer than heartbeats are apart, knows that
 // the holder is gone. No two clocks need to agree for that.
-type Pulse struct {
+type Heartbeat struct {
 	Status release.Status
 	// Holder says who is at work, "" for no one or where the driver cannot tell.
 	Holder string
-	// Beat differs after each [Driver.Beat]; it means nothing else.
-	Beat string
+	// Token differs after each [Driver.RenewHeartbeat]; it means nothing else.
+	Token string
 	// Changed is when the record was made or last replaced, by the clock of
-	// whoever did it; beats do not count.
+	// whoever did it; heartbeats do not count.
 	Changed time.Time
 }
 
 // beats reports whether a heartbeat that was seen is still the record's, on which
 // it may go on.
-func (p Pulse) beats(now Pulse) bool {
-	return now.Status.Underway() && now.Status == p.Status && now.Holder == p.Holder && now.Beat == p.Beat
+func (p Heartbeat) beats(now Heartbeat) bool {
+	return now.Status.InProgress() && now.Status == p.Status && now.Holder == p.Holder && now.Token == p.Token
 }
 
 // Query says which records a driver lists. The zero value lists all.
@@ -97,9 +97,9 @@ type Query struct {
 // one, which may be had for less. Delete with a Version deletes that very record,
 // whatever its state; one that was made anew since is not found.
 //
-// Beat makes holder the one who is at work on a pending record, if its heartbeat
+// RenewHeartbeat makes holder the one who is at work on a pending record, if its heartbeat
 // is still the one that was seen, and returns the next one; otherwise, and for a
-// record that is not pending, it fails with [ErrChanged]. Pulse reads a record's
+// record that is not pending, it fails with [ErrChanged]. Heartbeat reads a record's
 // heartbeat and nothing else of it. Both fail with [ErrNotFound] where the key is
 // free. Create and Update of a pending record that has a Holder beat too, and an
 // Update keeps no Holder but its own. Drivers are safe for concurrent use. The
@@ -115,8 +115,8 @@ type Driver interface {
 	Read(ctx context.Context, k Key, version string) (Record, error)
 	List(ctx context.Context, q Query) ([]Record, error)
 	Delete(ctx context.Context, k Key, version string) error
-	Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error)
-	Pulse(ctx context.Context, k Key) (Pulse, error)
+	RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string) (Heartbeat, error)
+	Heartbeat(ctx context.Context, k Key) (Heartbeat, error)
 }
 
 // Sentinels for errors.Is; the errors that carry data wrap them.

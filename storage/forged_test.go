@@ -94,7 +94,7 @@ func TestARecordOfTheFuture(t *testing.T) {
 			}
 			secrets := storage.Secrets(api, "a")
 			storage.ClusterClock(secrets, func() time.Time { return now })
-			p, err := secrets.Pulse(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1})
+			p, err := secrets.Heartbeat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1})
 			if err != nil || !p.Changed.Equal(c.want) {
 				t.Errorf("changed at %s, want %s, %v", p.Changed.UTC(), c.want, err)
 			}

@@ -133,19 +133,19 @@ func (m Memory) Delete(ctx context.Context, k Key, version string) error {
 	return nil
 }
 
-// Beat implements [Driver].
-func (m Memory) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error) {
+// RenewHeartbeat implements [Driver].
+func (m Memory) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string) (Heartbeat, error) {
 	if err := ctx.Err(); err != nil {
-		return Pulse{}, err
+		return Heartbeat{}, err
 	}
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
 	r, ok := m.shared.records[k]
 	switch {
 	case !ok:
-		return Pulse{}, &NotFoundError{k}
+		return Heartbeat{}, &NotFoundError{k}
 	case !seen.beats(r.pulse()):
-		return Pulse{}, &ChangedError{Key: k, Status: r.Status, Holder: r.Holder}
+		return Heartbeat{}, &ChangedError{Key: k, Status: r.Status, Holder: r.Holder}
 	}
 	r.beats++
 	r.Holder = holder
@@ -153,20 +153,20 @@ func (m Memory) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pul
 	return r.pulse(), nil
 }
 
-func (r memoryRecord) pulse() Pulse {
-	return Pulse{Status: r.Status, Holder: r.Holder, Beat: r.version(), Changed: r.changed}
+func (r memoryRecord) pulse() Heartbeat {
+	return Heartbeat{Status: r.Status, Holder: r.Holder, Token: r.version(), Changed: r.changed}
 }
 
-// Pulse implements [Driver].
-func (m Memory) Pulse(ctx context.Context, k Key) (Pulse, error) {
+// Heartbeat implements [Driver].
+func (m Memory) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
 	if err := ctx.Err(); err != nil {
-		return Pulse{}, err
+		return Heartbeat{}, err
 	}
 	m.shared.mu.RLock()
 	defer m.shared.mu.RUnlock()
 	r, ok := m.shared.records[k]
 	if !ok {
-		return Pulse{}, &NotFoundError{k}
+		return Heartbeat{}, &NotFoundError{k}
 	}
 	return r.pulse(), nil
 }

@@ -58,7 +58,7 @@ func annotations(r Record, b beside, now time.Time) map[string]string {
 		text, _ := json.Marshal(b.parts) // plain data
 		out[annotationParts] = string(text)
 	}
-	if r.Holder != "" && r.Status.Underway() {
+	if r.Holder != "" && r.Status.InProgress() {
 		out[annotationHolder] = r.Holder
 		out[annotationBeat] = now.UTC().Format(time.RFC3339Nano)
 	}

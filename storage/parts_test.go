@@ -283,7 +283,7 @@ func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A user with Helm's permissions, who may not patch Secrets, shows signs of life too.
+// A user with Helm's permissions, who may not patch Secrets, sends heartbeats too.
 func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 	api := storetest.NewAPI(time.Now)
 	patches := 0
@@ -302,12 +302,12 @@ func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range 3 {
-		p, err := st.Pulse(t.Context(), "web", 1)
-		if err != nil || seen[p.Beat] || p.Holder != "somebody" {
+		p, err := st.Heartbeat(t.Context(), "web", 1)
+		if err != nil || seen[p.Token] || p.Holder != "somebody" {
 			t.Errorf("%+v, %v", p, err)
 		}
-		seen[p.Beat] = true
-		if err := storetest.Beat(t.Context(), st, "web", 1); err != nil {
+		seen[p.Token] = true
+		if err := storetest.RenewHeartbeat(t.Context(), st, "web", 1); err != nil {
 			t.Error(err)
 		}
 	}
@@ -338,10 +338,10 @@ func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		if err := storetest.Beat(t.Context(), st, "web", 1); !errors.Is(err, storage.ErrChanged) {
+		if err := storetest.RenewHeartbeat(t.Context(), st, "web", 1); !errors.Is(err, storage.ErrChanged) {
 			t.Errorf("a heartbeat on what was changed meanwhile: %v", err)
 		}
-		if p, err := st.Pulse(t.Context(), "web", 1); err != nil || p.Holder != "" || p.Beat != "" || p.Status != release.Deployed {
+		if p, err := st.Heartbeat(t.Context(), "web", 1); err != nil || p.Holder != "" || p.Token != "" || p.Status != release.Deployed {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}

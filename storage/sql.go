@@ -142,7 +142,7 @@ func (s *SQL) write(ctx context.Context, doing, statement string, r Record, vers
 func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []any) (string, error) {
 	now := s.now()
 	n := note{Holder: r.Holder}
-	if !r.Status.Underway() {
+	if !r.Status.InProgress() {
 		n.Holder = ""
 	}
 	if r.Summary != nil {
@@ -254,12 +254,12 @@ func (s *SQL) Delete(ctx context.Context, k Key, version string) error {
 	})
 }
 
-// Beat implements [Driver].
-func (s *SQL) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse, error) {
+// RenewHeartbeat implements [Driver].
+func (s *SQL) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string) (Heartbeat, error) {
 	if err := checkKey(k); err != nil {
-		return Pulse{}, err
+		return Heartbeat{}, err
 	}
-	var next Pulse
+	var next Heartbeat
 	err := s.db.do(ctx, "send a heartbeat on the record of release "+k.String(), func(ctx context.Context) error {
 		now, noted, err := s.pulse(ctx, k)
 		if err != nil {
@@ -285,7 +285,7 @@ func (s *SQL) Beat(ctx context.Context, k Key, seen Pulse, holder string) (Pulse
 // beat writes a heartbeat, and reports whether it was still as seen. One of the
 // same holder stands beside the row. Another holder, and any where there is no
 // note, makes a new state of the row: its last writer finds it changed.
-func (s *SQL) beat(ctx context.Context, k Key, seen Pulse, holder string, noted *string) (wrote bool, err error) {
+func (s *SQL) beat(ctx context.Context, k Key, seen Heartbeat, holder string, noted *string) (wrote bool, err error) {
 	key, now := objectName(k), s.now()
 	count := func(tag pgconn.CommandTag) error {
 		wrote = wrote || tag.RowsAffected() > 0
@@ -296,30 +296,30 @@ func (s *SQL) beat(ctx context.Context, k Key, seen Pulse, holder string, noted 
 	case noted != nil && holder == seen.Holder:
 		batch.Queue(`UPDATE moonhelm_records_v1 n SET beat = $3::text FROM releases_v1 r
 			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND `+beatOf+` = $4::text
-			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, beatAt(now), seen.Beat).Exec(count)
+			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, beatAt(now), seen.Token).Exec(count)
 	case noted != nil:
 		n := noteOf(noted)
 		n.Holder = holder
 		batch.Queue(`UPDATE releases_v1 r SET modifiedat = $3::integer FROM moonhelm_records_v1 n
 			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND `+beatOf+` = $4::text
-			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, now.Unix(), seen.Beat).Exec(count)
+			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, now.Unix(), seen.Token).Exec(count)
 		batch.Queue(writeNote, key, k.Namespace, ascii(n), beatAt(now))
 	default:
 		// A row that is written again is in a new state, whatever is in it.
 		batch.Queue(`UPDATE releases_v1 r SET modifiedat = $3::integer
 			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND ' ' || r.xmin::text = $4::text`,
-			key, k.Namespace, now.Unix(), seen.Beat).Exec(count)
+			key, k.Namespace, now.Unix(), seen.Token).Exec(count)
 	}
 	err = s.db.pool.SendBatch(ctx, &batch).Close()
 	return wrote, err
 }
 
-// Pulse implements [Driver].
-func (s *SQL) Pulse(ctx context.Context, k Key) (Pulse, error) {
+// Heartbeat implements [Driver].
+func (s *SQL) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
 	if err := checkKey(k); err != nil {
-		return Pulse{}, err
+		return Heartbeat{}, err
 	}
-	var p Pulse
+	var p Heartbeat
 	err := s.db.do(ctx, "read release "+k.String(), func(ctx context.Context) error {
 		var err error
 		p, _, err = s.pulse(ctx, k)
@@ -331,7 +331,7 @@ func (s *SQL) Pulse(ctx context.Context, k Key) (Pulse, error) {
 // dated is when a row was changed, by the clocks of the clients that wrote it. A
 // time that has not come yet cannot be true. Where no other is left it counts as
 // now, and that is written down: it must not be now the next time again.
-func (s *SQL) dated(ctx context.Context, k Key, p Pulse, made, modified int64) (time.Time, error) {
+func (s *SQL) dated(ctx context.Context, k Key, p Heartbeat, made, modified int64) (time.Time, error) {
 	now := s.now()
 	latest := now.Add(clockSkew).Unix()
 	for _, at := range []int64{modified, made} {
@@ -339,7 +339,7 @@ func (s *SQL) dated(ctx context.Context, k Key, p Pulse, made, modified int64) (
 			return time.Unix(min(at, now.Unix()), 0), nil
 		}
 	}
-	if p.Holder != "" || !p.Status.Underway() {
+	if p.Holder != "" || !p.Status.InProgress() {
 		return now, nil // its age says nothing
 	}
 	_, err := s.db.pool.Exec(ctx, `UPDATE releases_v1 SET modifiedat = $3::integer
@@ -349,10 +349,10 @@ func (s *SQL) dated(ctx context.Context, k Key, p Pulse, made, modified int64) (
 }
 
 // pulse reads a record's heartbeat, and its note where it has one.
-func (s *SQL) pulse(ctx context.Context, k Key) (p Pulse, noted *string, err error) {
+func (s *SQL) pulse(ctx context.Context, k Key) (p Heartbeat, noted *string, err error) {
 	var made, modified int64
 	err = s.db.pool.QueryRow(ctx, `SELECT r.status, n.note, `+beatOf+`, r.createdat, r.modifiedat`+s.db.from()+
-		` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Beat, &made, &modified)
+		` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Token, &made, &modified)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, nil, &NotFoundError{k}
 	}

@@ -192,23 +192,23 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 		t.Errorf("listed %+v", l)
 	}
 	key := storage.Key{Namespace: "a", Name: "web", Revision: 1}
-	before, err := db.Pulse(t.Context(), key)
+	before, err := db.Heartbeat(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Beat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}, before, r.Holder); err != nil {
+	if _, err := db.RenewHeartbeat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}, before, r.Holder); err != nil {
 		t.Error(err)
 	}
-	if after, err := db.Pulse(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Beat == before.Beat {
+	if after, err := db.Heartbeat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Token == before.Token {
 		t.Errorf("a beat on a record of somebody else's: %+v, %v", after, err)
 	}
 	// A time that has not come yet counts as now, and as that ever after.
 	server.Run(t, postgres.Name(connection), "UPDATE releases_v1 SET createdat = 2000000000, modifiedat = 2100000000")
-	first, err := db.Pulse(t.Context(), key)
+	first, err := db.Heartbeat(t.Context(), key)
 	if err != nil || first.Changed.After(time.Now().Add(time.Minute)) {
 		t.Errorf("changed at %s, %v", first.Changed, err)
 	}
-	if second, err := db.Pulse(t.Context(), key); err != nil || second.Changed.Unix() != first.Changed.Unix() {
+	if second, err := db.Heartbeat(t.Context(), key); err != nil || second.Changed.Unix() != first.Changed.Unix() {
 		t.Errorf("changed at %s, and then at %s, %v", first.Changed, second.Changed, err)
 	}
 	server.Run(t, postgres.Name(connection), "DELETE FROM releases_v1", "SELECT count(*) FROM moonhelm_records_v1")

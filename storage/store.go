@@ -194,17 +194,17 @@ func (s *Storage) Delete(ctx context.Context, name string, revision int, version
 	return s.driver.Delete(ctx, Key{s.namespace, name, revision}, version)
 }
 
-// Beat makes holder the one who is at work on a pending revision whose heartbeat
+// RenewHeartbeat makes holder the one who is at work on a pending revision whose heartbeat
 // is still as seen, and returns the next one. It fails with [ErrChanged] where
 // the record is another's by now, or not pending any more.
-func (s *Storage) Beat(ctx context.Context, name string, revision int, seen Pulse, holder string) (Pulse, error) {
-	return s.driver.Beat(ctx, Key{s.namespace, name, revision}, seen, holder)
+func (s *Storage) RenewHeartbeat(ctx context.Context, name string, revision int, seen Heartbeat, holder string) (Heartbeat, error) {
+	return s.driver.RenewHeartbeat(ctx, Key{s.namespace, name, revision}, seen, holder)
 }
 
-// Pulse returns the heartbeat of a revision, without reading its record. A holder
-// who is gone leaves the same Beat for longer than heartbeats are apart.
-func (s *Storage) Pulse(ctx context.Context, name string, revision int) (Pulse, error) {
-	return s.driver.Pulse(ctx, Key{s.namespace, name, revision})
+// Heartbeat returns the heartbeat of a revision, without reading its record. A holder
+// who is gone leaves the same Token for longer than heartbeats are apart.
+func (s *Storage) Heartbeat(ctx context.Context, name string, revision int) (Heartbeat, error) {
+	return s.driver.Heartbeat(ctx, Key{s.namespace, name, revision})
 }
 
 // History returns all revisions of a release, oldest first; at least one, or

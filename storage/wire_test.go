@@ -152,7 +152,7 @@ func TestKeysThatLeadElsewhereAreRefused(t *testing.T) {
 		_, read := d.Read(t.Context(), k, "")
 		_, created := d.Create(t.Context(), Record{Key: k})
 		_, updated := d.Update(t.Context(), Record{Key: k})
-		_, beat := d.Beat(t.Context(), k, Pulse{}, "")
+		_, beat := d.RenewHeartbeat(t.Context(), k, Heartbeat{}, "")
 		for verb, err := range map[string]error{
 			"read": read, "created": created, "updated": updated, "deleted": d.Delete(t.Context(), k, ""), "beat": beat,
 		} {

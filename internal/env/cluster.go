@@ -49,7 +49,7 @@ func (e *Env) Config(s ScriptFlags, a ApplyFlags, timeout time.Duration) (*actio
 	}
 	cluster = a.For(cluster)
 	config.Cluster, config.Releases = cluster, records
-	config.Locker = lock.New(cluster, records, e.Namespace(), lock.Options{Patience: timeout, Progress: e.Report()})
+	config.Locker = lock.New(cluster, records, e.Namespace(), lock.Options{Timeout: timeout, Progress: e.Report()})
 	config.ConfirmHooks = e.confirmHooks(s.Yes)
 	return config, nil
 }

@@ -63,7 +63,7 @@ func TestAbandoned(t *testing.T) {
 				_, k := New(s, r, "prod", Options{Progress: out.record}).lock(t, cmp.Or(c.doing, "upgrade"))
 				defer k.Unlock()
 				r.set(c.status, c.holder)
-				r.pulse.Beat = c.beat
+				r.pulse.Token = c.beat
 				time.Sleep(c.age)
 				if c.after != nil {
 					time.AfterFunc(12*time.Second, func() { c.after(r) })

@@ -165,7 +165,7 @@ func TestAChildThatIsKilledIsNotWaitedFor(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "locked <nil>\n" {
 		t.Fatalf("the child says %q, %v", line, err)
 	}
-	mine := New(r, nil, ns, Options{Patience: time.Second})
+	mine := New(r, nil, ns, Options{Timeout: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, _, err := mine.Lock(ctx, "web", "install"); err == nil {

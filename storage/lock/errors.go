@@ -24,7 +24,7 @@ type LockedError struct {
 	Revision int
 	Status   release.Status
 	// Until is when the record will count as abandoned; zero where the holder
-	// shows signs of life.
+	// sends heartbeats.
 	Until time.Time
 	// Ended is what ended the wait for it, such as an interrupt; nil where it was
 	// the time that there was for it.

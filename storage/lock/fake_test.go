@@ -154,28 +154,28 @@ func forbidding(methods ...string) func(string) error {
 // records is one pending record.
 type records struct {
 	mu    sync.Mutex
-	pulse storage.Pulse
+	pulse storage.Heartbeat
 	beats int
 	err   error
 	// fail is the answer to heartbeats; nil takes them.
 	fail error
 }
 
-func (r *records) Beat(_ context.Context, _ string, _ int, seen storage.Pulse, holder string) (storage.Pulse, error) {
+func (r *records) RenewHeartbeat(_ context.Context, _ string, _ int, seen storage.Heartbeat, holder string) (storage.Heartbeat, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.fail != nil:
-		return storage.Pulse{}, r.fail
-	case seen != r.pulse || !r.pulse.Status.Underway():
-		return storage.Pulse{}, storage.ErrChanged
+		return storage.Heartbeat{}, r.fail
+	case seen != r.pulse || !r.pulse.Status.InProgress():
+		return storage.Heartbeat{}, storage.ErrChanged
 	}
 	r.beats++
-	r.pulse.Beat, r.pulse.Holder = strconv.Itoa(r.beats), holder
+	r.pulse.Token, r.pulse.Holder = strconv.Itoa(r.beats), holder
 	return r.pulse, nil
 }
 
-func (r *records) Pulse(context.Context, string, int) (storage.Pulse, error) {
+func (r *records) Heartbeat(context.Context, string, int) (storage.Heartbeat, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pulse, r.err
@@ -200,7 +200,7 @@ func (r *records) count() int {
 func (r *records) set(status release.Status, holder string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pulse = storage.Pulse{Status: status, Holder: holder, Beat: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
+	r.pulse = storage.Heartbeat{Status: status, Holder: holder, Token: "since " + time.Now().Format(time.RFC3339Nano), Changed: time.Now()}
 }
 
 // told collects what a locker reports.
@@ -256,5 +256,5 @@ func (r *records) beat() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.beats++
-	r.pulse.Beat = strconv.Itoa(r.beats)
+	r.pulse.Token = strconv.Itoa(r.beats)
 }

@@ -207,14 +207,14 @@ type watched struct {
 	lock      *releaseLock
 	heartbeat *heartbeat
 	revision  int
-	seen      storage.Pulse // the last one; its Beat is "" before the first
+	seen      storage.Heartbeat // the last one; its Token is "" before the first
 }
 
 // show shows a heartbeat on the record, if it is still the holder's.
 func (w *watched) show(ctx context.Context, stale bool) error {
 	k := w.lock
-	if w.seen.Beat == "" {
-		now, err := k.locker.records.Pulse(ctx, k.name, w.revision)
+	if w.seen.Token == "" {
+		now, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
 		if err = w.missing(ctx, stale, err); err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 		w.seen = now
 	}
 	for tries := 1; ; tries++ {
-		next, err := k.locker.records.Beat(ctx, k.name, w.revision, w.seen, k.text())
+		next, err := k.locker.records.RenewHeartbeat(ctx, k.name, w.revision, w.seen, k.text())
 		if err == nil {
 			w.seen = next
 			return nil
@@ -233,7 +233,7 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 			return w.missing(ctx, stale, err)
 		}
 		// An answer that never came, our own update, or another client's.
-		now, err := k.locker.records.Pulse(ctx, k.name, w.revision)
+		now, err := k.locker.records.Heartbeat(ctx, k.name, w.revision)
 		if err = w.missing(ctx, stale, err); err != nil {
 			return err
 		}
@@ -249,23 +249,23 @@ func (w *watched) show(ctx context.Context, stale bool) error {
 
 // mine reports whether a record is as the holder of the lock has left it. Where
 // holders are not kept, any change is another client's.
-func (w *watched) mine(now storage.Pulse) bool {
-	if !now.Status.Underway() {
+func (w *watched) mine(now storage.Heartbeat) bool {
+	if !now.Status.InProgress() {
 		return false
 	}
 	if now.Holder == "" {
-		return w.seen.Holder == "" && (w.seen.Beat == "" || w.seen.Beat == now.Beat)
+		return w.seen.Holder == "" && (w.seen.Token == "" || w.seen.Token == now.Token)
 	}
 	h, ok := ParseHolder(now.Holder)
 	return ok && h.ID == w.lock.holder.ID
 }
 
 // taken is the error of a record that is not the holder's any more.
-func (w *watched) taken(now storage.Pulse, stale bool) error {
+func (w *watched) taken(now storage.Heartbeat, stale bool) error {
 	if w.finished(stale) {
 		return errNoPlace
 	}
-	if h, ok := ParseHolder(now.Holder); ok && h.ID != w.lock.holder.ID && now.Status.Underway() {
+	if h, ok := ParseHolder(now.Holder); ok && h.ID != w.lock.holder.ID && now.Status.InProgress() {
 		return &LostError{Release: w.lock.name, By: h.Name()}
 	}
 	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has changed revision %d, which is %s now", w.revision, term.SafeLine(string(now.Status)))}}

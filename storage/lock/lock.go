@@ -14,7 +14,7 @@
 // Who has no permission to Leases, whose API server has none, or whose namespace
 // does not exist yet, gets a Lock without one. There, creating the record of
 // the next revision decides (exactly one creation succeeds), and the pending
-// record shows signs of life instead ([Lock.Guard], [Lock.Abandoned]).
+// record sends heartbeats instead ([Lock.Guard], [Lock.Abandoned]).
 //
 // The package writes no records: [Records] does.
 package lock
@@ -47,18 +47,18 @@ type API interface {
 // Records are the heartbeats on the pending records of releases. [*storage.Storage]
 // is one.
 type Records interface {
-	// Beat makes holder the one who is at work on a pending revision, and returns
+	// RenewHeartbeat makes holder the one who is at work on a pending revision, and returns
 	// the new state. [storage.ErrChanged] is returned where the record is not as
 	// seen any more, and [storage.ErrNotFound] where it does not exist.
-	Beat(ctx context.Context, name string, revision int, seen storage.Pulse, holder string) (storage.Pulse, error)
-	// Pulse reads the heartbeat of a revision. [storage.ErrNotFound] is returned
+	RenewHeartbeat(ctx context.Context, name string, revision int, seen storage.Heartbeat, holder string) (storage.Heartbeat, error)
+	// Heartbeat reads the heartbeat of a revision. [storage.ErrNotFound] is returned
 	// where it has no record.
-	Pulse(ctx context.Context, name string, revision int) (storage.Pulse, error)
+	Heartbeat(ctx context.Context, name string, revision int) (storage.Heartbeat, error)
 }
 
 var _ Records = (*storage.Storage)(nil)
 
-// Lock is the permission to change a release. Its methods may be called from several
+// Lock is a release's lock, held by one operation. Its methods may be called from several
 // goroutines.
 type Lock interface {
 	// Holder returns a text that names the holder, for the record of a pending
@@ -89,12 +89,12 @@ const (
 	// soon take the lease for abandoned. It is less than leaseDuration, so that
 	// the holder stops before the next one begins.
 	giveUp = 25 * time.Second
-	// beatEvery is how often a record without a lease shows signs of life, and
+	// beatEvery is how often a record without a lease sends heartbeats, and
 	// silence how long it may show none.
 	beatEvery = 10 * time.Second
 	silence   = 30 * time.Second
-	// forgotten is after how long a pending record of Helm's, which shows no
-	// signs of life, counts as abandoned.
+	// forgotten is after how long a pending record of Helm's, which sends no
+	// heartbeats, counts as abandoned.
 	forgotten = 15 * time.Minute
 	// staleTimeout is how long a heartbeat may take that comes too late: the
 	// operation waits for it.
@@ -111,15 +111,15 @@ const (
 	pollFirst = 200 * time.Millisecond
 	pollLast  = time.Second
 
-	defaultPatience = 5 * time.Minute
+	defaultTimeout = 5 * time.Minute
 )
 
 // Options say how to wait, and for whom.
 type Options struct {
-	// Patience is how long to wait for a holder who is alive; 0 is five
-	// minutes. One who shows no sign of life is watched to the end, however
-	// short the patience: else it would lock the release forever.
-	Patience time.Duration
+	// Timeout bounds the wait for a holder that is alive; 0 is five minutes. A holder
+	// without a heartbeat is watched to the end, however short the timeout: otherwise it
+	// would lock the release forever.
+	Timeout time.Duration
 	// Progress learns who is waited for, and who is gone; nil reports nothing.
 	Progress progress.Func
 	// Who names the holder to others; "" is user@host.
@@ -136,13 +136,13 @@ type Locker struct {
 
 // New returns a locker. It makes no request.
 func New(api API, records Records, namespace string, o Options) *Locker {
-	if o.Patience <= 0 {
-		o.Patience = defaultPatience
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
 	}
 	return &Locker{api: api, records: records, namespace: namespace, options: o}
 }
 
-// Lock waits for its turn while ctx and the patience allow, and returns the
+// Lock waits for its turn while ctx and the timeout allow, and returns the
 // lock, which must be given back, and a context that ends with it: with a
 // [*LostError] as its cause when the lock is lost. [Check] is to be called with
 // that context before each write. doing is the operation ("upgrade"). A holder
@@ -228,7 +228,7 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 			}
 			continue
 		}
-		if time.Since(t.began) >= t.options.Patience && t.changed {
+		if time.Since(t.began) >= t.options.Timeout && t.changed {
 			return nil, t.locked(other)
 		}
 		t.tell(other)

@@ -68,7 +68,7 @@ func TestAHolderWhoIsAliveIsNeverPushedAside(t *testing.T) {
 		ctx, first := New(s, nil, "prod", as("alice@laptop")).lock(t, "upgrade")
 		defer first.Unlock()
 		began := time.Now()
-		_, _, err := New(s, nil, "prod", Options{Who: "bob@ci", Patience: time.Hour}).Lock(t.Context(), "web", "upgrade")
+		_, _, err := New(s, nil, "prod", Options{Who: "bob@ci", Timeout: time.Hour}).Lock(t.Context(), "web", "upgrade")
 		var locked *LockedError
 		if !errors.As(err, &locked) || time.Since(began) < time.Hour || ctx.Err() != nil {
 			t.Fatalf("after %s: %v, the holder: %v", time.Since(began), err, context.Cause(ctx))
@@ -111,8 +111,8 @@ func TestOneOfManyTakesOverFromOneWhoIsGone(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
-				// However short the patience: one who is gone must not lock forever.
-				_, k, err := New(s, nil, "prod", Options{Who: fmt.Sprint("taker", i), Patience: 45 * time.Second, Progress: out.record}).Lock(t.Context(), "web", "install")
+				// However short the timeout: one that is gone must not lock forever.
+				_, k, err := New(s, nil, "prod", Options{Who: fmt.Sprint("taker", i), Timeout: 45 * time.Second, Progress: out.record}).Lock(t.Context(), "web", "install")
 				if err != nil {
 					t.Error(err)
 					return
@@ -171,7 +171,7 @@ func TestALostLeaseEndsTheOperation(t *testing.T) {
 				beats := r.count()
 				time.Sleep(time.Minute)
 				if r.count() != beats {
-					t.Error("the record shows signs of life although the lock is lost")
+					t.Error("the record sends heartbeats although the lock is lost")
 				}
 				k.Unlock()
 				if s.lease() == nil {

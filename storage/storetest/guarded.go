@@ -16,15 +16,15 @@ func (s suite) takeOver(t *testing.T, open Open) {
 	r := Release(s.a, "web", 1, release.PendingUpgrade)
 	r.Holder = "ann@laptop 17"
 	must(t, st.Create(ctx, r))
-	silent, err := st.Pulse(ctx, "web", 1)
+	silent, err := st.Heartbeat(ctx, "web", 1)
 	must(t, err)
-	next, err := st.Beat(ctx, "web", 1, silent, "bob@desk 18")
+	next, err := st.RenewHeartbeat(ctx, "web", 1, silent, "bob@desk 18")
 	must(t, err)
-	if next.Holder != s.holder("bob@desk 18") || next.Beat == silent.Beat || next.Status != release.PendingUpgrade {
+	if next.Holder != s.holder("bob@desk 18") || next.Token == silent.Token || next.Status != release.PendingUpgrade {
 		t.Errorf("taken over: %+v", next)
 	}
 	for _, late := range []string{"carol@ci 19", r.Holder} {
-		if _, err := st.Beat(ctx, "web", 1, silent, late); !errors.Is(err, storage.ErrChanged) {
+		if _, err := st.RenewHeartbeat(ctx, "web", 1, silent, late); !errors.Is(err, storage.ErrChanged) {
 			t.Errorf("%s comes too late: %v", late, err)
 		}
 	}
@@ -52,7 +52,7 @@ func (s suite) guarded(t *testing.T, open Open) {
 	made.Holder = "ann@laptop 17"
 	must(t, st.Create(ctx, made))
 	// Heartbeats are no change.
-	must(t, Beat(ctx, other, "web", 1))
+	must(t, RenewHeartbeat(ctx, other, "web", 1))
 	made.Info.Description = "after a heartbeat"
 	must(t, st.Update(ctx, made))
 	theirs, err := other.Get(ctx, "web", 1)

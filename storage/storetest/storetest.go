@@ -130,11 +130,11 @@ func Update(ctx context.Context, d storage.Driver, r storage.Record) error {
 	return err
 }
 
-// Beat sends the next heartbeat of the one who is at work on a revision.
-func Beat(ctx context.Context, st *storage.Storage, name string, revision int) error {
-	seen, err := st.Pulse(ctx, name, revision)
+// RenewHeartbeat sends the next heartbeat of the client at work on a revision.
+func RenewHeartbeat(ctx context.Context, st *storage.Storage, name string, revision int) error {
+	seen, err := st.Heartbeat(ctx, name, revision)
 	if err == nil {
-		_, err = st.Beat(ctx, name, revision, seen, seen.Holder)
+		_, err = st.RenewHeartbeat(ctx, name, revision, seen, seen.Holder)
 	}
 	return err
 }
@@ -212,10 +212,10 @@ func (s suite) missing(t *testing.T, open Open) {
 	ctx, d := t.Context(), open(s.a)
 	rec := Record(t, Release(s.a, "ghost", 7, release.Deployed), true)
 	_, err := d.Read(ctx, rec.Key, "")
-	_, pulse := d.Pulse(ctx, rec.Key)
-	_, beat := d.Beat(ctx, rec.Key, storage.Pulse{Status: release.PendingInstall}, "")
+	_, pulse := d.Heartbeat(ctx, rec.Key)
+	_, beat := d.RenewHeartbeat(ctx, rec.Key, storage.Heartbeat{Status: release.PendingInstall}, "")
 	for verb, err := range map[string]error{
-		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "Beat": beat, "Pulse": pulse,
+		"Read": err, "Update": Update(ctx, d, rec), "Delete": d.Delete(ctx, rec.Key, ""), "RenewHeartbeat": beat, "Heartbeat": pulse,
 	} {
 		if !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: %v", verb, err)
@@ -263,20 +263,20 @@ func (s suite) alive(t *testing.T, open Open) {
 	r.Holder = "ann@laptop 17"
 	began := time.Now()
 	must(t, st.Create(ctx, r))
-	pulse := func() storage.Pulse {
-		p, err := st.Pulse(ctx, "web", 1)
+	pulse := func() storage.Heartbeat {
+		p, err := st.Heartbeat(ctx, "web", 1)
 		must(t, err)
 		return p
 	}
 	first := pulse()
-	if first.Status != release.PendingInstall || first.Holder != s.holder(r.Holder) || first.Beat == "" || first.Changed.Before(began.Add(-time.Minute)) || first.Changed.After(time.Now().Add(time.Minute)) {
+	if first.Status != release.PendingInstall || first.Holder != s.holder(r.Holder) || first.Token == "" || first.Changed.Before(began.Add(-time.Minute)) || first.Changed.After(time.Now().Add(time.Minute)) {
 		t.Errorf("after Create: %+v", first)
 	}
 	if pulse() != first {
-		t.Error("a look changed the signs of life")
+		t.Error("a look changed the heartbeat")
 	}
-	beat := func(seen storage.Pulse, holder string) storage.Pulse {
-		next, err := st.Beat(ctx, "web", 1, seen, holder)
+	beat := func(seen storage.Heartbeat, holder string) storage.Heartbeat {
+		next, err := st.RenewHeartbeat(ctx, "web", 1, seen, holder)
 		must(t, err)
 		if now := pulse(); now != next {
 			t.Errorf("a heartbeat returned %+v, it is %+v", next, now)
@@ -285,13 +285,13 @@ func (s suite) alive(t *testing.T, open Open) {
 	}
 	beat(first, r.Holder)
 	second := pulse()
-	if second.Beat == first.Beat || second.Holder != s.holder(r.Holder) || second.Status != first.Status {
+	if second.Token == first.Token || second.Holder != s.holder(r.Holder) || second.Status != first.Status {
 		t.Errorf("after a beat: %+v, before: %+v", second, first)
 	}
-	for what, seen := range map[string]storage.Pulse{
-		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Beat: second.Beat}, "another status": {Status: release.PendingUpgrade, Holder: second.Holder, Beat: second.Beat},
+	for what, seen := range map[string]storage.Heartbeat{
+		"an older heartbeat": first, "another holder": {Status: second.Status, Holder: "eve", Token: second.Token}, "another status": {Status: release.PendingUpgrade, Holder: second.Holder, Token: second.Token},
 	} {
-		if _, err := st.Beat(ctx, "web", 1, seen, "eve"); !errors.Is(err, storage.ErrChanged) || pulse() != second {
+		if _, err := st.RenewHeartbeat(ctx, "web", 1, seen, "eve"); !errors.Is(err, storage.ErrChanged) || pulse() != second {
 			t.Errorf("a heartbeat that has seen %s: %v, it is %+v", what, err, pulse())
 		}
 	}
@@ -308,7 +308,7 @@ func (s suite) alive(t *testing.T, open Open) {
 	}
 	got.Holder = "bob@desk 18"
 	must(t, st.Update(ctx, got))
-	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Beat == second.Beat {
+	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Token == second.Token {
 		t.Errorf("after somebody else's update: %+v, before: %+v", third, second)
 	}
 	// Somebody who uninstalls is at work as well.
@@ -316,13 +316,13 @@ func (s suite) alive(t *testing.T, open Open) {
 	must(t, st.Update(ctx, got))
 	leaving := pulse()
 	beat(leaving, "bob@desk 18")
-	if p := pulse(); p.Holder != s.holder("bob@desk 18") || p.Beat == leaving.Beat {
-		t.Errorf("an uninstall's signs of life: %+v after %+v", p, leaving)
+	if p := pulse(); p.Holder != s.holder("bob@desk 18") || p.Token == leaving.Token {
+		t.Errorf("an uninstall's heartbeat: %+v after %+v", p, leaving)
 	}
 	got.Info.Status, got.Holder = release.Deployed, ""
 	must(t, st.Update(ctx, got))
 	done := pulse()
-	if _, err := st.Beat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, storage.ErrChanged) { // a late one
+	if _, err := st.RenewHeartbeat(ctx, "web", 1, done, "bob@desk 18"); !errors.Is(err, storage.ErrChanged) { // a late one
 		t.Errorf("a heartbeat on a finished record: %v", err)
 	}
 	if p := pulse(); p != done || p.Holder != "" || p.Status != release.Deployed {
