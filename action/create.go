@@ -44,14 +44,14 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	scene := event.Scene{Operation: op, Chart: res.Chart, Values: res.Values}
-	if err := resolved(ctx, c.Events, &event.ChartResolved{Scene: scene}); err != nil {
+	payload := event.Payload{Operation: op, Chart: res.Chart, Values: res.Values}
+	if err := resolved(ctx, c.Events, &event.ChartResolved{Payload: payload}); err != nil {
 		return nil, err
 	}
-	if err := c.Events.Emit(ctx, &event.PreCreate{Scene: event.Scene{Operation: op}}); err != nil {
+	if err := c.Events.Emit(ctx, &event.PreCreate{Payload: event.Payload{Operation: op}}); err != nil {
 		return nil, err
 	}
-	last := &event.PostCreate{Scene: scene}
+	last := &event.PostCreate{Payload: payload}
 	if err := c.Events.Emit(ctx, last); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 		return err
 	}
 	c := req.Directory.Chart()
-	choose := func(list listing) ([]Want, error) {
+	choose := func(list listing) ([]Dependency, error) {
 		if err := l.Check(name, listsFile(c), c.Metadata); err != nil {
 			return nil, err
 		}

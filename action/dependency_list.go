@@ -106,7 +106,7 @@ func isRange(want string, library bool) bool {
 		return library
 	}
 	_, err := dependency.Version([]string{"0.0.0"}, want, true)
-	bad, ok := errors.AsType[*dependency.WantError](err)
+	bad, ok := errors.AsType[*dependency.VersionError](err)
 	return !ok || bad.Problem == ""
 }
 

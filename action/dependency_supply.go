@@ -22,14 +22,14 @@ const parallelSupplies = 8
 
 // supplies are what was found for wants, in their order.
 type supplies struct {
-	wants []Want
-	found []Supply // Open is nil for what is in the chart's folder already
+	wants []Dependency
+	found []ResolvedDependency // Open is nil for what is in the chart's folder already
 }
 
 // supply finds all wants: those without a repository in the folder, the others
 // by way of the supplier, each once.
-func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Want) (supplies, error) {
-	s := supplies{wants: all, found: make([]Supply, len(all))}
+func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Dependency) (supplies, error) {
+	s := supplies{wants: all, found: make([]ResolvedDependency, len(all))}
 	for _, w := range all {
 		if err := chart.ValidateName(w.Name); err != nil { // CVE-2024-25620
 			return s, fmt.Errorf("the name of a dependency %w", err)
@@ -38,10 +38,10 @@ func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Wa
 	u.tell(all)
 	errs := make([]error, len(all))
 	type result struct {
-		supply Supply
+		supply ResolvedDependency
 		err    error
 	}
-	results := map[Want]func() result{}
+	results := map[Dependency]func() result{}
 	turn := make(chan struct{}, parallelSupplies)
 	var wg sync.WaitGroup
 	for i, w := range all {
@@ -69,9 +69,9 @@ func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Wa
 }
 
 // told joins what went wrong, each with what it went wrong for, and once.
-func told(all []Want, errs []error) error {
+func told(all []Dependency, errs []error) error {
 	var out []error
-	seen := map[Want]bool{}
+	seen := map[Dependency]bool{}
 	for i, err := range errs {
 		switch {
 		case err == nil || seen[all[i]]:
@@ -79,7 +79,7 @@ func told(all []Want, errs []error) error {
 			return err
 		default:
 			seen[all[i]] = true
-			out = append(out, &DependencyError{Want: all[i], Err: err})
+			out = append(out, &DependencyError{Dependency: all[i], Err: err})
 		}
 	}
 	if len(out) == 1 {
@@ -89,7 +89,7 @@ func told(all []Want, errs []error) error {
 }
 
 // tell says what is about to be done, in Helm's words.
-func (u DependencyUpdate) tell(all []Want) {
+func (u DependencyUpdate) tell(all []Dependency) {
 	u.say("Saving %d charts", len(all))
 	for _, w := range all {
 		switch {
@@ -114,11 +114,11 @@ func (u DependencyUpdate) warn(format string, args ...any) {
 }
 
 // supplyOne brings one archive, and sees whether it is what was asked for.
-func (u DependencyUpdate) supplyOne(ctx context.Context, w Want) (Supply, error) {
+func (u DependencyUpdate) supplyOne(ctx context.Context, w Dependency) (ResolvedDependency, error) {
 	if err := ctx.Err(); err != nil {
-		return Supply{}, err
+		return ResolvedDependency{}, err
 	}
-	s, err := u.Supplier.Supply(ctx, w)
+	s, err := u.Resolver.Resolve(ctx, w)
 	if err != nil {
 		return s, err
 	}
@@ -136,7 +136,7 @@ func (u DependencyUpdate) supplyOne(ctx context.Context, w Want) (Supply, error)
 
 // inFolder finds a dependency that has no repository: the newest that is held
 // and suits.
-func inFolder(held []loader.Vendored, w Want) (Supply, error) {
+func inFolder(held []loader.Vendored, w Dependency) (ResolvedDependency, error) {
 	var have []string
 	for _, h := range held {
 		if h.Library == w.Library && h.Err == nil && h.Name == w.Name {
@@ -145,29 +145,29 @@ func inFolder(held []loader.Vendored, w Want) (Supply, error) {
 	}
 	version, err := dependency.Version(have, w.Version, true)
 	if err != nil {
-		var wrong *dependency.WantError
+		var wrong *dependency.VersionError
 		if errors.As(err, &wrong) && wrong.Problem != "" {
-			return Supply{}, err
+			return ResolvedDependency{}, err
 		}
 		place := chart.DirCharts
 		if w.Library {
 			place = chart.DirLibrary
 		}
-		return Supply{}, &UnsuppliedError{Place: place, Have: have}
+		return ResolvedDependency{}, &UnresolvedError{Place: place, Have: have}
 	}
-	return Supply{Name: w.Name, Version: version}, nil
+	return ResolvedDependency{Name: w.Name, Version: version}, nil
 }
 
 // deliveries are the archives to be written. Two that would be one file must be
 // the same.
-func (s supplies) deliveries() ([]loader.New, error) {
-	var out []loader.New
+func (s supplies) deliveries() ([]loader.NewArchive, error) {
+	var out []loader.NewArchive
 	for i, found := range s.found {
 		if found.Open == nil {
 			continue
 		}
-		d := loader.New{Library: s.wants[i].Library, File: found.file(), Open: found.Open}
-		at := slices.IndexFunc(out, func(o loader.New) bool { return o.Library == d.Library && o.File == d.File })
+		d := loader.NewArchive{Library: s.wants[i].Library, File: found.file(), Open: found.Open}
+		at := slices.IndexFunc(out, func(o loader.NewArchive) bool { return o.Library == d.Library && o.File == d.File })
 		if at < 0 {
 			out = append(out, d)
 			continue
@@ -181,9 +181,9 @@ func (s supplies) deliveries() ([]loader.New, error) {
 	return out, nil
 }
 
-func (s Supply) file() string { return s.Name + "-" + s.Version + ".tgz" }
+func (s ResolvedDependency) file() string { return s.Name + "-" + s.Version + ".tgz" }
 
-func alike(a, b loader.New) (bool, error) {
+func alike(a, b loader.NewArchive) (bool, error) {
 	x, err := a.Read()
 	if err != nil {
 		return false, err
@@ -216,21 +216,21 @@ func (s supplies) locked(library bool) []*dependency.Locked {
 // of a dependency; in library/ those of libraries that are or were listed.
 func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader.Vendored {
 	wanted := map[loader.Vendored]bool{}
-	names := map[Want]bool{}
+	names := map[Dependency]bool{}
 	for i, w := range s.wants {
-		names[Want{Name: w.Name, Library: w.Library}] = true
+		names[Dependency{Name: w.Name, Library: w.Library}] = true
 		wanted[loader.Vendored{Library: w.Library, Name: w.Name, Version: s.found[i].Version}] = true
 	}
 	if before != nil {
 		for _, l := range before.Libraries {
-			names[Want{Name: l.Name, Library: true}] = true
+			names[Dependency{Name: l.Name, Library: true}] = true
 		}
 	}
 	var out []loader.Vendored
 	for _, h := range held {
 		switch {
 		case !h.Archive, h.Err == nil && wanted[loader.Vendored{Library: h.Library, Name: h.Name, Version: h.Version}] && s.expected(h):
-		case h.Err == nil && (!h.Library || names[Want{Name: h.Name, Library: true}]):
+		case h.Err == nil && (!h.Library || names[Dependency{Name: h.Name, Library: true}]):
 			out = append(out, h)
 		case h.Err != nil && strings.HasSuffix(h.File, ".tgz"):
 			for n := range names {

@@ -28,7 +28,7 @@ type fakeFolder struct {
 	lock     string
 	lockErr  error
 	replaced []string // what Replace was told
-	preview  func(put []loader.New, drop []loader.Vendored) (*chart.Chart, error)
+	preview  func(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error)
 }
 
 func (f *fakeFolder) Chart() *chart.Chart         { return f.chart }
@@ -40,7 +40,7 @@ func (f *fakeFolder) Lock() (string, []byte, error) {
 	return chart.FileLock, []byte(f.lock), f.lockErr
 }
 
-func (f *fakeFolder) Preview(put []loader.New, drop []loader.Vendored) (*chart.Chart, error) {
+func (f *fakeFolder) Preview(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error) {
 	if f.preview != nil {
 		return f.preview(put, drop)
 	}
@@ -63,7 +63,7 @@ func (f *fakeFolder) Preview(put []loader.New, drop []loader.Vendored) (*chart.C
 	return c, nil
 }
 
-func (f *fakeFolder) Replace(ctx context.Context, put []loader.New, drop []loader.Vendored, lock []byte) error {
+func (f *fakeFolder) Replace(ctx context.Context, put []loader.NewArchive, drop []loader.Vendored, lock []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (f *fakeFolder) Replace(ctx context.Context, put []loader.New, drop []loade
 // fakeSupplier has charts by repository: "repo name version" → bytes.
 type fakeSupplier struct {
 	charts map[string]string
-	onAsk  func(Want)
+	onAsk  func(Dependency)
 	wrong  error // of all wants together
 
 	mu        sync.Mutex
@@ -91,21 +91,21 @@ type fakeSupplier struct {
 	refreshed []string
 }
 
-func (f *fakeSupplier) Check([]Want) error { return f.wrong }
+func (f *fakeSupplier) Check([]Dependency) error { return f.wrong }
 
-func (f *fakeSupplier) Refresh(_ context.Context, wants []Want) error {
+func (f *fakeSupplier) Refresh(_ context.Context, wants []Dependency) error {
 	for _, w := range wants {
 		f.refreshed = append(f.refreshed, w.Name)
 	}
 	return nil
 }
 
-func (f *fakeSupplier) Supply(ctx context.Context, w Want) (Supply, error) {
+func (f *fakeSupplier) Resolve(ctx context.Context, w Dependency) (ResolvedDependency, error) {
 	if f.onAsk != nil {
 		f.onAsk(w)
 	}
 	if err := ctx.Err(); err != nil {
-		return Supply{}, err
+		return ResolvedDependency{}, err
 	}
 	f.mu.Lock()
 	f.supplied = append(f.supplied, w.String())
@@ -118,14 +118,14 @@ func (f *fakeSupplier) Supply(ctx context.Context, w Want) (Supply, error) {
 	}
 	version, err := dependency.Version(versions, w.Version, false)
 	if err != nil {
-		return Supply{}, err
+		return ResolvedDependency{}, err
 	}
 	return f.supply(w, w.Name, version), nil
 }
 
-func (f *fakeSupplier) supply(w Want, name, version string) Supply {
+func (f *fakeSupplier) supply(w Dependency, name, version string) ResolvedDependency {
 	data := f.charts[w.Repository+" "+w.Name+" "+version]
-	return Supply{Name: name, Version: version, Repository: strings.Replace(w.Repository, "@st", "https://st", 1), Content: contentOf(data),
+	return ResolvedDependency{Name: name, Version: version, Repository: strings.Replace(w.Repository, "@st", "https://st", 1), Content: contentOf(data),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(data)), nil }}
 }
 
@@ -172,8 +172,8 @@ func (s *said) report(e progress.Event) {
 
 func (s *said) has(text string) bool { return strings.Contains(strings.Join(s.lines, "\n"), text) }
 
-func updater(s Supplier) DependencyUpdate {
-	return DependencyUpdate{Supplier: s, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
+func updater(s DependencyResolver) DependencyUpdate {
+	return DependencyUpdate{Resolver: s, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
 }
 
 func wantReplaced(t testing.TB, f *fakeFolder, want ...string) {
@@ -314,11 +314,11 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 		{"a name that leads elsewhere", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
 		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and not the same"}},
 		{"a chart that will not load", wantsMysql, "", func(f *fakeFolder, _ *fakeSupplier) {
-			f.preview = func([]loader.New, []loader.Vendored) (*chart.Chart, error) { return nil, secret }
+			f.preview = func([]loader.NewArchive, []loader.Vendored) (*chart.Chart, error) { return nil, secret }
 		}, []string{"the server is tired"}},
 		{"libraries that conflict", wantsMysql, wantsCommon, func(f *fakeFolder, _ *fakeSupplier) {
 			plain := *f
-			f.preview = func(put []loader.New, drop []loader.Vendored) (*chart.Chart, error) {
+			f.preview = func(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error) {
 				c, err := plain.Preview(put, drop)
 				c.Subcharts()[0].Metadata.Libraries = []*chart.Dependency{{Name: "common", Version: "^2"}}
 				return c, err
@@ -352,7 +352,7 @@ type liar struct {
 	name, version string
 }
 
-func (l liar) Supply(_ context.Context, w Want) (Supply, error) {
+func (l liar) Resolve(_ context.Context, w Dependency) (ResolvedDependency, error) {
 	return l.supply(w, l.name, l.version), nil
 }
 
@@ -374,7 +374,7 @@ func TestDependencyUpdateBelievesNobody(t *testing.T) {
 func TestDependencyUpdateInterrupted(t *testing.T) {
 	f, s := &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, "")}, shop()
 	ctx, cancel := context.WithCancel(t.Context())
-	s.onAsk = func(Want) { cancel() }
+	s.onAsk = func(Dependency) { cancel() }
 	if err := updater(s).Run(ctx, DependencyRequest{Directory: f}); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}

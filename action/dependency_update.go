@@ -20,7 +20,7 @@ import (
 // DependencyUpdate makes a chart's charts/ and library/ what its Chart.yaml
 // lists, in the newest versions that suit, and locks these.
 type DependencyUpdate struct {
-	Supplier Supplier
+	Resolver DependencyResolver
 	Events   *event.Bus    // nil runs no handlers
 	Progress progress.Func // nil reports nothing; steps are Helm's lines
 	Now      func() time.Time
@@ -37,7 +37,7 @@ type DependencyRequest struct {
 // together, nothing is written; then the folder changes at once. A chart that
 // lists nothing is left alone.
 func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error {
-	return u.run(ctx, req, func(list listing) ([]Want, error) { return wants(list.dependencies, list.libraries), nil }, u.newLock)
+	return u.run(ctx, req, func(list listing) ([]Dependency, error) { return wants(list.dependencies, list.libraries), nil }, u.newLock)
 }
 
 // listing is what a chart lists, its handlers heard.
@@ -49,12 +49,12 @@ type listing struct {
 
 // run is what update and build have in common. choose says what is to be had
 // of a listing; lock what is to be written as the lock, nil for nothing.
-func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Want, error), lock func(ChartDirectory, supplies) ([]byte, error)) error {
+func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Dependency, error), lock func(ChartDirectory, supplies) ([]byte, error)) error {
 	v := req.Directory
-	scene, list, err := u.ask(ctx, v.Chart())
+	payload, list, err := u.ask(ctx, v.Chart())
 	late := err != nil && isLoading(err) && !complete(v.Chart())
 	if late { // scripts require what is yet to be fetched: they are asked once it is there
-		scene, list = nil, listed(v.Chart())
+		payload, list = nil, listed(v.Chart())
 	} else if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose
 		return interrupted(ctx, err)
 	}
 	if late {
-		if scene, list, err = u.askAhead(ctx, v, s); err != nil {
+		if payload, list, err = u.askAhead(ctx, v, s); err != nil {
 			return err
 		}
 		if list.changed {
@@ -72,7 +72,7 @@ func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose
 			}
 		}
 	}
-	return u.write(ctx, v, scene, list, s, lock)
+	return u.write(ctx, v, payload, list, s, lock)
 }
 
 // interrupted is err, unless the user has ended what failed: then nothing else
@@ -86,16 +86,16 @@ func interrupted(ctx context.Context, err error) error {
 
 // obtain has everything that choose says brought. No wants means that there is
 // nothing to do.
-func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, list listing, choose func(listing) ([]Want, error)) (supplies, error) {
+func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, list listing, choose func(listing) ([]Dependency, error)) (supplies, error) {
 	all, err := choose(list)
 	if err != nil || len(all) == 0 {
 		return supplies{}, err
 	}
-	if err := u.Supplier.Check(all); err != nil {
+	if err := u.Resolver.Check(all); err != nil {
 		return supplies{}, err
 	}
 	if !req.SkipRefresh {
-		if err := u.Supplier.Refresh(ctx, all); err != nil {
+		if err := u.Resolver.Refresh(ctx, all); err != nil {
 			return supplies{}, err
 		}
 	}
@@ -103,7 +103,7 @@ func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, lis
 }
 
 // write puts what was found in place.
-func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, scene *event.Scene, list listing, s supplies, lock func(ChartDirectory, supplies) ([]byte, error)) error {
+func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, payload *event.Payload, list listing, s supplies, lock func(ChartDirectory, supplies) ([]byte, error)) error {
 	put, err := s.deliveries()
 	if err != nil {
 		return err
@@ -117,11 +117,11 @@ func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, scene *ev
 	if err != nil {
 		return err
 	}
-	if scene != nil {
-		md := *scene.Chart.Metadata
+	if payload != nil {
+		md := *payload.Chart.Metadata
 		md.Dependencies, md.Libraries = s.resolved(list.dependencies, false), s.resolved(list.libraries, true)
-		scene.Chart.Metadata = &md
-		if err := u.Events.Emit(ctx, &event.PostDependencyBuild{Scene: *scene}); err != nil {
+		payload.Chart.Metadata = &md
+		if err := u.Events.Emit(ctx, &event.PostDependencyBuild{Payload: *payload}); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, scene *ev
 
 // fits sees whether the chart will load with its new charts, and whether its
 // libraries suit everyone. What else may keep it from being rendered is told.
-func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.New, drop []loader.Vendored) error {
+func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.NewArchive, drop []loader.Vendored) error {
 	c, err := v.Preview(put, drop)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (s supplies) delivers(h loader.Vendored) bool {
 
 // resolved are entries with the versions that were found.
 func (s supplies) resolved(entries []*chart.Dependency, library bool) []*chart.Dependency {
-	var found []Supply
+	var found []ResolvedDependency
 	for i, w := range s.wants {
 		if w.Library == library {
 			found = append(found, s.found[i])
@@ -254,8 +254,8 @@ func listed(c *chart.Chart) listing {
 	return listing{dependencies: c.Metadata.Dependencies, libraries: c.Metadata.Libraries}
 }
 
-// ask lets handlers change what a chart lists. The scene is what they see.
-func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Scene, listing, error) {
+// ask lets handlers change what a chart lists. The payload is what they see.
+func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Payload, listing, error) {
 	if u.Events == nil {
 		return nil, listed(c), nil
 	}
@@ -270,17 +270,17 @@ func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Scene
 	md.Dependencies, md.Libraries = copied(c.Metadata.Dependencies), c.Metadata.Libraries
 	seen.Metadata = &md
 	op := operation("dependency", false, engine.Release{}, engine.DefaultCapabilities(), nil)
-	scene, err := load(ctx, u.Events, op, seen, resolved.Values)
+	payload, err := load(ctx, u.Events, op, seen, resolved.Values)
 	if err != nil {
 		return nil, listing{}, err
 	}
-	pre := &event.PreDependencyBuild{Scene: scene}
+	pre := &event.PreDependencyBuild{Payload: payload}
 	if err := u.Events.Emit(ctx, pre); err != nil {
 		return nil, listing{}, err
 	}
 	list := listing{dependencies: pre.Chart.Metadata.Dependencies, libraries: c.Metadata.Libraries}
 	list.changed = !reflect.DeepEqual(list.dependencies, copied(c.Metadata.Dependencies))
-	return &pre.Scene, list, nil
+	return &pre.Payload, list, nil
 }
 
 // copied are the entries, each anew.
@@ -296,7 +296,7 @@ func copied(deps []*chart.Dependency) []*chart.Dependency {
 }
 
 // askAhead is ask of the chart as it will be.
-func (u DependencyUpdate) askAhead(ctx context.Context, v ChartDirectory, s supplies) (*event.Scene, listing, error) {
+func (u DependencyUpdate) askAhead(ctx context.Context, v ChartDirectory, s supplies) (*event.Payload, listing, error) {
 	put, err := s.deliveries()
 	if err != nil {
 		return nil, listing{}, err

@@ -15,7 +15,7 @@ import (
 
 // verb is what an install, an upgrade and a rollback do differently.
 type verb interface {
-	// prepare makes the new revision, d.release, and its objects, d.scene. Nothing is
+	// prepare makes the new revision, d.release, and its objects, d.payload. Nothing is
 	// written.
 	prepare(ctx context.Context) error
 	// before and after are the events of the verb.
@@ -55,7 +55,7 @@ type deployment struct {
 	release *release.Release
 	// rendered is the chart as rendered; nil for a rollback, which renders nothing.
 	rendered *Rendered
-	scene    event.Scene
+	payload  event.Payload
 	crds     crdWork
 
 	objects      []*manifest.Object
@@ -165,11 +165,11 @@ func (l lifecycle) emit(e event.Event) step {
 }
 
 // respond has the core answer e with a step of its own, nil for none.
-func (l lifecycle) respond(e event.Event, who event.Responder, answer step) step {
+func (l lifecycle) respond(e event.Event, who event.CoreHandler, answer step) step {
 	if answer == nil {
 		return nil
 	}
-	return func(ctx context.Context) error { return l.Respond(ctx, e, who, answer) }
+	return func(ctx context.Context) error { return l.HandleCore(ctx, e, who, answer) }
 }
 
 // acquire takes the lock of the release, unless the deployment undoes one that has it.
@@ -211,8 +211,8 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 // what becomes of them. Nothing has been written.
 func (d *deployment) validate(before event.Event) step {
 	return func(ctx context.Context) error {
-		all, hooks, objects := split(before.At().Objects)
-		d.scene.Objects = all
+		all, hooks, objects := split(before.Data().Objects)
+		d.payload.Objects = all
 		d.release.Manifest, d.release.Hooks = manifest.Format(objects), hooks
 		return d.makePlan(ctx, objects)
 	}

@@ -40,7 +40,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 	if err != nil {
 		return err
 	}
-	d.scene = d.rendered.scene
+	d.payload = d.rendered.payload
 	return nil
 }
 
@@ -51,6 +51,6 @@ func (d *deployment) dryChart(ctx context.Context, req DeployRequest) (crds *pla
 	if err := d.dry(ctx); err != nil {
 		return nil, err
 	}
-	d.rendered.setObjects(d.scene.Objects) // as handlers have left them
+	d.rendered.setObjects(d.payload.Objects) // as handlers have left them
 	return d.crds.preview()
 }

@@ -25,7 +25,7 @@ type watcher struct {
 // object to it and takes all others away.
 func watch[E event.Event](w *watcher) {
 	event.On(w.bus, "watcher", 0.5, func(_ context.Context, e E) error {
-		at := e.At()
+		at := e.Data()
 		w.ops[at.Operation] = true
 		line := e.Name() + " " + names(at.Objects)
 		if at.Release != nil {
@@ -35,7 +35,7 @@ func watch[E event.Event](w *watcher) {
 			line += " with " + at.Chart.Name()
 		}
 		w.seen = append(w.seen, line+"; the cluster has "+w.cluster.has())
-		if !e.May().Has(event.Objects) {
+		if !e.Mutable().Has(event.Objects) {
 			at.Objects = nil // changes nothing
 			return nil
 		}

@@ -129,7 +129,7 @@ func TestWhatExistsAlready(t *testing.T) {
 			h.Manifest, h.Kind = strings.Replace(h.Manifest, "kind: Job", "kind: "+test.kind, 1), test.kind
 			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
 			said := ""
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{Progress: func(e progress.Event) {
+			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Progress: func(e progress.Event) {
 				if e.Kind == progress.Warning {
 					said = "Warning: " + e.Text
 				}
@@ -161,7 +161,7 @@ func TestHooksBearTheirReleasesMark(t *testing.T) {
 	rel.Revision = 3
 	before := rel.Hooks[0].Manifest
 	s := &hookStage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	objs, err := manifest.Parse("", s.made["a"])
@@ -177,7 +177,7 @@ func TestAHookNeedsAName(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "name:", "generateName:", 1)
 	s := &hookStage{}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{})
+	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
 	if !errors.Is(err, errHookName) || len(s.lines) > 0 {
 		t.Errorf("%v, did %q", err, s.lines)
 	}
@@ -187,7 +187,7 @@ func TestAHookCanBeAList(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems: []\n"
 	s := &hookStage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t)
@@ -263,7 +263,7 @@ func TestARecordThatLiesAboutTheKindLosesNoDefinition(t *testing.T) {
 	rel := withHooks("crd hook-succeeded hook-failed before-hook-creation")
 	rel.Hooks[0].Kind = "ConfigMap"
 	s := &hookStage{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t, "create crd", "finish crd")
@@ -310,7 +310,7 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 			rel := &release.Release{Name: "web", Namespace: "ns", Hooks: []*release.Hook{test.hook}}
 			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
 			r := hookSetup{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"web", "other"}}}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, r)
+			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, r)
 			var conflict *HookConflictError
 			if errors.As(err, &conflict) != (test.problem != "") || test.problem != "" && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
@@ -371,7 +371,7 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 			rel := withHooks("a")
 			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: "+test.kind, 1)
 			s := &hookStage{live: map[string]map[string]any{"a": hookOf(test.mark)}}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{Records: &recorded{releases: test.releases, fail: test.fail}})
+			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Records: &recorded{releases: test.releases, fail: test.fail}})
 			if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -385,7 +385,7 @@ func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
 		rel := withHooks("a " + policies)
 		rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
 		s := &hookStage{live: map[string]map[string]any{"a": with()}}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{TakeOwnership: true}); err != nil {
+		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{TakeOwnership: true}); err != nil {
 			t.Errorf("%s: %v", policies, err)
 		}
 		if got := strings.Join(s.lines, ", "); got != want {
@@ -429,7 +429,7 @@ func TestLogsOfHooks(t *testing.T) {
 			rel := withHooks("a " + test.deletion)
 			rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.OutputLogPolicy(test.log)}
 			s := &hookStage{fail: map[string]error{test.fail: errNo}, logs: []kube.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
-			_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{
+			_ = s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{
 				Progress: func(e progress.Event) {
 					if e.Kind == progress.Log {
 						s.lines = append(s.lines, "> "+e.Text)
@@ -459,11 +459,11 @@ func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 			got = append(got, e.Object+": "+e.Text)
 		}
 	}}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, report); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, report); err != nil {
 		t.Fatal(err)
 	}
 	s.fail, s.logs = map[string]error{"logs a": errNo}, nil
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, report); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, report); err != nil {
 		t.Fatal("a log that cannot be read failed the hook:", err)
 	}
 	if want := []string{"Job/a (main): one", "Job/a (proxy): (only the end of its log)", "Job/a (proxy): two", "Job/a: its log cannot be read: no"}; !slices.Equal(got, want) {

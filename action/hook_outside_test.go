@@ -53,17 +53,17 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 		{"a name that is too long", []string{"ClusterRole/" + long}, []string{"ClusterRole/" + long[:maxShownName-len("ClusterRole/")] + "... in the whole cluster"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			for at, e := range map[release.HookEvent]func(event.Scene) event.Event{
-				release.PreDelete:    func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} },
-				release.PostDelete:   func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} },
-				release.PreRollback:  func(s event.Scene) event.Event { return &event.PreRollback{Scene: s} },
-				release.PostRollback: func(s event.Scene) event.Event { return &event.PreRollback{Scene: s} },
-				release.PreInstall:   func(s event.Scene) event.Event { return &event.PreInstall{Scene: s} },
-				release.PreUpgrade:   func(s event.Scene) event.Event { return &event.PreUpgrade{Scene: s} },
+			for at, e := range map[release.HookEvent]func(event.Payload) event.Event{
+				release.PreDelete:    func(s event.Payload) event.Event { return &event.PreDelete{Payload: s} },
+				release.PostDelete:   func(s event.Payload) event.Event { return &event.PreDelete{Payload: s} },
+				release.PreRollback:  func(s event.Payload) event.Event { return &event.PreRollback{Payload: s} },
+				release.PostRollback: func(s event.Payload) event.Event { return &event.PreRollback{Payload: s} },
+				release.PreInstall:   func(s event.Payload) event.Event { return &event.PreInstall{Payload: s} },
+				release.PreUpgrade:   func(s event.Payload) event.Event { return &event.PreUpgrade{Payload: s} },
 			} {
 				var asked []string
 				s := &hookStage{}
-				err := s.at(t.Context(), e(event.Scene{Release: storedHooks(at, test.hooks...)}), hookSetup{
+				err := s.at(t.Context(), e(event.Payload{Release: storedHooks(at, test.hooks...)}), hookSetup{
 					Confirm: func(_ context.Context, _ *release.Release, outside []OutsideObject) error {
 						for _, o := range outside {
 							asked = append(asked, o.String())
@@ -104,7 +104,7 @@ func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
 	approved := &approvedHooks{}
 	s := &hookStage{}
 	mine := storedHooks(release.PreDelete, "ClusterRole/a")
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: mine}}, hookSetup{Approved: approved}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: mine}}, hookSetup{Approved: approved}); err != nil {
 		t.Fatal(err)
 	}
 	undo := hookSetup{Approved: approved}.runner(s)
@@ -132,7 +132,7 @@ func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
 	// A stored hook is not approved by running.
 	other := &approvedHooks{}
 	confirm := func(context.Context, *release.Release, []OutsideObject) error { return nil }
-	if err := s.at(t.Context(), &event.PreDelete{Scene: event.Scene{Release: forged}}, hookSetup{Approved: other, Confirm: confirm}); err != nil {
+	if err := s.at(t.Context(), &event.PreDelete{Payload: event.Payload{Release: forged}}, hookSetup{Approved: other, Confirm: confirm}); err != nil {
 		t.Fatal(err)
 	}
 	if other.has(forged.Hooks[0]) {

@@ -133,14 +133,14 @@ func (h hookSetup) runner(s *hookStage) *hookRunner {
 // at checks and runs a release's hooks of one event as operations do, and returns what
 // was done.
 func (s *hookStage) at(ctx context.Context, e event.Event, h hookSetup) error {
-	r, rel, now := h.runner(s), e.At().Release, release.HookEvent(e.Name())
+	r, rel, now := h.runner(s), e.Data().Release, release.HookEvent(e.Name())
 	if verb, ok := strings.CutPrefix(e.Name(), "pre-"); ok {
 		stored := verb == "delete" || verb == "rollback"
 		if err := r.check(ctx, rel, hooksAt(rel, now, release.HookEvent("post-"+verb)), stored); err != nil {
 			return err
 		}
 	}
-	return new(event.Bus).Respond(ctx, e, event.AnnotationHooks, func(ctx context.Context) error {
+	return new(event.Bus).HandleCore(ctx, e, event.AnnotationHooks, func(ctx context.Context) error {
 		return r.run(ctx, rel, rel.Hooks, now)
 	})
 }
@@ -176,7 +176,7 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 	rel.Hooks[2].Weight, rel.Hooks[3].Weight = 7, -1
 	rel.Hooks[4].Events = []release.HookEvent{release.PostInstall, release.Test}
 	s := &hookStage{}
-	if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err != nil {
+	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t,
@@ -191,14 +191,14 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 
 func TestEveryEventRunsItsHooks(t *testing.T) {
 	for _, e := range []func(*release.Release) event.Event{
-		func(r *release.Release) event.Event { return &event.PreInstall{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PostInstall{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PreUpgrade{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PostUpgrade{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PreRollback{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PostRollback{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PreDelete{Scene: event.Scene{Release: r}} },
-		func(r *release.Release) event.Event { return &event.PostDelete{Scene: event.Scene{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreInstall{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostInstall{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreUpgrade{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostUpgrade{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreRollback{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostRollback{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PreDelete{Payload: event.Payload{Release: r}} },
+		func(r *release.Release) event.Event { return &event.PostDelete{Payload: event.Payload{Release: r}} },
 	} {
 		rel := withHooks("mine hook-succeeded", "test hook-succeeded")
 		ev := e(rel)
@@ -218,18 +218,18 @@ func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
 	errBroken := errors.New("broken")
 	for _, e := range []struct {
 		pre, post release.HookEvent
-		event     func(event.Scene) event.Event
+		event     func(event.Payload) event.Event
 	}{
-		{release.PreInstall, release.PostInstall, func(s event.Scene) event.Event { return &event.PreInstall{Scene: s} }},
-		{release.PreUpgrade, release.PostUpgrade, func(s event.Scene) event.Event { return &event.PreUpgrade{Scene: s} }},
-		{release.PreRollback, release.PostRollback, func(s event.Scene) event.Event { return &event.PreRollback{Scene: s} }},
-		{release.PreDelete, release.PostDelete, func(s event.Scene) event.Event { return &event.PreDelete{Scene: s} }},
+		{release.PreInstall, release.PostInstall, func(s event.Payload) event.Event { return &event.PreInstall{Payload: s} }},
+		{release.PreUpgrade, release.PostUpgrade, func(s event.Payload) event.Event { return &event.PreUpgrade{Payload: s} }},
+		{release.PreRollback, release.PostRollback, func(s event.Payload) event.Event { return &event.PreRollback{Payload: s} }},
+		{release.PreDelete, release.PostDelete, func(s event.Payload) event.Event { return &event.PreDelete{Payload: s} }},
 	} {
 		for _, on := range []release.HookEvent{e.pre, e.post, release.Test} {
 			rel := withHooks("mine")
 			rel.Hooks[0].Events = []release.HookEvent{on}
 			s := &hookStage{fail: map[string]error{"right to create mine": errBroken}}
-			err := s.at(t.Context(), e.event(event.Scene{Release: rel}), hookSetup{})
+			err := s.at(t.Context(), e.event(event.Payload{Release: rel}), hookSetup{})
 			if refused := errors.Is(err, errBroken); refused != (on != release.Test) {
 				t.Errorf("%s at %s: %v", on, e.pre, err)
 			}
@@ -264,7 +264,7 @@ func TestDeletePolicies(t *testing.T) {
 			if strings.HasPrefix(test.want[0], "delete") {
 				s.live = map[string]map[string]any{"a": hookOf("ns/web/1")}
 			}
-			err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks(test.hooks...)}}, hookSetup{})
+			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks(test.hooks...)}}, hookSetup{})
 			if (err != nil) != (test.fail != "") {
 				t.Errorf("got %v", err)
 			}
@@ -276,7 +276,7 @@ func TestDeletePolicies(t *testing.T) {
 func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	rel := withHooks("a", "b", "c")
 	s := &hookStage{fail: map[string]error{"finish b": errNo}}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{})
+	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
 	var failed *HookError
 	var handler *event.HandlerError
 	if !errors.As(err, &failed) || !errors.As(err, &handler) || failed.Hook.Name != "b" || !errors.Is(err, errNo) {
@@ -290,13 +290,13 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 
 func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 	s := &hookStage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
-	err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-failed")}}, hookSetup{})
+	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks("a hook-failed")}}, hookSetup{})
 	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
 		t.Error(err)
 	}
 	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete the one of an earlier run: no"} {
 		s := &hookStage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: withHooks("a " + policy)}}, hookSetup{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks("a " + policy)}}, hookSetup{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", policy, err)
 		}
 	}
@@ -307,7 +307,7 @@ func TestRunsAreRecorded(t *testing.T) {
 	s := &hookStage{fail: map[string]error{"finish b": errNo}}
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var seen []string
-	_ = s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{
+	_ = s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{
 		Now:      func() time.Time { clock = clock.Add(time.Second); return clock },
 		Progress: func(e progress.Event) { seen = append(seen, string(e.Kind)+" "+e.Object+" "+e.Text) },
 	})
@@ -328,7 +328,7 @@ func TestHooksHaveATimeEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a busy machine takes no time of the hooks'
 		rel := withHooks("a hook-succeeded", "b hook-failed")
 		s := &hookStage{hang: "finish b"}
-		err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{Timeout: 20 * time.Millisecond})
+		err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Timeout: 20 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || rel.Hooks[1].LastRun.Phase != release.PhaseFailed {
 			t.Errorf("%v, %+v", err, rel.Hooks[1].LastRun)
 		}
@@ -341,7 +341,7 @@ func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &hookStage{hang: "finish b"}
 		time.AfterFunc(10*time.Millisecond, cancel)
-		err := s.at(ctx, &event.PreInstall{Scene: event.Scene{Release: withHooks("a hook-succeeded", "b hook-failed")}}, hookSetup{})
+		err := s.at(ctx, &event.PreInstall{Payload: event.Payload{Release: withHooks("a hook-succeeded", "b hook-failed")}}, hookSetup{})
 		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
 			t.Error(err)
 		}
@@ -354,7 +354,7 @@ func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
 		rel := withHooks("a")
 		rel.Hooks[0].Manifest = text
 		s := &hookStage{}
-		if err := s.at(t.Context(), &event.PreInstall{Scene: event.Scene{Release: rel}}, hookSetup{}); err == nil || len(s.lines) > 0 {
+		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err == nil || len(s.lines) > 0 {
 			t.Errorf("%q: %v, did %q", text, err, s.lines)
 		}
 	}

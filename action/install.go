@@ -175,13 +175,13 @@ func (w *installing) newRelease(c *chart.Chart) *release.Release {
 }
 
 func (w *installing) before() event.Event {
-	e := &event.PreInstall{Scene: w.scene}
+	e := &event.PreInstall{Payload: w.payload}
 	e.Release = w.release
 	return e
 }
 
 func (w *installing) after() event.Event {
-	e := &event.PostInstall{Scene: w.scene}
+	e := &event.PostInstall{Payload: w.payload}
 	e.Release = w.release
 	return e
 }

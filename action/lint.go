@@ -34,7 +34,7 @@ type LintRequest struct {
 	// included; nil where not even they can be read.
 	Files []*chart.File
 	// Folders names top folders of which Files has nothing.
-	Folders []string
+	Directories []string
 	// Chart is what Files load to, nil where they do not load.
 	Chart *chart.Chart
 	// LoadErr says why Chart, or Files, is nil. LoadPath is the part of the
@@ -64,7 +64,7 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	}
 	w := &linting{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
 	if req.Files != nil || req.LoadErr == nil {
-		w.findings = lint.Chart(lint.Input{Files: req.Files, Folders: req.Folders, Chart: req.Chart, Kube: w.kube, ChartV3: req.ChartV3})
+		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube, ChartV3: req.ChartV3})
 	}
 	for _, text := range req.Warnings {
 		w.add(lint.Info, "", 0, text)
@@ -166,11 +166,11 @@ func (w *linting) checkChart(ctx context.Context) error {
 		return err
 	}
 	rel := engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
-	scene, err := load(ctx, w.events, operation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
+	payload, err := load(ctx, w.events, operation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
 	if err != nil {
 		return w.handlerError(ctx, err)
 	}
-	pre := &event.PreRender{Scene: scene}
+	pre := &event.PreRender{Payload: payload}
 	if err := w.events.Emit(ctx, pre); err != nil {
 		return w.handlerError(ctx, err)
 	}

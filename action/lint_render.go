@@ -178,7 +178,7 @@ func (a *asides) without(c *chart.Chart) *chart.Chart {
 // message.
 func (w *linting) templateError(root *chart.Chart, failed *engine.Error) {
 	text := failed.Error()
-	if rest, ok := strings.CutPrefix(text, failed.Place()+": "); ok {
+	if rest, ok := strings.CutPrefix(text, failed.Position()+": "); ok {
 		text = rest
 	}
 	file := below(root, failed.File)
@@ -237,7 +237,7 @@ func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []
 	before := bySource(objects)
 	objects = append(objects, pre.Objects...)
 	manifest.SortInstall(objects)
-	post := &event.PostRender{Scene: pre.Scene}
+	post := &event.PostRender{Payload: pre.Payload}
 	post.Objects = objects
 	if err := w.events.Emit(ctx, post); err != nil {
 		return own, w.handlerError(ctx, err)
@@ -245,9 +245,9 @@ func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []
 	own = rewritten(pre.Chart, own, before, bySource(post.Objects))
 	manifest.SortInstall(post.Objects) // what handlers have added stands where it was put
 	last := &event.PreLint{
-		Scene: post.Scene,
-		Warn:  func(path, text string) { w.add(lint.Warning, path, 0, text) },
-		Fail:  func(path, text string) { w.add(lint.Error, path, 0, text) },
+		Payload: post.Payload,
+		Warn:    func(path, text string) { w.add(lint.Warning, path, 0, text) },
+		Fail:    func(path, text string) { w.add(lint.Error, path, 0, text) },
 	}
 	if err := w.events.Emit(ctx, last); err != nil {
 		return own, w.handlerError(ctx, err)

@@ -97,11 +97,11 @@ func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, er
 	}
 	seen.Metadata = withVersions(seen.Metadata, version, appVersion)
 	op := operation("package", false, engine.Release{}, engine.DefaultCapabilities(), nil)
-	scene, err := load(ctx, p.Events, op, seen, before)
+	payload, err := load(ctx, p.Events, op, seen, before)
 	if err != nil {
 		return nil, err
 	}
-	last := &event.PrePackage{Scene: scene}
+	last := &event.PrePackage{Payload: payload}
 	if err := p.Events.Emit(ctx, last); err != nil {
 		return nil, err
 	}

@@ -34,8 +34,8 @@ type Rendered struct {
 	Hooks []*release.Hook
 	Notes string
 
-	// scene is what the next event shows: Objects with the hooks among them.
-	scene event.Scene
+	// payload is what the next event shows: Objects with the hooks among them.
+	payload event.Payload
 }
 
 // rendering is one way through chart-loaded → pre-render → validate → render →
@@ -82,11 +82,11 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 // pre-render behind the scripts: they may supply values, and cannot evade the schema.
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	op := operation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
-	scene, err := load(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
+	payload, err := load(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
 	if err != nil {
 		return nil, err
 	}
-	pre := &event.PreRender{Scene: scene}
+	pre := &event.PreRender{Payload: payload}
 	err = inOrder(ctx,
 		r.events.emit(pre),
 		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
@@ -108,7 +108,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	// it would have had without them.
 	objects = append(objects, pre.Objects...)
 	manifest.SortInstall(objects)
-	post := &event.PostRender{Scene: pre.Scene}
+	post := &event.PostRender{Payload: pre.Payload}
 	post.Objects = objects
 	if err := r.events.Emit(ctx, post); err != nil {
 		return nil, err
@@ -117,13 +117,13 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		return nil, err
 	}
 	r.warnOfHooks(post.Objects)
-	rendered := &Rendered{scene: post.Scene, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
+	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
 }
 
 func (r rendering) checkKubeVersion(ctx context.Context, e *event.PreRender) error {
-	return r.events.Respond(ctx, e, event.KubeVersion, func(context.Context) error {
+	return r.events.HandleCore(ctx, e, event.KubeVersion, func(context.Context) error {
 		return checkKubeVersion(e.Chart, r.capabilities)
 	})
 }
@@ -132,7 +132,7 @@ func (r rendering) validateSchema(ctx context.Context, e *event.PreRender) error
 	if r.skipSchema {
 		return nil
 	}
-	return r.events.Respond(ctx, e, event.SchemaValidation, func(context.Context) error {
+	return r.events.HandleCore(ctx, e, event.SchemaValidation, func(context.Context) error {
 		return schema.Validate(e.Chart, r.resolved.Rounded(e.Values))
 	})
 }
@@ -142,7 +142,7 @@ func (r rendering) postRender(ctx context.Context, e *event.PostRender) error {
 	if r.PostRenderer == nil {
 		return nil
 	}
-	return r.events.Respond(ctx, e, event.PostRenderer, func(ctx context.Context) error {
+	return r.events.HandleCore(ctx, e, event.PostRenderer, func(ctx context.Context) error {
 		objects, err := r.PostRenderer.Render(ctx, e.Objects)
 		if err == nil {
 			e.Objects = objects
@@ -187,7 +187,7 @@ func parse(files []engine.File) ([]*manifest.Object, error) {
 
 // setObjects makes all the objects and hooks of r, both in install order.
 func (r *Rendered) setObjects(all []*manifest.Object) {
-	r.scene.Objects, r.Hooks, r.Objects = split(all)
+	r.payload.Objects, r.Hooks, r.Objects = split(all)
 }
 
 // split sorts objects, and separates the hooks from the others. What handlers have added

@@ -150,12 +150,12 @@ func (w *rollingBack) stage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.scene = event.Scene{Operation: op, Chart: scripts, Release: rel}
-	if w.scene.Objects, err = stored(rel); err != nil {
+	w.payload = event.Payload{Operation: op, Chart: scripts, Release: rel}
+	if w.payload.Objects, err = stored(rel); err != nil {
 		return err
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	return resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}})
+	return resolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}})
 }
 
 // stored are the objects of a record in install order, hooks among them.
@@ -175,9 +175,9 @@ func stored(rel *release.Release) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-func (w *rollingBack) before() event.Event { return &event.PreRollback{Scene: w.scene} }
+func (w *rollingBack) before() event.Event { return &event.PreRollback{Payload: w.payload} }
 
-func (w *rollingBack) after() event.Event { return &event.PostRollback{Scene: w.scene} }
+func (w *rollingBack) after() event.Event { return &event.PostRollback{Payload: w.payload} }
 
 func (w *rollingBack) confirmUndo(context.Context) error { return nil }
 

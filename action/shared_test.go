@@ -37,8 +37,8 @@ func (s *source) Confirm(context.Context, *chart.Chart) error { return nil }
 
 func (s *source) Handlers(string) []event.Handler {
 	return []event.Handler{{Owner: "test", Handle: func(_ context.Context, e event.Event) error {
-		if own := s.chart.Load(); own.Name != e.At().Operation.Name || s.ended.Load() {
-			s.t.Errorf("the scripts of %s answered %s of %s", own.Name, e.Name(), e.At().Operation.Name)
+		if own := s.chart.Load(); own.Name != e.Data().Operation.Name || s.ended.Load() {
+			s.t.Errorf("the scripts of %s answered %s of %s", own.Name, e.Name(), e.Data().Operation.Name)
 		}
 		return nil
 	}}}

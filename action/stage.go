@@ -36,14 +36,14 @@ type lookupFunc = func(apiVersion, kind, namespace, name string) (map[string]any
 // load emits what every operation that runs a chart begins with: who prepares
 // for the chart does so, then chart-loaded. It returns the chart and the values
 // that handlers leave.
-func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Scene, error) {
-	scene := event.Scene{Operation: op, Chart: c, Values: vals}
-	if err := resolved(ctx, bus, &event.ChartResolved{Scene: scene}); err != nil {
-		return scene, err
+func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Payload, error) {
+	payload := event.Payload{Operation: op, Chart: c, Values: vals}
+	if err := resolved(ctx, bus, &event.ChartResolved{Payload: payload}); err != nil {
+		return payload, err
 	}
-	loaded := &event.ChartLoaded{Scene: scene}
+	loaded := &event.ChartLoaded{Payload: payload}
 	err := bus.Emit(ctx, loaded)
-	return loaded.Scene, err
+	return loaded.Payload, err
 }
 
 // stage prepares to write the tree c as handlers leave it. They see its charts

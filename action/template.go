@@ -65,7 +65,7 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	if err != nil {
 		return nil, err
 	}
-	last := &event.PostTemplate{Scene: rendered.scene}
+	last := &event.PostTemplate{Payload: rendered.payload}
 	if err := events.Emit(ctx, last); err != nil {
 		return nil, err
 	}

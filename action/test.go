@@ -50,12 +50,12 @@ type Tested struct {
 // testRun is the work on one release.
 type testRun struct {
 	*Config
-	req    TestRequest
-	events lifecycle
-	hooks  *hookRunner
-	scene  event.Scene
-	tests  []*release.Hook
-	out    *Tested
+	req     TestRequest
+	events  lifecycle
+	hooks   *hookRunner
+	payload event.Payload
+	tests   []*release.Hook
+	out     *Tested
 }
 
 // Run runs the tests of the newest revision, whatever its status, by weight,
@@ -108,18 +108,18 @@ func (w *testRun) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.scene = event.Scene{Operation: op, Chart: scripts, Release: rel}
+	w.payload = event.Payload{Operation: op, Chart: scripts, Release: rel}
 	if scripts != nil {
-		if w.scene.Values, err = ComputedValues(rel); err != nil {
+		if w.payload.Values, err = ComputedValues(rel); err != nil {
 			return fmt.Errorf("read the values of release %s: %w", rel.Name, err)
 		}
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
+	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return err
 	}
 	known := map[*manifest.Object]*release.Hook{}
-	pre := &event.PreTest{Scene: w.scene}
+	pre := &event.PreTest{Payload: w.payload}
 	for _, h := range w.tests {
 		objs, err := manifest.Parse(h.Path, h.Manifest)
 		if err != nil {
@@ -156,7 +156,7 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 		w.tests = append(w.tests, hooks[0])
 	}
 	release.SortHooks(w.tests)
-	w.scene.Objects = objects
+	w.payload.Objects = objects
 	return nil
 }
 
@@ -178,9 +178,9 @@ func (w *testRun) run(ctx context.Context) error {
 		w.out.Results = append(w.out.Results, event.TestResult{Name: h.Name, Kind: h.Kind, Phase: phase})
 	}
 	if err != nil {
-		err = joinTold(err, w.events.Emit(ctx, &event.FailedTest{Scene: w.scene, Results: w.out.Results}))
+		err = joinTold(err, w.events.Emit(ctx, &event.FailedTest{Payload: w.payload, Results: w.out.Results}))
 	}
-	return joinTold(err, w.events.Emit(ctx, &event.PostTest{Scene: w.scene, Results: w.out.Results}), rerr)
+	return joinTold(err, w.events.Emit(ctx, &event.PostTest{Payload: w.payload, Results: w.out.Results}), rerr)
 }
 
 // joinTold is errors.Join without those that say again that the user interrupted.
@@ -229,7 +229,7 @@ func (w *testRun) record(ctx context.Context) error {
 			shown.Hooks = append(shown.Hooks, h)
 		}
 	}
-	w.out.Release, w.scene.Release = shown, shown
+	w.out.Release, w.payload.Release = shown, shown
 	return nil
 }
 

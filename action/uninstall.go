@@ -278,11 +278,11 @@ func (w *uninstalling) closeHistory(ctx context.Context) error {
 // execute does all that comes before the record's last word.
 func (w *uninstalling) execute(ctx context.Context) error {
 	rel := w.out.Release
-	scene, err := w.scene(ctx, rel)
+	payload, err := w.payload(ctx, rel)
 	if err != nil {
 		return err
 	}
-	before := &event.PreDelete{Scene: scene}
+	before := &event.PreDelete{Payload: payload}
 	err = inOrder(ctx,
 		w.events.emit(before),
 		w.events.respond(before, event.ObjectValidation, w.checkPermissions),
@@ -294,7 +294,7 @@ func (w *uninstalling) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after := &event.PostDelete{Scene: scene}
+	after := &event.PostDelete{Payload: payload}
 	return inOrder(ctx, w.events.emit(after), w.runHooks(after))
 }
 
@@ -387,19 +387,19 @@ func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object
 	return w.Cluster.WaitGone(ctx, objects, owner)
 }
 
-// scene is what the events of an uninstall show: the release, and no chart. The
+// payload is what the events of an uninstall show: the release, and no chart. The
 // scripts that answer are those of the chart in the record.
-func (w *uninstalling) scene(ctx context.Context, rel *release.Release) (event.Scene, error) {
+func (w *uninstalling) payload(ctx context.Context, rel *release.Release) (event.Payload, error) {
 	op := operation("uninstall", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
-		return event.Scene{}, err
+		return event.Payload{}, err
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Scene: event.Scene{Operation: op, Chart: scripts}}); err != nil {
-		return event.Scene{}, err
+	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
+		return event.Payload{}, err
 	}
-	return event.Scene{Operation: op, Release: rel}, nil
+	return event.Payload{Operation: op, Release: rel}, nil
 }
 
 func (w *uninstalling) fail(ctx context.Context, cause error) {

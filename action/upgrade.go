@@ -156,13 +156,13 @@ func relabel(last, over map[string]string) map[string]string {
 }
 
 func (w *upgrading) before() event.Event {
-	e := &event.PreUpgrade{Scene: w.scene}
+	e := &event.PreUpgrade{Payload: w.payload}
 	e.Release = w.release
 	return e
 }
 
 func (w *upgrading) after() event.Event {
-	e := &event.PostUpgrade{Scene: w.scene}
+	e := &event.PostUpgrade{Payload: w.payload}
 	e.Release = w.release
 	return e
 }

@@ -99,7 +99,7 @@ func TestErrorsOfAChartsFunctions(t *testing.T) {
 		in.Functions = functionsOf{"web": {"fetch": fn}}
 		_, err := Render(context.Background(), in)
 		var e *Error
-		if !errors.As(err, &e) || !errors.Is(err, broken) || e.Place() != "web/templates/_a.tpl:2:4" || len(e.Calls) != 2 ||
+		if !errors.As(err, &e) || !errors.Is(err, broken) || e.Position() != "web/templates/_a.tpl:2:4" || len(e.Calls) != 2 ||
 			!strings.Contains(err.Error(), "error calling fetch: broken at ext/lua/chart.lua:3") ||
 			!strings.Contains(err.Error(), "called by web/templates/a.yaml:1:7") {
 			t.Errorf("%s: %v", name, err)

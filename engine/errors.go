@@ -48,7 +48,7 @@ type Missing struct {
 	In   string
 	Keys []string
 	// Guess is the key that was meant, perhaps.
-	Guess string
+	Suggestion string
 }
 
 // Call is one step on the way to an error.
@@ -76,8 +76,8 @@ func (c Call) String() string {
 // Unwrap gives what a function returned, or what the parser said.
 func (e *Error) Unwrap() error { return e.err }
 
-// Place is where it happened: "web/templates/pod.yaml:3:7".
-func (e *Error) Place() string {
+// Position is where it happened: "web/templates/pod.yaml:3:7".
+func (e *Error) Position() string {
 	switch {
 	case e.Line == 0:
 		return e.File
@@ -94,11 +94,11 @@ func (e *Error) Error() string {
 	// What is said before the place, Helm says too, and scripts look for it.
 	switch {
 	case e.Message != "":
-		fmt.Fprintf(&b, "execution error at (%s): %s", e.Place(), quoted(e.Message))
+		fmt.Fprintf(&b, "execution error at (%s): %s", e.Position(), quoted(e.Message))
 	case e.Syntax:
-		fmt.Fprintf(&b, "parse error at (%s): %s", e.Place(), quoted(e.Cause))
+		fmt.Fprintf(&b, "parse error at (%s): %s", e.Position(), quoted(e.Cause))
 	default:
-		fmt.Fprintf(&b, "%s: %s", e.Place(), quoted(e.Cause))
+		fmt.Fprintf(&b, "%s: %s", e.Position(), quoted(e.Cause))
 	}
 	if e.Excerpt != "" {
 		b.WriteByte('\n')
@@ -163,8 +163,8 @@ func (m *Missing) neighbours() string {
 		shown[i] = key(k)
 	}
 	s := fmt.Sprintf("\n  %s has: %s%s", m.In, strings.Join(shown, ", "), more)
-	if m.Guess != "" {
-		s += fmt.Sprintf("\n  did you mean %s.%s?", strings.TrimSuffix(m.In, "."), key(m.Guess))
+	if m.Suggestion != "" {
+		s += fmt.Sprintf("\n  did you mean %s.%s?", strings.TrimSuffix(m.In, "."), key(m.Suggestion))
 	}
 	return s
 }

@@ -138,7 +138,7 @@ func TestTheAuthorsWordsComeFirst(t *testing.T) {
 	}
 	e = renderError(t, map[string]string{"templates/a.yaml": `{{ .Values.x | required "set x" }}`})
 	if e.Message != "set x" || e.Line != 1 || e.Column != 16 {
-		t.Errorf("got %q at %s", e.Message, e.Place())
+		t.Errorf("got %q at %s", e.Message, e.Position())
 	}
 }
 
@@ -148,7 +148,7 @@ func TestErrorsCarryTheirData(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	m := e.Missing
-	if m == nil || m.Path != ".Values.a.port" || m.In != ".Values.a" || m.Guess != "ports" || m.Null {
+	if m == nil || m.Path != ".Values.a.port" || m.In != ".Values.a" || m.Suggestion != "ports" || m.Null {
 		t.Errorf("got %+v", m)
 	}
 	e = renderError(t, map[string]string{"templates/a.yaml": `{{ mustRegexMatch "[" "x" }}`})

@@ -226,7 +226,7 @@ func (f *frame) missing(table map[string]any, n parse.Node, idents []string, i i
 	}
 	what := "is not set"
 	if present {
-		what, e.Missing.Guess = "is null", ""
+		what, e.Missing.Suggestion = "is null", ""
 	}
 	e.Cause = fmt.Sprintf("%s %s, so it has no %q (nil pointer evaluating interface {}.%[3]s)", path, what, idents[i+1])
 	if i == 0 {

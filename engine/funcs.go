@@ -111,7 +111,7 @@ func (f *frame) fail(message string) any {
 
 func (f *frame) warn(format string, args ...any) {
 	e := f.newError()
-	f.warnings = append(f.warnings, e.Place()+": "+fmt.Sprintf(format, args...))
+	f.warnings = append(f.warnings, e.Position()+": "+fmt.Sprintf(format, args...))
 }
 
 func lookupFunc(in *Input) any {

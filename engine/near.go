@@ -18,7 +18,7 @@ func mistaken(m map[string]any, key string) *Missing {
 		dist[k] = near.Distance(strings.ToLower(k), strings.ToLower(key))
 	}
 	slices.SortStableFunc(keys, func(a, b string) int { return dist[a] - dist[b] })
-	return &Missing{Keys: keys, Guess: guess(keys, key)}
+	return &Missing{Keys: keys, Suggestion: guess(keys, key)}
 }
 
 // guess is the name most like the wanted one, "" where none is like it.

@@ -16,33 +16,33 @@ import (
 // DefaultPriority is where a handler stands that asks for no place of its own.
 const DefaultPriority = 0.5
 
-// Responder names one of Moonhelm's own answers to events. Package action says when
-// each of them answers.
-type Responder string
+// A CoreHandler names a step of the core that handles an event, behind scripts and
+// handlers. Package action decides their order.
+type CoreHandler string
 
-// The responders.
+// The core's handlers.
 const (
 	// Scripts starts the chart's scripts.
-	Scripts Responder = "scripts"
+	Scripts CoreHandler = "scripts"
 	// TemplateFunctions offers scripts' functions to templates.
-	TemplateFunctions Responder = "template functions"
+	TemplateFunctions CoreHandler = "template functions"
 	// KubeVersion checks the chart's kubeVersion against the cluster's.
-	KubeVersion Responder = "Kubernetes version"
+	KubeVersion CoreHandler = "Kubernetes version"
 	// SchemaValidation checks the values against the charts' schemas.
-	SchemaValidation Responder = "schema validation"
+	SchemaValidation CoreHandler = "schema validation"
 	// PostRenderer pipes the objects through another program.
-	PostRenderer Responder = "post-renderer"
+	PostRenderer CoreHandler = "post-renderer"
 	// ObjectValidation separates hooks from objects, and refuses objects that are
 	// managed by another release.
-	ObjectValidation Responder = "object validation"
+	ObjectValidation CoreHandler = "object validation"
 	// Permissions refuses hooks that the user may not run.
-	Permissions Responder = "permissions"
+	Permissions CoreHandler = "permissions"
 	// CRDs installs the custom resource definitions that the cluster lacks.
-	CRDs Responder = "custom resource definitions"
+	CRDs CoreHandler = "custom resource definitions"
 	// Record writes the release's record.
-	Record Responder = "release record"
+	Record CoreHandler = "release record"
 	// AnnotationHooks runs the hooks that annotations make of objects.
-	AnnotationHooks Responder = "annotation hooks"
+	AnnotationHooks CoreHandler = "annotation hooks"
 )
 
 // Handler is one answer to an event, as a [Source] gives it.
@@ -127,7 +127,7 @@ func (b *Bus) Fork() *Bus { return &Bus{parent: b} }
 // Load has all sources of b prepare for the chart of e. b may be nil.
 func (b *Bus) Load(ctx context.Context, e *ChartResolved) error {
 	for _, s := range b.all() {
-		if err := b.Respond(ctx, e, Scripts, func(ctx context.Context) error { return s.Load(ctx, e) }); err != nil {
+		if err := b.HandleCore(ctx, e, Scripts, func(ctx context.Context) error { return s.Load(ctx, e) }); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (b *Bus) Load(ctx context.Context, e *ChartResolved) error {
 func (b *Bus) Functions(ctx context.Context, e *PreRender) error {
 	for _, s := range b.all() {
 		give := func(ctx context.Context) error { s.Functions(ctx, e); return nil }
-		if err := b.Respond(ctx, e, TemplateFunctions, give); err != nil {
+		if err := b.HandleCore(ctx, e, TemplateFunctions, give); err != nil {
 			return err
 		}
 	}
@@ -190,9 +190,9 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if h.owns && !owned && e.May().Has(Values) {
+		if h.owns && !owned && e.Mutable().Has(Values) {
 			// The operation's values share tables with the loaded chart.
-			e.At().Values = values.Copy(e.At().Values)
+			e.Data().Values = values.Copy(e.Data().Values)
 			owned = true
 		}
 		if err := run(ctx, h, e, trace, false); err != nil {
@@ -202,9 +202,9 @@ func (b *Bus) Emit(ctx context.Context, e Event) error {
 	return nil
 }
 
-// Respond has one of Moonhelm's own responders answer e: fn runs now, and shows in
-// traces as a handler does. Its error comes back as a [*HandlerError]. b may be nil.
-func (b *Bus) Respond(ctx context.Context, e Event, who Responder, fn func(context.Context) error) error {
+// HandleCore runs fn as the core's handler of e: now, and shown in traces as a handler is.
+// Its error is returned as a [*HandlerError]. b may be nil.
+func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -218,12 +218,12 @@ func (b *Bus) Respond(ctx context.Context, e Event, who Responder, fn func(conte
 	return run(ctx, h, e, trace, true)
 }
 
-func run(ctx context.Context, h handler, e Event, trace func(Step), responder bool) error {
+func run(ctx context.Context, h handler, e Event, trace func(Step), core bool) error {
 	fail := func(err error) error {
 		if err == nil {
 			return nil
 		}
-		return &HandlerError{Event: e.Name(), Owner: h.Owner, Responder: responder, Err: err}
+		return &HandlerError{Event: e.Name(), Owner: h.Owner, Core: core, Err: err}
 	}
 	if trace == nil {
 		return fail(h.Handle(ctx, e))
@@ -232,24 +232,24 @@ func run(ctx context.Context, h handler, e Event, trace func(Step), responder bo
 	start := time.Now()
 	err := h.Handle(ctx, e)
 	trace(Step{
-		Event: e.Name(), Owner: h.Owner, Where: h.Where, Priority: h.Priority, Responder: responder,
+		Event: e.Name(), Owner: h.Owner, Where: h.Where, Priority: h.Priority, Core: core,
 		Took: time.Since(start), Changes: before.changes(e), Err: err,
 	})
 	return fail(err)
 }
 
-// HandlerError tells which handler stopped an operation.
+// A HandlerError is returned when a handler stops an operation, and names it.
 type HandlerError struct {
 	Event string
 	Owner string
-	// Responder tells that it was one of Moonhelm's own, whose errors speak for
+	// CoreHandler tells that it was one of Moonhelm's own, whose errors speak for
 	// themselves.
-	Responder bool
-	Err       error
+	Core bool
+	Err  error
 }
 
 func (e *HandlerError) Error() string {
-	if e.Responder {
+	if e.Core {
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("%s handler of %s: %s", e.Event, e.Owner, e.Err)

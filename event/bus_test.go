@@ -85,9 +85,9 @@ func TestSourcesLoadAndOfferFunctions(t *testing.T) {
 func TestResponders(t *testing.T) {
 	for name, bus := range map[string]*event.Bus{"no bus": nil, "a fork of no bus": (*event.Bus)(nil).Fork(), "a bus": {}} {
 		t.Run(name, func(t *testing.T) {
-			err := bus.Respond(t.Context(), &event.PreInstall{}, event.CRDs, func(context.Context) error { return errors.New("port must be a number") })
+			err := bus.HandleCore(t.Context(), &event.PreInstall{}, event.CRDs, func(context.Context) error { return errors.New("port must be a number") })
 			var handler *event.HandlerError
-			if !errors.As(err, &handler) || !handler.Responder || handler.Owner != "custom resource definitions" {
+			if !errors.As(err, &handler) || !handler.Core || handler.Owner != "custom resource definitions" {
 				t.Errorf("got %#v", err)
 			}
 			if err == nil || err.Error() != "port must be a number" { // it speaks for itself
@@ -100,7 +100,7 @@ func TestResponders(t *testing.T) {
 func TestARespondersContextMayBeOver(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := (&event.Bus{}).Respond(ctx, &event.PreInstall{}, event.Record, func(context.Context) error { t.Error("it ran"); return nil })
+	err := (&event.Bus{}).HandleCore(ctx, &event.PreInstall{}, event.Record, func(context.Context) error { t.Error("it ran"); return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
@@ -111,11 +111,11 @@ func TestARespondersStepIsTraced(t *testing.T) {
 	bus := &event.Bus{}
 	bus.Trace(func(s event.Step) { steps = append(steps, s) })
 	e := &event.PreInstall{}
-	err := bus.Fork().Respond(t.Context(), e, event.ObjectValidation, func(context.Context) error {
+	err := bus.Fork().HandleCore(t.Context(), e, event.ObjectValidation, func(context.Context) error {
 		e.Objects = parse(t, "kind: ConfigMap\nmetadata: {name: a}\n")
 		return nil
 	})
-	if err != nil || len(steps) != 1 || !steps[0].Responder || steps[0].Owner != "object validation" || steps[0].Event != "pre-install" {
+	if err != nil || len(steps) != 1 || !steps[0].Core || steps[0].Owner != "object validation" || steps[0].Event != "pre-install" {
 		t.Fatalf("%v, %+v", err, steps)
 	}
 	wantChanges(t, steps[0], "objects: + ConfigMap/a")
@@ -129,7 +129,7 @@ func TestGoHandlersOwnTheValues(t *testing.T) {
 		e.Values["image"].(map[string]any)["tag"] = "2"
 		return nil
 	})
-	e := &event.PreRender{Scene: event.Scene{Values: defaults}}
+	e := &event.PreRender{Payload: event.Payload{Values: defaults}}
 	if err := bus.Emit(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestATraceTellsWhatEachHandlerChanged(t *testing.T) {
 	})
 	event.On(bus, "nobody", 0.2, func(context.Context, *event.PreRender) error { return nil })
 	c := &chart.Chart{Metadata: &chart.Metadata{Name: "web"}, Templates: []*chart.File{{Name: "templates/a.yaml", Data: []byte("a")}}}
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{
 		"mysql": map[string]any{"port": 3306.0}, "same": 1.0, "old": true, "list": []any{"a", "b"},
 	}}}
 	if err := bus.Fork().Emit(t.Context(), e); err != nil {
@@ -174,7 +174,7 @@ func TestATraceTellsWhatEachHandlerChanged(t *testing.T) {
 	wantChanges(t, steps[0],
 		`values.list[1]: "b" → "c"`, `values.list[2]: + "d"`, `values.mysql.port: 3306 → 3307`, `values.new: + {"a":"b"}`, `values.old: - true`,
 		`files: + web/templates/new.yaml`, `files: - web/templates/a.yaml`)
-	if s := steps[0]; s.Event != "pre-render" || s.Owner != "port" || s.Priority != 0.1 || s.Took <= 0 || s.Responder {
+	if s := steps[0]; s.Event != "pre-render" || s.Owner != "port" || s.Priority != 0.1 || s.Took <= 0 || s.Core {
 		t.Errorf("%+v", s)
 	}
 	if len(steps) != 2 || len(steps[1].Changes) != 0 {
@@ -191,7 +191,7 @@ func TestATraceOfObjectsHidesWhatSecretsHold(t *testing.T) {
 		e.Objects = parse(t, "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n---\nkind: Secret\nmetadata: {name: s}\ndata: {p: very-secret}\n---\nkind: ConfigMap\nmetadata: {name: web-extra}\n")
 		return errors.New("enough")
 	})
-	err := bus.Emit(t.Context(), &event.PostRender{Scene: event.Scene{Objects: objs}})
+	err := bus.Emit(t.Context(), &event.PostRender{Payload: event.Payload{Objects: objs}})
 	if err == nil || steps[0].Err == nil {
 		t.Errorf("%v, %+v", err, steps)
 	}
@@ -210,7 +210,7 @@ func TestATraceHasAnEnd(t *testing.T) {
 		}
 		return nil
 	})
-	if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Values: map[string]any{}}}); err != nil {
+	if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Values: map[string]any{}}}); err != nil {
 		t.Fatal(err)
 	}
 	got := steps[0].Changes
@@ -240,7 +240,7 @@ func TestEveryNameHasAType(t *testing.T) {
 	var names []string
 	for _, e := range types {
 		names = append(names, e.Name())
-		if e.At() == nil {
+		if e.Data() == nil {
 			t.Errorf("%s shows nothing", e.Name())
 		}
 	}
@@ -248,7 +248,7 @@ func TestEveryNameHasAType(t *testing.T) {
 		t.Errorf("got %q\nwant %q", got, names)
 	}
 	// The table of what may change, as the scripts' contract has it.
-	for part, want := range map[event.Part]string{
+	for part, want := range map[event.Fields]string{
 		event.Values:       "chart-loaded post-create pre-render pre-package",
 		event.Templates:    "chart-loaded post-create pre-render pre-package",
 		event.Files:        "chart-loaded post-create pre-render pre-package",
@@ -258,7 +258,7 @@ func TestEveryNameHasAType(t *testing.T) {
 	} {
 		var got []string
 		for _, e := range types {
-			if e.May().Has(part) {
+			if e.Mutable().Has(part) {
 				got = append(got, e.Name())
 			}
 		}

@@ -20,17 +20,17 @@ type Event interface {
 	// Name is the word that scripts, annotations and the command line use for
 	// it ("pre-install").
 	Name() string
-	// At is what the event shows. It is never nil; handlers change it in place.
-	At() *Scene
-	// May are the parts of At whose change takes effect. A change to anything
-	// else is lost, or refused where it can be seen.
-	May() Part
+	// Data returns what the event shows. It is never nil; handlers change it in place.
+	Data() *Payload
+	// Mutable returns the fields of Data that handlers may change. A change to another
+	// field is lost, or refused where it can be seen.
+	Mutable() Fields
 }
 
-// Scene is what an event shows. Its parts may be missing, as the event's type
-// says: an uninstall has no chart, and nothing has objects before it was
+// A Payload is what an event shows. Fields may be empty, as the event's type says: an
+// uninstall has no chart, and nothing has objects before it was
 // rendered.
-type Scene struct {
+type Payload struct {
 	// Operation is the same for all events of one operation; nil stands for
 	// one of which nothing is known.
 	Operation *Operation
@@ -49,8 +49,8 @@ type Scene struct {
 	Release *release.Release
 }
 
-// At implements [Event] for all types that embed a Scene.
-func (s *Scene) At() *Scene { return s }
+// Data implements [Event] for all types that embed a Payload.
+func (s *Payload) Data() *Payload { return s }
 
 // Operation tells what is being done. Handlers do not change it.
 type Operation struct {
@@ -78,13 +78,12 @@ type Operation struct {
 	Lookup func(apiVersion, kind, namespace, name string) (map[string]any, error)
 }
 
-// Part is a part of a [Scene] that handlers may change; parts are joined
-// with |.
-type Part uint8
+// Fields are fields of a [Payload] that handlers may change, joined with |.
+type Fields uint8
 
 // The parts.
 const (
-	Values Part = 1 << iota
+	Values Fields = 1 << iota
 	Templates
 	Files
 	Objects
@@ -94,7 +93,7 @@ const (
 )
 
 // Has tells whether all of q is in p.
-func (p Part) Has(q Part) bool { return p&q == q }
+func (p Fields) Has(q Fields) bool { return p&q == q }
 
 // Functions are the functions that scripts give to templates: by chart (its
 // FullPath), then by name. They may be called from several goroutines.

@@ -24,7 +24,7 @@ func Example() {
 	})
 
 	// An operation, such as action.Install, emits.
-	moment := &event.PreRender{Scene: event.Scene{Values: map[string]any{"replicas": 1}}}
+	moment := &event.PreRender{Payload: event.Payload{Values: map[string]any{"replicas": 1}}}
 	if err := bus.Emit(context.Background(), moment); err != nil {
 		fmt.Println(err)
 	}
@@ -64,7 +64,7 @@ func TestTheFirstErrorStopsAndNamesWhoseItIs(t *testing.T) {
 		t.Error("went on after an error")
 		return nil
 	})
-	err := bus.Emit(t.Context(), &event.PreDelete{Scene: event.Scene{Release: &release.Release{}}})
+	err := bus.Emit(t.Context(), &event.PreDelete{Payload: event.Payload{Release: &release.Release{}}})
 	var handler *event.HandlerError
 	if !errors.As(err, &handler) || handler.Owner != "policy" || handler.Event != "pre-delete" || !errors.Is(err, no) {
 		t.Fatal(err)

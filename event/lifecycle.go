@@ -8,118 +8,118 @@ import "github.com/moonhelm/moonhelm/release"
 // dependencies are switched on and off, its values coalesced. What needs to
 // prepare for a chart, such as its scripts, does it now.
 type ChartResolved struct {
-	Scene
+	Payload
 }
 
 // ChartLoaded is emitted by every command that runs a chart, before anything else.
 type ChartLoaded struct {
-	Scene
+	Payload
 }
 
 // PreCreate is emitted before a new chart is made. There is no chart yet.
 type PreCreate struct {
-	Scene
+	Payload
 }
 
 // PostCreate is emitted when a new chart is complete, before it is written.
 type PostCreate struct {
-	Scene
+	Payload
 }
 
 // PreDependencyBuild is emitted before dependencies are resolved.
 type PreDependencyBuild struct {
-	Scene
+	Payload
 }
 
 // PostDependencyBuild is emitted once they are.
 type PostDependencyBuild struct {
-	Scene
+	Payload
 }
 
 // PreRender is emitted before templates are rendered. Objects is empty; what
 // handlers put there joins the rendered ones.
 type PreRender struct {
-	Scene
+	Payload
 	// Functions are for the templates, beside the usual ones.
 	Functions Functions
 }
 
 // PostRender is emitted once templates have become objects.
 type PostRender struct {
-	Scene
+	Payload
 }
 
 // PreInstall is emitted before anything is written to the cluster. What
 // handlers leave is validated, recorded and applied.
 type PreInstall struct {
-	Scene
+	Payload
 }
 
 // PostInstall is emitted when everything has been applied, and is ready where
 // that was asked for.
 type PostInstall struct {
-	Scene
+	Payload
 }
 
 // PreUpgrade is to an upgrade what [PreInstall] is to an install.
 type PreUpgrade struct {
-	Scene
+	Payload
 }
 
 // PostUpgrade is to an upgrade what [PostInstall] is to an install.
 type PostUpgrade struct {
-	Scene
+	Payload
 }
 
 // PreRollback is emitted before a rollback writes. Objects are those of the
 // stored revision.
 type PreRollback struct {
-	Scene
+	Payload
 }
 
 // PostRollback is emitted when a rollback has been applied.
 type PostRollback struct {
-	Scene
+	Payload
 }
 
 // PreDelete is emitted before an uninstall deletes anything. There is no chart
 // to see.
 type PreDelete struct {
-	Scene
+	Payload
 }
 
 // PostDelete is emitted after an uninstall has deleted a release's objects.
 type PostDelete struct {
-	Scene
+	Payload
 }
 
 // PreLint is emitted when a chart was rendered to be checked.
 type PreLint struct {
-	Scene
+	Payload
 	// Warn and Fail add findings about a file of the chart, or about none ("").
 	Warn, Fail func(path, text string)
 }
 
 // PostTemplate is emitted before rendered objects are printed.
 type PostTemplate struct {
-	Scene
+	Payload
 }
 
 // PreTest is emitted before test hooks run. Objects are the test hooks.
 type PreTest struct {
-	Scene
+	Payload
 }
 
 // PostTest is emitted after test hooks have run.
 type PostTest struct {
-	Scene
+	Payload
 	// Results are how they went.
 	Results []TestResult
 }
 
 // FailedTest is emitted before [PostTest] where a test has failed.
 type FailedTest struct {
-	Scene
+	Payload
 	// Results are how the tests went.
 	Results []TestResult
 }
@@ -127,7 +127,7 @@ type FailedTest struct {
 // PrePackage is emitted before a chart is packed. The chart is the one to be
 // packed; the folder on disk stays as it is.
 type PrePackage struct {
-	Scene
+	Payload
 }
 
 // TestResult is how one test hook went.
@@ -203,71 +203,71 @@ func (*FailedTest) Name() string { return "failed-test" }
 // Name implements [Event].
 func (*PrePackage) Name() string { return "pre-package" }
 
-// May implements [Event].
-func (*ChartResolved) May() Part { return 0 }
+// Mutable implements [Event].
+func (*ChartResolved) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*ChartLoaded) May() Part { return Values | Templates | Files }
+// Mutable implements [Event].
+func (*ChartLoaded) Mutable() Fields { return Values | Templates | Files }
 
-// May implements [Event].
-func (*PreCreate) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PreCreate) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PostCreate) May() Part { return Values | Templates | Files }
+// Mutable implements [Event].
+func (*PostCreate) Mutable() Fields { return Values | Templates | Files }
 
-// May implements [Event].
-func (*PreDependencyBuild) May() Part { return Dependencies }
+// Mutable implements [Event].
+func (*PreDependencyBuild) Mutable() Fields { return Dependencies }
 
-// May implements [Event].
-func (*PostDependencyBuild) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PostDependencyBuild) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PreRender) May() Part { return Values | Templates | Files | Objects }
+// Mutable implements [Event].
+func (*PreRender) Mutable() Fields { return Values | Templates | Files | Objects }
 
-// May implements [Event].
-func (*PostRender) May() Part { return Objects }
+// Mutable implements [Event].
+func (*PostRender) Mutable() Fields { return Objects }
 
-// May implements [Event].
-func (*PreInstall) May() Part { return Objects }
+// Mutable implements [Event].
+func (*PreInstall) Mutable() Fields { return Objects }
 
-// May implements [Event].
-func (*PostInstall) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PostInstall) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PreUpgrade) May() Part { return Objects }
+// Mutable implements [Event].
+func (*PreUpgrade) Mutable() Fields { return Objects }
 
-// May implements [Event].
-func (*PostUpgrade) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PostUpgrade) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PreRollback) May() Part { return Objects }
+// Mutable implements [Event].
+func (*PreRollback) Mutable() Fields { return Objects }
 
-// May implements [Event].
-func (*PostRollback) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PostRollback) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PreDelete) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PreDelete) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PostDelete) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PostDelete) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PreLint) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PreLint) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PostTemplate) May() Part { return Objects }
+// Mutable implements [Event].
+func (*PostTemplate) Mutable() Fields { return Objects }
 
-// May implements [Event].
-func (*PreTest) May() Part { return Objects }
+// Mutable implements [Event].
+func (*PreTest) Mutable() Fields { return Objects }
 
-// May implements [Event].
-func (*PostTest) May() Part { return 0 }
+// Mutable implements [Event].
+func (*PostTest) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*FailedTest) May() Part { return 0 }
+// Mutable implements [Event].
+func (*FailedTest) Mutable() Fields { return 0 }
 
-// May implements [Event].
-func (*PrePackage) May() Part { return Values | Templates | Files | Versions }
+// Mutable implements [Event].
+func (*PrePackage) Mutable() Fields { return Values | Templates | Files | Versions }
 
 // Names are the events that scripts can answer, in the order of an operation's
 // life.

@@ -26,11 +26,11 @@ type Step struct {
 	// Where is the place in its owner's source, "" where that is not known.
 	Where    string
 	Priority float64
-	// Responder tells that it is one of Moonhelm's own, which has no priority.
-	Responder bool
-	Took      time.Duration
-	Changes   []Change
-	Err       error
+	// Core reports whether it is a step of the core, which has no priority.
+	Core    bool
+	Took    time.Duration
+	Changes []Change
+	Err     error
 }
 
 // Change is one thing that a handler changed.
@@ -65,8 +65,8 @@ func (c Change) String() string {
 	return c.Path + ": " + c.From + " → " + c.To
 }
 
-// scene is what a snapshot of an event remembers.
-type scene struct {
+// payload is what a snapshot of an event remembers.
+type payload struct {
 	values  map[string]any
 	charts  []chartFiles
 	objects []*manifest.Object
@@ -80,9 +80,9 @@ type chartFiles struct {
 	appVersion       string
 }
 
-func snapshot(e Event) scene {
-	s := e.At()
-	return scene{values: values.Copy(s.Values), charts: filesOf(s.Chart), objects: slices.Clone(s.Objects)}
+func snapshot(e Event) payload {
+	s := e.Data()
+	return payload{values: values.Copy(s.Values), charts: filesOf(s.Chart), objects: slices.Clone(s.Objects)}
 }
 
 func filesOf(c *chart.Chart) []chartFiles {
@@ -104,8 +104,8 @@ func filesOf(c *chart.Chart) []chartFiles {
 }
 
 // changes are what differs between s and what e shows now.
-func (s scene) changes(e Event) []Change {
-	now := e.At()
+func (s payload) changes(e Event) []Change {
+	now := e.Data()
 	d := &differ{}
 	d.value("values", anyMap(s.values), anyMap(now.Values))
 	d.charts(s.charts, filesOf(now.Chart))

@@ -38,7 +38,7 @@ func (a Access) over(b Access) Access {
 // For is what of a may be shown to url, where a was given for the URL home, ""
 // for any: to another place, nothing that says who we are (CVE-2021-32690).
 func (a Access) For(url, home string) Access {
-	if home == "" || a.PassAll || SamePlace(home, url) {
+	if home == "" || a.PassAll || SameOrigin(home, url) {
 		return a
 	}
 	a.Username, a.Password, a.CertFile, a.KeyFile = "", "", "", ""

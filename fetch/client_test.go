@@ -183,7 +183,7 @@ func TestSamePlace(t *testing.T) {
 		{"", "", false},
 		{"https://a", "https://a:b:c", false},
 	} {
-		if got := SamePlace(c.home, c.other); got != c.want {
+		if got := SameOrigin(c.home, c.other); got != c.want {
 			t.Errorf("%s to %s: %t", c.home, c.other, got)
 		}
 	}

@@ -119,10 +119,10 @@ func (d *download) identity(hop *url.URL) (Access, *url.Userinfo) {
 	return access, nil
 }
 
-// SamePlace tells whether credentials that were given for the URL home may be
+// SameOrigin tells whether credentials that were given for the URL home may be
 // sent to the URL other: scheme, host and port are the same, or a host that was
 // to be spoken to without TLS now is with it, at the usual ports.
-func SamePlace(home, other string) bool {
+func SameOrigin(home, other string) bool {
 	a, err := url.Parse(home)
 	if err != nil {
 		return false

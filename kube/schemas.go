@@ -75,7 +75,7 @@ func (s *schemas) finish(ctx context.Context, apiVersion string, r *reading, d *
 // document is one group and version's, in the form that the cached file has.
 type document struct {
 	Server string `json:"server"`
-	// At is where the server has it. The address changes with the text.
+	// Data is where the server has it. The address changes with the text.
 	At       string            `json:"at"`
 	Document *openapi.Document `json:"document"`
 }

@@ -145,7 +145,7 @@ type staged struct {
 
 func (in Installer) stage(ctx context.Context, req InstallRequest, temp string) (*staged, error) {
 	switch req.Source.Kind {
-	case Folder:
+	case Directory:
 		p, err := Load(req.Source.Location)
 		if err != nil {
 			return nil, err

@@ -16,11 +16,11 @@ type Kind int
 
 // The kinds of places.
 const (
-	Folder   Kind = iota // a folder on this machine, which is linked to
-	Archive              // an archive on this machine
-	Download             // an archive at an http or https URL
-	Registry             // an OCI registry
-	Git                  // a git repository
+	Directory Kind = iota // a folder on this machine, which is linked to
+	Archive               // an archive on this machine
+	Download              // an archive at an http or https URL
+	Registry              // an OCI registry
+	Git                   // a git repository
 )
 
 // Source is where a plugin comes from.
@@ -65,7 +65,7 @@ func ParseSource(text string) (Source, error) {
 			return Source{}, err
 		}
 		if info.IsDir() {
-			return Source{Folder, abs}, nil
+			return Source{Directory, abs}, nil
 		}
 		return Source{Archive, abs}, nil
 	}
@@ -139,7 +139,7 @@ func (s Source) plain() string {
 // base is the last part of the location, the name of a folder or an archive: by it
 // Helm finds a plugin again that it shall update, with the .git of a repository.
 func (s Source) base() string {
-	if s.Kind == Folder || s.Kind == Archive {
+	if s.Kind == Directory || s.Kind == Archive {
 		return filepath.Base(s.Location)
 	}
 	location := s.Location

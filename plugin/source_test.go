@@ -19,7 +19,7 @@ func TestSources(t *testing.T) {
 		Source
 		base, shown string
 	}{
-		dir:                               {Source{Folder, dir}, filepath.Base(dir), dir},
+		dir:                               {Source{Directory, dir}, filepath.Base(dir), dir},
 		file:                              {Source{Archive, file}, "a-1.0.0.tgz", file},
 		"https://example.com/x/helm-diff": {Source{Git, "https://example.com/x/helm-diff"}, "helm-diff", ""},
 		"https://me:pw@example.com/x/helm-diff.git/": {Source{Git, "https://me:pw@example.com/x/helm-diff.git/"}, "helm-diff.git", "https://me:xxxxx@example.com/x/helm-diff.git/"},

@@ -172,7 +172,7 @@ func (f *File) Pick(names ...string) ([]Entry, error) {
 	}
 	if missing != nil {
 		have := f.Names()
-		return nil, &UnmatchedError{Names: missing, Near: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
+		return nil, &UnmatchedError{Names: missing, Suggestion: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
 	}
 	return entries, nil
 }
@@ -287,7 +287,7 @@ func (g *fetched) check() error {
 	x, err := index.Open(g.path)
 	if err == nil {
 		g.charts = x.Names()
-		g.unusable, err = x.Survey()
+		g.unusable, err = x.Unusable()
 		err = errors.Join(err, x.Close())
 	}
 	return unnamed(err)

@@ -68,9 +68,9 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 type UnknownError struct {
 	Name string
 	// Chart is set where a chart of the repository was looked for.
-	Chart bool
-	Near  string   // what may have been meant, or ""
-	Have  []string // what there is
+	Chart      bool
+	Suggestion string   // what may have been meant, or ""
+	Have       []string // what there is
 }
 
 // Error is in the words of Helm, which has two sentences for it.
@@ -83,9 +83,9 @@ func (e *UnknownError) Error() string {
 
 // UnmatchedError tells that repositories to update have not been added.
 type UnmatchedError struct {
-	Names []string
-	Near  string // what may have been meant by the first, or ""
-	Have  []string
+	Names      []string
+	Suggestion string // what may have been meant by the first, or ""
+	Have       []string
 }
 
 func (e *UnmatchedError) Error() string {

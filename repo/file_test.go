@@ -203,14 +203,14 @@ func TestPick(t *testing.T) {
 	}
 	_, err = f.Pick("stabel", "mine", "nope", "nope")
 	var missing *UnmatchedError
-	if !errors.As(err, &missing) || missing.Near != "stable" || !slices.Equal(missing.Names, []string{"stabel", "nope"}) ||
+	if !errors.As(err, &missing) || missing.Suggestion != "stable" || !slices.Equal(missing.Names, []string{"stabel", "nope"}) ||
 		err.Error() != "no repositories found matching 'stabel', 'nope'.  Nothing will be updated" {
 		t.Error(err)
 	}
-	if e := (&File{Entries: []Entry{{Name: "a"}, {Name: "bc"}}}).Unknown("zz"); e.Near != "" {
-		t.Errorf("zz is not like %q", e.Near)
+	if e := (&File{Entries: []Entry{{Name: "a"}, {Name: "bc"}}}).Unknown("zz"); e.Suggestion != "" {
+		t.Errorf("zz is not like %q", e.Suggestion)
 	}
-	if e := f.Unknown("stabel"); e.Near != "stable" || len(e.Have) != 3 {
+	if e := f.Unknown("stabel"); e.Suggestion != "stable" || len(e.Have) != 3 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -62,7 +62,7 @@ func (s Search) Query() (*Query, error) {
 		q.expr = expr
 	}
 	if _, err := dependency.Version(nil, s.Want, s.Devel); err != nil {
-		var want *dependency.WantError
+		var want *dependency.VersionError
 		if errors.As(err, &want) && want.Problem != "" {
 			return nil, err
 		}

@@ -38,7 +38,7 @@ type applied struct {
 // other in circles or so often that they would fill the memory.
 type changes struct {
 	handles *handles
-	may     event.Part
+	may     event.Fields
 	// left is how much may be copied, in bytes.
 	left int
 }
@@ -274,7 +274,7 @@ func put(in any, way []*step, v any, owned bool) any {
 	return table
 }
 
-// place turns a value that the process has sent into one of the scene's. old
+// place turns a value that the process has sent into one of the payload's. old
 // is what stood at that place, and sent how it was handed out: what comes back
 // as it was stays what it was.
 func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {

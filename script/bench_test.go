@@ -55,11 +55,11 @@ func BenchmarkHandler(b *testing.B) {
 			bus := &event.Bus{}
 			bus.Use(h)
 			defer h.Close() //nolint:errcheck // it never fails
-			if err := bus.Load(b.Context(), &event.ChartResolved{Scene: event.Scene{Chart: c}}); err != nil {
+			if err := bus.Load(b.Context(), &event.ChartResolved{Payload: event.Payload{Chart: c}}); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if err := bus.Emit(b.Context(), &event.PreRender{Scene: event.Scene{Chart: c, Values: tc.values}}); err != nil {
+				if err := bus.Emit(b.Context(), &event.PreRender{Payload: event.Payload{Chart: c, Values: tc.values}}); err != nil {
 					b.Fatal(err)
 				}
 			}

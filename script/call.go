@@ -16,16 +16,16 @@ import (
 // call runs a handler and applies what it changed.
 func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	s.mu.Lock()
-	s.operation = e.At().Operation
+	s.operation = e.Data().Operation
 	s.mu.Unlock()
 	st := newStage(e, &s.ids)
-	c := s.find(e.At().Chart, h.chart)
+	c := s.find(e.Data().Chart, h.chart)
 	top := c != nil && c.IsRoot()
 	r := &request{session: s, event: e.Name(), chart: h.chart, where: h.where, handles: st.handles}
 	var versions versions
-	if e.May().Has(event.Versions) && e.At().Chart != nil {
+	if e.Mutable().Has(event.Versions) && e.Data().Chart != nil {
 		r.assign = func(id int64, field string, value any) error {
-			return versions.assign(st, e.At().Chart, id, field, value)
+			return versions.assign(st, e.Data().Chart, id, field, value)
 		}
 	}
 	lint := false
@@ -35,7 +35,7 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	}
 	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: map[string]any{
 		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c),
-		"may": mayNames(e.May(), top), "lint": lint,
+		"may": mayNames(e.Mutable(), top), "lint": lint,
 	}})
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	if err := r.keep(weight(done.Body["changes"])); err != nil {
 		return err
 	}
-	ch := &changes{handles: st.handles, may: e.May(), left: maxCopies}
+	ch := &changes{handles: st.handles, may: e.Mutable(), left: maxCopies}
 	if err := ch.take(done.Body); err != nil {
 		var readOnly *readOnlyError
 		if errors.As(err, &readOnly) {
@@ -66,7 +66,7 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 		return err
 	}
 	commit()
-	versions.commit(e.At().Chart)
+	versions.commit(e.Data().Chart)
 	return nil
 }
 

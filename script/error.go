@@ -44,8 +44,8 @@ func (e *Error) Unwrap() error { return e.err }
 // their own: no limit was hit, and the process lives.
 func (e *Error) Loading() bool { return e.Event == "" && e.Limit == "" && e.err == nil }
 
-// Place is where it happened: "ext/lua/chart.lua:12".
-func (e *Error) Place() string {
+// Position is where it happened: "ext/lua/chart.lua:12".
+func (e *Error) Position() string {
 	if e.File == "" || e.Line == 0 {
 		return e.File
 	}
@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 		}
 		b.WriteString(": ")
 	}
-	if place := e.Place(); place != "" {
+	if place := e.Position(); place != "" {
 		b.WriteString(place)
 		if e.foreign && e.Event != "" {
 			b.WriteString(" of chart " + strconv.Quote(e.Chart))

@@ -170,7 +170,7 @@ func load(t *testing.T, h *script.Host, c *chart.Chart) (*event.Bus, error) {
 	bus := &event.Bus{}
 	bus.Use(h)
 	t.Cleanup(func() { _ = h.Close() })
-	return bus, bus.Load(t.Context(), &event.ChartResolved{Scene: event.Scene{Chart: c, Operation: &event.Operation{Name: "demo"}}})
+	return bus, bus.Load(t.Context(), &event.ChartResolved{Payload: event.Payload{Chart: c, Operation: &event.Operation{Name: "demo"}}})
 }
 
 func mustLoad(t *testing.T, h *script.Host, c *chart.Chart) *event.Bus {

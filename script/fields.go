@@ -44,7 +44,7 @@ func chartFields(c *chart.Chart) map[string]any {
 }
 
 // releaseFields are ctx.release: as the operation knows it, or the record.
-func releaseFields(s *event.Scene) map[string]any {
+func releaseFields(s *event.Payload) map[string]any {
 	f := map[string]any{}
 	switch {
 	case s.Operation != nil:

@@ -20,8 +20,8 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// world is a chart with something of everything in it, and its scene.
-func world(t testing.TB) (*chart.Chart, event.Scene) {
+// world is a chart with something of everything in it, and its payload.
+func world(t testing.TB) (*chart.Chart, event.Payload) {
 	t.Helper()
 	db := newChart("db", map[string]string{chart.FileScript: "", "notes.txt": "db"})
 	web := newChart("web", map[string]string{chart.FileScript: "", "a.txt": "A", "b.txt": "B", "templates/a.yaml": "x: {{ 1 }}"}, db)
@@ -39,7 +39,7 @@ func world(t testing.TB) (*chart.Chart, event.Scene) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return web, event.Scene{Chart: web, Values: vals, Objects: objects, Operation: &event.Operation{Name: "demo"}}
+	return web, event.Payload{Chart: web, Values: vals, Objects: objects, Operation: &event.Operation{Name: "demo"}}
 }
 
 // everything loads all that a context leads to.
@@ -69,7 +69,7 @@ func attack(t *testing.T, e event.Event, changes []any) error {
 		everything(c, c.body["context"], map[uint64]bool{})
 		return changes
 	}})}
-	bus := mustLoad(t, h, e.At().Chart)
+	bus := mustLoad(t, h, e.Data().Chart)
 	begin := time.Now()
 	err := bus.Emit(t.Context(), e)
 	if took := time.Since(begin); took > 5*time.Second {
@@ -112,7 +112,7 @@ func ids(t *testing.T, e event.Event) map[string]int {
 		walk("ctx", c.body["context"])
 		return nil
 	}})}
-	bus := mustLoad(t, h, e.At().Chart)
+	bus := mustLoad(t, h, e.Data().Chart)
 	if err := bus.Emit(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +128,8 @@ func sortedKeys(m map[string]any) []string {
 }
 
 func TestHostileChangesAreRefused(t *testing.T) {
-	_, scene := world(t)
-	id := ids(t, &event.PreRender{Scene: scene})
+	_, payload := world(t)
+	id := ids(t, &event.PreRender{Payload: payload})
 	vals, deep, files, tmpl := id["ctx.values"], id["ctx.values.deep.a.b"], id["ctx.files"], id["ctx.templates"]
 	objs, obj, ctx, file := id["ctx.objects"], id["ctx.objects.1"], id["ctx"], id["ctx.files.1"]
 	for name, n := range map[string]int{"values": vals, "deep": deep, "files": files, "templates": tmpl, "objects": objs, "object": obj, "file": file} {
@@ -192,8 +192,8 @@ func TestHostileChangesAreRefused(t *testing.T) {
 		"metadata is text":      {[]any{change(obj, "metadata", "x")}, "metadata"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, scene := world(t)
-			e := &event.PreRender{Scene: scene}
+			_, payload := world(t)
+			e := &event.PreRender{Payload: payload}
 			before := snapshot(e)
 			err := attack(t, e, tc.changes)
 			if tc.want == "" {
@@ -211,7 +211,7 @@ func TestHostileChangesAreRefused(t *testing.T) {
 
 // snapshot is all that a handler might change.
 func snapshot(e event.Event) map[string]any {
-	s := e.At()
+	s := e.Data()
 	out := map[string]any{"values": values.Copy(s.Values)}
 	s.Chart.Walk(func(c *chart.Chart) {
 		out[c.FullPath()] = fmt.Sprintf("%s %v", text(c.Files)+text(c.Templates), *c.Metadata)
@@ -236,7 +236,7 @@ func TestCopiesAreBounded(t *testing.T) {
 		deep = map[string]any{"d": deep, "pad": strings.Repeat("p", 20<<10)}
 	}
 	c := scripted("web")
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"d": deep}}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{"d": deep}}}
 	h := &script.Host{Start: scripts(handler{0, "pre-render", 0.5, func(c *call) []any {
 		var out []any
 		v := c.ctx["values"]
@@ -286,7 +286,7 @@ func TestWhatScriptsLeaveIsBounded(t *testing.T) {
 				return fn(n, c)
 			}})}
 			bus := mustLoad(t, h, c)
-			e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"big": map[string]any{"a": data}}}}
+			e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{"big": map[string]any{"a": data}}}}
 			for range limit / step {
 				if err := bus.Emit(t.Context(), e); err != nil {
 					var failed *script.Error
@@ -324,7 +324,7 @@ func TestTimeThatHelmTakesForScriptsIsTheirs(t *testing.T) {
 		return []any{set(object, "metadata", map[string]any{"name": fmt.Sprint(n)})}
 	}})}
 	bus := mustLoad(t, h, c)
-	e := &event.PostRender{Scene: event.Scene{Chart: c, Values: map[string]any{}, Objects: objects}}
+	e := &event.PostRender{Payload: event.Payload{Chart: c, Values: map[string]any{}, Objects: objects}}
 	for began := time.Now(); time.Since(began) < 20*time.Second; {
 		if err := bus.Emit(t.Context(), e); err != nil {
 			var failed *script.Error
@@ -341,16 +341,16 @@ func TestTimeThatHelmTakesForScriptsIsTheirs(t *testing.T) {
 }
 
 func TestNestingIsBounded(t *testing.T) {
-	_, scene := world(t)
-	id := ids(t, &event.PreRender{Scene: scene})
+	_, payload := world(t)
+	id := ids(t, &event.PreRender{Payload: payload})
 	nest := func(v any, n int) any {
 		for range n {
 			v = map[string]any{"n": v}
 		}
 		return v
 	}
-	_, scene = world(t)
-	err := attack(t, &event.PreRender{Scene: scene}, []any{
+	_, payload = world(t)
+	err := attack(t, &event.PreRender{Payload: payload}, []any{
 		change(id["ctx.values"], "x", nest(ref(id["ctx.values.deep.a.b"]), 150)),
 		change(id["ctx.values.deep.a.b"], "y", nest(int64(1), 150)),
 	})
@@ -391,7 +391,7 @@ func mutate(r *rand.Rand, depth int) any {
 }
 
 // FuzzChanges has a process say anything at all about what has changed. helm
-// must say no, or come out with a scene that holds together.
+// must say no, or come out with a payload that holds together.
 func FuzzChanges(f *testing.F) {
 	for i := range uint64(20) {
 		f.Add(i, []byte{})
@@ -416,9 +416,9 @@ func FuzzChanges(f *testing.F) {
 			}
 			changes = append(changes, c)
 		}
-		_, scene := world(t)
-		e := &event.PreRender{Scene: scene}
-		old := scene.Values
+		_, payload := world(t)
+		e := &event.PreRender{Payload: payload}
+		old := payload.Values
 		was := values.Copy(old)
 		_ = attack(t, e, changes)
 		if !reflect.DeepEqual(old, was) {

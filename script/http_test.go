@@ -86,7 +86,7 @@ func TestRequestsOfScripts(t *testing.T) {
 			}
 			web := scripted("web", newChart("net", map[string]string{"ext/permissions.yaml": "lua: [network]"}))
 			bus := mustLoad(t, h, web)
-			if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: web}}); err != nil {
+			if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: web}}); err != nil {
 				t.Fatal(err)
 			}
 			if text := fmt.Sprint(got); !strings.Contains(text, strings.TrimSuffix(tc.want, " ")) {
@@ -111,13 +111,13 @@ events.on("post-render", function(ctx) http.get("` + s.URL + `/slow") end)`})
 	h := luaHost()
 	h.Limits.CPU = 500 * time.Millisecond
 	bus := mustLoad(t, h, c)
-	if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: c}}); err != nil {
+	if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c}}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	within(t, 3*time.Second, func() {
-		err := bus.Emit(ctx, &event.PostRender{Scene: event.Scene{Chart: c}})
+		err := bus.Emit(ctx, &event.PostRender{Payload: event.Payload{Chart: c}})
 		if err == nil || ctx.Err() == nil {
 			t.Errorf("got %v before the context's end", err)
 		}

@@ -36,11 +36,11 @@ func lchart(name, code string, below ...*chart.Chart) *chart.Chart {
 	return newChart(name, map[string]string{chart.FileScript: code}, below...)
 }
 
-// emit runs the scripts of the scene's chart for an event.
+// emit runs the scripts of the payload's chart for an event.
 func emit(t *testing.T, e event.Event) error {
 	t.Helper()
 	h := luaHost()
-	bus, err := load(t, h, e.At().Chart)
+	bus, err := load(t, h, e.Data().Chart)
 	if err != nil {
 		return err
 	}
@@ -89,23 +89,23 @@ data: {}
 list: []
 `
 
-// events are all that scripts answer, with a scene that has something of
+// events are all that scripts answer, with a payload that has something of
 // everything, and what may change.
 func allEvents(t *testing.T, c *chart.Chart) map[string]event.Event {
-	scene := func() event.Scene {
-		return event.Scene{
+	payload := func() event.Payload {
+		return event.Payload{
 			Chart: c, Values: vals(t, "a: 1\nglobal: {g: 1}\ndb: {port: 3306, global: {g: 1}}\n"), Objects: objects(t, someObjects),
 			Operation: &event.Operation{Command: "test", Name: "demo", Namespace: "prod", Revision: 3, KubeVersion: "v1.36.0", APIVersions: []string{"v1", "batch/v1"}},
 		}
 	}
-	s := scene()
+	s := payload()
 	out := map[string]event.Event{}
 	for _, e := range []event.Event{
-		&event.ChartLoaded{Scene: s}, &event.PostCreate{Scene: s}, &event.PreDependencyBuild{Scene: s}, &event.PostDependencyBuild{Scene: s},
-		&event.PreRender{Scene: s}, &event.PostRender{Scene: s}, &event.PreInstall{Scene: s}, &event.PostInstall{Scene: s},
-		&event.PreUpgrade{Scene: s}, &event.PostUpgrade{Scene: s}, &event.PreRollback{Scene: s}, &event.PostRollback{Scene: s},
-		&event.PreDelete{Scene: s}, &event.PostDelete{Scene: s}, &event.PreLint{Scene: s}, &event.PostTemplate{Scene: s},
-		&event.PreTest{Scene: s}, &event.PostTest{Scene: s}, &event.FailedTest{Scene: s}, &event.PrePackage{Scene: s},
+		&event.ChartLoaded{Payload: s}, &event.PostCreate{Payload: s}, &event.PreDependencyBuild{Payload: s}, &event.PostDependencyBuild{Payload: s},
+		&event.PreRender{Payload: s}, &event.PostRender{Payload: s}, &event.PreInstall{Payload: s}, &event.PostInstall{Payload: s},
+		&event.PreUpgrade{Payload: s}, &event.PostUpgrade{Payload: s}, &event.PreRollback{Payload: s}, &event.PostRollback{Payload: s},
+		&event.PreDelete{Payload: s}, &event.PostDelete{Payload: s}, &event.PreLint{Payload: s}, &event.PostTemplate{Payload: s},
+		&event.PreTest{Payload: s}, &event.PostTest{Payload: s}, &event.FailedTest{Payload: s}, &event.PrePackage{Payload: s},
 	} {
 		out[e.Name()] = e
 	}
@@ -116,26 +116,26 @@ func allEvents(t *testing.T, c *chart.Chart) map[string]event.Event {
 // the field: the table of the contract.
 func TestWhatEachEventMayChange(t *testing.T) {
 	for field, tc := range map[string]struct {
-		part  event.Part
+		part  event.Fields
 		code  string
 		check func(e event.Event) bool
 	}{
-		"values":    {event.Values, `ctx.values.new = "x"`, func(e event.Event) bool { return e.At().Values["new"] == "x" }},
-		"values.a":  {event.Values, `ctx.values.a = ctx.values.a + 1`, func(e event.Event) bool { return e.At().Values["a"] == int64(2) }},
-		"templates": {event.Templates, `ctx.templates[1].data = "new"`, func(e event.Event) bool { return string(e.At().Chart.Templates[0].Data) == "new" }},
+		"values":    {event.Values, `ctx.values.new = "x"`, func(e event.Event) bool { return e.Data().Values["new"] == "x" }},
+		"values.a":  {event.Values, `ctx.values.a = ctx.values.a + 1`, func(e event.Event) bool { return e.Data().Values["a"] == int64(2) }},
+		"templates": {event.Templates, `ctx.templates[1].data = "new"`, func(e event.Event) bool { return string(e.Data().Chart.Templates[0].Data) == "new" }},
 		"files": {event.Files, `table.insert(ctx.files, {name="new.txt", data="x"})`, func(e event.Event) bool {
-			f := e.At().Chart.Files
+			f := e.Data().Chart.Files
 			return len(f) == 3 && f[1].Name == "new.txt" // ext/ stays last
 		}},
-		"objects": {event.Objects, `table.remove(ctx.objects, 1)`, func(e event.Event) bool { return len(e.At().Objects) == 1 }},
+		"objects": {event.Objects, `table.remove(ctx.objects, 1)`, func(e event.Event) bool { return len(e.Data().Objects) == 1 }},
 		"objects[1]": {event.Objects, `ctx.objects[1].data.z = "9"`, func(e event.Event) bool {
-			return strings.Contains(e.At().Objects[0].Raw, `z: "9"`)
+			return strings.Contains(e.Data().Objects[0].Raw, `z: "9"`)
 		}},
 		"dependencies": {event.Dependencies, `ctx.dependencies[1].version = "~2"`, func(e event.Event) bool {
-			return e.At().Chart.Metadata.Dependencies[0].Version == "~2"
+			return e.Data().Chart.Metadata.Dependencies[0].Version == "~2"
 		}},
-		"version":     {event.Versions, `ctx.chart.version = "2.0.0"`, func(e event.Event) bool { return e.At().Chart.Version() == "2.0.0" }},
-		"appVersion":  {event.Versions, `ctx.chart.appVersion = "x"`, func(e event.Event) bool { return e.At().Chart.AppVersion() == "x" }},
+		"version":     {event.Versions, `ctx.chart.version = "2.0.0"`, func(e event.Event) bool { return e.Data().Chart.Version() == "2.0.0" }},
+		"appVersion":  {event.Versions, `ctx.chart.appVersion = "x"`, func(e event.Event) bool { return e.Data().Chart.AppVersion() == "x" }},
 		"release":     {0, `ctx.release.name = "x"`, nil},
 		"name":        {0, `ctx.chart.name = "x"`, nil},
 		"apiVersions": {0, `ctx.capabilities.apiVersions[1] = "x"`, nil},
@@ -153,7 +153,7 @@ func TestWhatEachEventMayChange(t *testing.T) {
 				e := allEvents(t, c)[name]
 				before := snapshot(e)
 				err := emit(t, e)
-				if tc.part != 0 && e.May().Has(tc.part) {
+				if tc.part != 0 && e.Mutable().Has(tc.part) {
 					if err != nil || !tc.check(e) {
 						t.Fatalf("no effect: %v", err)
 					}
@@ -200,7 +200,7 @@ func TestUntouchedIsUntouched(t *testing.T) {
 	objs := objects(t, someObjects)
 	h := luaHost()
 	bus := mustLoad(t, h, c)
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: vs}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: vs}}
 	if err := bus.Emit(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestUntouchedIsUntouched(t *testing.T) {
 	if got := string(c.Templates[1].Data); got != "# c\nb: 1\na: {{ .Values.x }}\n# end\n" {
 		t.Errorf("%q", got)
 	}
-	post := &event.PostRender{Scene: event.Scene{Chart: c, Values: vs, Objects: objs}}
+	post := &event.PostRender{Payload: event.Payload{Chart: c, Values: vs, Objects: objs}}
 	if err := bus.Emit(t.Context(), post); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestNumbersAreWhatTheyAre(t *testing.T) {
 	events.on("pre-render", 0.9, function(ctx)
 		ctx.values.after = math.type(ctx.values.two) .. " " .. math.type(ctx.values.twoReal)
 	end)`)
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: vs}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: vs}}
 	mustEmit(t, e)
 	for k, want := range map[string]any{
 		"types": "big=integer huge=float int=integer real=float small=float",
@@ -282,7 +282,7 @@ func TestGlobalIsEverybodys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &event.PreRender{Scene: event.Scene{Chart: res.Chart, Values: res.Values}}
+			e := &event.PreRender{Payload: event.Payload{Chart: res.Chart, Values: res.Values}}
 			mustEmit(t, e)
 			res.Chart.Walk(func(c *chart.Chart) {
 				if got := fmt.Sprint(values.Scope(e.Values, c)["global"]); got != tc.want {
@@ -302,7 +302,7 @@ func TestTheFirstGlobal(t *testing.T) {
 	events.on("pre-render", 0.2, function(ctx) ctx.values.global.region = "eu" end)`, newChart("db", nil))
 	h := luaHost()
 	bus := mustLoad(t, h, c)
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"a": 1.0, "db": map[string]any{}}}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{"a": 1.0, "db": map[string]any{}}}}
 	if err := bus.Emit(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +310,7 @@ func TestTheFirstGlobal(t *testing.T) {
 		t.Error(got)
 	}
 	c = lchart("web", `events.on("pre-render", function(ctx) ctx.values.a = ctx.values.global.b end)`, newChart("db", nil))
-	e = &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{"x": 1.0}}}
+	e = &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{"x": 1.0}}}
 	mustEmit(t, e)
 	if got := fmt.Sprint(e.Values); got != "map[x:1]" {
 		t.Error(got)
@@ -326,7 +326,7 @@ func TestOwnGlobalsStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &event.PreRender{Scene: event.Scene{Chart: res.Chart, Values: res.Values}}
+	e := &event.PreRender{Payload: event.Payload{Chart: res.Chart, Values: res.Values}}
 	mustEmit(t, e)
 	if got := fmt.Sprint(e.Values); got != "map[db:map[global:map[g:x new:db's own:db's]] global:map[g:x new:db's]]" {
 		t.Error(got)
@@ -346,7 +346,7 @@ func TestScopes(t *testing.T) {
 		assert(ctx.values.db.a == 1)
 		ctx.values.copy = ctx.values.db
 	end)`, db)
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: vals(t, "db: {port: 3306, gone: x, same: {x: 1}}\n")}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: vals(t, "db: {port: 3306, gone: x, same: {x: 1}}\n")}}
 	same := e.Values["db"].(map[string]any)["same"]
 	mustEmit(t, e)
 	want := map[string]any{"port": int64(3307), "a": int64(1), "b": int64(2), "same": map[string]any{"x": 1.0},
@@ -361,7 +361,7 @@ func TestScopes(t *testing.T) {
 	}
 	// A chart of which values know nothing yet.
 	leaf := lchart("leaf", `events.on("pre-render", function(ctx) ctx.values.x = 1 end)`)
-	e = &event.PreRender{Scene: event.Scene{Chart: newChart("web", nil, newChart("db", nil, leaf)), Values: map[string]any{}}}
+	e = &event.PreRender{Payload: event.Payload{Chart: newChart("web", nil, newChart("db", nil, leaf)), Values: map[string]any{}}}
 	mustEmit(t, e)
 	if got := fmt.Sprint(e.Values); got != "map[db:map[leaf:map[x:1]]]" {
 		t.Error(got)
@@ -369,7 +369,7 @@ func TestScopes(t *testing.T) {
 	// A library has no values.
 	lib := lchart("lib", `events.on("pre-render", function(ctx) ctx.values.x = 1 end)`)
 	lib.FromLibrary = true
-	if err := emit(t, &event.PreRender{Scene: event.Scene{Chart: newChart("web", nil, lib), Values: map[string]any{}}}); err == nil || !strings.Contains(err.Error(), "values is read-only") {
+	if err := emit(t, &event.PreRender{Payload: event.Payload{Chart: newChart("web", nil, lib), Values: map[string]any{}}}); err == nil || !strings.Contains(err.Error(), "values is read-only") {
 		t.Error(err)
 	}
 }
@@ -386,7 +386,7 @@ func TestChartsSeeTheObjectsOfTheirSubtree(t *testing.T) {
 		table.insert(ctx.objects, {kind = "ConfigMap", apiVersion = "v1", metadata = {name = table.concat(names, "-")}, data = {count = tostring(#ctx.charts.db.objects)}})
 		ctx.charts.db.objects = {}
 	end)`, db, lchart("other", `events.on("post-render", function(ctx) assert(#ctx.objects == 0) end)`))
-	e := &event.PostRender{Scene: event.Scene{Chart: c, Objects: append(objects(t, someObjects), objects(t, "---\n# Source: web/templates/x.yaml\n# only a comment\n")...)}}
+	e := &event.PostRender{Payload: event.Payload{Chart: c, Objects: append(objects(t, someObjects), objects(t, "---\n# Source: web/templates/x.yaml\n# only a comment\n")...)}}
 	first, comment := e.Objects[0], e.Objects[2]
 	mustEmit(t, e)
 	var got []string
@@ -408,7 +408,7 @@ func TestObjectsAreMovedAndCopied(t *testing.T) {
 		o[1], o[2] = o[2], o[1]
 		o[3] = o[2]
 	end)`)
-	e := &event.PreInstall{Scene: event.Scene{Chart: c, Objects: objects(t, someObjects)}}
+	e := &event.PreInstall{Payload: event.Payload{Chart: c, Objects: objects(t, someObjects)}}
 	a, b := e.Objects[0], e.Objects[1]
 	mustEmit(t, e)
 	if len(e.Objects) != 3 || e.Objects[0] != b || e.Objects[1] != a || e.Objects[2] == a || e.Objects[2].Name != "a" {
@@ -422,7 +422,7 @@ func TestPreRenderAddsObjects(t *testing.T) {
 		ctx.objects = {{apiVersion = "v1", kind = "Secret", metadata = {name = "s", labels = {n = "1"}}, stringData = {port = "0x1F"}}}
 	end)`)
 	c := lchart("web", `events.on("pre-render", function(ctx) assert(ctx.objects[1].metadata.name == "s") end)`, db)
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{}}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{}}}
 	mustEmit(t, e)
 	if len(e.Objects) != 1 || e.Objects[0].Source != "web/charts/db/ext/lua/chart.lua" || e.Objects[0].Labels["n"] != "1" {
 		t.Fatal(e.Objects)
@@ -455,8 +455,8 @@ func TestTheContextSaysWhatIsGoingOn(t *testing.T) {
 	bus := mustLoad(t, h, c)
 	op := &event.Operation{Name: "demo", Namespace: "prod", Revision: 7, IsUpgrade: true, DryRun: true, KubeVersion: "v1.36.0", APIVersions: []string{"v1", "batch/v1"}}
 	for _, e := range []event.Event{
-		&event.PostTest{Scene: event.Scene{Operation: op, Chart: c}, Results: []event.TestResult{{Name: "t", Kind: "Pod", Phase: release.PhaseFailed}}},
-		&event.PreDelete{Scene: event.Scene{Operation: op}},
+		&event.PostTest{Payload: event.Payload{Operation: op, Chart: c}, Results: []event.TestResult{{Name: "t", Kind: "Pod", Phase: release.PhaseFailed}}},
+		&event.PreDelete{Payload: event.Payload{Operation: op}},
 	} {
 		if err := bus.Emit(t.Context(), e); err != nil {
 			t.Error(err)
@@ -483,7 +483,7 @@ func TestLookupAndTemplateFunctions(t *testing.T) {
 		}
 		return nil, nil
 	}}
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{}, Operation: op}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{}, Operation: op}}
 	if err := errors.Join(bus.Emit(t.Context(), e), bus.Functions(t.Context(), e)); err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +531,7 @@ func TestVersionsOfThePackedChart(t *testing.T) {
 	} {
 		c := lchart("web", `events.on("pre-package", function(ctx) `+code+` end)`, newChart("db", nil))
 		md := c.Metadata
-		err := emit(t, &event.PrePackage{Scene: event.Scene{Chart: c, Values: map[string]any{}}})
+		err := emit(t, &event.PrePackage{Payload: event.Payload{Chart: c, Values: map[string]any{}}})
 		if bad, ok := strings.CutPrefix(want, "!"); ok {
 			if err == nil || !strings.Contains(err.Error(), bad) {
 				t.Errorf("%s: %v", code, err)
@@ -556,7 +556,7 @@ func TestLintFindings(t *testing.T) {
 	note := func(kind string) func(string, string) {
 		return func(path, text string) { got = append(got, kind+":"+path+":"+text) }
 	}
-	mustEmit(t, &event.PreLint{Scene: event.Scene{Chart: c}, Warn: note("warn"), Fail: note("fail")})
+	mustEmit(t, &event.PreLint{Payload: event.Payload{Chart: c}, Warn: note("warn"), Fail: note("fail")})
 	if s := strings.Join(got, " "); s != `warn:values.yaml:w warn:a [ERROR] b\x1b[2J:x fail::e` {
 		t.Error(s)
 	}
@@ -570,7 +570,7 @@ func TestDependenciesAreReplaced(t *testing.T) {
 	a, b := &chart.Dependency{Name: "a"}, &chart.Dependency{Name: "b"}
 	md := c.Metadata
 	md.Dependencies = []*chart.Dependency{a, b}
-	mustEmit(t, &event.PreDependencyBuild{Scene: event.Scene{Chart: c}})
+	mustEmit(t, &event.PreDependencyBuild{Payload: event.Payload{Chart: c}})
 	got := c.Metadata.Dependencies
 	if len(got) != 2 || got[0] != b || !reflect.DeepEqual(*got[1], chart.Dependency{Name: "redis", Version: "^7", Repository: "https://example.com", Tags: []string{"x"}}) {
 		t.Errorf("%v", got)
@@ -589,7 +589,7 @@ func TestDependenciesAreReplaced(t *testing.T) {
 	} {
 		c := lchart("web", `events.on("pre-dependency-build", function(ctx) `+code+` end)`)
 		c.Metadata.Dependencies = []*chart.Dependency{a, b}
-		if err := emit(t, &event.PreDependencyBuild{Scene: event.Scene{Chart: c}}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := emit(t, &event.PreDependencyBuild{Payload: event.Payload{Chart: c}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -631,7 +631,7 @@ func TestTheSchemaTakesWhatScriptsWrite(t *testing.T) {
 		ctx.values.list = {1, "x", helm.null}
 	end)`)
 	c.Schema = []byte(`{"type":"object","required":["count","ratio"],"properties":{"count":{"type":"integer","minimum":1},"ratio":{"type":"number"},"big":{"type":"integer"},"list":{"type":"array","minItems":3}}}`)
-	e := &event.PreRender{Scene: event.Scene{Chart: c, Values: map[string]any{}}}
+	e := &event.PreRender{Payload: event.Payload{Chart: c, Values: map[string]any{}}}
 	mustEmit(t, e)
 	if err := schema.Validate(c, values.Rounded(e.Values)); err != nil {
 		t.Error(err)

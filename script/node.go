@@ -40,11 +40,11 @@ type node struct {
 	// kind is what it is an element of such a list as, holds what such a list has.
 	kind, holds kind
 	// fields are those that a context has and that may be replaced.
-	fields map[string]event.Part
+	fields map[string]event.Fields
 
 	// part is what it belongs to, of those parts that may change; 0 is
 	// read-only.
-	part  event.Part
+	part  event.Fields
 	title string // how errors name a node without parent
 	// exact tells that a float64 in it is a float; in values it may be a whole
 	// number just as well.

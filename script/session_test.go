@@ -31,7 +31,7 @@ func TestNothingStartsWithoutScripts(t *testing.T) {
 	}
 	c := newChart("web", map[string]string{"ext/permissions.yaml": "lua: [io]", "ext/lua/other.lua": "x"}, newChart("db", nil))
 	bus := mustLoad(t, h, c)
-	if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: c}}); err != nil {
+	if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -104,7 +104,7 @@ func TestHandlersRunByPriorityThenDepthFirst(t *testing.T) {
 	)}
 	c := scripted("top", scripted("middle", scripted("leaf")))
 	bus := mustLoad(t, h, c)
-	if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: c}}); err != nil {
+	if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c}}); err != nil {
 		t.Fatal(err)
 	}
 	if s := strings.Join(got, " "); s != "top-early leaf middle-1 middle-2 top top-late" {
@@ -167,9 +167,9 @@ func TestAProcessThatDoesNotServe(t *testing.T) {
 			})}
 			c := scripted("web")
 			bus := mustLoad(t, h, c)
-			scene := event.Scene{Chart: c, Values: map[string]any{"a": "b"}}
+			payload := event.Payload{Chart: c, Values: map[string]any{"a": "b"}}
 			within(t, 2*time.Second, func() {
-				err := bus.Emit(t.Context(), &event.PreRender{Scene: scene})
+				err := bus.Emit(t.Context(), &event.PreRender{Payload: payload})
 				var failed *script.Error
 				if !errors.As(err, &failed) || !strings.Contains(err.Error(), tc.want) || failed.Limit != tc.limit {
 					t.Fatalf("got %v, limit %v", err, failed)
@@ -178,7 +178,7 @@ func TestAProcessThatDoesNotServe(t *testing.T) {
 					t.Errorf("names chart %q and file %q: %v", failed.Chart, failed.File, err)
 				}
 				// It stays over.
-				if again := bus.Emit(t.Context(), &event.PreRender{Scene: scene}); again == nil {
+				if again := bus.Emit(t.Context(), &event.PreRender{Payload: payload}); again == nil {
 					t.Error("went on with a process that is gone")
 				}
 			})
@@ -198,7 +198,7 @@ func TestAnInterruptEndsAScriptAtOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	within(t, time.Second, func() {
-		if err := bus.Emit(ctx, &event.PreRender{Scene: event.Scene{Chart: c}}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := bus.Emit(ctx, &event.PreRender{Payload: event.Payload{Chart: c}}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		<-ended
@@ -227,7 +227,7 @@ func TestPrintedLinesAreShownSafely(t *testing.T) {
 	}})}
 	c := scripted("web")
 	bus := mustLoad(t, h, c)
-	if err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: c}}); err != nil {
+	if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c}}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "[web] a\\x1b[2Jb\n[web] c\n[web] d\\x0de\n"; out.String() != want {
@@ -247,7 +247,7 @@ func TestTheNextChartEndsTheOldProcess(t *testing.T) {
 		}
 	})}
 	bus := mustLoad(t, h, scripted("web"))
-	if err := bus.Load(t.Context(), &event.ChartResolved{Scene: event.Scene{Chart: newChart("plain", nil)}}); err != nil {
+	if err := bus.Load(t.Context(), &event.ChartResolved{Payload: event.Payload{Chart: newChart("plain", nil)}}); err != nil {
 		t.Fatal(err)
 	}
 	if ended != 1 {
@@ -297,7 +297,7 @@ func TestTheLimitIsToldThatEndsAProcessInAnAnswer(t *testing.T) {
 	}}
 	c := scripted("web")
 	bus := mustLoad(t, h, c)
-	err := bus.Emit(t.Context(), &event.PreRender{Scene: event.Scene{Chart: c}})
+	err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c}})
 	var failed *script.Error
 	if !errors.As(err, &failed) || failed.Limit != "memory" {
 		t.Errorf("got %v", err)

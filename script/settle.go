@@ -17,9 +17,9 @@ import (
 )
 
 // settle works out what the changes come to. Nothing has happened yet when it
-// returns an error; commit makes the scene what it is to be.
+// returns an error; commit makes the payload what it is to be.
 func (st *stage) settle(c *changes, e event.Event) (commit func(), err error) {
-	root := st.scene.Chart
+	root := st.payload.Chart
 	if root == nil {
 		return func() {}, nil
 	}
@@ -89,10 +89,10 @@ func (st *stage) settleValues(c *changes, root *chart.Chart) (func(), error) {
 	if !ok {
 		return nil, errors.New("values must be a map")
 	}
-	if now, err = st.globalize(root, table(st.scene.Values), now); err != nil {
+	if now, err = st.globalize(root, table(st.payload.Values), now); err != nil {
 		return nil, err
 	}
-	return func() { st.scene.Values = now }, nil
+	return func() { st.payload.Values = now }, nil
 }
 
 // settleFiles makes the new files and templates of all charts.
@@ -376,7 +376,7 @@ func (st *stage) settleObjects(c *changes, _ *chart.Chart) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	full := st.scene.Objects
+	full := st.payload.Objects
 	touched := len(made) > 0
 	for _, at := range st.order {
 		n := st.lists[listKey{at, "objects"}]
@@ -413,7 +413,7 @@ func (st *stage) settleObjects(c *changes, _ *chart.Chart) (func(), error) {
 			out[i] = made[o]
 		}
 	}
-	return func() { st.scene.Objects = out }, nil
+	return func() { st.payload.Objects = out }, nil
 }
 
 // edited are the objects that a script has changed.

@@ -13,9 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// stage is the scene of an event as one handler sees it, piece by piece.
+// stage is the payload of an event as one handler sees it, piece by piece.
 type stage struct {
-	scene   *event.Scene
+	payload *event.Payload
 	results []event.TestResult
 	// kept tells that the chart is written as scripts leave it. Elsewhere a
 	// script cannot change the schema that values are held against.
@@ -38,7 +38,7 @@ type listKey struct {
 
 func newStage(e event.Event, ids *uint64) *stage {
 	st := &stage{
-		scene:    e.At(),
+		payload:  e.Data(),
 		handles:  &handles{ids: ids, byID: map[uint64]*node{}},
 		contexts: map[*chart.Chart]*node{},
 		scopes:   map[*chart.Chart]*node{},
@@ -58,17 +58,17 @@ func newStage(e event.Event, ids *uint64) *stage {
 }
 
 // fieldParts are the fields of a context that can be replaced as a whole.
-func fieldParts() map[string]event.Part {
-	return map[string]event.Part{
+func fieldParts() map[string]event.Fields {
+	return map[string]event.Fields{
 		"values": event.Values, "files": event.Files, "templates": event.Templates,
 		"dependencies": event.Dependencies, "objects": event.Objects,
 	}
 }
 
 // mayNames are the parts as scripts are told of them.
-func mayNames(may event.Part, top bool) []any {
+func mayNames(may event.Fields, top bool) []any {
 	out := []any{}
-	add := func(p event.Part, names ...any) {
+	add := func(p event.Fields, names ...any) {
 		if may.Has(p) {
 			out = append(out, names...)
 		}
@@ -100,9 +100,9 @@ func (st *stage) context(c *chart.Chart) *node {
 }
 
 func (st *stage) contextFields(c *chart.Chart) map[string]any {
-	op := st.scene.Operation
+	op := st.payload.Operation
 	f := map[string]any{
-		"release":      releaseFields(st.scene),
+		"release":      releaseFields(st.payload),
 		"capabilities": capabilityFields(op),
 		"minimal":      c == nil,
 		"dryRun":       op != nil && op.DryRun,
@@ -140,7 +140,7 @@ func (st *stage) scope(c *chart.Chart) *node {
 	st.scopes[c] = n
 	switch {
 	case c.IsRoot():
-		n.value = table(st.scene.Values)
+		n.value = table(st.payload.Values)
 	case below(c):
 		n.part, n.value = 0, map[string]any{}
 		return n
@@ -260,7 +260,7 @@ func (st *stage) items(n *node, c *chart.Chart, field string) []any {
 		if !c.IsRoot() {
 			prefix = c.FullPath() + "/"
 		}
-		for _, o := range st.scene.Objects {
+		for _, o := range st.payload.Objects {
 			if !o.Empty && strings.HasPrefix(o.Source, prefix) {
 				els = append(els, st.object(n, o, len(els)))
 			}

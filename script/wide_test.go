@@ -41,7 +41,7 @@ func TestWideValuesAreLikeOthers(t *testing.T) {
 				given["db"].(map[string]any)[pad] = given[pad]
 				given["t"].(map[string]any)[pad] = given[pad]
 			}
-			e := &event.PreRender{Scene: event.Scene{Chart: c, Values: given}}
+			e := &event.PreRender{Payload: event.Payload{Chart: c, Values: given}}
 			if err := emit(t, e); err != nil {
 				return nil, err.Error()
 			}
@@ -99,7 +99,7 @@ func TestWhatIsNotReadOfAWideMapIsNotSent(t *testing.T) {
 	}
 	for _, e := range []event.Event{&event.PreRender{}, &event.PostInstall{}} {
 		c := lchart("web", fmt.Sprintf(`events.on(%q, function(ctx) assert(ctx.values.key12345 == 12345 and ctx.values.nowhere == nil) end)`, e.Name()))
-		*e.At() = event.Scene{Chart: c, Values: values}
+		*e.Data() = event.Payload{Chart: c, Values: values}
 		h, bytes := luaHost(), 0
 		h.Start = func(ctx context.Context, l wire.Limits) (script.Process, error) {
 			p, err := lua(ctx, l)

@@ -70,7 +70,7 @@ func (j *judge) rank(asks []Ask, have []string) ([]int, error) {
 			e.Library = asks[0].Library
 		}
 		for _, text := range have {
-			e.Have = append(e.Have, Place{Version: text})
+			e.Have = append(e.Have, Candidate{Version: text})
 		}
 		return nil, e
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Place is a version of a library and where it stands: its path from the root
+// A Candidate is a version of a library and where it was found: its path from the root
 // chart, "" where that is not known.
-type Place struct{ Version, Path string }
+type Candidate struct{ Version, Path string }
 
 // ConflictError tells that no version of a library is within the ranges of all
 // charts that ask for it.
 type ConflictError struct {
 	Library string
 	Asks    []Ask
-	Have    []Place // empty where there is none at all
+	Have    []Candidate // empty where there is none at all
 }
 
 func (e *ConflictError) Error() string {
@@ -95,7 +95,7 @@ func listed(asks []Ask) []Ask {
 	return out
 }
 
-func places(have []Place) string {
+func places(have []Candidate) string {
 	var out []string
 	for _, p := range have {
 		text := p.Version

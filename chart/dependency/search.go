@@ -185,7 +185,7 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 func (s *search) conflict(name string) error {
 	e := &ConflictError{Library: name, Asks: slices.Clone(s.asks[name])}
 	for _, c := range s.have[name] {
-		e.Have = append(e.Have, Place{Version: c.Version(), Path: c.FullPath()})
+		e.Have = append(e.Have, Candidate{Version: c.Version(), Path: c.FullPath()})
 	}
 	return e
 }

@@ -28,7 +28,7 @@ func Versions(list []string) []string {
 // newest release; with devel, the newest of all. A range takes pre-releases only
 // where it names one, or with devel where want is "".
 //
-// Errors are a [*WantError].
+// Errors are a [*VersionError].
 func Version(list []string, want string, devel bool) (string, error) {
 	want = strings.TrimSpace(want)
 	if want != "" {
@@ -45,7 +45,7 @@ func Version(list []string, want string, devel bool) (string, error) {
 	}
 	c, err := semver.NewConstraint(text)
 	if err != nil {
-		return "", &WantError{Want: want, Problem: "is no version and no range such as 1.2.3, ^1.2, ~1.2, 1.x or >=1 <3"}
+		return "", &VersionError{Want: want, Problem: "is no version and no range such as 1.2.3, ^1.2, ~1.2, 1.x or >=1 <3"}
 	}
 	sorted := parseAll(list)
 	if v, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {
@@ -60,11 +60,11 @@ func Version(list []string, want string, devel bool) (string, error) {
 			return v.Original(), nil
 		}
 	}
-	return "", &WantError{Want: want, Have: originals(sorted)}
+	return "", &VersionError{Want: want, Have: originals(sorted)}
 }
 
-// WantError tells that no version suits.
-type WantError struct {
+// A VersionError is returned when no version fits.
+type VersionError struct {
 	Want string // "" for the newest
 	// Problem says what is wrong with Want itself, "" where nothing is.
 	Problem string
@@ -72,7 +72,7 @@ type WantError struct {
 	Have []string
 }
 
-func (e *WantError) Error() string {
+func (e *VersionError) Error() string {
 	switch {
 	case e.Problem != "":
 		return fmt.Sprintf("improper constraint: %q %s", e.Want, e.Problem)

@@ -41,7 +41,7 @@ func TestVersion(t *testing.T) {
 	}
 	for want, text := range map[string]string{"4.x": "there is 3.0.0-alpha", "a b": "is no version and no range", "^": "is no version and no range"} {
 		_, err := dependency.Version(list, want, false)
-		var bad *dependency.WantError
+		var bad *dependency.VersionError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", want, err)
 		}

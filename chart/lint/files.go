@@ -43,7 +43,7 @@ func (l *linter) templates(m *chart.Metadata) {
 	switch {
 	case l.files[dir] != nil:
 		l.add(Error, dir, 0, "is a file, must be a folder")
-	case len(files) == 0 && !slices.Contains(l.in.Folders, dir):
+	case len(files) == 0 && !slices.Contains(l.in.Directories, dir):
 		l.add(Warning, dir+"/", 0, "directory does not exist")
 	}
 	for _, f := range files {

@@ -51,8 +51,8 @@ type Finding struct {
 	Message string
 }
 
-// Place is the path and the line, as editors and terminals understand it.
-func (f Finding) Place() string {
+// Position is the path and the line, as editors and terminals understand it.
+func (f Finding) Position() string {
 	if f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.Path, f.Line)
 	}
@@ -71,7 +71,7 @@ func (f Finding) Text() string {
 	if f.Path == "" {
 		return text
 	}
-	return f.Place() + ": " + text
+	return f.Position() + ": " + text
 }
 
 // Worst is the highest severity among findings, and -1 where there are none.
@@ -130,7 +130,7 @@ type Input struct {
 	Files []*chart.File
 	// Folders names top folders that exist although Files has nothing of them:
 	// they are empty, or what is in them is ignored.
-	Folders []string
+	Directories []string
 	// Chart is what Files load to, nil where they do not load.
 	Chart *chart.Chart
 	// Kube is the Kubernetes version that the chart is checked for.

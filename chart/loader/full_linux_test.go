@@ -42,9 +42,9 @@ func TestNothingHalfIsLeftOnAFullDisk(t *testing.T) {
 		},
 		"put": func(dir string) error { _, err := Put(dir, "x.tgz", bytes.NewReader(big.Bytes())); return err },
 		"dependencies": func(dir string) error {
-			f := &Folder{Path: filepath.Join(dir, "chart")}
+			f := &Directory{Path: filepath.Join(dir, "chart")}
 			return f.replace(context.Background(), replacement{
-				put: []New{newArchive(t, "charts", "dep", "1.0.0"), {
+				put: []NewArchive{newArchive(t, "charts", "dep", "1.0.0"), {
 					File: "chart-1.0.0.tgz", Open: func() (io.ReadCloser,
 						error) {
 						return io.NopCloser(bytes.NewReader(big.Bytes())), nil

@@ -34,7 +34,7 @@ const staleAfter = time.Hour
 type replacement struct {
 	// write are archives to be there; one that is there already in these bytes is
 	// left alone.
-	put []New
+	put []NewArchive
 	// drop are archives to be gone, their provenance files with them.
 	drop []Vendored
 	// lock is the text of the file lockName, nil where that stays as it is.
@@ -53,11 +53,11 @@ type replacement struct {
 // before the first step nothing has changed, whatever goes wrong or ctx ends.
 // On systems that cannot exchange two folders at once, [Recover] finishes what
 // was killed in between.
-func (f *Folder) Replace(ctx context.Context, put []New, drop []Vendored, lock []byte) error {
+func (f *Directory) Replace(ctx context.Context, put []NewArchive, drop []Vendored, lock []byte) error {
 	return f.replace(ctx, replacement{put: put, drop: drop, lockName: f.lockName, lock: lock})
 }
 
-func (f *Folder) replace(ctx context.Context, r replacement) (err error) {
+func (f *Directory) replace(ctx context.Context, r replacement) (err error) {
 	for _, n := range r.put {
 		if err := chart.ValidateName(n.File); err != nil {
 			return fmt.Errorf("write a dependency: its file's name %w", err)
@@ -146,7 +146,7 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 
 // write writes an archive into the new folder, and tells whether the old one has
 // another or none.
-func (s stage) write(old, next string, n New) (differs bool, err error) {
+func (s stage) write(old, next string, n NewArchive) (differs bool, err error) {
 	data, err := n.Read()
 	if err != nil {
 		return false, err

@@ -40,9 +40,9 @@ func chartsDir(library bool) string {
 	return chart.DirCharts
 }
 
-// Folder is a chart's folder, as far as it is looked after for its author: what
-// it lists, what it has of that, and the lock.
-type Folder struct {
+// A Directory is a chart's directory with its dependencies: those that the chart lists,
+// the charts in charts/ and library/, and the lock.
+type Directory struct {
 	Path string
 	// Warnings are sentences for the user.
 	Warnings []string
@@ -57,44 +57,46 @@ type Folder struct {
 }
 
 // Chart is what can be loaded: subcharts that are broken are left out.
-func (f *Folder) Chart() *chart.Chart { return f.chart }
+func (f *Directory) Chart() *chart.Chart { return f.chart }
 
 // Vendored returns what stands in charts/ and library/, by path. Files that
 // are never charts are left out: files whose names begin with _ or a dot, provenance files, and
 // files of library/ that are not archives.
-func (f *Folder) Vendored() []Vendored { return f.vendored }
+func (f *Directory) Vendored() []Vendored { return f.vendored }
 
 // Lock returns the text of the lock file, nil where there is none that can be read; then
 // err may say why. name is what the file is to be called.
-func (f *Folder) Lock() (name string, text []byte, err error) { return f.lockName, f.lock, f.lockErr }
+func (f *Directory) Lock() (name string, text []byte, err error) {
+	return f.lockName, f.lock, f.lockErr
+}
 
 // View is the chart at path, a directory or an archive, to be looked at: of an archive,
 // nothing can be replaced.
-func (l Loader) View(path string) (*Folder, error) {
+func (l Loader) View(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
-		return l.OpenFolder(path)
+		return l.OpenDirectory(path)
 	}
 	c, warnings, err := l.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{Path: path, Warnings: warnings, loader: l, chart: c}
+	f := &Directory{Path: path, Warnings: warnings, loader: l, chart: c}
 	for _, d := range c.Dependencies() {
 		f.vendored = append(f.vendored, Vendored{Library: d.FromLibrary, File: d.Name(), Name: d.Name(), Version: d.Version()})
 	}
 	return f, nil
 }
 
-// OpenFolder reads the chart's folder at path with a [Loader] of the zero value.
-func OpenFolder(path string) (*Folder, error) { return Loader{}.OpenFolder(path) }
+// OpenDirectory reads the chart's folder at path with a [Loader] of the zero value.
+func OpenDirectory(path string) (*Directory, error) { return Loader{}.OpenDirectory(path) }
 
-// OpenFolder reads the chart's folder at path, however broken the charts in it.
+// OpenDirectory reads the chart's folder at path, however broken the charts in it.
 // A lock file that is a symbolic link is refused (CVE-2025-53547).
-func (l Loader) OpenFolder(path string) (*Folder, error) {
+func (l Loader) OpenDirectory(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("load chart: %w", err)
 	} else if !info.IsDir() {
-		return nil, &NoFolderError{Path: path}
+		return nil, &NotDirectoryError{Path: path}
 	}
 	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {
 		if err := noLink(filepath.Join(path, name), name); err != nil {
@@ -105,7 +107,7 @@ func (l Loader) OpenFolder(path string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{Path: path, loader: l, files: files, Warnings: warnings}
+	f := &Directory{Path: path, loader: l, files: files, Warnings: warnings}
 	f.leaveOutBadLocks()
 	if err := f.load(); err != nil {
 		return nil, fmt.Errorf("load chart %s: %w", path, explainMissing(path, files, err))
@@ -117,7 +119,7 @@ func (l Loader) OpenFolder(path string) (*Folder, error) {
 
 // leaveOutBadLocks leaves out lock files that cannot be read (conflicts of a
 // merge are usual in them), so that a new one can be made.
-func (f *Folder) leaveOutBadLocks() {
+func (f *Directory) leaveOutBadLocks() {
 	for _, name := range []string{chart.FileRequirementsLock, chart.FileLock} {
 		for _, file := range f.files {
 			if file.Name != name {
@@ -130,7 +132,7 @@ func (f *Folder) leaveOutBadLocks() {
 	}
 }
 
-func (f *Folder) findLock() {
+func (f *Directory) findLock() {
 	f.lockName = chart.FileLock
 	other := chart.FileRequirementsLock
 	if f.chart.Metadata.APIVersion == chart.APIVersionV1 {
@@ -144,10 +146,11 @@ func (f *Folder) findLock() {
 	}
 }
 
-// NoFolderError tells that dependencies can be looked after in a folder only.
-type NoFolderError struct{ Path string }
+// A NotDirectoryError is returned for a chart that is not a directory: the dependencies of
+// an archive cannot be updated.
+type NotDirectoryError struct{ Path string }
 
-func (e *NoFolderError) Error() string {
+func (e *NotDirectoryError) Error() string {
 	return fmt.Sprintf("%s is no folder: only unpacked charts can be updated", e.Path)
 }
 
@@ -160,7 +163,7 @@ func noLink(path, name string) error {
 }
 
 // load loads the chart, leaving out one subchart after the other that is broken.
-func (f *Folder) load() error {
+func (f *Directory) load() error {
 	for {
 		c, warnings, err := f.loader.LoadFiles(f.files)
 		var broken *SubchartError
@@ -189,7 +192,7 @@ func without(files []*chart.File, at string) []*chart.File {
 }
 
 // look finds what files have in charts/ and library/.
-func (f *Folder) look(files []*chart.File) {
+func (f *Directory) look(files []*chart.File) {
 	seen := map[string]bool{}
 	for _, file := range files {
 		dir, rest, _ := strings.Cut(file.Name, "/")
@@ -263,8 +266,8 @@ func ReadMetadata(r io.Reader) (*chart.Metadata, error) {
 	return nil, ErrNoMetadata
 }
 
-// New is an archive that is to stand in charts/ or, with Library, in library/.
-type New struct {
+// A NewArchive is an archive to write to charts/ or, with Library, to library/.
+type NewArchive struct {
 	Library bool
 	File    string
 	// Open reads its bytes. It is called more than once.
@@ -272,10 +275,10 @@ type New struct {
 }
 
 // Path is the place in the chart: "charts/db-1.2.3.tgz".
-func (n New) Path() string { return path.Join(chartsDir(n.Library), n.File) }
+func (n NewArchive) Path() string { return path.Join(chartsDir(n.Library), n.File) }
 
 // Read reads the archive, within the limits of a chart.
-func (n New) Read() ([]byte, error) {
+func (n NewArchive) Read() ([]byte, error) {
 	r, err := n.Open()
 	if err != nil {
 		return nil, err
@@ -291,7 +294,7 @@ func (n New) Read() ([]byte, error) {
 
 // Preview is the chart as it will load with put in it and without drop. Nothing
 // is written.
-func (f *Folder) Preview(put []New, drop []Vendored) (*chart.Chart, error) {
+func (f *Directory) Preview(put []NewArchive, drop []Vendored) (*chart.Chart, error) {
 	files := f.files
 	for _, d := range drop {
 		files = without(files, d.Path())

@@ -34,9 +34,9 @@ func packed(t testing.TB, name, version string) []byte {
 	return b.Bytes()
 }
 
-func newArchive(t testing.TB, dir, name, version string) New {
+func newArchive(t testing.TB, dir, name, version string) NewArchive {
 	data := packed(t, name, version)
-	return New{Library: dir == "library", File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
+	return NewArchive{Library: dir == "library", File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
 // plant makes a chart's folder with these files; a text that begins with -> is
@@ -93,9 +93,9 @@ func listed(t testing.TB, root string) string {
 	return strings.Join(out, " ")
 }
 
-func open(t testing.TB, root string) *Folder {
+func open(t testing.TB, root string) *Directory {
 	t.Helper()
-	f, err := OpenFolder(root)
+	f, err := OpenDirectory(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestOpenFolderTakesBadLocksForNone(t *testing.T) {
 func TestLocksThatAreLinksAreRefused(t *testing.T) {
 	for _, name := range []string{"Chart.lock", "requirements.lock"} {
 		root := plant(t, map[string]string{"../target": "precious", name: "-> ../target"})
-		if _, err := OpenFolder(root); err == nil || !strings.Contains(err.Error(), `"`+name+`" is a symbolic link`) {
+		if _, err := OpenDirectory(root); err == nil || !strings.Contains(err.Error(), `"`+name+`" is a symbolic link`) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := os.Remove(filepath.Join(root, name)); err != nil {
@@ -170,7 +170,7 @@ func TestLocksThatAreLinksAreRefused(t *testing.T) {
 		}
 		f := open(t, root)
 		write(t, root, name, "-> ../target") // in the meantime
-		err := f.replace(t.Context(), replacement{put: []New{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
+		err := f.replace(t.Context(), replacement{put: []NewArchive{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
 		if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -188,11 +188,11 @@ func TestOpenFolderOpensFolders(t *testing.T) {
 	if err := os.WriteFile(file, packed(t, "a", "1.0.0"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var no *NoFolderError
-	if _, err := OpenFolder(file); !errors.As(err, &no) {
+	var no *NotDirectoryError
+	if _, err := OpenDirectory(file); !errors.As(err, &no) {
 		t.Error(err)
 	}
-	if _, err := OpenFolder(file + "x"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := OpenDirectory(file + "x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -217,7 +217,7 @@ func TestReplaceKeepsWhatItIsNotAskedAbout(t *testing.T) {
 			drop = append(drop, v)
 		}
 	}
-	r := replacement{put: []New{newArchive(t, "charts", "db", "2.0.0"), newArchive(t, "library", "common", "1.0.0")}, drop: drop, lockName: "Chart.lock", lock: []byte("digest: x\n")}
+	r := replacement{put: []NewArchive{newArchive(t, "charts", "db", "2.0.0"), newArchive(t, "library", "common", "1.0.0")}, drop: drop, lockName: "Chart.lock", lock: []byte("digest: x\n")}
 	before, _ := os.Stat(filepath.Join(root, "charts/hand/deep/er/x.txt"))
 	if err := f.replace(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestReplaceChangesNothingWhereNothingIsNew(t *testing.T) {
 	data, _ := n.Read()
 	root := plant(t, map[string]string{"charts/db-2.0.0.tgz": string(data), "charts/db-2.0.0.tgz.prov": "signed"})
 	before, _ := os.Stat(filepath.Join(root, "charts"))
-	if err := open(t, root).replace(t.Context(), replacement{put: []New{n}}); err != nil {
+	if err := open(t, root).replace(t.Context(), replacement{put: []NewArchive{n}}); err != nil {
 		t.Fatal(err)
 	}
 	after, _ := os.Stat(filepath.Join(root, "charts"))
@@ -256,13 +256,13 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 	cancel()
 	for name, tc := range map[string]struct {
 		ctx  context.Context
-		put  New
+		put  NewArchive
 		more map[string]string
 		want string
 	}{
 		"what cannot be read":         {t.Context(), broken, nil, "the network is down"},
 		"an interrupt":                {cancelled, newArchive(t, "charts", "db", "2.0.0"), nil, "canceled"},
-		"a name that leads elsewhere": {t.Context(), New{File: "../x.tgz"}, nil, "without slashes"}, // CVE-2024-25620
+		"a name that leads elsewhere": {t.Context(), NewArchive{File: "../x.tgz"}, nil, "without slashes"}, // CVE-2024-25620
 		"library/ that is a file":     {t.Context(), newArchive(t, "library", "db", "2.0.0"), map[string]string{"library": "x"}, `"library" is not a folder`},
 		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "-> real"}, `"charts" is not a folder`}, // CVE-2019-18658
 	} {
@@ -278,7 +278,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 		root := plant(t, all)
 		before := listed(t, root)
 		f := open(t, root)
-		err := f.replace(tc.ctx, replacement{put: []New{tc.put}, drop: f.Vendored(), lockName: "Chart.lock", lock: []byte("x")})
+		err := f.replace(tc.ctx, replacement{put: []NewArchive{tc.put}, drop: f.Vendored(), lockName: "Chart.lock", lock: []byte("x")})
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -370,8 +370,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-func upgraded(t testing.TB, f *Folder) replacement {
-	r := replacement{put: []New{newArchive(t, "charts", "db", "2.0.0")}, lockName: "Chart.lock", lock: []byte("digest: x\n")}
+func upgraded(t testing.TB, f *Directory) replacement {
+	r := replacement{put: []NewArchive{newArchive(t, "charts", "db", "2.0.0")}, lockName: "Chart.lock", lock: []byte("digest: x\n")}
 	for _, v := range f.Vendored() {
 		if v.Name == "old" {
 			r.drop = append(r.drop, v)
@@ -404,7 +404,7 @@ func replaceAndDie(t testing.TB, root, at string) {
 func TestPreview(t *testing.T) {
 	root := plant(t, map[string]string{"charts/old-1.0.0.tgz": string(packed(t, "old", "1.0.0")), "charts/torn.tgz": "x"})
 	f := open(t, root)
-	c, err := f.Preview([]New{newArchive(t, "charts", "db", "2.0.0")}, f.Vendored())
+	c, err := f.Preview([]NewArchive{newArchive(t, "charts", "db", "2.0.0")}, f.Vendored())
 	if err != nil || len(c.Subcharts()) != 1 || c.Subcharts()[0].Name() != "db" {
 		t.Errorf("got %v, %v", c, err)
 	}

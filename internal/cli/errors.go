@@ -281,7 +281,7 @@ func untouched(err error) bool {
 		return false
 	}
 	early := handler.Owner == string(event.ObjectValidation) || handler.Owner == string(event.Permissions)
-	return !handler.Responder || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
+	return !handler.Core || early || handler.Event == "chart-resolved" || handler.Event == "post-render"
 }
 
 // provenanceHint says what to do about keys and signatures, "" about anything else.

@@ -34,9 +34,9 @@ func repoHints(err error) []string {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		return namesHint(unknown.Near, unknown.Have)
+		return namesHint(unknown.Suggestion, unknown.Have)
 	case errors.As(err, &unmatched):
-		return namesHint(unmatched.Near, unmatched.Have)
+		return namesHint(unmatched.Suggestion, unmatched.Have)
 	case errors.As(err, &none):
 		return []string{"helm repo add NAME URL adds one"}
 	case errors.As(err, &taken):
@@ -62,7 +62,7 @@ func repoHints(err error) []string {
 }
 
 func listingHint(e *env.ListingError) []string {
-	var want *dependency.WantError
+	var want *dependency.VersionError
 	switch {
 	case errors.As(e, &want) && want.Problem != "":
 		return nil

@@ -224,8 +224,8 @@ func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 		{&interruptedError{Err: fmt.Errorf("sign web: %w", context.Canceled)}, "Error: sign web: interrupted\n"},
 		{&interruptedError{Err: fmt.Errorf("pull: %w", signalled{}), Cause: signalled{}}, "Error: pull: interrupted\n"},
 		{&event.HandlerError{Event: "pre-render", Owner: `chart "web"`, Err: context.Canceled}, "Error: pre-render handler of chart \"web\": interrupted\n"},
-		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Responder: true, Err: context.Canceled}, "Error: context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
-		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Responder: true, Err: context.Canceled}, "Error: interrupted\n"},
+		{&event.HandlerError{Event: "pre-install", Owner: "annotation hooks", Core: true, Err: context.Canceled}, "Error: context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
+		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled}, "Error: interrupted\n"},
 		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
 	} {
 		if got := explain(test.err, env.New(term.Streams{})); got != test.want {

@@ -64,7 +64,7 @@ func TestReferenceEvents(t *testing.T) {
 		&event.PostRollback{}, &event.PreDelete{}, &event.PostDelete{}, &event.PreLint{},
 		&event.PostTemplate{}, &event.PreTest{}, &event.PostTest{}, &event.FailedTest{}, &event.PrePackage{},
 	} {
-		want = append(want, "`"+e.Name()+"`: "+parts(e.May()))
+		want = append(want, "`"+e.Name()+"`: "+parts(e.Mutable()))
 	}
 	for i, name := range event.Names() {
 		if i >= len(want) || !strings.HasPrefix(want[i], "`"+name+"`") {
@@ -82,10 +82,10 @@ func TestReferenceEvents(t *testing.T) {
 }
 
 // parts are the words for what an event lets handlers change.
-func parts(may event.Part) string {
+func parts(may event.Fields) string {
 	var out []string
 	for _, p := range []struct {
-		part event.Part
+		part event.Fields
 		name string
 	}{
 		{event.Values, "values"}, {event.Templates, "templates"}, {event.Files, "files"}, {event.Objects, "objects"},

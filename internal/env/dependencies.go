@@ -58,7 +58,7 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
-	folder, err := e.folder(path, e.Loader().OpenFolder)
+	folder, err := e.folder(path, e.Loader().OpenDirectory)
 	if err != nil {
 		return verb, req, err
 	}
@@ -71,7 +71,7 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 		}
 	}
 	verb.Now = e.Now
-	if verb.Supplier, err = e.supplier(path, f, verb.Progress); err != nil {
+	if verb.Resolver, err = e.supplier(path, f, verb.Progress); err != nil {
 		return verb, req, err
 	}
 	verb.Events, err = e.Events(f.ScriptFlags)

@@ -26,7 +26,7 @@ func (e *Env) LintRequest(ref string) (action.LintRequest, error) {
 		}
 		return req, err
 	}
-	if req.Folders, err = topFolders(ref, info); err != nil {
+	if req.Directories, err = topFolders(ref, info); err != nil {
 		return req, err
 	}
 	l := e.Loader()

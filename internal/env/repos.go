@@ -164,12 +164,12 @@ func (e *ListingError) Error() string {
 		where = e.URL + " repository"
 	}
 	var (
-		none *index.NoChartError
-		want *dependency.WantError
+		none *index.NotFoundError
+		want *dependency.VersionError
 	)
 	switch {
-	case errors.As(e.Err, &none) && none.Near != "":
-		return fmt.Sprintf("chart %q not found in %s: no chart name found; did you mean %q?", e.Chart, where, none.Near)
+	case errors.As(e.Err, &none) && none.Suggestion != "":
+		return fmt.Sprintf("chart %q not found in %s: no chart name found; did you mean %q?", e.Chart, where, none.Suggestion)
 	case errors.As(e.Err, &none):
 		return fmt.Sprintf("chart %q not found in %s: no chart name found", e.Chart, where)
 	case errors.As(e.Err, &want) && want.Want != "" && want.Problem == "":
@@ -181,7 +181,7 @@ func (e *ListingError) Error() string {
 }
 
 // wanted is how Helm puts the version that was asked for.
-func (e *ListingError) wanted(want *dependency.WantError) string {
+func (e *ListingError) wanted(want *dependency.VersionError) string {
 	if e.Repository == "" {
 		return fmt.Sprintf("version %q", want.Want)
 	}

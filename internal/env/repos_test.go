@@ -135,9 +135,9 @@ func TestAnIndexIsFetchedOnce(t *testing.T) {
 func TestWhatARepositoryDoesNotList(t *testing.T) {
 	url, _ := shop(t)
 	r := home(t).Repositories()
-	var none *index.NoChartError
-	var want *dependency.WantError
-	if _, err := r.Find(t.Context(), fetch.Repository{URL: url}, "wep", "", false); !errors.As(err, &none) || none.Near != "web" || !strings.Contains(err.Error(), url) {
+	var none *index.NotFoundError
+	var want *dependency.VersionError
+	if _, err := r.Find(t.Context(), fetch.Repository{URL: url}, "wep", "", false); !errors.As(err, &none) || none.Suggestion != "web" || !strings.Contains(err.Error(), url) {
 		t.Error(err)
 	}
 	if _, err := r.Find(t.Context(), fetch.Repository{URL: url}, "web", "^2", false); !errors.As(err, &want) || !strings.Contains(err.Error(), "1.1.0") {

@@ -26,7 +26,7 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// supplier implements action.Supplier over everything that charts come from.
+// supplier implements action.DependencyResolver over everything that charts come from.
 type supplier struct {
 	root   string // the chart's folder
 	finder *fetch.Finder
@@ -50,9 +50,9 @@ func (e *Env) supplier(root string, f DependencyFlags, tell progress.Func) (*sup
 	}, err
 }
 
-// Refresh implements action.Supplier. The words are Helm's. Only repositories that
+// Refresh implements action.DependencyResolver. The words are Helm's. Only repositories that
 // are wanted are renewed, and none for what is in the content cache already.
-func (s *supplier) Refresh(ctx context.Context, wants []action.Want) error {
+func (s *supplier) Refresh(ctx context.Context, wants []action.Dependency) error {
 	var names []string
 	others := false
 	for _, w := range wants {
@@ -64,7 +64,7 @@ func (s *supplier) Refresh(ctx context.Context, wants []action.Want) error {
 		}
 		r, err := s.repository(w)
 		if err != nil {
-			return &action.DependencyError{Want: w, Err: err}
+			return &action.DependencyError{Dependency: w, Err: err}
 		}
 		if r.Name == "" {
 			others = true
@@ -104,7 +104,7 @@ func (s *supplier) say(format string, args ...any) {
 }
 
 // repository is the one that w comes from; its Name is "" if it was not added.
-func (s *supplier) repository(w action.Want) (fetch.Repository, error) {
+func (s *supplier) repository(w action.Dependency) (fetch.Repository, error) {
 	name, ok := strings.CutPrefix(w.Repository, "@")
 	if !ok {
 		name, ok = strings.CutPrefix(w.Repository, "alias:")
@@ -144,7 +144,7 @@ func isLocal(repository string) bool { return strings.HasPrefix(repository, "fil
 
 // cached is the file of w's archive, where its digest is known and the content
 // cache has it. Who wants it verified needs its provenance too.
-func (s *supplier) cached(w action.Want) (string, bool) {
+func (s *supplier) cached(w action.Dependency) (string, bool) {
 	digest, ok := strings.CutPrefix(w.Content, "sha256:")
 	if !ok || s.verify {
 		return "", false
@@ -152,9 +152,9 @@ func (s *supplier) cached(w action.Want) (string, bool) {
 	return s.finder.Cache.Lookup(digest)
 }
 
-// Check implements action.Supplier: user name and password are sent only once it is
+// Check implements action.DependencyResolver: user name and password are sent only once it is
 // known that every repository may have them.
-func (s *supplier) Check(wants []action.Want) error {
+func (s *supplier) Check(wants []action.Dependency) error {
 	for _, w := range wants {
 		if w.Repository == "" || isLocal(w.Repository) {
 			continue
@@ -173,8 +173,8 @@ func (s *supplier) Check(wants []action.Want) error {
 	return nil
 }
 
-// Supply implements action.Supplier.
-func (s *supplier) Supply(ctx context.Context, w action.Want) (action.Supply, error) {
+// Supply implements action.DependencyResolver.
+func (s *supplier) Resolve(ctx context.Context, w action.Dependency) (action.ResolvedDependency, error) {
 	if isLocal(w.Repository) {
 		return s.local(w)
 	}
@@ -183,20 +183,20 @@ func (s *supplier) Supply(ctx context.Context, w action.Want) (action.Supply, er
 	}
 	ref, from, err := s.ref(w)
 	if err != nil {
-		return action.Supply{}, err
+		return action.ResolvedDependency{}, err
 	}
 	if err := s.confine(&ref, w.Repository); err != nil {
-		return action.Supply{}, err
+		return action.ResolvedDependency{}, err
 	}
 	a, err := s.finder.Find(ctx, ref)
 	if err != nil {
-		return action.Supply{}, err
+		return action.ResolvedDependency{}, err
 	}
 	return supplyOf(a.Path, from, "sha256:"+a.Digest)
 }
 
 // ref is what w is to the finder, and from where it comes as a lock has it.
-func (s *supplier) ref(w action.Want) (ref fetch.Ref, from string, err error) {
+func (s *supplier) ref(w action.Dependency) (ref fetch.Ref, from string, err error) {
 	ref = fetch.Ref{Name: w.Name, Version: w.Version, Access: s.access, Verify: s.verify}
 	from = w.Repository
 	if schemeOf(from) == "oci" {
@@ -252,8 +252,8 @@ func withoutSecrets(address string) string {
 }
 
 // supplyOf is the archive in a file.
-func supplyOf(path, repository, content string) (action.Supply, error) {
-	s := action.Supply{Repository: repository, Content: content, Open: func() (io.ReadCloser, error) { return file.Open(path) }}
+func supplyOf(path, repository, content string) (action.ResolvedDependency, error) {
+	s := action.ResolvedDependency{Repository: repository, Content: content, Open: func() (io.ReadCloser, error) { return file.Open(path) }}
 	r, err := s.Open()
 	if err != nil {
 		return s, err
@@ -268,31 +268,31 @@ func supplyOf(path, repository, content string) (action.Supply, error) {
 }
 
 // local packs the chart at a file:// path, which begins at the chart's folder.
-func (s *supplier) local(w action.Want) (action.Supply, error) {
+func (s *supplier) local(w action.Dependency) (action.ResolvedDependency, error) {
 	path := filepath.FromSlash(strings.TrimPrefix(w.Repository, "file://"))
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.root, path)
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return action.Supply{}, &ChartNotFoundError{Ref: path}
+		return action.ResolvedDependency{}, &ChartNotFoundError{Ref: path}
 	}
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() { // reading a device may never end
-		return action.Supply{}, fmt.Errorf("%s is neither a chart's folder nor an archive", path)
+		return action.ResolvedDependency{}, fmt.Errorf("%s is neither a chart's folder nor an archive", path)
 	}
 	c, warnings, err := s.loader.Load(path)
 	for _, text := range warnings {
 		s.tell.Send(progress.Event{Kind: progress.Warning, Text: path + ": " + text})
 	}
 	if err != nil {
-		return action.Supply{}, err
+		return action.ResolvedDependency{}, err
 	}
 	if missing := values.Missing(c); len(missing) > 0 {
 		s.tell.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s brings them", path, strings.Join(missing, ", "), path)})
 	}
 	var b bytes.Buffer
 	if err := loader.Write(&b, c, loader.Options{ModTime: s.time}); err != nil {
-		return action.Supply{}, fmt.Errorf("pack %s: %w", path, err)
+		return action.ResolvedDependency{}, fmt.Errorf("pack %s: %w", path, err)
 	}
-	return action.Supply{Name: c.Name(), Version: c.Version(), Repository: w.Repository, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }}, nil
+	return action.ResolvedDependency{Name: c.Name(), Version: c.Version(), Repository: w.Repository, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }}, nil
 }

@@ -30,7 +30,7 @@ func TraceText(w io.Writer, style term.Style) func(event.Step) {
 			fmt.Fprintf(&b, "%s\n", style.Bold(s.Event))
 		}
 		place := "  ·"
-		if !s.Responder {
+		if !s.Core {
 			place = "  " + strconv.FormatFloat(s.Priority, 'g', 4, 64)
 		}
 		b.WriteString(place + " " + term.SafeLine(s.Owner))
@@ -99,13 +99,13 @@ func TraceJSON(w io.Writer) func(event.Step) {
 	var mu sync.Mutex
 	return func(s event.Step) {
 		line := traceLine{
-			Event: s.Event, Handler: s.Owner, Where: s.Where, Responder: s.Responder,
+			Event: s.Event, Handler: s.Owner, Where: s.Where, Responder: s.Core,
 			Took: float64(s.Took.Microseconds()) / 1000, Changes: []traceChange{},
 		}
 		for _, c := range s.Changes {
 			line.Changes = append(line.Changes, traceChange{Path: c.Path, From: valueOf(c.From), To: valueOf(c.To)})
 		}
-		if !s.Responder {
+		if !s.Core {
 			line.Priority = &s.Priority
 		}
 		if s.Err != nil {

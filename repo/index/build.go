@@ -186,7 +186,7 @@ func (l *Listing) Merge(prev *Index) error {
 			have[[2]string{e.Name, e.Version}] = e
 		}
 	}
-	unusable, err := prev.Survey()
+	unusable, err := prev.Unusable()
 	if err != nil {
 		return err
 	}

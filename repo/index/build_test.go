@@ -98,7 +98,7 @@ func TestBuild(t *testing.T) {
 		t.Error("writing changed the listing")
 	}
 	again := parse(t, out)
-	if unusable, err := again.Survey(); len(unusable) > 0 || err != nil || fmt.Sprintf("%T", again.body) != "*index.block" {
+	if unusable, err := again.Unusable(); len(unusable) > 0 || err != nil || fmt.Sprintf("%T", again.body) != "*index.block" {
 		t.Errorf("%v, %v, read as %T", unusable, err, again.body)
 	}
 }

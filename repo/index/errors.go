@@ -61,15 +61,15 @@ func (e *EntryError) Error() string {
 	return b.String()
 }
 
-// NoChartError tells that an index does not have a chart.
-type NoChartError struct {
-	Name string
-	Near string // a name that may have been meant, or ""
+// NotFoundError tells that an index does not have a chart.
+type NotFoundError struct {
+	Name       string
+	Suggestion string // a name that may have been meant, or ""
 }
 
-func (e *NoChartError) Error() string {
-	if e.Near != "" {
-		return fmt.Sprintf("there is no chart %q in the index; did you mean %q?", e.Name, e.Near)
+func (e *NotFoundError) Error() string {
+	if e.Suggestion != "" {
+		return fmt.Sprintf("there is no chart %q in the index; did you mean %q?", e.Name, e.Suggestion)
 	}
 	return fmt.Sprintf("there is no chart %q in the index", e.Name)
 }

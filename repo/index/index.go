@@ -189,12 +189,12 @@ func versions(items []item) []string {
 
 // Find is the entry of a chart whose version [dependency.Version] picks for want
 // and devel. Entries that cannot be used are passed over; where nothing else
-// suits, the error is their [*EntryError]. Other errors are a [*NoChartError],
+// suits, the error is their [*EntryError]. Other errors are a [*NotFoundError],
 // a [*dependency.WantError] (wrapped), or what refuses the index.
 func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	i, ok := x.place[name]
 	if !ok {
-		return nil, &NoChartError{Name: name, Near: near.Pick(x.sorted, name, 1+len(name)/4, strings.ToLower)}
+		return nil, &NotFoundError{Name: name, Suggestion: near.Pick(x.sorted, name, 1+len(name)/4, strings.ToLower)}
 	}
 	items, err := x.body.items(i)
 	if err != nil {

@@ -123,7 +123,7 @@ generated: "2026-02-03T04:05:06Z"
 		if !x.Generated().Equal(time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)) {
 			t.Errorf("made %s", x.Generated())
 		}
-		if unusable, err := x.Survey(); len(unusable) > 0 || err != nil {
+		if unusable, err := x.Unusable(); len(unusable) > 0 || err != nil {
 			t.Error(unusable, err)
 		}
 	})
@@ -193,12 +193,12 @@ func TestFindChooses(t *testing.T) {
 			if c.version != "" && (err != nil || e.Version != c.version) {
 				t.Errorf("%s %q: %+v, %v, want %s", c.name, c.want, e, err, c.version)
 			}
-			if _, ok := errors.AsType[*dependency.WantError](err); c.version == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.name)) {
+			if _, ok := errors.AsType[*dependency.VersionError](err); c.version == "" && (!ok || !strings.Contains(err.Error(), "chart "+c.name)) {
 				t.Errorf("%s %q: %+v, %v", c.name, c.want, e, err)
 			}
 		}
 		_, err := x.Find("wbe", "", false)
-		if none, ok := errors.AsType[*NoChartError](err); !ok || none.Near != "" && none.Near != "web" {
+		if none, ok := errors.AsType[*NotFoundError](err); !ok || none.Suggestion != "" && none.Suggestion != "web" {
 			t.Error(err)
 		}
 		if _, err = x.Find("Web", "", false); !strings.Contains(fmt.Sprint(err), `did you mean "web"`) {
@@ -233,7 +233,7 @@ func TestBadEntriesDoNotHideTheOthers(t *testing.T) {
 		{strings.Replace(entry("1.5.0"), "name: web", "name: ..", 1), `name is ".."`},
 	} {
 		inAllForms(t, index("  web:\n", c.bad, entry("1.1.0"), "  zoo:\n", entry("0.1.0")), func(t *testing.T, x *Index) {
-			unusable, err := x.Survey()
+			unusable, err := x.Unusable()
 			if err != nil || len(unusable) != 1 || !strings.Contains(unusable[0].Error(), c.problem) {
 				t.Errorf("%s: %v, %v, want %s", c.bad, unusable, err, c.problem)
 			}
@@ -263,7 +263,7 @@ func TestBadEntriesDoNotHideTheOthers(t *testing.T) {
 func TestBadChartsDoNotHideTheOthers(t *testing.T) {
 	for _, bad := range []string{"  web: hello\n", "  web:\n    name: web\n    version: 1.0.0\n", "  web:\n    hello\n", "  a/b:\n" + entry("1.0.0"), "  ..:\n" + entry("1.0.0"), "  \"\":\n" + entry("1.0.0")} {
 		x := parse(t, index(bad, "  zoo:\n", entry("0.1.0")))
-		unusable, err := x.Survey()
+		unusable, err := x.Unusable()
 		if err != nil || len(unusable) != 1 {
 			t.Errorf("%s: %v, %v", bad, unusable, err)
 		}
@@ -429,7 +429,7 @@ func TestTooManyEntriesRefuse(t *testing.T) {
 		}
 	}
 	x := parse(t, index("  web:\n", strings.Repeat("  -\n", mostTold*2), entry("1.0.0")))
-	if unusable, err := x.Survey(); len(unusable) != mostTold || err != nil {
+	if unusable, err := x.Unusable(); len(unusable) != mostTold || err != nil {
 		t.Error(len(unusable), err)
 	}
 }

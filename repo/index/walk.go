@@ -102,7 +102,7 @@ func isEntry(err error) bool {
 // trust an index. The error refuses the index; entries that cannot be used are
 // no error (see [Index.Survey]).
 func (x *Index) Check() error {
-	_, err := x.Survey()
+	_, err := x.Unusable()
 	return err
 }
 
@@ -111,7 +111,7 @@ const mostTold = 100
 
 // Survey is [Index.Check], and tells which entries cannot be used, by name: the
 // first hundred of each chart.
-func (x *Index) Survey() (unusable []*EntryError, err error) {
+func (x *Index) Unusable() (unusable []*EntryError, err error) {
 	if err := x.body.check(); err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (o *installOptions) run(cmd *cobra.Command, e *env.Env, from string) error 
 	}
 	verify := o.Verify
 	switch {
-	case source.Kind == plugin.Folder:
+	case source.Kind == plugin.Directory:
 		if err := say(e, "Installing plugin from local directory (development mode)"); err != nil {
 			return err
 		}
