@@ -178,7 +178,7 @@ func (d *dialect) metaschema() (*Schema, error) {
 	}
 	parts := make([]any, 0, len(d.chosen)+1)
 	for _, name := range d.draft.vocabularies {
-		if slices.Contains(d.chosen, name) {
+		if name == "core" || slices.Contains(d.chosen, name) {
 			parts = append(parts, map[string]any{"$ref": d.draft.prefix + "meta/" + name})
 		}
 	}
