@@ -182,12 +182,9 @@ func (d *dialect) metaschema() (*Schema, error) {
 			parts = append(parts, map[string]any{"$ref": d.draft.prefix + "meta/" + name})
 		}
 	}
+	// Without an anchor of its own, as the reference has it: a schema below another is
+	// checked by the vocabulary that has the keyword in between.
 	doc := map[string]any{"$schema": d.draft.url, "allOf": parts}
-	if d.draft.is2019() {
-		doc["$recursiveAnchor"] = true
-	} else {
-		doc["$dynamicAnchor"] = "meta"
-	}
 	s, err := compileMeta(d.draft.prefix+"chosen", doc)
 	if err != nil {
 		return nil, err
