@@ -8,9 +8,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-// DependencyBuild makes a chart's charts/ and library/ what its lock says. It
-// needs what an update needs.
-type DependencyBuild struct{ DependencyUpdate }
+// DependencyBuild makes a chart's charts/ and library/ what its lock says. It has the
+// fields of [DependencyUpdate].
+type DependencyBuild DependencyUpdate
 
 // Run builds the dependencies. Without a lock it updates them. A lock that is
 // not the one of what the chart lists is a *[dependency.SyncError]; an archive that
@@ -21,7 +21,7 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	case err != nil:
 		return err
 	case text == nil:
-		return b.DependencyUpdate.Run(ctx, req)
+		return DependencyUpdate(b).Run(ctx, req)
 	}
 	l, err := dependency.ParseLock(name, text)
 	if err != nil {
@@ -39,5 +39,5 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 		}
 		return lockedWants(l), nil
 	}
-	return b.run(ctx, req, choose, func(ChartDirectory, supplies) ([]byte, error) { return nil, nil })
+	return DependencyUpdate(b).run(ctx, req, choose, func(ChartDirectory, supplies) ([]byte, error) { return nil, nil })
 }

@@ -394,7 +394,7 @@ func TestDependencyBuild(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, wantsCommon)})
 	s := shop()
 	s.charts["https://st mysql 1.9.0"] = "newer"
-	b := DependencyBuild{updater(s)}
+	b := DependencyBuild(updater(s))
 	if err := b.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
@@ -407,12 +407,12 @@ func TestDependencyBuild(t *testing.T) {
 
 func TestDependencyBuildWithoutALock(t *testing.T) {
 	f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+	if err := DependencyBuild(updater(shop())).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
 	f = &fakeFolder{chart: lists(t, wantsMysql, ""), lockErr: errors.New("conflict markers")}
-	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || err.Error() != "conflict markers" {
+	if err := DependencyBuild(updater(shop())).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || err.Error() != "conflict markers" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -421,7 +421,7 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
 	f.chart = lists(t, "{name: mysql, version: ^2, repository: 'https://st'}", "")
 	s := shop()
-	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Directory: f})
+	err := DependencyBuild(updater(s)).Run(t.Context(), DependencyRequest{Directory: f})
 	var sync *dependency.SyncError
 	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"mysql: Chart.yaml wants ^2, the lock has 1.2.0"}) {
 		t.Errorf("got %v", err)
@@ -438,7 +438,7 @@ func TestRepublishedArchivesAreNoticed(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
 	s := shop()
 	s.charts["https://st mysql 1.2.0"] = "evil"
-	err := DependencyBuild{updater(s)}.Run(t.Context(), DependencyRequest{Directory: f})
+	err := DependencyBuild(updater(s)).Run(t.Context(), DependencyRequest{Directory: f})
 	var again *RepublishedError
 	if !errors.As(err, &again) || again.Locked != contentOf("m120") || again.Got != contentOf("evil") || !strings.HasPrefix(err.Error(), "dependency mysql 1.2.0 from https://st: ") {
 		t.Errorf("got %v", err)
@@ -463,7 +463,7 @@ func TestDependencyBuildFromHelmsLock(t *testing.T) {
 		}
 	}
 	f.lock = strings.Join(plain, "")
-	if err := (DependencyBuild{updater(shop())}).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+	if err := DependencyBuild(updater(shop())).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz")
@@ -500,7 +500,7 @@ func TestDependencyEvents(t *testing.T) {
 	}
 	wantReplaced(t, f, "+charts/mysql-2.0.0.tgz", "+charts/redis-7.0.0.tgz", "+library/common-1.4.0.tgz", "lock")
 	// Helm, which runs no scripts, finds the lock in step, and so do we.
-	if err := (DependencyBuild{u}).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+	if err := DependencyBuild(u).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Error(err)
 	}
 	f.replaced, refuse = nil, errors.New("not these")
@@ -515,7 +515,7 @@ func TestDependencyEvents(t *testing.T) {
 
 func TestDependencyBuildOutOfStepWithAScript(t *testing.T) {
 	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
-	b := DependencyBuild{updater(shop())}
+	b := DependencyBuild(updater(shop()))
 	b.Events = &event.Bus{}
 	event.On(b.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
 		md := *e.Chart.Metadata

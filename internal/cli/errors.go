@@ -81,7 +81,7 @@ func hints(err error) []string {
 		contested   *kube.ApplyConflictError
 		taken       *action.HookConflictError
 		outside     *action.OutsideError
-		noChart     *env.ChartNotFoundError
+		noChart     *action.ChartNotFoundError
 		dependency  *action.DependencyError
 		forbidden   *kube.ForbiddenError
 		noServer    *kube.UnreachableError

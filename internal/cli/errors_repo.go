@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/repo"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
@@ -25,7 +25,7 @@ func repoHints(err error) []string {
 		taken     *repo.TakenError
 		registry  *repo.RegistryError
 		uncached  *repo.UncachedError
-		listing   *env.ListingError
+		listing   *action.ListingError
 		noURL     *repo.URLError
 		locked    *repo.LockedError
 		file      *repo.FileError
@@ -61,7 +61,7 @@ func repoHints(err error) []string {
 	return nil
 }
 
-func listingHint(e *env.ListingError) []string {
+func listingHint(e *action.ListingError) []string {
 	var want *dependency.VersionError
 	switch {
 	case errors.As(e, &want) && want.Problem != "":

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/values"
@@ -47,7 +48,7 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("open chart: %w", err)
 		case isPath(ref):
-			return nil, &ChartNotFoundError{Ref: ref, Named: true}
+			return nil, &action.ChartNotFoundError{Ref: ref, Named: true}
 		}
 	}
 	found, err := e.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
@@ -144,23 +145,4 @@ func isPath(ref string) bool {
 	}
 	repo, name, slash := strings.Cut(ref, "/")
 	return !slash || repo == "" || strings.Trim(repo, ".") == "" || name == "" || filepath.IsAbs(ref)
-}
-
-// A ChartNotFoundError is returned where a path points at no chart.
-type ChartNotFoundError struct {
-	Ref string
-	// Named is set where a chart may also be named as REPOSITORY/NAME.
-	Named bool
-}
-
-func (e *ChartNotFoundError) Error() string {
-	abs, err := filepath.Abs(e.Ref)
-	if err != nil {
-		abs = e.Ref
-	}
-	text := fmt.Sprintf("path %q not found: %s: no such file or directory", e.Ref, abs)
-	if e.Named && !strings.ContainsAny(e.Ref, `/\`) {
-		text += "; non-absolute URLs should be in form of repo_name/path_to_chart, got: " + e.Ref
-	}
-	return text
 }

@@ -48,7 +48,7 @@ func (e *Env) completeChart(toComplete string, files bool) ([]string, cobra.Shel
 	added := e.Repositories()
 	if name, _, ok := strings.Cut(toComplete, "/"); ok {
 		var charts []string
-		for _, chart := range added.home.Cache.Charts(name) {
+		for _, chart := range e.Collection().Cache.Charts(name) {
 			charts = offer(charts, name+"/"+chart, toComplete, "")
 		}
 		return charts, paths
@@ -113,7 +113,7 @@ func (e *Env) completeVersion(_ *cobra.Command, args []string, toComplete string
 	if !ok {
 		return nil, directive
 	}
-	x, err := e.Repositories().home.Cache.Index(name)
+	x, err := e.Collection().Cache.Index(name)
 	if err != nil {
 		return nil, directive
 	}

@@ -51,7 +51,7 @@ func (e *Env) BuildDependencies(ctx context.Context, path string, f DependencyFl
 	if err != nil {
 		return err
 	}
-	return action.DependencyBuild{DependencyUpdate: verb}.Run(ctx, req)
+	return action.DependencyBuild(verb).Run(ctx, req)
 }
 
 func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb action.DependencyUpdate, req action.DependencyRequest, err error) {
@@ -71,8 +71,13 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 		}
 	}
 	verb.Now = e.Now
-	if verb.Resolver, err = e.supplier(path, f, verb.Progress); err != nil {
+	modTime, err := loader.ModTime(e.Getenv)
+	if err != nil {
 		return verb, req, err
+	}
+	verb.Resolver = &action.RepositoryResolver{
+		Directory: path, Finder: e.Finder(f.Keyring), Repositories: e.Repositories(),
+		Access: f.Access(), Verify: f.Verify, Loader: e.Loader(), ModTime: modTime, Progress: verb.Progress,
 	}
 	verb.Events, err = e.Events(f.ScriptFlags)
 	return verb, action.DependencyRequest{Directory: folder, SkipRefresh: f.SkipRefresh}, err

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
@@ -31,7 +32,7 @@ type Env struct {
 	Context context.Context
 
 	kube         lazyKube
-	repositories *Repositories
+	repositories *action.Repositories
 	plugins      *Plugins
 	board        func() *ui.Board
 	web          func() *fetch.Client

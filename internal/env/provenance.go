@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -59,7 +60,7 @@ func (e *Env) VerifyArchive(path, keyring string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", &ChartNotFoundError{Ref: path}
+		return "", &action.ChartNotFoundError{Ref: path}
 	case err != nil:
 		return "", err
 	case info.IsDir():

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
@@ -170,7 +171,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	}
 	f, err := file.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ChartNotFoundError{Ref: path}
+		return nil, &action.ChartNotFoundError{Ref: path}
 	}
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
 		return nil, &HintError{

@@ -4,7 +4,6 @@ package env
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -175,16 +174,6 @@ func TestABrokenFileIsToldNotSuggested(t *testing.T) {
 		t.Error("suggests something")
 	}
 	if _, err := r.Named("a"); !errors.As(err, new(*repo.FileError)) {
-		t.Error(err)
-	}
-}
-
-func TestPluginsAreNotFlooded(t *testing.T) {
-	b := &bounded{w: io.Discard, left: 10, url: "s3://x"}
-	if _, err := fmt.Fprint(b, "0123456789"); err != nil {
-		t.Error(err)
-	}
-	if _, err := fmt.Fprint(b, "0"); !errors.As(err, new(*fetch.SizeError)) {
 		t.Error(err)
 	}
 }

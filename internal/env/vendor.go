@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/progress"
 )
@@ -19,7 +20,7 @@ func (e *Env) Vendored(path string) (*loader.Directory, error) {
 
 func (e *Env) folder(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, &ChartNotFoundError{Ref: path}
+		return nil, &action.ChartNotFoundError{Ref: path}
 	}
 	f, err := open(path)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -208,7 +209,7 @@ func TestCharts(t *testing.T) {
 		t.Error(c, err)
 	}
 	for ref, want := range map[string]string{"./nowhere": "no such file or directory"} {
-		var notFound *ChartNotFoundError
+		var notFound *action.ChartNotFoundError
 		if _, err := e.Chart(t.Context(), ref, nil); !errors.As(err, &notFound) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", ref, err)
 		}

@@ -73,7 +73,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	paths, err := o.paths(e)
+	paths, err := o.paths()
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	failed := 0
 	for _, path := range paths {
-		req, err := e.LintRequest(path)
+		req, err := action.LoadForLint(e.Loader(), path)
 		if err != nil {
 			failed++
 			p.unreadable(path, err)
@@ -119,13 +119,13 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 }
 
 // paths are the charts to check: those that were named, then those inside.
-func (o Options) paths(e *env.Env) ([]string, error) {
+func (o Options) paths() ([]string, error) {
 	if !o.WithSubcharts {
 		return o.Paths, nil
 	}
 	paths := o.Paths[:len(o.Paths):len(o.Paths)]
 	for _, p := range o.Paths {
-		subs, err := e.Subcharts(p)
+		subs, err := action.SubchartPaths(p)
 		if err != nil {
 			return nil, fmt.Errorf("look for the charts below %s: %w", p, err)
 		}

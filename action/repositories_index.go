@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package env
+package action
 
 import (
 	"context"
@@ -16,27 +16,37 @@ import (
 // maxIndex is the largest index that is fetched, in bytes.
 const maxIndex = 200 << 20
 
-// indexGetter implements repo.Getter over HTTP and the plugins that download.
-type indexGetter struct {
-	http    *fetch.Client
-	plugins func() *Plugins
+// An IndexGetter fetches the indexes of repositories over HTTP, and by plugins for other
+// schemes. It implements [repo.Getter].
+type IndexGetter struct {
+	HTTP *fetch.Client
+	// Plugins returns the plugins that download, and is called when the first is needed;
+	// nil has none.
+	Plugins func() fetch.Downloader
 }
 
+var _ repo.Getter = (*IndexGetter)(nil)
+
 // Get implements repo.Getter.
-func (g *indexGetter) Get(ctx context.Context, e repo.Entry, address string, have repo.Mark, w io.Writer) (repo.Mark, error) {
+func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, have repo.Mark, w io.Writer) (repo.Mark, error) {
 	access := repository(e).Access
 	scheme, _, _ := strings.Cut(address, "://")
 	scheme = strings.ToLower(scheme)
 	if scheme == "http" || scheme == "https" {
-		said, err := g.http.GetChanged(ctx, address, e.URL, access, maxIndex, fetch.Mark(have), w)
+		said, err := g.HTTP.GetChanged(ctx, address, e.URL, access, maxIndex, fetch.Mark(have), w)
 		if errors.Is(err, fetch.ErrUnchanged) {
 			err = repo.ErrUnchanged
 		}
 		return repo.Mark(said), err
 	}
-	plugins := g.plugins()
-	if !slices.Contains(plugins.Schemes(), scheme) {
-		return repo.Mark{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: append([]string{"http", "https"}, plugins.Schemes()...)}
+	known := []string{"http", "https"}
+	var plugins fetch.Downloader
+	if g.Plugins != nil {
+		plugins = g.Plugins()
+		known = append(known, plugins.Schemes()...)
+	}
+	if !slices.Contains(known[2:], scheme) {
+		return repo.Mark{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: known}
 	}
 	return repo.Mark{}, plugins.Get(ctx, address, access, &bounded{w: w, left: maxIndex, url: fetch.Clean(address)})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package env
+package action
 
 import (
 	"errors"
@@ -9,28 +9,26 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// LintRequest reads the chart at ref, a folder or an archive, as far as it can
-// be read. What is wrong with the chart stands in the request; the error tells
-// that there is nothing to check.
-func (e *Env) LintRequest(ref string) (action.LintRequest, error) {
-	req := action.LintRequest{ChartV3: e.Settings.ChartV3}
-	info, err := os.Stat(ref)
+// LoadForLint reads the chart at path, a directory or an archive, as far as it can be read,
+// and returns the request to check it. What is wrong with the chart stands in the request;
+// an error means that there is nothing to check.
+func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
+	req := LintRequest{ChartV3: l.ChartV3}
+	info, err := os.Stat(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return req, &ChartNotFoundError{Ref: ref}
+			return req, &ChartNotFoundError{Ref: path}
 		}
 		return req, err
 	}
-	if req.Directories, err = topFolders(ref, info); err != nil {
+	if req.Directories, err = topDirectories(path, info); err != nil {
 		return req, err
 	}
-	l := e.Loader()
-	req.Files, req.Warnings, err = l.Files(ref)
+	req.Files, req.Warnings, err = l.Files(path)
 	if err != nil {
 		if !info.IsDir() {
 			return req, err
@@ -39,13 +37,13 @@ func (e *Env) LintRequest(ref string) (action.LintRequest, error) {
 		if cause := errors.Unwrap(err); cause != nil {
 			err = cause // without the path, which the user has just typed
 		}
-		return failed(req, err), nil
+		return notLoaded(req, err), nil
 	}
 	c, warnings, err := l.LoadFiles(req.Files)
 	req.Warnings = append(req.Warnings, warnings...)
 	if err != nil {
-		req = failed(req, err)
-		if _, statErr := os.Stat(filepath.Join(ref, chart.FileMetadata)); statErr == nil && req.LoadPath == chart.FileMetadata {
+		req = notLoaded(req, err)
+		if _, statErr := os.Stat(filepath.Join(path, chart.FileMetadata)); statErr == nil && req.LoadPath == chart.FileMetadata {
 			req.LoadPath, req.LoadErr = chart.FileIgnore, errors.New("leaves out "+chart.FileMetadata)
 		}
 		return req, nil
@@ -54,8 +52,8 @@ func (e *Env) LintRequest(ref string) (action.LintRequest, error) {
 	return req, nil
 }
 
-// failed says in req why the chart does not load.
-func failed(req action.LintRequest, err error) action.LintRequest {
+// notLoaded says in req why the chart does not load.
+func notLoaded(req LintRequest, err error) LintRequest {
 	req.LoadErr = err
 	var sub *loader.SubchartError
 	for errors.As(err, &sub) {
@@ -68,8 +66,8 @@ func failed(req action.LintRequest, err error) action.LintRequest {
 	return req
 }
 
-// topFolders are the folders in a chart's folder.
-func topFolders(ref string, info fs.FileInfo) ([]string, error) {
+// topDirectories are the directories in a chart's directory.
+func topDirectories(ref string, info fs.FileInfo) ([]string, error) {
 	if !info.IsDir() {
 		return nil, nil
 	}
@@ -86,14 +84,14 @@ func topFolders(ref string, info fs.FileInfo) ([]string, error) {
 	return names, nil
 }
 
-// Subcharts are the paths of the charts below the chart's folder at ref:
-// folders with a Chart.yaml, and archives. An archive's own are not looked for.
-func (e *Env) Subcharts(ref string) ([]string, error) {
-	if info, err := os.Stat(ref); err != nil || !info.IsDir() {
+// SubchartPaths returns the paths of the charts in charts/ of the chart's directory at path:
+// directories with a Chart.yaml, and archives. Those within an archive are not looked for.
+func SubchartPaths(path string) ([]string, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil, nil // what is not there is reported when it is checked
 	}
 	var found []string
-	err := filepath.WalkDir(filepath.Join(ref, chart.DirCharts), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(path, chart.DirCharts), func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -101,9 +99,9 @@ func (e *Env) Subcharts(ref string) ([]string, error) {
 			return err
 		case d.IsDir():
 		case d.Name() == chart.FileMetadata:
-			found = append(found, filepath.Dir(path))
+			found = append(found, filepath.Dir(name))
 		case strings.HasSuffix(d.Name(), ".tgz"), strings.HasSuffix(d.Name(), ".tar.gz"):
-			found = append(found, path)
+			found = append(found, name)
 		}
 		return nil
 	})

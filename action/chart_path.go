@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// A ChartNotFoundError is returned where a path points at no chart.
+type ChartNotFoundError struct {
+	Ref string
+	// Named is set where a chart may also be named as REPOSITORY/NAME.
+	Named bool
+}
+
+func (e *ChartNotFoundError) Error() string {
+	abs, err := filepath.Abs(e.Ref)
+	if err != nil {
+		abs = e.Ref
+	}
+	text := fmt.Sprintf("path %q not found: %s: no such file or directory", e.Ref, abs)
+	if e.Named && !strings.ContainsAny(e.Ref, `/\`) {
+		text += "; non-absolute URLs should be in form of repo_name/path_to_chart, got: " + e.Ref
+	}
+	return text
+}

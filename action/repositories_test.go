@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/lint"
+	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/repo"
+)
+
+func TestAnIndexFromAPluginIsBounded(t *testing.T) {
+	b := &bounded{w: io.Discard, left: 10, url: "s3://x"}
+	if _, err := fmt.Fprint(b, "0123456789"); err != nil {
+		t.Error(err)
+	}
+	if _, err := fmt.Fprint(b, "0"); !errors.As(err, new(*fetch.SizeError)) {
+		t.Error(err)
+	}
+}
+
+// writeFiles writes files below dir.
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A program that embeds the package updates, builds and lints without the command: from a
+// directory beside the chart, and from a repository by its URL.
+func TestDependenciesOfAProgram(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"db/Chart.yaml":  "apiVersion: v2\nname: db\nversion: 1.2.0\n",
+		"lib/Chart.yaml": "apiVersion: v2\nname: queue\nversion: 2.0.1\n",
+	})
+	queue, err := loader.Load(filepath.Join(dir, "lib"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := filepath.Join(dir, "served")
+	if _, err := loader.Save(queue, served, loader.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, served, map[string]string{
+		"index.yaml": "apiVersion: v1\nentries:\n  queue:\n  - {apiVersion: v2, name: queue, version: 2.0.1, urls: [queue-2.0.1.tgz]}\n",
+	})
+	server := httptest.NewServer(http.FileServer(http.Dir(served)))
+	defer server.Close()
+	web := filepath.Join(dir, "web")
+	writeFiles(t, web, map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\ndependencies:\n" +
+			"- {name: db, version: ^1, repository: 'file://../db'}\n- {name: queue, version: ^2, repository: '" + server.URL + "'}\n",
+		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+	})
+
+	client := &fetch.Client{}
+	defer client.Close()
+	repositories := NewRepositories(repo.Collection{
+		Path: filepath.Join(dir, "repositories.yaml"), Cache: repo.Cache{Dir: filepath.Join(dir, "cache")}, HTTP: &IndexGetter{HTTP: client},
+	}, nil)
+	resolver := &RepositoryResolver{
+		Directory: web, Repositories: repositories,
+		Finder: &fetch.Finder{HTTP: client, Repositories: repositories, Cache: &fetch.Cache{Dir: filepath.Join(dir, "content")}},
+	}
+	update := DependencyUpdate{Resolver: resolver}
+	run := func(verb func(DependencyRequest) error) *chart.Chart {
+		t.Helper()
+		d, err := loader.OpenDirectory(web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verb(DependencyRequest{Directory: d}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := loader.Load(web)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := run(func(r DependencyRequest) error { return update.Run(t.Context(), r) })
+	if n := len(c.Dependencies()); n != 2 || c.Lock == nil {
+		t.Errorf("%d dependencies, lock %v", n, c.Lock)
+	}
+	if err := os.RemoveAll(filepath.Join(web, "charts")); err != nil {
+		t.Fatal(err)
+	}
+	c = run(func(r DependencyRequest) error { return DependencyBuild(update).Run(t.Context(), r) })
+	if n := len(c.Dependencies()); n != 2 {
+		t.Errorf("built %d dependencies", n)
+	}
+
+	req, err := LoadForLint(loader.Loader{}, web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := Lint{}.Run(t.Context(), req)
+	if err != nil || lint.Worst(findings) == lint.Error {
+		t.Errorf("lint found %v, %v", findings, err)
+	}
+	if paths, err := SubchartPaths(web); err != nil || len(paths) != 2 {
+		t.Errorf("subcharts %v, %v", paths, err)
+	}
+}
