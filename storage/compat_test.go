@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/storetest"
@@ -33,7 +34,7 @@ func helms(t *testing.T) map[string]string {
 func run(t *testing.T, bin, namespace, driver string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(bin, append(args, "-n", namespace)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv(kubeconfigVar), "HELM_DRIVER="+driver)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+os.Getenv(storagetest.Kubeconfig), "HELM_DRIVER="+driver)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s %s: %v\n%s", filepath.Base(bin), strings.Join(args, " "), err, out)
@@ -78,11 +79,11 @@ func drivers() map[string]func(storage.API, string) *storage.Cluster {
 
 func TestHelmReadsWhatWeWrite(t *testing.T) {
 	bins := helms(t)
-	c := cluster(t)
+	c := storagetest.Open(t, storagetest.Kubeconfig)
 	for helm, bin := range bins {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
-				ns, _ := c.namespaces(t)
+				ns := c.Namespace(t)
 				st := storage.New(driver(c, ns), ns)
 				for i, status := range []release.Status{release.Superseded, release.Deployed} {
 					r := storetest.Release(ns, "web", i+1, status)
@@ -117,11 +118,11 @@ func TestHelmReadsWhatWeWrite(t *testing.T) {
 
 func TestWeReadWhatHelmWrites(t *testing.T) {
 	bins := helms(t)
-	c := cluster(t)
+	c := storagetest.Open(t, storagetest.Kubeconfig)
 	for helm, bin := range bins {
 		for name, driver := range drivers() {
 			t.Run(helm+"/"+name, func(t *testing.T) {
-				ns, _ := c.namespaces(t)
+				ns := c.Namespace(t)
 				ctx, st := t.Context(), storage.New(driver(c, ns), ns)
 				dir := testChart(t)
 				run(t, bin, ns, name, "install", "web", dir, "-l", "team=blue")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/storetest"
@@ -87,7 +88,7 @@ func TestARecordOfTheFuture(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := now.Add(-10 * time.Minute)
-			api := storetest.NewAPI(func() time.Time { return clock })
+			api := storagetest.NewAPI(func() time.Time { return clock })
 			body := `{"metadata":{"name":"sh.helm.release.v1.web.v1","labels":{"name":"web","owner":"helm","version":"1","status":"pending-upgrade",` + c.labels + `}},"data":{}}`
 			if _, err := api.Call(t.Context(), http.MethodPost, "/api/v1/namespaces/a/secrets", nil, nil, []byte(body)); err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/storetest"
@@ -133,7 +134,7 @@ func TestGenerationsInConfigMaps(t *testing.T) {
 
 func testClusterGenerations(t *testing.T, kind string, driver func(storage.API, string) *storage.Cluster) {
 	testGenerations(t, func(t *testing.T) (storage.Driver, func(storage.Key, planted)) {
-		api := storetest.NewAPI(time.Now)
+		api := storagetest.NewAPI(time.Now)
 		return driver(api, "a"), func(k storage.Key, p planted) {
 			if kind == "ConfigMap" && p.format != "" && p.named == "" {
 				p.named = strings.TrimPrefix(p.format, "helm.sh/release.") // they have no type
@@ -179,7 +180,7 @@ func TestUnknownFieldsSurviveAnUpdate(t *testing.T) {
 		`"hooks":[{"name":"h","kind":"Job","manifest":"x","last_run":{"phase":"Succeeded","pod":"p"},"retries":3}],"version":1,"namespace":"a","inventory":{"n":12345678901234567890}}`
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		t.Run(kind, func(t *testing.T) {
-			api := storetest.NewAPI(time.Now)
+			api := storagetest.NewAPI(time.Now)
 			driver := storage.Secrets
 			if kind == "ConfigMap" {
 				driver = storage.ConfigMaps

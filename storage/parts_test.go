@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/moonhelm/moonhelm/internal/storagetest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/storetest"
@@ -27,9 +28,9 @@ func TestSecrets(t *testing.T)    { testAPI(t, storage.Secrets) }
 func TestConfigMaps(t *testing.T) { testAPI(t, storage.ConfigMaps) }
 
 func testAPI(t *testing.T, driver func(storage.API, string) *storage.Cluster) {
-	var all []*storetest.API
+	var all []*storagetest.API
 	storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {
-		api := storetest.NewAPI(time.Now)
+		api := storagetest.NewAPI(time.Now)
 		all = append(all, api)
 		return func(namespace string) storage.Driver { return driver(api, namespace) }
 	})
@@ -86,7 +87,7 @@ var errKilled = errors.New("killed")
 // kill lets n requests pass and answers none after that: so it looks to the
 // server when a client dies.
 // What comes back tells how many requests there were.
-func kill(api *storetest.API, n int) (asked func() int) {
+func kill(api *storagetest.API, n int) (asked func() int) {
 	var count atomic.Int32
 	api.Intercept(func(string, string) error {
 		if count.Add(1) > int32(n) {
@@ -102,7 +103,7 @@ func TestAWriterThatIsKilledLeavesAWholeRecord(t *testing.T) {
 		old, next := large(t, release.Deployed, test.from), large(t, release.Superseded, test.to)
 		switched := false
 		for n, done := 0, false; !done; n++ {
-			api := storetest.NewAPI(time.Now)
+			api := storagetest.NewAPI(time.Now)
 			create(t, api, old)
 			asked := kill(api, n)
 			failed := storetest.Update(t.Context(), secrets(api), next)
@@ -138,7 +139,7 @@ func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 	r := large(t, release.PendingInstall, 3)
 	r.Holder = "somebody"
 	for n, done := 0, false; !done; n++ {
-		api := storetest.NewAPI(time.Now)
+		api := storagetest.NewAPI(time.Now)
 		asked := kill(api, n)
 		failed := storetest.Create(t.Context(), secrets(api), r)
 		done = asked() <= n
@@ -167,7 +168,7 @@ func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 }
 
 func TestACreationThatFailsLeavesNothing(t *testing.T) {
-	api := storetest.NewAPI(time.Now)
+	api := storagetest.NewAPI(time.Now)
 	var posts atomic.Int32
 	api.Intercept(func(method, _ string) error {
 		if method == http.MethodPost && posts.Add(1) == 3 {
@@ -182,7 +183,7 @@ func TestACreationThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestASwitchWhoseAnswerIsLostKeepsItsParts(t *testing.T) {
-	api := storetest.NewAPI(time.Now)
+	api := storagetest.NewAPI(time.Now)
 	create(t, api, large(t, release.PendingInstall, 2))
 	api.Intercept(nil, func(method, _ string) error {
 		if method == http.MethodPut {
@@ -201,7 +202,7 @@ func TestASwitchWhoseAnswerIsLostKeepsItsParts(t *testing.T) {
 }
 
 func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
-	api := storetest.NewAPI(time.Now)
+	api := storagetest.NewAPI(time.Now)
 	create(t, api, large(t, release.PendingInstall, 2))
 	var wg sync.WaitGroup
 	wrote := make([]storage.Record, 4)
@@ -232,7 +233,7 @@ func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
 }
 
 func TestAMissingPartIsNamed(t *testing.T) {
-	api := storetest.NewAPI(time.Now)
+	api := storagetest.NewAPI(time.Now)
 	create(t, api, large(t, release.Deployed, 3))
 	second := slices.IndexFunc(api.Paths(), func(p string) bool { return strings.HasSuffix(p, ".2") })
 	path := api.Paths()[second]
@@ -252,7 +253,7 @@ func TestAMissingPartIsNamed(t *testing.T) {
 
 func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
 	now := time.Now()
-	api := storetest.NewAPI(func() time.Time { return now })
+	api := storagetest.NewAPI(func() time.Time { return now })
 	create(t, api, large(t, release.Deployed, 2))
 	kill(api, 4) // before the switch
 	if err := storetest.Update(t.Context(), secrets(api), large(t, release.Deployed, 5)); err == nil {
@@ -285,7 +286,7 @@ func TestARecordThatIsTooLargeForAClusterIsRefusedBeforeItIsSent(t *testing.T) {
 
 // A user with Helm's permissions, who may not patch Secrets, sends heartbeats too.
 func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
-	api := storetest.NewAPI(time.Now)
+	api := storagetest.NewAPI(time.Now)
 	patches := 0
 	api.Intercept(func(method, path string) error {
 		if method != http.MethodPatch {
@@ -319,7 +320,7 @@ func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 // An update that comes while a beat is under way is not undone by it.
 func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
 	for _, mayPatch := range []bool{true, false} {
-		api := storetest.NewAPI(time.Now)
+		api := storagetest.NewAPI(time.Now)
 		st := storage.New(storage.Secrets(api, "a"), "a")
 		r := storetest.Release("a", "web", 1, release.PendingUpgrade)
 		r.Holder = "somebody"

@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/storagetest"
+	"github.com/moonhelm/moonhelm/internal/storagetest/postgres"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/storetest"
-	"github.com/moonhelm/moonhelm/storage/storetest/postgres"
 )
 
 // database opens a database until the test ends.
@@ -353,13 +354,13 @@ func testWaiting(t *testing.T, server *postgres.Server) {
 // we write.
 func testHelmsTables(t *testing.T, server *postgres.Server) {
 	bins := helms(t)
-	c := cluster(t)
+	c := storagetest.Open(t, storagetest.Kubeconfig)
 	for helm, bin := range bins {
 		for _, first := range []string{"ours", helm} {
 			t.Run(fmt.Sprintf("%s, tables of %s", helm, first), func(t *testing.T) {
 				connection := server.Database(t)
 				t.Setenv("HELM_DRIVER_SQL_CONNECTION_STRING", connection)
-				ns, _ := c.namespaces(t)
+				ns := c.Namespace(t)
 				ctx, st := t.Context(), storage.New(database(t, connection, ns), ns)
 				dir := testChart(t)
 				if first == "ours" {

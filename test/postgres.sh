@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # postgres.sh: sees to it that the tests of the sql driver find PostgreSQL's
-# programs, which they start themselves (store/storetest/postgres). Installs
+# programs, which they start themselves (internal/storagetest/postgres). Installs
 # Debian's package where they are missing; does nothing with MOONHELM_NO_POSTGRES
 # set, which lets the tests be skipped.
 set -euo pipefail

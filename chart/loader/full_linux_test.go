@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // What is written to a disk that becomes full, at any place on the way, appears
@@ -64,7 +65,7 @@ func TestNothingHalfIsLeftOnAFullDisk(t *testing.T) {
 			write(t, dir, "chart/charts/old.txt", "mine")
 			write(t, dir, "out/own.txt", "mine")
 			for free := 0; free < size; free++ {
-				fill(t, filepath.Join(dir, "filler"), free)
+				filetest.Fill(t, filepath.Join(dir, "filler"), free)
 				was := listing(t, dir)
 				err := do(dir)
 				if err == nil {
@@ -115,27 +116,4 @@ func listing(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// fill makes a file that leaves so many pages free.
-func fill(t *testing.T, name string, free int) {
-	t.Helper()
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	page := bytes.Repeat([]byte("x"), os.Getpagesize())
-	n := int64(0)
-	for {
-		if _, err := f.Write(page); errors.Is(err, syscall.ENOSPC) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if err := f.Truncate((n - int64(free)) * int64(len(page))); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -3,7 +3,6 @@
 package scaffold_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/moonhelm/moonhelm/chart/scaffold"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // On a disk that becomes full, at any place on the way, no half a chart is left.
@@ -38,7 +38,7 @@ func TestWriteToAFullDisk(t *testing.T) {
 					t.Fatal("the chart needs more than the disk has")
 				}
 				filler := filepath.Join(dir, "filler")
-				fill(t, filler, free)
+				filetest.Fill(t, filler, free)
 				was := held(t, dir)
 				_, err := scaffold.Write(filepath.Join(dir, "web"), files)
 				if err == nil {
@@ -56,28 +56,5 @@ func TestWriteToAFullDisk(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// fill makes a file that leaves so many pages free.
-func fill(t *testing.T, name string, free int) {
-	t.Helper()
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	page := bytes.Repeat([]byte("x"), os.Getpagesize())
-	n := int64(0)
-	for {
-		if _, err := f.Write(page); errors.Is(err, syscall.ENOSPC) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if err := f.Truncate((n - int64(free)) * int64(len(page))); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -23,13 +23,13 @@ type layer struct {
 }
 
 var layers = []layer{
-	{0, []string{"chart", "manifest", "manifest/quickyaml", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers", "internal/api", "internal/yamltest", "internal/jsonschema"}},
+	{0, []string{"internal/attack", "internal/filetest", "chart", "manifest", "manifest/quickyaml", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers", "internal/api", "internal/yamltest", "internal/jsonschema"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"script/wire"}},
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin", "plugin/postrender",
-		"kube", "storage", "storage/lock", "storage/storetest", "storage/storetest/postgres",
+		"kube", "storage", "storage/lock", "storage/storetest", "internal/storagetest", "internal/storagetest/postgres",
 		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
 	}},
 	{5, []string{"action", "script/worker"}},

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/script/engine"
-	"github.com/moonhelm/moonhelm/script/engine/attack"
+	"github.com/moonhelm/moonhelm/internal/attack"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 

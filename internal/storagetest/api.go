@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package storetest
+package storagetest
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 )
 
 // API is as much of a Kubernetes API server as a store of Secrets and
-// ConfigMaps needs, in memory: it implements [store.API]. It answers in JSON, it
+// ConfigMaps needs, in memory: it implements storage.API and lock.API. It answers in JSON, it
 // knows resource versions, uids, label selectors, pages and the server's bound
 // on an object's data, and it removes nothing that belongs to a deleted owner.
 type API struct {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package filetest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// Fill makes a file that leaves that many pages of its file system free.
+func Fill(t *testing.T, name string, free int) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page := bytes.Repeat([]byte("x"), os.Getpagesize())
+	n := int64(0)
+	for {
+		if _, err := f.Write(page); errors.Is(err, syscall.ENOSPC) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if err := f.Truncate((n - int64(free)) * int64(len(page))); err != nil {
+		t.Fatal(err)
+	}
+}

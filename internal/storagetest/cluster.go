@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package storagetest has the servers that tests of storage and of locks need: an API
+// server in memory ([API]), and a client for a real one ([Cluster]).
+package storagetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Environment variables with the kubeconfigs of a cluster that tests may fill: an admin's,
+// and that of a user without permissions.
+const (
+	Kubeconfig           = "MOONHELM_TEST_KUBECONFIG"
+	RestrictedKubeconfig = "MOONHELM_TEST_RESTRICTED_KUBECONFIG"
+)
+
+// A Cluster is a real API server. It is not the product's client, so that tests do not
+// depend on another package being right.
+type Cluster struct {
+	base   string
+	client *http.Client
+}
+
+// Open returns the cluster whose kubeconfig the environment variable names, and skips the
+// test where it is not set.
+func Open(t *testing.T, variable string) Cluster {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		t.Skip("needs a cluster: set " + variable + " to a kubeconfig (see test/cluster)")
+	}
+	c, err := Connect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Connect returns the cluster of a kubeconfig.
+func Connect(kubeconfig string) (Cluster, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return Cluster{}, err
+	}
+	client, err := rest.HTTPClientFor(config)
+	return Cluster{strings.TrimSuffix(config.Host, "/"), client}, err
+}
+
+// Call implements storage.API and lock.API.
+func (c Cluster) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+query.Encode(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if header != nil {
+		req.Header = header
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode >= 300 {
+		resource := schema.GroupResource{Resource: "objects"}
+		err = apierrors.NewGenericServerResponse(resp.StatusCode, method, resource, "", string(text), 0, true)
+		if resp.StatusCode == http.StatusConflict && bytes.Contains(text, []byte(`"AlreadyExists"`)) {
+			err = apierrors.NewAlreadyExists(resource, "")
+		}
+	}
+	return text, err
+}
+
+// Namespace creates a namespace that is deleted with the test.
+func (c Cluster) Namespace(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("storage-%06x", rand.Uint32()&0xffffff)
+	body := `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + name + `"}}`
+	if _, err := c.Call(t.Context(), http.MethodPost, "/api/v1/namespaces", nil, http.Header{"Content-Type": {"application/json"}}, []byte(body)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = c.Call(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, nil, nil)
+	})
+	return name
+}
