@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/internal/attack"
+	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/internal/attack"
+	"github.com/moonhelm/moonhelm/script/engine"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
