@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chart holds the nouns of a chart: its metadata, its files, its
-// dependencies and the tree that subcharts form.
+// Package chart holds the nouns of a chart: its metadata, its files, its dependencies, and
+// the tree that subcharts form.
 //
-// In come the files of one chart, already read by package loader; out
-// comes a [Chart]. The package does no input or output, resolves
-// no values and renders nothing.
+//	c, err := loader.Load("./web") // package chart/loader
+//	...
+//	c.Walk(func(c *chart.Chart) { fmt.Println(c.FullPath(), c.Version()) })
+//
+// The package does no input or output, resolves no values and renders nothing.
 package chart
 
 import (

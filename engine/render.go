@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine runs a chart's templates.
+// Package engine renders a chart's templates.
 //
-// In come a resolved chart tree, its final values, the release and the
-// cluster's capabilities; out come the text of every template and the notes.
-// The package reads no files, resolves no values and talks to no cluster: what
-// templates look up there comes through functions of [Input].
+//	res, err := values.Resolve(c, user) // package chart/values
+//	...
+//	out, err := engine.Render(ctx, engine.Input{
+//		Chart: res.Chart, Values: res.Values,
+//		Release:      engine.Release{Name: "web", Namespace: "shop", Revision: 1, IsInstall: true},
+//		Capabilities: engine.DefaultCapabilities(),
+//	})
+//
+// The output is the text of every template, and the notes. An [*Error] names the template,
+// the line and the calls that led there. The package reads no files, resolves no values and
+// asks no cluster: what templates look up comes through functions of [Input].
 package engine
 
 import (

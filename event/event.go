@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package event is the lifecycle of an operation as values: one type per
-// event, handlers, and the bus that carries them.
+// Package event is the lifecycle of an operation as values: one type per event, handlers,
+// and the [Bus] that carries them.
 //
-// Events are synchronous and ordered. A handler may change what its event's
-// type offers, or stop the operation by returning an error. Who emits does not
-// know who answers: chart scripts, annotation hooks, the core's own checks and
-// Go programs that embed Moonhelm all register alike.
+//	bus := &event.Bus{}
+//	event.On(bus, "registry policy", event.DefaultPriority,
+//		func(ctx context.Context, e *event.PostRender) error {
+//			return check(e.Objects) // an error stops the operation
+//		})
+//	config.Events = bus // of an action.Config
+//
+// Events are synchronous and ordered. A handler may change the fields that its event's
+// Mutable names. Scripts of charts and handlers of Go programs run by priority; the steps of
+// the core follow, in the order that package action decides. The package emits nothing by
+// itself, and knows neither Lua nor a cluster.
 package event
 
 import (

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is the cluster: what it serves, what it holds, and how objects
-// get into it and out again.
+// Package kube is a client for what a package manager does to a cluster: plan a change of
+// objects, execute it, wait for readiness, delete, run hooks, and look objects up.
 //
-// In come objects of package manifest and the release that they belong to; out
-// go progress and errors that name the object. The client speaks the API's JSON
-// directly, over client-go's transport: a typed client brings the types of the
-// whole API, which costs start-up and is not needed to pass objects on. It
-// decides nothing about releases and keeps no records.
+//	client := kube.New(kube.Options{REST: func() (*rest.Config, error) { return config, nil }})
+//	p, err := client.Plan(ctx, kube.ChangeRequest{
+//		Owner: kube.Owner{Release: "web", Namespace: "shop"},
+//		New:   objects, // of manifest.Parse
+//	})
+//	...
+//	err = client.Execute(ctx, p, p.Steps)
+//
+// Errors name the object that they are about, and its template. A [Client] is safe for
+// concurrent use and makes no request before the first call that needs one.
+//
+// The client speaks the API's JSON directly, over client-go's transport: a typed client
+// brings the types of the whole API, which costs start-up and is not needed to pass objects
+// on. It decides nothing about releases and keeps no records.
 package kube
 
 import (

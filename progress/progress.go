@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package progress is the one-way channel from the core to whoever watches: a
-// function that is told what has just happened. It cannot fail, cannot change
-// anything and never blocks for long; drawing is somebody else's work
-// (internal/ui).
+// Package progress reports what an operation is doing, one way: the core calls a function
+// with what has just happened.
+//
+//	config.Progress = func(e progress.Event) { log.Println(e.Kind, e.Object, e.Text) }
+//
+// A [Func] cannot fail and cannot change anything. It is called from several goroutines,
+// and must return soon. A nil Func reports nothing.
 package progress
 
 // Kind says what an [Event] reports.

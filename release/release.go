@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release holds the record of a release: what was installed, with
-// which values, from which chart, and what became of it.
+// Package release holds the record of a release: what was installed, with which values,
+// from which chart, and what became of it.
 //
-// In comes the text that Helm keeps in a cluster (base64 of gzip of JSON), out
-// comes a [Release], and the reverse. Records of Helm 3 and Helm 4 are read,
-// keys that this version does not know survive a change, and what is written
-// Helm reads. The chart inside a record stays as text until somebody asks for
-// it. The package knows nothing of clusters; package storage keeps the records.
+//	rel, err := release.Decode(text) // of a record: base64 of gzip of JSON
+//	...
+//	fmt.Println(rel.Name, rel.Revision, rel.Info.Status)
+//
+// Records of Helm 3 and Helm 4 are read; keys that this version does not know survive a
+// change, and Helm reads what is written. The chart in a record stays text until
+// [Release.Chart] is called. The package knows nothing of clusters; package storage keeps
+// the records.
 package release
 
 import (

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storage keeps the records of releases: which revisions there are and
-// what each of them was.
+// Package storage keeps the records of releases: which revisions there are, and what each
+// of them was.
 //
-// In come and out go values of package release; a [Driver] puts them where they
-// stay: Secrets or ConfigMaps of a cluster, in the format that Helm reads and
-// writes, a PostgreSQL database in the tables of Helm's, or memory. [Storage] adds what
-// all drivers share: encoding, the newest revision, lists. It decides nothing about releases, and it does not
-// lock them: of two writers of one new revision one gets [ErrExists].
+//	releases := storage.New(storage.Secrets(client, "shop"), "shop") // a *kube.Client
+//	rel, err := releases.Get(ctx, "web", 0)                           // the newest revision
+//	...
+//	all, err := releases.List(ctx, storage.Filter{})
+//
+// A [Driver] keeps the records: in Secrets or ConfigMaps of a cluster, in the format that
+// Helm reads and writes, in PostgreSQL, in the tables of Helm's, or in memory. [Storage]
+// adds what all drivers share: encoding, the newest revision, lists. Package storetest has
+// the tests that a driver has to pass.
+//
+// The package decides nothing about releases, and does not lock them (see package lock): of
+// two clients that create one revision, one gets [ErrExists].
 package storage
 
 import (

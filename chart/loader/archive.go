@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package loader reads charts from folders and .tgz archives, and writes them
-// as archives.
+// Package loader reads charts from directories and .tgz archives, and writes them as
+// archives.
 //
-// In comes what an author keeps on disk or a repository serves, which may be
-// hostile: every reader is bounded by [Limits], and a name that leads out of
-// the chart is an error. Out comes a [chart.Chart] with its subcharts, or a
-// file. The package fetches nothing, resolves no dependencies and verifies no
-// signatures.
+//	c, err := loader.Load("./web") // or "web-1.2.0.tgz"
+//	...
+//	path, err := loader.Save(c, "dist", loader.Options{}) // dist/web-1.2.0.tgz
+//
+// [LoadArchive] reads a stream, [LoadFiles] files in memory. A [Loader] has other limits
+// than the default ones. What is read may be hostile: every reader is bounded by [Limits],
+// and a name that leads out of the chart is an error. The package fetches nothing, resolves
+// no dependencies and verifies no signatures.
 package loader
 
 import (
