@@ -364,3 +364,13 @@ func FuzzTableFits(f *testing.F) {
 		}
 	})
 }
+
+// The middle of a name is what is left out, however long it is.
+func TestALongNameKeepsBothEnds(t *testing.T) {
+	for _, n := range []int{30, 300, 300_000} {
+		got := padName("Job/"+strings.Repeat("x", n)+"-last", 24)
+		if !strings.HasPrefix(got, "Job/x") || !strings.HasSuffix(strings.TrimSpace(got), "-last") || width(got) != 24 {
+			t.Errorf("%d characters: got %q", n, got)
+		}
+	}
+}

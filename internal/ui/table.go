@@ -194,6 +194,11 @@ func pad(text string, columns int) string {
 // padName is [pad] for names, which are cut in their middle: what tells many of
 // one release apart stands at the end.
 func padName(name string, columns int) string {
+	// What lies far from both ends is not shown, and finding the end to show takes time
+	// that grows with the square of the length.
+	if n := 8 * columns; len(name) > 2*n {
+		name = strings.ToValidUTF8(name[:n], "") + strings.ToValidUTF8(name[len(name)-n:], "")
+	}
 	tail := name
 	for most := columns / 3; displaywidth.String(tail) > most && tail != ""; {
 		_, n := utf8.DecodeRuneInString(tail)
