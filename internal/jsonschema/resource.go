@@ -148,7 +148,8 @@ func (c *compilation) identify(res *resource, pointer string, obj map[string]any
 	probe := *res
 	probe.dialect = own
 	id, err := identifier(&probe, pointer, obj)
-	if err == nil && id == "" { // an identifier in the words of the draft around it counts as well
+	if err == nil && id == "" { // with an identifier in the words of the draft around it, it is of that
+		own = res.dialect
 		id, err = identifier(res, pointer, obj)
 	}
 	if err != nil || id == "" {
