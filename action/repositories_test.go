@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
@@ -29,22 +30,11 @@ func TestAnIndexFromAPluginIsBounded(t *testing.T) {
 	}
 }
 
-// writeFiles writes files below dir.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // A program that embeds the package updates, builds and lints without the command: from a
 // directory beside the chart, and from a repository by its URL.
 func TestDependenciesOfAProgram(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"db/Chart.yaml":  "apiVersion: v2\nname: db\nversion: 1.2.0\n",
 		"lib/Chart.yaml": "apiVersion: v2\nname: queue\nversion: 2.0.1\n",
 	})
@@ -56,13 +46,13 @@ func TestDependenciesOfAProgram(t *testing.T) {
 	if _, err := loader.Save(queue, served, loader.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	writeFiles(t, served, map[string]string{
+	filetest.Write(t, served, map[string]string{
 		"index.yaml": "apiVersion: v1\nentries:\n  queue:\n  - {apiVersion: v2, name: queue, version: 2.0.1, urls: [queue-2.0.1.tgz]}\n",
 	})
 	server := httptest.NewServer(http.FileServer(http.Dir(served)))
 	defer server.Close()
 	web := filepath.Join(dir, "web")
-	writeFiles(t, web, map[string]string{
+	filetest.Write(t, web, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\ndependencies:\n" +
 			"- {name: db, version: ^1, repository: 'file://../db'}\n- {name: queue, version: ^2, repository: '" + server.URL + "'}\n",
 		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // tool is one of the three, at work in one namespace.
@@ -61,7 +63,7 @@ func (h tool) fails(t *testing.T, args ...string) string {
 func webChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "web")
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"Chart.yaml":  "apiVersion: v2\nname: web\nversion: 1.2.3\nappVersion: \"4.5\"\ndescription: to pass around\n",
 		"values.yaml": "colour: red\nold: true\nreplicas: 1\nport: 80\nnested: {a: 1, b: 2}\nready: true\n",
 		"templates/a.yaml": `apiVersion: v1
@@ -129,15 +131,7 @@ metadata:
 spec: {restartPolicy: Never, containers: [{name: p, image: nowhere/image}]}
 `,
 		"templates/NOTES.txt": "It is {{ .Values.colour }}.\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return dir
 }
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // dependentChart lists nginx twice, mysql by a range with a build, and a folder;
@@ -15,7 +17,7 @@ import (
 func dependentChart(t *testing.T, url string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\ndependencies:\n" +
 			"- {name: nginx, version: '>=1.2.0 <1.3', repository: '" + url + "', condition: 'a.b,c<d>&e', tags: [x, 'y&z'], import-values: [data, {child: a, parent: b}], depends-on: [other]}\n" +
 			"- {name: nginx, alias: other, version: 1.3.0, repository: '@st'}\n" +
@@ -26,15 +28,7 @@ func dependentChart(t *testing.T, url string) string {
 		"web/charts/hand/Chart.yaml":  "apiVersion: v2\nname: hand\nversion: 0.1.0\n",
 		"web/charts/extra/Chart.yaml": "apiVersion: v2\nname: extra\nversion: 0.1.0\n",
 		"loc/Chart.yaml":              "apiVersion: v2\nname: loc\nversion: 0.3.0\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return filepath.Join(dir, "web")
 }
 

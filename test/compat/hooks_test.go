@@ -6,10 +6,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // hooksChart writes a chart whose hooks live in the release's namespace, in another
@@ -18,7 +19,7 @@ func hooksChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "hooked")
 	const at = `helm.sh/hook: "pre-install,pre-upgrade,pre-rollback,pre-delete"`
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: hooked\nversion: 1.2.3\n",
 		"templates/hooks.yaml": `apiVersion: v1
 kind: ConfigMap
@@ -50,15 +51,7 @@ items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: one}, data: {v: {{ .Values.v | quote }}}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: two}, data: {v: {{ .Values.v | quote }}}}
 `,
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return dir
 }
 

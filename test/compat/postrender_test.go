@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // postRenderers are programs that users have, by what they do.
@@ -50,7 +52,7 @@ func rendererOf(t *testing.T, command string) (plugins, script, seen string) {
 func appChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "app")
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"Chart.yaml":                     "apiVersion: v2\nname: app\nversion: 0.1.0\n",
 		"templates/deploy.yaml":          "# the server\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web # its name\nspec:\n  template:\n    spec:\n      containers:\n      - name: web\n        image: nginx:1.29\n        args:\n        - |\n          one\n\n          two\n",
 		"templates/service.yaml":         "apiVersion: v1\nkind: Service\nmetadata:\n  name: front\n  annotations:\n    a: b\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata: {a: \"1\"}\n",
@@ -59,15 +61,7 @@ func appChart(t *testing.T) string {
 		"charts/db/Chart.yaml":           "apiVersion: v2\nname: db\nversion: 0.1.0\n",
 		"charts/db/templates/conf.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\n",
 		"charts/db/templates/third.yaml": "apiVersion: v1\nkind: Service\nmetadata:\n  name: db\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return dir
 }
 

@@ -4,13 +4,14 @@ package compat
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // TestTheSameWords gives Helm 4 and ours the same commands, and wants the same
@@ -73,7 +74,7 @@ func TestTheSameWords(t *testing.T) {
 func configChart(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "conf")
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"Chart.yaml":            "apiVersion: v2\nname: conf\nversion: 1.2.3\nappVersion: \"4\"\n",
 		"values.yaml":           "colour: red\n",
 		"values.schema.json":    `{"properties": {"colour": {"minLength": 1}}}`,
@@ -81,15 +82,7 @@ func configChart(t *testing.T) string {
 		"templates/a.yaml":      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {colour: {{ .Values.colour }}}\n",
 		"templates/b.yaml":      "apiVersion: v1\nkind: Secret\nmetadata: {name: b}\ndata: {colour: {{ b64enc .Values.colour }}}\n{{ if .Values.bad }}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: w}\nspec: {ports: [{port: 99999999}]}\n{{ end }}",
 		"templates/tests/t.yml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: t, annotations: {helm.sh/hook: test}}\n",
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return dir
 }
 
