@@ -20,7 +20,7 @@ func TestConfigMapsOfACluster(t *testing.T) { testCluster(t, "configmaps", stora
 
 func testCluster(t *testing.T, resource string, driver func(storage.API, string) *storage.Cluster) {
 	c := storagetest.Open(t, storagetest.Kubeconfig)
-	a, b := c.Namespace(t), c.Namespace(t)
+	a, b := c.Namespaces(t)
 	storetest.Run(t, a, b, func(t *testing.T) storetest.Open {
 		for _, ns := range []string{a, b} {
 			query := url.Values{"labelSelector": {"owner=helm"}}

@@ -99,3 +99,10 @@ func (c Cluster) Namespace(t *testing.T) string {
 	})
 	return name
 }
+
+// Namespaces creates two namespaces, in the order of their names.
+func (c Cluster) Namespaces(t *testing.T) (a, b string) {
+	t.Helper()
+	a, b = c.Namespace(t), c.Namespace(t)
+	return min(a, b), max(a, b)
+}
