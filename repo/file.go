@@ -210,9 +210,14 @@ func (f *File) text() ([]byte, error) {
 		}
 		repositories[i] = with(m, e.rest)
 	}
-	return yaml.Marshal(with(map[string]any{
+	text, err := json.Marshal(with(map[string]any{
 		"apiVersion": f.APIVersion, "generated": f.Generated, "repositories": repositories,
 	}, f.rest))
+	if err != nil {
+		return nil, err
+	}
+	// To YAML this character ends a line, also in a key, where none may end.
+	return yaml.JSONToYAML(bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)))
 }
 
 func with(m map[string]any, rest map[string]json.RawMessage) map[string]any {
