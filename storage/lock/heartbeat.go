@@ -167,7 +167,11 @@ func (k *releaseLock) check() error {
 			return k.lose(&LostError{Release: k.name, Err: err})
 		}
 	}
-	return nil
+	// The heartbeat that was waited for may have found the loss, and a lock that is lost
+	// has no lease to ask about.
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost
 }
 
 // Guard keeps a heartbeat on the pending record of a revision until Unlock, or

@@ -83,6 +83,28 @@ func TestARecordThatGoesWithItsNamespaceIsNoLoss(t *testing.T) {
 	})
 }
 
+// Check waits for a heartbeat that is being sent, and that one loses the lock.
+func TestALossWhileCheckWaitsIsALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, k := New(newServer(), &records{}, "prod", as("alice@laptop")).lock(t, "upgrade")
+		defer k.Unlock()
+		k.Holder()
+		h := k.renewal
+		h.mu.Lock()
+		h.last = h.last.Add(-time.Minute)
+		h.mu.Unlock()
+		send := h.send
+		h.send = func(ctx context.Context, stale bool) error {
+			_ = k.lose(&LostError{Release: "web", By: "bob@ci"})
+			return send(ctx, stale)
+		}
+		var lost *LostError
+		if err := Check(ctx); !errors.As(err, &lost) {
+			t.Errorf("the operation goes on: %v", err)
+		}
+	})
+}
+
 // A process that was stopped runs again before any of its timers do.
 func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
 	stop := func(k *releaseLock, clocks func(time.Time) time.Time) {
@@ -125,7 +147,7 @@ func TestAStoppedOperationLooksBeforeItWrites(t *testing.T) {
 				defer k.Unlock()
 				r.set(release.PendingUpgrade, k.Holder())
 				k.Guard(3)
-				time.Sleep(17 * time.Second)
+				time.Sleep(17*time.Second + 500*time.Millisecond) // the timers are at rest
 				s.set(nil, nil)
 				stop(k, c.clocks)
 				c.trouble(s, r)
