@@ -70,7 +70,11 @@ func (p *play) pid() int {
 func init() {
 	acts["pid"] = func(string, io.Writer) (string, error) { return fmt.Sprint(os.Getpid()), nil }
 	acts["stop itself"] = func(string, io.Writer) (string, error) {
-		return "", syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		if err == nil {
+			time.Sleep(time.Minute) // another thread may take the signal, a moment later
+		}
+		return "", err
 	}
 	acts["kill itself"] = func(string, io.Writer) (string, error) {
 		return "", syscall.Kill(os.Getpid(), syscall.SIGKILL)
