@@ -50,7 +50,8 @@ func (e *Env) pluginsDir() string {
 // pullPlugin writes the archive of a plugin in an OCI registry to w: of the tag or
 // digest in ref, or else of the version that is wanted.
 func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.Access, w io.Writer) (plugin.Pulled, error) {
-	at, client, err := e.Registry().at(ref, access)
+	registries := e.Registry()
+	at, client, err := registries.At(ctx, ref, access)
 	if err != nil {
 		return plugin.Pulled{}, err
 	}
@@ -67,7 +68,7 @@ func (e *Env) pullPlugin(ctx context.Context, ref, version string, access fetch.
 	} else if version != "" && at.Tag != "" && registry.VersionOf(at.Tag) != version {
 		return plugin.Pulled{}, fmt.Errorf("%s has a version already, --version %s is another", at, version)
 	}
-	tell, end := e.transfer(at.Name())
+	tell, end := registries.Transfer(at.Name())
 	defer end()
 	pulled, err := client.PullPlugin(ctx, at, w, tell)
 	if err != nil {

@@ -10,58 +10,30 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
-	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/provenance"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// Registry implements fetch.Registry over package registry. It is safe for concurrent
-// use.
+// Registry is the user's OCI registries, with what only commands do there.
 type Registry struct {
-	env     *Env
-	mu      sync.Mutex
-	clients map[fetch.Access]*registry.Client
+	*action.Registries
+	env *Env
 }
 
 // Registry speaks to OCI registries with the user's stored credentials.
-func (e *Env) Registry() *Registry { return &Registry{env: e} }
-
-// Client is the client that reaches registries as a has it, the same one for the
-// same access.
-func (r *Registry) Client(a fetch.Access) (*registry.Client, error) {
-	a.PassAll = false // a registry's credentials go nowhere else
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c, ok := r.clients[a]; ok {
-		return c, nil
-	}
-	transport, err := r.env.HTTP().Transport(r.env.Context, a)
-	if err != nil {
-		return nil, err
-	}
-	others := a
-	others.CertFile, others.KeyFile = "", ""
-	elsewhere, err := r.env.HTTP().Transport(r.env.Context, others)
-	if err != nil {
-		return nil, err
-	}
-	c := &registry.Client{
-		Transport: transport, Elsewhere: elsewhere, PlainHTTP: a.PlainHTTP, Username: a.Username, Password: a.Password,
-		Credentials: &registry.Credentials{File: r.env.Settings.RegistryConfig, Docker: r.env.dockerConfig()},
-	}
-	if r.clients == nil {
-		r.clients = map[fetch.Access]*registry.Client{}
-	}
-	r.clients[a] = c
-	return c, nil
+func (e *Env) Registry() *Registry {
+	return &Registry{env: e, Registries: &action.Registries{
+		HTTP:        e.HTTP(),
+		Credentials: &registry.Credentials{File: e.Settings.RegistryConfig, Docker: e.dockerConfig()},
+		Progress:    e.Report(),
+	}}
 }
 
 // dockerConfig is the file in which Docker keeps credentials, "" where nobody
@@ -79,20 +51,11 @@ func (e *Env) dockerConfig() string {
 	return ""
 }
 
-// Tags implements fetch.Registry.
-func (r *Registry) Tags(ctx context.Context, ref string, a fetch.Access) ([]string, error) {
-	at, client, err := r.at(ref, a)
-	if err != nil {
-		return nil, err
-	}
-	return client.Tags(ctx, at)
-}
-
 // Search finds versions of the chart at ref, oci://host/path/name. Registries list
 // nothing but versions: the rest is known of the newest only, and of that where it
 // alone is looked for, because asking about each counts as a download with some.
 func (r *Registry) Search(ctx context.Context, ref string, a fetch.Access, q *repo.Query) ([]repo.Found, error) {
-	at, client, err := r.at(ref, a)
+	at, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err
 	}
@@ -119,38 +82,6 @@ func (r *Registry) Search(ctx context.Context, ref string, a fetch.Access, q *re
 	return found, nil
 }
 
-// Pull implements fetch.Registry.
-func (r *Registry) Pull(ctx context.Context, ref string, a fetch.Access, w io.Writer, o fetch.PullOptions) (fetch.Pulled, error) {
-	at, client, err := r.at(ref, a)
-	if err != nil {
-		return fetch.Pulled{}, err
-	}
-	text := at.Name()
-	if at.Tag != "" {
-		text += "-" + registry.VersionOf(at.Tag) + ".tgz"
-	}
-	tell, end := r.env.transfer(text)
-	defer end()
-	p, err := client.Pull(ctx, at, w, registry.PullOptions{Provenance: o.Prov, Have: o.Have, Progress: tell})
-	if err != nil {
-		return fetch.Pulled{}, err
-	}
-	return fetch.Pulled{
-		Name: p.Metadata.Name, Version: p.Metadata.Version, Manifest: p.Manifest, ManifestJSON: p.ManifestJSON,
-		Digest: p.Digest, Size: p.Size, Provenance: p.Provenance,
-	}, nil
-}
-
-// at is the place that ref names, and the client for it.
-func (r *Registry) at(ref string, a fetch.Access) (registry.Ref, *registry.Client, error) {
-	at, err := registry.ParseRef(ref)
-	if err != nil {
-		return at, nil, err
-	}
-	client, err := r.Client(a)
-	return at, client, err
-}
-
 // shownRemote is a remote as messages show it, without a password.
 func shownRemote(remote string) string {
 	if strings.Contains(remote, "://") {
@@ -165,7 +96,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	if !strings.HasPrefix(remote, registry.Scheme) {
 		return nil, &RemoteError{Remote: shownRemote(remote)}
 	}
-	folder, client, err := r.at(remote, a)
+	folder, client, err := r.At(ctx, remote, a)
 	if err != nil {
 		return nil, err
 	}
@@ -198,35 +129,11 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	if err != nil {
 		return nil, err
 	}
-	tell, end := r.env.transfer(filepath.Base(path))
+	tell, end := r.Transfer(filepath.Base(path))
 	defer end()
 	return client.Push(ctx, folder, registry.Artifact{
 		Metadata: c.Metadata, Archive: f, Provenance: prov, Created: info.ModTime(), Progress: tell,
 	})
-}
-
-// transferStep is how many bytes there are between two reports.
-const transferStep = 256 << 10
-
-// transfer returns a function that reports how far a transfer is, and one that
-// reports its end, however it has ended.
-func (e *Env) transfer(text string) (tell func(done, total int64), end func()) {
-	report := e.Report()
-	var last progress.Event
-	told := int64(-transferStep)
-	tell = func(done, total int64) {
-		last = progress.Event{Kind: progress.Download, Text: text, Done: done, Total: total}
-		if done-told >= transferStep {
-			told = done
-			report.Send(last)
-		}
-	}
-	return tell, func() {
-		if last.Kind != "" {
-			last.Kind = progress.Fetched
-			report.Send(last)
-		}
-	}
 }
 
 // provenanceBeside is the provenance file of an archive, nil where there is none.

@@ -63,7 +63,7 @@ func login(ctx context.Context, e *env.Env, o LoginOptions) error {
 	if err := o.ask(ctx, e); err != nil {
 		return err
 	}
-	client, err := e.Registry().Client(o.Access())
+	client, err := e.Registry().Client(ctx, o.Access())
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func logout(ctx context.Context, e *env.Env, host string) error {
 	if err != nil {
 		return err
 	}
-	client, err := e.Registry().Client(fetch.Access{})
+	client, err := e.Registry().Client(ctx, fetch.Access{})
 	if err != nil {
 		return err
 	}
