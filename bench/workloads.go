@@ -164,7 +164,7 @@ func largest() string {
 	return filepath.Join("../../shared/corpus/charts", strings.TrimSuffix(filepath.Base(best), ".yaml"))
 }
 
-func clone(from, to, old, new string) error {
+func clone(from, to, old, replacement string) error {
 	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -177,7 +177,7 @@ func clone(from, to, old, new string) error {
 		if err != nil {
 			return err
 		}
-		return write(map[string]string{filepath.Join(to, below): strings.ReplaceAll(string(text), old, new)})
+		return write(map[string]string{filepath.Join(to, below): strings.ReplaceAll(string(text), old, replacement)})
 	})
 }
 

@@ -96,8 +96,8 @@ func (f *frame) tellSteps() {
 	}
 }
 
-// make counts n bytes that were made.
-func (f *frame) make(n int) {
+// allocate counts n bytes that were made.
+func (f *frame) allocate(n int) {
 	f.made += min(max(n, 0), 1<<40)
 	if f.made-f.toldMade >= 1<<20 {
 		f.tellMade()
@@ -144,7 +144,7 @@ func (f *frame) charge(fn *function, argv []any) {
 		case string:
 			n += len(v) >> 6
 			if fn.parses {
-				f.make(8 * len(v))
+				f.allocate(8 * len(v))
 			}
 			if i > 0 && fn.pattern {
 				n += matchCost(argv[0], len(v))
@@ -160,7 +160,7 @@ func (f *frame) charge(fn *function, argv []any) {
 	nodes, bytes := w.used()
 	f.work(n + nodes + bytes>>6)
 	if fn.makes > 0 {
-		f.make(fn.makes * (1 + len(argv)))
+		f.allocate(fn.makes * (1 + len(argv)))
 	}
 }
 
@@ -182,17 +182,17 @@ func (f *frame) bounded(fn *function, v any) any {
 		if len(v) > maxText {
 			f.failf("%s makes a text of more than %d MiB", fn.name, maxText>>20)
 		}
-		f.make(len(v))
+		f.allocate(len(v))
 	case []any:
 		if !fn.surface || fn.copies {
-			f.make(16 * len(v))
+			f.allocate(16 * len(v))
 		}
 	case []string:
-		f.make(16 * len(v))
+		f.allocate(16 * len(v))
 	case []int:
-		f.make(8 * len(v))
+		f.allocate(8 * len(v))
 	case map[string]string:
-		f.make(64 * len(v))
+		f.allocate(64 * len(v))
 	}
 	return v
 }

@@ -36,7 +36,7 @@ func copyFuncs() map[string]func(f *frame, args []any) any {
 			}
 			nodes, _ := w.used()
 			f.work(nodes)
-			f.make(nodes * entrySize)
+			f.allocate(nodes * entrySize)
 			v, err := deepCopy(args[0], other)
 			if err != nil {
 				f.failCall(name, err)

@@ -108,7 +108,7 @@ func (c *comparison) known(p partPair, depth int) bool {
 	if c.seen == nil {
 		c.seen = map[partPair]bool{}
 	}
-	c.make(2 * entrySize)
+	c.allocate(2 * entrySize)
 	c.seen[p] = true
 	return false
 }
@@ -193,7 +193,7 @@ func (f *frame) elements(v any) ([]any, bool) {
 	if r.Kind() != reflect.Slice && r.Kind() != reflect.Array {
 		return nil, false
 	}
-	f.make(16 * r.Len())
+	f.allocate(16 * r.Len())
 	list := make([]any, r.Len())
 	for i := range list {
 		list[i] = r.Index(i).Interface()

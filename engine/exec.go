@@ -131,14 +131,14 @@ func (f *frame) list(dot any, l *parse.ListNode) control {
 func (f *frame) walk(dot any, n parse.Node) control {
 	switch n := n.(type) {
 	case *parse.TextNode:
-		f.make(len(n.Text))
+		f.allocate(len(n.Text))
 		f.out.data = append(f.out.data, n.Text...)
 	case *parse.ActionNode:
 		f.node = n
 		v := f.pipeline(dot, n.Pipe)
 		if len(n.Pipe.Decl) == 0 {
 			f.node = n
-			f.print(v)
+			f.write(v)
 		}
 	case *parse.IfNode:
 		return f.branch(dot, dot, n.Pipe, n.List, n.ElseList, false)

@@ -138,7 +138,7 @@ func (m *merge) begin(p mapPair) (known *merged, end bool) {
 	if known != nil && known.changes == m.changes {
 		return known, true
 	}
-	m.make(2 * entrySize)
+	m.allocate(2 * entrySize)
 	known = &merged{changes: m.changes}
 	m.pairs[p] = known
 	return known, false
@@ -178,7 +178,7 @@ func (m *merge) set(dst map[string]any, key string, v any) {
 		return
 	}
 	if !had {
-		m.make(entrySize)
+		m.allocate(entrySize)
 	}
 	m.changes++
 	dst[key] = v

@@ -26,8 +26,8 @@ func (b *buffer) free() {
 	}
 }
 
-// print writes v as Go's templates do.
-func (f *frame) print(v any) {
+// write writes v as Go's templates do.
+func (f *frame) write(v any) {
 	b := f.out
 	before := len(b.data)
 	switch v := v.(type) {
@@ -54,7 +54,7 @@ func (f *frame) print(v any) {
 		}
 		b.data = fmt.Append(b.data, p)
 	}
-	f.make(len(b.data) - before)
+	f.allocate(len(b.data) - before)
 	f.checkOutput()
 }
 

@@ -178,7 +178,7 @@ func (d *download) attempt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.copy(body, watch); err != nil {
+	if err := d.receive(body, watch); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
@@ -247,8 +247,8 @@ func (d *download) refused(resp *http.Response) error {
 	return err
 }
 
-// copy writes the body to w.
-func (d *download) copy(body io.Reader, watch *watch) error {
+// receive writes the body to w.
+func (d *download) receive(body io.Reader, watch *watch) error {
 	buf := make([]byte, 64<<10)
 	d.report(0)
 	for {

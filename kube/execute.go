@@ -120,7 +120,7 @@ func (c *Client) do(ctx context.Context, j *job) error {
 	case plan.Delete:
 		return c.remove(ctx, j.target, textAt(j.Live, "metadata", "uid"), Background)
 	case plan.Create:
-		return c.make(ctx, j)
+		return c.createNew(ctx, j)
 	case plan.Update:
 		return c.update(ctx, j)
 	case plan.Replace:
@@ -129,9 +129,9 @@ func (c *Client) do(ctx context.Context, j *job) error {
 	return nil
 }
 
-// make creates an object. One that is there by now is brought up to date where
+// createNew creates an object. One that is there by now is brought up to date where
 // it carries the release's marks.
-func (c *Client) make(ctx context.Context, j *job) error {
+func (c *Client) createNew(ctx context.Context, j *job) error {
 	if j.plan.ServerSide && j.Name != "" {
 		if j.appeared && !j.second {
 			return c.again(ctx, j, apierrors.NewAlreadyExists(schema.GroupResource{Resource: j.res.Plural}, j.Name))
@@ -235,7 +235,7 @@ func (c *Client) update(ctx context.Context, j *job) error {
 	if apierrors.IsNotFound(err) && !j.second && j.Type != plan.ServerApply {
 		created := *j
 		created.second, created.Action, created.Live = true, plan.Create, nil
-		return c.make(ctx, &created)
+		return c.createNew(ctx, &created)
 	}
 	if e := immutable(j.Step, j.String(), err); e != nil {
 		if !replaceable(j.Step, j.plan.ForceReplace) {
@@ -301,7 +301,7 @@ func (c *Client) replace(ctx context.Context, j *job) error {
 	}
 	created := *j
 	created.second, created.Action, created.Live = true, plan.Create, nil
-	return c.make(ctx, &created)
+	return c.createNew(ctx, &created)
 }
 
 // erase deletes the very object that the plan has seen, and returns when it is

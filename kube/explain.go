@@ -203,7 +203,7 @@ func (c *Client) warningsOf(ctx context.Context, namespace, kind, name, uid stri
 	if err != nil || json.Unmarshal(body, &events) != nil {
 		return nil
 	}
-	slices.SortStableFunc(events.Items, func(a, b eventItem) int { return cmp.Compare(a.time(), b.time()) })
+	slices.SortStableFunc(events.Items, func(a, b eventItem) int { return cmp.Compare(a.at(), b.at()) })
 	var out []string
 	for _, e := range events.Items {
 		line := e.Reason + ": " + strings.TrimSpace(e.Message)
@@ -224,5 +224,5 @@ type eventItem struct {
 	EventTime     string `json:"eventTime"`
 }
 
-// time is when the event happened last; both forms sort as text.
-func (e eventItem) time() string { return cmp.Or(e.LastTimestamp, e.EventTime) }
+// at is when the event happened last; both forms sort as text.
+func (e eventItem) at() string { return cmp.Or(e.LastTimestamp, e.EventTime) }

@@ -108,13 +108,13 @@ func TestServerSideApplyIsLeftOutWhereItWouldChangeNothing(t *testing.T) {
 func checkApplied(t testing.TB, seed uint64) (left bool) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	k := keyedLists[r.IntN(len(keyedLists))]
-	want := k.make(t, r, nil)
+	want := k.draw(t, r, nil)
 	live, before := want, want
 	if r.IntN(2) == 0 {
-		live = k.make(t, r, want)
+		live = k.draw(t, r, want)
 	}
 	if r.IntN(3) == 0 {
-		before = k.make(t, r, want)
+		before = k.draw(t, r, want)
 	}
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, New: k.object(want)}
 	it.Live = appliedBy(t, k.object(live), "helm", "Apply", k.object(before))

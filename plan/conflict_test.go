@@ -350,7 +350,7 @@ func checkConflicts(t testing.TB, seed uint64) int {
 		md["name"], m["metadata"] = "web", md
 		return withoutNothing(roundTrip(t, m)).(map[string]any)
 	}
-	first := k.spec.make(r)
+	first := k.spec.draw(r)
 	live, theirs := head(first), head(k.spec.change(r, first))
 	want := head(k.spec.change(r, k.spec.change(r, first)))
 	if merged, err := typedOf(t, live).Merge(typedOf(t, theirs)); err == nil {

@@ -91,7 +91,7 @@ func checkDirectives(t testing.TB, seed uint64) {
 		m["apiVersion"], m["kind"], m["metadata"] = k.apiVersion, k.kind, map[string]any{"name": "web"}
 		return m
 	}
-	first := k.spec.make(r)
+	first := k.spec.draw(r)
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(k.spec.change(r, first)), New: head(k.spec.change(r, first))}
 	old := head(first)
 	direct(r, old)

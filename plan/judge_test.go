@@ -73,14 +73,14 @@ func podSpec() grammar {
 
 // maker makes one value, or changes one.
 type maker interface {
-	make(r *rand.Rand) any
+	draw(r *rand.Rand) any
 	change(r *rand.Rand, v any) any
 }
 
 // chance makes values by a function.
 type chance func(r *rand.Rand) any
 
-func (c chance) make(r *rand.Rand) any          { return c(r) }
+func (c chance) draw(r *rand.Rand) any          { return c(r) }
 func (c chance) change(r *rand.Rand, _ any) any { return c(r) }
 
 func pick(r *rand.Rand, of ...any) any { return of[r.IntN(len(of))] }
@@ -122,7 +122,7 @@ func listOf(m maker) chance {
 	return func(r *rand.Rand) any {
 		out := []any{}
 		for range r.IntN(3) {
-			out = append(out, m.make(r))
+			out = append(out, m.draw(r))
 		}
 		return out
 	}
@@ -131,7 +131,7 @@ func listOf(m maker) chance {
 // plain is a map of plain values, made even where it is empty.
 type plain struct{}
 
-func (plain) make(r *rand.Rand) any {
+func (plain) draw(r *rand.Rand) any {
 	m := map[string]any{}
 	for _, key := range []string{"a", "b", "c", "x.y/z"} {
 		if r.IntN(2) == 0 {
@@ -140,16 +140,16 @@ func (plain) make(r *rand.Rand) any {
 	}
 	return m
 }
-func (p plain) change(r *rand.Rand, _ any) any { return p.make(r) }
+func (p plain) change(r *rand.Rand, _ any) any { return p.draw(r) }
 
 // grammar is a map with some of these fields.
 type grammar map[string]maker
 
-func (g grammar) make(r *rand.Rand) any {
+func (g grammar) draw(r *rand.Rand) any {
 	m := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(g)) {
 		if _, always := g[key].(plain); always || r.IntN(3) > 0 {
-			m[key] = g[key].make(r)
+			m[key] = g[key].draw(r)
 		}
 	}
 	return m
@@ -171,7 +171,7 @@ func (g grammar) change(r *rand.Rand, v any) any {
 		case has && had != nil:
 			m[key] = g[key].change(r, had)
 		default:
-			m[key] = g[key].make(r)
+			m[key] = g[key].draw(r)
 		}
 	}
 	return m
@@ -183,7 +183,7 @@ type items struct {
 	of  maker
 }
 
-func (l items) make(r *rand.Rand) any { return l.change(r, []any{}) }
+func (l items) draw(r *rand.Rand) any { return l.change(r, []any{}) }
 
 func (l items) change(r *rand.Rand, v any) any {
 	out := []any{}
@@ -210,7 +210,7 @@ func (l items) change(r *rand.Rand, v any) any {
 			key = int64(r.IntN(6))
 		}
 		if !have[key] {
-			m := maps.Clone(l.of.make(r).(map[string]any))
+			m := maps.Clone(l.of.draw(r).(map[string]any))
 			m[l.key] = key
 			have[key] = true
 			out = slices.Insert(out, r.IntN(len(out)+1), any(m))
@@ -400,13 +400,13 @@ func judge(t testing.TB, seed uint64) {
 		m["apiVersion"], m["kind"] = k.apiVersion, k.kind
 		md, ok := m["metadata"].(map[string]any)
 		if !ok {
-			md = k.spec["metadata"].make(r).(map[string]any)
+			md = k.spec["metadata"].draw(r).(map[string]any)
 		}
 		m["metadata"] = maps.Clone(md)
 		m["metadata"].(map[string]any)["name"] = "web"
 		return m
 	}
-	first := k.spec.make(r)
+	first := k.spec.draw(r)
 	it := Item{Ref: Ref{APIVersion: k.apiVersion, Kind: k.kind, Name: "web"}, Live: head(first), New: head(k.spec.change(r, first))}
 	for range r.IntN(3) {
 		it.Old = append(it.Old, head(k.spec.change(r, first)))

@@ -109,8 +109,8 @@ func (k keyedList) name(t testing.TB, items []any) []id {
 	return ids
 }
 
-// make makes a list with each key once.
-func (k keyedList) make(t testing.TB, r *rand.Rand, from []any) []any {
+// draw makes a list with each key once.
+func (k keyedList) draw(t testing.TB, r *rand.Rand, from []any) []any {
 	out := []any{}
 	for _, item := range from {
 		if r.IntN(3) > 0 {
@@ -202,8 +202,8 @@ func (k keyedList) byKey(t testing.TB, items []any) map[id]any {
 func checkKeys(t testing.TB, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	k := keyedLists[r.IntN(len(keyedLists))]
-	old := k.make(t, r, nil)
-	live, want := k.make(t, r, old), k.make(t, r, old)
+	old := k.draw(t, r, nil)
+	live, want := k.draw(t, r, old), k.draw(t, r, old)
 	for i, item := range live { // the server spells the default out
 		if m := item.(map[string]any); k.field.more[0].of(m) != nil {
 			m[k.field.more[0].name] = k.field.more[0].of(m)

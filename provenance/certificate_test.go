@@ -231,7 +231,7 @@ func TestHashesOfSelfSignatures(t *testing.T) {
 	}
 }
 
-// clearAt is clear at another time than noon.
+// clearAt is signedBy at another time than noon.
 func clearAt(t testing.TB, when time.Time, text string, key *openpgp.Entity) []byte {
 	t.Helper()
 	c := config()
@@ -253,11 +253,11 @@ func TestASignatureOlderThanItsKeyIsRefused(t *testing.T) {
 		prov []byte
 		want string
 	}{
-		"older than the key":           {late, clear(t, body(t), late), "before its key was made"},
+		"older than the key":           {late, signedBy(t, body(t), late), "before its key was made"},
 		"a second older":               {late, clearAt(t, noon.Add(time.Hour-time.Second), body(t), late), "before its key was made"},
 		"of the same second":           {late, clearAt(t, noon.Add(time.Hour), body(t), late), ""},
-		"older than the subkey":        {sub, clear(t, body(t), subkey), "before its key was made"},
-		"older than another subkey":    {sub, clear(t, body(t), sub), ""},
+		"older than the subkey":        {sub, signedBy(t, body(t), subkey), "before its key was made"},
+		"older than another subkey":    {sub, signedBy(t, body(t), sub), ""},
 		"as old as the subkey is":      {sub, clearAt(t, noon.Add(time.Hour), body(t), subkey), ""},
 		"by the key, after the subkey": {sub, clearAt(t, noon.Add(2*time.Hour), body(t), sub), ""},
 	} {
@@ -315,7 +315,7 @@ func TestTheNewestSelfSignatureCounts(t *testing.T) {
 	}
 	const cert, revocation = packet.SigTypePositiveCert, packet.SigTypeCertificationRevocation
 	expired := func(s *packet.Signature) { seconds := uint32(60); s.KeyLifetimeSecs = &seconds }
-	prov := clear(t, body(t), e)
+	prov := signedBy(t, body(t), e)
 	// sig is a signature after so many minutes.
 	sig := func(kind packet.SignatureType, minutes int, change ...func(*packet.Signature)) *packet.Signature {
 		return selfSignature(e, kind, noon.Add(time.Duration(minutes)*time.Minute), change...)

@@ -49,8 +49,8 @@ func ringOf(keys ...*openpgp.Entity) *Keyring {
 	return k
 }
 
-// clear signs a text with keys, whatever it says.
-func clear(t testing.TB, text string, keys ...*openpgp.Entity) []byte {
+// signedBy signs a text with keys, whatever it says.
+func signedBy(t testing.TB, text string, keys ...*openpgp.Entity) []byte {
 	t.Helper()
 	return clearWith(t, config(), text, keys...)
 }
@@ -94,7 +94,7 @@ func body(t testing.TB) string {
 
 func TestVerify(t *testing.T) {
 	ann := newKey(t, "Ann", config())
-	prov := clear(t, body(t), ann)
+	prov := signedBy(t, body(t), ann)
 	for name, text := range map[string][]byte{
 		"as it was made":               prov,
 		"with an end of line":          append(bytes.Clone(prov), '\n'),
@@ -102,9 +102,9 @@ func TestVerify(t *testing.T) {
 		"with empty lines around":      []byte("\n\n" + string(prov) + "\n\n"),
 		"with a byte order mark":       []byte("\ufeff" + string(prov)),
 		"with spaces at ends of lines": bytes.ReplaceAll(prov, []byte("version: 1.0.0\n"), []byte("version: 1.0.0 \t\n")),
-		"with more hashes":             clear(t, strings.Replace(body(t), "files:\n", "images:\n  a: b\nfiles:\n  other.tgz: sha256:00\n", 1), ann),
-		"of two, one of whom is known": clear(t, body(t), newKey(t, "Stranger", config()), ann),
-		"with a capital hash":          clear(t, strings.Replace(body(t), strings.TrimPrefix(hashOf(t, archiveText), "sha256:"), strings.ToUpper(strings.TrimPrefix(hashOf(t, archiveText), "sha256:")), 1), ann),
+		"with more hashes":             signedBy(t, strings.Replace(body(t), "files:\n", "images:\n  a: b\nfiles:\n  other.tgz: sha256:00\n", 1), ann),
+		"of two, one of whom is known": signedBy(t, body(t), newKey(t, "Stranger", config()), ann),
+		"with a capital hash":          signedBy(t, strings.Replace(body(t), strings.TrimPrefix(hashOf(t, archiveText), "sha256:"), strings.ToUpper(strings.TrimPrefix(hashOf(t, archiveText), "sha256:")), 1), ann),
 	} {
 		sig, err := ringOf(newKey(t, "Bob", config()), ann).Verify("web-1.0.0.tgz", strings.NewReader(archiveText), text)
 		if err != nil {
@@ -120,10 +120,10 @@ func TestVerify(t *testing.T) {
 
 func TestVerifyFailsClosed(t *testing.T) {
 	ann, eve := newKey(t, "Ann", config()), newKey(t, "Eve", config())
-	prov := string(clear(t, body(t), ann))
-	signed := func(old, new string) string { return string(clear(t, strings.Replace(body(t), old, new, 1), ann)) }
+	prov := string(signedBy(t, body(t), ann))
+	signed := func(old, new string) string { return string(signedBy(t, strings.Replace(body(t), old, new, 1), ann)) }
 	hash := hashOf(t, archiveText)
-	foreign := string(clear(t, body(t), eve))
+	foreign := string(signedBy(t, body(t), eve))
 	for name, test := range map[string]struct{ prov, want string }{
 		"nothing (CVE-2026-35205)":      {"", "it is empty"},
 		"blank":                         {" \n\n", "it is empty"},
@@ -137,7 +137,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 		"a line more":                   {strings.Replace(prov, "files:\n", "files:\n  evil.tgz: "+hash+"\n", 1), "altered"},
 		"another's signature":           {prov[:strings.Index(prov, "-----BEGIN PGP SIGNATURE")] + foreign[strings.Index(foreign, "-----BEGIN PGP SIGNATURE"):], "does not have as a key"},
 		"a foreign key":                 {foreign, "it is signed with key " + fingerprint(eve) + ", which keyring ring.gpg does not have"},
-		"altered, and a foreign key":    {strings.Replace(string(clear(t, body(t), ann, eve)), "name: web", "name: wet", 1), "altered"},
+		"altered, and a foreign key":    {strings.Replace(string(signedBy(t, body(t), ann, eve)), "name: web", "name: wet", 1), "altered"},
 		"text before":                   {"name: evil\n" + prov, "before the signed message"},
 		"text after":                    {prov + "\nfiles: {}\n", "after the signature"},
 		"text behind the end":           {prov + "x", "after the signature"},
@@ -146,18 +146,18 @@ func TestVerifyFailsClosed(t *testing.T) {
 		"a header that is none":         {strings.Replace(prov, "Hash: SHA512\n", "Hash: SHA512\nfiles: x\n", 1), "damaged"},
 		"no dots":                       {signed("...\n", ""), "no line of three dots"},
 		"dots twice":                    {signed("...\n", "...\nfiles: {web-1.0.0.tgz: x}\n...\n"), "several lines of dots"},
-		"dots at the end":               {string(clear(t, body(t)+"...\n", ann)), "several lines of dots"},
-		"a document more":               {string(clear(t, body(t)+"---\nfiles: {}\n", ann)), "something stands after"},
-		"files twice":                   {string(clear(t, body(t)+"files:\n  web-1.0.0.tgz: "+hash+"\n", ann)), `"files" twice`},
-		"a file twice":                  {string(clear(t, body(t)+"  web-1.0.0.tgz: "+hashOf(t, "evil")+"\n", ann)), `"web-1.0.0.tgz" twice`},
-		"a file twice, one in quotes":   {string(clear(t, body(t)+"  \"web-1.0.0.tgz\": "+hashOf(t, "evil")+"\n", ann)), `"web-1.0.0.tgz" twice`},
+		"dots at the end":               {string(signedBy(t, body(t)+"...\n", ann)), "several lines of dots"},
+		"a document more":               {string(signedBy(t, body(t)+"---\nfiles: {}\n", ann)), "something stands after"},
+		"files twice":                   {string(signedBy(t, body(t)+"files:\n  web-1.0.0.tgz: "+hash+"\n", ann)), `"files" twice`},
+		"a file twice":                  {string(signedBy(t, body(t)+"  web-1.0.0.tgz: "+hashOf(t, "evil")+"\n", ann)), `"web-1.0.0.tgz" twice`},
+		"a file twice, one in quotes":   {string(signedBy(t, body(t)+"  \"web-1.0.0.tgz\": "+hashOf(t, "evil")+"\n", ann)), `"web-1.0.0.tgz" twice`},
 		"no files":                      {signed("files:", "fires:"), `lacks its "files"`},
-		"files that are a list":         {string(clear(t, "a: b\n...\nfiles: [web-1.0.0.tgz]\n", ann)), `lacks its "files"`},
-		"files by reference":            {string(clear(t, "a: b\n...\nx: &x {web-1.0.0.tgz: "+hash+"}\nfiles: *x\n", ann)), `lacks its "files"`},
-		"hashes that are a list":        {string(clear(t, "a: b\n...\nfiles: {web-1.0.0.tgz: ["+hash+"]}\n", ann)), "no text"},
-		"a name that is a list":         {string(clear(t, "a: b\n...\nfiles: {[a]: "+hash+"}\n", ann)), "no text"},
+		"files that are a list":         {string(signedBy(t, "a: b\n...\nfiles: [web-1.0.0.tgz]\n", ann)), `lacks its "files"`},
+		"files by reference":            {string(signedBy(t, "a: b\n...\nx: &x {web-1.0.0.tgz: "+hash+"}\nfiles: *x\n", ann)), `lacks its "files"`},
+		"hashes that are a list":        {string(signedBy(t, "a: b\n...\nfiles: {web-1.0.0.tgz: ["+hash+"]}\n", ann)), "no text"},
+		"a name that is a list":         {string(signedBy(t, "a: b\n...\nfiles: {[a]: "+hash+"}\n", ann)), "no text"},
 		"no YAML":                       {signed("files:\n", "files: {\n"), "not YAML"},
-		"nothing after the dots":        {string(clear(t, "a: b\n...\n", ann)), "not YAML"},
+		"nothing after the dots":        {string(signedBy(t, "a: b\n...\n", ann)), "not YAML"},
 		"another archive's":             {signed("web-1.0.0.tgz", "web-1.0.1.tgz"), "does not name it, only web-1.0.1.tgz: was it renamed?"},
 		"a weak hash of the file":       {signed(hash, "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709"), "not sha256"},
 		"a short hash of the file":      {signed(hash, hash[:40]), "not sha256"},
@@ -198,7 +198,7 @@ func TestVerifyLooksAtTheKey(t *testing.T) {
 	short.KeyLifetimeSecs = 60
 	brief := newKey(t, "Brief", short)
 	gone := newKey(t, "Gone", config())
-	prov := clear(t, body(t), gone)
+	prov := signedBy(t, body(t), gone)
 	if err := gone.RevokeKey(packet.KeyCompromised, "stolen", config()); err != nil {
 		t.Fatal(err)
 	}
@@ -208,18 +208,18 @@ func TestVerifyLooksAtTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	signing := sub.Subkeys[len(sub.Subkeys)-1]
-	bySub := clear(t, body(t), &openpgp.Entity{PrivateKey: signing.PrivateKey})
-	byMain := clear(t, body(t), sub)
+	bySub := signedBy(t, body(t), &openpgp.Entity{PrivateKey: signing.PrivateKey})
+	byMain := signedBy(t, body(t), sub)
 	for name, test := range map[string]struct {
 		key  *openpgp.Entity
 		prov []byte
 		now  time.Time
 		want string // "" for verified
 	}{
-		"while the key is good":       {brief, clear(t, body(t), brief), noon.Add(30 * time.Second), ""},
-		"when the key has expired":    {brief, clear(t, body(t), brief), noon.Add(2 * time.Minute), "Brief <brief@example.com> (" + fingerprint(brief) + ") has expired"},
+		"while the key is good":       {brief, signedBy(t, body(t), brief), noon.Add(30 * time.Second), ""},
+		"when the key has expired":    {brief, signedBy(t, body(t), brief), noon.Add(2 * time.Minute), "Brief <brief@example.com> (" + fingerprint(brief) + ") has expired"},
 		"of a key revoked afterwards": {gone, prov, noon.Add(time.Hour), "was revoked"},
-		"from the future":             {ann, clear(t, body(t), ann), noon.Add(-time.Hour), "future"},
+		"from the future":             {ann, signedBy(t, body(t), ann), noon.Add(-time.Hour), "future"},
 		"by a subkey":                 {sub, bySub, noon.Add(time.Hour), ""},
 		"by the main key of the same": {sub, byMain, noon.Add(time.Hour), ""},
 	} {
@@ -237,7 +237,7 @@ func TestVerifyLooksAtTheKey(t *testing.T) {
 
 func TestErrorsTellWhatTheyAre(t *testing.T) {
 	ann := newKey(t, "Ann", config())
-	prov := clear(t, body(t), ann)
+	prov := signedBy(t, body(t), ann)
 	var (
 		unknown  *UnknownKeyError
 		mismatch *MismatchError
@@ -277,7 +277,7 @@ func TestANameStaysOnItsLine(t *testing.T) {
 // would not cover, and no input stops the program.
 func FuzzParse(f *testing.F) {
 	ann := newKey(f, "Ann", config())
-	prov := string(clear(f, body(f), ann))
+	prov := string(signedBy(f, body(f), ann))
 	for _, s := range []string{prov, "", body(f), prov + prov, strings.ReplaceAll(prov, "\n", "\r\n"), strings.ReplaceAll(prov, "name", "- name"), prov + "x"} {
 		f.Add([]byte(s))
 	}

@@ -72,14 +72,14 @@ func (c *call) authorize(ctx context.Context, header []string, sent string, writ
 	c.mu.Lock()
 	c.user, c.trouble = who.name(), trouble
 	c.mu.Unlock()
-	new, err := c.answer(ctx, parseChallenges(header), who, write)
-	if err != nil || new == "" || new == sent {
+	answer, err := c.answer(ctx, parseChallenges(header), who, write)
+	if err != nil || answer == "" || answer == sent {
 		return false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reading = new; write || strings.HasPrefix(new, "Basic ") {
-		c.writing = new // who may write may read
+	if c.reading = answer; write || strings.HasPrefix(answer, "Basic ") {
+		c.writing = answer // who may write may read
 	}
 	return true, nil
 }

@@ -171,9 +171,9 @@ func TestLinksToTheFileAreKept(t *testing.T) {
 		t.Skip("needs a right of its own there")
 	}
 	t.Setenv("PATH", t.TempDir())
-	real := write(t, "{}")
+	resolved := write(t, "{}")
 	link := filepath.Join(t.TempDir(), "config.json")
-	if err := os.Symlink(real, link); err != nil {
+	if err := os.Symlink(resolved, link); err != nil {
 		t.Fatal(err)
 	}
 	c := &Credentials{File: link}
@@ -183,7 +183,7 @@ func TestLinksToTheFileAreKept(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
-	if data, err := os.ReadFile(real); err != nil || !bytes.Contains(data, []byte(`"h"`)) {
+	if data, err := os.ReadFile(resolved); err != nil || !bytes.Contains(data, []byte(`"h"`)) {
 		t.Errorf("%s, %v", data, err)
 	}
 }

@@ -53,7 +53,7 @@ func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress 
 		}
 	}
 	done := int64(0)
-	err = call.copy(ctx, w, archive, func(n int) {
+	err = call.download(ctx, w, archive, func(n int) {
 		alive(n)
 		done += int64(n)
 		if progress != nil {

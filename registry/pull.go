@@ -81,7 +81,7 @@ func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) 
 	if o.Have == nil || !o.Have(out.Digest) {
 		group.Go(func() error {
 			done := int64(0)
-			return call.copy(groupCtx, w, found.archive, func(n int) {
+			return call.download(groupCtx, w, found.archive, func(n int) {
 				alive(n)
 				done += int64(n)
 				if o.Progress != nil {
@@ -150,7 +150,7 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 // blob brings a small blob.
 func (c *call) blob(ctx context.Context, desc descriptor) ([]byte, error) {
 	var b bytes.Buffer
-	err := c.copy(ctx, &b, desc, func(int) {})
+	err := c.download(ctx, &b, desc, func(int) {})
 	return b.Bytes(), err
 }
 
@@ -169,9 +169,9 @@ func (c *call) readSmall(r io.Reader, what string, limit int64) ([]byte, error) 
 // maxBreaks is how often a connection may break while one blob arrives.
 const maxBreaks = 3
 
-// copy writes a blob to w and checks its digest. Where the connection breaks, and
+// download writes a blob to w and checks its digest. Where the connection breaks, and
 // the registry can do that, it goes on from there.
-func (c *call) copy(ctx context.Context, w io.Writer, desc descriptor, tell func(int)) error {
+func (c *call) download(ctx context.Context, w io.Writer, desc descriptor, tell func(int)) error {
 	hash := sha256.New()
 	to := &target{w: io.MultiWriter(w, hash)}
 	for breaks := 0; ; breaks++ {

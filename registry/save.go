@@ -146,8 +146,8 @@ func (d document) remove(server string) error {
 // one. Others cannot read it. A link is kept, and what it leads to is changed.
 func (c *Credentials) edit(change func(document) error) error {
 	path := c.File
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
 	}
 	d := document{}
 	data, err := file.Read(path, maxConfigFile)

@@ -111,9 +111,9 @@ func (r *Release) read(data []byte) error {
 // MarshalJSON writes the info object of a record.
 func (i *Info) MarshalJSON() ([]byte, error) {
 	return marshal(func(o *object) error {
-		o.time("first_deployed", i.FirstDeployed)
-		o.time("last_deployed", i.LastDeployed)
-		o.time("deleted", i.Deleted)
+		o.writeTime("first_deployed", i.FirstDeployed)
+		o.writeTime("last_deployed", i.LastDeployed)
+		o.writeTime("deleted", i.Deleted)
 		o.text("description", i.Description)
 		o.text("status", string(i.Status))
 		o.text("notes", i.Notes)
@@ -208,8 +208,8 @@ func (h *Hook) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the last run of a hook.
 func (r *Run) MarshalJSON() ([]byte, error) {
 	return marshal(func(o *object) error {
-		o.time("started_at", r.StartedAt)
-		o.time("completed_at", r.CompletedAt)
+		o.writeTime("started_at", r.StartedAt)
+		o.writeTime("completed_at", r.CompletedAt)
 		o.value("phase", r.Phase)
 		return o.close(r.extra)
 	})
@@ -300,8 +300,8 @@ func (o *object) text(key, s string) {
 	}
 }
 
-// time leaves the zero time out.
-func (o *object) time(key string, t time.Time) {
+// writeTime leaves the zero time out.
+func (o *object) writeTime(key string, t time.Time) {
 	if !t.IsZero() {
 		o.value(key, t)
 	}

@@ -107,7 +107,7 @@ func (s *scanner) object(fn func(key string) (done bool, err error)) error {
 // value decodes the value that follows.
 func (s *scanner) value(into any) error {
 	var text bytes.Buffer
-	err := s.copy(func(part []byte) error {
+	err := s.writeTo(func(part []byte) error {
 		if text.Len()+len(part) > maxValue {
 			return errLargeValue
 		}
@@ -123,12 +123,12 @@ func (s *scanner) value(into any) error {
 // skip reads past the value that follows, in small steps, so that its size and
 // its depth do not matter.
 func (s *scanner) skip() error {
-	return s.copy(func([]byte) error { return nil })
+	return s.writeTo(func([]byte) error { return nil })
 }
 
-// copy passes on the text of the value that follows, part by part. It finds the
+// writeTo passes on the text of the value that follows, part by part. It finds the
 // value's end without looking at what is in it.
-func (s *scanner) copy(to func([]byte) error) error {
+func (s *scanner) writeTo(to func([]byte) error) error {
 	c, err := s.next()
 	switch {
 	case err != nil:

@@ -110,14 +110,14 @@ func parse(data []byte) (*File, error) {
 		if r == nil {
 			return nil, fmt.Errorf("entry %d of repositories is empty", i+1)
 		}
-		if err := f.append(*r, all.Repositories[i]); err != nil {
+		if err := f.add(*r, all.Repositories[i]); err != nil {
 			return nil, fmt.Errorf("entry %d of repositories: %w", i+1, err)
 		}
 	}
 	return f, nil
 }
 
-func (f *File) append(r fields, rest map[string]json.RawMessage) error {
+func (f *File) add(r fields, rest map[string]json.RawMessage) error {
 	if _, ok := f.Entry(r.Name); ok {
 		return fmt.Errorf("there is another one named %q", r.Name)
 	}

@@ -108,11 +108,11 @@ repositories:
 
 func TestSaveGoesThroughASymbolicLink(t *testing.T) {
 	dir := t.TempDir()
-	link, real := filepath.Join(dir, "repositories.yaml"), filepath.Join(dir, "dotfiles.yaml")
-	if err := os.WriteFile(real, nil, 0o600); err != nil {
+	link, resolved := filepath.Join(dir, "repositories.yaml"), filepath.Join(dir, "dotfiles.yaml")
+	if err := os.WriteFile(resolved, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(real, link); err != nil {
+	if err := os.Symlink(resolved, link); err != nil {
 		t.Skip(err)
 	}
 	if err := (&File{APIVersion: "v1"}).Save(link); err != nil {
@@ -122,7 +122,7 @@ func TestSaveGoesThroughASymbolicLink(t *testing.T) {
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
 	}
-	if text, _ := os.ReadFile(real); !strings.Contains(string(text), "apiVersion: v1") {
+	if text, _ := os.ReadFile(resolved); !strings.Contains(string(text), "apiVersion: v1") {
 		t.Errorf("the file has %q", text)
 	}
 	names, _ := filepath.Glob(filepath.Join(dir, ".*"))

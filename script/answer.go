@@ -34,7 +34,7 @@ func (r *request) answer(ctx context.Context, m wire.Message) (*wire.Message, er
 	case wire.Load:
 		return r.load(m)
 	case wire.Print:
-		return nil, r.print(m)
+		return nil, r.printed(m)
 	case wire.Finding:
 		return nil, r.finding(m)
 	case wire.Assign:
@@ -123,8 +123,8 @@ func roughly(v any, depth int) int {
 	return n
 }
 
-// print shows what a script printed, line by line.
-func (r *request) print(m wire.Message) error {
+// printed shows what a script printed, line by line.
+func (r *request) printed(m wire.Message) error {
 	s := r.session
 	at, ok := s.chartOf(m.Body)
 	text, isText := m.Body["text"].(string)

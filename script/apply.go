@@ -417,15 +417,15 @@ func (c *changes) placeRef(n *node, ref wire.Ref, depth int) (any, error) {
 	if err != nil || home {
 		return v, err
 	}
-	return c.copy(v, k.exact, depth)
+	return c.clone(v, k.exact, depth)
 }
 
 // perElement is about what an element of a map or list takes.
 const perElement = 64
 
-// copy is a copy of v, as long as copies do not become too large. Its numbers
+// clone is a copy of v, as long as copies do not become too large. Its numbers
 // are what they would be had the script sent them, as it does with what is small.
-func (c *changes) copy(v any, exact bool, depth int) (any, error) {
+func (c *changes) clone(v any, exact bool, depth int) (any, error) {
 	if depth > wire.MaxDepth {
 		return nil, wire.ErrDepth
 	}
@@ -439,7 +439,7 @@ func (c *changes) copy(v any, exact bool, depth int) (any, error) {
 		}
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			p, err := c.copy(e, exact, depth+1)
+			p, err := c.clone(e, exact, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -452,7 +452,7 @@ func (c *changes) copy(v any, exact bool, depth int) (any, error) {
 		}
 		out := make([]any, len(v))
 		for i, e := range v {
-			p, err := c.copy(e, exact, depth+1)
+			p, err := c.clone(e, exact, depth+1)
 			if err != nil {
 				return nil, err
 			}

@@ -104,7 +104,7 @@ func (c *changes) each(n *node, l []any) ([]element, error) {
 		var err error
 		if k != nil {
 			if data, err = c.resolve(k, 1); err == nil {
-				data, err = c.copy(data, k.exact, 1)
+				data, err = c.clone(data, k.exact, 1)
 			}
 		} else {
 			data, err = c.place(n, nil, nil, v, 1)

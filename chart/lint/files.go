@@ -12,8 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// values checks values.yaml and that there is one schema at most.
-func (l *linter) values() {
+// checkValues checks values.yaml and that there is one schema at most.
+func (l *linter) checkValues() {
 	const name = chart.FileValues
 	f := l.files[name]
 	switch {

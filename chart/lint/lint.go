@@ -154,7 +154,7 @@ func Chart(in Input) []Finding {
 		return l.findings // no chart, and nothing else worth saying about it
 	}
 	l.requirements(m)
-	l.values()
+	l.checkValues()
 	l.templates(m)
 	l.crds()
 	l.dependencies()

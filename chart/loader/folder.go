@@ -20,18 +20,18 @@ import (
 // readFolder reads the files of a chart's folder in the order of a walk, each
 // folder's entries by name.
 func readFolder(dir string, limits Limits) ([]*chart.File, []string, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
-		real, err = filepath.Abs(real)
+		resolved, err = filepath.Abs(resolved)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &walk{root: real, limits: limits}
-	if w.ignore, err = readIgnore(real); err != nil {
+	w := &walk{root: resolved, limits: limits}
+	if w.ignore, err = readIgnore(resolved); err != nil {
 		return nil, nil, err
 	}
-	if err := w.dir(real, "", []string{real}); err != nil {
+	if err := w.dir(resolved, "", []string{resolved}); err != nil {
 		return nil, w.warnings, err
 	}
 	files, err := w.read()
@@ -40,17 +40,17 @@ func readFolder(dir string, limits Limits) ([]*chart.File, []string, error) {
 
 func readIgnore(root string) (IgnoreRules, error) {
 	name := filepath.Join(root, chart.FileIgnore)
-	real, err := filepath.EvalSymlinks(name)
+	resolved, err := filepath.EvalSymlinks(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ParseIgnore(nil)
 	}
 	if err != nil {
 		return IgnoreRules{}, err
 	}
-	if !within(root, real) {
-		return IgnoreRules{}, leavesChart(chart.FileIgnore, real)
+	if !within(root, resolved) {
+		return IgnoreRules{}, leavesChart(chart.FileIgnore, resolved)
 	}
-	data, err := readBounded(real, 1<<20, chart.FileIgnore, &budget{total: 1 << 20}, new(contents))
+	data, err := readBounded(resolved, 1<<20, chart.FileIgnore, &budget{total: 1 << 20}, new(contents))
 	if err != nil {
 		return IgnoreRules{}, fmt.Errorf("read %s: %w", chart.FileIgnore, err)
 	}
@@ -70,11 +70,11 @@ type walk struct {
 // source is a file that was found and not yet read.
 type source struct{ path, name string }
 
-// dir visits a folder. real is where it lies, without links; name its path in
-// the chart, "" for the top; above holds the real paths of the folders that are
+// dir visits a folder. resolved is where it lies, without links; name its path in
+// the chart, "" for the top; above holds the resolved paths of the folders that are
 // being visited, so that a link to one of them is seen to be a loop.
-func (w *walk) dir(real, name string, above []string) error {
-	entries, err := os.ReadDir(real)
+func (w *walk) dir(resolved, name string, above []string) error {
+	entries, err := os.ReadDir(resolved)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (w *walk) dir(real, name string, above []string) error {
 		if w.visited++; w.visited > w.limits.Entries {
 			return &LimitError{What: "the folder", Limit: w.limits.Entries, Unit: "files"}
 		}
-		if err := w.entry(real, path.Join(name, e.Name()), e, above); err != nil {
+		if err := w.entry(resolved, path.Join(name, e.Name()), e, above); err != nil {
 			return err
 		}
 	}
@@ -93,45 +93,45 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 	if strings.HasPrefix(name, stagePrefix) {
 		return nil // what a killed Replace has left is no part of the chart
 	}
-	real, mode := filepath.Join(dir, e.Name()), e.Type()
+	resolved, mode := filepath.Join(dir, e.Name()), e.Type()
 	if mode&fs.ModeSymlink != 0 {
 		if w.ignore.Ignored(name, false) {
 			return nil
 		}
-		target, info, err := w.resolve(real, name)
+		target, info, err := w.resolve(resolved, name)
 		if err != nil || w.ignore.Ignored(name, info.IsDir()) {
 			return err
 		}
 		w.warnings = append(w.warnings, fmt.Sprintf("found symbolic link in path. Contents of linked file included and used: %s -> %s", name, filepath.ToSlash(target)))
-		real, mode = target, info.Mode().Type()
+		resolved, mode = target, info.Mode().Type()
 	} else if w.ignore.Ignored(name, mode.IsDir()) {
 		return nil
 	}
 	switch {
 	case mode.IsDir():
 		for _, a := range above {
-			if within(real, a) {
+			if within(resolved, a) {
 				return &EntryError{Entry: name, Problem: "is a symbolic link to a folder that holds it"}
 			}
 		}
-		return w.dir(real, name, append(above[:len(above):len(above)], real))
+		return w.dir(resolved, name, append(above[:len(above):len(above)], resolved))
 	case mode.IsRegular():
 		if problem := pathProblem(name); problem != "" {
 			return &EntryError{Entry: name, Problem: problem + ", or list it in " + chart.FileIgnore}
 		}
-		w.found = append(w.found, source{path: real, name: name})
+		w.found = append(w.found, source{path: resolved, name: name})
 		return nil
 	}
 	return &EntryError{Entry: name, Problem: "is neither a file nor a folder"}
 }
 
 // resolve follows a link, which must stay inside the chart.
-func (w *walk) resolve(real, name string) (string, fs.FileInfo, error) {
+func (w *walk) resolve(resolved, name string) (string, fs.FileInfo, error) {
 	switch path.Base(name) {
 	case chart.FileLock, chart.FileRequirementsLock:
 		return "", nil, &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a file of its own"}
 	}
-	target, err := filepath.EvalSymlinks(real)
+	target, err := filepath.EvalSymlinks(resolved)
 	if err != nil {
 		return "", nil, fmt.Errorf("follow the symbolic link %s: %w", name, err)
 	}

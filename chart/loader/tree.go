@@ -197,7 +197,7 @@ type group struct {
 	archive   *chart.File // set instead of files where name is a file
 }
 
-func (g *group) path() string { return g.dir + "/" + g.name }
+func (g *group) location() string { return g.dir + "/" + g.name }
 
 func split(files []*chart.File) parts {
 	p := parts{charts: map[string]*group{}, library: map[string]*group{}}
@@ -250,13 +250,13 @@ func (t *tree) subcharts(c *chart.Chart, p parts) ([]*group, error) {
 		}
 		for _, f := range keep {
 			if g.archive != f {
-				f = &chart.File{Name: g.path() + "/" + f.Name, Data: f.Data}
+				f = &chart.File{Name: g.location() + "/" + f.Name, Data: f.Data}
 			}
 			c.Raw = append(c.Raw, f)
 			c.Files = append(c.Files, f)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].path() < out[j].path() })
+	sort.Slice(out, func(i, j int) bool { return out[i].location() < out[j].location() })
 	if len(p.library) > 0 {
 		sort.SliceStable(c.Files, func(i, j int) bool { return c.Files[i].Name < c.Files[j].Name })
 		sort.SliceStable(c.Raw, func(i, j int) bool { return c.Raw[i].Name < c.Raw[j].Name })
@@ -291,10 +291,10 @@ func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 	}
 	var c *chart.Chart
 	if err == nil {
-		c, err = t.build(files, path.Join(at, g.path()), depth+1)
+		c, err = t.build(files, path.Join(at, g.location()), depth+1)
 	}
 	if err != nil {
-		return nil, &SubchartError{Path: g.path(), Err: err}
+		return nil, &SubchartError{Path: g.location(), Err: err}
 	}
 	c.FromLibrary = g.dir == chart.DirLibrary
 	return c, nil

@@ -130,11 +130,11 @@ func place(root *os.Root, target, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(target, name))
+	resolved, err := filepath.EvalSymlinks(filepath.Join(target, name))
 	if err != nil {
 		return "", err
 	}
-	return filepath.Rel(top, real)
+	return filepath.Rel(top, resolved)
 }
 
 // move puts files from one directory of root into their places, and remembers

@@ -73,11 +73,11 @@ func NoArguments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 	return cobra.AppendActiveHelp(nil, helms), cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteReleases completes names of releases for up to max arguments (max <
+// CompleteReleases completes names of releases for up to limit arguments (limit <
 // 0: any number), asking the cluster.
-func (e *Env) CompleteReleases(max int) cobra.CompletionFunc {
+func (e *Env) CompleteReleases(limit int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if max >= 0 && len(args) >= max {
+		if limit >= 0 && len(args) >= limit {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return within(func(ctx context.Context) []string {

@@ -12,12 +12,12 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// CompleteChart completes charts for up to max arguments (max < 0: any number):
+// CompleteChart completes charts for up to limit arguments (limit < 0: any number):
 // repositories that were added, then their charts, and how URLs begin. files
 // says whether paths are completed too.
-func (e *Env) CompleteChart(max int, files bool) cobra.CompletionFunc {
+func (e *Env) CompleteChart(limit int, files bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if max >= 0 && len(args) >= max {
+		if limit >= 0 && len(args) >= limit {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return e.completeChart(toComplete, files)

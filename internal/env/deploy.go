@@ -72,8 +72,8 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, e *Env) {
 }
 
 // BindHistoryMax registers --history-max, whose default the environment gives.
-func BindHistoryMax(fs *pflag.FlagSet, e *Env, max *int) {
-	fs.IntVar(max, "history-max", e.Settings.MaxHistory, "how many revisions of the release are kept, 0 for all")
+func BindHistoryMax(fs *pflag.FlagSet, e *Env, most *int) {
+	fs.IntVar(most, "history-max", e.Settings.MaxHistory, "how many revisions of the release are kept, 0 for all")
 }
 
 // Prepare checks the flags and makes those that follow from others.

@@ -73,18 +73,18 @@ func NameAndChart(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Args accepts between min and max arguments (max < 0: any number, 0: none), and
+// Args accepts between atLeast and atMost arguments (atMost < 0: any number, 0: none), and
 // says what is missing in the words given.
-func Args(min, max int, what string) cobra.PositionalArgs {
+func Args(atLeast, atMost int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		problem := ""
 		switch {
-		case len(args) < min:
-			problem = fmt.Sprintf("%s: %s", wanted(min, max, len(args)), what)
-		case max == 0 && len(args) > 0:
+		case len(args) < atLeast:
+			problem = fmt.Sprintf("%s: %s", wanted(atLeast, atMost, len(args)), what)
+		case atMost == 0 && len(args) > 0:
 			problem = fmt.Sprintf("accepts no arguments, %q is too much", args)
-		case max > 0 && len(args) > max:
-			problem = fmt.Sprintf("%s: %s; %q is too much", wanted(min, max, len(args)), what, args[max:])
+		case atMost > 0 && len(args) > atMost:
+			problem = fmt.Sprintf("%s: %s; %q is too much", wanted(atLeast, atMost, len(args)), what, args[atMost:])
 		default:
 			return nil
 		}
@@ -93,13 +93,13 @@ func Args(min, max int, what string) cobra.PositionalArgs {
 }
 
 // wanted says in Helm's words how many arguments a command takes.
-func wanted(min, max, got int) string {
-	count, verb := min, "requires at least"
+func wanted(atLeast, atMost, got int) string {
+	count, verb := atLeast, "requires at least"
 	switch {
-	case min == max:
+	case atLeast == atMost:
 		verb = "requires"
-	case got > min:
-		count, verb = max, "accepts at most"
+	case got > atLeast:
+		count, verb = atMost, "accepts at most"
 	}
 	if count == 1 {
 		return verb + " 1 argument"

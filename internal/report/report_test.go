@@ -28,7 +28,7 @@ func web() *release.Release {
 	return rel
 }
 
-func print(t *testing.T, v View, f output.Format, rel *release.Release) string {
+func printed(t *testing.T, v View, f output.Format, rel *release.Release) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := v.Write(term.Streams{Out: &b}, f, rel); err != nil {
@@ -48,19 +48,19 @@ func TestAReleaseForPeople(t *testing.T) {
 		{"bare", View{HideNotes: true, NoDescription: true}, head},
 		{"with objects", View{HideNotes: true, Resources: "==> v1/Pod\n"}, head + "DESCRIPTION: Install complete\nRESOURCES:\n==> v1/Pod\n\n"},
 	} {
-		if got := print(t, test.view, output.Table, web()); got != test.want {
+		if got := printed(t, test.view, output.Table, web()); got != test.want {
 			t.Errorf("%s: got\n%s\nwanted\n%s", test.name, got, test.want)
 		}
 	}
 	fresh := web()
 	fresh.Info.LastDeployed = time.Time{}
-	if got := print(t, View{}, output.Table, fresh); strings.Contains(got, "LAST DEPLOYED") {
+	if got := printed(t, View{}, output.Table, fresh); strings.Contains(got, "LAST DEPLOYED") {
 		t.Errorf("a time that never was: %s", got)
 	}
 }
 
 func TestADryRunShowsHooksAndManifest(t *testing.T) {
-	got := print(t, View{Manifest: true, HideNotes: true}, output.Table, web())
+	got := printed(t, View{Manifest: true, HideNotes: true}, output.Table, web())
 	for _, want := range []string{"HOOKS:\n---\n# Source: web/templates/h.yaml\nkind: Secret", "MANIFEST:\n---\n# Source: web/templates/a.yaml"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
@@ -70,13 +70,13 @@ func TestADryRunShowsHooksAndManifest(t *testing.T) {
 
 func TestTestsThatRanAreTold(t *testing.T) {
 	rel := web()
-	if got := print(t, View{}, output.Table, rel); strings.Contains(got, "TEST SUITE") {
+	if got := printed(t, View{}, output.Table, rel); strings.Contains(got, "TEST SUITE") {
 		t.Error("a test that never ran is told")
 	}
 	at := rel.Info.LastDeployed
 	rel.Hooks[1].LastRun = release.Run{StartedAt: at, CompletedAt: at.Add(time.Second), Phase: release.PhaseFailed}
 	want := "TEST SUITE:     smoke\nLast Started:   Sat Nov 21 12:00:00 2026\nLast Completed: Sat Nov 21 12:00:01 2026\nPhase:          Failed\n"
-	if got := print(t, View{}, output.Table, rel); !strings.Contains(got, want) {
+	if got := printed(t, View{}, output.Table, rel); !strings.Contains(got, want) {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -97,7 +97,7 @@ func TestAReleaseForMachines(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		rel := web()
 		var got map[string]any
-		if err := json.Unmarshal([]byte(print(t, View{WithoutChart: without}, output.JSON, rel)), &got); err != nil {
+		if err := json.Unmarshal([]byte(printed(t, View{WithoutChart: without}, output.JSON, rel)), &got); err != nil {
 			t.Fatal(err)
 		}
 		if got["name"] != "web" || got["version"] != 2.0 || (got["chart"] != nil) == without {
@@ -107,7 +107,7 @@ func TestAReleaseForMachines(t *testing.T) {
 			t.Error("the release itself has lost its chart")
 		}
 	}
-	if got := print(t, View{}, output.YAML, web()); !strings.Contains(got, "\nname: web\n") {
+	if got := printed(t, View{}, output.YAML, web()); !strings.Contains(got, "\nname: web\n") {
 		t.Error(got)
 	}
 }
@@ -120,7 +120,7 @@ func TestHiddenSecretsAreNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range []output.Format{output.Table, output.JSON, output.YAML} {
-		got := print(t, View{Manifest: true}, f, rel)
+		got := printed(t, View{Manifest: true}, f, rel)
 		if strings.Contains(got, "aHVudGVyMg") || strings.Count(got, "# HIDDEN: The Secret output has been suppressed") != 2 || !strings.Contains(got, "kind: ConfigMap") {
 			t.Errorf("%s:\n%s", f, got)
 		}

@@ -70,7 +70,7 @@ func (o object) meta() map[string]any {
 	return m
 }
 
-func (o object) labels() labels.Set {
+func (o object) labelSet() labels.Set {
 	set := labels.Set{}
 	m, _ := o.meta()["labels"].(map[string]any)
 	for k, v := range m {
@@ -214,7 +214,7 @@ func (a *API) list(path string, query url.Values) ([]byte, error) {
 		o := a.objects[p]
 		within := strings.HasPrefix(p, path+"/") ||
 			!strings.Contains(path, "/namespaces/") && strings.Contains(p, path[strings.LastIndexByte(path, '/'):]+"/")
-		if !within || p <= query.Get("continue") || !selector.Matches(o.labels()) {
+		if !within || p <= query.Get("continue") || !selector.Matches(o.labelSet()) {
 			continue
 		}
 		if most > 0 && len(items) == most {

@@ -108,7 +108,7 @@ func (b *Board) Report(e progress.Event) {
 		line = b.change(e)
 	}
 	if line != "" {
-		b.print(line+"\n", now)
+		b.above(line+"\n", now)
 	} else if changed && b.drawn != nil {
 		b.draw(now)
 	}
@@ -120,7 +120,7 @@ func (b *Board) Report(e progress.Event) {
 func (b *Board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.clear()
+	b.close()
 	b.wait, b.loads = wait{}, transfers{}
 	b.closed = true
 }
@@ -135,7 +135,7 @@ func (b *Board) hearLoad(e progress.Event, now time.Time) {
 	if len(b.loads.list) > 0 {
 		b.watch()
 	} else if len(b.wait.objects) == 0 {
-		b.clear()
+		b.close()
 	}
 }
 
@@ -166,7 +166,7 @@ func (b *Board) tables() bool { return b.size != nil && !b.closed }
 // settle ends the wait: the table goes, one line stays.
 func (b *Board) settle(now time.Time) {
 	over := b.wait
-	b.clear()
+	b.close()
 	b.wait = wait{}
 	if len(b.loads.list) > 0 && b.tables() {
 		b.watch()
@@ -181,9 +181,9 @@ func (b *Board) settle(now time.Time) {
 	b.write(paint(over.summary(now)) + "\n")
 }
 
-// print writes whole lines: at once where there is no table, else above it, at
+// above writes whole lines: at once where there is no table, else above it, at
 // the table's pace.
-func (b *Board) print(text string, now time.Time) {
+func (b *Board) above(text string, now time.Time) {
 	if b.drawn == nil {
 		b.write(text)
 		b.open = false
@@ -282,8 +282,8 @@ func (b *Board) erase() {
 	b.lines, b.drawn, b.last = nil, nil, nil
 }
 
-// clear is erase for good.
-func (b *Board) clear() {
+// close is erase for good.
+func (b *Board) close() {
 	b.erase()
 	if b.stop != nil {
 		close(b.stop)

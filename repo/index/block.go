@@ -27,7 +27,7 @@ func (b *block) names() []string {
 // items finds where the entries begin, and what their versions are.
 func (b *block) items(chart int) ([]item, error) {
 	c := b.charts[chart]
-	text, err := b.bytes(c.span)
+	text, err := b.piece(c.span)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (b *block) readPart(t *tape, p part) error {
 	if err := bounded(p.end-p.at, fmt.Sprintf("the value of %q", p.name), func() int { return b.line(p.at) }); err != nil {
 		return err
 	}
-	text, err := b.bytes(p.span)
+	text, err := b.piece(p.span)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (b *block) check() error {
 	}
 	gaps := b.gaps
 	for _, c := range b.charts {
-		text, err := b.bytes(c.span)
+		text, err := b.piece(c.span)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (b *block) check() error {
 		gaps = append(gaps, span{c.at, first})
 	}
 	for _, g := range gaps {
-		if text, err := b.bytes(g); err != nil {
+		if text, err := b.piece(g); err != nil {
 			return err
 		} else if !quickyaml.Simple(unchanging(text)) {
 			return b.refuse(g)
@@ -213,7 +213,7 @@ func (b *block) check() error {
 
 // refuse asks the full parser what is wrong with a piece.
 func (b *block) refuse(p span) error {
-	text, err := b.bytes(p)
+	text, err := b.piece(p)
 	if err != nil {
 		return err
 	}

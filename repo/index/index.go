@@ -63,7 +63,7 @@ func (x *Index) Close() error {
 }
 
 func read(s *source) (*Index, error) {
-	head, err := s.bytes(span{0, min(s.size, 4096)})
+	head, err := s.piece(span{0, min(s.size, 4096)})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func read(s *source) (*Index, error) {
 
 // useAll reads the whole text, with a parser for all of JSON or YAML.
 func (x *Index) useAll() error {
-	data, err := x.source.bytes(span{0, x.source.size})
+	data, err := x.source.piece(span{0, x.source.size})
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ func (s *source) ReadAt(p []byte, at int64) (int, error) {
 // writes indexes in place.
 var errChanged = errors.New("the index was changed while it was read; try again")
 
-// bytes are those of a piece. They are not to be changed.
-func (s *source) bytes(p span) ([]byte, error) {
+// piece returns the bytes of a piece. They are not to be changed.
+func (s *source) piece(p span) ([]byte, error) {
 	if s.file == nil {
 		return s.data[p.at:p.end], nil
 	}
@@ -51,7 +51,7 @@ func (s *source) bytes(p span) ([]byte, error) {
 
 // line is the number of the line that begins at at, 0 where it cannot be told.
 func (s *source) line(at int64) int {
-	before, err := s.bytes(span{0, at})
+	before, err := s.piece(span{0, at})
 	if err != nil {
 		return 0
 	}

@@ -42,7 +42,7 @@ func (e *engine) language(c *chart) {
 		e.r.SetEnv(env, name, rt.TableValue(t))
 	}
 	e.r.SetEnv(env, "_G", rt.TableValue(env))
-	e.r.SetEnv(env, "print", e.value("print", 0, true, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.print(c, t, gc) }))
+	e.r.SetEnv(env, "print", e.value("print", 0, true, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.luaPrint(c, t, gc) }))
 	e.r.SetEnv(env, "require", e.value("require", 1, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.require(c, t, gc) }))
 	e.r.SetEnv(env, "kube", e.tableOf(map[string]rt.Value{"lookup": e.value("lookup", 4, false, e.lookup)}))
 }
@@ -63,7 +63,7 @@ func (e *engine) tableOf(fields map[string]rt.Value) rt.Value {
 	return rt.TableValue(t)
 }
 
-func (e *engine) print(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
+func (e *engine) luaPrint(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	var b strings.Builder
 	for i, v := range gc.Etc() {
 		s, err := e.text(t, v)
@@ -85,7 +85,7 @@ func (e *engine) print(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 
 func (e *engine) printLine(c *chart, line string) {
 	if e.program != nil {
-		e.program.print(line)
+		e.program.printed(line)
 		return
 	}
 	e.spend(len(line) + messageSize)

@@ -274,8 +274,8 @@ func (p *program) ask(kind wire.Kind, body map[string]any) (map[string]any, erro
 	return p.Ask(kind, body)
 }
 
-// print is the script's print.
-func (p *program) print(line string) {
+// printed is the script's print.
+func (p *program) printed(line string) {
 	_, _ = io.WriteString(writer{p}, line+"\n")
 }
 

@@ -199,7 +199,7 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 		var err error
 		if free {
 			if got, err := t.create(ctx); got != nil || err != nil {
-				return got.real(), err
+				return got.held(), err
 			}
 		}
 		other, err := t.read(ctx, t.lock.name)
@@ -220,7 +220,7 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 		if why := t.over(other); why != "" {
 			got, err := t.seize(ctx, other, why)
 			if got != nil || err != nil {
-				return got.real(), err
+				return got.held(), err
 			}
 			// Another client was quicker.
 			if !sleep(ctx, pollFirst/2+rand.N(pollFirst)) {
@@ -242,8 +242,8 @@ func (t *turn) take(ctx context.Context) (*taken, error) {
 // none stands for: there can be no lease.
 var none = &taken{}
 
-// real is nil for none.
-func (t *taken) real() *taken {
+// held is nil for none.
+func (t *taken) held() *taken {
 	if t == none {
 		return nil
 	}

@@ -45,7 +45,7 @@ comes out. No cluster is needed.
 			if err != nil {
 				return err
 			}
-			return f.print(cmd.Context(), e, change, "Difference")
+			return f.write(cmd.Context(), e, change, "Difference")
 		},
 	}
 	fs := cmd.Flags()

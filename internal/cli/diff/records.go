@@ -40,7 +40,7 @@ newest and the one before it; with one number, that revision and the newest.`,
 			if err != nil {
 				return err
 			}
-			return s.print(cmd.Context(), e, change, fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
+			return s.write(cmd.Context(), e, change, fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
 		},
 	}
 	s.bind(cmd)
@@ -77,7 +77,7 @@ may have its namespace before it: production/web.`,
 			if err != nil {
 				return err
 			}
-			return s.print(cmd.Context(), e, change, "Difference")
+			return s.write(cmd.Context(), e, change, "Difference")
 		},
 	}
 	cmd.Flags().StringVar(&namespace, "other-namespace", "", "the namespace of the second release, where it is another")

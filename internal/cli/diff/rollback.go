@@ -43,7 +43,7 @@ as helm-diff does; live objects are not read.`,
 			if err != nil {
 				return err
 			}
-			return f.print(cmd.Context(), e, change, "")
+			return f.write(cmd.Context(), e, change, "")
 		},
 	}
 	fs := cmd.Flags()

@@ -160,9 +160,9 @@ func (s *show) chooseColor(v variables) error {
 	return nil
 }
 
-// print prints a change, and reports it by the exit code where that was asked for. title
+// write prints a change, and reports it by the exit code where that was asked for. title
 // is what the sum at its end is called, "" for the usual.
-func (s *show) print(ctx context.Context, e *env.Env, change *action.Change, title string) error {
+func (s *show) write(ctx context.Context, e *env.Env, change *action.Change, title string) error {
 	d := diff.Of(change, s.options)
 	if title != "" {
 		d.Title = title

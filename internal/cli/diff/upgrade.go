@@ -63,7 +63,7 @@ func (f *upgradeFlags) run(cmd *cobra.Command, e *env.Env, args []string) error 
 	if err != nil {
 		return err
 	}
-	return f.print(cmd.Context(), e, change, "")
+	return f.write(cmd.Context(), e, change, "")
 }
 
 func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {

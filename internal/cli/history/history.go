@@ -80,7 +80,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Rollback: s.RollbackRevision, Description: s.Description,
 		}
 	}
-	return print(e.Out, o, elements)
+	return write(e.Out, o, elements)
 }
 
 // firstLine is what a table has room for: a failure is told in many lines, with
@@ -101,7 +101,7 @@ func when(t time.Time) string {
 	return t.Local().Format(time.ANSIC)
 }
 
-func print(w io.Writer, o Options, elements []element) error {
+func write(w io.Writer, o Options, elements []element) error {
 	return o.Output.Write(w, elements, func(w io.Writer) error {
 		header := []string{"REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION"}
 		if o.Rollbacks {

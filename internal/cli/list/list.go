@@ -121,7 +121,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 			e.Report().Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s in namespace %s is %s", s.Revision, s.Name, s.Namespace, s.Description)})
 		}
 	}
-	return o.print(e, found)
+	return o.write(e, found)
 }
 
 func (o Options) request() (action.ListRequest, error) {
@@ -168,13 +168,13 @@ const (
 	statusColumn    = 4
 )
 
-func (o Options) print(e *env.Env, found []release.Summary) error {
+func (o Options) write(e *env.Env, found []release.Summary) error {
 	elements := make([]element, 0, len(found))
 	names := make([]string, 0, len(found))
 	for _, s := range found {
 		elements = append(elements, element{
 			Name: s.Name, Namespace: s.Namespace, Revision: strconv.Itoa(s.Revision),
-			Updated: o.time(s.Updated), Status: string(s.Status),
+			Updated: o.formatted(s.Updated), Status: string(s.Status),
 			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion,
 		})
 		names = append(names, s.Name)
@@ -213,7 +213,7 @@ func (o Options) print(e *env.Env, found []release.Summary) error {
 	})
 }
 
-func (o Options) time(t time.Time) string {
+func (o Options) formatted(t time.Time) string {
 	switch {
 	case t.IsZero():
 		return "-"

@@ -73,7 +73,7 @@ func TestATerminalShowsStatusesInColour(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		e := env.New(term.Streams{Out: &b, Color: color})
-		if err := (Options{Output: output.Table, TimeFormat: "2006"}).print(e, found); err != nil || !strings.Contains(b.String(), want) {
+		if err := (Options{Output: output.Table, TimeFormat: "2006"}).write(e, found); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %v\n%q\nwanted\n%q", color, err, b.String(), want)
 		}
 	}

@@ -112,7 +112,7 @@ func (o *hubOptions) run(ctx context.Context, e *env.Env, word string) error {
 			rows[i] = append(rows[i], d.Attributes.Repo.URL)
 		}
 	}
-	return o.print(e, len(elements), elements, header, rows)
+	return o.write(e, len(elements), elements, header, rows)
 }
 
 // maxAnswer is the longest answer that is read, in bytes.

@@ -82,7 +82,7 @@ func (o *repoOptions) run(ctx context.Context, e *env.Env) error {
 		elements[i] = element{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion, Description: f.Description}
 		rows[i] = []string{f.Name, f.Version, f.AppVersion, mark(f)}
 	}
-	return o.print(e, len(found), elements, []string{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}, rows)
+	return o.write(e, len(found), elements, []string{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}, rows)
 }
 
 // mark is the description with what kind of chart it is of. Machines do without,

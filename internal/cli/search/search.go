@@ -54,8 +54,8 @@ func (r *results) bind(cmd *cobra.Command) {
 	output.Complete(cmd)
 }
 
-// print shows n results: value to machines, header and rows to people.
-func (r *results) print(e *env.Env, n int, value any, header []string, rows [][]string) error {
+// write shows n results: value to machines, header and rows to people.
+func (r *results) write(e *env.Env, n int, value any, header []string, rows [][]string) error {
 	if n == 0 && r.MustFind {
 		return errors.New("no results found")
 	}

@@ -73,7 +73,7 @@ func showOnly(docs []document, names []string) ([]document, error) {
 	return out, nil
 }
 
-func print(w io.Writer, docs []document) error {
+func writeDocuments(w io.Writer, docs []document) error {
 	var b bytes.Buffer
 	objects := 0 // where what belongs to objects ends
 	for _, d := range docs {

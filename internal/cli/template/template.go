@@ -151,7 +151,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.OutputDir != "" {
 		return writeFiles(e.Out, docs, o)
 	}
-	return print(term.SafeWriter(e.Out), docs)
+	return writeDocuments(term.SafeWriter(e.Out), docs)
 }
 
 // validate asks the API server whether it would take the objects.

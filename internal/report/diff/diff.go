@@ -103,8 +103,8 @@ const (
 
 const defaultContext = 3
 
-// context is how many lines are shown around a change to an object with that many.
-func (o Options) context(lines int) int {
+// around is how many lines are shown around a change to an object with that many.
+func (o Options) around(lines int) int {
 	switch o.Context {
 	case 0:
 		return defaultContext
@@ -270,9 +270,9 @@ func Write(ctx context.Context, s term.Streams, f Format, d Diff, o Options) err
 	case Simple:
 		return d.simple(s, o)
 	case JSON, Template:
-		return d.template(s.Out, f, o)
+		return d.writeTemplate(s.Out, f, o)
 	case Dyff:
-		return d.dyff(ctx, s, o)
+		return d.writeDyff(ctx, s, o)
 	case Structured:
 		return d.structured(s.Out, o)
 	}

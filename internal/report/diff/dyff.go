@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// dyff prints the fields that change as the program dyff does.
-func (d Diff) dyff(ctx context.Context, s term.Streams, o Options) error {
+// writeDyff prints the fields that change as the program dyff does.
+func (d Diff) writeDyff(ctx context.Context, s term.Streams, o Options) error {
 	list := d.entries(o)
 	if len(list) == 0 {
 		return nil

@@ -22,9 +22,9 @@ type templateEntry struct {
 	Change    string // ADD, MODIFY, REMOVE or MODIFY_SUPPRESSED
 }
 
-// template executes the template of the options; without one, and for [JSON], it
+// writeTemplate executes the template of the options; without one, and for [JSON], it
 // prints the JSON array whose layout programs know from helm-diff.
-func (d Diff) template(w io.Writer, f Format, o Options) error {
+func (d Diff) writeTemplate(w io.Writer, f Format, o Options) error {
 	list := []templateEntry{}
 	for _, e := range d.entries(o) {
 		list = append(list, templateEntry{d.namespace(e.Ref), e.Name, e.Kind, api(e.Ref), e.change})

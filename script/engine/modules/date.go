@@ -68,7 +68,7 @@ func (c *call) setDate(t *rt.Table, at time.Time) {
 	}
 }
 
-func (c *call) time() error {
+func (c *call) epoch() error {
 	if c.arg(0).IsNil() {
 		c.give(rt.IntValue(time.Now().Unix()))
 		return nil

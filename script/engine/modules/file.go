@@ -234,7 +234,7 @@ func (l *lines) Write(p []byte) (int, error) {
 		default:
 			return len(p), nil
 		}
-		if err := l.print(); err != nil {
+		if err := l.write(); err != nil {
 			return 0, err
 		}
 	}
@@ -246,10 +246,10 @@ func (l *lines) Flush() error {
 	if len(l.held) == 0 {
 		return nil
 	}
-	return l.print()
+	return l.write()
 }
 
-func (l *lines) print() error {
+func (l *lines) write() error {
 	line := string(l.held)
 	l.held = l.held[:0]
 	if l.m.o.Print == nil {

@@ -86,7 +86,7 @@ func (m *module) osFunctions() []function {
 			c.give(rt.StringValue("C"))
 			return nil
 		}),
-		fn("time", "([table]) → number", "Now, or the time that a table with year, month, day, hour, min and sec says, in seconds since 1970. Fields that are out of range are put right in the table.", 1, (*call).time),
+		fn("time", "([table]) → number", "Now, or the time that a table with year, month, day, hour, min and sec says, in seconds since 1970. Fields that are out of range are put right in the table.", 1, (*call).epoch),
 		fn("tmpname", "() → text", "Makes an empty file in the folder for temporary files and gives its path.", 0, func(c *call) error {
 			c.spend(1000)
 			f, err := os.CreateTemp("", "lua_")
