@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -475,7 +476,7 @@ func TestABrokenCacheIsNoReasonToFail(t *testing.T) {
 // as returns a client that may do what the rules of a Role say, in one namespace.
 func as(t *testing.T, c *Client, ns, rules string) *Client {
 	t.Helper()
-	user := "moon-" + ns
+	user, mark := "moon-"+ns, fmt.Sprintf("mark%d", time.Now().UnixNano())
 	objects := parse(t, fmt.Sprintf(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -487,13 +488,26 @@ kind: RoleBinding
 metadata: {name: r}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}]
-`, rules, user))
+`, strings.TrimSuffix(rules, "]")+", {apiGroups: [moonhelm.test], resources: ["+mark+"], verbs: [get]}]", user))
 	if err := c.Apply(t.Context(), objects, Owner{"rbac", ns}); err != nil {
 		t.Fatal(err)
 	}
 	config := rest.CopyConfig(restConfig(t))
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	return New(Options{REST: func() (*rest.Config, error) { return config, nil }})
+	poor := New(Options{REST: func() (*rest.Config, error) { return config, nil }})
+	// The server's authorizer learns of the role a moment later.
+	review := `{"spec":{"resourceAttributes":{"namespace":"` + ns + `","group":"moonhelm.test","resource":"` + mark + `","verb":"get"}}}`
+	for tries := 0; ; tries++ {
+		answer, err := poor.Call(t.Context(), http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", nil,
+			http.Header{"Content-Type": {"application/json"}}, []byte(review))
+		if err == nil && bytes.Contains(answer, []byte(`"allowed":true`)) {
+			return poor
+		}
+		if tries == 100 {
+			t.Fatalf("%s has no permissions yet: %s, %v", user, answer, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func TestAMissingRightIsNamed(t *testing.T) {

@@ -210,7 +210,7 @@ func (c *cluster) locks(t *testing.T, namespace string) []string {
 	return out
 }
 
-// eventually gives the cluster's garbage collector time.
+// eventually gives the cluster's controllers and caches time.
 func eventually(holds func() bool) bool {
 	for range 100 {
 		if holds() {

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -130,6 +131,14 @@ func (c *cluster) withoutLeases(t *testing.T, namespace string) string {
 		if err != nil || code != http.StatusCreated {
 			t.Fatalf("create %s: %d %s, %v", path, code, text, err)
 		}
+	}
+	// The server's authorizer learns of them a moment later.
+	review := `{"spec":{"user":"` + user + `","resourceAttributes":{"namespace":"` + namespace + `","verb":"list","resource":"secrets"}}}`
+	if !eventually(func() bool {
+		text, _, err := c.call(t.Context(), http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+		return err == nil && bytes.Contains(text, []byte(`"allowed":true`))
+	}) {
+		t.Fatalf("%s still may not list secrets", user)
 	}
 	return user
 }
