@@ -161,11 +161,11 @@ func compare(l workload, ours, helm, dir string, n int) (a, b sample, err error)
 	return median(as), median(bs), nil
 }
 
-// fill puts in what NS, {NS} and RUN stand for.
+// fill puts in what NS, {NS}, =RUN and {RUN} stand for.
 func fill(args []string, namespace string, run int) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
-		out[i] = strings.Replace(a, "=RUN", fmt.Sprintf("=%d", run), 1)
+		out[i] = strings.NewReplacer("=RUN", fmt.Sprintf("=%d", run), "{RUN}", fmt.Sprint(run)).Replace(a)
 		if out[i] = strings.Replace(out[i], "{NS}", namespace, 1); a == "NS" {
 			out[i] = namespace
 		}

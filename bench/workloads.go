@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,12 +19,24 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 			args: []string{"template", "rel", chart, "--namespace", "ns", "--kube-version", "1.36.0"},
 		})
 	}
-	for _, n := range []int{50, 200, 1000} {
-		chart := filepath.Join(dir, fmt.Sprintf("umbrella%d", n))
-		if err := umbrella(chart, helm, n); err != nil {
+	small := filepath.Join(dir, "svcxyz")
+	if err := create(helm, small); err != nil {
+		return nil, err
+	}
+	list = append(list, workload{name: "template a small chart, as helm create makes it", args: []string{"template", "rel", small}})
+	for _, u := range []struct {
+		services int
+		library  bool
+	}{{50, false}, {200, false}, {1000, false}, {200, true}} {
+		name := fmt.Sprintf("template umbrella of %d services", u.services)
+		chart := filepath.Join(dir, fmt.Sprintf("umbrella%d", u.services))
+		if u.library {
+			name, chart = name+", each with a copy of a library", chart+"library"
+		}
+		if err := umbrella(chart, small, u.services, u.library); err != nil {
 			return nil, err
 		}
-		list = append(list, workload{name: fmt.Sprintf("template umbrella of %d services", n), args: []string{"template", "rel", chart}})
+		list = append(list, workload{name: name, args: []string{"template", "rel", chart}})
 	}
 	shared := filepath.Join(dir, "shared64")
 	if err := sharedLibrary(shared, 64); err != nil {
@@ -40,19 +53,24 @@ func workloads(dir, ours, helm string, n sizes) ([]workload, error) {
 		return nil, err
 	}
 	list = append(list, fetched...)
+	pushed, err := registryWorkloads(dir)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, pushed...)
 	inCluster, err := clusterWorkloads(dir, ours, helm, n)
 	return append(list, inCluster...), err
 }
 
-// umbrella is a chart over n services, each what `helm create` scaffolds with a
-// few hundred lines of values of its own, as large monorepos have them.
-func umbrella(dir, helm string, n int) error {
-	base := filepath.Join(filepath.Dir(dir), "svcxyz")
-	if _, err := os.Stat(base); err != nil {
-		if err := quiet(helm, filepath.Dir(dir), []string{"create", base}); err != nil {
-			return err
-		}
-	}
+// create has helm make a new chart.
+func create(helm, chart string) error {
+	return quiet(helm, filepath.Dir(chart), []string{"create", chart})
+}
+
+// umbrella is a chart over n services, each a copy of the chart at base with a
+// few hundred lines of values of its own, as large monorepos have them, and where asked
+// with a copy of one library.
+func umbrella(dir, base string, n int, withLibrary bool) error {
 	var settings strings.Builder
 	settings.WriteString("settings:\n")
 	for j := range 60 {
@@ -64,8 +82,13 @@ func umbrella(dir, helm string, n int) error {
 	for i := range n {
 		name := fmt.Sprintf("svc%04d", i)
 		to := filepath.Join(dir, "charts", name)
-		if err := clone(base, to, "svcxyz", name); err != nil {
+		if err := clone(base, to, filepath.Base(base), name); err != nil {
 			return err
+		}
+		if withLibrary {
+			if err := write(library(filepath.Join(to, "charts", "lib"))); err != nil {
+				return err
+			}
 		}
 		old, err := os.ReadFile(filepath.Join(to, "values.yaml"))
 		if err != nil {
@@ -87,11 +110,6 @@ func umbrella(dir, helm string, n int) error {
 // sharedLibrary is an umbrella of n charts, each with its own copy of one
 // library of 150 definitions, whose values are templates themselves.
 func sharedLibrary(dir string, n int) error {
-	var library strings.Builder
-	for i := range 150 {
-		fmt.Fprintf(&library, "{{- define \"lib.part%d\" -}}\npart%d: {{ tpl (.Values.text | default \"x\") . | quote }}\nname%d: {{ include \"lib.name\" . }}\n{{- end }}\n", i, i, i)
-	}
-	library.WriteString("{{- define \"lib.name\" -}}{{ tpl \"{{ .Release.Name }}-{{ .Chart.Name }}\" . | trunc 63 }}{{- end }}\n")
 	var body strings.Builder
 	for i := range 150 {
 		fmt.Fprintf(&body, "  {{- include \"lib.part%d\" . | nindent 2 }}\n", i)
@@ -105,10 +123,22 @@ func sharedLibrary(dir string, n int) error {
 		files[at("Chart.yaml")] = "apiVersion: v2\nname: " + name + "\nversion: 0.1.0\n"
 		files[at("values.yaml")] = "text: '{{ .Release.Name }} in {{ .Release.Namespace }} has {{ .Values.count }}'\ncount: 3\n"
 		files[at("templates", "cm.yaml")] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ include \"lib.name\" . }}\ndata:\n" + body.String()
-		files[at("charts", "lib", "Chart.yaml")] = "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n"
-		files[at("charts", "lib", "templates", "_lib.tpl")] = library.String()
+		maps.Copy(files, library(at("charts", "lib")))
 	}
 	return write(files)
+}
+
+// library is the files of a library of 150 definitions.
+func library(dir string) map[string]string {
+	var b strings.Builder
+	for i := range 150 {
+		fmt.Fprintf(&b, "{{- define \"lib.part%d\" -}}\npart%d: {{ tpl (.Values.text | default \"x\") . | quote }}\nname%d: {{ include \"lib.name\" . }}\n{{- end }}\n", i, i, i)
+	}
+	b.WriteString("{{- define \"lib.name\" -}}{{ tpl \"{{ .Release.Name }}-{{ .Chart.Name }}\" . | trunc 63 }}{{- end }}\n")
+	return map[string]string{
+		filepath.Join(dir, "Chart.yaml"):            "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n",
+		filepath.Join(dir, "templates", "_lib.tpl"): b.String(),
+	}
 }
 
 // manyObjects is a chart of n small objects of four kinds. Five of eight change

@@ -45,6 +45,7 @@ func (c *Client) Transport(ctx context.Context, a Access) (*http.Transport, erro
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true, // content is verified as it is sent; who wants it packed asks for it
 		MaxIdleConnsPerHost:   8,
+		WriteBufferSize:       64 << 10,
 		IdleConnTimeout:       90 * time.Second,
 		// The library's own bound lets a header be 10 MiB, and a registry's challenges
 		// are taken apart.

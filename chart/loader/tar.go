@@ -65,7 +65,7 @@ func readArchive(r io.Reader, limits Limits, b *budget, shared *contents) ([]*ch
 // unpack calls each for every file of an archive, its name without the top
 // folder. Everything that is checked is checked before a file's bytes are read.
 func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size int64, body io.Reader) error) error {
-	buffered := bufio.NewReader(r)
+	buffered := bufio.NewReaderSize(r, 16<<10) // large charts are read in fewer calls
 	if magic, err := buffered.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		if err != nil && err != io.EOF {
 			return err

@@ -15,6 +15,7 @@ func main() {
 	var o Options
 	user := flag.String("user", "", "name:password of who may use it; anybody may if not given")
 	addr := flag.String("addr", "", "address to listen on, a free port if not given")
+	flag.StringVar(&o.Store, "store", "", "directory for content, memory if not given")
 	loud := flag.Bool("log", false, "print requests")
 	flag.BoolVar(&o.Token, "token", false, "send users to a token server")
 	flag.BoolVar(&o.TLS, "tls", false, "serve HTTPS")

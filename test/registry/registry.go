@@ -5,8 +5,8 @@
 //
 //	go run . -user alice:secret -tls
 //
-// It keeps its content in memory, prints its address, and ends with an
-// interrupt.
+// It keeps its content in memory, or in the directory that -store names, prints its
+// address, and ends with an interrupt.
 package main
 
 import (
@@ -32,6 +32,7 @@ import (
 	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/auth/token"
 	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/crypto/bcrypt"
@@ -48,6 +49,9 @@ type Options struct {
 	TLS bool
 	// Wrap, if any, stands before the registry.
 	Wrap func(http.Handler) http.Handler
+	// Store is the directory for content, "" for memory. Memory is slow for what is large:
+	// the library copies a blob each time it grows.
+	Store string
 	// Addr is the address to listen on, "" for a free port of 127.0.0.1.
 	Addr string
 }
@@ -80,6 +84,10 @@ func Start(dir string, o Options) (*Server, error) {
 			"delete":   configuration.Parameters{"enabled": true},
 		},
 		Auth: configuration.Auth{},
+	}
+	if o.Store != "" {
+		delete(config.Storage, "inmemory")
+		config.Storage["filesystem"] = configuration.Parameters{"rootdirectory": o.Store}
 	}
 	config.HTTP.Secret = "not one"
 	config.Log.AccessLog.Disabled = true
