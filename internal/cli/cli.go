@@ -76,7 +76,7 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 	}
 	defer e.Close()
 	e.Context = ctx
-	root := New(e)
+	root := newFor(e, args)
 	root.SetArgs(args)
 	if completes(root, args) {
 		completeArguments(root)              // it visits every flag, which other commands need not wait for
@@ -107,6 +107,54 @@ func Run(ctx context.Context, args []string, e *env.Env) int {
 
 // New makes the command tree over e.
 func New(e *env.Env) *cobra.Command {
+	root := newRoot(e)
+	for _, c := range commands() {
+		root.AddCommand(c.new(e))
+	}
+	describeReplaceable(root)
+	return root
+}
+
+// newFor makes the part of the tree that args need. To make all of it takes 0.7 MB and a
+// tenth of the time of a short command.
+func newFor(e *env.Env, args []string) *cobra.Command {
+	if len(args) > 0 && len(e.Settings.Builtin) == 0 {
+		for _, c := range commands() {
+			if c.name == args[0] && !c.knowsOthers {
+				root := newRoot(e)
+				root.AddCommand(c.new(e))
+				return root
+			}
+		}
+	}
+	return New(e)
+}
+
+// command makes one command of the tree.
+type command struct {
+	name string
+	new  func(*env.Env) *cobra.Command
+	// knowsOthers says that it looks at the whole tree, or that a plugin may take its place.
+	knowsOthers bool
+}
+
+// commands are those below the root.
+func commands() []command {
+	reference := func(e *env.Env) *cobra.Command { return docs.New(e, docs.Tree{New: New, Bash: completion.Bash}) }
+	return []command{
+		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
+		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
+		{"history", history.New, false}, {"install", install.New, false}, {"lint", lint.New, false}, {"list", list.New, false},
+		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
+		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema", schema.New, true},
+		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New, false},
+		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
+		{"verify", verify.New, false}, {"version", version.New, false},
+	}
+}
+
+// newRoot makes the root of the tree, with the global flags.
+func newRoot(e *env.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "helm",
 		Short: "The Kubernetes package manager",
@@ -157,11 +205,6 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(ui.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(
-		completion.New(e), create.New(e), dependency.New(e), diff.New(e), docs.New(e, docs.Tree{New: New, Bash: completion.Bash}), envcmd.New(e), get.New(e), history.New(e), install.New(e), lint.New(e), list.New(e),
-		packaging.New(e), plugin.New(e), pull.New(e), push.New(e), registry.New(e), repo.New(e), rollback.New(e), schema.New(e), search.New(e), show.New(e), status.New(e), template.New(e), test.New(e), uninstall.New(e), upgrade.New(e), verify.New(e), version.New(e),
-	)
-	describeReplaceable(root)
 	return root
 }
 

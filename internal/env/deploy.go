@@ -53,7 +53,7 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, e *Env) {
 	d.ScriptFlags.Bind(fs)
 	d.postRender.Bind(fs)
 	fs.StringVar(&d.Description, "description", "", "what the release's history says of this revision")
-	fs.StringToStringVarP(&d.Labels, "labels", "l", nil, "labels of the release's record: key=value,key=value")
+	StringToStringVarP(fs, &d.Labels, "labels", "l", "labels of the release's record: key=value,key=value")
 	fs.BoolVar(&d.CreateNamespace, "create-namespace", false, "create the namespace if it is not there")
 	BindDryRun(fs, &d.DryRun)
 	fs.BoolVar(&d.HideSecret, "hide-secret", false, "with --dry-run, do not print Secrets")

@@ -339,7 +339,7 @@ func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {
 		own.BoolVar(&i.bools[n], name, false, "accepted and without effect here")
 	}
 	own.StringVar(&i.text, "description", "", "accepted and without effect here")
-	own.StringToStringVarP(&i.label, "labels", "l", nil, "accepted and without effect here")
+	StringToStringVarP(own, &i.label, "labels", "l", "accepted and without effect here")
 	i.apply.Bind(own)
 	i.wait.Bind(own, true)
 	own.VisitAll(func(f *pflag.Flag) { f.Hidden = true })

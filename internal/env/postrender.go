@@ -29,7 +29,7 @@ type PostRenderFlags struct {
 // Bind registers the flags.
 func (f *PostRenderFlags) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Name, "post-renderer", "", "pipe all objects and hooks through this plugin or program: a plugin's name, or a program in the PATH or at a path")
-	fs.StringArrayVar(&f.Args, "post-renderer-args", nil, "an argument for the post-renderer (may be repeated)")
+	StringArrayVarP(fs, &f.Args, "post-renderer-args", "", "an argument for the post-renderer (may be repeated)")
 }
 
 // Renderer is the program that the flags name, nil for none.

@@ -38,7 +38,7 @@ type ScriptFlags struct {
 // Bind registers the flags.
 func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for, and hooks of a record that create objects outside the release's namespace")
-	fs.StringSliceVar(&f.Accept, "accept-perms", nil, "permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
+	StringSliceVarP(fs, &f.Accept, "accept-perms", "", "permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
 	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU, "computing time that the chart's scripts have in all")
 	fs.StringVar(&f.Trace, "trace-events", "", "tell on standard error what each event's handlers changed: text, or json for one object per line")
 	fs.Lookup("trace-events").NoOptDefVal = "text"

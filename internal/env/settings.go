@@ -158,7 +158,7 @@ func (s *Settings) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&s.KubeContext, "kube-context", s.KubeContext, "name of the kubeconfig context to use")
 	fs.StringVar(&s.Token, "kube-token", s.Token, "bearer token used for authentication")
 	fs.StringVar(&s.AsUser, "kube-as-user", s.AsUser, "username to impersonate for the operation")
-	fs.StringArrayVar(&s.AsGroups, "kube-as-group", s.AsGroups, "group to impersonate for the operation; may be repeated")
+	StringArrayVarP(fs, &s.AsGroups, "kube-as-group", "", "group to impersonate for the operation; may be repeated")
 	fs.StringVar(&s.APIServer, "kube-apiserver", s.APIServer, "address and port of the Kubernetes API server")
 	fs.StringVar(&s.CAFile, "kube-ca-file", s.CAFile, "certificate authority file for the Kubernetes API server")
 	fs.BoolVar(&s.SkipTLS, "kube-insecure-skip-tls-verify", s.SkipTLS, "do not check the API server's certificate (makes connections insecure)")

@@ -55,7 +55,7 @@ comes out. No cluster is needed.
 	fs.StringVar(&f.release, "release", "release", "name of the release to render for")
 	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the definitions in crds/ too")
 	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for")
-	fs.StringArrayVarP(&f.apiVersions, "api-versions", "a", nil,
+	env.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
 		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
 	fs.BoolVar(&f.skipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	fs.BoolVar(&f.enableDNS, "enable-dns", false, "let templates look up host names")

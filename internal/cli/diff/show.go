@@ -48,13 +48,12 @@ func (s *show) bind(cmd *cobra.Command) {
 	fs.BoolVar(&s.options.ShowUnchanged, "show-unchanged", false, "name the objects too that stay as they are")
 	fs.BoolVar(&s.options.ShowSecrets, "show-secrets", false, "print the contents of Secrets")
 	fs.BoolVar(&s.options.DecodeSecrets, "show-secrets-decoded", false, "print the contents of Secrets decoded")
-	fs.StringArrayVar(&s.options.SuppressKinds, "suppress", nil,
+	env.StringArrayVarP(fs, &s.options.SuppressKinds, "suppress", "",
 		"do not print what changes in objects of this kind (may be repeated)")
 	fs.BoolVarP(&s.secrets, "suppress-secrets", "q", false,
 		"do not print what changes in Secrets: the same as --suppress Secret")
-	fs.StringArrayVar(&s.lines, "suppress-output-line-regex", nil,
-		"do not print lines that match this regular expression; they count as changes all the same (may be "+
-			"repeated)")
+	env.StringArrayVarP(fs, &s.lines, "suppress-output-line-regex", "",
+		"do not print lines that match this regular expression; they count as changes all the same (may be repeated)")
 	fs.BoolVar(&s.options.Normalize, "normalize-manifests", false,
 		"compare what manifests say, not how they are written; live objects always are; "+
 			"HELM_DIFF_NORMALIZE_MANIFESTS is the default")

@@ -90,7 +90,7 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {
 	fs.BoolVar(&f.disableValidation, "disable-validation", false,
 		"do not have the API server check what would be written")
 	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for, in place of the cluster's")
-	fs.StringArrayVarP(&f.apiVersions, "api-versions", "a", nil,
+	env.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
 		"API versions that .Capabilities.APIVersions has beside the cluster's (may be repeated)")
 	f.show.bind(cmd)
 }

@@ -52,7 +52,7 @@ name; the first that fails ends it. helm status shows how they went.
 	}
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
-	fs.StringSliceVar(&o.Filters, "filter", nil, "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
+	env.StringSliceVarP(fs, &o.Filters, "filter", "", "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
 	fs.BoolVar(&o.Logs, "logs", false, "print what the tests' pods have written")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let tests replace objects that are not the release's")
 	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "how long each test may take")

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// A command that is made alone is the one that stands in the whole tree, and its place is
+// never a plugin's.
+func TestCommandsStandAlone(t *testing.T) {
+	help := func(root *cobra.Command, name string) string {
+		cmd, _, err := root.Find([]string{name})
+		if err != nil || cmd.Name() != name {
+			t.Fatalf("%s leads to %v, %v", name, cmd, err)
+		}
+		var b bytes.Buffer
+		cmd.SetOut(&b)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	alone := 0
+	for _, c := range commands() {
+		whole, part := New(env.New(term.Streams{})), newFor(env.New(term.Streams{}), []string{c.name, "x"})
+		if a, b := help(whole, c.name), help(part, c.name); a != b {
+			t.Errorf("help of %s in the whole tree:\n%s\nalone:\n%s", c.name, a, b)
+		}
+		if n := len(part.Commands()); n == 1 {
+			alone++
+			if _, replaceable := part.Commands()[0].Annotations[env.NotInHelm]; replaceable {
+				t.Errorf("%s is made alone, and a plugin may take its place", c.name)
+			}
+		}
+	}
+	if alone < 20 {
+		t.Errorf("%d commands are made alone", alone)
+	}
+	chosen := env.New(term.Streams{})
+	chosen.Settings.Builtin = []string{"diff"} // its names are checked against all commands
+	for _, e := range []*env.Env{env.New(term.Streams{}), chosen} {
+		for _, args := range [][]string{nil, {"nosuch"}, {"help", "install"}, {"--debug", "install"}, {"ls"}, {"plugin", "list"}, {"__complete", ""}} {
+			if root := newFor(e, args); len(root.Commands()) < len(commands()) {
+				t.Errorf("%q: %d commands", args, len(root.Commands()))
+			}
+		}
+	}
+	if root := newFor(chosen, []string{"install"}); len(root.Commands()) < len(commands()) {
+		t.Errorf("with HELM_BUILTIN: %d commands", len(root.Commands()))
+	}
+}
