@@ -12,9 +12,11 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Between compares two manifests without a cluster: what the old one says
-// counts as what is there. Objects without a namespace belong to the given one.
-// Steps come in the new manifest's order, then deletions in theirs.
+// Between compares two manifests without a cluster: an object of the old one counts as
+// the live object. Objects without a namespace belong to the given one. An object that
+// only changes its API version is updated. Steps come in the order of now, then the
+// deletions in the order of [manifest.SortUninstall]; they have no patches. The error is
+// that of an object whose text is not a YAML map.
 func Between(old, now []*manifest.Object, namespace string) ([]Step, error) {
 	former := map[Ref]*manifest.Object{}
 	for _, o := range old {

@@ -12,30 +12,32 @@ import (
 	"strings"
 )
 
-// Options say how objects are to be changed. The zero value merges on this
-// side and asks nobody whose objects are.
+// Options say how objects are changed. With the zero value they are merged by this
+// package, and all of them are the release's.
 type Options struct {
-	// ServerSide leaves merging to the API server. Conflicts says what then becomes
-	// of fields that other managers have set to other values, "" to fail: the
-	// objects' annotation goes before it, and so do the autoscalers of Autoscaled and
-	// of the items themselves.
+	// ServerSide leaves merging to the API server. Conflicts says what then becomes of
+	// fields that other managers have set to other values; "" is [Fail]. It has no say
+	// where an object's [OwnershipAnnotation] decides, or an autoscaler, of Autoscaled or
+	// among the items, that sets the field.
 	ServerSide bool
 	Conflicts  Resolution
 	Autoscaled Autoscaled
-	// Searched are the namespaces all of whose autoscalers Autoscaled has.
+	// Searched are the namespaces of which Autoscaled has all autoscalers.
 	Searched []string
-	// Refused are fields, by the paths that the server writes, for which it has
-	// refused the new object: they are conflicts, whatever is known of them.
+	// Refused are the fields for which the server has refused the new object, written as
+	// in [Conflict.Field]: they are conflicts, whatever managedFields say.
 	Refused map[string]bool
-	// ForceReplace puts new objects in the place of live ones instead of merging on
-	// this side, and allows to delete and create again what cannot be updated.
+	// ForceReplace puts the new object in the place of the live one ([Put]) instead of
+	// merging here, and lets the executor delete and create again what cannot be updated.
+	// Volumes and volume claims are merged all the same.
 	ForceReplace bool
-	// Foreign says why an object that is to be deleted is somebody else's, ""
-	// where it is not. nil takes all to be the release's.
+	// Foreign returns why an object that is to be deleted is not the release's, and so
+	// is kept; "" where it is the release's. nil takes all to be the release's.
 	Foreign func(Item) string
 }
 
-// Error tells that an object is not what objects of its kind can be.
+// An Error is returned for an object that cannot be merged: it lacks what its kind needs,
+// or what it says contradicts itself.
 type Error struct {
 	Object Ref
 	Source string // the template, "" where not known
@@ -60,14 +62,15 @@ const (
 	replaceAnnotation = "helm.sh/replace"
 )
 
-// Compute tells what becomes of each object. Items come in the order in which
-// they are to be written and deleted, and so do the steps; an item that takes
-// no step has none. Where objects cannot be merged the error joins an [*Error]
-// for each.
+// Compute returns the step for each item. The caller puts the items in the order in which
+// they are to be written and deleted; the steps keep it. An item that is to be deleted and
+// does not exist has no step, nor has one whose live object is, by its uid, that of an item
+// that stays. The error joins an [*Error] for each item that cannot be merged; the plan
+// then has the steps of the others.
 //
-// What any of an item's old manifests has and the new one lacks is removed, if
-// it is there; what none of them has is somebody else's and stays. status and
-// what only the server writes are no part of it.
+// A field that any of an item's old manifests has and the new one lacks is removed, if the
+// live object has it; a field that none of them has is left as it is. status and what only
+// the server writes are ignored.
 func Compute(items []Item, o Options) (*Plan, error) {
 	o.Autoscaled = o.autoscaled(items)
 	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched, ForceReplace: o.ForceReplace}
@@ -249,8 +252,9 @@ func pinned(object, live map[string]any, key string) map[string]any {
 	return object
 }
 
-// Replaceable tells whether the object's manifest allows to delete it and
-// create it again where it cannot be updated.
+// Replaceable reports whether the new manifest of s has the annotation
+// helm.sh/replace: "true", which allows the object to be deleted and created again where
+// it cannot be updated.
 func Replaceable(s Step) bool {
 	return strings.EqualFold(strings.TrimSpace(annotation(s.New, replaceAnnotation)), "true")
 }

@@ -285,9 +285,11 @@ func edited(v any, paths [][]step, depth int, change func(any) (any, bool)) (any
 	return v, true
 }
 
-// Joined parts the fields that a manager of the kind [Joins] has set in an item's
-// live object by whether the release's manifests have them: taken are to become the
-// release's, rest stays. Both are nil where there is nothing to take.
+// Joined divides the fields that a manager of the kind [Joins] has set in an item's live
+// object: taken are those that the old or new manifests have, which become the release's,
+// rest those that stay the manager's. fields, taken and rest are in the format of
+// managedFields' fieldsV1; apiVersion is the entry's. Both are nil where there is nothing
+// to take, and where apiVersion is not that of the new manifest.
 func Joined(it Item, apiVersion string, fields map[string]any) (taken, rest map[string]any) {
 	if it.New == nil || apiVersion != it.New["apiVersion"] {
 		return nil, nil

@@ -17,11 +17,10 @@ const (
 	primitivePrefix = "$deleteFromPrimitiveList/"
 )
 
-// Directive finds a word of strategic merge patches, such as $patch, in a
-// manifest, and returns its path, "" where there is none. Such a word speaks of
-// what becomes of an object, which a manifest does not: sent in a patch it
-// would be carried out. In objects of kinds that Kubernetes is not built with
-// it is data like any other.
+// Directive returns the path of a directive of strategic merge patches in a manifest, such
+// as $patch, and "" where there is none. It is a mistake: sent as part of a patch it would
+// be carried out. In a custom resource such a key is data like any other, and Directive
+// returns "".
 func Directive(object map[string]any) string {
 	if !builtIn(object) || !find(object).directives {
 		return ""

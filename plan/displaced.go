@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Displaced is a field of the live object that has to go for the release's: the API
-// server takes one of the two, such as a budget's minAvailable and maxUnavailable.
-// Server-side apply leaves it there unless it is the release's own.
+// Displaced is a field of the live object that excludes one that the release sets, such as
+// minAvailable and maxUnavailable of a PodDisruptionBudget. Server-side apply removes it
+// only if the release is its manager.
 type Displaced struct {
-	// Path is the field's, as managedFields write it: "f:spec", "f:maxUnavailable".
+	// Path is the field's, in the elements of managedFields: "f:spec", "f:maxUnavailable".
 	Path []string
 
 	field, by    []step // the field, and the release's for which it goes

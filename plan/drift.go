@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// Difference is a field that is not what the release's manifest says.
+// Difference is a field of a live object that differs from the release's manifest.
 type Difference struct {
-	// Path is where it stands: "spec.template.spec.containers[web].image".
+	// Path is the field's: "spec.template.spec.containers[web].image". For a list whose
+	// items are only in another order it ends in " (order)".
 	Path string
-	// Want is what the manifest says, Have what is there, nil for nothing.
+	// Want is the manifest's value, Have the live one, nil for none.
 	Want, Have any
-	// Secret tells that the values are not for showing.
+	// Secret is set for the data of Secrets, whose values must not be shown.
 	Secret bool
 }
 
@@ -31,10 +32,10 @@ func drift(it Item, old map[string]any) (patch map[string]any, n *node, ok bool)
 	return patch, m.top(it.Ref).node, err == nil
 }
 
-// Drift lists the fields that the newest old manifest sets and that somebody
-// has changed since, by their paths. Of several old manifests the newer ones are
-// of revisions that failed, and may never have been written: what is as an older
-// one says, nobody has changed.
+// Drift returns the fields that the last of it.Old sets and another client has changed
+// since, sorted by path. Where it.Old has several manifests, the later ones are those of
+// failed revisions and may never have been written: a field that is as any of them says
+// has not drifted. it.New is not looked at.
 func Drift(it Item) []Difference {
 	if it.Live == nil || len(it.Old) == 0 {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Manager is who has set a field, by metadata.managedFields.
+// Manager is the client that has set a field, as an entry of metadata.managedFields
+// names it.
 type Manager struct {
 	Name        string `json:"name,omitempty"`        // "kubectl-edit", "" where not known
 	Operation   string `json:"operation,omitempty"`   // Apply or Update
@@ -19,7 +20,8 @@ type Manager struct {
 	Time        string `json:"time,omitempty"`        // RFC 3339
 }
 
-// String is the manager in a sentence: "kube-controller-manager (scale)".
+// String returns the manager for use in a sentence: "kube-controller-manager (scale)", or
+// "another client" where the name is not known.
 func (m Manager) String() string {
 	switch {
 	case m.Name == "":
@@ -33,18 +35,18 @@ func (m Manager) String() string {
 // releaseManager is the field manager of a release's objects.
 const releaseManager = "helm"
 
-// IsHelm reports whether a field manager is a Helm, by the name of a binary: helm,
-// Helm, helm3, helm_v3. What it has set is the release's, whether the release still
-// says it or not.
+// IsHelm reports whether a field manager is Helm or Moonhelm, whose default is the name of
+// the binary: helm, Helm, helm3, helm_v3, helm.exe. The fields that it has set belong to the
+// release, even those that the release no longer has.
 func IsHelm(manager string) bool {
 	rest, is := strings.CutPrefix(strings.TrimSuffix(strings.ToLower(manager), ".exe"), releaseManager)
 	return is && strings.Trim(rest, "_-v.0123456789") == ""
 }
 
-// Joins reports whether the fields that a manager has set become the release's
-// where the release has them too: those of kubectl's client-side apply, of objects
-// that never had a manager, and of other programs that install Helm releases. What
-// only they have stays theirs.
+// Joins reports whether fields that a manager has set become the release's where the
+// release sets them too: fields of kubectl's client-side apply, of objects from before
+// server-side apply, and of other programs that install Helm releases (Flux, Terraform).
+// Fields that only they set stay theirs.
 func Joins(manager string) bool {
 	switch manager {
 	case "kubectl-client-side-apply", "before-first-apply", "helm-controller":
@@ -92,17 +94,19 @@ type Conflict struct {
 	Path    string // "spec.template.spec.containers[web].image"
 	Field   string // the path as the server writes it: `.spec.template.spec.containers[name="web"].image`
 	Manager Manager
-	// Live is the value that is there, Chart the release's.
+	// Live is the value in the cluster, Chart the release's. Both are nil for a conflict
+	// that only the server knows of.
 	Live, Chart any
-	// Secret is set where the values are not for showing.
+	// Secret is set for the data of Secrets, whose values must not be shown.
 	Secret     bool
 	Resolution Resolution
-	// Reason says what the resolution comes from: "HorizontalPodAutoscaler/web", the
-	// annotation; "" for the policy of the whole plan.
+	// Reason says what decided: "scaled by HorizontalPodAutoscaler/web", "annotation
+	// helm.sh/field-ownership"; "" for [Options.Conflicts].
 	Reason string
 }
 
-// Sentence says what conflicts: "spec.replicas is 5 (kubectl-edit), the chart says 3".
+// Sentence describes the conflict: "spec.replicas is 5 (kubectl-edit), the chart says 3".
+// It has no values of Secrets.
 func (c Conflict) Sentence() string {
 	live, chart := shortValue(c.Live), shortValue(c.Chart)
 	if c.Secret || c.Live == nil && c.Chart == nil { // only the server knows of it
@@ -111,7 +115,8 @@ func (c Conflict) Sentence() string {
 	return fmt.Sprintf("%s is %s (set by %s), the chart says %s", c.Path, live, c.Manager, chart)
 }
 
-// Outcome says what becomes of the field, behind [Conflict.Sentence].
+// Outcome describes the resolution, to follow [Conflict.Sentence]: "it stays as it is
+// (scaled by HorizontalPodAutoscaler/web)".
 func (c Conflict) Outcome() string {
 	words := map[Resolution]string{Fail: "the operation fails", Yield: "it stays as it is", Take: "it is taken over"}
 	out := words[c.Resolution]
@@ -177,11 +182,13 @@ func isResources(at []step) bool {
 	return false
 }
 
-// Autoscaled are the objects whose replicas an autoscaler sets, with its name.
+// Autoscaled maps the objects whose replicas an autoscaler sets to its name
+// ("HorizontalPodAutoscaler/web"). A key's APIVersion is the group alone, without the
+// version: use [Autoscaled.Add] to fill it. It is not safe for concurrent use.
 type Autoscaled map[Ref]string
 
-// Add adds the target of a HorizontalPodAutoscaler that lives in namespace. Other
-// objects are ignored.
+// Add adds the target of object, a HorizontalPodAutoscaler in namespace. Other objects
+// are ignored. a must not be nil.
 func (a Autoscaled) Add(object map[string]any, namespace string) {
 	group, _ := object["apiVersion"].(string)
 	if object["kind"] != "HorizontalPodAutoscaler" || !strings.HasPrefix(group, "autoscaling/") {
@@ -216,8 +223,9 @@ func (o Options) autoscaled(items []Item) Autoscaled {
 // scalerName is an autoscaler as people are told of it.
 func scalerName(name string) string { return "HorizontalPodAutoscaler/" + name }
 
-// SearchAutoscalers lists the namespaces in which an autoscaler, or the knowledge that there
-// is none, may resolve a conflict of the plan in another way.
+// SearchAutoscalers returns the namespaces, sorted, whose autoscalers have to be known to
+// resolve the conflicts of the plan. The caller reads them into [Options.Autoscaled], names
+// the namespaces in [Options.Searched], and calls [Compute] again.
 func (p *Plan) SearchAutoscalers() []string {
 	found := map[string]bool{}
 	for _, s := range p.Steps {

@@ -20,26 +20,26 @@ const subchartsAnnotation = "helm.sh/depends-on/subcharts"
 // Order is what the charts of a tree say about the order of their subcharts
 // (Helm's proposal 25), as a release's record keeps it. nil says nothing.
 type Order struct {
-	// Charts are the charts that say something, by their place in the tree: ""
-	// is the root, "app/cache" the subchart cache of its subchart app. The
-	// value tells which of a chart's subcharts wait for which others; the
-	// chart's own objects wait for all of them.
+	// Charts are the charts that ask for an order, by their path in the tree: "" is the
+	// root, "app/cache" the subchart cache of its subchart app. The value maps a subchart
+	// to the subcharts that it waits for; the chart's own objects wait for all of them.
 	Charts map[string]map[string][]string `json:"charts"`
-	// Unknown are subcharts that somebody is to wait for and nobody knows.
+	// Unknown are names in these orders that no subchart has. They are not waited for.
 	Unknown []Unknown `json:"unknown,omitempty"`
 }
 
-// Unknown is a subchart that is waited for in vain.
+// Unknown is a name that a chart waits for and no subchart of it has.
 type Unknown struct {
-	Chart string `json:"chart"`        // the chart that says so
+	Chart string `json:"chart"`        // the chart whose Chart.yaml has the name
 	Of    string `json:"of,omitempty"` // the subchart that waits; "" for the chart's own objects
-	Name  string `json:"name"`         // the one that nobody knows
+	Name  string `json:"name"`         // the missing subchart
 }
 
-// CycleError tells that things wait for each other, so that none can begin.
+// A CycleError is returned where subcharts or groups of objects wait for each other, so
+// that none can begin.
 type CycleError struct {
 	What  string   // "subcharts" or "resource groups"
-	Chart string   // whose they are
+	Chart string   // the chart that they belong to
 	Names []string // the first is the last again
 }
 
@@ -48,9 +48,11 @@ func (e *CycleError) Error() string {
 		e.What, strings.Join(e.Names, " -> "), e.Chart)
 }
 
-// OrderOf is what the charts below root say about their order, nil where none
-// says anything. Names are those that subcharts have in the tree, or had before
-// an alias. A subchart that is switched off need not be waited for.
+// OrderOf returns the order that the charts of the tree ask for in Chart.yaml: by
+// depends-on of a dependency, or by the annotation helm.sh/depends-on/subcharts. It is nil
+// where none asks. Names are those that subcharts have in the tree, or had before an
+// alias; a dependency that is disabled is not waited for. Errors are a [*CycleError], and
+// those of an annotation that cannot be read.
 func OrderOf(root *chart.Chart) (*Order, error) {
 	if root == nil {
 		return nil, nil

@@ -22,18 +22,19 @@ const (
 	Take  Resolution = "take"  // the release's value is set, and the field is the release's
 )
 
-// Resolutions are all of them, in the order in which they are listed.
+// Resolutions returns Fail, Yield and Take.
 func Resolutions() []Resolution { return []Resolution{Fail, Yield, Take} }
 
-// OwnershipAnnotation says for one object what becomes of conflicting fields:
+// OwnershipAnnotation is the annotation by which an object says what becomes of fields
+// that other managers set:
 //
 //	helm.sh/field-ownership: yield
 //	helm.sh/field-ownership: |
 //	  yield: [spec.replicas, "spec.template.spec.containers[web].resources"]
 //	  take: [metadata.labels]
 //
-// One word is for all fields of the object; lists are for the fields named and
-// all below them, of which the longest path decides.
+// A single word (fail, yield or take) is for all fields of the object. A list is for the
+// fields that it names and all below them; the longest path decides.
 const OwnershipAnnotation = "helm.sh/field-ownership"
 
 // ownership is what an object's annotation says, nil for nothing.
@@ -44,9 +45,9 @@ type ownedPath struct {
 	resolution Resolution
 }
 
-// CheckOwnership returns an error where an object's [OwnershipAnnotation] is not
-// written as it should be, and otherwise the paths in it that name no field of the
-// object: a mistake, or a field that the chart does not always set.
+// CheckOwnership checks an object's [OwnershipAnnotation]. missing are the paths in it that
+// name no field of the object: a mistake, or a field that the chart sets only at times. err
+// is that of an annotation that cannot be read.
 func CheckOwnership(object map[string]any) (missing []string, err error) {
 	own, err := ownershipOf(object)
 	for _, o := range own {

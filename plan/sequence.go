@@ -18,9 +18,8 @@ const (
 	groupsAnnotation = "helm.sh/depends-on/resource-groups"
 )
 
-// Sequence parts objects into batches, each of which is to be ready before the
-// next is begun, as the charts below root and the objects ask. See
-// [Order.Batches].
+// Sequence divides objects into batches, each of which is to be ready before the next is
+// begun: it is [OrderOf] root, then [Order.Batches]. root may be nil.
 func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string, err error) {
 	o, err := OrderOf(root)
 	if err != nil {
@@ -29,18 +28,19 @@ func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manif
 	return o.Batches(objects)
 }
 
-// Batches parts objects into batches, each of which is to be ready before the
-// next is begun. Inside a batch they keep the order that they came in. There
-// are none, and all go at once, where nothing asks for an order; o may be nil.
+// Batches divides objects into batches, each of which is to be ready before the next is
+// begun. Within a batch they keep their order. batches is nil where one batch would do,
+// because nothing asks for an order. o may be nil: then only the objects' annotations
+// count.
 //
-// In one chart groups of objects wait for the groups that any of their objects
-// names, and objects without a group for all groups. A subchart waits for those
-// that its parent says, with all that is below them; where a chart says
-// anything about its subcharts, its own objects wait for all of them. What
-// waits for nothing goes first. Whose an object is, its Source tells.
+// Inside a chart, a group of objects (helm.sh/resource-group) waits for the groups that
+// any of its objects names (helm.sh/depends-on/resource-groups), and objects without a
+// group wait for all groups. A subchart waits for those that its parent names, and for all
+// that is below them; where a chart orders its subcharts, its own objects wait for all of
+// them. What waits for nothing goes first. The chart of an object is found by its Source.
 //
-// Warnings name groups and subcharts that are waited for and are not there; a
-// [*CycleError] what waits for itself.
+// warnings are sentences, one for each group or subchart that is named and does not exist.
+// Groups or subcharts that wait for each other are a [*CycleError].
 func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string, err error) {
 	s := &sequence{order: o, charts: map[string]*part{}}
 	if o != nil {

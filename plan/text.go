@@ -11,9 +11,9 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Text is an object as YAML to be compared by people: the same for the same
-// object, without what only the server writes and without nulls. It is "" for
-// an object that is not there.
+// Text returns an object as YAML for people to compare: equal objects give equal text. It
+// leaves out status, nulls and the metadata that only the server writes. It is "" for nil,
+// and indented JSON for an object that YAML cannot hold.
 func Text(object map[string]any) string {
 	if object == nil {
 		return ""
@@ -35,9 +35,10 @@ func Text(object map[string]any) string {
 // lastApplied is where kubectl keeps a whole object as text.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Redact returns what may be shown of a Secret before and after a change, either of
-// which may be nil: values give way to their length, in the form that helm-diff has
-// made usual. Equal values stay equal, others differ. Other kinds stay as they are.
+// Redact returns what may be shown of an object before and after a change, either of
+// which may be nil. Where one is a Secret, each value is replaced by its length, as
+// helm-diff does: "REDACTED # (8 bytes)" where both are equal, "-------- # (8 bytes)" and
+// "++++++++ # (9 bytes)" where they differ. Other kinds are returned as they are.
 func Redact(before, after map[string]any) (b, a map[string]any) {
 	if !isSecret(before) && !isSecret(after) {
 		return before, after
