@@ -12,27 +12,27 @@ import (
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
-// Edit changes the text of an object, raw, so that it decodes to now (see
-// [Object.Map]), and changes as little of it as it can: what stays the same
-// keeps its bytes, its place and its comments; a key that goes takes the
-// comments right above it along; a new one comes last in its map. A form of
-// YAML that is not understood to the letter is written anew, in the worst case
-// all of it.
+// Edit returns the text of an object, raw, changed so that it decodes to now (see
+// [Object.Map]), with as few changes as it can: what stays the same keeps its bytes, its
+// place and its comments; a key that is removed takes the comments right above it along; a
+// new one comes last in its map. Parts in a form of YAML that cannot be edited exactly are
+// written anew, in the worst case all of the text. An error is returned for a value that
+// YAML cannot hold.
 func Edit(raw string, now map[string]any) (string, error) {
 	return Rewrite(raw, now, Rules{Decode: func(text string) (map[string]any, error) { return decodeMap("", text) }})
 }
 
 // Rules say how a text is read that [Rewrite] changes.
 type Rules struct {
-	// Decode reads the text, which ends in a line feed.
+	// Decode reads the text, which ends in a line feed. It must be set.
 	Decode func(text string) (map[string]any, error)
-	// Values tells that the text is no object but the values of a chart: numbers
-	// are the same where their value is, and a whole float64 is written without a
-	// point; a type that is a float64 keeps it.
+	// Values is set for the values of a chart: numbers of equal value are equal, whatever
+	// their type, and a whole float64 is written without a point. A named type whose kind
+	// is float64, such as values.Real, keeps the point.
 	Values bool
 }
 
-// Rewrite is [Edit] for a text that is read by other rules.
+// Rewrite is [Edit] for a text that is read by other rules, such as a values file.
 func Rewrite(raw string, now map[string]any, rules Rules) (string, error) {
 	goal, err := settle(now, rules.Values)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Encode writes an object as YAML: apiVersion, kind and metadata first, then
-// spec and data, all other keys sorted; text that could be read as something
-// else in quotes; text of several lines as a block. It decodes to the same as
-// [Object.Map] has it. Values are those of [Object.Map], or Go's other
-// integers.
+// Encode returns an object as YAML: apiVersion, kind and metadata first, then spec and
+// data, all other keys sorted; text that could be read as another type is quoted, text of
+// several lines is a block. The result decodes to the same values. Values are of the types
+// of [Object.Map], or other types of integers, floats and strings; an error is returned for
+// any other, for text that is not UTF-8, and for nesting of more than 1000 levels.
 func Encode(object map[string]any) (string, error) {
 	m, err := settle(object, false)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// TextKeys returns m, as the YAML parser makes it, with its keys made text, as Helm
-// writes numbers and booleans, and its values as plain returns them. Of several
-// keys that become the same text ("1", 1 and 1.0) the same one always wins: text,
-// else a boolean, else a whole number, else the smallest number. A key that is
-// anything else is a [*KeyError]. Other errors are those of plain.
+// TextKeys returns a copy of m, a map of go.yaml.in/yaml, whose keys are text, written as
+// Helm writes numbers and booleans, and whose values are what plain returns for them. Of
+// several keys with the same text ("1", 1 and 1.0) the same one always wins: text, else a
+// boolean, else a whole number, else the smallest number. A key of any other type is a
+// [*KeyError]. Other errors are those of plain.
 func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[string]any, error) {
 	won := make(map[string]any, len(m)) // the key that won, by its text
 	for k := range m {
@@ -43,7 +43,7 @@ func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[st
 	return out, nil
 }
 
-// KeyError is returned for a map's key that JSON cannot hold.
+// A KeyError is returned for a map's key that JSON cannot hold.
 type KeyError struct{ Key any }
 
 func (e *KeyError) Error() string {

@@ -13,7 +13,8 @@ import (
 // object of its own, with its list as [Object.List]. An item of a typed list that
 // does not say its kind or apiVersion has those of the list, as with kubectl and
 // Helm. Every other object is returned as it is. Only what has a list's kind is
-// decoded.
+// decoded. The error names the list, and the item that is not an object; it is a
+// [*SyntaxError] for a list that cannot be read. objs is not changed.
 func Flatten(objs []*Object) ([]*Object, error) {
 	out := make([]*Object, 0, len(objs))
 	for _, o := range objs {

@@ -2,11 +2,21 @@
 
 // Package manifest turns rendered text into Kubernetes objects and back.
 //
-// In comes the text of one rendered template, a stream of YAML documents; out
-// come [Object]s with their heads read, in Helm's order of installation where
-// asked, and the manifest text that release records keep. The package checks
-// that every document is YAML, not that Kubernetes would accept it, and talks
-// to no cluster.
+//	objects, err := manifest.Parse("web/templates/app.yaml", text) // a stream of YAML documents
+//	...
+//	manifest.SortInstall(objects)
+//	for _, o := range objects {
+//		fmt.Println(o, o.Namespace, o.Labels["app"]) // Deployment/web
+//	}
+//	text = manifest.Format(objects) // what release records keep; ParseManifest reads it
+//
+// [Parse] reads only the head of each document: kind, name, labels, annotations.
+// [Object.Map] decodes the rest when it is first asked for. [Edit] changes an object's text
+// and keeps its comments and order; [Encode] writes an object anew.
+//
+// Text that is not YAML, or not a YAML map, is a [*SyntaxError] with the line. The package
+// does not check that Kubernetes would accept an object, and reads no files. Functions may
+// be called concurrently, as long as those that sort have their slice to themselves.
 package manifest
 
 import (
@@ -16,11 +26,13 @@ import (
 
 // Object is one YAML document of a rendered template.
 //
-// The head's fields are copies and may be changed by who owns the object; Raw
-// is the truth that is stored and applied. An Object is safe for concurrent
-// reading, [Object.Map] included.
+// Raw is what is stored and applied. The fields from APIVersion on are copies of what it
+// says: to change them does not change Raw, nor what Map returns. Raw must not be changed
+// once Map was called; make another Object with [Parse]. An Object is safe for concurrent
+// reading, [Object.Map] included, and must not be copied.
 type Object struct {
-	// Source is the template that made it, from the root chart: "web/templates/pod.yaml".
+	// Source is the path of the template that rendered it, from the root chart:
+	// "web/templates/pod.yaml".
 	Source string
 	// Raw is the document's text, without its separator.
 	Raw string
@@ -28,17 +40,17 @@ type Object struct {
 	APIVersion string
 	Kind       string
 	Name       string
-	// Namespace is what the document says, "" where it says nothing.
+	// Namespace is metadata.namespace, "" where the document has none.
 	Namespace   string
 	Labels      map[string]string
 	Annotations map[string]string
 
-	// Empty tells that the document holds comments only: Helm prints and
-	// records it, and nobody applies it.
+	// Empty is set for a document of comments only: it is printed and recorded, as by
+	// Helm, and not applied.
 	Empty bool
 
-	// List is the list that the object is an item of, nil where it is none.
-	// [Flatten] sets it.
+	// List is the list that the object is an item of, nil for other objects. [Flatten]
+	// sets it.
 	List *Object
 
 	once sync.Once
@@ -46,10 +58,10 @@ type Object struct {
 	err  error
 }
 
-// Map is the document as the Kubernetes API's JSON would decode: maps,
-// slices, strings, bools, nil, int64 for whole numbers and float64 for others.
-// It is decoded on first use; the map is shared by all callers and must not be
-// changed. It is nil for an empty document.
+// Map returns the document as the Kubernetes API's JSON would decode: map[string]any,
+// []any, string, bool, nil, int64 for whole numbers and float64 for others. It is decoded
+// by the first call; the map is shared by all callers and must not be changed. It is nil
+// for an Empty document. Errors are a [*SyntaxError].
 func (o *Object) Map() (map[string]any, error) {
 	o.once.Do(func() {
 		o.data, o.err = decodeMap(o.Source, ended(o.Raw))
@@ -66,12 +78,13 @@ func ended(raw string) string {
 	return raw + "\n"
 }
 
-// String names the object as people do: "Deployment/web".
+// String returns kind and name: "Deployment/web".
 func (o *Object) String() string { return o.Kind + "/" + o.Name }
 
-// Parse splits text, which the template source rendered, into its documents
-// and reads their heads. Documents without any content are left out; those
-// that hold comments only are kept, marked Empty. An error is a [*SyntaxError].
+// Parse splits text, which the template source rendered, into its documents and reads
+// their heads, in the order of the text. Documents of white space are left out; those of
+// comments only are kept, marked Empty. Lists are not taken apart (see [Flatten]). An error
+// is a [*SyntaxError].
 func Parse(source, text string) ([]*Object, error) {
 	var objs []*Object
 	line := 1
@@ -89,7 +102,8 @@ func Parse(source, text string) ([]*Object, error) {
 // ParseManifest reads manifest text as [Format] writes it and as release
 // records keep it: every document's "# Source:" comment gives the object its
 // Source and is not part of Raw, nor is the line end that Format has added. So
-// a manifest may be read and written again any number of times.
+// a manifest may be read and written again any number of times. An error is a
+// [*SyntaxError].
 func ParseManifest(text string) ([]*Object, error) {
 	var objs []*Object
 	for _, doc := range Split(text) {
@@ -115,8 +129,8 @@ func ParseManifest(text string) ([]*Object, error) {
 
 const sourcePrefix = "# Source: "
 
-// Format is the manifest text of objs: every document behind its separator and
-// its "# Source:" comment.
+// Format returns the manifest text of objs, in their order: each document after its
+// separator and a "# Source:" comment.
 func Format(objs []*Object) string {
 	n := 0
 	for _, o := range objs {

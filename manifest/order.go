@@ -64,10 +64,9 @@ func SortInstall(objs []*Object) {
 	slices.SortStableFunc(objs, func(a, b *Object) int { return compareKinds(rank, a.Kind, b.Kind) })
 }
 
-// ApplyOrder is objs as they are written to a cluster: by kind as SortInstall
-// has them, then by name, so that the order does not hang on how a chart cuts
-// its files. The manifest text, which readers compare with the templates, keeps
-// theirs. objs stays as it is.
+// ApplyOrder returns objs in the order in which they are written to a cluster: by kind as
+// [SortInstall] has them, then by name, so that it does not depend on how a chart is
+// divided into files. objs keeps its order, that of the manifest text.
 func ApplyOrder(objs []*Object) []*Object {
 	out := slices.Clone(objs)
 	rank := ranks(installOrder())

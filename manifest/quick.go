@@ -4,15 +4,13 @@ package manifest
 
 import "github.com/moonhelm/moonhelm/manifest/quickyaml"
 
-// Quick decodes the plain subset of YAML that charts write nearly always:
-// block maps and lists, scalars on one line, literal blocks, flow collections
-// on one line. ok is false where text holds anything else, valid or not: then
-// the real parser must be asked. Where ok is true, the real parser would give
-// the same.
+// Quick decodes one document of the subset of YAML that charts nearly always use: block
+// maps and lists, scalars on one line, literal blocks, flow collections on one line. ok is
+// false where text holds anything else, valid or not: then a full YAML parser has to read
+// it. Where ok is true, a full parser would return the same.
 //
-// number says what becomes of a number: of a whole one, written without point
-// and exponent, or else of a float, which is finite. nil makes them int64 and
-// float64.
+// number, if not nil, makes the value of each number: of whole, where it is written without
+// point and exponent, or else of float, which is finite. nil makes them int64 and float64.
 func Quick(text string, number func(isWhole bool, whole int64, float float64) any) (v any, ok bool) {
 	return quickDocument(text, number, nil)
 }

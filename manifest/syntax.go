@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// SyntaxError tells that a template rendered something that is no YAML, or no
-// YAML that could be an object.
+// A SyntaxError is returned for text that is not valid YAML, or not a map as an object has
+// to be.
 type SyntaxError struct {
 	// Source is the template that rendered it, "" for text that none did.
 	Source string
@@ -20,11 +20,12 @@ type SyntaxError struct {
 	Problem string
 	// NotYAML is set where the YAML parser refuses the text.
 	NotYAML bool
-	// Excerpt are the lines around Line, numbered, with a mark on the line.
+	// Excerpt is the text of the lines around Line, numbered, with a mark on that line;
+	// "" where Line is not known.
 	Excerpt string
 }
 
-// Error is in Helm's words; the line is that of the template's whole output.
+// Error returns Helm's sentence for it; the line is that of the template's whole output.
 func (e *SyntaxError) Error() string {
 	var b strings.Builder
 	b.WriteString("YAML parse error")
