@@ -2,19 +2,19 @@
 
 package fetch
 
-// Access says who we are to a host, and how its certificate is checked. The zero
-// value is nobody, with the system's certificates.
+// Access is the credentials for a host, and how its certificate is checked. The zero value
+// has no credentials and trusts the system's authorities.
 type Access struct {
 	Username, Password string
-	// PassAll has the credentials sent to every host that the content leads to,
-	// not only to the one that they were given for (--pass-credentials).
+	// PassAll has the credentials sent to every host, not only to the one that they were
+	// given for (--pass-credentials).
 	PassAll bool
-	// CertFile and KeyFile are the client's certificate and key in PEM, CAFile
-	// the authorities to trust instead of the system's.
+	// CertFile and KeyFile are paths of the client's certificate and key in PEM, CAFile
+	// that of the authorities to trust instead of the system's; "" for none.
 	CertFile, KeyFile, CAFile string
 	// SkipTLS accepts any certificate.
 	SkipTLS bool
-	// PlainHTTP speaks HTTP to registries.
+	// PlainHTTP has registries spoken to by HTTP.
 	PlainHTTP bool
 }
 
@@ -35,8 +35,9 @@ func (a Access) over(b Access) Access {
 	return a
 }
 
-// For is what of a may be shown to url, where a was given for the URL home, ""
-// for any: to another place, nothing that says who we are (CVE-2021-32690).
+// For returns the part of a that may be sent to url, where a was given for the URL home,
+// "" for any: to another origin neither password nor client certificate is sent, unless
+// a.PassAll (CVE-2021-32690).
 func (a Access) For(url, home string) Access {
 	if home == "" || a.PassAll || SameOrigin(home, url) {
 		return a

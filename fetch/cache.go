@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Cache keeps content by its digest, for everything that is fetched. It is safe
-// for concurrent use, by several processes too. Its layout is that of Helm 4,
-// ab/abcd....chart, and the two may share a folder: what Helm has put there
-// under a digest that is not the content's is not used.
+// Cache is a directory of archives, each under its SHA-256. It is safe for concurrent use,
+// by several processes too, and must not be copied. Its layout is that of Helm 4,
+// ab/abcd....chart, and both may share a directory: content that is not what its name says
+// is not used. It grows without bound.
 type Cache struct {
-	// Dir is the folder; it is made when something is added. Where that cannot
-	// be, a folder takes its place that [Cache.Close] removes.
+	// Dir is the directory, which is created when something is added. Where it cannot be
+	// written to, or is "", a temporary one takes its place, which [Cache.Close] removes.
 	Dir string
 
 	swept sync.Once
@@ -56,9 +56,9 @@ func cachePath(digest, ext string) string {
 	return path.Join(digest[:2], digest+ext)
 }
 
-// Lookup returns the file with the content whose SHA-256 is digest, in lower
-// case hex. It reads the whole file, each time; one that is damaged is removed
-// and not there. So is what a symbolic link leads out of the folder.
+// Lookup returns the file with the content whose SHA-256 is digest, in lower case hex. It
+// reads the whole file, each time: one that is damaged is removed, and ok is false. ok is
+// false for symbolic links too.
 func (c *Cache) Lookup(digest string) (file string, ok bool) { return c.lookup(digest, cacheExt) }
 
 func (c *Cache) lookup(digest, ext string) (file string, ok bool) {
@@ -107,8 +107,8 @@ func holds(dir, name, digest string) bool {
 	return false
 }
 
-// Add keeps what fill writes, and returns its file and its digest. If fill
-// fails, or cannot be kept whole, nothing stays.
+// Add stores what fill writes, and returns its file and its digest. If fill or a write
+// fails, nothing is stored and the error is returned.
 func (c *Cache) Add(fill func(w io.Writer) error) (file, digest string, err error) {
 	return c.add(cacheExt, "", fill)
 }
@@ -140,8 +140,8 @@ func (c *Cache) add(ext, should string, fill func(w io.Writer) error) (file, dig
 	return file, digest, err
 }
 
-// Provenance returns the provenance file kept beside the content of that
-// digest, nil where there is none. Nothing vouches for it but what it says.
+// Provenance returns the provenance file stored beside the content of that digest, nil
+// where there is none. It is untrusted until its signature is verified.
 func (c *Cache) Provenance(digest string) []byte {
 	name := cachePath(digest, provExt)
 	if c == nil || name == "" {
@@ -171,7 +171,8 @@ func readBelow(dir, name string) []byte {
 	return data
 }
 
-// AddProvenance keeps a provenance file beside the content of that digest.
+// AddProvenance stores a provenance file beside the content of that digest, in place of
+// an earlier one. An invalid digest is ignored.
 func (c *Cache) AddProvenance(digest string, text []byte) error {
 	name := cachePath(digest, provExt)
 	if c == nil || name == "" {
@@ -289,8 +290,8 @@ func (c *Cache) makeTemp() (string, error) {
 	return c.temp, nil
 }
 
-// Close removes the folder that took the place of Dir, where there is one, with
-// all that is in it.
+// Close removes the temporary directory that took the place of Dir, if there is one, with
+// all archives in it. Dir stays.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,7 +303,7 @@ func (c *Cache) Close() error {
 	return os.RemoveAll(dir)
 }
 
-// DigestError tells that content is not what it should be.
+// A DigestError is returned for content whose digest is not the expected one.
 type DigestError struct {
 	URL       string // without credentials
 	Want, Got string // SHA-256 in hex

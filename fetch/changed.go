@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Mark is what a server says of content by which it can tell later whether that
-// is still the same: the headers ETag and Last-Modified.
+// Mark identifies a state of content to its server: the values of the headers ETag and
+// Last-Modified, "" where the server sent none.
 type Mark struct{ ETag, Modified string }
 
-// ErrUnchanged tells that a server has the very content that we have.
+// ErrUnchanged is returned by [Client.GetChanged] where the content has not changed.
 var ErrUnchanged = errors.New("the content has not changed")
 
-// GetChanged is [Client.Get] for somebody who has had the content already: it
-// writes nothing and returns [ErrUnchanged] if the server says that the content
-// is still what have was said of. The zero Mark asks nothing. It returns what the
-// server says of the content that it wrote.
+// GetChanged is [Client.Get] for content that the caller may have already, with the Mark
+// of an earlier call: it writes nothing and returns [ErrUnchanged] if the server says that
+// the content is still the same. With the zero Mark it always gets the content. It returns
+// the Mark of the content that it wrote.
 func (c *Client) GetChanged(ctx context.Context, address, home string, a Access, limit int64, have Mark, w io.Writer) (Mark, error) {
 	var said Mark
 	err := c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, said: &said}, w)

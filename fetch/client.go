@@ -15,11 +15,11 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Client speaks HTTP. The zero value is ready. It is safe for concurrent use,
-// and must not be copied.
+// Client downloads over HTTP and HTTPS, and keeps connections for further requests. The
+// zero value is ready for use. It is safe for concurrent use, and must not be copied.
 type Client struct {
-	UserAgent string // "" is moonhelm
-	Progress  progress.Func
+	UserAgent string        // "" is "moonhelm"
+	Progress  progress.Func // is told of each download; may be nil
 
 	patience patience
 
@@ -52,21 +52,21 @@ func (p patience) orUsual() patience {
 	return p
 }
 
-// Get writes the content at address, an http or https URL, to w: at most limit
-// bytes, unpacked. home is the URL that a's credentials and client certificate
-// were given for, "" for address itself: they are sent to the same scheme, host
-// and port only, unless a.PassAll. So is a user:password@ in a URL. Redirects
-// are followed, and drop them where they lead to another place.
+// Get writes the content at address, an http or https URL, to w: at most limit bytes,
+// counted after a transfer compression is undone. home is the URL that a's credentials and
+// client certificate were given for, "" for address itself: they are sent to the same
+// scheme, host and port only, unless a.PassAll. So is a user:password@ in a URL. Redirects
+// are followed, and drop them where they lead to another origin.
 //
-// It gives up on servers that stall, and repeats what failed in passing as long
-// as w has got nothing; a download that breaks off goes on where it was if the
-// server can tell that the content is still the same. When Get fails, w may have
-// got a part.
+// It gives up on servers that stall, and repeats requests that failed for a temporary
+// reason as long as w has received nothing; a download that breaks off is continued if the
+// server confirms that the content is still the same. When Get fails, w may have received
+// a part.
 //
-// Errors: *[URLError], *[StatusError], *[UntrustedError], *[UnreachableError],
-// *[StalledError], *[SizeError], *[EncodingError], *[CertificateError],
-// *[InterruptedError] where the context has ended, and what w says. None tells a
-// password.
+// Errors: [*URLError], [*StatusError], [*UntrustedError], [*UnreachableError],
+// [*StalledError], [*SizeError], [*EncodingError], [*CertificateError],
+// [*InterruptedError] where the context has ended, and those of w. None has a password
+// in it.
 func (c *Client) Get(ctx context.Context, address, home string, a Access, limit int64, w io.Writer) error {
 	return c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address)}, w)
 }
@@ -106,8 +106,8 @@ func (c *Client) fetch(ctx context.Context, wanted want, w io.Writer) error {
 	return d.run(ctx)
 }
 
-// Text reads the document at an http or https URL. Errors are those of
-// [Client.Get].
+// Text returns the document at an http or https URL, of at most [MaxText] bytes, asked for
+// without credentials except those in the URL. Errors are those of [Client.Get].
 func (c *Client) Text(ctx context.Context, location string) ([]byte, error) {
 	var b strings.Builder
 	if err := c.Get(ctx, location, "", Access{}, MaxText, &b); err != nil {
@@ -116,7 +116,8 @@ func (c *Client) Text(ctx context.Context, location string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Close lets go of connections that wait for further requests.
+// Close closes idle connections. Requests in progress go on, and the Client may be used
+// again. It returns nil.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -92,8 +92,8 @@ func parse(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// Clean is a URL as it may be told: without user, password and query, which may
-// hold a token.
+// Clean returns a URL that may be shown: without user, password, query and fragment. A
+// query, which may hold a token, becomes "?...".
 func Clean(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" {

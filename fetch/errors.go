@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// URLError tells that something given as a URL is none that can be fetched. It
-// does not repeat what is malformed: a password may be in it, and nobody knows
-// where.
+// A URLError is returned for a URL that cannot be fetched. It does not repeat a malformed
+// one, which may hold a password in an unexpected place.
 type URLError struct {
-	URL     string // "" where it is malformed
-	Scheme  string
+	URL     string // without credentials, "" where it is malformed
+	Scheme  string // "https", of a malformed one
 	Problem string
 }
 
@@ -24,12 +23,12 @@ func (e *URLError) Error() string {
 	return fmt.Sprintf("fetch %s: %s", e.URL, e.Problem)
 }
 
-// StatusError tells that a server has answered, and not with the content.
+// A StatusError is returned when a server answers with a status other than success.
 type StatusError struct {
 	URL  string // without credentials
-	Host string // who answered
-	Code int
-	// Identified tells that a user name and password went with the request.
+	Host string // that answered, which a redirect may have led to
+	Code int    // the HTTP status
+	// Identified is set where a user name and password were sent with the request.
 	Identified bool
 }
 
@@ -37,17 +36,17 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("failed to fetch %s: the server answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
 }
 
-// Unauthorized tells whether the server wants to know who asks, or does not like
-// who does.
+// Unauthorized reports whether the server, or a proxy, wants credentials or does not
+// accept those that it got: status 401, 403 or 407.
 func (e *StatusError) Unauthorized() bool {
 	return e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden || e.Code == http.StatusProxyAuthRequired
 }
 
-// UntrustedError tells that a server's certificate does not prove that it is who
-// it should be.
+// An UntrustedError is returned when a server's certificate cannot be verified, or the
+// server refuses the client's.
 type UntrustedError struct {
 	URL, Host string
-	Err       error // of package x509, or what the server says about our certificate
+	Err       error // of package x509, or the server's TLS alert
 }
 
 func (e *UntrustedError) Error() string {
@@ -56,10 +55,10 @@ func (e *UntrustedError) Error() string {
 
 func (e *UntrustedError) Unwrap() error { return e.Err }
 
-// UnreachableError tells that there was no answer, or only a part of it.
+// An UnreachableError is returned when a server does not answer, or its answer breaks off.
 type UnreachableError struct {
 	URL, Host string
-	// Plain tells that the server does not speak TLS, as it should.
+	// Plain is set where the URL is https and the server does not speak TLS.
 	Plain bool
 	Done  int64 // bytes that had arrived when the connection broke
 	Err   error
@@ -77,10 +76,11 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// StalledError tells that a server was too slow.
+// A StalledError is returned when a server sends nothing for a minute, or on average less
+// than 4 KiB a second.
 type StalledError struct {
 	URL  string
-	Idle time.Duration // how long nothing has arrived; 0 where it only trickled
+	Idle time.Duration // how long nothing has arrived; 0 where it was only slow
 	Done int64         // bytes that have arrived
 }
 
@@ -91,10 +91,10 @@ func (e *StalledError) Error() string {
 	return fmt.Sprintf("fetch %s: the server has sent nothing for %v", e.URL, e.Idle)
 }
 
-// Timeout implements what net.Error does.
+// Timeout returns true; it is a method of [net.Error].
 func (e *StalledError) Timeout() bool { return true }
 
-// SizeError tells that content is larger than allowed.
+// A SizeError is returned for content that is larger than allowed.
 type SizeError struct {
 	URL   string
 	Limit int64 // in bytes
@@ -107,10 +107,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("fetch %s: larger than %d MiB", e.URL, e.Limit>>20)
 }
 
-// EncodingError tells that content cannot be unpacked after its way.
+// An EncodingError is returned when the transfer compression of content cannot be undone.
 type EncodingError struct {
-	URL, Encoding string
-	Err           error // nil for an encoding that nobody asked for
+	URL, Encoding string // Encoding is the header Content-Encoding
+	Err           error  // nil for an encoding that was not asked for
 }
 
 func (e *EncodingError) Error() string {
@@ -122,7 +122,7 @@ func (e *EncodingError) Error() string {
 
 func (e *EncodingError) Unwrap() error { return e.Err }
 
-// InterruptedError tells that the context ended during a download.
+// An InterruptedError is returned when the context ends during a download.
 type InterruptedError struct {
 	URL string
 	Err error // the context's

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// NameError tells that a name leads nowhere.
+// A NameError is returned for a name that is not repository/name, an OCI reference or a URL.
 type NameError struct{ Name string }
 
-// Path tells whether the name is that of a file or folder on this machine.
+// Path reports whether the name is that of a local file or directory.
 func (e *NameError) Path() bool { return isPath(e.Name) }
 
 func (e *NameError) Error() string {
@@ -21,10 +21,10 @@ func (e *NameError) Error() string {
 	return fmt.Sprintf("non-absolute URLs should be in form of repo_name/path_to_chart, got: %s", e.Name)
 }
 
-// SchemeError tells that nobody here knows how to follow a URL.
+// A SchemeError is returned for a URL whose scheme neither the Finder nor a plugin serves.
 type SchemeError struct {
 	URL, Scheme string
-	Known       []string // those that work
+	Known       []string // the schemes that are served
 }
 
 func (e *SchemeError) Error() string {
@@ -34,11 +34,12 @@ func (e *SchemeError) Error() string {
 	return fmt.Sprintf("%s: could not find protocol handler for: %s: scheme %[2]q not supported; there is %[3]s, and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
 }
 
-// EntryError tells that what an index says of a chart is of no use.
+// An EntryError is returned when a repository's index lists a chart whose archive cannot
+// be fetched.
 type EntryError struct {
 	Repository, Chart, Version string
-	Problem                    string // "" where Err says it
-	Err                        error  // why the archive could not be had
+	Problem                    string // what is wrong with the entry, "" where Err says it
+	Err                        error  // of the download, nil where there was none
 }
 
 func (e *EntryError) Error() string {
@@ -50,25 +51,26 @@ func (e *EntryError) Error() string {
 
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Gone tells whether the archive is not where the index says.
+// Gone reports whether the archive does not exist where the index says.
 func (e *EntryError) Gone() bool { return e.Err != nil && missing(e.Err) }
 
-// VersionError tells that a reference says one version, and the request another.
+// A VersionError is returned when [Ref.Version] does not admit the version that an OCI
+// reference names or leads to.
 type VersionError struct {
 	Ref     string
 	Version string // of what Ref leads to
-	Want    string
+	Want    string // the requested version or range
 }
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("chart reference and version mismatch: %s is not %s, the version of %s", e.Want, e.Version, e.Ref)
 }
 
-// NotArchiveError tells that there is something else where an archive should be.
+// A NotArchiveError is returned when the content at a URL is not a chart archive.
 type NotArchiveError struct {
 	URL   string
 	Empty bool
-	Page  bool // it looks like a page for people
+	Page  bool // it looks like a web page
 }
 
 func (e *NotArchiveError) Error() string {

@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fetch brings content from elsewhere: charts, from wherever their name
-// leads ([Finder]), and anything at a URL ([Client]). Sizes and times are
-// bounded, credentials stay with the host that they were given for, and what is
-// kept ([Cache]) is verified each time it is used. What repositories, registries,
-// plugins and signatures are is declared here as small interfaces, and known to
-// others.
+// Package fetch downloads charts, by the names that users give them ([Finder]), and
+// anything at a URL ([Client]).
+//
+//	cache := &fetch.Cache{Dir: dir}
+//	defer cache.Close()
+//	finder := &fetch.Finder{HTTP: &fetch.Client{}, Registry: &action.Registries{}, Cache: cache}
+//	archive, err := finder.Find(ctx, fetch.Ref{Name: "oci://registry.example.com/charts/web", Version: "^1.2"})
+//	...
+//	c, err := loader.Load(archive.Path) // package chart/loader
+//
+// A name is "repository/name", an oci:// reference, a URL, or a chart in the repository
+// Ref.Repo. An [Archive] is a file of the [Cache], named and verified by its SHA-256, so
+// that what was fetched before needs no request. Sizes and times are bounded, and
+// credentials are sent only to the host that they were given for ([Access.For]).
+//
+// Repositories, registries, plugins and signatures come in as small interfaces
+// ([Repositories], [Registry], [Downloader], [Verifier]); package action has
+// implementations of the first two, NewRepositories and Registries. Finder, Client and
+// Cache are safe for concurrent use: simultaneous requests for one archive share one
+// download. Errors have types and hold no password.
 package fetch
 
 import "strings"
@@ -16,7 +30,7 @@ const MaxText = 20 << 20
 // MaxArchive is the largest archive of a chart that is fetched, in bytes.
 const MaxArchive = 200 << 20
 
-// IsURL tells whether location is an http or https URL rather than a path.
+// IsURL reports whether location is an http or https URL.
 func IsURL(location string) bool {
 	return strings.HasPrefix(location, "http://") || strings.HasPrefix(location, "https://")
 }

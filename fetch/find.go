@@ -12,28 +12,28 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Finder finds charts and brings their archives. Fields that are nil are not
-// needed until somebody names what they serve; then the error says what is
-// missing. It is safe for concurrent use, and must not be copied.
+// Finder finds charts and fetches their archives. Cache must be set; of the other fields,
+// those that are nil lead to an error once a chart needs them. A nil HTTP is a client for
+// each download. It is safe for concurrent use, and must not be copied.
 type Finder struct {
 	HTTP         *Client
-	Repositories Repositories
-	Registry     Registry
-	Plugins      Downloader
-	Verifier     Verifier
+	Repositories Repositories // for repository/name and [Ref.Repo]
+	Registry     Registry     // for oci://
+	Plugins      Downloader   // for other schemes
+	Verifier     Verifier     // for [Ref.Verify]
 	Cache        *Cache
-	Progress     progress.Func
+	Progress     progress.Func // is told of downloads and warnings
 
 	flights flights
 }
 
-// Find finds the chart that ref names, and brings its archive into the cache.
-// What is in the cache already, by the digest that the repository's index or the
-// reference tells, is taken from there without a request.
+// Find finds the chart that ref names, and fetches its archive into the cache. An archive
+// that the cache has already, by the digest in the repository's index or in the reference,
+// is taken from there without a request for it.
 //
-// Errors: *[NameError], *[SchemeError], *[EntryError], *[DigestError], *[NotArchiveError],
-// *[ProvenanceError], those of [Client.Get], and what repositories, registries
-// and plugins say.
+// Errors: [*NameError], [*SchemeError], [*EntryError], [*VersionError], [*DigestError],
+// [*NotArchiveError], [*ProvenanceError], those of [Client.Get], and those of repositories,
+// registries and plugins.
 func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
 	s, err := f.locate(ctx, ref)
 	if err != nil {
@@ -130,8 +130,8 @@ func (f *Finder) get(ctx context.Context, address, home string, a Access, text s
 	return nil
 }
 
-// Text reads the document at a URL: http, https, or a scheme that a plugin
-// serves. Errors are those of [Client.Get], and *[SchemeError].
+// Text returns the document at a URL, http, https or of a scheme that a plugin serves, of
+// at most [MaxText] bytes. Errors are those of [Client.Get], and [*SchemeError].
 func (f *Finder) Text(ctx context.Context, location string) ([]byte, error) {
 	if IsURL(location) && f.HTTP != nil {
 		return f.HTTP.Text(ctx, location)

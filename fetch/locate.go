@@ -7,80 +7,86 @@ import (
 	"io"
 )
 
-// Ref is a chart as a user names it, with what the flags say about it.
+// Ref is a chart as a user names it.
 type Ref struct {
-	// Name is "repo/name", a URL (http, https, oci or a plugin's scheme), or with
-	// Repo a chart's name there. Paths on disk never come here.
+	// Name is "repository/name", a URL (http, https, oci or a plugin's scheme), or with
+	// Repo a chart's name there. A local path is a [*NameError]: package chart/loader reads
+	// those.
 	Name string
-	// Version is a version, a range, or "" for the newest; for oci:// a digest is
-	// part of Name ("oci://host/web@sha256:...").
+	// Version is a version, a range, or "" for the newest; it is ignored for the URL of an
+	// archive. For oci:// a digest is part of Name ("oci://host/web@sha256:...").
 	Version string
 	// Devel takes pre-releases too where Version is "".
 	Devel bool
 	// Repo is the URL of a repository that need not have been added.
-	Repo   string
+	Repo string
+	// Access is used before the access that a repository was added with, field by field.
 	Access Access
-	// Verify and Prov say whether the provenance file is checked, and whether it
-	// is fetched at all where that is not so.
+	// Verify has the provenance file fetched and checked; Prov has it fetched, if there is
+	// one, without being checked.
 	Verify, Prov bool
 }
 
-// Archive is a chart's archive on this machine.
+// Archive is a chart's archive in the content cache.
 type Archive struct {
-	// Path is where its bytes are: a file of the content cache, which is not to
-	// be changed.
+	// Path is its file, which must not be changed, moved or removed.
 	Path string
-	// Name is what the archive is called: "web-1.2.3.tgz".
+	// Name is a name for a copy of it: "web-1.2.3.tgz". It has no directory.
 	Name string
 	// URL is where it came from, without credentials.
 	URL string
-	// Version is what was chosen, "" where only the chart itself can tell.
+	// Version is the version that was chosen, "" for the URL of an archive, of which only
+	// Chart.yaml knows.
 	Version string
-	// Digest is the SHA-256 of its bytes, in hex.
+	// Digest is the SHA-256 of its bytes, in lower case hex.
 	Digest string
-	// Provenance is the text of its .prov file, nil where it was not fetched or
-	// there is none.
+	// Provenance is the text of its .prov file, nil where it was not asked for or does not
+	// exist.
 	Provenance []byte
-	// Signer tells who signed it, "" where that was not checked.
+	// Signer names the key that signed it, "" where that was not checked.
 	Signer string
-	// Pushed is the digest of an OCI manifest ("sha256:..."), "" for others.
+	// Pushed is the digest of its OCI manifest ("sha256:..."), "" for other archives.
 	Pushed string
 }
 
 // Entry is one version of a chart as a repository lists it.
 type Entry struct {
 	Name, Version string
-	// URLs are where the archive is, relative ones below the repository's.
+	// URLs are those of the archive, tried in this order; relative ones are resolved
+	// against the repository's.
 	URLs []string
 	// Digest is the archive's SHA-256 in hex, "" where the index does not say.
 	Digest string
 }
 
-// Repository is a place of charts with an index.
+// Repository is a chart repository, which has an index.
 type Repository struct {
 	Name   string // "" for one that was not added
 	URL    string
 	Access Access
 }
 
-// Repositories knows the repositories that were added, and reads indexes.
-// Package repo is one, by way of internal/env. It is safe for concurrent use.
+// Repositories finds charts in the indexes of repositories, those that were added and
+// others. Implementations must be safe for concurrent use. action.NewRepositories returns
+// one.
 type Repositories interface {
-	// Named is the repository added under that name; ByURL the one added with
-	// that URL. The error names what there is.
+	// Named returns the repository that was added under that name. The error should name
+	// those that were.
 	Named(name string) (Repository, error)
+	// ByURL returns the repository that was added with that URL.
 	ByURL(url string) (Repository, bool)
-	// Find is the entry of a chart whose version want means (see
-	// resolve.Version), from the cached index of a repository that was added,
-	// and from the index fetched now, once, of one that was not.
+	// Find returns the entry of a chart with the newest version that want, a version, a
+	// range or "", admits; devel is [Ref.Devel]. The index is the cached one of a
+	// repository that was added; that of another is fetched.
 	Find(ctx context.Context, r Repository, chart, want string, devel bool) (Entry, error)
 }
 
-// Registry speaks to OCI registries. Package oci is one, by way of internal/env.
+// Registry lists and pulls charts of OCI registries. Implementations must be safe for
+// concurrent use. action.Registries is one.
 type Registry interface {
-	// Tags are the versions of a chart, oci://host/path/name, with + for _ (see
-	// package registry), in no order. A tag behind the name is listed even if it is no
-	// full version ("1.2"), where the registry has it.
+	// Tags returns the versions of a chart, oci://host/path/name, in any order and with +
+	// for the _ of tags. With a tag at the end of ref, that tag is listed too, if it
+	// exists, even where it is not a full version ("1.2").
 	Tags(ctx context.Context, ref string, a Access) ([]string, error)
 	// Pull writes the archive at oci://host/path/name:version, @sha256:... or
 	// :version@sha256:... to w.
@@ -91,16 +97,16 @@ type Registry interface {
 type PullOptions struct {
 	// Prov asks for the provenance layer too.
 	Prov bool
-	// Have tells whether the content of that digest (SHA-256 in hex) is here
-	// already: then nothing is written to w. nil has nothing.
+	// Have reports whether the caller has the archive with that SHA-256, in hex: then
+	// nothing is written to w. nil has none.
 	Have func(digest string) bool
 }
 
-// Pulled is what a registry says about an archive that was pulled.
+// Pulled describes an archive that was pulled.
 type Pulled struct {
 	Name, Version string
-	// Manifest is the manifest's digest, "sha256:...", and ManifestJSON its
-	// bytes, which may be nil.
+	// Manifest is the OCI manifest's digest, "sha256:...", and ManifestJSON its bytes,
+	// which may be nil.
 	Manifest     string
 	ManifestJSON []byte
 	// Digest is the archive's SHA-256 in hex, Size its bytes.
@@ -109,18 +115,20 @@ type Pulled struct {
 	Provenance []byte // nil where there is none
 }
 
-// Downloader brings what plugins know how to bring. Package plugin is one.
+// Downloader downloads from URLs of other schemes, as plugins do. Implementations must be
+// safe for concurrent use.
 type Downloader interface {
-	// Schemes are those that plugins serve ("s3"), without those that we do.
+	// Schemes returns the schemes that are served ("s3"), without http, https and oci.
 	Schemes() []string
 	// Get writes the content at url to w.
 	Get(ctx context.Context, url string, a Access, w io.Writer) error
 }
 
-// Verifier checks provenance. Package sign is one, by way of internal/env.
+// Verifier checks signatures of archives, as package provenance does. Implementations
+// must be safe for concurrent use.
 type Verifier interface {
-	// Verify tells who signed the archive that is called name and read from r.
-	// Without a valid signature of a known key over these very bytes it is an
-	// error.
+	// Verify returns the name of the key that signed the archive that is called name and
+	// read from r. It returns an error unless provenance has a valid signature of a known
+	// key over exactly these bytes.
 	Verify(name string, r io.Reader, provenance []byte) (signer string, err error)
 }

@@ -125,11 +125,11 @@ func (f *Finder) pullProvenance(ctx context.Context, s source, address string, a
 	return pulled.Provenance, err
 }
 
-// ProvenanceError tells that nothing vouches for an archive.
+// A ProvenanceError is returned when the signature of an archive cannot be verified.
 type ProvenanceError struct {
 	Archive, URL string
-	Missing      bool // there is no provenance file at all
-	Err          error
+	Missing      bool  // there is no provenance file
+	Err          error // of fetching the file, or of the [Verifier]
 }
 
 func (e *ProvenanceError) Error() string {

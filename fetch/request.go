@@ -119,9 +119,9 @@ func (d *download) identity(hop *url.URL) (Access, *url.Userinfo) {
 	return access, nil
 }
 
-// SameOrigin tells whether credentials that were given for the URL home may be
-// sent to the URL other: scheme, host and port are the same, or a host that was
-// to be spoken to without TLS now is with it, at the usual ports.
+// SameOrigin reports whether credentials that were given for the URL home may be sent to
+// the URL other: scheme, host and port are the same, or only the scheme changes, from http
+// to https, at the default ports.
 func SameOrigin(home, other string) bool {
 	a, err := url.Parse(home)
 	if err != nil {

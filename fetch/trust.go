@@ -21,9 +21,10 @@ type trust struct {
 	skip                      bool
 }
 
-// Transport returns the transport for connections as a wants them, the same one
-// for the same wishes. Proxies are those of the environment. A pipe in the place of a
-// certificate is read until ctx ends.
+// Transport returns the transport for connections with the certificates of a; the same one
+// for the same files, which are read once. It sends no credentials. Proxies are those of
+// the environment. ctx bounds the reading of certificates from a pipe. An error is a
+// [*CertificateError].
 func (c *Client) Transport(ctx context.Context, a Access) (*http.Transport, error) {
 	key := trust{certFile: a.CertFile, keyFile: a.KeyFile, caFile: a.CAFile, skip: a.SkipTLS}
 	c.mu.Lock()
@@ -101,7 +102,7 @@ func (t trust) pair(ctx context.Context) (tls.Certificate, error) {
 	return tls.X509KeyPair(certificate, key)
 }
 
-// CertificateError tells that a file with a certificate or key is of no use.
+// A CertificateError is returned for a file that cannot be read as a certificate or key.
 type CertificateError struct {
 	File string
 	Err  error
