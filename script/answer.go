@@ -159,7 +159,7 @@ type exceeded struct{ limit, message string }
 
 func (e *exceeded) Error() string { return e.message }
 
-// Printer is a Print for a [Host] that writes lines such as "[mysql] hello".
+// Printer returns a [Host.Print] that writes lines such as "[mysql] hello" to w.
 func Printer(w io.Writer) func(chart, line string) {
 	return func(chart, line string) { fmt.Fprintf(w, "[%s] %s\n", chart, line) }
 }

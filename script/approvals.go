@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// Approvals asks for permissions once: scripts that have got them, and are the same
-// still, get them again without a question, as when an operation undoes itself. It is
-// safe for concurrent use.
+// Approvals remembers permissions that were granted: unchanged scripts get them again
+// without a question, as when a failed upgrade is rolled back. It is safe for concurrent
+// use, and must not be copied. Questions are asked one at a time.
 type Approvals struct {
-	// Ask is what [Host.Approve] is; it is called for what was not approved before.
+	// Ask is called with what was not granted before. It must be set.
 	Ask func(ctx context.Context, asks []Ask) error
 
 	mu      sync.Mutex
 	granted map[string]bool
 }
 
-// Approve is what [Host.Approve] is for.
+// Approve is a [Host.Approve]. Its error is that of a.Ask.
 func (a *Approvals) Approve(ctx context.Context, asks []Ask) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,18 +14,19 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Checker reads charts' scripts without running them.
+// Checker reads charts' scripts without running them. It is an action.ScriptChecker.
 type Checker struct {
-	// Start starts the process that does it: reading what a stranger wrote is no
-	// safer than running it.
+	// Start starts the process that parses them: to parse untrusted text is no safer than
+	// to run it.
 	Start Starter
 	// Limits are as in [Host].
 	Limits wire.Limits
 }
 
-// CheckScripts fills in what the scripts of in.Chart's tree have wrong, which
-// events they answer and what they require. No process is started for a tree
-// without a Lua file. The error is that of a check that could not be done.
+// CheckScripts adds to in.Problems what is wrong with the scripts of in.Chart's tree, to
+// in.Events the events that they answer, and to in.Requires what they require. No
+// process is started for a tree without a Lua file. The error is that of a check that could
+// not be done.
 func (c Checker) CheckScripts(ctx context.Context, in *lint.ScriptInput) error {
 	t := &tree{byNode: map[*chart.Chart]*member{}}
 	t.add(in.Chart)

@@ -11,24 +11,23 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Error tells what went wrong in a script.
+// An Error is returned when a script fails.
 type Error struct {
-	// Event is the one that was answered, "" while scripts were loaded and
-	// initialised.
+	// Event is the event that was answered ("pre-render"), "" while scripts were loaded.
 	Event string
-	// Chart is the name of the chart whose script it is.
+	// Chart is the name of the chart that has the script, "" where it is not known.
 	Chart string
-	// File and Line are the place in it ("ext/lua/chart.lua"); Line is 0 where it
-	// is not known, File "" likewise.
+	// File and Line are the place in the chart ("ext/lua/chart.lua"), "" and 0 where it is
+	// not known.
 	File string
 	Line int
-	// Message is what the script said, or what is wrong with it.
+	// Message is the script's error message, or what is wrong with the script.
 	Message string
-	// Source is the line itself.
+	// Source is the text of the line.
 	Source string
-	// Traceback are the calls that led there, where [Host.Debug] asks for them.
+	// Traceback is the calls that led there, a line each; "" unless [Host.Debug] is set.
 	Traceback string
-	// Limit is what was exhausted: "cpu", "memory", "output", "stack", or "".
+	// Limit is the limit that was reached: "cpu", "memory", "output", "stack"; "" for none.
 	Limit string
 
 	// foreign is the chart whose script it is where that is not the one whose
@@ -37,14 +36,14 @@ type Error struct {
 	err     error
 }
 
-// Unwrap gives how the process ended, where that is what went wrong.
+// Unwrap returns how the process ended, where that is the cause; nil otherwise.
 func (e *Error) Unwrap() error { return e.err }
 
-// Loading tells that scripts could not be loaded or initialised for a reason of
-// their own: no limit was hit, and the process lives.
+// Loading reports whether scripts failed while they were loaded, by an error of their own:
+// no limit was reached, and the process did not end.
 func (e *Error) Loading() bool { return e.Event == "" && e.Limit == "" && e.err == nil }
 
-// Position is where it happened: "ext/lua/chart.lua:12".
+// Position returns file and line, "ext/lua/chart.lua:12", as far as they are known.
 func (e *Error) Position() string {
 	if e.File == "" || e.Line == 0 {
 		return e.File
@@ -52,8 +51,8 @@ func (e *Error) Position() string {
 	return e.File + ":" + strconv.Itoa(e.Line)
 }
 
-// Error is the place and what is wrong, then the line itself. Whose handler it
-// was is told by [event.HandlerError].
+// Error returns place, message, source line and traceback, on several lines. The handler is
+// named by the [event.HandlerError] that wraps it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Event == "" {

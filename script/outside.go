@@ -10,18 +10,17 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Outside answers what a script asks of the world, for a script that nobody
-// hosts and that may do what the user may: a plugin.
+// Outside answers the questions of a script that runs without a [Host] and with all
+// permissions of the user: a plugin.
 type Outside struct {
-	// Transport carries requests; nil is the system's own way, with the user's
-	// proxies.
+	// Transport carries HTTP requests; nil is [http.DefaultTransport].
 	Transport http.RoundTripper
 	// Lookup reads from the cluster, as templates' lookup does; nil finds nothing.
 	Lookup func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)
 }
 
-// Answer answers a question as package wire describes it, of the kinds
-// [wire.HTTP], [wire.Host] and [wire.Lookup].
+// Answer returns the answer to a question, both as package wire describes them. kind is
+// [wire.HTTP], [wire.Host] or [wire.Lookup]; any other is an error.
 func (o Outside) Answer(ctx context.Context, kind wire.Kind, body map[string]any) (map[string]any, error) {
 	switch kind {
 	case wire.HTTP:

@@ -18,12 +18,12 @@ import (
 
 // Names of permissions.
 const (
-	Network = "network"
-	IO      = "io"
-	OS      = "os"
+	Network = "network" // HTTP requests, and looking up hosts
+	IO      = "io"      // Lua's io library: files, and commands by io.popen
+	OS      = "os"      // Lua's os library: environment, clock, commands, removing files
 )
 
-// PermissionNames are all permissions that there are.
+// PermissionNames returns the names of all permissions.
 func PermissionNames() []string { return []string{Network, IO, OS} }
 
 // describePermission says what a permission allows.
@@ -39,12 +39,13 @@ func describePermission(name string) string {
 	return ""
 }
 
-// Ask is what one chart wants to be allowed.
+// Ask is the permissions that the scripts of one chart ask for.
 type Ask struct {
-	// Chart is its name.
+	// Chart is the chart's name, as its author wrote it: quote it where it is shown.
 	Chart string
-	// Path is its place in the tree: "web/charts/mysql".
-	Path        string
+	// Path is its path in the tree: "web/charts/mysql".
+	Path string
+	// Permissions are names of permissions, in the order of the chart's file.
 	Permissions []string
 
 	scripts [sha256.Size]byte // what the scripts are that would get them
@@ -54,7 +55,8 @@ type Ask struct {
 // push the questions about other charts out of sight.
 const maxName = 200
 
-// String is the question about one chart, without an end of the last line.
+// String returns the question for the user, of several lines and safe to be shown, without
+// a line end after the last.
 func (a Ask) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Chart %s is requesting the following additional permissions:", strconv.Quote(clip(a.Chart, maxName)))
@@ -67,9 +69,9 @@ func (a Ask) String() string {
 // maxPermissions bounds the size of ext/permissions.yaml.
 const maxPermissions = 64 << 10
 
-// Permissions are what the chart itself asks for in ext/permissions.yaml, in
-// that file's order: none where it has no such file. What the charts below it
-// ask for is theirs.
+// Permissions returns the permissions that the chart asks for in ext/permissions.yaml, in
+// that file's order: none where it has no such file. Those of the charts below it are not
+// among them. The error names the file and the line.
 func Permissions(c *chart.Chart) ([]string, error) {
 	for _, f := range c.Files {
 		if f.Name != filePermissions {
@@ -151,7 +153,7 @@ func wrong(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf(":%d: %s", n.Line, fmt.Sprintf(format, args...))
 }
 
-// CheckPermissionNames tells which of names, given by a user, is no permission.
+// CheckPermissionNames returns an error for the first of names that is not a permission.
 func CheckPermissionNames(names []string) error {
 	for _, n := range names {
 		if !slices.Contains(PermissionNames(), n) {

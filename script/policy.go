@@ -13,11 +13,11 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// PermissionError tells that charts did not get the permissions that they ask
-// for. No script has run.
+// A PermissionError is returned when charts do not get the permissions that they ask for.
+// No script has run.
 type PermissionError struct {
-	Asks []Ask
-	// Problem is why: "they were refused".
+	Asks []Ask // what was not granted
+	// Problem is the reason: "they were refused".
 	Problem string
 }
 
@@ -29,20 +29,21 @@ func (e *PermissionError) Error() string {
 	return fmt.Sprintf("permissions for the scripts of %s: %s", strings.Join(wants, ", "), e.Problem)
 }
 
-// Policy is how a user answers charts that ask for permissions.
+// Policy answers charts that ask for permissions. The zero value refuses.
 type Policy struct {
-	// Yes accepts everything (--yes).
+	// Yes grants everything (--yes).
 	Yes bool
-	// Accept accepts exactly these, and nothing is asked (--accept-perms); nil
-	// where the user did not say. It wins over Yes.
+	// Accept, if not nil, grants these permissions and no others, without a question
+	// (--accept-perms). It takes precedence over Yes.
 	Accept []string
-	// Interactive tells that a person can be asked.
+	// Interactive is set where a person can be asked.
 	Interactive bool
-	// Ask shows a text to that person and returns the answer.
+	// Ask shows a prompt to that person and returns the answer. nil asks no one.
 	Ask func(prompt string) (answer string, err error)
 }
 
-// Approve is what [Host.Approve] is for.
+// Approve is a [Host.Approve]. What is not granted is a [*PermissionError]; an unknown name
+// in p.Accept is an error too.
 func (p Policy) Approve(ctx context.Context, asks []Ask) error {
 	switch {
 	case len(asks) == 0:

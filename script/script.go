@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package script lets the scripts of charts answer events.
+// Package script runs the Lua scripts of charts (ext/lua/chart.lua) as handlers of events.
 //
-// In come events; out comes what scripts made of what the events show. The
-// package asks for the permissions that charts want, has a process started for
-// the scripts of an operation, tells it what happens, answers its questions,
-// and applies what it changed, never in place. It knows no Lua and trusts the
-// process with nothing: what it says is checked as what a stranger says.
+//	config.Scripts = func() action.ScriptRunner { // one for each operation
+//		return &script.Host{
+//			Start:   worker.Start, // package script/worker; call worker.Main first thing in main
+//			Approve: script.Policy{Accept: []string{script.Network}}.Approve,
+//			Print:   script.Printer(os.Stderr),
+//		}
+//	}
 //
-// It neither starts the process itself (see [Starter]) nor decides about
-// permissions (see [Policy]).
+// A [Host] is a source of handlers for an event.Bus. When a chart with scripts is loaded,
+// it asks for the permissions in the charts' ext/permissions.yaml ([Host.Approve]) and
+// starts a process ([Host.Start]) that lives until the operation ends. For each event it
+// sends the process what the event shows, answers its questions (lookup, HTTP), checks what
+// it changed, and gives that to the operation. Values and objects are never changed in
+// place. The process is untrusted: all that it says is checked and bounded. For charts
+// without scripts nothing is started.
+//
+// The error of a script is an [*Error], with file and line, inside an event.HandlerError;
+// permissions that were not granted are a [*PermissionError], before any script runs. A Host
+// serves one operation at a time. ExampleTemplate_scripts of package action, and the example
+// of package script/worker, run scripts.
+//
+// The package has no Lua in it: package script/engine, which runs in the process, has.
 package script
 
 import (
@@ -22,37 +36,38 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Process runs scripts.
+// Process is a process that runs scripts.
 type Process = wire.Process
 
 // Starter starts a process for the scripts of one operation. The process ends
 // with the context. worker.Start is one.
 type Starter func(ctx context.Context, limits wire.Limits) (Process, error)
 
-// Host answers events with the scripts of the chart that they are about: it is a
-// source of handlers for a bus. A process is started when a chart is loaded whose tree
-// has scripts, and lives until the next chart is loaded or the host is closed. A Host
-// serves one operation at a time. The zero value can
-// only tell that it is to run scripts and does not know how.
+// Host answers events with the scripts of the chart that they are about. It is an
+// [event.Source] and an action.ScriptRunner. A process is started when a chart is loaded
+// whose tree has scripts, and lives until the next chart is loaded or the Host is closed. A
+// Host serves one operation at a time, and must not be copied. With the zero value, a chart
+// with scripts is an error.
 type Host struct {
 	// Start starts the process.
 	Start Starter
-	// Approve is asked about permissions before any script runs; an error
-	// refuses. nil refuses everything.
+	// Approve is asked, once for all charts of a tree, before any script runs; an error
+	// ends the operation. It is not called where no chart asks for a permission. nil
+	// refuses with a [*PermissionError].
 	Approve func(ctx context.Context, asks []Ask) error
-	// Limits are what an operation's scripts may use; those that are zero are
-	// the default.
+	// Limits bound what all scripts of an operation together may use; fields that are zero
+	// are those of [wire.DefaultLimits].
 	Limits wire.Limits
 	// Print shows what a script prints, a line at a time and safe to be shown.
 	// nil shows nothing; see [Printer].
 	Print func(chart, line string)
-	// Transport carries the requests of charts that may use the network. nil is
-	// the system's own way, with the user's proxies.
+	// Transport carries the HTTP requests of charts with the permission network. nil is
+	// [http.DefaultTransport].
 	Transport http.RoundTripper
-	// Environ is the environment that charts with the permission os see; nil is
-	// that of this program.
+	// Environ is the environment, NAME=value, that charts with the permission os see; nil
+	// is that of this program.
 	Environ []string
-	// Seed makes random numbers the same on every run; 0 has them random.
+	// Seed makes the scripts' random numbers the same on every run; 0 is a random seed.
 	Seed int64
 	// Debug adds tracebacks to errors.
 	Debug bool
@@ -61,7 +76,8 @@ type Host struct {
 	session *session
 }
 
-// Functions gives the templates of e's charts the functions that scripts offer.
+// Functions adds the functions that scripts offer to templates to those of e. It
+// implements [event.Source], as do Handlers and Load: a bus calls them.
 func (h *Host) Functions(ctx context.Context, e *event.PreRender) {
 	if s := h.current(); s != nil {
 		s.offerFunctions(ctx, e)
@@ -77,7 +93,7 @@ func (h *Host) Handlers(name string) []event.Handler {
 	return s.eventHandlers(name)
 }
 
-// Close ends the process, if there is one.
+// Close ends the process, if there is one. It returns nil, and may be called again.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	s := h.session
@@ -95,8 +111,9 @@ func (h *Host) current() *session {
 	return h.session
 }
 
-// Confirm asks for the permissions that the scripts of c and of the charts below it
-// want, as Load would, and starts none. c may be nil.
+// Confirm asks for the permissions that the scripts of c and of the charts below it want,
+// as Load does, and starts no process. c may be nil. Errors are that of [Host.Approve], and
+// of permissions.yaml.
 func (h *Host) Confirm(ctx context.Context, c *chart.Chart) error {
 	if c == nil || !c.HasScripts() {
 		return nil
@@ -119,8 +136,9 @@ func (h *Host) approve(ctx context.Context, t *tree) error {
 	return h.Approve(ctx, asks)
 }
 
-// Load asks for permissions, starts the process and loads the scripts of e's chart,
-// where the tree has any. Those of a chart that was loaded before end.
+// Load asks for permissions, starts the process and loads the scripts of e's chart, where
+// the tree has any. Scripts of a chart that was loaded before are ended first. Errors are
+// those of [Host.Confirm] and [Host.Start], and an [*Error] of a script that does not load.
 func (h *Host) Load(ctx context.Context, e *event.ChartResolved) error {
 	_ = h.Close()
 	if e.Chart == nil || !e.Chart.HasScripts() {
