@@ -11,11 +11,12 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// LockedError tells that somebody else is at work on a release.
+// A LockedError is returned when another client is at work on a release, and stays so
+// until the wait ends.
 type LockedError struct {
 	Release string
-	// Holder names who it is ("alice@laptop (pid 12)"); "" where nobody knows,
-	// because the record was made by Helm.
+	// Holder names the client ("alice@laptop (pid 12)"); "" where it is not known,
+	// because Helm has made the record.
 	Holder string
 	Doing  string    // the operation; "" where it is not known
 	Since  time.Time // by the holder's clock

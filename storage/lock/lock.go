@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lock keeps two operations from changing one release at once, and
-// finds out whether whoever has it is still there.
+// Package lock keeps two operations from changing one release at once, and takes over the
+// locks of clients that are gone.
 //
-// In come a release's name and what is about to be done; out comes a [Lock],
-// and a context that ends when it is lost. The lock is a Lease of
-// coordination.k8s.io beside the release's records, renewed while the operation
-// runs. A holder who is gone, killed or cut off, is noticed: at once on the
-// machine that it ran on, elsewhere by its lease not changing for as long as
-// the lease says it is good for, measured on the clock of whoever waits. Clocks
-// of two machines are never compared.
+//	locker := lock.New(client, records, "shop", lock.Options{}) // *kube.Client, *storage.Storage
+//	ctx, held, err := locker.Lock(ctx, "web", "upgrade")        // ctx ends when the lock is lost
+//	...
+//	defer held.Unlock()
+//	if err := lock.Check(ctx); err != nil { // before each write
+//		return err
+//	}
 //
-// Who has no permission to Leases, whose API server has none, or whose namespace
-// does not exist yet, gets a Lock without one. There, creating the record of
-// the next revision decides (exactly one creation succeeds), and the pending
-// record sends heartbeats instead ([Lock.Guard], [Lock.Abandoned]).
+// The lock is a Lease of coordination.k8s.io beside the release's records, renewed while
+// the operation runs. A holder that was killed or cut off is noticed: at once on the machine
+// that it ran on, elsewhere when its Lease has not changed for the time that the Lease says
+// it is valid, measured by the clock of the client that waits. Clocks of two machines are
+// never compared.
 //
-// The package writes no records: [Records] does.
+// Where the user has no permission for Leases, the API server has none, or the namespace
+// does not exist yet, Lock returns a Lock without a Lease. Then the creation of the next
+// revision's record decides (exactly one succeeds), and heartbeats are written to that
+// pending record ([Lock.Guard], [Lock.Abandoned]).
+//
+// A lock that another client keeps is a [*LockedError], one that was lost a [*LostError].
+// The package writes no records but by [Records].
 package lock
 
 import (
