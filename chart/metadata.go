@@ -18,7 +18,7 @@ type Maintainer struct {
 }
 
 // Metadata is Chart.yaml. Field names and their order in JSON are the format
-// that release records and OCI configurations keep (CONTRACTS.md).
+// that release records and OCI configurations have, which is Helm's.
 type Metadata struct {
 	Name         string            `json:"name,omitempty"`
 	Home         string            `json:"home,omitempty"`

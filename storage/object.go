@@ -27,7 +27,7 @@ type API interface {
 	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
 }
 
-// The format of a record in a cluster (CONTRACTS.md, "Release storage").
+// The format of a record in a cluster, which is Helm's.
 const (
 	secretType = "helm.sh/release.v1"
 	owner      = "helm"

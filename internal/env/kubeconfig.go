@@ -142,7 +142,7 @@ func (e *Env) RESTConfig() (*rest.Config, error) {
 		return nil, &KubeconfigError{Path: e.Settings.KubeConfig, Places: e.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
 	}
 	cfg.UserAgent = "Helm/moonhelm"
-	// The API server's own flow control decides; see DESIGN.md.
+	// No limit on the client's side: the API server's own flow control decides.
 	cfg.QPS, cfg.Burst = -1, -1
 	return cfg, nil
 }

@@ -104,7 +104,7 @@ func (p *Plugins) Lookup(name string) (*plugin.Plugin, error) {
 }
 
 // Environ is the environment of a plugin: the user's own, what `helm env`
-// prints, and who the plugin is (CONTRACTS.md).
+// prints, and who the plugin is. The names are Helm's.
 func (p *Plugins) Environ(of *plugin.Plugin) []string {
 	s := p.e.Settings
 	env := os.Environ()

@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// metadata is the JSON of `get metadata`; the format is in CONTRACTS.md.
+// metadata is the JSON of `get metadata`; the keys are Helm's.
 type metadata struct {
 	Name         string              `json:"name"`
 	Chart        string              `json:"chart"`

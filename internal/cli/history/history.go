@@ -53,7 +53,7 @@ func New(e *env.Env) *cobra.Command {
 	return cmd
 }
 
-// element is one revision in JSON and YAML; the format is in CONTRACTS.md.
+// element is one revision in JSON and YAML; the keys are Helm's.
 type element struct {
 	Revision    int       `json:"revision"`
 	Updated     time.Time `json:"updated"`

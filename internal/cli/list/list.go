@@ -151,7 +151,7 @@ func (o Options) request() (action.ListRequest, error) {
 	return req, nil
 }
 
-// element is one release in JSON and YAML; the format is in CONTRACTS.md.
+// element is one release in JSON and YAML; the keys are Helm's.
 type element struct {
 	Name       string `json:"name"`
 	Namespace  string `json:"namespace"`

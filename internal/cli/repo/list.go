@@ -36,7 +36,7 @@ func newList(e *env.Env) *cobra.Command {
 	return cmd
 }
 
-// element is a repository in JSON and YAML; the format is in CONTRACTS.md.
+// element is a repository in JSON and YAML; the keys are Helm's.
 type element struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`

@@ -77,7 +77,7 @@ type repository struct {
 	Name string `json:"name"`
 }
 
-// hubElement is a chart in JSON and YAML; the format is in CONTRACTS.md.
+// hubElement is a chart in JSON and YAML; the keys are Helm's.
 type hubElement struct {
 	URL         string     `json:"url"`
 	Version     string     `json:"version"`

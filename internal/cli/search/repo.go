@@ -54,7 +54,7 @@ show its versions.
 	return cmd
 }
 
-// element is a chart in JSON and YAML; the format is in CONTRACTS.md.
+// element is a chart in JSON and YAML; the keys are Helm's.
 type element struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
