@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// DependencyStatus tells what a chart has of a dependency. The words are Helm's.
+// DependencyStatus is what a chart's charts/ has of a dependency. The words are Helm's.
 type DependencyStatus string
 
 // The statuses.
@@ -35,7 +35,8 @@ type ListedDependency struct {
 	Status  DependencyStatus
 }
 
-// DependencyList tells what a chart has of what it lists.
+// DependencyList compares what a chart lists with what it has in charts/ and library/. It
+// needs no Config.
 type DependencyList struct{}
 
 // Run tells of everything that v's chart lists, in its order, libraries last;

@@ -40,8 +40,8 @@ type PackageRequest struct {
 }
 
 // Run packs req.Chart and returns the archive's path. A chart that lacks
-// dependencies it lists is refused: whoever gets the archive could not install
-// it. What handlers change is packed; the loaded chart stays as it is.
+// dependencies it lists is refused: the archive could not be
+// installed. What handlers change is packed; the loaded chart stays as it is.
 func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 	if err := missing(req.Chart); err != nil {
 		return "", err

@@ -16,7 +16,7 @@ type LiveReader interface {
 	Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]kube.LiveObject, error)
 }
 
-// Status tells how a release and its objects are.
+// Status reads a release, and the live state of its objects.
 type Status struct {
 	Releases Storage
 	Cluster  LiveReader

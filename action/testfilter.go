@@ -65,8 +65,7 @@ func testFilters(filters []string) (only, without []string, err error) {
 	return only, without, nil
 }
 
-// UnknownTestError tells which tests were asked for that a release does not
-// have.
+// An UnknownTestError is returned for names of tests that a release does not have.
 type UnknownTestError struct {
 	Release string
 	Names   []string // asked for, and not there

@@ -50,17 +50,16 @@ type File struct {
 }
 
 // Chart is one chart and, through [Chart.Dependencies], the tree below it.
-// Package archive builds it once, from then on it is read; nothing in this
-// package changes a Chart that it did not create. A Chart is safe for concurrent
-// reading.
+// Package chart/loader makes it, and from then on it is not changed. A Chart is safe for
+// concurrent reading.
 type Chart struct {
-	// Metadata is Chart.yaml; never nil in an loaded chart.
+	// Metadata is Chart.yaml; never nil in a loaded chart.
 	Metadata *Metadata
 	// Lock is Chart.lock or requirements.lock, nil where there is none.
 	Lock *Lock
 	// Templates are the files below templates/, in the order they were read.
 	Templates []*File
-	// Values are the parsed defaults of values.yaml; never nil in an loaded chart.
+	// Values are the parsed defaults of values.yaml; never nil in a loaded chart.
 	Values map[string]any
 	// Schema is values.schema.json, nil where there is none.
 	Schema []byte
@@ -108,9 +107,8 @@ func (c *Chart) AppVersion() string {
 	return c.Metadata.AppVersion
 }
 
-// IsLibrary tells whether the chart is a library, of whose templates nothing
-// but definitions counts: it calls itself one (type: library), or stands in
-// library/ or anywhere below a chart that does.
+// IsLibrary reports whether the chart is a library, of whose templates only definitions
+// count: its type is library, or it is in library/ or anywhere below a chart that is.
 func (c *Chart) IsLibrary() bool {
 	if c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary) {
 		return true
@@ -123,7 +121,7 @@ func (c *Chart) IsLibrary() bool {
 	return false
 }
 
-// IsRoot tells whether no other chart holds this one.
+// IsRoot reports whether the chart has no parent.
 func (c *Chart) IsRoot() bool { return c.parent == nil }
 
 // Parent is the chart that holds this one, nil for a root.

@@ -11,8 +11,7 @@ const (
 	FileScript = DirScripts + "/chart.lua"
 )
 
-// HasScripts tells whether c, or a chart below it, has a script that loads with
-// its chart.
+// HasScripts reports whether c, or a chart below it, has a [FileScript].
 func (c *Chart) HasScripts() bool {
 	for _, f := range c.Files {
 		if f.Name == FileScript {

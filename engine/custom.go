@@ -18,8 +18,8 @@ type custom struct {
 	known map[string]any
 }
 
-// FunctionError tells that a chart offers a function to its templates that they
-// could not call, or that is another one already.
+// A FunctionError is returned for a function of [Input.Functions] that templates could
+// not call, or whose name is taken.
 type FunctionError struct {
 	Chart, Name string
 	Problem     string

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Error tells what went wrong in a template, where, and who called it.
+// An Error is returned when a template fails. It has the place and the calls that led
+// there.
 type Error struct {
 	// Chart is the path of the chart that the template belongs to.
 	Chart string

@@ -59,7 +59,7 @@ type Payload struct {
 // Data implements [Event] for all types that embed a Payload.
 func (s *Payload) Data() *Payload { return s }
 
-// Operation tells what is being done. Handlers do not change it.
+// Operation describes the operation that emits an event. Handlers must not change it.
 type Operation struct {
 	// Command is the verb: "install".
 	Command string
@@ -99,7 +99,7 @@ const (
 	Versions
 )
 
-// Has tells whether all of q is in p.
+// Has reports whether p has all fields of q.
 func (p Fields) Has(q Fields) bool { return p&q == q }
 
 // Functions are the functions that scripts give to templates: by chart (its

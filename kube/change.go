@@ -60,8 +60,8 @@ type ChangeRequest struct {
 	Permissions []Permission
 }
 
-// Plan reads the cluster and tells what it takes to make a release's objects
-// what r says. It writes nothing. It refuses what is known to fail: a
+// Plan reads the cluster and returns the plan that brings a release's objects to what
+// r says. It writes nothing. It refuses what is known to fail: a
 // [*NoMatchError], a [*ConflictError], a [*PermissionError], a [*DuplicateObjectError], each
 // with all it finds; with r.ServerDryRun also what the server would refuse, while
 // missing permissions are a warning, as they are with r.ReportConflicts.

@@ -76,7 +76,7 @@ func (c *Client) InstallCRDs(ctx context.Context, crds []*manifest.Object) error
 	return c.settleCRDs(ctx, keep(targets, func(t *target) bool { return t.kind == crdKind }))
 }
 
-// PlanCRDs tells what it takes to make the cluster's definitions what crds say:
+// PlanCRDs returns the plan that brings the cluster's definitions to what crds say:
 // missing ones are created, others get what crds say and keep what else they
 // have; a list of versions is replaced as a whole. It writes nothing, and
 // refuses what the server would refuse: with a [*StoredVersionError] what drops
@@ -165,7 +165,7 @@ type StoredVersions struct {
 	Versions []string
 }
 
-// StoredVersionError tells that definitions would lose versions in which the
+// A StoredVersionError is returned for definitions that would lose versions in which the
 // cluster may have stored objects.
 type StoredVersionError struct{ Definitions []StoredVersions }
 

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ObjectError tells what went wrong with one object.
+// An ObjectError is returned when a request about one object fails.
 type ObjectError struct {
 	// Object is the kind, the name and, where it has one, the namespace.
 	Object string
@@ -57,7 +57,7 @@ func (e *ForbiddenError) Error() string {
 
 func (e *ForbiddenError) Unwrap() error { return e.Err }
 
-// UnreachableError tells that a cluster does not answer.
+// An UnreachableError is returned when a cluster does not answer.
 type UnreachableError struct {
 	Server string
 	Err    error
@@ -69,7 +69,8 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// UnauthorizedError tells that a cluster does not know who is asking.
+// An UnauthorizedError is returned when a cluster does not accept the client's
+// credentials.
 type UnauthorizedError struct {
 	Server string
 	Err    error
@@ -126,7 +127,7 @@ func (e *NoMatchError) Error() string {
 		strings.Join(kinds, ", "), strings.Join(e.Objects, ", "))
 }
 
-// WaitError tells what was still awaited when waiting ended.
+// A WaitError is returned when a wait ends before all objects are ready, or gone.
 type WaitError struct {
 	// Pending are the objects, each with what it is missing.
 	Pending []string

@@ -18,8 +18,8 @@ import (
 // created again where it cannot be updated.
 const annotationReplace = "helm.sh/replace"
 
-// ImmutableError tells that fields of an object cannot be changed once it
-// exists.
+// An ImmutableError is returned when an update changes fields that cannot be changed once
+// an object exists.
 type ImmutableError struct {
 	Object string // with its namespace
 	Source string // the template, "" where not known

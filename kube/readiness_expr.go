@@ -26,7 +26,7 @@ const (
 	maxExpression  = 1 << 10
 )
 
-// ReadinessError tells which readiness annotation cannot be used.
+// A ReadinessError is returned for a readiness annotation that cannot be parsed.
 type ReadinessError struct {
 	Object     string // "Job/migrate"
 	Source     string // the template that it comes from

@@ -56,7 +56,7 @@ func (g Grace) orDefault() Grace {
 	return g
 }
 
-// FailedError tells that an object has failed and will not become ready.
+// A FailedError is returned for an object that has failed and will not become ready.
 type FailedError struct {
 	Object string
 	// Reason is what the cluster says of it.

@@ -86,8 +86,8 @@ func word(s string) string {
 	return ""
 }
 
-// HasProgram tells whether the plugin brings a program that completes: in Lua,
-// where it is written in that.
+// HasProgram reports whether the plugin has a program that completes command lines:
+// plugin.complete, or [LuaCompleteFile] of a plugin in Lua.
 func (p *Plugin) HasProgram() bool {
 	name := completionProgram
 	if p.Runtime == Lua {

@@ -26,7 +26,7 @@ type git struct {
 	in  string   // its standard input
 }
 
-// GitError tells that git failed, with what it said.
+// A GitError is returned when git fails.
 type GitError struct {
 	Did string // "clone https://..."
 	Err error

@@ -55,8 +55,8 @@ type InstallRequest struct {
 	Verify bool
 }
 
-// ExistsError tells that a plugin of that name is installed, or that something
-// else stands in its place.
+// An ExistsError is returned when a plugin of that name is installed, or Dir exists. It
+// is an [fs.ErrExist].
 type ExistsError struct{ Name, Dir string }
 
 func (e *ExistsError) Error() string {
@@ -64,8 +64,8 @@ func (e *ExistsError) Error() string {
 }
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 
-// UnsignedError tells that an archive comes without provenance (CVE-2026-35205),
-// or from where there can be none.
+// An UnsignedError is returned when a signature is wanted and the plugin has no
+// provenance file (CVE-2026-35205), or comes from git, where there is none.
 type UnsignedError struct {
 	Source string
 	Git    bool
@@ -78,8 +78,8 @@ func (e *UnsignedError) Error() string {
 	return fmt.Sprintf("plugin from %s: there is no provenance file (.prov) to verify it with", e.Source)
 }
 
-// StaleError tells that a registry has a version of a plugin, signed as it may be,
-// under the tag of another.
+// A StaleError is returned when a registry has another version of a plugin, even a signed
+// one, under the tag of Want.
 type StaleError struct{ Source, Want, Version string }
 
 func (e *StaleError) Error() string {

@@ -79,18 +79,18 @@ type GetterConfig struct {
 	Programs []Program
 }
 
-// HasCommand tells whether the plugin adds a command to helm. Helm 3's
-// downloaders may do so too.
+// HasCommand reports whether the plugin adds a command to helm. Helm 3's downloaders may
+// do so too.
 func (m *Manifest) HasCommand() bool {
 	return m.Type == CLI || m.Legacy && len(m.Programs) > 0
 }
 
-// FieldError tells which field of a manifest is wrong.
+// A FieldError is returned for a field of a manifest that is not valid.
 type FieldError struct{ Field, Problem string }
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 
-// ErrEmpty tells that a manifest has nothing in it (CVE-2024-26147).
+// ErrEmpty is returned for an empty manifest (CVE-2024-26147).
 var ErrEmpty = errors.New("it is empty")
 
 // Parse reads a manifest. Duplicate keys, names outside of [A-Za-z0-9_-] and
@@ -155,7 +155,7 @@ func decode(data []byte, strict bool, into any) error {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// ValidName tells whether a plugin may be called so, [A-Za-z0-9_-]+
+// ValidName reports whether name is a valid name of a plugin, [A-Za-z0-9_-]+
 // (CVE-2020-15186).
 func ValidName(name string) bool {
 	return name != "" && strings.Trim(name, letters+"0123456789_-") == ""

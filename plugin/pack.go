@@ -96,9 +96,9 @@ func (m *Manifest) Metadata() ([]byte, error) {
 	}{generation, m.Name, m.Version, m.Type, m.Runtime, m.SourceURL})
 }
 
-// Provenance tells what is known of where an installed plugin came from, in
-// Helm's words: "local dev" for a folder that is linked to, "signed" and
-// "unsigned" for archives, "unknown" for the rest.
+// Provenance returns where an installed plugin came from, in Helm's words: "local dev"
+// for a directory that is linked to, "signed" and "unsigned" for archives, "unknown" for
+// the rest.
 func (p *Plugin) Provenance() string {
 	if info, err := os.Lstat(p.Dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return "local dev"
@@ -113,8 +113,8 @@ func (p *Plugin) Provenance() string {
 	return "signed"
 }
 
-// Source is where the plugin comes from, as its author says, or else as was
-// written down when it was installed; "unknown" where nobody says.
+// Source returns where the plugin comes from: as its manifest says, else as was recorded
+// when it was installed, else "unknown".
 func (p *Plugin) Source() string {
 	if p.SourceURL != "" {
 		return p.SourceURL

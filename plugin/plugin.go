@@ -42,7 +42,7 @@ type Plugin struct {
 	Manifest
 }
 
-// LoadError tells which plugin cannot be used, and why.
+// A LoadError is returned for a plugin that cannot be used; Err is the reason.
 type LoadError struct {
 	Path string // of the manifest
 	Err  error
@@ -51,7 +51,7 @@ type LoadError struct {
 func (e *LoadError) Error() string { return fmt.Sprintf("plugin %s: %v", e.Path, e.Err) }
 func (e *LoadError) Unwrap() error { return e.Err }
 
-// NotFoundError tells that no plugin of that name is installed.
+// A NotFoundError is returned for the name of a plugin that is not installed.
 type NotFoundError struct {
 	Name string
 	Has  []string // the names of those that are
@@ -199,7 +199,8 @@ func isNotFolder(dir string) bool {
 	return err != nil || !info.IsDir()
 }
 
-// ClashError tells that two plugins bear one name.
+// A ClashError is returned for a plugin, in Dir, whose name another one has, in With,
+// which is used.
 type ClashError struct{ Name, Dir, With string }
 
 func (e *ClashError) Error() string {

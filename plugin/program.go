@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// NoProgramError tells that a plugin names no program for this platform.
+// A NoProgramError is returned when a plugin names no program for this platform.
 type NoProgramError struct {
 	Plugin string
 	What   string // "command", "install hook", "downloader"

@@ -49,7 +49,7 @@ type Runtime interface {
 	Run(ctx context.Context, inv Invocation) error
 }
 
-// ExitError tells that a plugin ended with a code other than 0.
+// An ExitError is returned when a plugin exits with a code other than 0.
 type ExitError struct {
 	Plugin string
 	Code   int

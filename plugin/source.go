@@ -30,7 +30,7 @@ type Source struct {
 	Location string
 }
 
-// SourceError tells that nothing can be installed from somewhere.
+// A SourceError is returned for a source from which no plugin can be installed.
 type SourceError struct{ Source, Problem string }
 
 func (e *SourceError) Error() string {

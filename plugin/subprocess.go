@@ -65,7 +65,7 @@ func Hook(ctx context.Context, name string, inv Invocation) error {
 	return nil
 }
 
-// HookError tells that a plugin's hook failed.
+// A HookError is returned when a plugin's hook fails.
 type HookError struct {
 	Plugin, Hook string
 	Err          error

@@ -25,19 +25,19 @@ const (
 	maxEntries = 50_000
 )
 
-// EntryError tells which entry of an archive is not one that a plugin may have.
+// An EntryError is returned for an entry of an archive that a plugin must not have.
 type EntryError struct{ Entry, Problem string }
 
 func (e *EntryError) Error() string {
 	return fmt.Sprintf("the archive's entry %q %s", e.Entry, e.Problem)
 }
 
-// SizeError tells that an archive goes beyond a bound.
+// A SizeError is returned for an archive that is larger than allowed.
 type SizeError struct{ Problem string }
 
 func (e *SizeError) Error() string { return "the archive " + e.Problem }
 
-// ErrNotArchive tells that something is no gzip-compressed tar archive.
+// ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
 var ErrNotArchive = errors.New("it is no archive (a gzip-compressed tar file was expected)")
 
 // unpack writes an archive's files into the folder dst, which is there, and

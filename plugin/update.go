@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// FixedError tells that a plugin cannot be updated where it is.
+// A FixedError is returned for a plugin that cannot be updated where it is.
 type FixedError struct{ Plugin, Problem string }
 
 func (e *FixedError) Error() string {
 	return fmt.Sprintf("plugin %q cannot be updated: %s", e.Plugin, e.Problem)
 }
 
-// DirtyError tells that somebody has changed the files of a plugin from git.
+// A DirtyError is returned for a plugin from git whose files were changed by hand.
 type DirtyError struct{ Plugin, Dir string }
 
 func (e *DirtyError) Error() string {

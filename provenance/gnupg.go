@@ -79,15 +79,15 @@ func temporary(text []byte) (path string, remove func(), err error) {
 	return path, remove, nil
 }
 
-// NoGnuPGError tells that GnuPG keeps the secret key, and the gpg program is not
-// there to sign with it.
+// A NoGnuPGError is returned when GnuPG keeps the secret key, and the program gpg is not
+// found to sign with it.
 type NoGnuPGError struct{ Key, ID string }
 
 func (e *NoGnuPGError) Error() string {
 	return fmt.Sprintf("GnuPG keeps the secret key of %s, and the program gpg is not in PATH to sign with it", e.Key)
 }
 
-// GnuPGError tells that gpg did not sign, in its own words.
+// A GnuPGError is returned when gpg fails to sign. Output is what it printed.
 type GnuPGError struct {
 	Key    string
 	Output string

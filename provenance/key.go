@@ -89,7 +89,7 @@ func hasPart(e *openpgp.Entity, name string) bool {
 	return false
 }
 
-// KeyNameError tells that a name does not mean one key.
+// A KeyNameError is returned for a name that means no key of a keyring, or several.
 type KeyNameError struct {
 	Name    string
 	Keyring string
@@ -122,22 +122,24 @@ func list(keys []string) string {
 	return b.String()
 }
 
-// UnfitKeyError tells that a key cannot sign.
+// An UnfitKeyError is returned for a key that cannot sign: it has expired, was revoked,
+// or is not made for signing.
 type UnfitKeyError struct{ Key string }
 
 func (e *UnfitKeyError) Error() string {
 	return fmt.Sprintf("the key of %s cannot sign: it has expired, was revoked, or is not made for signing", e.Key)
 }
 
-// NoSecretError tells that the secret key to sign with is not there.
+// A NoSecretError is returned when a keyring has only the public part of the key to sign
+// with.
 type NoSecretError struct{ Key, Keyring string }
 
 func (e *NoSecretError) Error() string {
 	return fmt.Sprintf("keyring %s does not have the secret key of %s, only the public one", e.Keyring, e.Key)
 }
 
-// LockedKeyError tells that a secret key needs a passphrase. Wrong says that one
-// was given, and not the right one.
+// A LockedKeyError is returned when a secret key needs a passphrase. Wrong is set where
+// one was given that does not open it.
 type LockedKeyError struct {
 	Key   string
 	Wrong bool

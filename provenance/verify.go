@@ -31,8 +31,8 @@ type Signature struct {
 	Time time.Time
 }
 
-// String is what Helm prints about a signature, a line for each thing. The names
-// are what strangers chose.
+// String returns what Helm prints about a signature, on several lines. The names in it
+// were chosen by the signer: escape them before they are shown.
 func (s *Signature) String() string {
 	var b strings.Builder
 	for _, name := range s.Signers {
@@ -213,7 +213,8 @@ func userIDs(e *openpgp.Entity) []string {
 
 func fingerprint(e *openpgp.Entity) string { return fmt.Sprintf("%X", e.PrimaryKey.Fingerprint) }
 
-// VerifyError tells that nobody vouches for an archive, and why.
+// A VerifyError is returned when the provenance of an archive cannot be verified; Err is
+// the reason.
 type VerifyError struct {
 	Name string
 	Err  error
@@ -223,10 +224,11 @@ func (e *VerifyError) Error() string { return fmt.Sprintf("%s is not verified: %
 
 func (e *VerifyError) Unwrap() error { return e.Err }
 
-// Archive is the name of the archive that the error tells of.
+// Archive returns the name of the archive.
 func (e *VerifyError) Archive() string { return e.Name }
 
-// UnknownKeyError tells that only keys that are not in the keyring signed.
+// An UnknownKeyError is returned when all signatures are by keys that are not in the
+// keyring.
 type UnknownKeyError struct {
 	Keyring string
 	// Keys are the fingerprints of the keys that signed, or their ids.
@@ -254,14 +256,16 @@ func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("it is signed with key %s, which %s does not have as a key for signing", who, in)
 }
 
-// MismatchError tells that an archive is not the one that was signed.
+// A MismatchError is returned when an archive does not have the digest that was signed.
+// Both are "sha256:<hex>".
 type MismatchError struct{ Listed, Actual string }
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the archive was altered: its hash is %s, and signed was %s", e.Actual, e.Listed)
 }
 
-// NotListedError tells that a valid provenance file is about other archives.
+// A NotListedError is returned when a valid provenance file does not name the archive.
+// Listed are the names that it has.
 type NotListedError struct {
 	Name   string
 	Listed []string

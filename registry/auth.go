@@ -267,8 +267,8 @@ func paramValue(text string) (value, rest string, err error) {
 	return "", "", errQuote
 }
 
-// ForeignError tells that a registry wanted its user known to a token server over
-// an unencrypted connection. It was not asked.
+// A ForeignError is returned when a registry names a token server to be reached without
+// encryption. No credentials were sent.
 type ForeignError struct{ Host, Other string }
 
 func (e *ForeignError) Error() string {

@@ -10,7 +10,7 @@ import (
 )
 
 // Client speaks to registries in one way: with one transport, and as one user.
-// The zero value is nobody, with the system's certificates. It is safe for
+// The zero value has no credentials and trusts the system's authorities. It is safe for
 // concurrent use, and must not be copied.
 type Client struct {
 	// Transport makes requests; nil is http.DefaultTransport. The client gives up

@@ -14,12 +14,13 @@ import (
 	"strings"
 )
 
-// UnauthorizedError tells that the registry does not let us do what was asked.
+// An UnauthorizedError is returned when a registry wants credentials, does not accept
+// those that it got, or does not allow their user what was asked.
 type UnauthorizedError struct {
 	Ref  string
 	Host string
 	User string // "" where no credentials were sent
-	// Denied tells that it knows who we are, and does not allow it.
+	// Denied is set where the registry accepts the user and does not allow the request.
 	Denied  bool
 	Message string // the registry's words, which are a stranger's
 	// Err is why stored credentials were not used, nil where nothing went wrong.
@@ -49,7 +50,8 @@ func (e *UnauthorizedError) Error() string {
 
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
 
-// NotFoundError tells that the registry has nothing of that name.
+// A NotFoundError is returned when a registry has no chart, version or content of that
+// reference.
 type NotFoundError struct{ Ref Ref }
 
 func (e *NotFoundError) Error() string {
@@ -63,8 +65,7 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("%s: there is no such %s in the registry", e.Ref.told(), what)
 }
 
-// StatusError tells that the registry answered with something that was not
-// expected.
+// A StatusError is returned when a registry answers with an unexpected HTTP status.
 type StatusError struct {
 	Ref     string
 	Code    int
@@ -78,7 +79,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s: the registry answered %d: %s", e.Ref, e.Code, e.Message)
 }
 
-// KindError tells that what a reference leads to is no chart.
+// A KindError is returned for a reference to something other than a chart.
 type KindError struct {
 	Ref  string
 	Kind string // "a container image"
@@ -86,8 +87,8 @@ type KindError struct {
 
 func (e *KindError) Error() string { return fmt.Sprintf("%s is no chart but %s", e.Ref, e.Kind) }
 
-// ContentError tells that a registry's content is not what it says it is, or
-// nothing that a chart may hold.
+// A ContentError is returned when a registry's answer is malformed, does not have its
+// digest, or is not what a chart may hold.
 type ContentError struct {
 	Ref     string
 	Problem string
@@ -95,7 +96,7 @@ type ContentError struct {
 
 func (e *ContentError) Error() string { return e.Ref + ": " + e.Problem }
 
-// SizeError tells that a registry's content is larger than allowed.
+// A SizeError is returned for content of a registry that is larger than allowed.
 type SizeError struct {
 	Ref   string
 	What  string // "the archive"
@@ -110,8 +111,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: %s larger than %d MiB", e.Ref, e.What, e.Limit>>20)
 }
 
-// PlainError tells that a registry does not speak TLS, but HTTP without it or
-// something else.
+// A PlainError is returned when a registry does not speak TLS.
 type PlainError struct{ Ref, Host string }
 
 func (e *PlainError) Error() string {
@@ -121,7 +121,7 @@ func (e *PlainError) Error() string {
 	return fmt.Sprintf("%s: %s does not speak TLS", e.Ref, e.Host)
 }
 
-// ConnectError tells that there was no answer, or only a part of it.
+// A ConnectError is returned when a registry does not answer, or its answer breaks off.
 type ConnectError struct {
 	Ref, Host string
 	Err       error
@@ -130,7 +130,7 @@ type ConnectError struct {
 func (e *ConnectError) Error() string { return fmt.Sprintf("%s: %v", e.Ref, e.Err) }
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// InterruptedError tells that somebody has ended the context in the middle.
+// An InterruptedError is returned when the context ends during a request.
 type InterruptedError struct {
 	Ref string
 	Err error // the context's

@@ -35,8 +35,8 @@ func (c *Client) Login(ctx context.Context, ref Ref) error {
 	return c.Credentials.save(ctx, ref.String(), secretOf(c.Username, c.Password))
 }
 
-// Logout forgets the credentials stored for ref, a registry or a path in it, and
-// tells whether there were any.
+// Logout removes the credentials stored for ref, a registry or a path in it, and reports
+// whether there were any.
 func (c *Client) Logout(ctx context.Context, ref Ref) (bool, error) {
 	if ref.Tag != "" || ref.Digest != "" {
 		return false, &RefError{Ref: ref.told(), Problem: "credentials are stored for a registry or a path in it, not for a version"}

@@ -49,7 +49,7 @@ type PullOptions struct {
 //
 // Errors: *[RefError], *[NotFoundError], *[UnauthorizedError], *[KindError],
 // *[ContentError], *[SizeError], *[StatusError], *[PlainError], *[ConnectError],
-// and what w and the context say.
+// *[InterruptedError] where the context has ended, and those of w.
 func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) (*Pulled, error) {
 	if err := chartRef(ref); err != nil {
 		return nil, err

@@ -40,8 +40,8 @@ type Pushed struct {
 
 // Push puts a chart into folder, "oci://host/path": its name becomes the last
 // element of the path, its version the tag. What the registry has already is not
-// sent again. The tag is set last, so that nobody sees a chart of which a part is
-// missing.
+// sent again. The tag is set last, so that a chart is never seen
+// in part.
 //
 // Errors are those of [Client.Pull], and what reading the archive says.
 func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, error) {

@@ -141,7 +141,7 @@ func TagOf(version string) string { return strings.ReplaceAll(version, "+", "_")
 // VersionOf is the version that a tag stands for.
 func VersionOf(tag string) string { return strings.ReplaceAll(tag, "_", "+") }
 
-// RefError tells that a text is no reference to a place in a registry.
+// A RefError is returned for a text that is not a valid reference.
 type RefError struct {
 	Ref     string // "" where it may hold a secret
 	Problem string

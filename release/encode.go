@@ -24,7 +24,7 @@ import (
 // unpack.
 const MaxSize = 160 << 20
 
-// ErrTooLarge tells that a record unpacks to more than [MaxSize].
+// ErrTooLarge is returned for a record that unpacks to more than [MaxSize].
 var ErrTooLarge = fmt.Errorf("the record unpacks to more than %d MiB", MaxSize>>20)
 
 // Encode returns the text that a cluster keeps: base64 of gzip of the JSON.

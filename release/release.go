@@ -56,7 +56,8 @@ const MaxRevision = math.MaxInt32 - 1
 // ValidRevision reports whether n may be the number of a revision.
 func ValidRevision(n int) bool { return n >= 1 && n <= MaxRevision }
 
-// Pending tells whether an operation says of itself that it is under way.
+// Pending reports whether s is that of an install, upgrade or rollback in progress, or of
+// one that was interrupted.
 func (s Status) Pending() bool {
 	return s == PendingInstall || s == PendingUpgrade || s == PendingRollback
 }
@@ -243,11 +244,11 @@ type Run struct {
 	extra []member
 }
 
-// On tells whether the hook runs at event e.
+// On reports whether the hook runs at event e.
 func (h *Hook) On(e HookEvent) bool { return slices.Contains(h.Events, e) }
 
-// Deletes tells whether the hook has the delete policy p. A hook without
-// policies has BeforeHookCreation.
+// Deletes reports whether the hook has the delete policy p. A hook without policies has
+// BeforeHookCreation.
 func (h *Hook) Deletes(p DeletePolicy) bool {
 	if len(h.DeletePolicies) == 0 {
 		return p == BeforeHookCreation
@@ -255,7 +256,7 @@ func (h *Hook) Deletes(p DeletePolicy) bool {
 	return slices.Contains(h.DeletePolicies, p)
 }
 
-// Logs tells whether the hook's log is to be shown under p.
+// Logs reports whether the hook's log is to be shown under p.
 func (h *Hook) Logs(p OutputLogPolicy) bool { return slices.Contains(h.OutputLogPolicies, p) }
 
 // member is a key with its text, kept as it was read.

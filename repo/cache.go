@@ -56,8 +56,8 @@ func (c Cache) Index(name string) (*index.Index, error) {
 	return x, nil
 }
 
-// Charts are the names of the charts of a repository, for those who only want
-// to suggest one: none where nobody knows.
+// Charts returns the names of the charts of a repository, for completion: nil where they
+// are not cached.
 func (c Cache) Charts(name string) []string {
 	path, err := c.path(name, namesSuffix)
 	if err != nil {

@@ -29,7 +29,8 @@ type Getter interface {
 	Get(ctx context.Context, e Entry, address string, have Mark, w io.Writer) (Mark, error)
 }
 
-// ErrUnchanged tells that a server has the very document that we have.
+// ErrUnchanged is returned by a [Getter] where the document is the one that the [Mark]
+// identifies.
 var ErrUnchanged = errors.New("the document has not changed")
 
 // Collection is what a user has added: the file that lists the repositories,
@@ -48,8 +49,8 @@ type Collection struct {
 // Load reads the file.
 func (c Collection) Load() (*File, error) { return Load(c.Path) }
 
-// Add adds a repository once its index is here and sound, and tells whether it
-// did: a repository that is there with the very same settings is left alone.
+// Add adds a repository once its index was fetched and can be read, and reports whether it
+// did: one that was added with the same settings already is left alone.
 // With replace, e takes the place of one that has its name.
 //
 // Errors: *[NameError], *[TakenError], *[ExpiredError] (but for old), *[URLError],

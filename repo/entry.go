@@ -28,7 +28,7 @@ type Entry struct {
 	rest map[string]json.RawMessage
 }
 
-// Same tells whether two entries are of one configuration.
+// Same reports whether two entries have the same settings.
 func (e Entry) Same(other Entry) bool {
 	a, b := e.fields(), other.fields()
 	return a == b
@@ -60,8 +60,8 @@ func (e Entry) IndexURL() (string, error) {
 	return u.JoinPath("index.yaml").String(), nil
 }
 
-// CheckName tells what is wrong with a repository's name, with a [*NameError].
-// Charts are named "repository/chart", and files of the cache begin with it.
+// CheckName returns a [*NameError] for a name that a repository cannot have. Charts are
+// named "repository/chart", and files of the cache begin with the name.
 func CheckName(name string) error {
 	switch {
 	case name == "":

@@ -10,30 +10,31 @@ import (
 	"time"
 )
 
-// NameError tells that a repository cannot have that name.
+// A NameError is returned for a name that a repository cannot have.
 type NameError struct {
 	Name, Problem string
 }
 
 func (e *NameError) Error() string { return fmt.Sprintf("repository name (%s) %s", e.Name, e.Problem) }
 
-// TakenError tells that a repository of that name was added with another URL or
-// other settings. The words are Helm's.
+// A TakenError is returned when a repository of that name was added with another URL or
+// other settings. The message is Helm's.
 type TakenError struct{ Name string }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("repository name (%s) already exists, please specify a different name", e.Name)
 }
 
-// ExpiredError tells that a repository has moved for good.
+// An ExpiredError is returned for the URL of a repository that has moved for good. Try is
+// its new one.
 type ExpiredError struct{ URL, Try string }
 
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("repo %q is no longer available; try %q instead", e.URL, e.Try)
 }
 
-// URLError tells that a repository's URL is none. Name is "" for one that was not
-// added.
+// A URLError is returned for a repository whose URL cannot be used. Name is "" for one
+// that was not added.
 type URLError struct{ Name, URL, Problem string }
 
 func (e *URLError) Error() string {
@@ -43,16 +44,16 @@ func (e *URLError) Error() string {
 	return fmt.Sprintf("the URL of repository %q is %q: %s", e.Name, e.URL, e.Problem)
 }
 
-// RegistryError tells that what was to be added is a registry, which needs no
-// adding.
+// A RegistryError is returned when the URL to add is that of an OCI registry: those need
+// not be added.
 type RegistryError struct{ URL string }
 
 func (e *RegistryError) Error() string {
 	return fmt.Sprintf("%s is an OCI registry: registries have no index and are not added; their charts are named by their whole address", e.URL)
 }
 
-// InvalidError tells that there is no repository at a URL, or that it cannot be
-// reached: Err knows which.
+// An InvalidError is returned when there is no repository at a URL, or it cannot be
+// reached; Err is the cause.
 type InvalidError struct {
 	URL string
 	Err error
@@ -64,7 +65,7 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// UnknownError tells that no repository of that name was added.
+// An UnknownError is returned for the name of a repository that was not added.
 type UnknownError struct {
 	Name string
 	// Chart is set where a chart of the repository was looked for.
@@ -81,7 +82,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no repo named %q found", e.Name)
 }
 
-// UnmatchedError tells that repositories to update have not been added.
+// An UnmatchedError is returned for names of repositories to update that were not added.
 type UnmatchedError struct {
 	Names      []string
 	Suggestion string // what may have been meant by the first, or ""
@@ -96,12 +97,13 @@ func (e *UnmatchedError) Error() string {
 	return fmt.Sprintf("no repositories found matching %s.  Nothing will be updated", strings.Join(quoted, ", "))
 }
 
-// NoneError tells that no repository was added.
+// A NoneError is returned where no repository was added.
 type NoneError struct{}
 
 func (e *NoneError) Error() string { return "no repositories configured" }
 
-// UpdateError tells which repositories could not be updated.
+// An UpdateError lists the repositories that could not be updated. It unwraps to the
+// error of each.
 type UpdateError struct{ Failed []Result }
 
 func (e *UpdateError) Error() string {
@@ -120,7 +122,8 @@ func (e *UpdateError) Unwrap() []error {
 	return errs
 }
 
-// TimeoutError tells that an index has not arrived in time.
+// A TimeoutError is returned for an index that did not arrive within
+// [Collection.Timeout].
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string {
@@ -130,7 +133,7 @@ func (e *TimeoutError) Error() string {
 // Timeout implements what net.Error does.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// FileError tells what is wrong with the file of repositories.
+// A FileError is returned for a file of repositories that cannot be read.
 type FileError struct {
 	Path string
 	Err  error
@@ -142,8 +145,8 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// UncachedError tells that the index of a repository has not been fetched, is
-// gone, or cannot be read.
+// An UncachedError is returned for a repository whose index is not in the cache, or
+// cannot be read there. Err is [fs.ErrNotExist] for one that was not fetched.
 type UncachedError struct {
 	Name string
 	Err  error
@@ -158,7 +161,7 @@ func (e *UncachedError) Error() string {
 
 func (e *UncachedError) Unwrap() error { return e.Err }
 
-// CacheError tells that an index cannot be written to the cache.
+// A CacheError is returned when an index cannot be written to the cache.
 type CacheError struct {
 	Dir string
 	Err error

@@ -23,8 +23,7 @@ import (
 // maxFile is the largest file of repositories that is read, in bytes.
 const maxFile = 8 << 20
 
-// File is repositories.yaml. The zero value is that of somebody who has added
-// none.
+// File is repositories.yaml. The zero value has no repositories.
 type File struct {
 	APIVersion string
 	Generated  time.Time
@@ -155,7 +154,7 @@ func (f *File) Set(e Entry) {
 	f.Entries = append(f.Entries, e)
 }
 
-// Remove takes the repository of that name away, and tells whether it was there.
+// Remove removes the repository of that name, and reports whether it was there.
 func (f *File) Remove(name string) bool {
 	i := f.index(name)
 	if i < 0 {

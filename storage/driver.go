@@ -140,7 +140,8 @@ func (e *NotFoundError) Error() string {
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// ExistsError tells which revision exists already: somebody else made it.
+// An ExistsError is returned by Create for a revision that exists already, because
+// another client has created it. It is an [ErrExists].
 type ExistsError struct{ Key }
 
 func (e *ExistsError) Error() string {
@@ -170,7 +171,8 @@ func (e *ChangedError) Error() string {
 // Is makes errors.Is(err, ErrChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
-// UnreadableError tells that a record is there and that nobody can read it.
+// An UnreadableError is returned for a record that exists and cannot be read: it is
+// damaged, or of another generation (then Err is a [*release.UnsupportedError]).
 type UnreadableError struct {
 	Key
 	Err error
@@ -180,7 +182,8 @@ func (e *UnreadableError) Error() string { return fmt.Sprintf("read release %s: 
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// TooLargeError tells that a record is larger than a cluster should keep.
+// A TooLargeError is returned for a record that is larger than what is kept in a cluster.
+// Size and Limit are in bytes.
 type TooLargeError struct {
 	Key
 	Size, Limit int

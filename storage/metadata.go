@@ -176,8 +176,8 @@ func userLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// SystemLabel tells whether a record's label of that name is the store's own,
-// which users may not set.
+// SystemLabel reports whether a record's label of that name is the store's own, which
+// users may not set.
 func SystemLabel(name string) bool {
 	switch name {
 	case labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified:

@@ -53,7 +53,8 @@ type parts struct {
 	SHA256 string `json:"sha256"`
 }
 
-// PartError tells that a record cannot be read whole.
+// A PartError is returned for a large record, kept in several objects, that cannot be
+// read whole.
 type PartError struct {
 	Key
 	// Object is the Secret or ConfigMap that is missing, "" where all are there

@@ -27,8 +27,8 @@ const (
 
 var errSlow = fmt.Errorf("no answer within %s", answerTime)
 
-// DatabaseError tells what a database refused, or that it cannot be reached. It
-// never shows a password.
+// A DatabaseError is returned when a database refuses a request or cannot be reached. Its
+// text has no password.
 type DatabaseError struct {
 	Doing  string // "list releases"
 	Where  string // "PostgreSQL on db:5432, database helm, user ann"

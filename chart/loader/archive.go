@@ -55,7 +55,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// LimitError tells that a chart goes beyond one of the [Limits].
+// A LimitError is returned for a chart that exceeds one of the [Limits].
 type LimitError struct {
 	What  string // "the chart", or a file's name
 	Limit int64
@@ -69,8 +69,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s has more than %d %s", e.What, e.Limit, e.Unit)
 }
 
-// EntryError tells that an archive's entry, or a file of a folder, may not be
-// part of a chart.
+// An EntryError is returned for an entry of an archive, or a file of a directory, that
+// cannot be part of a chart.
 type EntryError struct {
 	Entry   string
 	Problem string
@@ -78,8 +78,8 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return fmt.Sprintf("%q %s", e.Entry, e.Problem) }
 
-// SubchartError tells which chart below the one that was read is broken. Path
-// is its place, "charts/db".
+// A SubchartError is returned for a chart of which a subchart is broken. Path is the
+// subchart's, "charts/db".
 type SubchartError struct {
 	Path string
 	Err  error

@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// ExistsError tells that something stands where a chart would be written.
-// It is [fs.ErrExist].
+// An ExistsError is returned when something exists where a chart would be written. It is
+// an [fs.ErrExist].
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string {

@@ -76,9 +76,9 @@ func parseIgnoreRule(text string) (ignoreRule, error) {
 	return r, nil
 }
 
-// Ignored tells whether the file or folder with that path from the chart's top
-// is left out. A folder that is left out takes along what is in it; the caller
-// does not ask for that.
+// Ignored reports whether the file or directory with that path from the chart's top is
+// left out. It looks at the path alone: the caller does not descend into a directory that
+// is left out.
 func (r IgnoreRules) Ignored(name string, isDir bool) bool { return r.match(name, isDir) != nil }
 
 // match returns the rule that leaves name out, nil where none does.

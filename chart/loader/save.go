@@ -100,7 +100,7 @@ func writeSigned(w io.Writer, c *chart.Chart, m *chart.Metadata, target string, 
 	})
 }
 
-// SignError tells that an archive could not be signed, and so was not written.
+// A SignError is returned when an archive could not be signed, and so was not written.
 type SignError struct {
 	Archive string
 	Err     error

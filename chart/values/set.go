@@ -44,7 +44,7 @@ const (
 	MaxNesting = 30    // how many names and indexes a path may hold
 )
 
-// SetError tells that an expression of a --set flag cannot be understood or
+// A SetError is returned for an expression of a --set flag that cannot be parsed or
 // applied.
 type SetError struct {
 	Mode    Mode

@@ -118,8 +118,7 @@ func Scope(vals map[string]any, c *chart.Chart) map[string]any {
 	return map[string]any{}
 }
 
-// Copy returns a copy of vals that shares no table and no list with it, for
-// somebody who is going to change it.
+// Copy returns a deep copy of vals: it shares no map and no list with it.
 func Copy(vals map[string]any) map[string]any {
 	out := make(map[string]any, len(vals))
 	for k, v := range vals {
