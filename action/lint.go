@@ -33,7 +33,7 @@ type LintRequest struct {
 	// Files are the chart's files, named from its top folder, subcharts'
 	// included; nil where not even they can be read.
 	Files []*chart.File
-	// Folders names top folders of which Files has nothing.
+	// Directories are top directories of which Files has nothing.
 	Directories []string
 	// Chart is what Files load to, nil where they do not load.
 	Chart *chart.Chart

@@ -72,7 +72,7 @@ type Chart struct {
 	// Raw are all files of this chart as they were read, without its subcharts'.
 	Raw []*File
 
-	// FromLibrary tells that the chart stands in its parent's library/ folder:
+	// FromLibrary is set for a chart in its parent's library/ directory:
 	// it is a library whatever its type says.
 	FromLibrary bool
 	// Unaliased is the name that Chart.yaml gives the chart, where it stands in

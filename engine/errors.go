@@ -28,7 +28,7 @@ type Error struct {
 	Syntax bool
 	// Missing is what is not there, nil where something else is wrong.
 	Missing *Missing
-	// Hint says what may help, "" where nobody knows.
+	// Hint says what may help, "" where that is not known.
 	Hint string
 	// Calls lead to the error: the template file first, where it happened last.
 	Calls []Call
@@ -42,7 +42,7 @@ type Error struct {
 type Missing struct {
 	// Path is the shortest path that leads nowhere: ".Values.image".
 	Path string
-	// Null tells that it is there, but null.
+	// Null is set where it exists and is null.
 	Null bool
 	// In is the path of the table that should hold it; Keys are that table's,
 	// the nearest first.

@@ -45,8 +45,8 @@ type Input struct {
 	// Values are the root's final values, with those of its subcharts below
 	// their names. They are not changed: templates that write get a copy.
 	Values map[string]any
-	// Rounded tells that Values went through values.Rounded, which else they do
-	// here.
+	// Rounded is set where Values went through values.Rounded already; otherwise Render
+	// calls it.
 	Rounded bool
 	Release Release
 	// Capabilities of the cluster; nil stands for DefaultCapabilities.

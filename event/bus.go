@@ -242,8 +242,8 @@ func run(ctx context.Context, h handler, e Event, trace func(Step), core bool) e
 type HandlerError struct {
 	Event string
 	Owner string
-	// CoreHandler tells that it was one of Moonhelm's own, whose errors speak for
-	// themselves.
+	// Core is set for a step of the core: Owner is then a [CoreHandler], and the message is
+	// that of Err alone.
 	Core bool
 	Err  error
 }

@@ -63,7 +63,7 @@ func (s *Payload) Data() *Payload { return s }
 type Operation struct {
 	// Command is the verb: "install".
 	Command string
-	// DryRun tells that nothing will be written.
+	// DryRun is set where nothing will be written.
 	DryRun bool
 
 	// The release, as templates see it in .Release.

@@ -24,7 +24,7 @@ type ImmutableError struct {
 	Object string // with its namespace
 	Source string // the template, "" where not known
 	Fields []string
-	// Precious tells that replacing the object would lose what it holds, or
+	// Precious is set where replacing the object would lose what it holds, or
 	// that it shall be kept: a flag for all objects does not replace this one.
 	Precious bool
 	Err      error // the server's answer

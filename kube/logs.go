@@ -24,7 +24,7 @@ type Log struct {
 	Pod, Container string
 	// Text is the end of the log, of whole lines where it was cut.
 	Text string
-	// Truncated tells that there was more before Text.
+	// Truncated is set where there was more before Text.
 	Truncated bool
 }
 

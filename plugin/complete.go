@@ -134,7 +134,7 @@ func Complete(ctx context.Context, inv Invocation, lua Runtime) (words []string,
 type LimitWriter struct {
 	W    io.Writer
 	Left int64
-	// Exceeded tells that more came.
+	// Exceeded is set once more was written.
 	Exceeded bool
 }
 

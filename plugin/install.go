@@ -22,7 +22,7 @@ import (
 // Installer puts plugins into a folder. What it does not get by itself, its
 // functions bring; one that is nil cannot be asked.
 type Installer struct {
-	// Dir is the folder of plugins; it is made where it is missing.
+	// Dir is the directory of plugins; it is created where it is missing.
 	Dir string
 	// Download writes what is at an http or https URL to w, at most limit bytes.
 	Download func(ctx context.Context, url string, limit int64, w io.Writer) error
@@ -51,7 +51,7 @@ type InstallRequest struct {
 	// tag, a branch or a commit. "" is the newest, or git's default branch.
 	Version string
 	// Verify refuses archives without a valid signature, and what is no archive.
-	// A folder on this machine needs none.
+	// A local directory needs none.
 	Verify bool
 }
 

@@ -35,9 +35,9 @@ const LuaCompleteFile = "complete.lua"
 // maxManifest is the largest manifest that is read, in bytes.
 const maxManifest = 1 << 20
 
-// Plugin is a plugin in its folder.
+// Plugin is a plugin in its directory.
 type Plugin struct {
-	// Dir is the folder, an absolute path. It may be a symbolic link.
+	// Dir is its directory, an absolute path. It may be a symbolic link.
 	Dir string
 	Manifest
 }

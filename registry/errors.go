@@ -22,7 +22,7 @@ type UnauthorizedError struct {
 	User string // "" where no credentials were sent
 	// Denied is set where the registry accepts the user and does not allow the request.
 	Denied  bool
-	Message string // the registry's words, which are a stranger's
+	Message string // the registry's words: untrusted text
 	// Err is why stored credentials were not used, nil where nothing went wrong.
 	Err error
 }
@@ -69,7 +69,7 @@ func (e *NotFoundError) Error() string {
 type StatusError struct {
 	Ref     string
 	Code    int
-	Message string // the registry's words, which are a stranger's
+	Message string // the registry's words: untrusted text
 }
 
 func (e *StatusError) Error() string {

@@ -35,7 +35,7 @@ type Pulled struct {
 type PullOptions struct {
 	// Provenance asks for the provenance file too.
 	Provenance bool
-	// Have tells whether an archive of that SHA-256 (hex) is here already: then
+	// Have reports whether the caller has the archive of that SHA-256 (hex): then
 	// nothing is written. nil has nothing.
 	Have func(digest string) bool
 	// Progress, if any, is told how many bytes of the archive have arrived, out of

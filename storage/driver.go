@@ -32,7 +32,7 @@ type Record struct {
 	// Summary is what lists show; nil where only Data tells, which is so for
 	// records that Helm wrote.
 	Summary *release.Summary
-	// Holder says who is at work on a pending revision, "" for nobody.
+	// Holder says who is at work on a pending revision, "" for no one.
 	Holder string
 	// Data is the encoded release; nil in what [Driver.List] returns.
 	Data []byte
@@ -67,7 +67,7 @@ type Heartbeat struct {
 	// Token differs after each [Driver.RenewHeartbeat]; it means nothing else.
 	Token string
 	// Changed is when the record was made or last replaced, by the clock of
-	// whoever did it; heartbeats do not count.
+	// the client that did it; heartbeats do not count.
 	Changed time.Time
 }
 

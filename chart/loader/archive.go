@@ -89,10 +89,10 @@ func (e *SubchartError) Error() string { return e.Path + ": " + e.Err.Error() }
 func (e *SubchartError) Unwrap() error { return e.Err }
 
 var (
-	// ErrNoMetadata tells that there is no Chart.yaml where a chart must have one.
+	// ErrNoMetadata is returned for a chart without Chart.yaml.
 	//lint:ignore ST1005 the file is called so
 	ErrNoMetadata = errors.New("Chart.yaml file is missing")
-	// ErrNotArchive tells that something is no gzip-compressed tar archive.
+	// ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
 	ErrNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 )
 

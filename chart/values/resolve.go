@@ -18,8 +18,8 @@ type Resolved struct {
 	// its name; see [Scope]. They share tables with the loaded charts and with
 	// the user's values: who changes them changes a [Copy].
 	Values map[string]any
-	// Exact tells that the values may hold a [Long] or a [Real]: they must be
-	// [Rounded] before anybody but a script sees them.
+	// Exact is set where the values may hold a [Long] or a [Real]: they must be
+	// [Rounded] before templates or schemas see them.
 	Exact bool
 	// Warnings are sentences about values that contradict each other.
 	Warnings []string
