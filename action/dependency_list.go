@@ -21,7 +21,7 @@ const (
 	DependencyUnpacked DependencyStatus = "unpacked"         // a folder in such a version
 	DependencyMissing  DependencyStatus = "missing"          // nothing of the name
 	DependencyWrong    DependencyStatus = "wrong version"    // none in a version that is wanted
-	DependencyMany     DependencyStatus = "too many matches" // several archives, more than entries that ask for one
+	DependencyMany     DependencyStatus = "too many matches" // several archives, of which some have no entry of their own
 	DependencyCorrupt  DependencyStatus = "corrupt"          // an archive or folder that cannot be read
 	DependencyMisnamed DependencyStatus = "misnamed"         // an archive under its name that is another chart
 	DependencyRange    DependencyStatus = "invalid version"  // what is wanted is not a version or a range
