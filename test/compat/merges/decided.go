@@ -65,13 +65,16 @@ var Decided = []Decision{
 		Name:   "custom resources are put right",
 		Reason: "what another client changes in a custom resource is the chart's again; Helm compares the charts only",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
-			was, _ := at(r.Old, d.Path)
-			is, ok := at(r.New, d.Path)
-			ours, _ := at(r.ours(server), d.Path)
-			helm, _ := at(r.helm(server), d.Path)
-			live, _ := at(r.normalLive("helm client"), d.Path)
-			left := reflect.DeepEqual(was, is) && reflect.DeepEqual(helm, live)
-			return !server && r.Kind.kind == "Widget" && ok && left && within(is, ours)
+			right := func(path string) bool {
+				was, _ := at(r.Old, path)
+				is, ok := at(r.New, path)
+				ours, _ := at(r.ours(server), path)
+				helm, _ := at(r.helm(server), path)
+				live, _ := at(r.normalLive("helm client"), path)
+				return ok && reflect.DeepEqual(was, is) && reflect.DeepEqual(helm, live) && within(is, ours)
+			}
+			list, _, _ := strings.Cut(d.Path, "[") // which is one value to a merge patch
+			return !server && r.Kind.kind == "Widget" && (right(d.Path) || right(list))
 		},
 	},
 	{
@@ -105,13 +108,15 @@ var Decided = []Decision{
 	},
 	{
 		Name:   "items that are there twice",
-		Reason: "Helm's client takes items with one key for one; ours keeps what another client lists twice and writes what the chart does",
+		Reason: "Helm's client takes items with one key for one; ours keeps what another client lists twice, behind what the chart lists",
 		Match: func(r *result, server bool, d mutated.Difference) bool {
 			list, _, _ := strings.Cut(d.Path, "[")
 			says, _ := at(r.New, list)
 			ours, _ := at(r.ours(server), list)
+			helm, _ := at(r.helm(server), list)
 			live, _ := at(r.normalLive("ours client"), list)
-			return !server && (twice(says) && within(says, ours) || twice(live) && reflect.DeepEqual(ours, live))
+			behind := begins(ours, says) && sameItems(ours, helm)
+			return !server && (twice(says) && within(says, ours) || twice(live) && (reflect.DeepEqual(ours, live) || behind))
 		},
 	},
 	{
@@ -214,6 +219,28 @@ func twice(v any) bool {
 		}
 	}
 	return false
+}
+
+// begins reports whether a list begins with what a chart lists.
+func begins(v, chart any) bool {
+	list, _ := v.([]any)
+	says, _ := chart.([]any)
+	return len(list) >= len(says) && within(chart, list[:len(says)])
+}
+
+// sameItems reports whether two lists have the same items, in whatever order.
+func sameItems(a, b any) bool {
+	left, _ := a.([]any)
+	right, _ := b.([]any)
+	right = slices.Clone(right)
+	for _, v := range left {
+		i := slices.IndexFunc(right, func(e any) bool { return reflect.DeepEqual(e, v) })
+		if i < 0 {
+			return false
+		}
+		right = slices.Delete(right, i, i+1)
+	}
+	return len(right) == 0
 }
 
 // kept reports whether a list has all items of a live one that a chart did not have.

@@ -50,6 +50,16 @@ func TestDecisionsAreNarrow(t *testing.T) {
 			ours: "{spec: {a: 1}}", helm: "{spec: {a: 2}}", reference: "{}", want: "custom resources are put right",
 		},
 		{
+			name: "a list in a custom resource", kind: "Widget", old: "{spec: {l: [{p: 80}]}}", new: "{spec: {l: [{p: 80}]}}",
+			live: "{spec: {l: [{n: x, p: 80}]}}", ours: "{spec: {l: [{p: 80}]}}", helm: "{spec: {l: [{n: x, p: 80}]}}",
+			reference: "{}", want: "custom resources are put right",
+		},
+		{
+			name: "a list in a custom resource that is not the chart's", kind: "Widget", old: "{spec: {l: [{p: 80}]}}",
+			new: "{spec: {l: [{p: 80}]}}", live: "{spec: {l: [{n: x, p: 80}]}}", ours: "{spec: {l: []}}",
+			helm: "{spec: {l: [{n: x, p: 80}]}}", reference: "{}",
+		},
+		{
 			name: "a Deployment's drift", kind: "Deployment", old: "{spec: {a: 1}}", new: "{spec: {a: 1}}",
 			live: "{spec: {a: 2}}",
 			ours: "{spec: {a: 1}}", helm: "{spec: {a: 2}}", reference: "{}",
@@ -101,6 +111,16 @@ func TestDecisionsAreNarrow(t *testing.T) {
 			name: "an item that another client lists twice", kind: "ServiceAccount", old: "{s: [{n: b}, {n: a}]}",
 			new: "{s: [{n: b}, {n: a}]}", live: "{s: [{n: b}, {n: a}, {n: b}]}", reference: "{s: [{n: b}, {n: a}]}",
 			ours: "{s: [{n: b}, {n: a}, {n: b}]}", helm: "{s: [{n: b}, {n: b}, {n: a}]}", want: "items that are there twice",
+		},
+		{
+			name: "what another client lists twice, behind the chart's", kind: "ServiceAccount", old: "{}",
+			new: "{s: [{n: a}, {n: b}]}", live: "{s: [{n: a}, {n: a}]}", reference: "{s: [{n: a}, {n: b}]}",
+			ours: "{s: [{n: a}, {n: b}, {n: a}]}", helm: "{s: [{n: a}, {n: a}, {n: b}]}", want: "items that are there twice",
+		},
+		{
+			name: "what another client lists twice, and ours loses", kind: "ServiceAccount", old: "{}",
+			new: "{s: [{n: a}, {n: b}]}", live: "{s: [{n: a}, {n: a}]}", reference: "{}",
+			ours: "{s: [{n: a}, {n: b}]}", helm: "{s: [{n: a}, {n: a}, {n: b}]}",
 		},
 		{
 			name: "an item that the chart lists twice", kind: "ServiceAccount", old: "{s: [{n: a}]}",
