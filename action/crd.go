@@ -124,6 +124,14 @@ func (w *crdWork) render(ctx context.Context, cluster Cluster, read, upgrade boo
 	return r.run(ctx)
 }
 
+// needed reports whether write has anything to do.
+func (w *crdWork) needed() bool {
+	if w.plan != nil {
+		return w.plan.Changes() > 0
+	}
+	return len(w.missing) > 0
+}
+
 // write brings the definitions into the cluster.
 func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progress.Func, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))

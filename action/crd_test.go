@@ -4,6 +4,7 @@ package action
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +58,7 @@ func TestPoliciesOfCRDs(t *testing.T) {
 				t.Errorf("a dry run did %q", w)
 			}
 			s.forget()
+			steps := traced(s)
 			if test.verb == "upgrade" {
 				err = second(s.upgrade().Run(t.Context(), req))
 			} else {
@@ -76,6 +78,9 @@ func TestPoliciesOfCRDs(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("did %q, wanted %q", got, test.want)
+			}
+			if shown := slices.Contains(*steps, "pre-"+test.verb+": custom resource definitions"); shown != (test.want != "") {
+				t.Errorf("the trace shows %q", *steps)
 			}
 		})
 	}

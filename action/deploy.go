@@ -23,9 +23,6 @@ type verb interface {
 	after() event.Event
 	// confirmUndo asks what undoing the deployment, where it fails, would ask about hooks.
 	confirmUndo(ctx context.Context) error
-	// prerequisites returns the step that writes what the objects need to exist, nil for
-	// none.
-	prerequisites() step
 	// recordPending writes the pending record.
 	recordPending(ctx context.Context) error
 	// failed is what the record of a deployment says that ended with err.
@@ -58,7 +55,9 @@ type deployment struct {
 	payload  event.Payload
 	crds     crdWork
 
-	objects      []*manifest.Object
+	objects []*manifest.Object
+	// newNamespace has the namespace created.
+	newNamespace bool
 	wait         WaitOptions
 	write        ApplyOptions
 	noHooks      bool
@@ -113,11 +112,12 @@ func (d *deployment) execute(ctx context.Context) error {
 		d.events.emit(before),
 		d.events.respond(before, event.ObjectValidation, d.validate(before)),
 		d.events.respond(before, event.Permissions, d.checkHooks()),
-		d.events.respond(before, event.CRDs, d.verb.prerequisites()),
+		d.events.respond(before, event.Namespace, d.createNamespace()),
+		d.events.respond(before, event.CRDs, d.writeCRDs()),
 		d.events.respond(before, event.Record, d.verb.recordPending),
 		d.runHooks(before),
-		d.apply,
-		d.awaitAll,
+		d.events.respond(before, event.ObjectChanges, d.apply),
+		d.events.respond(before, event.Readiness, d.awaitAll()),
 	)
 	if err != nil {
 		return err
@@ -257,12 +257,43 @@ func hooksAt(rel *release.Release, events ...release.HookEvent) []*release.Hook 
 	return out
 }
 
-// runHooks runs the hooks that name e.
-func (d *deployment) runHooks(e event.Event) step {
-	if !d.hooks.enabled() {
+// createNamespace creates the namespace, where that is asked for.
+func (d *deployment) createNamespace() step {
+	if !d.newNamespace {
 		return nil
 	}
-	return d.events.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
-		return d.hooks.run(ctx, d.release, d.release.Hooks, release.HookEvent(e.Name()))
-	})
+	return func(ctx context.Context) error {
+		return d.config.Cluster.CreateNamespace(ctx, d.release.Namespace)
+	}
+}
+
+// writeCRDs writes the definitions of the charts that are missing or out of date.
+func (d *deployment) writeCRDs() step {
+	if !d.crds.needed() {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		return d.crds.write(ctx, d.config.Cluster, d.config.Progress, d.wait.Timeout)
+	}
+}
+
+// runHooks runs the hooks that name e.
+func (d *deployment) runHooks(e event.Event) step {
+	return runHooks(d.events, d.hooks, e, func() *release.Release { return d.release })
+}
+
+// runHooks has the core answer e with the hooks of a release that name it. Where there are
+// none by then, nothing shows.
+func runHooks(events lifecycle, runner hooks, e event.Event, of func() *release.Release) step {
+	if !runner.enabled() {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		rel, on := of(), release.HookEvent(e.Name())
+		run := func(ctx context.Context) error { return runner.run(ctx, rel, rel.Hooks, on) }
+		if len(hooksAt(rel, on)) == 0 {
+			return run(ctx)
+		}
+		return events.HandleCore(ctx, e, event.AnnotationHooks, run)
+	}
 }

@@ -143,11 +143,11 @@ func (d *deployment) apply(ctx context.Context) error {
 }
 
 // awaitAll waits for all objects, where that is asked for.
-func (d *deployment) awaitAll(ctx context.Context) error {
+func (d *deployment) awaitAll() step {
 	if !d.wait.Wait {
 		return nil
 	}
-	return d.await(ctx, d.objects)
+	return func(ctx context.Context) error { return d.await(ctx, d.objects) }
 }
 
 // hooked reports whether hooks of the release make objects that the plan is about.

@@ -90,7 +90,7 @@ type installing struct {
 
 func (in Install) work(req InstallRequest) *installing {
 	w := &installing{req: req, deployment: newDeployment(in.Config, "install", req)}
-	w.verb = w
+	w.verb, w.newNamespace = w, req.CreateNamespace
 	return w
 }
 
@@ -108,17 +108,20 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 	return change, w.rendered, err
 }
 
-// Run installs req.Chart, and returns the recorded release. These are its steps, as the
-// events document has them, with the functions that take them:
+// Run installs req.Chart, and returns the recorded release. These are its steps, in the words
+// of the events document, with the functions that take them; loading the chart is the
+// caller's:
 //
-//   - the release is locked, and its name must be free (deploy, checkName);
-//   - values are merged: the chart's, the user's, globals, import-values (resolveValues);
-//   - chart-loaded, pre-render, the templates are rendered and parsed into objects,
-//     post-render (crdWork.render, rendering.run);
-//   - pre-install, and the core's answers to it: all objects are validated, permissions
-//     checked, the namespace and CRDs created, the release recorded, hooks run;
-//   - the objects are written and awaited; post-install; the record says how it ended
-//     (execute, succeed).
+//   - the release is locked (acquire);
+//   - merge values: the chart's, the user's, globals, import-values (resolveValues), for a
+//     name that is free (checkName);
+//   - emit pre-render, render the templates, parse the result into objects, emit post-render
+//     (rendering.run);
+//   - call pre-install: scripts and handlers answer it; then the core validates all objects,
+//     as scripts have left them (ADR 4 says why not before), checks permissions, creates the
+//     namespace and CRDs, records the release and runs hooks;
+//   - install the manifests, and wait until they are ready where that is asked for;
+//   - emit post-install, and record how it ended (execute, succeed).
 //
 // If Run fails once the release is recorded, the record stays, marked failed, so that
 // uninstall can find what was left behind; it is returned together with the error. A
@@ -187,18 +190,6 @@ func (w *installing) after() event.Event {
 }
 
 func (w *installing) confirmUndo(context.Context) error { return nil }
-
-func (w *installing) prerequisites() step { return w.writePrerequisites }
-
-// writePrerequisites creates the namespace, where that is asked for, and the CRDs.
-func (w *installing) writePrerequisites(ctx context.Context) error {
-	if w.req.CreateNamespace {
-		if err := w.config.Cluster.CreateNamespace(ctx, w.req.Namespace); err != nil {
-			return err
-		}
-	}
-	return w.crds.write(ctx, w.config.Cluster, w.config.Progress, w.req.Timeout)
-}
 
 // recordPending writes the record. Creating it is what takes the name.
 func (w *installing) recordPending(ctx context.Context) error {

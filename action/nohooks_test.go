@@ -20,8 +20,8 @@ func traced(s *story) *[]string {
 	return &seen
 }
 
-// An operation shows the responders that have something to do, and no others: a rollback
-// writes no definitions, and without hooks there is nothing to ask or to run.
+// An operation shows the responders that have something to do, and no others: without
+// hooks there is nothing to ask.
 func TestResponders(t *testing.T) {
 	pre := func(event string, owners ...string) []string {
 		for i, o := range owners {
@@ -29,18 +29,18 @@ func TestResponders(t *testing.T) {
 		}
 		return owners
 	}
-	const validation, permissions, crds, record, hooks = "object validation", "permissions", "custom resource definitions", "release record", "annotation hooks"
+	const validation, permissions, record, objects = "object validation", "permissions", "release record", "object changes"
 	for _, test := range []struct {
 		event   string
 		noHooks bool
 		want    []string
 	}{
-		{"pre-upgrade", false, pre("pre-upgrade", validation, permissions, crds, record, hooks)},
-		{"pre-upgrade", true, pre("pre-upgrade", validation, crds, record)},
-		{"pre-rollback", false, pre("pre-rollback", validation, permissions, record, hooks)},
-		{"pre-rollback", true, pre("pre-rollback", validation, record)},
-		{"pre-delete", false, pre("pre-delete", validation, permissions, record, hooks)},
-		{"pre-delete", true, pre("pre-delete", validation, record)},
+		{"pre-upgrade", false, pre("pre-upgrade", validation, permissions, record, objects)},
+		{"pre-upgrade", true, pre("pre-upgrade", validation, record, objects)},
+		{"pre-rollback", false, pre("pre-rollback", validation, permissions, record, objects)},
+		{"pre-rollback", true, pre("pre-rollback", validation, record, objects)},
+		{"pre-delete", false, pre("pre-delete", validation, permissions, record, objects)},
+		{"pre-delete", true, pre("pre-delete", validation, record, objects)},
 	} {
 		t.Run(fmt.Sprintf("%s, no hooks %t", test.event, test.noHooks), func(t *testing.T) {
 			s := installed(t, conf("a=1"))

@@ -96,11 +96,14 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.execute(ctx, pre)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := parse(out.Files)
+	var (
+		out     *engine.Output
+		objects []*manifest.Object
+	)
+	err = inOrder(ctx,
+		r.events.respond(pre, event.Rendering, func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
+		r.events.respond(pre, event.Parsing, func(context.Context) (err error) { objects, err = parse(out.Files); return err }),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +154,7 @@ func (r rendering) postRender(ctx context.Context, e *event.PostRender) error {
 	})
 }
 
-func (r rendering) execute(ctx context.Context, pre *event.PreRender) (*engine.Output, error) {
+func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*engine.Output, error) {
 	return engine.Render(ctx, engine.Input{
 		Chart:        pre.Chart,
 		Values:       r.resolved.Rounded(pre.Values),

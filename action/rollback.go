@@ -181,8 +181,6 @@ func (w *rollingBack) after() event.Event { return &event.PostRollback{Payload: 
 
 func (w *rollingBack) confirmUndo(context.Context) error { return nil }
 
-func (w *rollingBack) prerequisites() step { return nil }
-
 func (w *rollingBack) recordPending(ctx context.Context) error { return w.create(ctx) }
 
 func (w *rollingBack) complete() string {

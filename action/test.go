@@ -54,6 +54,7 @@ type testRun struct {
 	events  lifecycle
 	hooks   *hookRunner
 	payload event.Payload
+	before  *event.PreTest
 	tests   []*release.Hook
 	out     *Tested
 }
@@ -79,7 +80,7 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &testRun{Config: t.Config, req: req, events: t.begin(), out: &Tested{Release: rel}}
+	w := &testRun{Config: t.Config, req: req, events: t.begin(), before: &event.PreTest{}, out: &Tested{Release: rel}}
 	defer w.events.end()
 	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), takeOwnership: req.TakeOwnership}
 	if req.Logs {
@@ -91,13 +92,15 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	if len(w.tests) == 0 {
 		return w.out, nil
 	}
-	if err := w.prepare(ctx); err != nil {
-		return nil, err
-	}
-	if err := w.hooks.check(ctx, rel, w.tests, true, "update"); err != nil {
+	if err := inOrder(ctx, w.prepare, w.events.respond(w.before, event.Permissions, w.checkTests)); err != nil {
 		return nil, err
 	}
 	return w.out, w.run(ctx)
+}
+
+// checkTests refuses tests that could not run.
+func (w *testRun) checkTests(ctx context.Context) error {
+	return w.hooks.check(ctx, w.out.Release, w.tests, true, "update")
 }
 
 // prepare starts the scripts of the chart in the record and emits pre-test.
@@ -119,7 +122,8 @@ func (w *testRun) prepare(ctx context.Context) error {
 		return err
 	}
 	known := map[*manifest.Object]*release.Hook{}
-	pre := &event.PreTest{Payload: w.payload}
+	pre := w.before
+	pre.Payload = w.payload
 	for _, h := range w.tests {
 		objs, err := manifest.Parse(h.Path, h.Manifest)
 		if err != nil {
@@ -165,7 +169,10 @@ func (w *testRun) run(ctx context.Context) error {
 	for _, h := range w.tests {
 		h.LastRun = release.Run{}
 	}
-	err := orLockLost(ctx, w.hooks.run(ctx, w.out.Release, w.tests, release.Test))
+	run := w.events.respond(w.before, event.AnnotationHooks, func(ctx context.Context) error {
+		return w.hooks.run(ctx, w.out.Release, w.tests, release.Test)
+	})
+	err := orLockLost(ctx, run(ctx))
 	var rerr error
 	if !lost(ctx) { // else the record is another client's to write
 		rerr = w.record(ctx)

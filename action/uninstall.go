@@ -289,7 +289,7 @@ func (w *uninstalling) execute(ctx context.Context) error {
 		w.events.respond(before, event.Permissions, w.checkHooks()),
 		w.events.respond(before, event.Record, w.recordPending),
 		w.runHooks(before),
-		w.remove,
+		w.events.respond(before, event.ObjectChanges, w.remove),
 	)
 	if err != nil {
 		return err
@@ -300,13 +300,7 @@ func (w *uninstalling) execute(ctx context.Context) error {
 
 // runHooks runs the hooks that name e.
 func (w *uninstalling) runHooks(e event.Event) step {
-	if !w.hooks.enabled() {
-		return nil
-	}
-	return w.events.respond(e, event.AnnotationHooks, func(ctx context.Context) error {
-		rel := w.out.Release
-		return w.hooks.run(ctx, rel, rel.Hooks, release.HookEvent(e.Name()))
-	})
+	return runHooks(w.events, w.hooks, e, func() *release.Release { return w.out.Release })
 }
 
 func (w *uninstalling) checkPermissions(ctx context.Context) error {

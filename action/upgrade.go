@@ -167,12 +167,6 @@ func (w *upgrading) after() event.Event {
 	return e
 }
 
-func (w *upgrading) prerequisites() step {
-	return func(ctx context.Context) error {
-		return w.crds.write(ctx, w.config.Cluster, w.config.Progress, w.req.Timeout)
-	}
-}
-
 func (w *upgrading) recordPending(ctx context.Context) error { return w.create(ctx) }
 
 func (w *upgrading) complete() string { return orText(w.req.Description, "Upgrade complete") }

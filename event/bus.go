@@ -30,6 +30,10 @@ const (
 	KubeVersion CoreHandler = "Kubernetes version"
 	// SchemaValidation checks the values against the charts' schemas.
 	SchemaValidation CoreHandler = "schema validation"
+	// Rendering renders the templates.
+	Rendering CoreHandler = "template rendering"
+	// Parsing makes objects of the rendered text.
+	Parsing CoreHandler = "object parsing"
 	// PostRenderer pipes the objects through another program.
 	PostRenderer CoreHandler = "post-renderer"
 	// ObjectValidation separates hooks from objects, and refuses objects that are
@@ -37,12 +41,18 @@ const (
 	ObjectValidation CoreHandler = "object validation"
 	// Permissions refuses hooks that the user may not run.
 	Permissions CoreHandler = "permissions"
+	// Namespace creates the release's namespace.
+	Namespace CoreHandler = "namespace"
 	// CRDs installs the custom resource definitions that the cluster lacks.
 	CRDs CoreHandler = "custom resource definitions"
 	// Record writes the release's record.
 	Record CoreHandler = "release record"
 	// AnnotationHooks runs the hooks that annotations make of objects.
 	AnnotationHooks CoreHandler = "annotation hooks"
+	// ObjectChanges creates, updates and deletes the objects.
+	ObjectChanges CoreHandler = "object changes"
+	// Readiness waits until the objects are ready.
+	Readiness CoreHandler = "readiness"
 )
 
 // Handler is one answer to an event, as a [Source] gives it.
