@@ -12,12 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // maxFile is the largest file of repositories that is read, in bytes.
@@ -215,8 +217,40 @@ func (f *File) text() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// To YAML this character ends a line, also in a key, where none may end.
-	return yaml.JSONToYAML(bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)))
+	// Not by way of YAML's own reading of JSON: it takes no key of more than 1,024 bytes, and
+	// ends lines where JSON does not.
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	out, err := manifest.Encode(numbered(v).(map[string]any))
+	return []byte(out), err
+}
+
+// numbered is v with its numbers as YAML has them.
+func numbered(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, e := range v {
+			v[key] = numbered(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = numbered(e)
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return n
+		}
+		n, _ := v.Float64() // too large a number is infinite
+		return n
+	}
+	return v
 }
 
 func with(m map[string]any, rest map[string]json.RawMessage) map[string]any {
