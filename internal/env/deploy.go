@@ -3,7 +3,6 @@
 package env
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -16,11 +15,11 @@ import (
 
 // DeployFlags are the flags that install and upgrade have in common.
 type DeployFlags struct {
-	ValueFlags
-	WaitFlags
-	ApplyFlags
-	ChartFlags
-	ScriptFlags
+	Values  ValueFlags
+	Wait    WaitFlags
+	Apply   ApplyFlags
+	Chart   ChartFlags
+	Scripts ScriptFlags
 
 	Description     string
 	Labels          map[string]string
@@ -44,13 +43,13 @@ type DeployFlags struct {
 func (d *DeployFlags) Bind(cmd *cobra.Command, e *Env) {
 	fs := cmd.Flags()
 	d.DryRun = DryRunNone
-	d.ValueFlags.Bind(fs)
-	d.WaitFlags.Bind(fs, true)
-	d.ApplyFlags.Bind(fs)
-	d.BindOwnership(fs)
-	d.ChartFlags.Bind(cmd, e)
-	d.BindUpdate(fs, &d.ScriptFlags)
-	d.ScriptFlags.Bind(fs)
+	d.Values.Bind(fs)
+	d.Wait.Bind(fs, true)
+	d.Apply.Bind(fs)
+	d.Apply.BindOwnership(fs)
+	d.Chart.Bind(cmd, e)
+	d.Chart.BindUpdate(fs, &d.Scripts)
+	d.Scripts.Bind(fs)
 	d.postRender.Bind(fs)
 	fs.StringVar(&d.Description, "description", "", "what the release's history says of this revision")
 	StringToStringVarP(fs, &d.Labels, "labels", "l", "labels of the release's record: key=value,key=value")
@@ -81,7 +80,7 @@ func (d *DeployFlags) Prepare() error {
 	if d.HideSecret && d.DryRun == DryRunNone {
 		return fmt.Errorf("--hide-secret hides Secrets from what --dry-run prints: use both, or neither")
 	}
-	if err := d.ApplyFlags.Check(); err != nil {
+	if err := d.Apply.Check(); err != nil {
 		return err
 	}
 	if err := CheckLabels(d.Labels); err != nil {
@@ -92,8 +91,8 @@ func (d *DeployFlags) Prepare() error {
 	default:
 		return fmt.Errorf("--crds is %q, must be create, upgrade or skip", d.crds)
 	}
-	if d.Atomic && d.Strategy == "hookOnly" {
-		d.Strategy = "watcher"
+	if d.Atomic && d.Wait.Strategy == "hookOnly" {
+		d.Wait.Strategy = "watcher"
 	}
 	return nil
 }
@@ -116,7 +115,7 @@ func (d *DeployFlags) Request(e *Env, c *chart.Chart, vals map[string]any, name 
 		Chart: c, Values: vals, Name: name, Namespace: e.Namespace(),
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
-		WaitOptions: d.WaitOptions(), ApplyOptions: d.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,
+		WaitOptions: d.Wait.WaitOptions(), ApplyOptions: d.Apply.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,
 		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic,
 	}
 	if d.EnableDNS {
@@ -149,20 +148,15 @@ func (d *DeployFlags) config(e *Env) (*action.Config, error) {
 	var config *action.Config
 	var err error
 	if d.DryRun == DryRunClient {
-		config, err = e.Offline(d.ScriptFlags)
+		config, err = e.Offline(d.Scripts)
 	} else {
-		config, err = e.Config(d.ScriptFlags, d.ApplyFlags, d.Timeout)
+		config, err = e.Config(d.Scripts, d.Apply, d.Wait.Timeout)
 	}
 	if err != nil {
 		return nil, err
 	}
 	config.PostRenderer, err = d.postRender.Renderer(e)
 	return config, err
-}
-
-// Values reads the user's values.
-func (d *DeployFlags) Values(ctx context.Context, e *Env) (map[string]any, error) {
-	return d.ValueFlags.Build(ctx, e)
 }
 
 // ReuseFlags say what becomes of the values that a release has.

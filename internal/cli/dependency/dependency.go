@@ -39,8 +39,8 @@ Library charts may be listed under libraries: instead, and are kept in library/.
 
 // options are the flags of update and build.
 type options struct {
-	env.DependencyFlags
-	Path string
+	Flags env.DependencyFlags
+	Path  string
 }
 
 func newUpdate(e *env.Env) *cobra.Command {
@@ -78,9 +78,9 @@ func command(e *env.Env, cmd *cobra.Command, do work) *cobra.Command {
 		if len(args) > 0 {
 			o.Path = args[0]
 		}
-		return do(cmd.Context(), o.Path, o.DependencyFlags, e.Lines())
+		return do(cmd.Context(), o.Path, o.Flags, e.Lines())
 	}
-	o.Bind(cmd.Flags(), e)
+	o.Flags.Bind(cmd.Flags(), e)
 	env.CompleteChoices(cmd)
 	return cmd
 }

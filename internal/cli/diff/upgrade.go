@@ -119,7 +119,7 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, e *env.Env) error {
 	}
 	f.options.NoHooks = f.NoHooks
 	if f.disableValidation {
-		f.SkipValidation()
+		f.Apply.SkipValidation()
 	}
 	switch {
 	case f.DryRun == env.DryRunClient:
@@ -135,11 +135,11 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, e *env.Env) error {
 
 // plan is what the upgrade, or the install where there is no release, would do.
 func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (*action.Change, error) {
-	vals, err := f.Values(ctx, e)
+	vals, err := f.Values.Build(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.Chart(ctx, ref, &f.ChartFlags)
+	c, err := e.Chart(ctx, ref, &f.Chart)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // Options are the flags of `helm pull`.
 type Options struct {
-	env.ChartFlags
+	Chart       env.ChartFlags
 	Prov        bool
 	Untar       bool
 	UntarDir    string
@@ -53,7 +53,7 @@ file does not vouch for it is not kept.`,
 		},
 	}
 	fs := cmd.Flags()
-	o.ChartFlags.Bind(cmd, e)
+	o.Chart.Bind(cmd, e)
 	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
 	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
 	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the directory to unpack into; below --destination, where that is given")
@@ -62,9 +62,9 @@ file does not vouch for it is not kept.`,
 }
 
 func run(ctx context.Context, e *env.Env, o Options, name string) error {
-	ref := o.Ref(name)
-	ref.Prov = o.Prov || o.Verify
-	found, err := e.Finder(o.Keyring).Find(ctx, ref)
+	ref := o.Chart.Ref(name)
+	ref.Prov = o.Prov || o.Chart.Verify
+	found, err := e.Finder(o.Chart.Keyring).Find(ctx, ref)
 	if err != nil {
 		return err
 	}

@@ -75,11 +75,11 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err := o.Prepare(); err != nil {
 		return err
 	}
-	vals, err := o.Values(ctx, e)
+	vals, err := o.Values.Build(ctx, e)
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(ctx, o.ChartRef, &o.ChartFlags)
+	c, err := e.Chart(ctx, o.ChartRef, &o.Chart)
 	if err != nil {
 		return err
 	}
