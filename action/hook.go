@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
@@ -28,10 +29,11 @@ type HookCluster interface {
 	// UpdateHook changes the object with that uid, which stands in o's place, to what
 	// o says.
 	UpdateHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
-	// DeleteHook deletes the object with that uid, which stands in o's place, and
-	// returns when it is gone. One that is gone, or that another client has replaced,
-	// is fine.
+	// DeleteHook asks for the deletion of the object with that uid, which stands in o's
+	// place. One that is gone, or that another client has replaced, is fine.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
+	// WaitHookGone returns when the object with that uid, which was deleted, is gone.
+	WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Permission) error
 	// Finish returns when all Jobs and Pods among objects have succeeded, and an
 	// error when one failed; any other kind is finished as soon as it exists.
@@ -157,8 +159,7 @@ func (r *hookRunner) run(ctx context.Context, rel *release.Release, all []*relea
 	for _, h := range due {
 		all, err := r.one(ctx, rel, h, ev)
 		if err != nil {
-			// Each removal is bounded by itself; an interrupt must not leave them.
-			if _, derr := r.removeSucceeded(context.WithoutCancel(ctx), rel, done); derr != nil {
+			if _, derr := r.removeSucceeded(ctx, rel, done); derr != nil {
 				err = errors.Join(err, derr)
 			}
 			return &HookError{Hook: h, Event: ev, Err: err}
@@ -197,6 +198,7 @@ func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.H
 	if err != nil {
 		return nil, err
 	}
+	operation := ctx
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
@@ -214,11 +216,11 @@ func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.H
 		h.LastRun.Phase = release.PhaseFailed
 	}
 	if written {
-		r.finished(ctx, rel, h, all)
+		r.finished(operation, rel, h, all)
 	}
 	if err != nil && h.Deletes(release.HookFailed) {
 		// The hook's own failure is the news, but what could not be cleaned up must be told too.
-		if derr := r.remove(context.WithoutCancel(ctx), rel, all); derr != nil {
+		if derr := r.remove(operation, rel, all); derr != nil {
 			err = errors.Join(err, derr)
 		}
 	}
@@ -259,16 +261,37 @@ func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*ho
 // remove deletes, as a delete policy says, what this run has made, the last first.
 // Custom resource definitions stay: all objects of their kind would go with them.
 func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*hookItem) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	var errs []error
 	for _, it := range slices.Backward(all) {
 		if it.uid == "" || it.place.Definition {
 			continue
 		}
-		if err := r.Cluster.DeleteHook(ctx, it.Object, rel.Namespace, it.uid); err != nil {
+		if err := r.removeItem(ctx, rel, it); err != nil {
 			errs = append(errs, fmt.Errorf("delete it by its delete policy: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// removeItem deletes what it has made, and waits until that is gone, unless ctx has ended.
+func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, it *hookItem) error {
+	deleting, done := cleanupOfHook(ctx, r.timeout)
+	defer done()
+	if err := r.Cluster.DeleteHook(deleting, it.Object, rel.Namespace, it.uid); err != nil || ctx.Err() != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	return r.Cluster.WaitHookGone(ctx, it.Object, rel.Namespace, it.uid)
+}
+
+// cleanupOfHook is the context in which something is done once a hook has ended: a time of
+// its own, whatever the hook's, of which little is left once ctx, the operation's, has ended.
+func cleanupOfHook(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(ctx), linger.Time)
+	}
+	longer, stop := linger.Context(ctx)
+	longer, cancel := context.WithTimeout(longer, timeout)
+	return longer, func() { cancel(); stop() }
 }

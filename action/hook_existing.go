@@ -105,6 +105,9 @@ func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *rele
 		if err := r.Cluster.DeleteHook(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
 			return fmt.Errorf("delete the one of an earlier run: %w", err)
 		}
+		if err := r.Cluster.WaitHookGone(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
+			return fmt.Errorf("delete the one of an earlier run: %w", err)
+		}
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ func (r *hookRunner) finished(ctx context.Context, rel *release.Release, h *rele
 	if h.LastRun.Phase == release.PhaseFailed {
 		policy = release.LogOnFailed
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookLogTimeout)
-	defer cancel()
+	ctx, done := cleanupOfHook(ctx, hookLogTimeout)
+	defer done()
 	for _, it := range all {
 		if h.Logs(policy) && runsToEnd(it.Kind) {
 			r.showLogs(ctx, rel, it.Object)

@@ -32,6 +32,8 @@ type hookStage struct {
 	// made are the texts of the objects that were created or changed, by name.
 	made map[string]string
 	logs []kube.Log
+	// awaited are the objects that were to be gone.
+	awaited []string
 	// uids are those of the objects that were to be changed and deleted.
 	uids []string
 }
@@ -88,6 +90,13 @@ func (s *hookStage) put(ctx context.Context, verb string, o *manifest.Object, ns
 func (s *hookStage) DeleteHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
 	s.uids = append(s.uids, uid)
 	return s.do(ctx, "delete", o, ns)
+}
+func (s *hookStage) WaitHookGone(ctx context.Context, o *manifest.Object, _, _ string) error {
+	s.awaited = append(s.awaited, o.Name)
+	if s.hang == "gone "+o.Name {
+		<-ctx.Done()
+	}
+	return ctx.Err()
 }
 func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...kube.Permission) error {
 	for _, o := range objects {
@@ -346,7 +355,44 @@ func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 			t.Error(err)
 		}
 		s.want(t, "create a", "finish a", "create b", "finish b", "delete b", "delete a")
+		if len(s.awaited) > 0 {
+			t.Errorf("after the interrupt it waited until %q were gone", s.awaited)
+		}
 	})
+}
+
+// Whatever a hook is at when its operation is cancelled, the operation ends within a
+// second, and deletions are asked for.
+func TestACancelledHookIsNotWaitedFor(t *testing.T) {
+	for _, test := range []struct {
+		name, hang string
+		fail       map[string]error
+		awaited    []string
+	}{
+		{name: "running", hang: "finish b"},
+		{name: "being deleted since it failed", hang: "gone b", fail: map[string]error{"finish b": errNo}, awaited: []string{"b"}},
+		{name: "its deletion without an answer", hang: "delete b", fail: map[string]error{"finish b": errNo}},
+		{name: "its log without an answer", hang: "logs b", fail: map[string]error{"finish b": errNo}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				s := &hookStage{hang: test.hang, fail: test.fail}
+				rel := withHooks("a hook-succeeded", "b hook-failed")
+				rel.Hooks[1].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnFailed}
+				time.AfterFunc(10*time.Second, cancel)
+				began := time.Now()
+				err := s.at(ctx, &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
+				if took := time.Since(began) - 10*time.Second; err == nil || took < 0 || took > time.Second {
+					t.Errorf("it returned %v after it was cancelled: %v", took, err)
+				}
+				s.want(t, "create a", "finish a", "create b", "finish b", "logs b", "delete b", "delete a")
+				if !slices.Equal(s.awaited, test.awaited) {
+					t.Errorf("it waited until %q were gone, want %q", s.awaited, test.awaited)
+				}
+			})
+		})
+	}
 }
 
 func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {

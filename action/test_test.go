@@ -52,6 +52,7 @@ func (l lab) UpdateHook(ctx context.Context, o *manifest.Object, _, _ string) er
 func (l lab) DeleteHook(ctx context.Context, o *manifest.Object, _, _ string) error {
 	return l.step(ctx, "delete %s", o)
 }
+func (l lab) WaitHookGone(context.Context, *manifest.Object, string, string) error { return nil }
 func (l lab) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
 	return l.step(ctx, "finish %s", objects[0])
 }

@@ -141,8 +141,16 @@ func (c *Client) WaitReady(ctx context.Context, objects []*manifest.Object, name
 // discard deletes what a test has made without marks.
 func discard(c *Client, objects []*manifest.Object) {
 	for _, o := range objects {
-		_ = c.DeleteHook(context.Background(), o, "default", "")
+		_ = removeHook(context.Background(), c, o, "default", "")
 	}
+}
+
+// removeHook deletes a hook's object and waits until it is gone.
+func removeHook(ctx context.Context, c *Client, o *manifest.Object, namespace, uid string) error {
+	if err := c.DeleteHook(ctx, o, namespace, uid); err != nil {
+		return err
+	}
+	return c.WaitHookGone(ctx, o, namespace, uid)
 }
 
 func TestApplyMarksCreatesAndDeletes(t *testing.T) {

@@ -52,7 +52,7 @@ spec:
 			t.Fatal("the failed job has no event")
 		}
 	}
-	if err := c.DeleteHook(t.Context(), bad, ns, ""); err != nil {
+	if err := removeHook(t.Context(), c, bad, ns, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := run(job(`moonhelm.test/exit-after: 1m`), 2*time.Second); strings.Contains(got, "BackoffLimitExceeded") {

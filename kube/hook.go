@@ -56,9 +56,10 @@ func (c *Client) CreateHook(ctx context.Context, o *manifest.Object, namespace s
 	return made.Metadata.UID, nil
 }
 
-// DeleteHook deletes the object with that uid, which stands in the place of o, with
-// what it owns, and returns when it is gone. One that is not there, or that another
-// client has replaced, is fine. Where uid is "", it deletes whatever stands there.
+// DeleteHook asks for the deletion of the object with that uid, which stands in the place
+// of o, with what it owns; [Client.WaitHookGone] waits for it. One that is not there, or
+// that another client has replaced, is fine. Where uid is "", it deletes whatever stands
+// there.
 func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
 	t, err := c.single(ctx, o, namespace)
 	var noMatch *NoMatchError
@@ -69,7 +70,21 @@ func (c *Client) DeleteHook(ctx context.Context, o *manifest.Object, namespace, 
 	if err != nil {
 		return err
 	}
-	if err := c.remove(ctx, t, uid, Background); err != nil || c.dryRun {
+	return c.remove(ctx, t, uid, Background)
+}
+
+// WaitHookGone returns when the object with that uid, which [Client.DeleteHook] has
+// deleted, does not exist any more; where uid is "", when nothing stands there.
+func (c *Client) WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error {
+	if c.dryRun {
+		return nil
+	}
+	t, err := c.single(ctx, o, namespace)
+	var noMatch *NoMatchError
+	if errors.As(err, &noMatch) {
+		return nil // gone with its kind
+	}
+	if err != nil {
 		return err
 	}
 	return c.gone(ctx, []*target{t}, func(m *meta) bool { return uid == "" || m.UID == uid })

@@ -66,7 +66,7 @@ func TestHooksAreKnownByTheirUIDs(t *testing.T) {
 	if err := c.UpdateHook(t.Context(), o, ns, first); err != nil {
 		t.Errorf("update: %v", err)
 	}
-	if err := c.DeleteHook(t.Context(), o, ns, first); err != nil {
+	if err := removeHook(t.Context(), c, o, ns, first); err != nil {
 		t.Fatal(err)
 	}
 	second, err := c.CreateHook(t.Context(), o, ns)
@@ -76,7 +76,7 @@ func TestHooksAreKnownByTheirUIDs(t *testing.T) {
 	if err := c.UpdateHook(t.Context(), o, ns, first); err == nil {
 		t.Error("another object was changed")
 	}
-	if err := c.DeleteHook(t.Context(), o, ns, first); err != nil {
+	if err := removeHook(t.Context(), c, o, ns, first); err != nil {
 		t.Errorf("delete of another object: %v", err)
 	}
 	live, err := c.LiveHook(t.Context(), o, ns)
@@ -96,7 +96,7 @@ func TestHooksAreNoLists(t *testing.T) {
 	_, live := c.LiveHook(t.Context(), two, ns)
 	for what, err := range map[string]error{
 		"create": create, "place": place, "live": live,
-		"update": c.UpdateHook(t.Context(), two, ns, ""), "delete": c.DeleteHook(t.Context(), two, ns, ""),
+		"update": c.UpdateHook(t.Context(), two, ns, ""), "delete": c.DeleteHook(t.Context(), two, ns, ""), "wait": c.WaitHookGone(t.Context(), two, ns, ""),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "holds 2 objects, not one") {
 			t.Errorf("%s: %v", what, err)

@@ -144,7 +144,7 @@ kind: ConfigMap
 metadata: {name: cm}
 `) {
 		for range 2 { // as by an upgrade that runs it again
-			if err := c.DeleteHook(ctx, o, ns, ""); err != nil {
+			if err := removeHook(ctx, c, o, ns, ""); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := c.CreateHook(ctx, o, ns); err != nil {
