@@ -4,6 +4,7 @@ package action
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/moonhelm/moonhelm/event"
@@ -65,6 +66,9 @@ type deployment struct {
 	preview      Preview
 	// keepHistory is how many revisions may stay, 0 for any number.
 	keepHistory int
+	// undo reports whether a failure is to be undone, and undoCancelled whether one that a
+	// cancellation has caused is too.
+	undo, undoCancelled bool
 
 	plan *plan.Plan
 	// batches are the objects in the order that the charts ask for, nil for none.
@@ -99,8 +103,22 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if !d.recorded {
 		return nil, err
 	}
+	if d.undo && !d.undoCancelled && ctx.Err() != nil && !lost(ctx) {
+		err = fmt.Errorf("it was cancelled, and what it has written stays: %w", err)
+		d.fail(ctx, d.verb.failed(err))
+		return d.release, err
+	}
 	d.fail(ctx, d.verb.failed(err))
 	return d.release, d.verb.afterFailure(ctx, err)
+}
+
+// undoContext is the context in which a failed deployment is undone: ctx, or one that does
+// not end where ctx has ended and the deployment is to be undone all the same.
+func (d *deployment) undoContext(ctx context.Context) context.Context {
+	if d.undoCancelled && ctx.Err() != nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // execute brings the prepared revision into the records and the cluster. The steps of

@@ -267,7 +267,7 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	}
 	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
 	manifest.SortUninstall(created)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), orDefault(d.wait.Timeout))
+	ctx, cancel := context.WithTimeout(d.undoContext(ctx), orDefault(d.wait.Timeout))
 	defer cancel()
 	return d.config.Cluster.Delete(ctx, created, d.owner(), kube.Background)
 }

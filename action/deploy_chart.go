@@ -13,9 +13,12 @@ import (
 // newDeployment returns the deployment of a chart, as req asks for it. doing is "install"
 // or "upgrade".
 func newDeployment(c *Config, doing string, req DeployRequest) *deployment {
+	wait := req.WaitOptions
+	wait.Wait = wait.Wait || req.Atomic // an object that never gets ready is a failure to undo
 	return &deployment{
 		config: c.orZero(), name: req.Name, doing: doing,
-		wait: req.WaitOptions, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		wait: wait, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
 	}
 }
 

@@ -58,7 +58,7 @@ func ExampleUpgrade() {
 
 	rel, err := action.Upgrade{Config: config}.Run(ctx, action.UpgradeRequest{
 		Chart: greeting(), Name: "web", Namespace: "default", Values: map[string]any{"text": "good night"},
-		Reuse: action.ReuseValues, Atomic: true, // a failed upgrade is rolled back
+		Reuse: action.ReuseValues, Atomic: true, // waits until all is ready; rolls a failed upgrade back
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -68,9 +68,13 @@ type DeployRequest struct {
 	ServerDryRun bool
 	// CleanupOnFail deletes what a failed operation has created. Atomic undoes it
 	// altogether: a failed install is uninstalled, a failed upgrade rolled back to the
-	// last successful revision.
+	// last successful revision. Atomic implies Wait.
 	CleanupOnFail bool
 	Atomic        bool
+	// UndoCancelled has CleanupOnFail and Atomic undo an operation whose context has ended
+	// too. Run then takes as long as the undo does, with its hooks and waits. Otherwise
+	// what a cancelled operation has written stays, and its record says so.
+	UndoCancelled bool
 	// MaxHistory is how many revisions stay, 0 for any number; it matters where
 	// the name had a history.
 	MaxHistory int
@@ -217,7 +221,7 @@ func (w *installing) afterFailure(ctx context.Context, cause error) error {
 	case w.req.Atomic:
 		w.config.step("uninstalling what has failed")
 		undo := Uninstall{w.config}.work(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
-		if _, err := undo.revert(afterwards(ctx), w.lock, w.hooks); err != nil {
+		if _, err := undo.revert(w.undoContext(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}
 		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name, cause)

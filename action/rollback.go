@@ -33,8 +33,11 @@ type RollbackRequest struct {
 	ServerDryRun bool
 	// Recorded has Plan leave the objects of the cluster unread, and tell nothing
 	// of them.
-	Recorded      bool
+	Recorded bool
+	// CleanupOnFail deletes what a failed rollback has created, and UndoCancelled has it do
+	// so for one whose context has ended too, as in a [DeployRequest].
 	CleanupOnFail bool
+	UndoCancelled bool
 	// MaxHistory is how many revisions stay, 0 for any number.
 	MaxHistory int
 }
@@ -50,6 +53,7 @@ func (r Rollback) work(req RollbackRequest) *rollingBack {
 	w := &rollingBack{req: req, deployment: &deployment{
 		config: r.orZero(), name: req.Name, doing: "rollback",
 		wait: req.WaitOptions, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		undo: req.CleanupOnFail, undoCancelled: req.UndoCancelled,
 	}}
 	w.verb = w
 	return w

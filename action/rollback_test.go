@@ -240,7 +240,7 @@ func TestAFailedRollbackLeavesItsRecordFailed(t *testing.T) {
 			} else {
 				s.fail[step] = errBroken
 			}
-			req := RollbackRequest{Name: "web", CleanupOnFail: true}
+			req := RollbackRequest{Name: "web", CleanupOnFail: true, UndoCancelled: interrupt}
 			req.Wait = true
 			rel, err := s.rollback().Run(ctx, req)
 			cancel()

@@ -5,6 +5,8 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +26,7 @@ func TestCleanupOnFailDeletesWhatTheUpgradeHasCreated(t *testing.T) {
 		}
 		s.fail["event post-upgrade"] = errBroken
 		req := to(t, conf("a=2", "b=1", "c=1"))
-		req.CleanupOnFail = true
+		req.CleanupOnFail, req.UndoCancelled = true, interrupt
 		_, err := s.upgrade().Run(ctx, req)
 		cancel()
 		if err == nil {
@@ -89,11 +91,112 @@ func TestAnAtomicUpgradeRollsBackWhenInterrupted(t *testing.T) {
 		}
 	}
 	req := to(t, conf("a=2"))
-	req.Atomic = true
+	req.Atomic, req.UndoCancelled = true, true
 	if _, err := s.upgrade().Run(ctx, req); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1", "1 superseded, 2 failed, 3 deployed")
+}
+
+// Unless that is asked for, nothing is undone once an operation is cancelled: what an undo
+// takes is not bounded. The record says what is left.
+func TestACancelledOperationIsNotUndone(t *testing.T) {
+	for name, run := range map[string]func(context.Context, *story) error{
+		"atomic install": func(ctx context.Context, s *story) error {
+			s.request.Atomic = true
+			return second(s.install.Run(ctx, s.request))
+		},
+		"install that cleans up": func(ctx context.Context, s *story) error {
+			s.request.CleanupOnFail = true
+			return second(s.install.Run(ctx, s.request))
+		},
+		"atomic upgrade": func(ctx context.Context, s *story) error {
+			req := to(t, conf("a=2", "b=2"))
+			req.Atomic = true
+			return second(s.upgrade().Run(ctx, req))
+		},
+		"upgrade that cleans up": func(ctx context.Context, s *story) error {
+			req := to(t, conf("a=2", "b=2"))
+			req.CleanupOnFail = true
+			return second(s.upgrade().Run(ctx, req))
+		},
+		"rollback that cleans up": func(ctx context.Context, s *story) error {
+			return second(s.rollback().Run(ctx, RollbackRequest{Name: "web", CleanupOnFail: true}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=2", "b=2")))
+			if !strings.Contains(name, "install") {
+				s = installed(t, conf("a=2", "b=2"))
+				s.do(t, second(s.up(t, conf("a=1"))))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var after []string
+			s.at = func(step string) {
+				if after = append(after, step); strings.HasPrefix(step, "event post-") {
+					after = nil
+					cancel()
+				}
+			}
+			err := run(ctx, s)
+			revision := len(s.records.all("web"))
+			want := []string{fmt.Sprintf("update web.v%d failed", revision), "unlock web"}
+			if !errors.Is(err, context.Canceled) || !slices.Equal(after, want) {
+				t.Errorf("got %v, and after the cancellation did %q, want %q", err, after, want)
+			}
+			if got := s.cluster.has(); got != "ConfigMap/a=2 ConfigMap/b=2" || s.locker.held {
+				t.Errorf("the cluster has %s, locked %t", got, s.locker.held)
+			}
+			if got := s.records.state("web", revision); !strings.Contains(got, "it was cancelled, and what it has written stays: ") {
+				t.Errorf("the record says %s", got)
+			}
+		})
+	}
+}
+
+// An undo that has begun ends with its context too.
+func TestAnUndoIsCancelled(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	s.at = func(step string) {
+		if step == "event pre-rollback" {
+			cancel()
+		}
+	}
+	s.fail["event post-upgrade"] = errBroken
+	req := to(t, conf("a=2"))
+	req.Atomic = true
+	if _, err := s.upgrade().Run(ctx, req); !errors.Is(err, context.Canceled) || !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")
+}
+
+// What never gets ready has failed, so that it is undone.
+func TestAtomicImpliesWaiting(t *testing.T) {
+	s := installed(t, conf("a=1"))
+	s.fail["wait [ConfigMap/a]"] = errBroken
+	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) {
+		r.Atomic = true
+		s.at = func(step string) {
+			if step == "create web.v3 pending-rollback" {
+				delete(s.fail, "wait [ConfigMap/a]")
+			}
+		}
+	})
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "has been rolled back") {
+		t.Error(err)
+	}
+	s.wantState(t, "ConfigMap/a=1", "1 superseded, 2 failed, 3 deployed")
+
+	first := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+	first.fail["wait [ConfigMap/a]"] = errBroken
+	first.request.Atomic = true
+	if err := first.put(); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	first.wantState(t, "", "")
 }
 
 // However short the history is kept, what is to be rolled back to stays in it.

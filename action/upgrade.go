@@ -226,11 +226,11 @@ func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
 		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name, cause)
 	}
 	undo := Rollback{w.config}.work(RollbackRequest{
-		Name: w.req.Name, Revision: target, WaitOptions: w.req.WaitOptions, ApplyOptions: w.req.ApplyOptions, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
+		Name: w.req.Name, Revision: target, WaitOptions: w.wait, ApplyOptions: w.req.ApplyOptions, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
 	})
 	// What the cluster has is what the failed upgrade has made of it.
 	undo.revert, undo.lock, undo.hooks = true, w.lock, w.hooks
-	if _, err := undo.deploy(afterwards(ctx)); err != nil {
+	if _, err := undo.deploy(w.undoContext(ctx)); err != nil {
 		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w", w.req.Name, target, err, cause)
 	}
 	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being set, to revision %d: %w", w.req.Name, target, cause)
@@ -259,15 +259,6 @@ func (e *NoReleaseError) Is(target error) bool {
 func lost(ctx context.Context) bool {
 	var e interface{ LockLost() bool }
 	return errors.As(context.Cause(ctx), &e) && e.LockLost()
-}
-
-// afterwards is the context for what is to be done after a failure: where the
-// user has interrupted, that must not end it too.
-func afterwards(ctx context.Context) context.Context {
-	if ctx.Err() == nil {
-		return ctx
-	}
-	return context.WithoutCancel(ctx)
 }
 
 // orLockLost is the error of an operation. One that has done all it had to fails

@@ -91,9 +91,6 @@ func (d *DeployFlags) Prepare() error {
 	default:
 		return fmt.Errorf("--crds is %q, must be create, upgrade or skip", d.crds)
 	}
-	if d.Atomic && d.Wait.Strategy == "hookOnly" {
-		d.Wait.Strategy = "watcher"
-	}
 	return nil
 }
 
@@ -116,7 +113,7 @@ func (d *DeployFlags) Request(e *Env, c *chart.Chart, vals map[string]any, name 
 		Description: d.Description, Labels: d.Labels, CreateNamespace: d.CreateNamespace,
 		CRDs: d.CRDs(), SkipSchema: d.SkipSchema, SubchartNotes: d.SubNotes, NoHooks: d.NoHooks,
 		WaitOptions: d.Wait.WaitOptions(), ApplyOptions: d.Apply.ApplyOptions(), ServerDryRun: d.DryRun == DryRunServer,
-		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic,
+		CleanupOnFail: d.CleanupOnFail, Atomic: d.Atomic, UndoCancelled: true, // a second interrupt ends it
 	}
 	if d.EnableDNS {
 		req.LookupHost = e.LookupHost

@@ -80,7 +80,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	req := action.RollbackRequest{
 		Name: o.Name, Revision: o.Revision, Description: o.Description, WaitOptions: o.WaitOptions(), ApplyOptions: o.ApplyOptions(),
-		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, MaxHistory: o.MaxHistory, ServerDryRun: o.DryRun == env.DryRunServer,
+		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, UndoCancelled: true, MaxHistory: o.MaxHistory, ServerDryRun: o.DryRun == env.DryRunServer,
 	}
 	if o.DryRun != env.DryRunNone {
 		change, err := verb.Plan(ctx, req)
