@@ -11,14 +11,34 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
 
 // cancellations is how many operations are cancelled, each at another time.
-const cancellations = 50
+const cancellations = 60
+
+// mostTime is how long an operation may take to return once its context has ended: the second
+// that is promised, and as much again for each of two cores that are busy with other things.
+const mostTime = 3 * time.Second
+
+// stuck are the values of a release with an object that is not gone when it is deleted.
+var stuck = map[string]any{"stuck": true, "replicas": 1}
+
+// cancelledOperations are the operations that are cancelled.
+var cancelledOperations = []struct {
+	name, verb string
+	values     map[string]any
+	atomic     bool
+}{
+	{name: "install", verb: "install", values: map[string]any{"replicas": 1}},
+	{name: "atomic install", verb: "install", values: stuck, atomic: true},
+	{name: "install with a hook", verb: "install", values: map[string]any{"hook": true}},
+	{name: "upgrade", verb: "upgrade", values: map[string]any{"replicas": 2, "greeting": "good night"}},
+	{name: "atomic upgrade", verb: "upgrade", values: stuck, atomic: true},
+	{name: "uninstall", verb: "uninstall"},
+}
 
 // An operation whose context ends returns, and leaves neither a pending record nor a lock.
 func TestCancellation(t *testing.T) {
@@ -34,7 +54,6 @@ func TestCancellation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verbs := []string{"install", "upgrade", "uninstall"}
 	var (
 		wg            sync.WaitGroup
 		mu            sync.Mutex
@@ -46,8 +65,12 @@ func TestCancellation(t *testing.T) {
 		wg.Go(func() {
 			four <- struct{}{}
 			defer func() { <-four }()
-			x := &cancelled{t: t, config: config, chart: app, namespace: namespace, name: fmt.Sprintf("app-%d", i)}
-			took, err := x.run(verbs[i%len(verbs)], time.Duration(i)*60*time.Millisecond)
+			op := cancelledOperations[i%len(cancelledOperations)]
+			x := &cancelled{t: t, config: config, what: op.name, request: action.DeployRequest{
+				Chart: app, Name: fmt.Sprintf("app-%d", i), Namespace: namespace, Values: op.values, Atomic: op.atomic,
+				WaitOptions: action.WaitOptions{Wait: true},
+			}}
+			took, err := x.run(op.verb, time.Duration(i)*50*time.Millisecond)
 			mu.Lock()
 			defer mu.Unlock()
 			longest = max(longest, took)
@@ -60,9 +83,6 @@ func TestCancellation(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d were cut off, %d had finished; the longest took %v to return", cut, finished, longest)
-	if longest > 10*time.Second { // a second on a machine that does nothing else
-		t.Errorf("an operation took %v to return after its context had ended", longest)
-	}
 	if cut < cancellations/4 {
 		t.Errorf("%d operations were cut off, want more", cut)
 	}
@@ -71,61 +91,61 @@ func TestCancellation(t *testing.T) {
 
 // cancelled is one operation on a release of its own.
 type cancelled struct {
-	t               *testing.T
-	config          *action.Config
-	chart           *chart.Chart
-	namespace, name string
+	t       *testing.T
+	config  *action.Config
+	what    string
+	request action.DeployRequest
 }
 
 // run cancels the operation after a while, and returns how long that took, and its error.
 func (x *cancelled) run(verb string, after time.Duration) (took time.Duration, failed error) {
-	req := action.DeployRequest{Chart: x.chart, Name: x.name, Namespace: x.namespace, Values: map[string]any{"replicas": 1}}
-	req.Wait = true
 	if verb != "install" {
-		first := req
-		first.Wait = false
+		first := x.request
+		first.Wait, first.Atomic, first.Values = false, false, map[string]any{"replicas": 1}
 		if _, err := (action.Install{Config: x.config}).Run(x.t.Context(), first); err != nil {
-			x.t.Errorf("install %s: %v", x.name, err)
+			x.t.Errorf("install %s: %v", first.Name, err)
 			return 0, nil
 		}
 	}
 	ctx, cancel := context.WithCancel(x.t.Context())
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- x.do(ctx, verb, req) }()
+	go func() { done <- x.do(ctx, verb) }()
 	time.Sleep(after)
 	cancel()
 	at := time.Now()
 	failed = <-done
-	took = time.Since(at)
-	x.check(verb, failed)
+	if took = time.Since(at); took > mostTime {
+		x.t.Errorf("%s took %v to return after its context had ended: %v", x.what, took, failed)
+	}
+	x.check(failed)
 	return took, failed
 }
 
-func (x *cancelled) do(ctx context.Context, verb string, req action.DeployRequest) (err error) {
+func (x *cancelled) do(ctx context.Context, verb string) (err error) {
 	switch verb {
 	case "install":
-		_, err = action.Install{Config: x.config}.Run(ctx, req)
+		_, err = action.Install{Config: x.config}.Run(ctx, x.request)
 	case "upgrade":
-		req.Values = map[string]any{"replicas": 2, "greeting": "good night"}
-		_, err = action.Upgrade{Config: x.config}.Run(ctx, req)
+		_, err = action.Upgrade{Config: x.config}.Run(ctx, x.request)
 	case "uninstall":
-		_, err = action.Uninstall{Config: x.config}.Run(ctx, action.UninstallRequest{Name: x.name, Wait: true})
+		_, err = action.Uninstall{Config: x.config}.Run(ctx, action.UninstallRequest{Name: x.request.Name, Wait: true})
 	}
 	return err
 }
 
 // check reports records that say that an operation is in progress.
-func (x *cancelled) check(verb string, failed error) {
+func (x *cancelled) check(failed error) {
+	name := x.request.Name
 	found, err := action.List{Releases: x.config.Releases}.Run(x.t.Context(), action.ListRequest{Filter: storage.Filter{
-		Name: func(name string) bool { return name == x.name }, AllRevisions: true,
+		Name: func(n string) bool { return n == name }, AllRevisions: true,
 		Statuses: []release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback, release.Uninstalling},
 	}})
 	if err != nil {
-		x.t.Errorf("list %s: %v", x.name, err)
+		x.t.Errorf("list %s: %v", name, err)
 	}
 	for _, r := range found {
-		x.t.Errorf("%s %s (%v): revision %d stays %s: %s", verb, x.name, failed, r.Revision, r.Status, r.Description)
+		x.t.Errorf("%s of %s (%v): revision %d stays %s: %s", x.what, name, failed, r.Revision, r.Status, r.Description)
 	}
 }
 
