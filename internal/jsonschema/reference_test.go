@@ -100,7 +100,8 @@ func explainReference(err error) string {
 	var schema *reference.SchemaValidationError
 	var invalid *reference.ValidationError
 	if errors.As(err, &schema) && errors.As(schema.Err, &invalid) {
-		return schema.URL + " " + strings.Join(sorted(flatten(invalid)), "\n")
+		// Where a metaschema is of some vocabularies only, it may say a thing twice.
+		return schema.URL + " " + strings.Join(slices.Compact(sorted(flatten(invalid))), "\n")
 	}
 	var load *reference.LoadURLError
 	if errors.As(err, &load) {

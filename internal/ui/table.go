@@ -140,7 +140,8 @@ func draw(st term.Style, rows []*row, columns int) []string {
 			lines = append(lines, r.mark(st)+middle+st.Dim(fmt.Sprintf("  %*s", since, r.since)))
 		}
 		for _, l := range r.below {
-			lines = append(lines, st.Red("    "+l))
+			// A text that begins with a mark of its own widens the space before it.
+			lines = append(lines, st.Red(fit("    "+l, columns)))
 		}
 	}
 	return lines
