@@ -244,9 +244,19 @@ func (r *RepositoryResolver) confine(ref *fetch.Ref, repository string) error {
 		r.endpoint = place
 	}
 	if r.endpoint != place {
-		return fmt.Errorf("--username and --password are for one place, and dependencies come from %s and %s; log in with helm registry login, or add the repositories with helm repo add", r.endpoint, place)
+		return &CredentialsError{Places: [2]string{r.endpoint, place}}
 	}
 	return nil
+}
+
+// A CredentialsError is returned where a user name and a password are given, and dependencies
+// come from more than one place: they may be for one of these only.
+type CredentialsError struct {
+	Places [2]string // the first two, such as "https://charts.example.org"
+}
+
+func (e *CredentialsError) Error() string {
+	return fmt.Sprintf("the user name and the password are for one place, and dependencies come from %s and %s", e.Places[0], e.Places[1])
 }
 
 // withoutSecrets is a URL without user and password, and without a query, which

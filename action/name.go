@@ -3,6 +3,7 @@
 package action
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,11 +19,14 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 })
 
-// CheckName returns what is wrong with a release's name.
+// ErrNoName is returned for an operation on a release whose name is "".
+var ErrNoName = errors.New("a release needs a name")
+
+// CheckName returns what is wrong with a release's name, [ErrNoName] where it is "".
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("a release needs a name: give one, or --generate-name")
+		return ErrNoName
 	case len(name) > MaxNameLength:
 		return fmt.Errorf("%s: it has %d characters", invalidName(name), len(name))
 	case !namePattern().MatchString(name):

@@ -31,10 +31,10 @@ func (e *PermissionError) Error() string {
 
 // Policy answers charts that ask for permissions. The zero value refuses.
 type Policy struct {
-	// Yes grants everything (--yes).
+	// Yes grants everything.
 	Yes bool
-	// Accept, if not nil, grants these permissions and no others, without a question
-	// (--accept-perms). It takes precedence over Yes.
+	// Accept, if not nil, grants these permissions and no others, without a question. It
+	// takes precedence over Yes.
 	Accept []string
 	// Interactive is set where a person can be asked.
 	Interactive bool
@@ -53,7 +53,7 @@ func (p Policy) Approve(ctx context.Context, asks []Ask) error {
 	case p.Yes:
 		return nil
 	case !p.Interactive || p.Ask == nil:
-		return &PermissionError{Asks: asks, Problem: "there is no terminal to ask at; --yes grants all of them, --accept-perms " + strings.Join(union(asks), ",") + " exactly these"}
+		return &PermissionError{Asks: asks, Problem: "there is no terminal to ask at"}
 	}
 	return p.ask(ctx, asks)
 }
@@ -61,7 +61,7 @@ func (p Policy) Approve(ctx context.Context, asks []Ask) error {
 // accept holds what charts want against p.Accept.
 func (p Policy) accept(asks []Ask) error {
 	if err := CheckPermissionNames(p.Accept); err != nil {
-		return fmt.Errorf("--accept-perms: %w", err)
+		return err
 	}
 	var more []Ask
 	for _, a := range asks {
@@ -71,7 +71,7 @@ func (p Policy) accept(asks []Ask) error {
 		}
 	}
 	if len(more) > 0 {
-		return &PermissionError{Asks: more, Problem: "--accept-perms does not grant them"}
+		return &PermissionError{Asks: more, Problem: "they are not among those that are accepted"}
 	}
 	return nil
 }
@@ -89,15 +89,4 @@ func (p Policy) ask(ctx context.Context, asks []Ask) error {
 		return &PermissionError{Asks: asks, Problem: declined.Reason}
 	}
 	return err
-}
-
-// union are all permissions that are asked for, each once.
-func union(asks []Ask) []string {
-	var out []string
-	for _, name := range PermissionNames() {
-		if slices.ContainsFunc(asks, func(a Ask) bool { return slices.Contains(a.Permissions, name) }) {
-			out = append(out, name)
-		}
-	}
-	return out
 }

@@ -190,6 +190,5 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the record of release %s takes %d KiB, and at most %d KiB are kept in a cluster; "+
-		"leave files out that the chart does not need (.helmignore), or use HELM_DRIVER=sql", e.Key, (e.Size+1023)>>10, e.Limit>>10)
+	return fmt.Sprintf("the record of release %s takes %d KiB, and at most %d KiB are kept in a cluster", e.Key, (e.Size+1023)>>10, e.Limit>>10)
 }

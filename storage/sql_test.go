@@ -270,7 +270,7 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 		server.URL("nowhere", "postgres", "se/cr:et"):                      {`database "nowhere" does not exist`, "create it"},
 		server.URL("postgres", "stranger", "stranger"):                     {"permission denied", "must belong to the user"},
 		"postgresql://u:" + secret + "@" + refused + "/db?sslmode=disable": {"PostgreSQL on " + refused, "connection refused"},
-		"": {"PostgreSQL on /nonexistent", "HELM_DRIVER_SQL_CONNECTION_STRING is not set"},
+		"": {"PostgreSQL on /nonexistent", "no connection string is set"},
 		"host=/nonexistent user=u password=" + secret:                                       {"PostgreSQL on /nonexistent", "no such file"},
 		"postgresql://u:" + secret + "@" + silent.Addr().String() + "/db?connect_timeout=1": {"cannot connect"},
 		"postgresql://u:" + secret + "@" + plain + "/db":                                    {"refused TLS", "sslmode=disable"},
@@ -289,7 +289,7 @@ func testDatabaseErrors(t *testing.T, server *postgres.Server) {
 		}
 	}
 	for _, connection := range []string{"postgresql://u:" + secret + "/x@db/x", "postgresql://u:" + secret + ":%zz@db:5432/x", "host", "postgresql://u:" + secret + "@db/x?sslmode=no"} {
-		if _, err := storage.PostgreSQL(connection, "a"); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "HELM_DRIVER_SQL_CONNECTION_STRING") {
+		if _, err := storage.PostgreSQL(connection, "a"); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "the connection string") {
 			t.Errorf("%q: %v", connection, err)
 		}
 	}

@@ -71,7 +71,7 @@ func (d *database) explain(ctx context.Context, doing string, err error) error {
 	case errors.As(err, &connect):
 		e.Reason = "cannot connect: " + innermost(err)
 		if d.config.ConnString() == "" {
-			e.Reason += "; HELM_DRIVER_SQL_CONNECTION_STRING is not set"
+			e.Reason += "; no connection string is set"
 		}
 		if strings.Contains(e.Reason, "refused TLS") {
 			e.Reason += "; where that is meant to be so, add sslmode=disable to the connection string"
@@ -86,9 +86,9 @@ func (d *database) explain(ctx context.Context, doing string, err error) error {
 func hint(code string) string {
 	switch code {
 	case wrongPassword, noPassword:
-		return "; check user and password in HELM_DRIVER_SQL_CONNECTION_STRING"
+		return "; check user and password in the connection string"
 	case noDatabase:
-		return "; create it, or check the name in HELM_DRIVER_SQL_CONNECTION_STRING"
+		return "; create it, or check the name in the connection string"
 	case tooManyClients:
 		return "; try again later, or put a connection pooler before the database"
 	case forbidden:

@@ -39,7 +39,7 @@ func newDatabase(connection string) (*database, error) {
 	config, err := pgxpool.ParseConfig(connection)
 	if err != nil {
 		// What the parser says may hold a piece of the password.
-		return nil, errors.New("the connection string of the sql driver (HELM_DRIVER_SQL_CONNECTION_STRING) cannot be understood: " +
+		return nil, errors.New("the connection string of the sql driver cannot be understood: " +
 			"it should be like postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters in the password percent-encoded")
 	}
 	c := config.ConnConfig

@@ -70,6 +70,8 @@ func hints(err error) []string {
 		lockLost    *lock.LostError
 		usedUp      *action.RevisionsError
 		unreadable  *storage.UnreadableError
+		tooLarge    *storage.TooLargeError
+		database    *storage.DatabaseError
 		generation  *release.UnsupportedError
 		changed     *storage.ChangedError
 		overtaken   *action.OvertakenError
@@ -142,6 +144,12 @@ func hints(err error) []string {
 	case errors.As(err, &unreadable):
 		return []string{fmt.Sprintf("helm history %[1]s shows which revisions are damaged; one that cannot be restored from a backup can be deleted: "+
 			"kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d -n %[3]s", unreadable.Name, unreadable.Revision, unreadable.Namespace)}
+	case errors.As(err, &tooLarge):
+		return []string{"leave files out that the chart does not need (.helmignore), or use HELM_DRIVER=sql"}
+	case errors.As(err, &database):
+		return []string{"HELM_DRIVER_SQL_CONNECTION_STRING is the connection string"}
+	case errors.Is(err, action.ErrNoName):
+		return []string{"give one, or --generate-name"}
 	case errors.As(err, &lockLost):
 		return []string{fmt.Sprintf("nothing was written since; helm status %[1]s and helm history %[1]s show how the release is now", lockLost.Release)}
 	case errors.As(err, &changed):

@@ -4,7 +4,9 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +107,7 @@ func (e *Env) hosts(f ScriptFlags) (func() action.ScriptRunner, error) {
 		return nil, err
 	}
 	policy := script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: e.Interactive(), Ask: e.Ask}
-	approvals := &script.Approvals{Ask: policy.Approve}
+	approvals := &script.Approvals{Ask: approve(policy)}
 	return func() action.ScriptRunner {
 		host := &script.Host{
 			Start:   e.startScripts,
@@ -117,6 +119,32 @@ func (e *Env) hosts(f ScriptFlags) (func() action.ScriptRunner, error) {
 		e.closers = append(e.closers, host.Close)
 		return host
 	}, nil
+}
+
+// approve answers charts by policy, with the words of the flags where it refuses.
+func approve(policy script.Policy) func(context.Context, []script.Ask) error {
+	return func(ctx context.Context, asks []script.Ask) error {
+		err := policy.Approve(ctx, asks)
+		var refused *script.PermissionError
+		switch known := errors.As(err, &refused); {
+		case err == nil:
+			return nil
+		case policy.Accept != nil && !known:
+			return fmt.Errorf("--accept-perms: %w", err)
+		case policy.Accept != nil:
+			refused.Problem = "--accept-perms does not grant them"
+		case known && !policy.Interactive:
+			refused.Problem += "; --yes grants all of them, --accept-perms " + strings.Join(permissionsOf(asks), ",") + " exactly these"
+		}
+		return err
+	}
+}
+
+// permissionsOf are the permissions that are asked for, each once.
+func permissionsOf(asks []script.Ask) []string {
+	return slices.DeleteFunc(script.PermissionNames(), func(name string) bool {
+		return !slices.ContainsFunc(asks, func(a script.Ask) bool { return slices.Contains(a.Permissions, name) })
+	})
 }
 
 // limits are the defaults with what flags and environment say.
