@@ -185,10 +185,22 @@ func (c *compilation) resolve(ref string, from *resource) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	// All of another document's resource must be usable, not only what the reference leads to.
+	usable := func(res *resource) error {
+		if res.doc == from.doc {
+			return nil
+		}
+		v, _, _, _, _ := res.doc.find(res.pointer)
+		_, err := c.schemaAt(res, res.pointer, v)
+		return err
+	}
 	if fragment != "" && fragment[0] != '/' {
 		pointer, ok := target.anchors[fragment]
 		if !ok {
 			return nil, fmt.Errorf("anchor in %q not found in schema %q", address(target.url, fragment), target.doc.url)
+		}
+		if err := usable(target); err != nil {
+			return nil, err
 		}
 		v, _, _, _, _ := target.doc.find(pointer)
 		return c.schemaAt(target, pointer, v)
@@ -208,6 +220,9 @@ func (c *compilation) resolve(ref string, from *resource) (*Schema, error) {
 		if err := c.check(res, canonical, v); err != nil {
 			return nil, err
 		}
+	}
+	if err := usable(res); err != nil {
+		return nil, err
 	}
 	return c.schemaAt(res, canonical, v)
 }
@@ -237,10 +252,6 @@ func (c *compilation) target(ref string, from *resource) (*resource, string, err
 	}
 	doc, err := c.document(absolute)
 	if err != nil {
-		return nil, "", err
-	}
-	// All of the document must be usable, not only what the reference leads to.
-	if _, err := c.schemaAt(doc.resources[""], "", doc.root); err != nil {
 		return nil, "", err
 	}
 	return doc.resources[""], fragment, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
@@ -59,8 +60,16 @@ func (w *wait) table(st term.Style, columns, height int, now time.Time) []string
 	return append(lines, st.Dim(fit(count, columns)))
 }
 
+// visible is text on one line that stands by itself: marks at its beginning would change the
+// width of what it is put behind.
+func visible(text string) string {
+	return strings.TrimLeftFunc(term.SafeLine(text), func(r rune) bool {
+		return unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc, unicode.Cf)
+	})
+}
+
 func (o *awaitedObject) row(columns int, now time.Time) *row {
-	r := &row{object: term.SafeLine(o.name), text: term.SafeLine(o.text), since: elapsed(now.Sub(o.since)), state: o.state}
+	r := &row{object: visible(o.name), text: visible(o.text), since: elapsed(now.Sub(o.since)), state: o.state}
 	switch {
 	case o.state == ready:
 		r.since = "" // of no interest any more
