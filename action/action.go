@@ -31,6 +31,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
+	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Describer says what a cluster is and what it has, for templates.
@@ -54,6 +55,7 @@ type Storage interface {
 	Resource() string
 	Lister
 	HistoryReader
+	lock.Records
 }
 
 var _ Storage = (*storage.Storage)(nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
+	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
@@ -22,10 +23,13 @@ type Config struct {
 	// Cluster is where releases are installed. Operations that need none, such as
 	// [Template], work without one.
 	Cluster Cluster
-	// Releases are the records of the releases.
+	// Releases are the records of the releases, those of one namespace. Operations write
+	// to a [*storage.Storage] only while they hold the release's lock; another
+	// implementation calls [lock.Check] before each write itself.
 	Releases Storage
 	// Locker keeps other clients from changing a release while an operation does;
 	// nil takes no lock, and leaves it to the caller that no other client changes it.
+	// A [*lock.Locker] sends heartbeats on Releases, whatever records it was made with.
 	Locker Locker
 	// Events has the handlers that answer the events of every operation; nil has none.
 	Events *event.Bus
@@ -46,16 +50,23 @@ type Config struct {
 
 	// client is Cluster as NewConfig has made it, nil where it has not.
 	client *kube.Client
+	// secrets are the records that NewConfig has made, nil where Releases are others.
+	secrets *storage.Storage
 	// hooks runs hooks in the place of hookRunner; tests note when.
 	hooks hooks
 }
 
-// orZero is c, or one of the zero value.
-func (c *Config) orZero() *Config {
-	if c == nil {
-		return &Config{}
+// forOperation is a copy of c, or of the zero value, to whose records nothing is written
+// once the lock of the release is lost.
+func (c *Config) forOperation() *Config {
+	out := &Config{}
+	if c != nil {
+		*out = *c
 	}
-	return c
+	if records, ok := out.Releases.(*storage.Storage); ok && records != nil {
+		out.Releases = records.Guarded(lock.Check)
+	}
+	return out
 }
 
 // Cluster is what operations need of a cluster. [*kube.Client] is one, whose methods
@@ -99,8 +110,11 @@ var _ Locker = (*lock.Locker)(nil)
 
 // acquireLock takes the lock of a release, or none where there is no locker.
 func (c *Config) acquireLock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
-	if c.Locker == nil {
+	switch l := c.Locker.(type) {
+	case nil:
 		return ctx, unlocked{}, nil
+	case *lock.Locker:
+		return l.WithRecords(c.Releases).Lock(ctx, name, doing)
 	}
 	return c.Locker.Lock(ctx, name, doing)
 }

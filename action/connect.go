@@ -47,35 +47,59 @@ func NewConfig(s KubeSettings) (*Config, error) {
 }
 
 // NewConfigFor is [NewConfig] for a cluster that the caller knows how to reach. config
-// must not change afterwards. It makes no request.
+// must not change afterwards; with nil every request fails with a [*ConfigError]. It makes
+// no request.
 func NewConfigFor(config *rest.Config, namespace string) *Config {
+	options := kube.Options{Allow: lock.Check, REST: func() (*rest.Config, error) { return config, nil }}
+	if config == nil {
+		options.REST = func() (*rest.Config, error) {
+			return nil, &ConfigError{Operation: "connect", Field: "rest.Config"}
+		}
+	} else {
+		options.UserAgent = config.UserAgent
+	}
 	c := &Config{}
-	c.connect(kube.New(kube.Options{
-		REST:      func() (*rest.Config, error) { return config, nil },
-		UserAgent: config.UserAgent,
-		Allow:     lock.Check,
-	}), namespace)
+	c.connect(kube.New(options), nil, namespace)
 	return c
 }
 
-// connect makes c one for the releases of a namespace.
-func (c *Config) connect(client *kube.Client, namespace string) {
+// connect makes c one for the releases of a namespace, with records in Secrets where
+// records is nil.
+func (c *Config) connect(client *kube.Client, records *storage.Storage, namespace string) {
 	report := func(e progress.Event) { c.Progress.Send(e) } // whatever the caller sets later
 	c.client = client.WithProgress(report)
-	records := storage.New(storage.Secrets(c.client, namespace), namespace).Guarded(lock.Check)
+	c.secrets = nil
+	if records == nil {
+		records = storage.New(storage.Secrets(c.client, namespace), namespace)
+		c.secrets = records
+	}
 	c.Cluster, c.Releases = c.client, records
 	c.Locker = lock.New(c.client, records, namespace, lock.Options{Progress: report})
 }
 
-// InNamespace returns a copy of c for the releases of another namespace, recorded in
-// Secrets and locked by Leases there. Both share the connection and what is known of the
-// cluster's kinds, so that a program with releases in many namespaces holds it once. c
-// must be made by [NewConfig] or [NewConfigFor]; InNamespace panics if it is not.
+// Client returns the connection to the cluster, for drivers of package storage that keep
+// records there. It is nil where neither [NewConfig] nor [NewConfigFor] has made c.
+func (c *Config) Client() *kube.Client { return c.client }
+
+// InNamespace returns a copy of c for the releases of another namespace, recorded by the
+// same driver and locked by Leases there. Both share the connection and what is known of
+// the cluster's kinds, so that a program with releases in many namespaces holds it once. c
+// must be made by [NewConfig] or [NewConfigFor], and c.Releases, where it was set, must be
+// a [*storage.Storage]; InNamespace panics if it is not.
 func (c *Config) InNamespace(namespace string) *Config {
 	if c.client == nil {
 		panic("action: InNamespace of a Config that NewConfig has not made")
 	}
+	records, ok := c.Releases.(*storage.Storage)
+	switch {
+	case !ok || records == nil:
+		panic("action: InNamespace of a Config whose Releases are not a *storage.Storage")
+	case records == c.secrets:
+		records = nil // made anew, for the copy's progress
+	default:
+		records = records.In(namespace)
+	}
 	other := *c
-	other.connect(c.client, namespace)
+	other.connect(c.client, records, namespace)
 	return &other
 }

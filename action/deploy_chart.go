@@ -16,7 +16,7 @@ func newDeployment(c *Config, doing string, req DeployRequest) *deployment {
 	wait := req.WaitOptions
 	wait.Wait = wait.Wait || req.Atomic // an object that never gets ready is a failure to undo
 	return &deployment{
-		config: c.orZero(), name: req.Name, doing: doing,
+		config: c.forOperation(), name: req.Name, doing: doing,
 		wait: wait, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
 		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
 	}

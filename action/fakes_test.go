@@ -106,6 +106,7 @@ type records struct {
 	*diary
 	Lister
 	HistoryReader
+	lock.Records
 	mu   sync.Mutex
 	kept map[string]*release.Release
 	// listed are the statuses that lists show where the records say another.

@@ -51,7 +51,7 @@ type rollingBack struct {
 
 func (r Rollback) work(req RollbackRequest) *rollingBack {
 	w := &rollingBack{req: req, deployment: &deployment{
-		config: r.orZero(), name: req.Name, doing: "rollback",
+		config: r.forOperation(), name: req.Name, doing: "rollback",
 		wait: req.WaitOptions, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
 		undo: req.CleanupOnFail, undoCancelled: req.UndoCancelled,
 	}}

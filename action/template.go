@@ -33,7 +33,7 @@ type TemplateRequest struct {
 
 // Run renders req.Chart.
 func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
-	t.Config = t.orZero()
+	t.Config = t.forOperation()
 	if req.Name != "" {
 		if err := CheckName(req.Name); err != nil {
 			return nil, err

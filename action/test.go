@@ -64,7 +64,7 @@ type testRun struct {
 // [*HookError], which comes together with what was done. The record says
 // afterwards when and how each test ran.
 func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
-	t.Config = t.orZero()
+	t.Config = t.forOperation()
 	if err := t.require("test"); err != nil {
 		return nil, err
 	}

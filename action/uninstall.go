@@ -82,7 +82,7 @@ func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled
 }
 
 func (u Uninstall) work(req UninstallRequest) *uninstalling {
-	return &uninstalling{Config: u.orZero(), req: req}
+	return &uninstalling{Config: u.forOperation(), req: req}
 }
 
 // makePlan reads the history, and finds out what there is to delete and to keep.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/moonhelm/moonhelm/storage"
-	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
 // Records opens the release records of a namespace, "" for lists over all of
@@ -16,7 +15,7 @@ func (e *Env) Records(namespace string) (*storage.Storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storage.New(driver, namespace).Guarded(lock.Check), nil
+	return storage.New(driver, namespace), nil
 }
 
 func (e *Env) driver(namespace string) (storage.Driver, error) {

@@ -74,6 +74,26 @@ func (s *Server) Close() { s.server.Close() }
 // Config is how to reach the server.
 func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.server.URL} }
 
+// Direct is how to reach the server without a connection, for tests in a synctest bubble.
+func (s *Server) Direct() *rest.Config {
+	return &rest.Config{Host: "http://kubetest", Transport: direct{s}}
+}
+
+type direct struct{ *Server }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if r.Body == nil {
+		r = r.Clone(r.Context())
+		r.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	d.handle(w, r)
+	return w.Result(), nil
+}
+
 // Get returns a copy of the object at an API path such as
 // "/api/v1/namespaces/default/configmaps/web", nil where there is none.
 func (s *Server) Get(path string) map[string]any {

@@ -149,6 +149,13 @@ func New(api API, records Records, namespace string, o Options) *Locker {
 	return &Locker{api: api, records: records, namespace: namespace, options: o}
 }
 
+// WithRecords returns the same locker for releases that are recorded elsewhere.
+func (l *Locker) WithRecords(records Records) *Locker {
+	out := *l
+	out.records = records
+	return &out
+}
+
 // Lock waits for its turn while ctx and the timeout allow, and returns the
 // lock, which must be given back, and a context that ends with it: with a
 // [*LostError] as its cause when the lock is lost. [Check] is to be called with
