@@ -95,9 +95,20 @@ func (c *compilation) check(res *resource, pointer string, v any) error {
 	case e.err != nil:
 		return e.err
 	case len(found) > 0:
-		return &InvalidError{URL: res.doc.url + "#" + pointer, Violations: found}
+		return &InvalidError{URL: res.doc.url + "#" + pointer, Violations: once(found)}
 	}
 	return nil
+}
+
+// once leaves out what two vocabularies say alike.
+func once(found []Violation) []Violation {
+	var out []Violation
+	for _, v := range found {
+		if !slices.ContainsFunc(out, func(o Violation) bool { return o.String() == v.String() }) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // dialectAt returns the dialect that $schema names. where is the schema that names it,

@@ -182,9 +182,12 @@ func (d *dialect) metaschema() (*Schema, error) {
 			parts = append(parts, map[string]any{"$ref": d.draft.prefix + "meta/" + name})
 		}
 	}
-	// Without an anchor of its own, as the reference has it: a schema below another is
-	// checked by the vocabulary that has the keyword in between.
+	// As the reference has it: in 2019-09 a schema below another is checked by the
+	// vocabulary that has the keyword in between, later by all that were chosen.
 	doc := map[string]any{"$schema": d.draft.url, "allOf": parts}
+	if !d.draft.is2019() {
+		doc["$dynamicAnchor"] = "meta"
+	}
 	s, err := compileMeta(d.draft.prefix+"chosen", doc)
 	if err != nil {
 		return nil, err
