@@ -34,9 +34,12 @@ type Repositories struct {
 	updating sync.Mutex // held while indexes are updated
 }
 
-// NewRepositories returns the repositories of c. report is told of indexes that cannot be
-// used; nil is not.
+// NewRepositories returns the repositories of c, downloaded by an [IndexGetter] where c.HTTP
+// is nil. report is told of indexes that cannot be used; nil is not.
 func NewRepositories(c repo.Collection, report progress.Func) *Repositories {
+	if c.HTTP == nil {
+		c.HTTP = &IndexGetter{}
+	}
 	return &Repositories{home: c, progress: report}
 }
 

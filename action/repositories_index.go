@@ -19,6 +19,7 @@ const maxIndex = 200 << 20
 // An IndexGetter fetches the indexes of repositories over HTTP, and by plugins for other
 // schemes. It implements [repo.Getter].
 type IndexGetter struct {
+	// HTTP downloads; nil is a client of its own for each index.
 	HTTP *fetch.Client
 	// Plugins returns the plugins that download, and is called when the first is needed;
 	// nil has none.
@@ -33,7 +34,12 @@ func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, hav
 	scheme, _, _ := strings.Cut(address, "://")
 	scheme = strings.ToLower(scheme)
 	if scheme == "http" || scheme == "https" {
-		said, err := g.HTTP.GetChanged(ctx, address, e.URL, access, maxIndex, fetch.Mark(have), w)
+		client := g.HTTP
+		if client == nil {
+			client = &fetch.Client{}
+			defer client.Close()
+		}
+		said, err := client.GetChanged(ctx, address, e.URL, access, maxIndex, fetch.Mark(have), w)
 		if errors.Is(err, fetch.ErrUnchanged) {
 			err = repo.ErrUnchanged
 		}

@@ -8,6 +8,11 @@ import (
 	"strings"
 )
 
+// A FieldError is returned for a [Finder] that lacks what a method needs.
+type FieldError struct{ Field string }
+
+func (e *FieldError) Error() string { return "the finder of charts has no " + e.Field }
+
 // A NameError is returned for a name that is not repository/name, an OCI reference or a URL.
 type NameError struct{ Name string }
 

@@ -17,11 +17,11 @@ import (
 // each download. It is safe for concurrent use, and must not be copied.
 type Finder struct {
 	HTTP         *Client
-	Repositories Repositories // for repository/name and [Ref.Repo]
-	Registry     Registry     // for oci://
-	Plugins      Downloader   // for other schemes
-	Verifier     Verifier     // for [Ref.Verify]
-	Cache        *Cache
+	Repositories Repositories  // for repository/name and [Ref.Repo]
+	Registry     Registry      // for oci://
+	Plugins      Downloader    // for other schemes
+	Verifier     Verifier      // for [Ref.Verify]
+	Cache        *Cache        // needed by Find
 	Progress     progress.Func // is told of downloads and warnings
 
 	flights flights
@@ -31,10 +31,13 @@ type Finder struct {
 // that the cache has already, by the digest in the repository's index or in the reference,
 // is taken from there without a request for it.
 //
-// Errors: [*NameError], [*SchemeError], [*EntryError], [*VersionError], [*DigestError],
+// Errors: [*FieldError], [*NameError], [*SchemeError], [*EntryError], [*VersionError], [*DigestError],
 // [*NotArchiveError], [*ProvenanceError], those of [Client.Get], and those of repositories,
 // registries and plugins.
 func (f *Finder) Find(ctx context.Context, ref Ref) (*Archive, error) {
+	if f.Cache == nil {
+		return nil, &FieldError{Field: "Cache"}
+	}
 	s, err := f.locate(ctx, ref)
 	if err != nil {
 		return nil, err

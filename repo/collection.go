@@ -38,7 +38,7 @@ var ErrUnchanged = errors.New("the document has not changed")
 type Collection struct {
 	Path  string // of repositories.yaml
 	Cache Cache
-	HTTP  Getter // needed by Add and Update
+	HTTP  Getter // needed by Add, Update and Fetch
 	// Timeout is how long one index may take, 0 for as long as it takes.
 	Timeout time.Duration
 	// Waiting, if any, is called when another process has kept the file locked for a
@@ -94,10 +94,11 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 // invalid is err as a fault of the repository, where it is one.
 func invalid(e Entry, err error) error {
 	var ours *CacheError
+	var field *FieldError
 	var none *URLError
 	var local *fs.PathError // of a certificate, say
 	switch {
-	case errors.As(err, &ours), errors.As(err, &none), errors.As(err, &local):
+	case errors.As(err, &ours), errors.As(err, &field), errors.As(err, &none), errors.As(err, &local):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled // nothing has been changed yet: there is no more to say

@@ -161,6 +161,11 @@ func (e *UncachedError) Error() string {
 
 func (e *UncachedError) Unwrap() error { return e.Err }
 
+// A FieldError is returned for a [Collection] that lacks what a method needs.
+type FieldError struct{ Field string }
+
+func (e *FieldError) Error() string { return "the collection of repositories has no " + e.Field }
+
 // A CacheError is returned when an index cannot be written to the cache.
 type CacheError struct {
 	Dir string

@@ -93,6 +93,9 @@ func (c Collection) download(ctx context.Context, e Entry, have Mark) (*fetched,
 	if err != nil {
 		return nil, err
 	}
+	if c.HTTP == nil {
+		return nil, &FieldError{Field: "HTTP"}
+	}
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, &TimeoutError{After: c.Timeout})
