@@ -53,6 +53,8 @@ type Storage interface {
 	Delete(ctx context.Context, name string, revision int, version string) error
 	Prune(ctx context.Context, name string, most int, keep func(storage.Record) bool) error
 	Resource() string
+	// Namespace is the one whose releases are recorded, "" for all.
+	Namespace() string
 	Lister
 	HistoryReader
 	lock.Records

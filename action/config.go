@@ -183,7 +183,59 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%s: the configuration has no %s: set it, or make the configuration with NewConfig", e.Operation, e.Field)
+	return fmt.Sprintf("%s: %s is not set (NewConfig makes a configuration for a cluster)", e.Operation, e.Field)
+}
+
+// A RequestError is returned when a request lacks what an operation needs.
+type RequestError struct {
+	// Operation is what was to be done ("install"), Field what is nil or empty ("Chart").
+	Operation, Field string
+}
+
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("%s: the request has no %s", e.Operation, e.Field)
+}
+
+// requireChart returns a [*RequestError] where c is nil.
+func requireChart(c *chart.Chart, operation string) error {
+	if c == nil {
+		return &RequestError{Operation: operation, Field: "Chart"}
+	}
+	return nil
+}
+
+// A NamespaceError is returned for a request that names another namespace than that of
+// the [Config]'s releases.
+type NamespaceError struct {
+	Operation string
+	// Namespace is the request's, Records that of the records.
+	Namespace, Records string
+}
+
+func (e *NamespaceError) Error() string {
+	return fmt.Sprintf("%s: the request is for namespace %q, and the configuration for the releases of %q", e.Operation, e.Namespace, e.Records)
+}
+
+// Hint says how to make a configuration for the namespace.
+func (e *NamespaceError) Hint() string {
+	return fmt.Sprintf("use the Config that InNamespace(%q) returns", e.Namespace)
+}
+
+// namespace is that of the releases, "" where that is not known.
+func (c *Config) namespace() string {
+	if c.Releases == nil {
+		return ""
+	}
+	return c.Releases.Namespace()
+}
+
+// checkNamespace returns a [*NamespaceError] where an operation on a release of the
+// namespace would have its record, or its lock, elsewhere.
+func (c *Config) checkNamespace(namespace, operation string) error {
+	if own := c.namespace(); own != "" && own != namespace {
+		return &NamespaceError{Operation: operation, Namespace: namespace, Records: own}
+	}
+	return nil
 }
 
 // require returns a [*ConfigError] where an operation on releases of the cluster cannot

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/storage"
@@ -27,8 +28,8 @@ type KubeSettings struct {
 }
 
 // NewConfig returns what operations on the releases of a namespace need, for the cluster
-// that s names: releases are recorded in Secrets and locked by Leases. It reads the
-// kubeconfig, and makes no request.
+// that s names: releases are recorded in Secrets and locked by Leases, and Events are ready
+// for handlers. It reads the kubeconfig, and makes no request.
 func NewConfig(s KubeSettings) (*Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.Kubeconfig
@@ -58,7 +59,7 @@ func NewConfigFor(config *rest.Config, namespace string) *Config {
 	} else {
 		options.UserAgent = config.UserAgent
 	}
-	c := &Config{}
+	c := &Config{Events: &event.Bus{}}
 	c.connect(kube.New(options), nil, namespace)
 	return c
 }
@@ -85,7 +86,8 @@ func (c *Config) Client() *kube.Client { return c.client }
 // same driver and locked by Leases there. Both share the connection and what is known of
 // the cluster's kinds, so that a program with releases in many namespaces holds it once. c
 // must be made by [NewConfig] or [NewConfigFor], and c.Releases, where it was set, must be
-// a [*storage.Storage]; InNamespace panics if it is not.
+// a [*storage.Storage]; InNamespace panics if it is not. The handlers of c.Events answer
+// the copy's events too, and those that the copy gets do not answer c's.
 func (c *Config) InNamespace(namespace string) *Config {
 	if c.client == nil {
 		panic("action: InNamespace of a Config that NewConfig has not made")
@@ -100,6 +102,7 @@ func (c *Config) InNamespace(namespace string) *Config {
 		records = records.In(namespace)
 	}
 	other := *c
+	other.Events = c.Events.Fork()
 	other.connect(c.client, records, namespace)
 	return &other
 }

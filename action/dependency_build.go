@@ -16,6 +16,9 @@ type DependencyBuild DependencyUpdate
 // not the one of what the chart lists is a *[dependency.SyncError]; an archive that
 // is not the one that was locked, a *[RepublishedError].
 func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
+	if req.Directory == nil {
+		return &RequestError{Operation: "build dependencies", Field: "Directory"}
+	}
 	name, text, err := req.Directory.Lock()
 	switch {
 	case err != nil:

@@ -51,6 +51,9 @@ type listing struct {
 // of a listing; lock what is to be written as the lock, nil for nothing.
 func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Dependency, error), lock func(ChartDirectory, supplies) ([]byte, error)) error {
 	v := req.Directory
+	if v == nil {
+		return &RequestError{Operation: "update dependencies", Field: "Directory"}
+	}
 	payload, list, err := u.ask(ctx, v.Chart())
 	late := err != nil && isLoading(err) && !complete(v.Chart())
 	if late { // scripts require what is yet to be fetched: they are asked once it is there
@@ -90,6 +93,9 @@ func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, lis
 	all, err := choose(list)
 	if err != nil || len(all) == 0 {
 		return supplies{}, err
+	}
+	if u.Resolver == nil {
+		return supplies{}, &ConfigError{Operation: "update dependencies", Field: "Resolver"}
 	}
 	if err := u.Resolver.Check(all); err != nil {
 		return supplies{}, err

@@ -45,6 +45,8 @@ type deployment struct {
 	dryRun bool
 	// revert is set where the deployment undoes another one, which has the lock.
 	revert bool
+	// invalid is what is wrong with the request, nil for nothing.
+	invalid error
 
 	events  lifecycle
 	hooks   hooks
@@ -146,7 +148,7 @@ func (d *deployment) execute(ctx context.Context) error {
 
 // dry does what deploy does, up to where that would write.
 func (d *deployment) dry(ctx context.Context) error {
-	if err := CheckName(d.name); err != nil {
+	if err := d.check(); err != nil {
 		return err
 	}
 	d.dryRun = true
@@ -159,6 +161,14 @@ func (d *deployment) dry(ctx context.Context) error {
 	err := inOrder(ctx, d.events.emit(before), d.events.respond(before, event.ObjectValidation, d.validate(before)))
 	d.release.Info.Description = "Dry run complete"
 	return err
+}
+
+// check returns what is wrong with the request, before anything is read or written.
+func (d *deployment) check() error {
+	if d.invalid != nil {
+		return d.invalid
+	}
+	return CheckName(d.name)
 }
 
 // step is one step of a sequence.
@@ -193,7 +203,7 @@ func (l lifecycle) respond(e event.Event, who event.CoreHandler, answer step) st
 // acquire takes the lock of the release, unless the deployment undoes one that has it.
 // The context ends when the lock is lost.
 func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
-	if err := CheckName(d.name); err != nil {
+	if err := d.check(); err != nil {
 		return nil, err
 	}
 	if !d.revert {

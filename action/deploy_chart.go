@@ -3,6 +3,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/moonhelm/moonhelm/chart/values"
@@ -10,15 +11,18 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// newDeployment returns the deployment of a chart, as req asks for it. doing is "install"
-// or "upgrade".
-func newDeployment(c *Config, doing string, req DeployRequest) *deployment {
+// newDeployment returns the deployment of a chart, as req asks for it, which is given the
+// namespace that it lacks. doing is "install" or "upgrade".
+func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
+	c = c.forOperation()
+	req.Namespace = orText(req.Namespace, c.namespace())
 	wait := req.WaitOptions
 	wait.Wait = wait.Wait || req.Atomic // an object that never gets ready is a failure to undo
 	return &deployment{
-		config: c.forOperation(), name: req.Name, doing: doing,
+		config: c, name: req.Name, doing: doing,
 		wait: wait, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
-		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
+		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing)),
+		undo:    req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
 	}
 }
 

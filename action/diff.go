@@ -109,6 +109,9 @@ func (d Diff) Between(ctx context.Context, name string, others Storage, other st
 // Compare returns what the records of two revisions differ in; from is nil where there
 // was none. What the cluster has is not looked at.
 func Compare(from, to *release.Release) (*Change, error) {
+	if to == nil {
+		return nil, &RequestError{Operation: "compare", Field: "to"}
+	}
 	var old []*manifest.Object
 	namespace := to.Namespace
 	if from != nil {
@@ -135,7 +138,7 @@ func Compare(from, to *release.Release) (*Change, error) {
 // nil for none, and another chart; nil where neither has any. Records have no
 // subcharts: where from is not nil, theirs are left out.
 func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
-	if from == nil {
+	if from == nil || to == nil {
 		return CompareCharts(nil, to)
 	}
 	was, err := from.Chart()
@@ -149,6 +152,9 @@ func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
 // CompareCharts returns what the definitions in the crds/ of two charts differ in; from
 // may be nil. It is nil where neither has any.
 func CompareCharts(from, to *chart.Chart) (*plan.Plan, error) {
+	if err := requireChart(to, "compare"); err != nil {
+		return nil, err
+	}
 	var old []*manifest.Object
 	if from != nil {
 		var err error

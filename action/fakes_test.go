@@ -211,6 +211,8 @@ func (r *records) Update(ctx context.Context, rel *release.Release) error {
 
 func (r *records) Resource() string { return "secrets" }
 
+func (r *records) Namespace() string { return "" }
+
 func (r *records) Delete(ctx context.Context, name string, revision int, _ string) error {
 	if err := r.step(ctx, "forget %s", key(name, revision)); err != nil {
 		return err

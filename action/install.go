@@ -34,12 +34,12 @@ type Install struct{ *Config }
 // InstallRequest says what to install.
 type InstallRequest = DeployRequest
 
-// DeployRequest says what to install, or to upgrade to. Chart, Name and Namespace are
-// needed.
+// DeployRequest says what to install, or to upgrade to. Chart and Name are needed.
 type DeployRequest struct {
-	Chart       *chart.Chart
-	Values      map[string]any
-	Name        string
+	Chart  *chart.Chart
+	Values map[string]any
+	Name   string
+	// Namespace is the release's, which must be that of Config.Releases; "" is that one.
 	Namespace   string
 	Description string // what the record says in place of "Install complete"
 	// Labels stand on the record. An upgrade lays them over those of the last
@@ -93,7 +93,8 @@ type installing struct {
 }
 
 func (in Install) work(req InstallRequest) *installing {
-	w := &installing{req: req, deployment: newDeployment(in.Config, "install", req)}
+	w := &installing{deployment: newDeployment(in.Config, "install", &req)}
+	w.req = req
 	w.verb, w.newNamespace = w, req.CreateNamespace
 	return w
 }

@@ -43,6 +43,9 @@ type PackageRequest struct {
 // dependencies it lists is refused: the archive could not be
 // installed. What handlers change is packed; the loaded chart stays as it is.
 func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
+	if err := requireChart(req.Chart, "package"); err != nil {
+		return "", err
+	}
 	if err := missing(req.Chart); err != nil {
 		return "", err
 	}

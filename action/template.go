@@ -20,7 +20,7 @@ type TemplateRequest struct {
 	Chart     *chart.Chart
 	Values    map[string]any
 	Name      string
-	Namespace string
+	Namespace string // "" is that of Config.Releases, where there are any
 	// KubeVersion and APIVersions change what templates see as capabilities.
 	KubeVersion string
 	APIVersions []string
@@ -34,11 +34,15 @@ type TemplateRequest struct {
 // Run renders req.Chart.
 func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, error) {
 	t.Config = t.forOperation()
+	if err := requireChart(req.Chart, "template"); err != nil {
+		return nil, err
+	}
 	if req.Name != "" {
 		if err := CheckName(req.Name); err != nil {
 			return nil, err
 		}
 	}
+	req.Namespace = orText(req.Namespace, t.namespace())
 	caps, err := capabilities(ctx, t.Cluster, req.KubeVersion, req.APIVersions)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ type upgrading struct {
 }
 
 func (u Upgrade) work(req UpgradeRequest) *upgrading {
-	w := &upgrading{req: req, deployment: newDeployment(u.Config, "upgrade", req)}
+	w := &upgrading{deployment: newDeployment(u.Config, "upgrade", &req)}
+	w.req = req
 	w.verb = w
 	return w
 }

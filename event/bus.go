@@ -100,7 +100,7 @@ type Bus struct {
 // On registers fn for events of type E: this is how a Go program answers.
 // owner is how errors name the handler; priority runs from 0 to 1. At equal
 // priority it runs after the charts' scripts, as the topmost chart's run after
-// its subcharts'.
+// its subcharts'. On panics where b is nil.
 func On[E Event](b *Bus, owner string, priority float64, fn func(context.Context, E) error) {
 	var zero E
 	name := zero.Name()

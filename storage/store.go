@@ -66,6 +66,9 @@ func (s *Storage) In(namespace string) *Storage {
 // Resource is that of [Driver].
 func (s *Storage) Resource() string { return s.driver.Resource() }
 
+// Namespace is the one whose releases are recorded, "" for all.
+func (s *Storage) Namespace() string { return s.namespace }
+
 func (s *Storage) allowed(ctx context.Context) error {
 	if s.allow == nil {
 		return nil
