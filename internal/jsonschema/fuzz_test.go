@@ -8,6 +8,8 @@ import (
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,6 +77,10 @@ func (c *madeCase) outcomes() (got, want outcome) {
 	return ours(decode(c.schema), decode(c.value), c.load), theirs(decode(c.schema), decode(c.value), c.load)
 }
 
+// wrapped finds a count that the reference has read as a negative one, because it has more
+// than 63 bits (docs/differences.md).
+var wrapped = regexp.MustCompile(`-\d{18,}`)
+
 // differs reports whether the two disagree. The reference knows no bounds, so that cases
 // that take long are left out.
 func (c *madeCase) differs() bool {
@@ -87,6 +93,9 @@ func (c *madeCase) differs() bool {
 	got, want := c.outcomes()
 	if got.schema != "" && want.schema != "" && !sameDocument(got.schema, want.schema) {
 		return false // of several errors, either may come first
+	}
+	if slices.ContainsFunc(want.violations, wrapped.MatchString) {
+		return false
 	}
 	return !got.equal(want)
 }
