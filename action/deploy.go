@@ -100,7 +100,10 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	}
 	err = orLockLost(ctx, d.execute(ctx))
 	if err == nil {
-		return d.release, d.succeed(ctx, d.verb.complete())
+		err = d.succeed(ctx, d.verb.complete())
+		if d.release.Info.Status == release.Deployed || notOurs(err) {
+			return d.release, err
+		}
 	}
 	if !d.recorded {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/linger"
@@ -50,22 +51,63 @@ func (d *deployment) create(ctx context.Context) error {
 
 // succeed writes the last word of a deployment that went well: first that this
 // revision is deployed, then that others are not. A client that is killed in
-// between leaves two that are, of which the newer counts.
+// between leaves two that are, of which the newer counts. Where the record cannot be
+// written, the revision is not deployed.
 func (d *deployment) succeed(ctx context.Context, description string) error {
 	// All is done: an interrupt that comes now must not leave it pending.
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := d.release
-	rel.Info.Status, rel.Info.Description = release.Deployed, description
-	rel.Holder, rel.PendingDeletions = "", nil
 	d.lock.Finish() // the record gets its last state
-	if err := d.config.Releases.Update(ctx, rel); err != nil {
+	err := d.config.updateLast(ctx, rel, func() {
+		rel.Info.Status, rel.Info.Description = release.Deployed, description
+		rel.Holder, rel.PendingDeletions = "", nil
+	})
+	if err != nil {
 		return fmt.Errorf("record release %s as deployed: %w", rel.Name, err)
 	}
 	if err := d.supersedeOthers(ctx); err != nil {
 		return err
 	}
 	return d.prune(ctx)
+}
+
+// retryAfter is how long a record that could not be written is left alone before the
+// second try.
+const retryAfter = time.Second
+
+// updateLast writes the last state of a revision, which change makes, in up to two tries.
+// Where it could not be written, rel is as it was: no release says what its record does not.
+func (c *Config) updateLast(ctx context.Context, rel *release.Release, change func()) error {
+	info, holder, pending := rel.Info, rel.Holder, rel.PendingDeletions
+	change()
+	err := twice(ctx, func() error { return c.Releases.Update(ctx, rel) })
+	if err != nil {
+		rel.Info, rel.Holder, rel.PendingDeletions = info, holder, pending
+	}
+	return err
+}
+
+// twice tries a write again that has failed, where it may succeed a moment later.
+func twice(ctx context.Context, write func() error) error {
+	err := write()
+	var large *storage.TooLargeError
+	if err == nil || notOurs(err) || errors.As(err, &large) {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return err
+	case <-time.After(retryAfter):
+		return write()
+	}
+}
+
+// notOurs reports whether a record could not be written because it is another client's to
+// write.
+func notOurs(err error) bool {
+	var e interface{ LockLost() bool }
+	return errors.Is(err, storage.ErrChanged) || errors.Is(err, storage.ErrNotFound) || errors.As(err, &e) && e.LockLost()
 }
 
 // supersedeOthers marks what was deployed before as superseded.
@@ -130,9 +172,11 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := d.release
-	rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
 	d.lock.Finish() // the record gets its last state
-	if err := d.config.Releases.Update(ctx, rel); err != nil {
+	err := d.config.updateLast(ctx, rel, func() {
+		rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
+	})
+	if err != nil {
 		d.config.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 		return
 	}

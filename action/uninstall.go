@@ -250,18 +250,32 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 	w.lock.Finish()
 	// The objects are gone: an interrupt that comes now must not leave a record
 	// that says otherwise.
-	ctx, cancel := cleanupContext(ctx)
+	last, cancel := cleanupContext(ctx)
 	defer cancel()
+	err := w.recordGone(last)
+	if err != nil {
+		w.fail(ctx, err)
+	} else if w.req.KeepHistory {
+		err = w.closeHistory(last)
+	}
+	return w.out, err
+}
+
+// recordGone deletes the history, or records that the release is uninstalled.
+func (w *uninstalling) recordGone(ctx context.Context) error {
+	rel := w.out.Release
 	if !w.req.KeepHistory {
-		return w.out, w.purge(ctx, rel.Name)
+		return w.purge(ctx, rel.Name)
 	}
-	rel.Info.Status = release.Uninstalled
-	rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
-	rel.Holder, rel.PendingDeletions = "", nil
-	if err := w.Releases.Update(ctx, rel); err != nil {
-		return w.out, fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
+	err := w.updateLast(ctx, rel, func() {
+		rel.Info.Status = release.Uninstalled
+		rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
+		rel.Holder, rel.PendingDeletions = "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("record release %s as uninstalled: %w", rel.Name, err)
 	}
-	return w.out, w.closeHistory(ctx)
+	return nil
 }
 
 // closeHistory records that nothing of the other revisions is there any more.
@@ -404,9 +418,11 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 	defer cancel()
 	rel := w.out.Release
 	w.lock.Finish()
-	rel.Info.Status, rel.Holder = release.Failed, ""
-	rel.Info.Description = "Uninstallation failed: " + cause.Error()
-	if err := w.Releases.Update(ctx, rel); err != nil {
+	err := w.updateLast(ctx, rel, func() {
+		rel.Info.Status, rel.Holder = release.Failed, ""
+		rel.Info.Description = "Uninstallation failed: " + cause.Error()
+	})
+	if err != nil {
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 	}
 }
@@ -414,7 +430,8 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 // purge removes every revision, oldest first, so that an interrupted purge
 // leaves the newest, which says what to uninstall.
 func (w *uninstalling) purge(ctx context.Context, name string) error {
-	revisions, err := w.Releases.Revisions(ctx, name)
+	var revisions []storage.Record
+	err := twice(ctx, func() (err error) { revisions, err = w.Releases.Revisions(ctx, name); return err })
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
@@ -422,7 +439,8 @@ func (w *uninstalling) purge(ctx context.Context, name string) error {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		if err := w.Releases.Delete(ctx, name, n.Revision, n.Version); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		err := twice(ctx, func() error { return w.Releases.Delete(ctx, name, n.Revision, n.Version) })
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("delete revision %d of release %s: %w", n.Revision, name, err)
 		}
 	}

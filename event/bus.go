@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -100,7 +101,8 @@ type Bus struct {
 // On registers fn for events of type E: this is how a Go program answers.
 // owner is how errors name the handler; priority runs from 0 to 1. At equal
 // priority it runs after the charts' scripts, as the topmost chart's run after
-// its subcharts'. On panics where b is nil.
+// its subcharts'. On panics where b is nil. A fn that panics ends the operation with a
+// [*PanicError].
 func On[E Event](b *Bus, owner string, priority float64, fn func(context.Context, E) error) {
 	var zero E
 	name := zero.Name()
@@ -228,6 +230,19 @@ func (b *Bus) HandleCore(ctx context.Context, e Event, who CoreHandler, fn func(
 	return run(ctx, h, e, trace, true)
 }
 
+// call calls a handler. A panic of one that [On] has registered is its error: a program's
+// mistake must not leave an operation without an end.
+func (h handler) call(ctx context.Context, e Event) (err error) {
+	if h.owns {
+		defer func() {
+			if value := recover(); value != nil {
+				err = &PanicError{Value: value, Stack: debug.Stack()}
+			}
+		}()
+	}
+	return h.Handle(ctx, e)
+}
+
 func run(ctx context.Context, h handler, e Event, trace func(Step), core bool) error {
 	fail := func(err error) error {
 		if err == nil {
@@ -236,11 +251,11 @@ func run(ctx context.Context, h handler, e Event, trace func(Step), core bool) e
 		return &HandlerError{Event: e.Name(), Owner: h.Owner, Core: core, Err: err}
 	}
 	if trace == nil {
-		return fail(h.Handle(ctx, e))
+		return fail(h.call(ctx, e))
 	}
 	before := snapshot(e)
 	start := time.Now()
-	err := h.Handle(ctx, e)
+	err := h.call(ctx, e)
 	trace(Step{
 		Event: e.Name(), Owner: h.Owner, Where: h.Where, Priority: h.Priority, Core: core,
 		Took: time.Since(start), Changes: before.changes(e), Err: err,
@@ -266,3 +281,18 @@ func (e *HandlerError) Error() string {
 }
 
 func (e *HandlerError) Unwrap() error { return e.Err }
+
+// A PanicError is the error, in a [*HandlerError], of a handler of the program's that has
+// panicked.
+type PanicError struct {
+	Value any    // what it has panicked with
+	Stack []byte // as [debug.Stack] returns it
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value, where that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
