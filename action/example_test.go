@@ -15,6 +15,9 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
+// The host of charts' scripts is what a Config asks for.
+var _ action.ScriptRunner = (*script.Host)(nil)
+
 func hello() *chart.Chart {
 	c, err := loader.LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: hello\nversion: 1.0.0\n")},
