@@ -4,6 +4,7 @@ package action_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/kubetest"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
 
@@ -73,6 +75,33 @@ func ExampleUpgrade() {
 	// Output:
 	// web revision 2 is deployed
 	// Rollback to 1 map[text:hello]
+}
+
+// A controller upgrades a release, and installs it where there is none.
+func ExampleUpgrade_orInstall() {
+	cluster := kubetest.Start()
+	defer cluster.Close()
+	config, ctx := action.NewConfigFor(cluster.Config(), "default"), context.Background()
+	reconcile := func(text string) (*release.Release, error) {
+		req := action.DeployRequest{Chart: greeting(), Name: "web", Values: map[string]any{"text": text}}
+		rel, err := action.Upgrade{Config: config}.Run(ctx, req)
+		var none *action.NoReleaseError
+		if errors.As(err, &none) {
+			req.Replace = true // a release that was uninstalled, and whose history was kept, is gone on with
+			return action.Install{Config: config}.Run(ctx, req)
+		}
+		return rel, err
+	}
+	for _, text := range []string{"good morning", "good night"} {
+		rel, err := reconcile(text)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("revision", rel.Revision, rel.Info.Status, cluster.Get("/api/v1/namespaces/default/configmaps/greeting")["data"])
+	}
+	// Output:
+	// revision 1 deployed map[text:good morning]
+	// revision 2 deployed map[text:good night]
 }
 
 // What an upgrade would do, object by object.
