@@ -34,20 +34,35 @@ func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A terminal hangs up when the leader of its session ends, and what has not been read by
+	// then is lost: the leader is a shell, which says when the command has ended, and ends
+	// when all is read.
+	const ended = "\x1e"
+	hold, release, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release.Close()
+	cmd.Args = append([]string{"sh", "-c", `trap : INT; "$@"; code=$?; printf '\036'; read -r _ <&3; exit $code`, "sh", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path, cmd.ExtraFiles = "/bin/sh", []*os.File{hold}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	err = cmd.Start()
 	tty.Close()
+	hold.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(30*time.Second, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	defer late.Stop()
 	var out strings.Builder
 	buf := make([]byte, 4096)
 	for typed := false; ; {
 		n, err := screen.Read(buf) // EIO when nobody holds the other side any more
 		out.Write(buf[:n])
+		if strings.HasSuffix(out.String(), ended) {
+			release.Close()
+		}
 		if err != nil {
 			break
 		}
@@ -58,5 +73,6 @@ func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error
 			typed = true
 		}
 	}
-	return strings.ReplaceAll(out.String(), "\r\n", "\n"), cmd.Wait()
+	seen := strings.TrimSuffix(out.String(), ended)
+	return strings.ReplaceAll(seen, "\r\n", "\n"), cmd.Wait()
 }
