@@ -164,6 +164,33 @@ func TestTakenAndYieldedInOneObject(t *testing.T) {
 	want(t, "again", s.to(text), "unchanged ConfigMap/web")
 }
 
+// Where the server takes one of two fields, and would move to the release's without a word,
+// the object's annotation has the last one.
+func TestExcludedFieldThatMustFail(t *testing.T) {
+	const budget = `
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, annotations: {helm.sh/field-ownership: "{fail: [spec.minAvailable]}", note: "%s"}}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+`
+	for _, dry := range []bool{false, true} {
+		t.Run(fmt.Sprint("server dry run ", dry), func(t *testing.T) {
+			s := tell(t)
+			s.ServerSide, s.ServerDryRun = true, dry
+			s.to(fmt.Sprintf(budget, "1"))
+			s.by("kubectl-edit", "policy/v1", "PodDisruptionBudget", "web", `{"spec":{"minAvailable":null,"maxUnavailable":2}}`)
+			err := s.fails(fmt.Sprintf(budget, "2"))
+			var conflict *ApplyConflictError
+			if !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Path != "spec.maxUnavailable" {
+				t.Fatalf("got %v, want a conflict of spec.maxUnavailable", err)
+			}
+			o := s.get("policy/v1", "PodDisruptionBudget", "web")
+			want(t, "maxUnavailable", at(o, "spec", "maxUnavailable"), "2")
+			want(t, "note", at(o, "metadata", "annotations", "note"), "1")
+		})
+	}
+}
+
 // What kubectl apply has set and the chart has too becomes the release's, and goes with
 // the chart; the rest stays.
 func TestFieldsOfClientSideApplyJoin(t *testing.T) {

@@ -99,9 +99,11 @@ func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[s
 		after, err = c.trial(ctx, j)
 	}
 	if err == nil {
-		j.Conflicts = slices.DeleteFunc(slices.Clone(j.Conflicts), func(c plan.Conflict) bool { return c.Resolution == plan.Fail })
+		j.Conflicts = slices.DeleteFunc(slices.Clone(j.Conflicts), func(c plan.Conflict) bool {
+			return c.Resolution == plan.Fail && !c.Excluded
+		})
 		j.settle(after)
-		return nil
+		return (*applyRefusal)(nil).conflict(j.target, j.Step)
 	}
 	var conflict *ApplyConflictError
 	switch e := immutable(j.Step, j.String(), err); {
@@ -226,7 +228,7 @@ func (c *Client) retrial(ctx context.Context, j *job, no *applyRefusal) (map[str
 		return nil, err
 	}
 	next.Conflicts = slices.DeleteFunc(next.Conflicts, func(f plan.Conflict) bool {
-		return f.Resolution == plan.Fail && !no.fields[f.Field]
+		return f.Resolution == plan.Fail && !f.Excluded && !no.fields[f.Field]
 	})
 	j.Step = next
 	if err := no.conflict(j.target, next); err != nil || again {

@@ -203,12 +203,16 @@ func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any
 		}
 		c := Conflict{
 			Path: stepsText(d.field), Field: serverText(d.field), Manager: *other, Live: d.live, Secret: secretField(s.Ref, d.field),
-			Resolution: Take, Reason: "the server takes one of it and " + stepsText(d.by),
+			Excluded: true, Resolution: Take, Reason: "the server takes one of it and " + stepsText(d.by),
 		}
-		if said := own.of(d.by); said == Yield || said == "" && o.Conflicts == Yield {
+		switch said := own.of(d.by); {
+		case said == Yield || said == "" && o.Conflicts == Yield:
 			c.Resolution = Yield
 			left = append(left, d)
-		} else {
+		default:
+			if said == Fail {
+				c.Resolution = Fail
+			}
 			s.Displaced = append(s.Displaced, d)
 		}
 		s.Conflicts = append(s.Conflicts, c)

@@ -98,7 +98,10 @@ type Conflict struct {
 	// that only the server knows of.
 	Live, Chart any
 	// Secret is set for the data of Secrets, whose values must not be shown.
-	Secret     bool
+	Secret bool
+	// Excluded is set for a field that has to go for one of the release's, since the server
+	// takes only one of them. The server itself reports no conflict there.
+	Excluded   bool
 	Resolution Resolution
 	// Reason says what decided: "scaled by HorizontalPodAutoscaler/web", "annotation
 	// helm.sh/field-ownership"; "" for [Options.Conflicts].
