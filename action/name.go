@@ -3,7 +3,6 @@
 package action
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -20,7 +19,12 @@ var namePattern = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // ErrNoName is returned for an operation on a release whose name is "".
-var ErrNoName = errors.New("a release needs a name")
+var ErrNoName error = noNameError{}
+
+type noNameError struct{}
+
+func (noNameError) Error() string { return "a release needs a name" }
+func (noNameError) Hint() string  { return "give one, or --generate-name" }
 
 // CheckName returns what is wrong with a release's name, [ErrNoName] where it is "".
 func CheckName(name string) error {

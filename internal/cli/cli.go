@@ -278,3 +278,14 @@ func (e *unknownCommandError) Error() string {
 	}
 	return text
 }
+
+// Hint says what may have been meant, nothing where Error has said it.
+func (e *unknownCommandError) Hint() string {
+	switch {
+	case e.Instead != "":
+		return ""
+	case len(e.Near) > 0:
+		return "did you mean: helm " + strings.Join(e.Near, ", helm ")
+	}
+	return "helm --help lists the commands"
+}

@@ -30,7 +30,7 @@ func TestFetchHints(t *testing.T) {
 		{&fetch.ProvenanceError{Missing: true}, "have not signed it"},
 		{listed(&fetch.StatusError{Code: 404}), "helm repo update"},
 		{listed(&fetch.StatusError{Code: 401, Host: "a"}), "--username and --password say who you are at a"},
-		{listed(&fetch.DigestError{}), "somebody has replaced the archive"},
+		{listed(&fetch.DigestError{}), "the archive was replaced"},
 		{&fetch.DigestError{}, ""},
 		{&fetch.VersionError{}, "in one place only"},
 		{&fetch.NotArchiveError{Page: true}, "ends in .tgz"},

@@ -21,6 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/registry"
@@ -109,8 +110,8 @@ func TestErrorsKeepTheFirstColumn(t *testing.T) {
 	if got := explain(err, env.New(term.Streams{})); got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	got := explain(&env.HintError{Err: err, Hint: "a\nError: b"}, env.New(term.Streams{}))
-	if !strings.HasSuffix(got, "hint: a\n  Error: b\n") {
+	got := explain(hint.With(err, "a\nError: b"), env.New(term.Streams{}))
+	if !strings.HasSuffix(got, "hint: a\nhint: Error: b\n") {
 		t.Errorf("got %q", got)
 	}
 }

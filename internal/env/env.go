@@ -64,17 +64,6 @@ func New(s term.Streams) *Env {
 	return e
 }
 
-// HintError is an error together with what to do about it, where only the
-// command knows that.
-type HintError struct {
-	Err  error
-	Hint string
-}
-
-func (e *HintError) Error() string { return e.Err.Error() }
-
-func (e *HintError) Unwrap() error { return e.Err }
-
 // ExitError ends the program with a code of its own, and without a word: all has
 // been said.
 type ExitError struct{ Code int }

@@ -138,6 +138,11 @@ type UsageError struct {
 
 func (e *UsageError) Error() string { return fmt.Sprintf("%q %s", e.Command, e.Problem) }
 
+// Hint shows how the command is called.
+func (e *UsageError) Hint() string {
+	return fmt.Sprintf("usage: %s\n%s --help tells more", e.Usage, e.Command)
+}
+
 // DryRun says whether an operation is only simulated, and where.
 type DryRun string
 

@@ -204,3 +204,8 @@ func (e *KubeconfigError) Error() string {
 }
 
 func (e *KubeconfigError) Unwrap() error { return e.Err }
+
+// Hint says how to name another kubeconfig.
+func (e *KubeconfigError) Hint() string {
+	return "point KUBECONFIG or --kubeconfig at your cluster's file, or choose a context with --kube-context"
+}

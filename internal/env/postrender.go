@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
 	"github.com/moonhelm/moonhelm/plugin/postrender"
@@ -70,10 +71,7 @@ func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
 	case other != nil:
 		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is no post-renderer, but of the type %s", f.Name, other.Type)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, &HintError{
-			Err:  fmt.Errorf("invalid argument %q for \"--post-renderer\" flag: plugin: %[1]s not found, and unable to find binary at %[1]s", f.Name),
-			Hint: "helm plugin list shows the plugins; of them those of the type postrenderer/v1 are post-renderers",
-		}
+		return nil, hint.With(fmt.Errorf("invalid argument %q for \"--post-renderer\" flag: plugin: %[1]s not found, and unable to find binary at %[1]s", f.Name), "helm plugin list shows the plugins; of them those of the type postrenderer/v1 are post-renderers")
 	}
 	return nil, fmt.Errorf("--post-renderer %s: %w", f.Name, err)
 }

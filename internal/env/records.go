@@ -5,6 +5,7 @@ package env
 import (
 	"fmt"
 
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/storage"
 )
 
@@ -26,7 +27,7 @@ func (e *Env) driver(namespace string) (storage.Driver, error) {
 	case "sql":
 		db, err := storage.PostgreSQL(e.Getenv("HELM_DRIVER_SQL_CONNECTION_STRING"), namespace)
 		if err != nil {
-			return nil, &HintError{Err: err, Hint: "HELM_DRIVER_SQL_CONNECTION_STRING is the connection string"}
+			return nil, hint.With(err, "HELM_DRIVER_SQL_CONNECTION_STRING is the connection string")
 		}
 		e.closers = append(e.closers, func() error { db.Close(); return nil })
 		return db, nil

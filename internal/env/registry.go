@@ -16,6 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/provenance"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
@@ -105,10 +106,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 		return nil, &action.ChartNotFoundError{Ref: path}
 	}
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
-		return nil, &HintError{
-			Err:  fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory", path),
-			Hint: fmt.Sprintf("helm package %s makes one", path),
-		}
+		return nil, hint.With(fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory", path), fmt.Sprintf("helm package %s makes one", path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open chart: %w", err)
@@ -148,12 +146,17 @@ func provenanceBeside(path string) ([]byte, error) {
 // RemoteError tells that a chart cannot be pushed to a place of that kind.
 type RemoteError struct{ Remote string }
 
-// Schemeless tells whether only oci:// may be missing.
-func (e *RemoteError) Schemeless() bool { return !strings.Contains(e.Remote, "://") }
-
 func (e *RemoteError) Error() string {
 	if scheme, _, ok := strings.Cut(e.Remote, "://"); ok {
 		return fmt.Sprintf("push to %s: scheme %q not supported: charts are pushed to OCI registries only, oci://host/path", e.Remote, scheme)
 	}
 	return fmt.Sprintf("push to %s: invalid chart URL format: charts are pushed to OCI registries only, oci://host/path", e.Remote)
+}
+
+// Hint says how to name a registry, or what to push to others with.
+func (e *RemoteError) Hint() string {
+	if strings.Contains(e.Remote, "://") {
+		return "other kinds of servers have plugins of their own to upload with"
+	}
+	return fmt.Sprintf("did you mean oci://%s?", e.Remote)
 }

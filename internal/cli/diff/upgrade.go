@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 )
 
 // upgradeFlags are the flags of `helm diff upgrade`.
@@ -189,8 +190,7 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 	case !errors.As(err, &missing):
 		return change, rendered, err
 	case !f.install:
-		hint := fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name)
-		return nil, nil, &env.HintError{Err: err, Hint: hint}
+		return nil, nil, hint.With(err, fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name))
 	}
 	if change, rendered, err = f.planInstall(ctx, e, c, vals, name); err == nil {
 		const stars = "********************"

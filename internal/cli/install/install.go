@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 )
@@ -67,7 +68,7 @@ release stays, marked failed: helm uninstall removes what was created, and
 
 func run(ctx context.Context, e *env.Env, o Options) error {
 	if o.Name == "" {
-		return &env.HintError{Err: errors.New("must either provide a name or specify --generate-name"), Hint: fmt.Sprintf("helm install NAME %s", o.ChartRef)}
+		return hint.With(errors.New("must either provide a name or specify --generate-name"), fmt.Sprintf("helm install NAME %s", o.ChartRef))
 	}
 	if err := o.Prepare(); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
@@ -136,7 +137,7 @@ func (o Options) signer(e *env.Env) (*provenance.Signer, error) {
 	case !o.Sign:
 		return nil, nil
 	case o.Key == "":
-		return nil, &env.HintError{Err: errors.New("--key is required for signing a package"), Hint: "gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint"}
+		return nil, hint.With(errors.New("--key is required for signing a package"), "gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint")
 	}
 	return e.Signer(o.keys.Keyring, o.Key, o.PassphraseFile)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -110,10 +111,7 @@ func (o *addOptions) secret(ctx context.Context, e *env.Env) error {
 	case o.Username == "" || o.Password != "":
 		return nil
 	case !e.Interactive():
-		return &env.HintError{
-			Err:  fmt.Errorf("there is a user name (%s) and no password, and no terminal to ask for it", o.Username),
-			Hint: "--password-stdin reads it from standard input",
-		}
+		return hint.With(fmt.Errorf("there is a user name (%s) and no password, and no terminal to ask for it", o.Username), "--password-stdin reads it from standard input")
 	}
 	answer, err := e.AskSecretUntil(ctx, "Password: ")
 	o.Password = answer

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/repo"
 )
@@ -50,7 +51,7 @@ func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) err
 	entries, err := f.Pick(names...)
 	var none *repo.NoneError
 	if errors.As(err, &none) {
-		return &env.HintError{Err: errors.New("no repositories found. You must add one before updating"), Hint: "helm repo add NAME URL adds one"}
+		return hint.With(errors.New("no repositories found. You must add one before updating"), "helm repo add NAME URL adds one")
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -35,7 +36,7 @@ func New(e *env.Env) *cobra.Command {
 func group(cmd *cobra.Command, args []string) error {
 	if err := env.Group(cmd, args); err != nil {
 		word := strings.Join(args, " ")
-		return &env.HintError{Err: err, Hint: fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm search hub %[1]s in a hub", word)}
+		return hint.With(err, fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm search hub %[1]s in a hub", word))
 	}
 	return nil
 }

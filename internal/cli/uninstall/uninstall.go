@@ -12,6 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/release"
@@ -128,7 +129,7 @@ func (o Options) explain(err error) error {
 	var failed *script.Error
 	var refused *script.PermissionError
 	if errors.As(err, &failed) || errors.As(err, &refused) {
-		return &env.HintError{Err: err, Hint: "--no-scripts uninstalls the release without running its chart's scripts"}
+		return hint.With(err, "--no-scripts uninstalls the release without running its chart's scripts")
 	}
 	return err
 }

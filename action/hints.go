@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Hint says what a user of the command line can do about it.
+func (e *NoReleaseError) Hint() string {
+	if e.Uninstalled {
+		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it anew", e.Name)
+	}
+	return fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", e.Name)
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *NoEarlierError) Hint() string {
+	return fmt.Sprintf("helm history %s lists its revisions", e.Name)
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *OvertakenError) Hint() string {
+	return fmt.Sprintf("helm history %s shows what becomes of it", e.Name)
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *RevisionsError) Hint() string {
+	return fmt.Sprintf("no release comes so far by itself: look at helm history %[1]s, and delete the records that are not yours "+
+		"(kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d)", e.Name, e.Revision)
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *NameInUseError) Hint() string {
+	const inUse = "helm cannot reuse a name that is still in use: " // Helm 4's words
+	switch {
+	case e.Status == release.Failed, e.Status == release.Uninstalled:
+		return inUse + fmt.Sprintf("helm uninstall %s removes what is left of the release, or --replace takes its name over", e.Name)
+	case e.Status.Pending():
+		return inUse + fmt.Sprintf("another helm is at work on it, or was ended in the middle: then helm uninstall %s removes what it left", e.Name)
+	}
+	return inUse + fmt.Sprintf("choose another, or look at the release with helm status %s", e.Name)
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *AlreadyUninstalledError) Hint() string {
+	return fmt.Sprintf("helm uninstall %s, without --keep-history, removes its history too", e.Name)
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *ApplyOptionsError) Hint() string {
+	if e.ForceReplace {
+		return "--server-side=false with --force-replace replaces the objects; with server-side apply " +
+			"the annotation helm.sh/replace: \"true\" replaces one that cannot be updated"
+	}
+	return "--conflicts and --force-conflicts are for server-side apply: leave them out, or use --server-side=true"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *HookConflictError) Hint() string {
+	return "--take-ownership lets hooks replace it; otherwise delete it, or give the hook another name"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *OutsideError) Hint() string {
+	return "helm get hooks " + e.Release + " shows them; --yes accepts them, HELM_ACCEPT_STORED_HOOKS=true does so for every command; " +
+		"uninstall and rollback --no-hooks do without hooks"
+}
+
+// Hint says what a user of the command line can do about it: what may have been meant.
+func (e *ChartNotFoundError) Hint() string {
+	const directory = "a chart's directory holds a Chart.yaml; helm create makes a new one"
+	first, _, slash := strings.Cut(e.Ref, "/")
+	switch {
+	case strings.HasSuffix(e.Ref, ".tgz"):
+		return "helm package makes archives of charts, helm pull fetches them"
+	case !slash && e.Ref != "":
+		return directory + "\n" + fmt.Sprintf("charts of repositories are named REPOSITORY/%s: helm search repo %[1]s looks for it", e.Ref)
+	case strings.Trim(first, ".") != "":
+		return directory + "\n" + fmt.Sprintf("if it is the name of a chart elsewhere: helm pull %s --untar brings it here", e.Ref)
+	}
+	return directory
+}
+
+// Hint says what a user of the command line can do about a file:// that leads nowhere; ""
+// about any other error, which knows it itself.
+func (e *DependencyError) Hint() string {
+	if missing := (*ChartNotFoundError)(nil); errors.As(e.Err, &missing) {
+		return (&ChartNotFoundError{}).Hint()
+	}
+	return ""
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *RepublishedError) Hint() string {
+	return "whoever publishes the chart can tell why; if you trust what is there now, 'helm dependency update' locks it"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *MissingDependenciesError) Hint() string {
+	return "You may need to run 'helm dependency build' to fetch missing dependencies; " +
+		"helm dependency update fetches newer ones than those of Chart.lock; or drop them from Chart.yaml"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *CredentialsError) Hint() string {
+	return "--username and --password are for one place; log in with helm registry login, or add the repositories with helm repo add"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *KubeVersionError) Hint() string {
+	return "helm template --kube-version renders for another version"
+}
+
+// Hint says what a user of the command line can do about it, "" where that is not known.
+func (e *ListingError) Hint() string {
+	var want *dependency.VersionError
+	switch {
+	case errors.As(e.Err, &want) && want.Problem != "":
+		return ""
+	case errors.As(e.Err, &want) && want.Want == "" && len(want.Have) > 0:
+		return "--devel takes pre-releases too"
+	case e.Repository != "":
+		return fmt.Sprintf("helm repo update %[1]s fetches the newest index; helm search repo %[1]s/ --versions lists what is in the one that is here", e.Repository)
+	}
+	return ""
+}

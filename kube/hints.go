@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kube
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/internal/hint"
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// askForPermission is the hint of errors for want of a permission.
+const askForPermission = "ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"
+
+// Hint says what a user of the command line can do about it.
+func (e *ForbiddenError) Hint() string { return askForPermission }
+
+// Hint says what a user of the command line can do about it.
+func (e *PermissionError) Hint() string { return askForPermission }
+
+// Hint says what a user of the command line can do about it.
+func (e *UnreachableError) Hint() string {
+	if hint.Untrusted(e.Err) {
+		return "the kubeconfig's certificate-authority does not vouch for this server: " +
+			"--kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"
+	}
+	return "kubernetes cluster unreachable: is it running, and is this its address? helm takes it from the kubeconfig's current context; " +
+		"--kube-context chooses another, --kube-apiserver names one"
+}
+
+// Hint says what a user of the command line can do about it, "" where no field is unknown.
+func (e *ValidationError) Hint() string {
+	if !e.Unknown() {
+		return ""
+	}
+	return "--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does not know, and drops them"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *ConflictError) Hint() string {
+	return "--take-ownership takes them over; otherwise delete them, or choose other names"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *ApplyConflictError) Hint() string {
+	return "--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; " +
+		"the annotation " + plan.OwnershipAnnotation + " says it for one object"
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *NoMatchError) Hint() string {
+	return "definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade creates and updates them too"
+}
+
+// Hint says what a user of the command line can do about it, "" where it was not the time
+// that ended the wait.
+func (e *WaitError) Hint() string {
+	if !errors.Is(e.Err, context.DeadlineExceeded) {
+		return ""
+	}
+	return "--timeout gives it more time; helm status tells how it is now"
+}
+
+// APIHint says what a user of the command line can do about an answer of the API server
+// that the package returns as it is, "" where that is not known.
+func APIHint(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return ""
+	}
+	details, text := status.Status().Details, err.Error()
+	switch {
+	case apierrors.IsNotFound(err) && details != nil && details.Kind == "namespaces":
+		return "helm install --create-namespace makes the namespace too; -n chooses another"
+	case strings.Contains(text, "strict decoding error") && strings.Contains(text, "unknown field"):
+		return "correct the field, or the apiVersion; --disable-openapi-validation leaves such fields out, with a warning"
+	case strings.Contains(text, "field not declared in schema"): // by server-side apply the server takes no such field
+		return "correct the field, or the apiVersion; --server-side=false --disable-openapi-validation leaves such fields out, with a warning"
+	}
+	return ""
+}
