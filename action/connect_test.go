@@ -221,7 +221,7 @@ func TestNilFields(t *testing.T) {
 			return action.DependencyUpdate{}.Run(ctx, action.DependencyRequest{Directory: directory})
 		}},
 		{"compare", "to", func(context.Context) error { _, err := action.Compare(nil, nil); return err }},
-		{"compare charts", "Chart", func(context.Context) error { _, err := action.CompareCharts(nil, nil); return err }},
+		{"compare definitions of charts", "Chart", func(context.Context) error { _, err := action.CompareChartCRDs(nil, nil); return err }},
 		{"compare definitions", "Chart", func(context.Context) error { _, err := action.CompareCRDs(&release.Release{}, nil); return err }},
 		{"connect", "rest.Config", func(ctx context.Context) error {
 			_, err := action.Install{Config: action.NewConfigFor(nil, "default")}.Run(ctx, action.InstallRequest{Chart: greeting(), Name: "web"})

@@ -139,19 +139,19 @@ func Compare(from, to *release.Release) (*Change, error) {
 // subcharts: where from is not nil, theirs are left out.
 func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
 	if from == nil || to == nil {
-		return CompareCharts(nil, to)
+		return CompareChartCRDs(nil, to)
 	}
 	was, err := from.Chart()
 	if err != nil {
 		return nil, err
 	}
 	to = to.Shallow()
-	return CompareCharts(was, to)
+	return CompareChartCRDs(was, to)
 }
 
-// CompareCharts returns what the definitions in the crds/ of two charts differ in; from
+// CompareChartCRDs returns what the definitions in the crds/ of two charts differ in; from
 // may be nil. It is nil where neither has any.
-func CompareCharts(from, to *chart.Chart) (*plan.Plan, error) {
+func CompareChartCRDs(from, to *chart.Chart) (*plan.Plan, error) {
 	if err := requireChart(to, "compare"); err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second stri
 	}
 	change, err := action.Compare(f.record(e, from), f.record(e, to))
 	if err == nil && f.includeCRDs {
-		change.CRDs, err = action.CompareCharts(from.Chart, to.Chart)
+		change.CRDs, err = action.CompareChartCRDs(from.Chart, to.Chart)
 	}
 	return change, err
 }

@@ -90,18 +90,9 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
+	view := report.DeployView{Format: o.Output, HideNotes: o.HideNotes}
 	if o.DryRun != env.DryRunNone {
-		change, _, err := verb.Plan(ctx, req)
-		if err != nil {
-			return err
-		}
-		return report.DryRun(ctx, e.Streams, o.Output, change, report.DryRunView{
-			Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes,
-		})
+		view.DryRun = &report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes}
 	}
-	rel, err := verb.Run(ctx, req)
-	if err != nil {
-		return err
-	}
-	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
+	return report.Deploy(ctx, e.Streams, verb, req, view)
 }

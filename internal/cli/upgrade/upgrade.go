@@ -101,23 +101,21 @@ func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 	}
 	req := o.Request(e, c, vals, o.Name)
 	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
+	view := o.view(e)
+	view.First = func() { o.upgraded(e) }
+	if view.DryRun != nil {
+		view.DryRun.Plan = o.DryRun == env.DryRunServer
+	}
+	return report.Deploy(ctx, e.Streams, verb, req, view)
+}
+
+// view says what is shown of an upgrade, or of the install in its place.
+func (o Options) view(e *env.Env) report.DeployView {
+	v := report.DeployView{Format: o.Output, HideNotes: o.HideNotes}
 	if o.DryRun != env.DryRunNone {
-		change, _, err := verb.Plan(ctx, req)
-		if err != nil {
-			return err
-		}
-		o.upgraded(e)
-		return report.DryRun(ctx, e.Streams, o.Output, change, report.DryRunView{
-			Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes,
-			Plan: o.DryRun == env.DryRunServer,
-		})
+		v.DryRun = &report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes}
 	}
-	rel, err := verb.Run(ctx, req)
-	if err != nil {
-		return err
-	}
-	o.upgraded(e)
-	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
+	return v
 }
 
 // upgraded prints Helm's first line, which a dry run has too: scripts skip it.
@@ -139,19 +137,9 @@ func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals ma
 	}
 	req := o.DeployFlags.Request(e, c, vals, o.Name)
 	req.Replace, req.MaxHistory = true, o.MaxHistory
-	if o.DryRun != env.DryRunNone {
-		change, _, err := verb.Plan(ctx, req)
-		if err != nil {
-			return err
-		}
-		o.upgraded(e)
-		return report.DryRun(ctx, e.Streams, o.Output, change, report.DryRunView{
-			Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes,
-		})
+	view := o.view(e)
+	if view.DryRun != nil {
+		view.First = func() { o.upgraded(e) }
 	}
-	rel, err := verb.Run(ctx, req)
-	if err != nil {
-		return err
-	}
-	return report.View{HideNotes: o.HideNotes}.Write(e.Streams, o.Output, rel)
+	return report.Deploy(ctx, e.Streams, verb, req, view)
 }
