@@ -52,6 +52,13 @@ func (e *LockedError) Error() string {
 		inProgress, e.Release, term.SafeLine(e.Holder), doing, clock(e.Since))
 }
 
+// A NameError is returned for a release or a namespace whose name cannot be, or is "".
+type NameError struct{ Release, Namespace string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("lock release %q in namespace %q: such a name cannot be", e.Release, e.Namespace)
+}
+
 // A LostError is returned, and is the cause of the operation's context, when a
 // lock was lost while the operation ran: nothing is written from then on.
 type LostError struct {

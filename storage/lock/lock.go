@@ -163,7 +163,7 @@ func (l *Locker) WithRecords(records Records) *Locker {
 // who stays is a [*LockedError].
 func (l *Locker) Lock(ctx context.Context, name, doing string) (context.Context, Lock, error) {
 	if name == "" || strings.ContainsAny(name+l.namespace, "/%") || l.namespace == "" {
-		return nil, nil, fmt.Errorf("lock release %q in namespace %q: such a name cannot be", name, l.namespace)
+		return nil, nil, &NameError{Release: name, Namespace: l.namespace}
 	}
 	k := &releaseLock{locker: l, name: name, holder: l.self(doing), settled: make(chan struct{})}
 	began := time.Now()

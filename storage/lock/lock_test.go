@@ -367,3 +367,17 @@ func TestTroubleIsToldAsIs(t *testing.T) {
 		}
 	}
 }
+
+func TestLockRefusesNamesThatCannotBe(t *testing.T) {
+	for _, tc := range []struct{ name, namespace string }{
+		{"web", ""}, {"", "prod"}, {"a/b", "prod"}, {"web", "a%2fb"},
+	} {
+		t.Run(tc.name+" in "+tc.namespace, func(t *testing.T) {
+			_, _, err := New(newServer(), nil, tc.namespace, Options{}).Lock(t.Context(), tc.name, "install")
+			var invalid *NameError
+			if !errors.As(err, &invalid) || invalid.Release != tc.name || invalid.Namespace != tc.namespace {
+				t.Errorf("got %v, want a NameError of %q and %q", err, tc.name, tc.namespace)
+			}
+		})
+	}
+}
