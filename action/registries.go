@@ -84,26 +84,22 @@ func (r *Registries) Tags(ctx context.Context, ref string, a fetch.Access) ([]st
 	return client.Tags(ctx, at)
 }
 
-// Pull implements [fetch.Registry].
-func (r *Registries) Pull(ctx context.Context, ref string, a fetch.Access, w io.Writer, o fetch.PullOptions) (fetch.Pulled, error) {
+// Pull implements [fetch.Registry]. o.Progress counts, or where it is nil [Registries.Transfer].
+func (r *Registries) Pull(ctx context.Context, ref string, a fetch.Access, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
 	at, client, err := r.At(ctx, ref, a)
 	if err != nil {
-		return fetch.Pulled{}, err
+		return nil, err
 	}
-	text := at.Name()
-	if at.Tag != "" {
-		text += "-" + registry.VersionOf(at.Tag) + ".tgz"
+	if o.Progress == nil {
+		text := at.Name()
+		if at.Tag != "" {
+			text += "-" + registry.VersionOf(at.Tag) + ".tgz"
+		}
+		tell, end := r.Transfer(text)
+		defer end()
+		o.Progress = tell
 	}
-	tell, end := r.Transfer(text)
-	defer end()
-	p, err := client.Pull(ctx, at, w, registry.PullOptions{Provenance: o.Prov, Have: o.Have, Progress: tell})
-	if err != nil {
-		return fetch.Pulled{}, err
-	}
-	return fetch.Pulled{
-		Name: p.Metadata.Name, Version: p.Metadata.Version, Manifest: p.Manifest, ManifestJSON: p.ManifestJSON,
-		Digest: p.Digest, Size: p.Size, Provenance: p.Provenance,
-	}, nil
+	return client.Pull(ctx, at, w, o)
 }
 
 // transferStep is how many bytes there are between two reports.

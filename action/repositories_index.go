@@ -4,7 +4,6 @@ package action
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ type IndexGetter struct {
 var _ repo.Getter = (*IndexGetter)(nil)
 
 // Get implements repo.Getter.
-func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, have repo.Mark, w io.Writer) (repo.Mark, error) {
+func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, have fetch.Validator, w io.Writer) (fetch.Validator, error) {
 	access := repository(e).Access
 	scheme, _, _ := strings.Cut(address, "://")
 	scheme = strings.ToLower(scheme)
@@ -39,11 +38,7 @@ func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, hav
 			client = &fetch.Client{}
 			defer client.Close()
 		}
-		said, err := client.GetChanged(ctx, address, e.URL, access, maxIndex, fetch.Mark(have), w)
-		if errors.Is(err, fetch.ErrUnchanged) {
-			err = repo.ErrUnchanged
-		}
-		return repo.Mark(said), err
+		return client.GetChanged(ctx, address, e.URL, access, maxIndex, have, w)
 	}
 	known := []string{"http", "https"}
 	var plugins fetch.Downloader
@@ -52,9 +47,9 @@ func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, hav
 		known = append(known, plugins.Schemes()...)
 	}
 	if !slices.Contains(known[2:], scheme) {
-		return repo.Mark{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: known}
+		return fetch.Validator{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: known}
 	}
-	return repo.Mark{}, plugins.Get(ctx, address, access, &bounded{w: w, left: maxIndex, url: fetch.Clean(address)})
+	return fetch.Validator{}, plugins.Get(ctx, address, access, &bounded{w: w, left: maxIndex, url: fetch.Clean(address)})
 }
 
 // bounded is a writer that takes so many bytes.

@@ -10,19 +10,22 @@ import (
 	"time"
 )
 
-// Mark identifies a state of content to its server: the values of the headers ETag and
-// Last-Modified, "" where the server sent none.
-type Mark struct{ ETag, Modified string }
+// Validator identifies a state of content to its server (RFC 9110, 8.8): the values of the
+// headers ETag and Last-Modified, "" where the server sent none. Caches keep it as JSON.
+type Validator struct {
+	ETag     string `json:"etag,omitempty"`
+	Modified string `json:"modified,omitempty"`
+}
 
-// ErrUnchanged is returned by [Client.GetChanged] where the content has not changed.
-var ErrUnchanged = errors.New("the content has not changed")
+// ErrNotModified is returned where content has not changed since the caller got it.
+var ErrNotModified = errors.New("the content has not changed")
 
-// GetChanged is [Client.Get] for content that the caller may have already, with the Mark
-// of an earlier call: it writes nothing and returns [ErrUnchanged] if the server says that
-// the content is still the same. With the zero Mark it always gets the content. It returns
-// the Mark of the content that it wrote.
-func (c *Client) GetChanged(ctx context.Context, address, home string, a Access, limit int64, have Mark, w io.Writer) (Mark, error) {
-	var said Mark
+// GetChanged is [Client.Get] for content that the caller may have already, with the Validator
+// of an earlier call: it writes nothing and returns [ErrNotModified] if the server says that
+// the content is still the same. With the zero Validator it always gets the content. It returns
+// the Validator of the content that it wrote.
+func (c *Client) GetChanged(ctx context.Context, address, home string, a Access, limit int64, have Validator, w io.Writer) (Validator, error) {
+	var said Validator
 	err := c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, said: &said}, w)
 	return said, err
 }
@@ -45,8 +48,8 @@ func (d *download) askWhetherChanged(req *http.Request) {
 // 8.8.2.2).
 const settled = time.Minute
 
-func markOf(h http.Header) Mark {
-	m := Mark{ETag: h.Get("ETag")}
+func validatorOf(h http.Header) Validator {
+	m := Validator{ETag: h.Get("ETag")}
 	changed, err := http.ParseTime(h.Get("Last-Modified"))
 	if err != nil {
 		return m

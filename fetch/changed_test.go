@@ -17,14 +17,14 @@ func TestGetChangedAsksWhetherThereIsSomethingNew(t *testing.T) {
 	for _, test := range []struct {
 		name           string
 		etag, modified string
-		want           Mark
+		want           Validator
 	}{
-		{"an ETag", `"a"`, "", Mark{ETag: `"a"`}},
-		{"a weak one", `W/"a"`, "", Mark{ETag: `W/"a"`}},
-		{"a time long ago", "", now.Add(-time.Hour).Format(http.TimeFormat), Mark{Modified: now.Add(-time.Hour).Format(http.TimeFormat)}},
-		{"the time of just now", "", now.Add(-time.Second).Format(http.TimeFormat), Mark{}},
-		{"no time", "", "yesterday", Mark{}},
-		{"nothing", "", "", Mark{}},
+		{"an ETag", `"a"`, "", Validator{ETag: `"a"`}},
+		{"a weak one", `W/"a"`, "", Validator{ETag: `W/"a"`}},
+		{"a time long ago", "", now.Add(-time.Hour).Format(http.TimeFormat), Validator{Modified: now.Add(-time.Hour).Format(http.TimeFormat)}},
+		{"the time of just now", "", now.Add(-time.Second).Format(http.TimeFormat), Validator{}},
+		{"no time", "", "yesterday", Validator{}},
+		{"nothing", "", "", Validator{}},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Date", now.Format(http.TimeFormat))
@@ -42,15 +42,15 @@ func TestGetChangedAsksWhetherThereIsSomethingNew(t *testing.T) {
 		}))
 		var c Client
 		var first, second bytes.Buffer
-		mark, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Mark{}, &first)
+		mark, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Validator{}, &first)
 		if err != nil || mark != test.want || first.String() != "content" {
 			t.Errorf("%s: %q, %+v, %v", test.name, first.String(), mark, err)
 		}
 		_, err = c.GetChanged(t.Context(), server.URL, "", Access{}, 100, mark, &second)
 		switch {
-		case test.want != Mark{} && (!errors.Is(err, ErrUnchanged) || second.Len() > 0):
+		case test.want != Validator{} && (!errors.Is(err, ErrNotModified) || second.Len() > 0):
 			t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
-		case test.want == Mark{} && (err != nil || second.String() != "content"):
+		case test.want == Validator{} && (err != nil || second.String() != "content"):
 			t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
 		}
 		server.Close()
@@ -63,7 +63,7 @@ func TestUnaskedNotModifiedIsAnError(t *testing.T) {
 	defer server.Close()
 	var c Client
 	var status *StatusError
-	if _, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Mark{}, io.Discard); !errors.As(err, &status) || status.Code != http.StatusNotModified {
+	if _, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Validator{}, io.Discard); !errors.As(err, &status) || status.Code != http.StatusNotModified {
 		t.Error(err)
 	}
 }

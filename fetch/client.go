@@ -79,9 +79,9 @@ type want struct {
 	// packed has the body taken as it is. Servers that call an archive's own
 	// compression the transfer's would have it unpacked, and its digest change.
 	packed bool
-	text   string // what progress calls it, "" for what the URL says
-	have   Mark   // of the content that we have, see [Client.GetChanged]
-	said   *Mark  // takes that of the content that arrives; may be nil
+	text   string     // what progress calls it, "" for what the URL says
+	have   Validator  // of the content that we have, see [Client.GetChanged]
+	said   *Validator // takes that of the content that arrives; may be nil
 }
 
 // isPacked tells whether the content is compressed by itself, by its name.

@@ -197,13 +197,13 @@ func (d *download) accept(resp *http.Response) (io.Reader, error) {
 		return resp.Body, nil
 	case resp.StatusCode == http.StatusOK && d.done > 0: // it has changed meanwhile
 		return nil, d.broken(resp)
-	case resp.StatusCode == http.StatusNotModified && d.have != Mark{}:
-		return nil, ErrUnchanged
+	case resp.StatusCode == http.StatusNotModified && d.have != Validator{}:
+		return nil, ErrNotModified
 	case resp.StatusCode != http.StatusOK:
 		return nil, d.refused(resp)
 	}
 	if d.said != nil {
-		*d.said = markOf(resp.Header)
+		*d.said = validatorOf(resp.Header)
 	}
 	d.total = max(resp.ContentLength, 0)
 	if d.total > d.limit {

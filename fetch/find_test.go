@@ -18,8 +18,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // tgz is what passes for an archive here: content that begins like one.
@@ -425,22 +427,22 @@ func a2path(t *testing.T, f *Finder) string {
 	return file
 }
 
-// registry implements Registry with one chart, web.
-type registry struct {
+// fakeRegistry implements Registry with one chart, web.
+type fakeRegistry struct {
 	mu    sync.Mutex
 	tags  []string
 	prov  []byte
 	asked []string
-	lie   func(*Pulled)
+	lie   func(*registry.Pulled)
 }
 
-func (r *registry) ask(what string) {
+func (r *fakeRegistry) ask(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, what)
 }
 
-func (r *registry) requests() []string {
+func (r *fakeRegistry) requests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	asked := r.asked
@@ -448,7 +450,7 @@ func (r *registry) requests() []string {
 	return asked
 }
 
-func (r *registry) Tags(_ context.Context, ref string, _ Access) ([]string, error) {
+func (r *fakeRegistry) Tags(_ context.Context, ref string, _ Access) ([]string, error) {
 	r.ask("tags " + ref)
 	return r.tags, nil
 }
@@ -457,15 +459,15 @@ func manifestOf(content string) string {
 	return fmt.Sprintf(`{"layers":[{"mediaType":%q,"digest":"sha256:%s"}],"annotations":{%q:"web",%q:"1.1.0"}}`, contentType, digestOf(content), annotationTitle, annotationVersion)
 }
 
-func (r *registry) Pull(_ context.Context, ref string, a Access, w io.Writer, o PullOptions) (Pulled, error) {
+func (r *fakeRegistry) Pull(_ context.Context, ref string, a Access, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
 	content := tgz("web")
-	p := Pulled{Name: "web", Version: "1.1.0", ManifestJSON: []byte(manifestOf(content)), Digest: digestOf(content), Size: int64(len(content))}
+	p := &registry.Pulled{Metadata: &chart.Metadata{Name: "web", Version: "1.1.0"}, ManifestJSON: []byte(manifestOf(content)), Digest: digestOf(content), Size: int64(len(content))}
 	p.Manifest = "sha256:" + digestOf(string(p.ManifestJSON))
-	if o.Prov {
+	if o.Provenance {
 		p.Provenance = r.prov
 	}
 	if r.lie != nil {
-		r.lie(&p)
+		r.lie(p)
 	}
 	if o.Have != nil && o.Have(p.Digest) {
 		r.ask("manifest " + ref + " " + a.Username)
@@ -503,7 +505,7 @@ func TestFindInRegistries(t *testing.T) {
 		{Ref{Name: "r/web", Access: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 		{Ref{Name: "r/tagged", Access: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 	} {
-		reg := &registry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest", "0.5"}}
+		reg := &fakeRegistry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest", "0.5"}}
 		f := finder(t, shelf{Repository{Name: "r", URL: "https://host"}, []Entry{
 			{Name: "web", Version: "1.1.0", URLs: []string{"oci://host/a/web"}, Digest: digestOf(tgz("web"))},
 			{Name: "tagged", Version: "1.1.0", URLs: []string{"oci://host/a/web:1.1.0"}},
@@ -538,7 +540,7 @@ func TestFindInRegistries(t *testing.T) {
 
 func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
 	manifest := "sha256:" + digestOf(manifestOf(tgz("web")))
-	reg := &registry{prov: []byte("signed web-1.1.0.tgz " + digestOf(tgz("web")))}
+	reg := &fakeRegistry{prov: []byte("signed web-1.1.0.tgz " + digestOf(tgz("web")))}
 	f := finder(t)
 	f.Registry, f.Verifier = reg, seal{}
 	find := func(ref Ref, want ...string) {
@@ -574,12 +576,12 @@ func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
 }
 
 func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
-	for name, lie := range map[string]func(*Pulled){
-		"about the archive":  func(p *Pulled) { p.Digest = digestOf("x") },
-		"about the manifest": func(p *Pulled) { p.Manifest = "sha256:" + digestOf("x") },
+	for name, lie := range map[string]func(*registry.Pulled){
+		"about the archive":  func(p *registry.Pulled) { p.Digest = digestOf("x") },
+		"about the manifest": func(p *registry.Pulled) { p.Manifest = "sha256:" + digestOf("x") },
 	} {
 		f := finder(t)
-		f.Registry = &registry{lie: lie}
+		f.Registry = &fakeRegistry{lie: lie}
 		var wrong *DigestError
 		if a, err := f.Find(t.Context(), Ref{Name: "oci://host/web@sha256:" + digestOf(manifestOf(tgz("web")))}); !errors.As(err, &wrong) {
 			t.Errorf("%s: %+v, %v", name, a, err)
@@ -589,7 +591,7 @@ func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
 	// what the registry says of a chart is signed by nobody.
 	f := finder(t)
 	old := "signed web-1.1.0.tgz " + digestOf(tgz("web"))
-	f.Registry, f.Verifier = &registry{prov: []byte(old)}, seal{}
+	f.Registry, f.Verifier = &fakeRegistry{prov: []byte(old)}, seal{}
 	for ref, want := range map[string]string{"web:1.1.0": "web-1.1.0.tgz", "web:2.0.0": "", "db:1.1.0": "", "web:1.1.0_b": ""} {
 		a, err := f.Find(t.Context(), Ref{Name: "oci://host/" + ref, Verify: true})
 		if want == "" && err == nil || want != "" && (err != nil || a.Name != want) {
@@ -597,7 +599,7 @@ func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
 		}
 	}
 	f = finder(t)
-	f.Registry, f.Verifier = &registry{}, seal{}
+	f.Registry, f.Verifier = &fakeRegistry{}, seal{}
 	var unproven *ProvenanceError
 	if a, err := f.Find(t.Context(), Ref{Name: "oci://host/web:1.1.0", Verify: true}); !errors.As(err, &unproven) || !unproven.Missing {
 		t.Errorf("%+v, %v", a, err) // CVE-2026-35205

@@ -5,6 +5,8 @@ package fetch
 import (
 	"context"
 	"io"
+
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // Ref is a chart as a user names it.
@@ -89,30 +91,9 @@ type Registry interface {
 	// exists, even where it is not a full version ("1.2").
 	Tags(ctx context.Context, ref string, a Access) ([]string, error)
 	// Pull writes the archive at oci://host/path/name:version, @sha256:... or
-	// :version@sha256:... to w.
-	Pull(ctx context.Context, ref string, a Access, w io.Writer, o PullOptions) (Pulled, error)
-}
-
-// PullOptions say what of a chart is pulled. The zero value is its archive.
-type PullOptions struct {
-	// Prov asks for the provenance layer too.
-	Prov bool
-	// Have reports whether the caller has the archive with that SHA-256, in hex: then
-	// nothing is written to w. nil has none.
-	Have func(digest string) bool
-}
-
-// Pulled describes an archive that was pulled.
-type Pulled struct {
-	Name, Version string
-	// Manifest is the OCI manifest's digest, "sha256:...", and ManifestJSON its bytes,
-	// which may be nil.
-	Manifest     string
-	ManifestJSON []byte
-	// Digest is the archive's SHA-256 in hex, Size its bytes.
-	Digest     string
-	Size       int64
-	Provenance []byte // nil where there is none
+	// :version@sha256:... to w, unless o.Have has it. What it returns has metadata, with
+	// the chart's name and version at least.
+	Pull(ctx context.Context, ref string, a Access, w io.Writer, o registry.PullOptions) (*registry.Pulled, error)
 }
 
 // Downloader downloads from URLs of other schemes, as plugins do. Implementations must be

@@ -13,6 +13,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // prove brings the provenance file of a, which came from that URL, and with verify checks it: then
@@ -121,8 +122,14 @@ func (f *Finder) pullProvenance(ctx context.Context, s source, address string, a
 	if a.Pushed != "" { // it was pulled a moment ago, with what there is
 		return nil, nil
 	}
-	pulled, err := f.Registry.Pull(ctx, address, s.access.For(address, s.home), io.Discard, PullOptions{Prov: true, Have: func(digest string) bool { return digest == a.Digest }})
-	return pulled.Provenance, err
+	pulled, err := f.Registry.Pull(ctx, address, s.access.For(address, s.home), io.Discard, registry.PullOptions{
+		Provenance: true,
+		Have:       func(digest string) bool { return digest == a.Digest },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pulled.Provenance, nil
 }
 
 // A ProvenanceError is returned when the signature of an archive cannot be verified.

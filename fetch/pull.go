@@ -14,7 +14,9 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/registry"
 )
 
 // image is a chart in a registry: oci://host/path/name:tag@digest.
@@ -88,7 +90,7 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 	i := parseImage(address)
 	pulled, path := f.recall(i.digest, prov)
 	// Only the registry knows whether a tag of another name is of that digest.
-	if path == "" || i.tag != "" && strings.ReplaceAll(i.tag, "_", "+") != strings.ReplaceAll(pulled.Version, "_", "+") {
+	if path == "" || i.tag != "" && strings.ReplaceAll(i.tag, "_", "+") != strings.ReplaceAll(pulled.Metadata.Version, "_", "+") {
 		var err error
 		if path, pulled, err = f.pullAnew(ctx, s, address, a, prov); err != nil {
 			return Archive{}, named(err, address)
@@ -98,8 +100,8 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 		return Archive{}, &DigestError{URL: Clean(address), Want: bare(i.digest), Got: bare(pulled.Manifest)}
 	}
 	if s.want != "" {
-		if _, err := dependency.Version([]string{pulled.Version}, s.want, true); err != nil {
-			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Version, Want: s.want}
+		if _, err := dependency.Version([]string{pulled.Metadata.Version}, s.want, true); err != nil {
+			return Archive{}, &VersionError{Ref: Clean(address), Version: pulled.Metadata.Version, Want: s.want}
 		}
 	}
 	s.call(i, pulled)
@@ -111,12 +113,12 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 // call has the archive called by what was asked for, as Helm does: the name is held
 // against the signed one, and what the registry says of the chart is signed by
 // nobody. A digest alone already says which chart it must be.
-func (s *source) call(i image, pulled Pulled) {
+func (s *source) call(i image, pulled *registry.Pulled) {
 	switch {
 	case i.tag == "":
-		s.version = pulled.Version
+		s.version = pulled.Metadata.Version
 		if s.chart == "" {
-			s.chart = pulled.Name
+			s.chart = pulled.Metadata.Name
 		}
 	case s.chart == "":
 		s.chart = path.Base(i.name)
@@ -125,7 +127,7 @@ func (s *source) call(i image, pulled Pulled) {
 
 // pullAnew asks the registry; the archive itself is transferred only where it is
 // not here.
-func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Access, prov bool) (path string, pulled Pulled, err error) {
+func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Access, prov bool) (path string, pulled *registry.Pulled, err error) {
 	here := ""
 	have := func(digest string) bool {
 		file, ok := f.Cache.Lookup(digest)
@@ -136,7 +138,7 @@ func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Acces
 	}
 	path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) (err error) {
 		bounded := &limited{w: w, left: MaxArchive, err: &SizeError{URL: Clean(address), Limit: MaxArchive}}
-		pulled, err = f.Registry.Pull(ctx, address, a, bounded, PullOptions{Prov: prov, Have: have})
+		pulled, err = f.Registry.Pull(ctx, address, a, bounded, registry.PullOptions{Provenance: prov, Have: have})
 		switch {
 		case bounded.over:
 			return bounded.err
@@ -164,7 +166,7 @@ func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Acces
 
 // remember keeps the manifest, under its digest, so that a reference by digest
 // needs no request.
-func (f *Finder) remember(p Pulled) {
+func (f *Finder) remember(p *registry.Pulled) {
 	if len(p.ManifestJSON) == 0 {
 		return
 	}
@@ -196,36 +198,39 @@ const (
 
 // recall is what a reference by digest means, where all of it is in the cache.
 // Both the manifest and the archive are verified by their digests.
-func (f *Finder) recall(digest string, prov bool) (p Pulled, path string) {
+func (f *Finder) recall(digest string, prov bool) (p *registry.Pulled, path string) {
 	file, ok := f.Cache.lookup(bare(digest), imageExt)
 	if digest == "" || !ok {
-		return Pulled{}, ""
+		return nil, ""
 	}
 	info, err := os.Stat(file)
 	if err != nil || info.Size() > maxManifest {
-		return Pulled{}, ""
+		return nil, ""
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return Pulled{}, ""
+		return nil, ""
 	}
 	var m imageManifest
 	if json.Unmarshal(data, &m) != nil {
-		return Pulled{}, ""
+		return nil, ""
 	}
-	p = Pulled{Name: m.Annotations[annotationTitle], Version: m.Annotations[annotationVersion], Manifest: digest}
+	p = &registry.Pulled{
+		Metadata: &chart.Metadata{Name: m.Annotations[annotationTitle], Version: m.Annotations[annotationVersion]},
+		Manifest: digest,
+	}
 	for _, l := range m.Layers {
 		if l.MediaType == contentType {
 			p.Digest, p.Size = bare(l.Digest), l.Size
 		}
 	}
 	path, ok = f.Cache.Lookup(p.Digest)
-	if !ok || p.Name == "" || p.Version == "" {
-		return Pulled{}, ""
+	if !ok || p.Metadata.Name == "" || p.Metadata.Version == "" {
+		return nil, ""
 	}
 	if prov {
 		if p.Provenance = f.Cache.Provenance(p.Digest); p.Provenance == nil {
-			return Pulled{}, ""
+			return nil, ""
 		}
 	}
 	return p, path

@@ -4,7 +4,13 @@
 // add a command to helm, bring charts from places that helm does not know, or
 // change what charts render to.
 //
-// In comes a folder with a plugin.yaml, of Helm 3's form or of Helm 4's. Out
+//	found, problems := plugin.Find(os.Getenv("HELM_PLUGINS"))
+//	...
+//	err := plugin.Process{}.Run(ctx, plugin.Invocation{
+//		Plugin: found[0], Args: os.Args[2:], Env: os.Environ(), Out: os.Stdout, Err: os.Stderr,
+//	})
+//
+// In comes a directory with a plugin.yaml, of Helm 3's form or of Helm 4's. Out
 // comes a [Plugin], and a process where it is run. A plugin is as much trusted as
 // any program that the user starts; its manifest and the archive that it came in
 // are not. The package knows no command line, and fetches nothing by itself but

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/near"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
@@ -24,14 +25,10 @@ type Getter interface {
 	//
 	// have is what the server said of the document that we have, zero where we
 	// have none. A Getter that learns from the server that it is still the same
-	// writes nothing, and returns [ErrUnchanged]; one that cannot ask brings the
+	// writes nothing, and returns [fetch.ErrNotModified]; one that cannot ask brings the
 	// document. It returns what the server says of the document that it wrote.
-	Get(ctx context.Context, e Entry, address string, have Mark, w io.Writer) (Mark, error)
+	Get(ctx context.Context, e Entry, address string, have fetch.Validator, w io.Writer) (fetch.Validator, error)
 }
-
-// ErrUnchanged is returned by a [Getter] where the document is the one that the [Mark]
-// identifies.
-var ErrUnchanged = errors.New("the document has not changed")
 
 // Collection is what a user has added: the file that lists the repositories,
 // and their indexes. It is safe for concurrent use, by several processes too.
@@ -67,7 +64,7 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 	if same, err := f.has(e, replace); same || err != nil {
 		return false, err
 	}
-	got, err := c.download(ctx, e, Mark{})
+	got, err := c.download(ctx, e, fetch.Validator{})
 	if err != nil {
 		return false, invalid(e, err)
 	}
@@ -220,7 +217,7 @@ func (c Collection) Update(ctx context.Context, entries []Entry, report func(Res
 func (c Collection) update(ctx context.Context, e Entry, checking chan struct{}) Result {
 	r := Result{Entry: e}
 	got, err := c.download(ctx, e, c.mark(e))
-	if errors.Is(err, ErrUnchanged) {
+	if errors.Is(err, fetch.ErrNotModified) {
 		c.Cache.protect(e.Name, e.cacheMode())
 		return r
 	}
@@ -258,7 +255,7 @@ func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 	}
 	defer os.RemoveAll(dir)
 	c.Cache = Cache{Dir: dir}
-	got, err := c.download(ctx, e, Mark{})
+	got, err := c.download(ctx, e, fetch.Validator{})
 	if err != nil {
 		return nil, invalid(e, err)
 	}
@@ -276,7 +273,7 @@ func (c Collection) Fetch(ctx context.Context, e Entry) (*index.Index, error) {
 // fetched is an index that is not in its place yet.
 type fetched struct {
 	path     string
-	mark     Mark
+	mark     fetch.Validator
 	hash     string
 	charts   []string // once it was checked
 	unusable []*index.EntryError

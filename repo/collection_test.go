@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/fetch"
 )
 
 const small = `apiVersion: v1
@@ -43,16 +45,16 @@ generated: "2026-11-01T00:00:00Z"
 type site struct {
 	mu    sync.Mutex
 	pages map[string]string
-	marks map[string]Mark
+	marks map[string]fetch.Validator
 	asked []string // URLs, with "?" where the mark was the right one
 	slow  time.Duration
 }
 
-func (s *site) Get(ctx context.Context, e Entry, address string, have Mark, w io.Writer) (Mark, error) {
+func (s *site) Get(ctx context.Context, e Entry, address string, have fetch.Validator, w io.Writer) (fetch.Validator, error) {
 	s.mu.Lock()
 	text, ok := s.pages[address]
 	mark := s.marks[address]
-	same := have != Mark{} && have == mark
+	same := have != fetch.Validator{} && have == mark
 	if same {
 		address += "?"
 	}
@@ -62,16 +64,16 @@ func (s *site) Get(ctx context.Context, e Entry, address string, have Mark, w io
 		select {
 		case <-ctx.Done():
 			_, _ = io.WriteString(w, text[:len(text)/2])
-			return Mark{}, context.Cause(ctx)
+			return fetch.Validator{}, context.Cause(ctx)
 		case <-time.After(s.slow):
 		}
 	}
 	if same {
-		return Mark{}, ErrUnchanged
+		return fetch.Validator{}, fetch.ErrNotModified
 	}
 	if !ok {
 		_, _ = io.WriteString(w, "half of ")
-		return Mark{}, fmt.Errorf("%s: not found", e.Name)
+		return fetch.Validator{}, fmt.Errorf("%s: not found", e.Name)
 	}
 	_, err := io.WriteString(w, text)
 	return mark, err
@@ -199,7 +201,7 @@ func TestUpdateHidesNothing(t *testing.T) {
 
 func TestUpdateAsksOnlyForWhatIsNew(t *testing.T) {
 	const url = "http://a/index.yaml"
-	s := &site{pages: map[string]string{url: small}, marks: map[string]Mark{url: {ETag: `"1"`}}}
+	s := &site{pages: map[string]string{url: small}, marks: map[string]fetch.Validator{url: {ETag: `"1"`}}}
 	c := collection(t, s)
 	if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err != nil {
 		t.Fatal(err)
@@ -219,7 +221,7 @@ func TestUpdateAsksOnlyForWhatIsNew(t *testing.T) {
 		}
 	}
 	update(url + "?")
-	s.pages[url], s.marks[url] = strings.ReplaceAll(small, "1.0.0", "1.1.0"), Mark{ETag: `"2"`}
+	s.pages[url], s.marks[url] = strings.ReplaceAll(small, "1.0.0", "1.1.0"), fetch.Validator{ETag: `"2"`}
 	update(url)
 	update(url + "?")
 	// What somebody else wrote into the cache is not taken for the server's.
@@ -430,8 +432,8 @@ func TestIndexesOfPrivateRepositoriesArePrivate(t *testing.T) {
 // unchanged is a server that always has the very document that we have.
 type unchanged struct{}
 
-func (unchanged) Get(context.Context, Entry, string, Mark, io.Writer) (Mark, error) {
-	return Mark{}, ErrUnchanged
+func (unchanged) Get(context.Context, Entry, string, fetch.Validator, io.Writer) (fetch.Validator, error) {
+	return fetch.Validator{}, fetch.ErrNotModified
 }
 
 func TestTheLockNamesItsHolder(t *testing.T) {
@@ -539,8 +541,8 @@ func TestFetchLeavesNothing(t *testing.T) {
 // getter is a server that does something else at the same time.
 type getter func(e Entry, w io.Writer) error
 
-func (g getter) Get(_ context.Context, e Entry, _ string, _ Mark, w io.Writer) (Mark, error) {
-	return Mark{}, g(e, w)
+func (g getter) Get(_ context.Context, e Entry, _ string, _ fetch.Validator, w io.Writer) (fetch.Validator, error) {
+	return fetch.Validator{}, g(e, w)
 }
 
 // While an update fetches, others remove the repository or give its name to

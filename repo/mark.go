@@ -13,15 +13,9 @@ import (
 	"os"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/file"
 )
-
-// Mark is what a server says of a document by which it can tell later whether
-// the document is still the same: the headers ETag and Last-Modified.
-type Mark struct {
-	ETag     string `json:"etag,omitempty"`
-	Modified string `json:"modified,omitempty"`
-}
 
 // memory is the file that keeps a mark, and what it is worth: it is of what one
 // user was answered at one URL, and says nothing if the index beside it is not
@@ -29,7 +23,7 @@ type Mark struct {
 type memory struct {
 	From   string `json:"from"` // see asked
 	SHA256 string `json:"sha256"`
-	Mark
+	fetch.Validator
 }
 
 // asked tells URL and user from others, and does not tell them: a URL may hold a
@@ -44,30 +38,30 @@ const maxMark = 1 << 20
 
 // mark is what the server said of the index that is cached, zero where nobody
 // knows or somebody else has changed it since.
-func (c Collection) mark(e Entry) Mark {
+func (c Collection) mark(e Entry) fetch.Validator {
 	path, err := c.Cache.path(e.Name, markSuffix)
 	if err != nil {
-		return Mark{}
+		return fetch.Validator{}
 	}
 	text, err := file.Read(path, maxMark)
 	var m memory
-	if err != nil || json.Unmarshal(text, &m) != nil || m.From != asked(e) || m.Mark == (Mark{}) {
-		return Mark{}
+	if err != nil || json.Unmarshal(text, &m) != nil || m.From != asked(e) || m.Validator == (fetch.Validator{}) {
+		return fetch.Validator{}
 	}
 	cached, err := c.Cache.path(e.Name, indexSuffix)
 	if err != nil || c.Cache.Charts(e.Name) == nil {
-		return Mark{}
+		return fetch.Validator{}
 	}
 	f, err := file.Open(cached)
 	if err != nil {
-		return Mark{}
+		return fetch.Validator{}
 	}
 	defer f.Close()
 	hash := sha256.New()
 	if _, err := io.Copy(hash, f); err != nil || hex.EncodeToString(hash.Sum(nil)) != m.SHA256 {
-		return Mark{}
+		return fetch.Validator{}
 	}
-	return m.Mark
+	return m.Validator
 }
 
 // remember keeps a mark for the next update. It is a help, and never a reason
@@ -77,18 +71,18 @@ func (c Collection) remember(e Entry, got *fetched) {
 	if err != nil {
 		return
 	}
-	if got.mark == (Mark{}) {
+	if got.mark == (fetch.Validator{}) {
 		_ = os.Remove(path)
 		return
 	}
-	text, err := json.Marshal(memory{From: asked(e), SHA256: got.hash, Mark: got.mark})
+	text, err := json.Marshal(memory{From: asked(e), SHA256: got.hash, Validator: got.mark})
 	if err == nil {
 		_ = place(path, e.cacheMode(), strings.NewReader(string(text)+"\n"))
 	}
 }
 
 // download brings the index of a repository as a file that nobody knows yet.
-func (c Collection) download(ctx context.Context, e Entry, have Mark) (*fetched, error) {
+func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator) (*fetched, error) {
 	address, err := e.IndexURL()
 	if err != nil {
 		return nil, err

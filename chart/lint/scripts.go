@@ -33,7 +33,7 @@ type ScriptInput struct {
 	// Chart is the root of the tree as an operation would have it: its
 	// dependencies decided, its libraries hoisted.
 	Chart *chart.Chart
-	// Named are the charts that a chart's scripts may name (resolve.Named).
+	// Named are the charts that a chart's scripts may name (dependency.Named).
 	Named func(*chart.Chart) map[string]*chart.Chart
 	// Known are the names of all events.
 	Known []string

@@ -3,8 +3,15 @@
 // Package values computes what a chart's templates see as .Values.
 //
 // In come values files, --set expressions and a loaded chart tree; out come
-// plain maps, and for a tree the pruned, aliased tree that they belong to. The
-// package reads no files (callers hand in a reader), validates no schema and
+// plain maps, and for a tree the pruned, aliased tree that they belong to.
+//
+//	user, err := values.Options{Files: []string{"prod.yaml"}, Set: []string{"replicas=3"}}.Build(os.ReadFile)
+//	...
+//	resolved, err := values.Resolve(chart, user)
+//	...
+//	own := values.Scope(resolved.Values, resolved.Chart)
+//
+// The package reads no files (callers hand in a reader), validates no schema and
 // renders nothing.
 //
 // # The user's values

@@ -56,6 +56,8 @@ var families = []string{"manifest", "engine", "repo", "storage", "script/engine"
 
 // exceptions are other imports within one layer, with the reason.
 var exceptions = map[[2]string]string{
+	{"repo", "fetch"}:                  "the validator of a download, and the error where nothing has changed, stand once",
+	{"fetch", "registry"}:              "what is pulled from a registry stands once",
 	{"chart/scaffold", "chart/loader"}: "a starter is a chart to be loaded, and a new chart is written as the loader reads it",
 }
 
