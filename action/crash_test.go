@@ -238,7 +238,7 @@ func TestWhoeverIsAliveIsNotPushedAside(t *testing.T) {
 	}
 }
 
-// A revision that is not pending is nobody's: nobody is asked about it.
+// A revision that is not pending is nobody's: no one is asked about it.
 func TestOnlyPendingRevisionsAreJudged(t *testing.T) {
 	s := installed(t, conf("a=1"))
 	s.locker.alive = errAlive

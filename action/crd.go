@@ -152,7 +152,7 @@ func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progre
 	return nil
 }
 
-// parseCRDs reads the crds/ folders of c and of all charts below it. They are
+// parseCRDs reads the crds/ directories of c and of all charts below it. They are
 // never templates.
 func parseCRDs(c *chart.Chart) ([]*manifest.Object, error) {
 	var out []*manifest.Object

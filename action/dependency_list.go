@@ -18,11 +18,11 @@ type DependencyStatus string
 // The statuses.
 const (
 	DependencyOK       DependencyStatus = "ok"               // an archive in a version that is wanted
-	DependencyUnpacked DependencyStatus = "unpacked"         // a folder in such a version
+	DependencyUnpacked DependencyStatus = "unpacked"         // a directory in such a version
 	DependencyMissing  DependencyStatus = "missing"          // nothing of the name
 	DependencyWrong    DependencyStatus = "wrong version"    // none in a version that is wanted
 	DependencyMany     DependencyStatus = "too many matches" // several archives, of which some have no entry of their own
-	DependencyCorrupt  DependencyStatus = "corrupt"          // an archive or folder that cannot be read
+	DependencyCorrupt  DependencyStatus = "corrupt"          // an archive or directory that cannot be read
 	DependencyMisnamed DependencyStatus = "misnamed"         // an archive under its name that is another chart
 	DependencyRange    DependencyStatus = "invalid version"  // what is wanted is not a version or a range
 )
@@ -111,7 +111,7 @@ func isRange(want string, library bool) bool {
 	return !ok || bad.Problem == ""
 }
 
-// suits tells whether one of held is a version that d wants.
+// suits reports whether one of held is a version that d wants.
 func suits(held []loader.Vendored, d *chart.Dependency) bool {
 	return slices.ContainsFunc(held, func(h loader.Vendored) bool {
 		_, err := dependency.Version([]string{h.Version}, d.Version, true)
@@ -119,7 +119,7 @@ func suits(held []loader.Vendored, d *chart.Dependency) bool {
 	})
 }
 
-// strays tells whether there are more archives of a chart than entries that want
+// strays reports whether there are more archives of a chart than entries that want
 // one each.
 func strays(archives []loader.Vendored, name string, all []*chart.Dependency) bool {
 	if len(archives) < 2 {

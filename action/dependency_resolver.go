@@ -286,7 +286,7 @@ func supplyOf(path, repository, content string) (ResolvedDependency, error) {
 	return s, nil
 }
 
-// local packs the chart at a file:// path, which begins at the chart's folder.
+// local packs the chart at a file:// path, which begins at the chart's directory.
 func (r *RepositoryResolver) local(w Dependency) (ResolvedDependency, error) {
 	path := filepath.FromSlash(strings.TrimPrefix(w.Repository, "file://"))
 	if !filepath.IsAbs(path) {

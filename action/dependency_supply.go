@@ -23,10 +23,10 @@ const parallelSupplies = 8
 // supplies are what was found for wants, in their order.
 type supplies struct {
 	wants []Dependency
-	found []ResolvedDependency // Open is nil for what is in the chart's folder already
+	found []ResolvedDependency // Open is nil for what is in the chart's directory already
 }
 
-// supply finds all wants: those without a repository in the folder, the others
+// supply finds all wants: those without a repository in the directory, the others
 // by way of the supplier, each once.
 func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Dependency) (supplies, error) {
 	s := supplies{wants: all, found: make([]ResolvedDependency, len(all))}
@@ -211,7 +211,7 @@ func (s supplies) locked(library bool) []*dependency.Locked {
 	return out
 }
 
-// drop are the archives of the folder that nobody wants any more: in charts/
+// drop are the archives of the directory that no one wants any more: in charts/
 // all that are charts, as with Helm, and those that are broken and seem to be
 // of a dependency; in library/ those of libraries that are or were listed.
 func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader.Vendored {

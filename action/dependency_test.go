@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// fakeFolder is a chart's folder in memory. Charts in it are written as
+// fakeFolder is a chart's directory in memory. Charts in it are written as
 // "name-version".
 type fakeFolder struct {
 	chart    *chart.Chart
@@ -249,7 +249,7 @@ func TestDependencyUpdateOfNothing(t *testing.T) {
 	wantReplaced(t, f)
 }
 
-// Credentials, say, that nobody knows whose they are: nobody is asked anything.
+// Credentials, say, that no one knows whose they are: no one is asked anything.
 func TestDependenciesThatDoNotGoTogether(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		s := shop()

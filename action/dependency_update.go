@@ -34,7 +34,7 @@ type DependencyRequest struct {
 }
 
 // Run updates the dependencies. Until everything new is there and fits
-// together, nothing is written; then the folder changes at once. A chart that
+// together, nothing is written; then the directory changes at once. A chart that
 // lists nothing is left alone.
 func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error {
 	return u.run(ctx, req, func(list listing) ([]Dependency, error) { return wants(list.dependencies, list.libraries), nil }, u.newLock)
@@ -43,7 +43,7 @@ func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error 
 // listing is what a chart lists, its handlers heard.
 type listing struct {
 	dependencies, libraries []*chart.Dependency
-	// changed tells that handlers have changed it.
+	// changed reports that handlers have changed it.
 	changed bool
 }
 
@@ -164,7 +164,7 @@ func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.NewArc
 	return nil
 }
 
-// delivers tells whether an archive of the chart h was found.
+// delivers reports whether an archive of the chart h was found.
 func (s supplies) delivers(h loader.Vendored) bool {
 	for i, found := range s.found {
 		if found.Open != nil && found.Name == h.Name && s.wants[i].Library == h.Library {
@@ -242,7 +242,7 @@ func (u DependencyUpdate) now() time.Time {
 	return u.Now()
 }
 
-// oldLock is the lock that the folder has, nil where it has none to be read.
+// oldLock is the lock that the directory has, nil where it has none to be read.
 func oldLock(v ChartDirectory) *dependency.Lock {
 	name, text, _ := v.Lock()
 	if text == nil {
@@ -314,7 +314,7 @@ func (u DependencyUpdate) askAhead(ctx context.Context, v ChartDirectory, s supp
 	return u.ask(ctx, c)
 }
 
-// complete tells whether a chart has all that it lists.
+// complete reports whether a chart has all that it lists.
 func complete(c *chart.Chart) bool {
 	if len(values.Missing(c)) > 0 {
 		return false
@@ -323,7 +323,7 @@ func complete(c *chart.Chart) bool {
 	return err == nil
 }
 
-// isLoading tells whether scripts could not be loaded at all, as when they
+// isLoading reports whether scripts could not be loaded at all, as when they
 // require a file of a chart that is missing.
 func isLoading(err error) bool {
 	var loading interface{ Loading() bool }

@@ -31,7 +31,7 @@ type diary struct {
 	now func(moment string)
 }
 
-// step notes what happens, and tells whether it fails. Like a server, it
+// step notes what happens, and reports whether it fails. Like a server, it
 // refuses those whose context is done.
 func (d *diary) step(ctx context.Context, format string, args ...any) error {
 	line := fmt.Sprintf(format, args...)
@@ -87,7 +87,7 @@ func (d *diary) writes() []string {
 	return out
 }
 
-// did tells whether a step was taken.
+// did reports whether a step was taken.
 func (d *diary) did(step string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

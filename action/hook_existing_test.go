@@ -82,7 +82,7 @@ func TestRecordsAndLocksAreNoHooks(t *testing.T) {
 
 // What stands where a hook is to be created. The first rows are what Helm 3 and 4
 // do too; where they differ, and where a run was ended in the middle, nothing
-// must be lost and nobody must be stuck.
+// must be lost and no one must be stuck.
 func TestWhatExistsAlready(t *testing.T) {
 	const replaced, changed, refused = "delete a, create a, finish a", "update a, finish a", ""
 	for _, test := range []struct {

@@ -30,7 +30,7 @@ type ScriptChecker interface {
 
 // LintRequest says what to check, and what the chart is checked with.
 type LintRequest struct {
-	// Files are the chart's files, named from its top folder, subcharts'
+	// Files are the chart's files, named from its top directory, subcharts'
 	// included; nil where not even they can be read.
 	Files []*chart.File
 	// Directories are top directories of which Files has nothing.
@@ -101,7 +101,7 @@ func (w *linting) add(s lint.Severity, path string, line int, message string) {
 	w.findings = append(w.findings, lint.Finding{Severity: s, Path: path, Line: line, Message: message})
 }
 
-// failed tells whether an error about a file has been found.
+// failed reports whether an error about a file has been found.
 func (w *linting) failed(path string) bool {
 	for _, f := range w.findings {
 		if f.Path == path && f.Severity == lint.Error {
@@ -184,9 +184,9 @@ func (w *linting) checkChart(ctx context.Context) error {
 	return w.render(ctx, pre)
 }
 
-// scripts checks scripts without running them, and tells whether they can be run.
+// scripts checks scripts without running them, and reports whether they can be run.
 // Where one is wrong, none is, and nothing is rendered: templates that lack a
-// script's functions and values have errors that nobody made.
+// script's functions and values have errors that no one made.
 func (w *linting) scripts(ctx context.Context, c *chart.Chart) (right bool, err error) {
 	in := lint.ScriptInput{Chart: c, Named: dependency.Named, Known: event.Names()}
 	for name := range event.Aliases() {

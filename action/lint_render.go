@@ -124,7 +124,7 @@ const (
 type asides struct {
 	root *chart.Chart
 	how  map[string]way // by the path from the root chart
-	// unreadable tells that a template that is no template was left out, and
+	// unreadable reports that a template that is no template was left out, and
 	// with it what it may define.
 	unreadable bool
 }
@@ -188,7 +188,7 @@ func (w *linting) templateError(root *chart.Chart, failed *engine.Error) {
 	w.add(lint.Error, file, failed.Line, text)
 }
 
-// below is a template's path from the root chart's top folder.
+// below is a template's path from the root chart's top directory.
 func below(root *chart.Chart, name string) string {
 	return strings.TrimPrefix(name, root.FullPath()+"/")
 }

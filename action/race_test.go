@@ -4,5 +4,5 @@
 
 package action
 
-// raced tells that tests run under the race detector, ten times slower.
+// raced reports that tests run under the race detector, ten times slower.
 const raced = true

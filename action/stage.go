@@ -56,7 +56,7 @@ func stage(c, seen *chart.Chart) (adopt func() error, err error) {
 	}
 	written := map[*chart.File]*chart.Chart{}
 	c.Walk(func(c *chart.Chart) { written[firstFile(c)] = c })
-	delete(written, nil) // nobody knows which it is
+	delete(written, nil) // no one knows which it is
 	var shown []*staged
 	seen.Walk(func(s *chart.Chart) {
 		if to := written[firstFile(s)]; to != nil {
@@ -97,7 +97,7 @@ func (s *staged) changed() bool {
 	return !slices.Equal(s.was.Templates, s.chart.Templates) || !slices.Equal(s.was.Files, s.chart.Files)
 }
 
-// alike tells whether s and o have become the same.
+// alike reports whether s and o have become the same.
 func (s *staged) alike(o *staged) bool {
 	same := func(a, b *chart.File) bool { return a == b || a.Name == b.Name && bytes.Equal(a.Data, b.Data) }
 	return slices.EqualFunc(s.chart.Templates, o.chart.Templates, same) && slices.EqualFunc(s.chart.Files, o.chart.Files, same)

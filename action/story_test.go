@@ -155,7 +155,7 @@ func (s *story) away(t testing.TB, change ...func(*UninstallRequest)) (*Uninstal
 	return s.uninstall().Run(t.Context(), req)
 }
 
-// wantState checks what is in the cluster and in the records, and that nobody
+// wantState checks what is in the cluster and in the records, and that no one
 // has left the lock.
 func (s *story) wantState(t testing.TB, objects, history string) {
 	t.Helper()

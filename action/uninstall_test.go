@@ -332,7 +332,7 @@ func TestAnUninstallIsGuarded(t *testing.T) {
 	}
 }
 
-// The scripts that answer are those of the record; nobody changes what goes.
+// The scripts that answer are those of the record; no one changes what goes.
 func TestEventsOfAnUninstall(t *testing.T) {
 	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1"), chart.FileScript, "-- a script\n"))
 	s.do(t, s.put())

@@ -242,7 +242,7 @@ func median(s []sample) sample {
 	return sample{walls[len(s)/2], memories[len(s)/2]}
 }
 
-// peer is Helm's binary, built once per machine and kept in the cache folder.
+// peer is Helm's binary, built once per machine and kept in the cache directory.
 func peer() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -42,7 +42,7 @@ const (
 	DirExt       = "ext"
 )
 
-// File is one file of a chart. Name is its path from the chart's top folder,
+// File is one file of a chart. Name is its path from the chart's top directory,
 // with forward slashes on every platform.
 type File struct {
 	Name string `json:"name"`

@@ -152,7 +152,7 @@ func validateDependencies(field string, deps []*Dependency, breaks func(rule, fi
 	}
 }
 
-// validAlias tells whether an alias, where there is one, can stand in a path
+// validAlias reports whether an alias, where there is one, can stand in a path
 // and in values.
 func validAlias(alias string) bool {
 	return strings.IndexFunc(alias, func(r rune) bool {
@@ -177,7 +177,7 @@ func validImport(iv any) bool {
 }
 
 // ValidateName checks a chart's name: not empty, and one path element, so that
-// it can never lead out of a folder.
+// it can never lead out of a directory.
 func ValidateName(name string) error {
 	switch {
 	case name == "":

@@ -22,13 +22,13 @@ type function struct {
 	// lazy functions are and and or, which look at one argument after the other.
 	lazy bool
 	or   bool
-	// weighs tells that it walks through its arguments: they must be finite.
+	// weighs reports that it walks through its arguments: they must be finite.
 	// Others look at the surface only; of those, some copy a list.
 	weighs, surface, copies bool
 	// unweighed is how many of its first arguments a function that weighs does
 	// not walk through all the same.
 	unweighed int
-	// pattern tells that the first argument is a regular expression, parses that
+	// pattern reports that the first argument is a regular expression, parses that
 	// it makes values of text.
 	pattern, parses bool
 	// cost is what a call takes, in steps, and makes the bytes for each argument.

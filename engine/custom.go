@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// custom are the functions of one chart's own, which nobody but the texts of
+// custom are the functions of one chart's own, which no one but the texts of
 // its templates may call.
 type custom struct {
 	funcs map[string]*function
@@ -56,7 +56,7 @@ func (e *engine) customize(functions map[string]map[string]func(args ...any) (an
 	return nil
 }
 
-// isName tells whether templates can call a function of that name.
+// isName reports whether templates can call a function of that name.
 func isName(s string) bool {
 	for i, r := range s {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {

@@ -24,9 +24,9 @@ type engine struct {
 	// customs are the functions of single charts, by their paths.
 	customs map[string]*custom
 	set     *templateSet
-	// ownsValues tells that the values are a copy that templates may change.
+	// ownsValues reports that the values are a copy that templates may change.
 	ownsValues bool
-	// writes tells that some template calls a function that changes a map.
+	// writes reports that some template calls a function that changes a map.
 	writes bool
 
 	spent spent

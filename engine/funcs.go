@@ -15,7 +15,7 @@ import (
 
 var (
 	errNeedsCopy = errors.New("the values need a copy")
-	// errInterfered tells that a chart wrote to what others may have read.
+	// errInterfered reports that a chart wrote to what others may have read.
 	errInterfered = errors.New("a template wrote to what all charts share")
 )
 

@@ -127,7 +127,7 @@ func (p *quickParser) comment() {
 	p.fail()
 }
 
-// atClose tells whether an action ends here.
+// atClose reports whether an action ends here.
 func (p *quickParser) atClose() bool {
 	rest := p.text[p.pos:]
 	return strings.HasPrefix(rest, "}}") || strings.HasPrefix(rest, "-}}") && isSpace(p.text[p.pos-1])
@@ -149,7 +149,7 @@ func (p *quickParser) closeAction() {
 }
 
 // action reads one action. It gives no node for a definition, nor where it
-// tells that the list ends.
+// reports that the list ends.
 func (p *quickParser) action(top bool) (parse.Node, stop) {
 	start := p.pos
 	word := p.word()

@@ -8,7 +8,7 @@ import (
 	"text/template/parse"
 )
 
-// compareParse holds our parser against Go's, and tells whether it took text.
+// compareParse holds our parser against Go's, and reports whether it took text.
 func compareParse(t *testing.T, text string) bool {
 	t.Helper()
 	known := newEngine(&Input{}).known

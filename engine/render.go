@@ -140,7 +140,7 @@ type job struct {
 	warnings []string
 }
 
-// partial tells whether the file only defines templates for others.
+// partial reports whether the file only defines templates for others.
 func (j *job) partial() bool { return j.library > 0 || strings.HasPrefix(path.Base(j.name), "_") }
 
 func (j *job) notes() bool { return strings.HasSuffix(j.name, chart.FileNotes) }

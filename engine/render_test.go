@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// tree builds a chart of files as they lie in a folder: "templates/a.yaml",
+// tree builds a chart of files as they lie in a directory: "templates/a.yaml",
 // "values.yaml", "README.md"; what stands below "charts/NAME/" is a subchart.
 // A file named "library" makes its chart one.
 func tree(t testing.TB, name string, contents map[string]string) *chart.Chart {

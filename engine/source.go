@@ -66,7 +66,7 @@ func (s *templateSet) names() []string {
 type parsed struct {
 	trees map[string]*parse.ListNode
 	err   error
-	// writes tells that the text calls a function that changes a map.
+	// writes reports that the text calls a function that changes a map.
 	writes bool
 }
 
@@ -107,7 +107,7 @@ func mayWrite(text string) bool {
 	return strings.Contains(text, "set") || strings.Contains(text, "erge")
 }
 
-// writes tells whether the node calls a function that changes a map in place.
+// writes reports whether the node calls a function that changes a map in place.
 func writes(n parse.Node) bool {
 	switch n := n.(type) {
 	case *parse.ListNode:

@@ -35,7 +35,7 @@ type weight struct {
 	nodes, bytes int
 	// walked counts what was looked at.
 	walked int
-	// cyclic tells that a value holds itself.
+	// cyclic reports that a value holds itself.
 	cyclic bool
 	// seen are the maps and lists that were looked at, from a certain number on.
 	seen map[part]*partSize

@@ -369,7 +369,7 @@ func emitOne(s string, key bool) (string, bool) {
 	return text, true
 }
 
-// plainText tells that s is certainly written without quotes. It may say no
+// plainText reports that s is certainly written without quotes. It may say no
 // where yes were right.
 func plainText(s string) bool {
 	if s == "" || !plainStart(s) || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
@@ -406,13 +406,13 @@ func plainStart(s string) bool {
 	return false
 }
 
-// quotedText tells that s is certainly written in double quotes, and holds
+// quotedText reports that s is certainly written in double quotes, and holds
 // nothing that needs an escape there.
 func quotedText(s string) bool {
 	return len(s) < 18 && (strings.Trim(s, "0123456789") == "" || meaningful(s) && properWord(s))
 }
 
-// properWord tells whether a word that may stand for true is written as such
+// properWord reports whether a word that may stand for true is written as such
 // words are: yes, Yes or YES, but not yEs.
 func properWord(s string) bool {
 	return s == strings.ToLower(s) || s == strings.ToUpper(s) || s[1:] == strings.ToLower(s[1:])

@@ -82,7 +82,7 @@ type Source interface {
 
 type handler struct {
 	Handler
-	// owns tells that the handler is given values of its own.
+	// owns reports that the handler is given values of its own.
 	owns bool
 }
 

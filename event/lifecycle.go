@@ -125,7 +125,7 @@ type FailedTest struct {
 }
 
 // PrePackage is emitted before a chart is packed. The chart is the one to be
-// packed; the folder on disk stays as it is.
+// packed; the directory on disk stays as it is.
 type PrePackage struct {
 	Payload
 }

@@ -117,7 +117,7 @@ func (s payload) changes(e Event) []Change {
 }
 
 // maxChanges is how many changes of one handler a trace tells: what changes more
-// would fill logs that nobody reads.
+// would fill logs that no one reads.
 const maxChanges = 500
 
 // anyMap is m, or nothing at all where it is nil.
@@ -183,7 +183,7 @@ func (d *differ) list(path string, a, b []any) {
 	}
 }
 
-// equal tells whether two scalars are the same, numbers by their value.
+// equal reports whether two scalars are the same, numbers by their value.
 func equal(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true

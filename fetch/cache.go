@@ -38,7 +38,7 @@ const (
 	dirMode   = 0o755
 	digestLen = 2 * sha256.Size
 
-	partAge       = 24 * time.Hour // after which nobody writes to it any more
+	partAge       = 24 * time.Hour // after which no one writes to it any more
 	maxProvenance = 1 << 20        // bytes
 )
 
@@ -74,7 +74,7 @@ func (c *Cache) lookup(digest, ext string) (file string, ok bool) {
 	return "", false
 }
 
-// holds tells whether the file below dir has that digest, and removes it where
+// holds reports whether the file below dir has that digest, and removes it where
 // it has another.
 func holds(dir, name, digest string) bool {
 	root, err := os.OpenRoot(dir)
@@ -218,7 +218,7 @@ func sweep(dir string, before time.Time) {
 	}
 }
 
-// settle gives what was written its place; where somebody else's folder is in
+// settle gives what was written its place; where somebody else's directory is in
 // the way, one in what takes the place of Dir.
 func (c *Cache) settle(dir, part, name string) (string, error) {
 	err := place(dir, filepath.Base(part), name)

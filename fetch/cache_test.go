@@ -101,7 +101,7 @@ func TestDamagedContentIsNotUsed(t *testing.T) {
 	}
 }
 
-// Neither names nor links lead out of the folder.
+// Neither names nor links lead out of the directory.
 func TestCacheStaysInItsFolder(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {

@@ -84,7 +84,7 @@ type want struct {
 	said   *Validator // takes that of the content that arrives; may be nil
 }
 
-// isPacked tells whether the content is compressed by itself, by its name.
+// isPacked reports whether the content is compressed by itself, by its name.
 func isPacked(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

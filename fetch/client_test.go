@@ -32,7 +32,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// hurried is a client that waits for nobody.
+// hurried is a client that waits for no one.
 func hurried(t *testing.T) *Client {
 	c := &Client{patience: patience{pause: time.Millisecond}}
 	t.Cleanup(func() { c.Close() })

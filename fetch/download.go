@@ -112,7 +112,7 @@ func clean(u *url.URL) string {
 	return c.String()
 }
 
-// close tells that the download is over.
+// close reports that the download is over.
 func (d *download) close() {
 	if d.open {
 		d.client.Progress.Send(progress.Event{Kind: progress.Fetched, Text: d.text, Done: d.done, Total: d.total})

@@ -588,7 +588,7 @@ func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
 		}
 	}
 	// An old version, with the provenance of then, is not the one that was asked for:
-	// what the registry says of a chart is signed by nobody.
+	// what the registry says of a chart is signed by no one.
 	f := finder(t)
 	old := "signed web-1.1.0.tgz " + digestOf(tgz("web"))
 	f.Registry, f.Verifier = &fakeRegistry{prov: []byte(old)}, seal{}
@@ -661,7 +661,7 @@ func TestPluginsBringWhatTheyServe(t *testing.T) {
 }
 
 // CVE-2024-25620, CVE-2026-35206: whatever a repository says, an archive is
-// called something that stays in its folder.
+// called something that stays in its directory.
 func FuzzFileName(f *testing.F) {
 	f.Add("https://host/a/web-1.0.0.tgz?x=y", "web", "1.0.0")
 	f.Add("https://host/..%2f..%2fevil.tgz", "", "")

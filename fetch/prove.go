@@ -77,10 +77,10 @@ func (f *Finder) verified(s source, a *Archive, provenance []byte) (signer strin
 	return f.Verifier.Verify(name, content, provenance)
 }
 
-// errUnsigned tells that a registry has no provenance of a chart.
+// errUnsigned reports that a registry has no provenance of a chart.
 var errUnsigned = errors.New("it has been pushed without a provenance file")
 
-// missing tells whether err means that there is no provenance file, rather than
+// missing reports whether err means that there is no provenance file, rather than
 // that it could not be had.
 func missing(err error) bool {
 	var status *StatusError

@@ -112,7 +112,7 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a Access, p
 
 // call has the archive called by what was asked for, as Helm does: the name is held
 // against the signed one, and what the registry says of the chart is signed by
-// nobody. A digest alone already says which chart it must be.
+// no one. A digest alone already says which chart it must be.
 func (s *source) call(i image, pulled *registry.Pulled) {
 	switch {
 	case i.tag == "":

@@ -100,7 +100,7 @@ func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, erro
 }
 
 // identity is who we are to a host: with the client certificate and the
-// credentials where they were given for it (CVE-2021-32690), else nobody.
+// credentials where they were given for it (CVE-2021-32690), else no one.
 func (d *download) identity(hop *url.URL) (Access, *url.Userinfo) {
 	access := d.access
 	if access.PassAll || samePlace(d.home, hop) {
@@ -166,7 +166,7 @@ func (d *download) noAnswer(ctx context.Context, hop *url.URL, err error) error 
 	return passing(err, &UnreachableError{URL: d.name, Host: hop.Host, Plain: plain, Err: err})
 }
 
-// untrusted tells whether err is about the server's certificate.
+// untrusted reports whether err is about the server's certificate.
 func untrusted(err error) bool {
 	var (
 		verify    *tls.CertificateVerificationError

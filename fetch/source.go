@@ -20,7 +20,7 @@ type source struct {
 	home           string
 	access         Access
 	chart, version string // "" where only the archive can tell
-	digest         string // SHA-256 in hex, "" where nobody says
+	digest         string // SHA-256 in hex, "" where no one says
 	want           string // the version that it must be, once it is known; "" for any
 }
 
@@ -57,7 +57,7 @@ func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 	return f.listed(ctx, r, chart, ref)
 }
 
-// isPath tells whether name can be nothing but a path: it begins with /, ./ or
+// isPath reports whether name can be nothing but a path: it begins with /, ./ or
 // ../, which is no repository's name.
 func isPath(name string) bool {
 	first, _, slash := strings.Cut(name, "/")
@@ -163,7 +163,7 @@ func schemeOf(name string) string {
 	return strings.ToLower(scheme)
 }
 
-// served tells whether a plugin brings what is at URLs of that scheme.
+// served reports whether a plugin brings what is at URLs of that scheme.
 func (f *Finder) served(scheme string) bool {
 	return f.Plugins != nil && slices.Contains(f.Plugins.Schemes(), scheme)
 }
@@ -183,7 +183,7 @@ func (s source) archive(file, digest, address string) *Archive {
 }
 
 // fileName is what an archive is called: as its URL ends, and without a way out
-// of a folder (CVE-2024-25620).
+// of a directory (CVE-2024-25620).
 func (s source) fileName(address string) string {
 	name := ""
 	if u, err := url.Parse(address); err == nil && u.Scheme != "oci" {

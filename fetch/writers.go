@@ -62,7 +62,7 @@ func (a *archiveOnly) end() error {
 	return err
 }
 
-// isPage tells whether text begins like HTML.
+// isPage reports whether text begins like HTML.
 func isPage(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimSpace(head))
 	return bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html"))

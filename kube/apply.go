@@ -70,7 +70,7 @@ func (c *Client) writing() url.Values {
 	return query
 }
 
-// briefly asks the server to leave out of its answer what nobody reads.
+// briefly asks the server to leave out of its answer what no one reads.
 func briefly(contentType string) http.Header {
 	return http.Header{"Content-Type": {contentType}, "Accept": {acceptMeta}}
 }

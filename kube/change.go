@@ -125,7 +125,7 @@ func (c *Client) Plan(ctx context.Context, r ChangeRequest) (*plan.Plan, error) 
 type part struct {
 	*target // the new object, or the newest old one of those that shall go
 	wanted  bool
-	// old are the object's forms of before, oldest first; deployed tells that
+	// old are the object's forms of before, oldest first; deployed reports that
 	// the first revision has it.
 	old      []*target
 	deployed bool
@@ -479,7 +479,7 @@ func (p *part) lastOfHook(owner Owner) map[string]any {
 
 // outlive has objects that are being deleted, and shall be there, created once
 // they are gone. What holds data may be kept from going by who uses it, and
-// nobody waits for that.
+// no one waits for that.
 func (c *Client) outlive(p *plan.Plan, going map[identity]map[string]any) {
 	for i := range p.Steps {
 		s := &p.Steps[i]

@@ -88,7 +88,7 @@ type shared struct {
 type connection struct {
 	base *url.URL
 	http *http.Client
-	// answered tells that the server was there once.
+	// answered reports that the server was there once.
 	answered atomic.Bool
 }
 
@@ -226,7 +226,7 @@ func joinPath(base, path string) string {
 	return base + path
 }
 
-// plainPath tells whether every part of a path is a name. A path that leads
+// plainPath reports whether every part of a path is a name. A path that leads
 // elsewhere is a bug or an attack, and deleting is among what it could do.
 func plainPath(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/")

@@ -87,7 +87,7 @@ func (c *Client) existing(ctx context.Context, objects []*manifest.Object, names
 	return targets, nil
 }
 
-// gonewith tells that objects are gone with their kinds.
+// gonewith reports that objects are gone with their kinds.
 func (c *Client) gonewith(e *NoMatchError) {
 	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
 		" any more, and so none of " + strings.Join(e.Objects, ", ")})
@@ -97,7 +97,7 @@ func (c *Client) gonewith(e *NoMatchError) {
 // there where uid is empty.
 func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Cascade) error {
 	if t.name == "" {
-		return nil // a generated name: nobody knows which it was
+		return nil // a generated name: no one knows which it was
 	}
 	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": cascade.policy()}
 	if uid != "" {

@@ -22,7 +22,7 @@ type job struct {
 	*target
 	plan.Step
 	plan *plan.Plan
-	// second tells that the object was not as the plan says, and that this is
+	// second reports that the object was not as the plan says, and that this is
 	// the step for what it is now.
 	second bool
 	// refused are the fields for which the server has refused the object.
@@ -327,7 +327,7 @@ func (c *Client) erase(ctx context.Context, j *job) error {
 }
 
 // goneTime is how long the object that is replaced may take to be gone: it may
-// have a finalizer that nobody works on.
+// have a finalizer that no one works on.
 const goneTime = 2 * time.Minute
 
 func (c *Client) awaitGone(ctx context.Context, t *target, uid string) error {

@@ -74,7 +74,7 @@ func (t *target) is(group, kind string) bool { return t.kind == kind && t.group(
 
 func (t *target) isPod() bool { return t.is("", "Pod") }
 
-// makesPods tells whether the target's kind is one whose controller makes pods.
+// makesPods reports whether the target's kind is one whose controller makes pods.
 func (t *target) makesPods() bool {
 	switch t.kind {
 	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet":

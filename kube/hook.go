@@ -111,7 +111,7 @@ func (c *Client) Finish(ctx context.Context, objects []*manifest.Object, namespa
 	return c.wait(ctx, targets, &waiting{pending: map[*target]string{}, report: c.progress, ready: finished, custom: custom})
 }
 
-// finished tells whether a job or pod has ended well.
+// finished reports whether a job or pod has ended well.
 func finished(t *target, o map[string]any) (bool, string, error) {
 	switch {
 	case t.isPod():

@@ -44,7 +44,7 @@ func (e *ImmutableError) Error() string {
 
 func (e *ImmutableError) Unwrap() error { return e.Err }
 
-// replaceable tells whether a step's object may be deleted and created again:
+// replaceable reports whether a step's object may be deleted and created again:
 // its annotation says so, or the plan does and nothing is lost with it.
 func replaceable(s plan.Step, all bool) bool {
 	if plan.Replaceable(s) {
@@ -53,7 +53,7 @@ func replaceable(s plan.Step, all bool) bool {
 	return all && !precious(s.Item)
 }
 
-// precious tells that an object holds what nobody brings back.
+// precious reports that an object holds what no one brings back.
 func precious(it plan.Item) bool {
 	switch it.Kind {
 	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", crdKind:

@@ -197,7 +197,7 @@ func (m *meta) madeByHook(owner Owner) bool {
 		strings.HasPrefix(m.Annotations[release.HookOfAnnotation], owner.Namespace+"/"+owner.Release+"/")
 }
 
-// others tells whether an object carries another release's marks.
+// others reports whether an object carries another release's marks.
 func (m *meta) others(owner Owner) bool {
 	release, namespace := m.Annotations[annotationRelease], m.Annotations[annotationNamespace]
 	return release != "" && release != owner.Release || namespace != "" && namespace != owner.Namespace

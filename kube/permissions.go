@@ -214,7 +214,7 @@ func (v *review) check(ctx context.Context, permissions []Permission) error {
 	return e
 }
 
-// refused tells whether the cluster says no to r, for any object and for one of
+// refused reports whether the cluster says no to r, for any object and for one of
 // those named. An answer that does not come is no refusal.
 func (v *review) refused(ctx context.Context, r Permission, names []string) bool {
 	allowed, err := v.access(ctx, r)
@@ -261,7 +261,7 @@ func (c *Client) placePermissions(ctx context.Context, permissions []Permission)
 	return out, nil
 }
 
-// allow tells whether the rules allow r. named tells that some rule allows it
+// allow reports whether the rules allow r. named reports that some rule allows it
 // for some objects by name. A nil set allows nothing.
 func (s *ruleSet) allow(r Permission) (allowed, named bool) {
 	if s == nil {

@@ -196,13 +196,13 @@ func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
 type replicaSet struct {
 	// asked is the revision of the Deployment when it was asked for.
 	asked string
-	// newest tells that it has that revision.
+	// newest reports that it has that revision.
 	newest bool
 }
 
 const revisionNote = "deployment.kubernetes.io/revision"
 
-// verify tells whether a pod is one of those that the object now wants. Where
+// verify reports whether a pod is one of those that the object now wants. Where
 // that takes a question, it is asked beside, and no for now; w.mu is held.
 func (w *waiting) verify(a *awaited, p *podTrouble) bool {
 	if stale(a.target, a.live) {
@@ -244,7 +244,7 @@ func (w *waiting) verifySet(a *awaited, p *podTrouble) bool {
 	return false
 }
 
-// isNewest tells whether a ReplicaSet is a Deployment's and of that revision.
+// isNewest reports whether a ReplicaSet is a Deployment's and of that revision.
 // One that may not be read is taken for an old one.
 func (c *Client) isNewest(ctx context.Context, path, deployment, revision string) bool {
 	body, err := c.Call(ctx, http.MethodGet, path, nil, http.Header{"Accept": {acceptMeta}}, nil)

@@ -123,7 +123,7 @@ func (c *Client) foretell(ctx context.Context, j *job, owner Owner, toCome map[s
 	return j.fail(string(j.Action), err)
 }
 
-// waits tells whether the server refuses something only because of what is not
+// waits reports whether the server refuses something only because of what is not
 // there yet, or cannot say.
 func waits(err error, toCome map[string]bool) bool {
 	switch {
@@ -149,7 +149,7 @@ func waits(err error, toCome map[string]bool) bool {
 	return false
 }
 
-// missesNamespace tells whether a namespace is not there yet: a release's own
+// missesNamespace reports whether a namespace is not there yet: a release's own
 // may be made right before its objects.
 func missesNamespace(err error, namespace string) bool {
 	var status apierrors.APIStatus

@@ -18,7 +18,7 @@ import (
 type shelf struct {
 	mu     sync.Mutex
 	objs   []string // name, or name! for one without the label
-	others int      // labelled ones that nobody asked for come first
+	others int      // labelled ones that no one asked for come first
 	asked  []string
 }
 

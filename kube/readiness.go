@@ -65,7 +65,7 @@ func (r rollout) common(t *target, o map[string]any) (v verdict, decided bool) {
 	return verdict{}, false
 }
 
-// stale tells whether the status is about what the object was before its last
+// stale reports whether the status is about what the object was before its last
 // change.
 func stale(t *target, o map[string]any) bool {
 	generation := integer(o, "metadata", "generation")
@@ -86,8 +86,8 @@ func stale(t *target, o map[string]any) bool {
 	return false
 }
 
-// silent tells whether o is a custom resource so new that its controller may
-// not have come to it. One that nobody looks after stays silent, so this is
+// silent reports whether o is a custom resource so new that its controller may
+// not have come to it. One that no one looks after stays silent, so this is
 // believed for a moment only.
 func (r rollout) silent(t *target, o map[string]any) bool {
 	if builtIn(t.group()) || field(o, "status") != nil || time.Since(r.begun) > r.silence {
@@ -97,7 +97,7 @@ func (r rollout) silent(t *target, o map[string]any) bool {
 	return err == nil && time.Since(created) < time.Minute
 }
 
-// builtIn tells whether Kubernetes serves a group without being asked to. Its
+// builtIn reports whether Kubernetes serves a group without being asked to. Its
 // suffix does not say: others use it too.
 func builtIn(group string) bool {
 	switch strings.TrimSuffix(group, ".k8s.io") {

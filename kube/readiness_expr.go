@@ -167,7 +167,7 @@ func (x *expression) find(o map[string]any) []string {
 	return out
 }
 
-// holds tells whether the expression is true of o, and the value that made it
+// holds reports whether the expression is true of o, and the value that made it
 // so, or that it has instead.
 func (x *expression) holds(o map[string]any) (bool, string) {
 	found := x.find(o)

@@ -247,7 +247,7 @@ func (s steady) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unanswered judges a try that broke off. sent tells that the server may have
+// unanswered judges a try that broke off. sent reports that the server may have
 // got the request.
 func (c *Client) unanswered(ctx context.Context, conn *connection, inner context.Context, err error, sent bool) attempt {
 	silent := errors.Is(context.Cause(inner), errSilent)
@@ -268,7 +268,7 @@ func (c *Client) unanswered(ctx context.Context, conn *connection, inner context
 	return t
 }
 
-// broken tells whether a connection was lost, in one of the many ways that
+// broken reports whether a connection was lost, in one of the many ways that
 // there are to say so.
 func broken(err error) bool {
 	var timeout net.Error
@@ -314,7 +314,7 @@ func unappliable(err error) bool {
 	return strings.Contains(err.Error(), "failed to create typed patch object")
 }
 
-// repeatable tells whether a creation can be made again although it may have
+// repeatable reports whether a creation can be made again although it may have
 // been done: one of an object with a name is then refused, and a review leaves
 // no object.
 func repeatable(r *request) bool {
@@ -336,7 +336,7 @@ func sentName(r *request) string {
 // clockSlack is by how much the clocks of one cluster's API servers may differ.
 const clockSlack = 5 * time.Second
 
-// made tells whether the object that is in the way of a creation is the one
+// made reports whether the object that is in the way of a creation is the one
 // that an earlier try of it has made, whose answer was lost; and returns it. It
 // must have come into being since then, by the server's own clock, with the
 // labels, annotations and data that were sent.
@@ -366,7 +366,7 @@ func (c *Client) made(ctx context.Context, r *request, refusal *http.Response, s
 		within(sent.Metadata.Annotations, live.Metadata.Annotations) && within(sent.Data, live.Data)
 }
 
-// within tells whether all of a is in b. Values that are no text come from
+// within reports whether all of a is in b. Values that are no text come from
 // custom resources: they count by being there.
 func within[V any](a, b map[string]V) bool {
 	for k, v := range a {

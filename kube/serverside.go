@@ -367,7 +367,7 @@ func fieldSet(fields map[string]any) (*fieldpath.Set, error) {
 	return set, set.FromJSON(strings.NewReader(string(text)))
 }
 
-// changed tells whether an answer to a write is newer than live.
+// changed reports whether an answer to a write is newer than live.
 func changed(live map[string]any, answer []byte) bool {
 	var now struct {
 		Metadata struct {

@@ -147,8 +147,8 @@ func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error 
 	return nil
 }
 
-// passive tells whether an object of the target's kind is ready as soon as it
-// exists. To know that of a ConfigMap, nobody needs its contents.
+// passive reports whether an object of the target's kind is ready as soon as it
+// exists. To know that of a ConfigMap, no one needs its contents.
 func passive(t *target) bool {
 	switch t.kind {
 	case "ConfigMap", "Secret", "ServiceAccount", "LimitRange":

@@ -214,8 +214,8 @@ func (w *waiting) rule(a *awaited) verdict {
 	return usual()
 }
 
-// decided tells whether the object's own expressions say when it has failed, so
-// that nobody else does.
+// decided reports whether the object's own expressions say when it has failed, so
+// that no one else does.
 func (w *waiting) decided(a *awaited) bool {
 	x := w.custom[a.target]
 	return x != nil && len(x.success) > 0 && len(x.failure) > 0

@@ -83,7 +83,7 @@ func (o *outage) breathe(ctx context.Context) error {
 	return pause(ctx, o.delay)
 }
 
-// passing tells whether an error may go away by itself.
+// passing reports whether an error may go away by itself.
 func passing(err error) bool {
 	var unreachable *UnreachableError
 	if errors.As(err, &unreachable) {
@@ -260,7 +260,7 @@ func (c *Client) observe(ctx context.Context, place placeKey, members []*target,
 	return errors.Join(err, unreadable)
 }
 
-// unavailable tells whether the way of asking is not there for us.
+// unavailable reports whether the way of asking is not there for us.
 func unavailable(err error) bool {
 	var forbidden *ForbiddenError
 	return errors.As(err, &forbidden) || apierrors.IsMethodNotSupported(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
-// editable tells whether something of a block map stays, so that it can be
+// editable reports whether something of a block map stays, so that it can be
 // changed key by key.
 func (x *editor) editable(p *part, old, goal map[string]any) bool {
 	if p.marked || len(goal) == 0 {

@@ -90,7 +90,7 @@ func (x *editor) alignMiddle(old, goal []any, base int) []pair {
 	return out
 }
 
-// namesake tells that two maps have the same name, as containers have.
+// namesake reports that two maps have the same name, as containers have.
 func namesake(a, b any) bool {
 	m, ok := a.(map[string]any)
 	w, also := b.(map[string]any)

@@ -98,7 +98,7 @@ type encoder struct {
 	// step is how much deeper a map stands than the key that holds it; dashes is
 	// that for a list.
 	step, dashes int
-	// values tells that whole numbers are written without a point, and that no
+	// values reports that whole numbers are written without a point, and that no
 	// key comes first for Kubernetes' sake.
 	values bool
 }

@@ -25,7 +25,7 @@ type part struct {
 	// column is where a block collection's keys or dashes stand.
 	column  int
 	entries []entry
-	// marked tells that it has an anchor, a tag, or merges another map: it is
+	// marked reports that it has an anchor, a tag, or merges another map: it is
 	// changed as a whole only.
 	marked bool
 }
@@ -50,7 +50,7 @@ type entry struct {
 	value *part
 }
 
-// errOutline tells that a text has a form that nobody here follows.
+// errOutline reports that a text has a form that no one here follows.
 var errOutline = errors.New("this YAML can only be written anew")
 
 // outline finds where everything stands in a text of one document. It gives nil

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// plainSafe tells that s, without quotes, is read as the text s by everybody,
-// by the rules of YAML 1.1 as well as 1.2. flow tells that it stands in a
+// plainSafe reports that s, without quotes, is read as the text s by everybody,
+// by the rules of YAML 1.1 as well as 1.2. flow reports that it stands in a
 // collection in brackets.
 func plainSafe(s string, flow bool) bool {
 	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || !printable(s, false) ||

@@ -115,7 +115,7 @@ func refOf(o *manifest.Object, namespace string) Ref {
 	return r
 }
 
-// clusterWide tells whether an object of a kind that Kubernetes is built with
+// clusterWide reports whether an object of a kind that Kubernetes is built with
 // belongs to no namespace. Of other kinds only a cluster knows.
 func clusterWide(o *manifest.Object) bool {
 	switch o.Kind {

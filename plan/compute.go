@@ -113,7 +113,7 @@ func remove(it Item, o Options) Step {
 	return s
 }
 
-// keeps tells whether the release leaves the object alone when it has it no
+// keeps reports whether the release leaves the object alone when it has it no
 // more: the newest manifest that had it says so, or the object itself does.
 func keeps(it Item) bool {
 	objects := []map[string]any{it.Live}

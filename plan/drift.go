@@ -20,7 +20,7 @@ type Difference struct {
 	Secret bool
 }
 
-// drifted tells whether the object is what no revision has made of it.
+// drifted reports whether the object is what no revision has made of it.
 func drifted(it Item) bool { return len(Drift(it)) > 0 }
 
 // drift is the patch that would make the object what an old manifest says

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// same tells whether live is what want says, want being all of it: a list that
+// same reports whether live is what want says, want being all of it: a list that
 // is replaced whole, or a plain value. parent and key are where it stands.
 func (m *merger) same(parent, key string, want, live any) bool {
 	switch w := want.(type) {
@@ -51,7 +51,7 @@ func (m *merger) same(parent, key string, want, live any) bool {
 		m.builtIn && (m.table.quantities[key] || m.table.quantities[parent]) && sameQuantity(want, live)
 }
 
-// isDefault tells whether the API puts that value there by itself, in the items
+// isDefault reports whether the API puts that value there by itself, in the items
 // of lists that are replaced whole: ports of network policies, claims of
 // stateful sets, subjects of role bindings, rules of webhooks, sources of
 // projected volumes.
@@ -111,7 +111,7 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// sameQuantity tells whether two ways to write a quantity mean the same:
+// sameQuantity reports whether two ways to write a quantity mean the same:
 // 1000m and 1, which YAML may have read as a number.
 func sameQuantity(a, b any) bool {
 	qa, okA := quantityOf(a)

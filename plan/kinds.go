@@ -89,7 +89,7 @@ func (f field) below(key string) field {
 	return b
 }
 
-// skips tells whether key is nothing that a manifest may change: who wrote it
+// skips reports whether key is nothing that a manifest may change: who wrote it
 // is the server, or the object is found by it.
 func (f field) skips(key string) bool {
 	switch f.place {

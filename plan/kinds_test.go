@@ -208,7 +208,7 @@ func holdsText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || t == reflect.TypeFor[[]byte]() || t == quantity
 }
 
-// zeroIsPlain tells whether the type's zero value is a plain value, and no pointer.
+// zeroIsPlain reports whether the type's zero value is a plain value, and no pointer.
 func zeroIsPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:

@@ -261,7 +261,7 @@ func (m *merger) nothing(key string, w any) bool {
 	return w == nil
 }
 
-// zero tells whether w, which stands under key in the map under parent, is a
+// zero reports whether w, which stands under key in the map under parent, is a
 // value that the API keeps as if it were not there: false, 0 or "".
 func (m *merger) zero(parent, key string, w any) bool {
 	switch w {

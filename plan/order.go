@@ -188,7 +188,7 @@ func named(c *chart.Chart, name string) []string {
 	return unaliased
 }
 
-// disabled tells whether Chart.yaml has a dependency of that name, which is not
+// disabled reports whether Chart.yaml has a dependency of that name, which is not
 // in the tree, then.
 func disabled(c *chart.Chart, name string) bool {
 	deps := slices.Clone(c.Metadata.Dependencies)

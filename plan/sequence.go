@@ -91,7 +91,7 @@ type sequence struct {
 	spans  map[string]span
 }
 
-// add notes what an object says, and tells whether it says anything.
+// add notes what an object says, and reports whether it says anything.
 func (s *sequence) add(object *manifest.Object) (said bool, err error) {
 	p := s.part(chartOf(object.Source))
 	if root, _, ok := strings.Cut(object.Source, "/"); ok && p.path == "" {

@@ -73,7 +73,7 @@ func TestDrift(t *testing.T) {
 }
 
 // After an upgrade has failed, an object may be as that revision says or as the
-// one before: the release's own failure is nobody else's change.
+// one before: the release's own failure is no one else's change.
 func TestWhatAFailedRevisionDidNotWriteIsNoDrift(t *testing.T) {
 	for _, tc := range []struct {
 		name, older, failed, live string

@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Installer puts plugins into a folder. What it does not get by itself, its
+// Installer puts plugins into a directory. What it does not get by itself, its
 // functions bring; one that is nil cannot be asked.
 type Installer struct {
 	// Dir is the directory of plugins; it is created where it is missing.
@@ -115,7 +115,7 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, e
 	return p, nil
 }
 
-// staging begins the names of folders in which installations are under way.
+// staging begins the names of directories in which installations are under way.
 const staging = ".install-"
 
 // sweep removes what installations have left that were killed. Nobody's takes a
@@ -190,7 +190,7 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 	}
 	if s.plugin, err = Load(s.dir); err != nil {
 		var bad *LoadError
-		if errors.As(err, &bad) { // the folder is gone in a moment
+		if errors.As(err, &bad) { // the directory is gone in a moment
 			bad.Path = filepath.Join(name, ManifestFile)
 		}
 		return nil, err
@@ -308,9 +308,9 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 	return nil
 }
 
-// free tells whether nothing is where the plugin shall be, by name and by folder.
+// free reports whether nothing is where the plugin shall be, by name and by directory.
 func (in Installer) free(s *staged) error {
-	// A name that was fine for git or the user's folder may not be one for ours,
+	// A name that was fine for git or the user's directory may not be one for ours,
 	// and what begins with a dot is no plugin's there, but a record's or hidden.
 	if strings.HasPrefix(s.folder, ".") || !ValidName(strings.ReplaceAll(s.folder, ".", "")) {
 		s.folder = s.plugin.Name
@@ -326,7 +326,7 @@ func (in Installer) free(s *staged) error {
 		return nil
 	}
 	if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
-		return os.Remove(target) // a link to a folder that is gone: no plugin, and in nobody's list
+		return os.Remove(target) // a link to a directory that is gone: no plugin, and in nobody's list
 	}
 	return &ExistsError{s.plugin.Name, target}
 }
@@ -378,7 +378,7 @@ func keep(p *Plugin, s *staged) error {
 }
 
 // archiveOf is where the archive of a plugin is kept. Name and version cannot
-// lead out of the folder: [Parse] has seen to it.
+// lead out of the directory: [Parse] has seen to it.
 func archiveOf(p *Plugin) string {
 	name := p.Name
 	if p.Version != "" {
@@ -405,7 +405,7 @@ func kept(p *Plugin) []string {
 	return []string{archive, archive + ".prov", recordOf(p)}
 }
 
-// removeAll removes a folder, or a link to one. Git keeps files that cannot be
+// removeAll removes a directory, or a link to one. Git keeps files that cannot be
 // written to, which Windows does not remove.
 func removeAll(dir string) error {
 	if runtime.GOOS == "windows" {

@@ -78,7 +78,7 @@ func (b *bench) install(t *testing.T, source, version string, verify bool) (*Plu
 	return b.Install(t.Context(), InstallRequest{Source: s, Version: version, Verify: verify})
 }
 
-// files are those in the plugins' folder, two levels deep.
+// files are those in the plugins' directory, two levels deep.
 func (b *bench) files(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -123,7 +123,7 @@ func TestInstallFromAFolder(t *testing.T) {
 		t.Error(err)
 	}
 	other := writePlugin(t, filepath.Join(t.TempDir(), "other"), "name: a\nversion: 2.0.0\n")
-	if _, err := b.install(t, other, "", true); !errors.As(err, &exists) { // one name, another folder
+	if _, err := b.install(t, other, "", true); !errors.As(err, &exists) { // one name, another directory
 		t.Error(err)
 	}
 	var fixed *FixedError
@@ -142,7 +142,7 @@ func TestInstallFromAFolder(t *testing.T) {
 	}
 }
 
-// Hidden folders are nobody's plugin, and .sources is where records are.
+// Hidden directories are nobody's plugin, and .sources is where records are.
 func TestNoPluginIsHidden(t *testing.T) {
 	b := newBench(t)
 	for name, folder := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
@@ -158,7 +158,7 @@ func TestNoPluginIsHidden(t *testing.T) {
 
 func exists2(dir string) bool { return exists(filepath.Join(dir, ManifestFile)) }
 
-// A link to a folder that is gone, and what was killed long ago, are in nobody's way.
+// A link to a directory that is gone, and what was killed long ago, are in nobody's way.
 func TestLeftoversAreInNobodysWay(t *testing.T) {
 	b := newBench(t)
 	dir := writePlugin(t, filepath.Join(t.TempDir(), "a"), "name: a\n")
@@ -249,7 +249,7 @@ func TestArchivesAreVerified(t *testing.T) {
 	}
 	b.wantFiles(t)
 
-	b.web["oci://example.com/a:^1"], b.web["oci://example.com/a.prov"] = data, good // a name that leads out of the folder
+	b.web["oci://example.com/a:^1"], b.web["oci://example.com/a.prov"] = data, good // leads out of the directory
 	if p, err = b.install(t, "oci://example.com/a", "^1", true); err != nil || p.Provenance() != "signed" {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // Interpreter is the runtime of plugins in [Lua]: a program that gets the file to
-// begin with, in the plugin's folder, and then the plugin's arguments. It is
+// begin with, in the plugin's directory, and then the plugin's arguments. It is
 // otherwise run like the program of a [Subprocess] plugin.
 type Interpreter struct {
 	// Path is the program, an absolute path.

@@ -140,7 +140,7 @@ func decode(data []byte, strict bool, into any) error {
 	var typed *yaml.TypeError
 	if errors.As(err, &typed) {
 		for i, line := range typed.Errors {
-			for _, before := range []string{" in type ", " into "} { // Go's names help nobody
+			for _, before := range []string{" in type ", " into "} { // Go's names help no one
 				line, _, _ = strings.Cut(line, before)
 			}
 			typed.Errors[i] = strings.Replace(line, "cannot unmarshal", "is of the wrong kind:", 1)
@@ -161,7 +161,7 @@ func ValidName(name string) bool {
 	return name != "" && strings.Trim(name, letters+"0123456789_-") == ""
 }
 
-// validScheme tells whether a URL may begin so.
+// validScheme reports whether a URL may begin so.
 func validScheme(s string) bool {
 	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789+._-") == ""
 }

@@ -23,7 +23,7 @@ import (
 func (m *Manifest) ArchiveName() string { return m.Name + "-" + m.Version + ".tgz" }
 
 // Pack writes the plugin as an archive that Helm 4 installs too: its files below
-// a folder that bears its name, all of the same time, without git's own. The
+// a directory that bears its name, all of the same time, without git's own. The
 // same files give the same bytes.
 func Pack(p *Plugin, at time.Time, w io.Writer) error {
 	if p.Version == "" {

@@ -65,7 +65,7 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("plugin: %s not found", e.Name) }
 
-// Load reads the plugin in a folder. The error is a [*LoadError].
+// Load reads the plugin in a directory. The error is a [*LoadError].
 func Load(dir string) (*Plugin, error) {
 	name := filepath.Join(dir, ManifestFile)
 	p, err := load(dir, name)
@@ -143,7 +143,7 @@ func bare(err error) error {
 	return err
 }
 
-// Find reads the plugins below a list of folders, as PATH has them: each folder
+// Find reads the plugins below a list of directories, as PATH has them: each directory
 // with a plugin.yaml directly below one of these. They come sorted by name; of
 // two with one name, the one found first counts and the other is among the
 // errors. A plugin that is broken hides no other one: the errors are
@@ -185,7 +185,7 @@ func Find(paths string) ([]*Plugin, []error) {
 	return found, errs
 }
 
-// candidate reads the plugin in a folder, nil where there is none: other things
+// candidate reads the plugin in a directory, nil where there is none: other things
 // may lie beside plugins.
 func candidate(dir string) (*Plugin, error) {
 	if strings.HasPrefix(filepath.Base(dir), ".") {

@@ -69,9 +69,9 @@ func lookup(env []string) func(string) string {
 	}
 }
 
-// locate finds a program: what is no absolute path lies in the plugin's folder,
+// locate finds a program: what is no absolute path lies in the plugin's directory,
 // never in the one that the user happens to be in. A mere name means a program
-// of the PATH, and where own says so one in the plugin's folder before that.
+// of the PATH, and where own says so one in the plugin's directory before that.
 func locate(dir, name string, own bool) string {
 	if filepath.IsAbs(name) {
 		return name

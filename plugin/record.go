@@ -19,13 +19,13 @@ type record struct {
 	Source  string `json:"source"` // without user and password
 	Version string `json:"version,omitempty"`
 	Verify  bool   `json:"verify,omitempty"`
-	// Git tells that the source is a git repository, of which the clone is.
+	// Git reports that the source is a git repository, of which the clone is.
 	Git bool `json:"git,omitempty"`
 	// Digest is the archive's SHA-256 in hex.
 	Digest string `json:"digest,omitempty"`
 }
 
-// records is the folder of records, among the plugins' folders.
+// records is the directory of records, among the plugins' directories.
 const records = ".sources"
 
 // recordOf is where the record of a plugin is.

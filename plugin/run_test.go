@@ -54,7 +54,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What is meant to be the plugin's own program is never one of the folder that the
+// What is meant to be the plugin's own program is never one of the directory that the
 // user happens to be in.
 func TestProgramsAreLookedForInThePluginsFolder(t *testing.T) {
 	dir := writePlugin(t, t.TempDir(), "name: a\n", "get.sh", "#!/bin/sh\n")

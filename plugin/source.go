@@ -16,7 +16,7 @@ type Kind int
 
 // The kinds of places.
 const (
-	Directory Kind = iota // a folder on this machine, which is linked to
+	Directory Kind = iota // a directory on this machine, which is linked to
 	Archive               // an archive on this machine
 	Download              // an archive at an http or https URL
 	Registry              // an OCI registry
@@ -44,7 +44,7 @@ func (e *SourceError) Error() string {
 // programs which an address names (ext::).
 var gitSchemes = []string{"https", "http", "ssh", "git", "file"}
 
-// isShort tells whether text is git's short form of an address by ssh:
+// isShort reports whether text is git's short form of an address by ssh:
 // git@host:path. No part may look like an option.
 func isShort(text string) bool {
 	user, rest, ok := strings.Cut(text, "@")
@@ -136,7 +136,7 @@ func (s Source) plain() string {
 	return u.String()
 }
 
-// base is the last part of the location, the name of a folder or an archive: by it
+// base is the last part of the location, the name of a directory or an archive: by it
 // Helm finds a plugin again that it shall update, with the .git of a repository.
 func (s Source) base() string {
 	if s.Kind == Directory || s.Kind == Archive {

@@ -21,7 +21,7 @@ const (
 	MaxArchive = 200 << 20
 	// maxUnpacked is how many bytes its files may have together.
 	maxUnpacked = 512 << 20
-	// maxEntries is how many files and folders it may have.
+	// maxEntries is how many files and directories it may have.
 	maxEntries = 50_000
 )
 
@@ -40,9 +40,9 @@ func (e *SizeError) Error() string { return "the archive " + e.Problem }
 // ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
 var ErrNotArchive = errors.New("it is no archive (a gzip-compressed tar file was expected)")
 
-// unpack writes an archive's files into the folder dst, which is there, and
+// unpack writes an archive's files into the directory dst, which is there, and
 // nowhere else: names that lead out of it and links are refused (CVE-2020-4053).
-// What the plugin's own folder is called in the archive does not matter; its
+// What the plugin's own directory is called in the archive does not matter; its
 // path is returned.
 func unpack(r io.Reader, dst string) (string, error) {
 	root, err := os.OpenRoot(dst)
@@ -137,8 +137,8 @@ func entryProblem(h *tar.Header) string {
 	return ""
 }
 
-// top finds the folder that has the manifest: the archive's top, or the only
-// folder in it.
+// top finds the directory that has the manifest: the archive's top, or the only
+// directory in it.
 func top(root *os.Root, dst string) (string, error) {
 	if _, err := root.Stat(ManifestFile); err == nil {
 		return dst, nil

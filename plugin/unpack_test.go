@@ -50,7 +50,7 @@ func archiveOfEntries(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// TestHostileArchives: CVE-2020-4053. What leads out of the plugin's folder is
+// TestHostileArchives: CVE-2020-4053. What leads out of the plugin's directory is
 // refused, and nothing is written there.
 func TestHostileArchives(t *testing.T) {
 	good := entry{Name: "a/plugin.yaml", Text: "name: a\n"}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// privateKeys is the folder in GnuPG's home in which its agent keeps secret keys
+// privateKeys is the directory in GnuPG's home in which its agent keeps secret keys
 // since 2.1, in a format of its own; those on a smart card it only points to.
 const privateKeys = "private-keys-v1.d"
 

@@ -146,7 +146,7 @@ func TestGnuPGTellsWhyItDoesNotSign(t *testing.T) {
 	if err := sign(t.Context(), "guess"); !errors.As(err, &failed) || !strings.Contains(err.Error(), "gpg did not sign with the key of Paula <paula@example.com> (") || strings.Contains(err.Error(), "guess") || strings.Contains(err.Error(), "helm-sign") {
 		t.Error(err)
 	}
-	if err := sign(t.Context(), ""); !errors.As(err, &failed) { // nobody is there to be asked
+	if err := sign(t.Context(), ""); !errors.As(err, &failed) { // no one is there to be asked
 		t.Error(err)
 	}
 	done, cancel := context.WithCancel(t.Context())

@@ -26,7 +26,7 @@ const maxKeyring = 64 << 20
 
 // Keyring holds the keys that are trusted, and perhaps secret ones to sign with.
 type Keyring struct {
-	// Now is the clock that tells whether keys have expired; nil is time.Now.
+	// Now is the clock that reports whether keys have expired; nil is time.Now.
 	Now func() time.Time
 
 	path string

@@ -51,7 +51,7 @@ type message struct {
 const beginMessage = "-----BEGIN PGP SIGNED MESSAGE-----"
 
 // parseMessage takes a provenance file apart. It is one signed message: what
-// stands before or after it is signed by nobody, and could only mislead.
+// stands before or after it is signed by no one, and could only mislead.
 func parseMessage(prov []byte) (*message, error) {
 	if len(prov) > MaxProvenance {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxProvenance>>20)

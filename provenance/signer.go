@@ -61,7 +61,7 @@ func (k *Keyring) Signer(name string) (*Signer, error) {
 	return s, err
 }
 
-// locate finds the secret key outside of the keyring, in its folder: with GnuPG
+// locate finds the secret key outside of the keyring, in its directory: with GnuPG
 // since 2.1, which gives no secret keys away, or in the older secring.gpg.
 func (s *Signer) locate(k *Keyring) error {
 	missing := &NoSecretError{Key: title(s.entity), Keyring: k.path}

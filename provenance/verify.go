@@ -103,7 +103,7 @@ func sortedKeys(m map[string]string) []string {
 	return out
 }
 
-// strong tells whether a hash is good enough to sign with: of the old ones, two
+// strong reports whether a hash is good enough to sign with: of the old ones, two
 // texts with one hash can be had.
 func strong(h crypto.Hash) bool {
 	switch h {

@@ -52,7 +52,7 @@ func (p *place) authorization(write bool) string {
 	return p.reading
 }
 
-// authorize does what a registry's challenge asks for, and tells whether there is
+// authorize does what a registry's challenge asks for, and reports whether there is
 // something new to send. sent is what it did not accept.
 func (c *call) authorize(ctx context.Context, header []string, sent string, write bool) (bool, error) {
 	// One at a time: of several requests at once, the first fetches the token.
@@ -194,7 +194,7 @@ func (c *call) scopes(challenged string, write bool) []string {
 }
 
 // secret is who we are to the place. What cannot be read of stored credentials
-// makes us nobody, which may do; if not, the error tells.
+// makes us no one, which may do; if not, the error tells.
 func (p *place) secret(ctx context.Context) (secret, error) {
 	switch {
 	case p.given != secret{}:

@@ -47,7 +47,7 @@ type place struct {
 
 	mu               sync.Mutex
 	reading, writing string // what is sent as authorization
-	user             string // who we were, "" for nobody
+	user             string // who we were, "" for no one
 	// trouble is why stored credentials could not be read.
 	trouble error
 }

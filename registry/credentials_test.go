@@ -98,7 +98,7 @@ func TestFormsOfStoredCredentials(t *testing.T) {
 	}
 }
 
-// What cannot be read makes us nobody, and is told only where that does not do.
+// What cannot be read makes us no one, and is told only where that does not do.
 func TestUnreadableCredentialsAreToldWhereTheyMatter(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "secret: hunter2", "another JSON": `{"auths":["hunter2"]}`,
@@ -188,7 +188,7 @@ func TestLinksToTheFileAreKept(t *testing.T) {
 	}
 }
 
-// helperProgram puts a helper into PATH that keeps credentials in a folder.
+// helperProgram puts a helper into PATH that keeps credentials in a directory.
 func helperProgram(t *testing.T, name string) (dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

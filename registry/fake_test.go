@@ -29,7 +29,7 @@ type fake struct {
 	seen      []string          // what was sent as authorization or in a form
 	types     map[string]string // content types by manifest
 
-	// handle, if any, answers instead; it tells whether it has.
+	// handle, if any, answers instead; it reports whether it has.
 	handle func(w http.ResponseWriter, r *http.Request) bool
 }
 

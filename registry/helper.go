@@ -70,7 +70,7 @@ func (h helper) erase(ctx context.Context, server string) error {
 	return err
 }
 
-// errNotKept tells that a helper has nothing for a server.
+// errNotKept reports that a helper has nothing for a server.
 var errNotKept = errors.New("credentials not found in native keychain")
 
 // helperPatience is how long a helper may take. A person may have to type a passphrase.

@@ -218,7 +218,7 @@ func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell f
 	return &brokenError{err}
 }
 
-// brokenError tells that a connection broke while content arrived.
+// A brokenError is returned when a connection broke while content arrived.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string { return e.err.Error() }

@@ -38,7 +38,7 @@ type Pushed struct {
 	Manifest string // the manifest's digest, "sha256:..."
 }
 
-// Push puts a chart into folder, "oci://host/path": its name becomes the last
+// Push puts a chart into directory, "oci://host/path": its name becomes the last
 // element of the path, its version the tag. What the registry has already is not
 // sent again. The tag is set last, so that a chart is never seen
 // in part.

@@ -84,7 +84,7 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 }
 
-// passing tells whether trying again may help.
+// passing reports whether trying again may help.
 func passing(resp *http.Response, err error) bool {
 	if err != nil {
 		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
@@ -144,7 +144,7 @@ func (p *place) base() *url.URL {
 	return u
 }
 
-// sameOrigin tells whether two URLs have scheme, host and port in common.
+// sameOrigin reports whether two URLs have scheme, host and port in common.
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }

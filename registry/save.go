@@ -48,7 +48,7 @@ func (c *Credentials) save(ctx context.Context, key string, s secret) error {
 	return c.edit(func(d document) error { return d.put(server, entry) })
 }
 
-// remove forgets what is stored for key, and tells whether anything was.
+// remove forgets what is stored for key, and reports whether anything was.
 func (c *Credentials) remove(ctx context.Context, key string) (bool, error) {
 	ctx, cancel := c.patient(ctx)
 	defer cancel()

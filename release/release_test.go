@@ -33,7 +33,7 @@ const helm3 = `{"name":"web","info":{"first_deployed":"2026-01-02T03:04:05.00000
 	`"chart":{"metadata":{"name":"nginx","version":"1.2.3","appVersion":"2.0"},"lock":null,"templates":[{"name":"templates/a.yaml","data":"YTogYg=="}],"values":{"port":80},"schema":null,"files":[]},` +
 	`"config":{"port":8080},"manifest":"---\na: b\n","hooks":[{"name":"h","kind":"Job","path":"nginx/templates/h.yaml","manifest":"kind: Job\n","events":["pre-install"],"last_run":{"started_at":"","completed_at":"","phase":""},"weight":-5,"delete_policies":["hook-succeeded"]}],"version":2,"namespace":"prod"}`
 
-// What Helm 4 writes, with keys that nobody knows yet.
+// What Helm 4 writes, with keys that no one knows yet.
 const helm4 = `{"name":"web","info":{"last_deployed":"2026-01-02T03:04:05.5+09:00","status":"failed","future":{"a":[1,"}"]}},` +
 	`"chart":{"metadata":{"name":"nginx","version":"1.2.3"},"modtime":"2026-01-01T00:00:00Z"},"version":1,"namespace":"prod","apply_method":"ssa","sequence":["one \" two",{"x":null}],` +
 	`"hooks":[{"name":"h","last_run":{"phase":"Failed","tries":3},"shade":true}]}`

@@ -13,7 +13,7 @@ var errSyntax = errors.New("not valid JSON")
 
 // members calls fn for each member of the JSON object in data, with the
 // member's text uncopied. It finds the ends of values without looking into
-// them, which is what keeps a chart that nobody asks for cheap; who uses a
+// them, which is what keeps a chart that no one asks for cheap; who uses a
 // value decodes it and so checks it.
 func members(data []byte, fn func(key string, value json.RawMessage) error) error {
 	i := skipSpace(data, 0)

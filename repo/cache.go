@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// Cache is the folder of the indexes that were fetched, in Helm's layout.
+// Cache is the directory of the indexes that were fetched, in Helm's layout.
 type Cache struct{ Dir string }
 
 // The files of a repository in the cache: its index, the names of its charts,
@@ -28,7 +28,7 @@ const (
 )
 
 // path is a file of the repository of that name. Names come from a file that
-// somebody may have edited, and must not lead out of the folder.
+// somebody may have edited, and must not lead out of the directory.
 func (c Cache) path(name, suffix string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || strings.ContainsRune(name, 0) {
 		return "", CheckName(name)

@@ -103,7 +103,7 @@ func invalid(e Entry, err error) error {
 	return &InvalidError{URL: e.Shown(), Err: err}
 }
 
-// has tells whether a repository like e is there, and need not or must not be
+// has reports whether a repository like e is there, and need not or must not be
 // added.
 func (f *File) has(e Entry, replace bool) (same bool, err error) {
 	have, ok := f.Entry(e.Name)
@@ -235,7 +235,7 @@ func (c Collection) update(ctx context.Context, e Entry, checking chan struct{})
 	return r
 }
 
-// gone tells whether e has been removed since, or its name given to another: then
+// gone reports whether e has been removed since, or its name given to another: then
 // its index is not the one to keep under that name.
 func (c Collection) gone(e Entry) bool {
 	f, err := c.Load()
@@ -281,7 +281,7 @@ type fetched struct {
 
 func (g *fetched) discard() { _ = os.Remove(g.path) } // it may have been moved to its place
 
-// check tells whether all of it can be used.
+// check reports whether all of it can be used.
 func (g *fetched) check() error {
 	x, err := index.Open(g.path)
 	if err == nil {
@@ -293,7 +293,7 @@ func (g *fetched) check() error {
 }
 
 // unnamed is an error about an index without the name of the file, which is one
-// that nobody knows.
+// that no one knows.
 func unnamed(err error) error {
 	var format *index.FormatError
 	var duplicate *index.DuplicateError

@@ -45,7 +45,7 @@ func shown(address string) string {
 		return u.Redacted()
 	}
 	if _, _, found := strings.Cut(address, "@"); found {
-		return "(a malformed URL)" // a password may be in it, and nobody knows where
+		return "(a malformed URL)" // a password may be in it, and no one knows where
 	}
 	return address
 }

@@ -81,7 +81,7 @@ func bare(err error) error {
 }
 
 // parse reads the text of a file of repositories. Keys may not be there twice:
-// nobody could tell which of two URLs is the one that is used.
+// no one could tell which of two URLs is the one that is used.
 func parse(data []byte) (*File, error) {
 	text, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {

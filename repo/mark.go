@@ -36,7 +36,7 @@ func asked(e Entry) string {
 // maxMark is the largest file with a mark that is read, in bytes.
 const maxMark = 1 << 20
 
-// mark is what the server said of the index that is cached, zero where nobody
+// mark is what the server said of the index that is cached, zero where no one
 // knows or somebody else has changed it since.
 func (c Collection) mark(e Entry) fetch.Validator {
 	path, err := c.Cache.path(e.Name, markSuffix)
@@ -81,7 +81,7 @@ func (c Collection) remember(e Entry, got *fetched) {
 	}
 }
 
-// download brings the index of a repository as a file that nobody knows yet.
+// download brings the index of a repository as a file that no one knows yet.
 func (c Collection) download(ctx context.Context, e Entry, have fetch.Validator) (*fetched, error) {
 	address, err := e.IndexURL()
 	if err != nil {

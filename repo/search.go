@@ -135,7 +135,7 @@ func version(text string) *semver.Version {
 // whose users' regular expressions see it.
 const separator = "\v"
 
-// score tells whether an entry is found, and by which of its parts: chart's
+// score reports whether an entry is found, and by which of its parts: chart's
 // name, name with repository, description, keywords. The first is the best.
 func (q *Query) score(name string, e *index.Entry) (int, bool) {
 	text := strings.Join([]string{e.Name, name, e.Description, strings.Join(e.Keywords, " ")}, separator)

@@ -20,7 +20,7 @@ type applied struct {
 	set  map[string]any
 	drop map[string]bool
 	list []any
-	// listed tells that list is the node's new content.
+	// listed reports that list is the node's new content.
 	listed bool
 	// replaced is what stands in the node's place altogether, where whole is set.
 	replaced any
@@ -137,7 +137,7 @@ func (n *node) soil() {
 	}
 }
 
-// readOnlyError tells that something was changed that may not change now.
+// A readOnlyError is returned when something was changed that may not change now.
 type readOnlyError struct{ name string }
 
 func (e *readOnlyError) Error() string { return e.name + " is read-only at this moment" }
@@ -224,7 +224,7 @@ func (c *changes) regrow(n *node, base, out any, depth int) (any, error) {
 	return out, nil
 }
 
-// overwrites tells whether a change of n itself puts something else at the
+// overwrites reports whether a change of n itself puts something else at the
 // place where kid was.
 func (n *node) overwrites(kid *node) bool {
 	a := &n.apply
@@ -498,7 +498,7 @@ func (c *changes) unroll(n *node, depth int) (any, error) {
 	return out, nil
 }
 
-// identical tells whether a and b are one and the same.
+// identical reports whether a and b are one and the same.
 func identical(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

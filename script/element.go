@@ -32,7 +32,7 @@ func (e element) data(c *changes, depth int) (map[string]any, error) {
 	return table, nil
 }
 
-// changed tells whether a list node is no longer what it was, but for changes
+// changed reports whether a list node is no longer what it was, but for changes
 // inside of its elements.
 func (n *node) changed() bool { return n.apply.listed || n.apply.whole }
 

@@ -161,7 +161,7 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// culprit names the charts that have scripts: whose they are when nobody can
+// culprit names the charts that have scripts: whose they are when no one can
 // tell which of them it was.
 func (t *tree) culprit() int {
 	found := -1

@@ -34,7 +34,7 @@ type node struct {
 	path   *step
 	kids   []*node
 
-	// special tells that value is no plain data: it holds nodes.
+	// special reports that value is no plain data: it holds nodes.
 	special bool
 
 	// kind is what it is an element of such a list as, holds what such a list has.
@@ -46,7 +46,7 @@ type node struct {
 	// read-only.
 	part  event.Fields
 	title string // how errors name a node without parent
-	// exact tells that a float64 in it is a float; in values it may be a whole
+	// exact reports that a float64 in it is a float; in values it may be a whole
 	// number just as well.
 	exact bool
 	// origin is what it was made of: a *chart.File, *manifest.Object or
@@ -152,7 +152,7 @@ func (h *handles) level(n *node) (any, error) {
 	return out, nil
 }
 
-// wide tells whether the node is a map of which single fields are worth asking
+// wide reports whether the node is a map of which single fields are worth asking
 // for.
 func (h *handles) wide(n *node) bool {
 	v, err := n.content()

@@ -236,7 +236,7 @@ type clock struct{ left time.Duration }
 type request struct {
 	session *session
 	// event is what is being answered, "" for none; chart is whose script, -1
-	// where nobody knows; where is its handler's place.
+	// where no one knows; where is its handler's place.
 	event string
 	chart int
 	where string
@@ -373,7 +373,7 @@ func (r *request) ended(ctx context.Context, err error) error {
 	return r.end(e)
 }
 
-// isExit tells whether the process ended for a reason of its own.
+// isExit reports whether the process ended for a reason of its own.
 func isExit(err error) bool {
 	var limit interface{ Exceeded() string }
 	return errors.As(err, &limit) && limit.Exceeded() != ""

@@ -17,7 +17,7 @@ import (
 type stage struct {
 	payload *event.Payload
 	results []event.TestResult
-	// kept tells that the chart is written as scripts leave it. Elsewhere a
+	// kept reports that the chart is written as scripts leave it. Elsewhere a
 	// script cannot change the schema that values are held against.
 	kept    bool
 	handles *handles
@@ -173,7 +173,7 @@ func (st *stage) scope(c *chart.Chart) *node {
 	return n
 }
 
-// below tells whether c stands in library/, or below a chart that does.
+// below reports whether c stands in library/, or below a chart that does.
 func below(c *chart.Chart) bool {
 	for ; c != nil; c = c.Parent() {
 		if c.FromLibrary {
@@ -221,7 +221,7 @@ func (st *stage) list(c *chart.Chart, field string) *node {
 }
 
 // looked are the elements of a list that somebody has asked for, or whose place
-// something else takes; of one that nobody looked at nothing can have changed.
+// something else takes; of one that no one looked at nothing can have changed.
 func (n *node) looked() []any {
 	if n.fetch != nil && !n.changed() {
 		return nil

@@ -31,7 +31,7 @@ import (
 // parts' names: new parts come first, then the first Secret is replaced, which
 // switches readers from the old parts to the new ones at once, and then the old
 // ones go. A writer that dies leaves the old record or the new one, and at worst
-// parts that nobody points to.
+// parts that no one points to.
 const (
 	partType        = "helm.sh/release-part.v1"
 	partOwner       = "moonhelm"
@@ -285,7 +285,7 @@ func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (
 	return data, nil, nil
 }
 
-// dropParts deletes parts that nobody points to any more. It is a courtesy: the
+// dropParts deletes parts that no one points to any more. It is a courtesy: the
 // cluster removes them with the record at the latest.
 func (c *Cluster) dropParts(ctx context.Context, k Key, p parts) {
 	if p.Count == 0 {

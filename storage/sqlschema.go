@@ -55,7 +55,7 @@ func newDatabase(connection string) (*database, error) {
 	}
 	// No named statements: poolers such as PgBouncer lose them.
 	c.DefaultQueryExecMode = pgx.QueryExecModeExec
-	// A statement that nobody waits for any more is stopped in the server too.
+	// A statement that no one waits for any more is stopped in the server too.
 	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 2 * time.Second}
 	}
@@ -65,7 +65,7 @@ func newDatabase(connection string) (*database, error) {
 	return &database{config: config, where: place(&c.Config)}, nil
 }
 
-// saysSSLMode tells whether somebody decided about encryption.
+// saysSSLMode reports whether somebody decided about encryption.
 func saysSSLMode(connection string) bool {
 	if os.Getenv("PGSSLMODE") != "" {
 		return true
@@ -136,7 +136,7 @@ func (d *database) open(ctx context.Context) error {
 	return nil
 }
 
-// tables makes the tables that are missing, and tells whether ours is there.
+// tables makes the tables that are missing, and reports whether ours is there.
 func tables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 	for tries := 0; ; tries++ {
 		var helms, ours bool
@@ -162,7 +162,7 @@ func tables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 // The tables as Helm's driver makes them, with the migrations that it looks for
 // and would run itself. Row-level security without a policy, which is Helm's
 // too, leaves them to their owner. Helm grants all permissions on them to everybody
-// besides; nobody can use those on rows, but they allow to empty the tables, so
+// besides; no one can use those on rows, but they allow to empty the tables, so
 // we do not.
 const (
 	migrationsTable = `CREATE TABLE IF NOT EXISTS gorp_migrations (id text NOT NULL PRIMARY KEY, applied_at timestamp with time zone)`

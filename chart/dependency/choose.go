@@ -16,14 +16,14 @@ type Ask struct {
 	By string
 	// Range is a semantic version range; "" takes every version.
 	Range string
-	// Unlisted tells that By lists nothing, but has the library in library/.
+	// Unlisted reports that By lists nothing, but has the library in library/.
 	Unlisted bool
 }
 
 // Choose picks from have the highest version that is within the ranges of all
 // asks. Of versions that are equal but for their build metadata it is the
 // first. A version with a pre-release part is only within ranges that have one,
-// and, where nobody gives a range at all, the last choice.
+// and, where no one gives a range at all, the last choice.
 //
 // The error is a [*RangeError] for an ask that has no range, or a
 // [*ConflictError] where no version suits.
@@ -35,7 +35,7 @@ func Choose(asks []Ask, have []string) (string, error) {
 	return have[ranked[0]], nil
 }
 
-// judge tells whether versions are within ranges. It reads each of them once.
+// judge reports whether versions are within ranges. It reads each of them once.
 type judge struct {
 	ranges   map[string]*semver.Constraints
 	versions map[string]*semver.Version
@@ -114,7 +114,7 @@ func (j *judge) version(text string) *semver.Version {
 	return v
 }
 
-// holds tells whether a version is within a range that constraint has read.
+// holds reports whether a version is within a range that constraint has read.
 func (j *judge) holds(text, version string) bool {
 	if text == "" || text == version {
 		return true

@@ -13,7 +13,7 @@ import (
 // chart, "" where that is not known.
 type Candidate struct{ Version, Path string }
 
-// ConflictError tells that no version of a library is within the ranges of all
+// A ConflictError is returned when no version of a library is within the ranges of all
 // charts that ask for it.
 type ConflictError struct {
 	Library string
@@ -43,13 +43,13 @@ func (e *ConflictError) Error() string {
 // LibraryName is the library that the error is about.
 func (e *ConflictError) LibraryName() string { return e.Library }
 
-// MissingError tells that a library is listed and stands in no library/ folder
+// A MissingError is returned when a library is listed and stands in no library/ directory
 // of the tree.
 type MissingError struct {
 	Library string
 	Asks    []Ask
 	// Elsewhere is the path of a chart of that name that is not in a library/
-	// folder, "" where there is none.
+	// directory, "" where there is none.
 	Elsewhere string
 }
 
@@ -73,7 +73,7 @@ func (e *MissingError) Error() string {
 // LibraryName is the library that the error is about.
 func (e *MissingError) LibraryName() string { return e.Library }
 
-// RangeError tells that an ask's range is none.
+// A RangeError is returned when an ask's range is none.
 type RangeError struct{ Ask Ask }
 
 func (e *RangeError) Error() string {

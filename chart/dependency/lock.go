@@ -97,7 +97,7 @@ func lockedList(list string, deps []*chart.Dependency, content func(string, int)
 	return out, nil
 }
 
-// isContent tells whether text is the digest of some content.
+// isContent reports whether text is the digest of some content.
 func isContent(text string) bool {
 	digits, ok := strings.CutPrefix(text, "sha256:")
 	raw, err := hex.DecodeString(digits)
@@ -150,7 +150,7 @@ func scalar(text string) string {
 	return string(quoted)
 }
 
-// Same tells whether l and o hold the same, whenever they were made.
+// Same reports whether l and o hold the same, whenever they were made.
 func (l *Lock) Same(o *Lock) bool {
 	same := func(a, b *Locked) bool {
 		return a.Name == b.Name && a.Version == b.Version && a.Repository == b.Repository && a.Content == b.Content
@@ -203,7 +203,7 @@ func unnamed(listed []*chart.Dependency, locked []*Locked) []*chart.Dependency {
 	return out
 }
 
-// isName tells whether a repository is called as it was added, not by its URL.
+// isName reports whether a repository is called as it was added, not by its URL.
 func isName(repository string) bool {
 	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
 }

@@ -4,7 +4,7 @@
 // ([Version]), and of library charts one of each for a whole tree ([Libraries]).
 //
 // For the latter, in comes a chart tree whose dependencies are decided (values.Resolve), with
-// the charts of its library/ folders in it; out comes the same tree with each
+// the charts of its library/ directories in it; out comes the same tree with each
 // library once, below the root. The package reads no files, asks no repository
 // and knows nothing of dependencies: they stay where they are, also those of
 // type library, which are only charts without objects.
@@ -12,10 +12,10 @@
 // # Who asks, and what is there
 //
 // A chart asks for what stands under libraries: in its Chart.yaml (or
-// requirements.yaml), each with a range. A chart that is in a library/ folder
+// requirements.yaml), each with a range. A chart that is in a library/ directory
 // without standing in that chart's list is asked for without a range. A library
 // asks like any chart, once it is chosen itself. What is there are the charts of
-// all library/ folders of the tree, those of libraries included: a chart need
+// all library/ directories of the tree, those of libraries included: a chart need
 // not bring what a chart above it, or beside it, has.
 //
 // Of each library the highest version is used that is within the range of
@@ -145,7 +145,7 @@ func list(c *chart.Chart) {
 	c.Metadata = &md
 }
 
-// unlisted are the names of the charts in the library/ folder of c that c does
+// unlisted are the names of the charts in the library/ directory of c that c does
 // not list.
 func unlisted(c *chart.Chart) []string {
 	var out []string
@@ -168,7 +168,7 @@ func entriesOf(c *chart.Chart) []*chart.Dependency {
 }
 
 // walk calls fn for c and the charts below it, parents first, without those of
-// library/ folders.
+// library/ directories.
 func walk(c *chart.Chart, fn func(*chart.Chart)) {
 	subs := c.Subcharts()
 	fn(c)

@@ -21,7 +21,7 @@ const (
 type search struct {
 	have      map[string][]*chart.Chart // by name, those nearest to the root first
 	roots     []string                  // the names that charts ask for that are no libraries
-	elsewhere map[string]string         // where a chart stands that is in no library/ folder
+	elsewhere map[string]string         // where a chart stands that is in no library/ directory
 
 	queue  []string // the names asked for, in the order in which that was found out
 	asks   map[string][]Ask
@@ -123,7 +123,7 @@ func (s *search) solve(at int) bool {
 	return false
 }
 
-// suits tells whether what asks want does not contradict what is chosen.
+// suits reports whether what asks want does not contradict what is chosen.
 func (s *search) suits(asks []Ask) bool {
 	for _, a := range asks {
 		c := s.chosen[a.Library]
@@ -174,7 +174,7 @@ func (s *search) rank(name string) ([]*chart.Chart, error) {
 	}
 	var out []*chart.Chart
 	for i, at := range ranked {
-		// The same version from another folder would change nothing.
+		// The same version from another directory would change nothing.
 		if i == 0 || versions[at] != versions[ranked[i-1]] {
 			out = append(out, there[at])
 		}

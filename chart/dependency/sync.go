@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// SyncError tells that a lock is not the lock of what its chart lists.
+// A SyncError is returned when a lock is not the lock of what its chart lists.
 type SyncError struct {
 	Lock, Lists string // the files' names
 	// Differences are clauses, one for each dependency: "mysql: Chart.yaml wants
@@ -27,7 +27,7 @@ func (e *SyncError) Error() string {
 	return text
 }
 
-// Check tells whether the lock is the one of what m lists: a [*SyncError] where
+// Check reports whether the lock is the one of what m lists: a [*SyncError] where
 // it is not. lock and lists name the two files.
 func (l *Lock) Check(lock, lists string, m *chart.Metadata) error {
 	diffs := differences(lists, m.Libraries, l.Libraries)
@@ -57,7 +57,7 @@ func (l *Lock) Check(lock, lists string, m *chart.Metadata) error {
 	return nil
 }
 
-// Fits tells whether the lock can serve other dependencies than those that its
+// Fits reports whether the lock can serve other dependencies than those that its
 // chart lists in its files (scripts may change them): a [*SyncError] where one
 // of them is not locked, or not in a version that is wanted.
 func (l *Lock) Fits(lock string, want []*chart.Dependency) error {
@@ -113,7 +113,7 @@ func inVersion(version string) string {
 	return " (" + version + ")"
 }
 
-// sameRepository tells whether two may be one. A lock holds URLs where the
+// sameRepository reports whether two may be one. A lock holds URLs where the
 // chart says what the repository is called on some machine.
 func sameRepository(a, b string) bool {
 	return isName(a) || isName(b) || strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
@@ -126,7 +126,7 @@ func Shown(repository string) string {
 	if err != nil {
 		scheme, rest, ok := strings.Cut(repository, "://")
 		if ok && strings.ContainsAny(rest, "@?") {
-			return scheme + "://..." // malformed, and nobody knows where the secret is
+			return scheme + "://..." // malformed, and no one knows where the secret is
 		}
 		return repository
 	}

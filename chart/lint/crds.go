@@ -57,7 +57,7 @@ func (l *linter) crd(f *chart.File) {
 	}
 }
 
-// directives warns of template directives, which nobody executes in crds/. Text
+// directives warns of template directives, which no one executes in crds/. Text
 // that only speaks of them, such as a description, is fine.
 func (l *linter) directives(f *chart.File, d *document) {
 	for _, line := range directiveLines(d.node(), 0) {
@@ -97,7 +97,7 @@ func directiveLines(n *yaml.Node, depth int) []int {
 	return lines
 }
 
-// isDirective tells whether text begins as a chart's template would.
+// isDirective reports whether text begins as a chart's template would.
 func isDirective(text string) bool {
 	rest, ok := strings.CutPrefix(text, "{{")
 	if !ok {

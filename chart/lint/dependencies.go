@@ -61,7 +61,7 @@ func named(c *chart.Chart, name string) []*chart.Chart {
 	return out
 }
 
-// anyVersion tells whether the range, where it is one, takes one of the charts.
+// anyVersion reports whether the range, where it is one, takes one of the charts.
 func anyVersion(charts []*chart.Chart, want string) bool {
 	c, err := semver.NewConstraint(want)
 	if want == "" || err != nil {

@@ -18,7 +18,7 @@ type oldAPI struct {
 	removed    int    // minor version, 0 for not yet planned
 	// replacement is the apiVersion to use, with the kind where it is another.
 	replacement string
-	// warned tells whether Helm warns of it; of the others ours is a hint.
+	// warned reports whether Helm warns of it; of the others ours is a hint.
 	warned bool
 }
 

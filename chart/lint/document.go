@@ -39,7 +39,7 @@ type head struct {
 type textError struct {
 	line int // in the stream; the document's first where exact is false
 	text string
-	// exact tells that the line is the one that is wrong.
+	// exact reports that the line is the one that is wrong.
 	exact bool
 }
 

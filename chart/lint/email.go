@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// validEmail tells whether text is an address as people write it: a dotted
+// validEmail reports whether text is an address as people write it: a dotted
 // local part, "@", and a domain name with a top-level domain of letters. Quoted
 // local parts and addresses by IP are refused, as by Helm.
 func validEmail(text string) bool {

@@ -125,7 +125,7 @@ func lineOf(f *chart.File, field string) int {
 }
 
 // library finds what a library chart's template holds beside definitions: it
-// is ignored, whatever its author hopes. top is the chart's folder.
+// is ignored, whatever its author hopes. top is the chart's directory.
 func (l *linter) library(f *chart.File, top string) {
 	at := top + f.Name
 	if path.Base(f.Name) == chart.FileNotes {
@@ -141,7 +141,7 @@ func (l *linter) library(f *chart.File, top string) {
 	}
 }
 
-// look tells whether a template defines others, and where it has something
+// look reports whether a template defines others, and where it has something
 // beside definitions and comments.
 func look(f *chart.File) (defines bool, offset int, found bool) {
 	t := parse.New(f.Name)

@@ -125,10 +125,10 @@ func rank(path string) int {
 
 // Input is what there is of a chart, however broken.
 type Input struct {
-	// Files are all files of the chart, named from its top folder, those of
+	// Files are all files of the chart, named from its top directory, those of
 	// subcharts included.
 	Files []*chart.File
-	// Folders names top folders that exist although Files has nothing of them:
+	// Directories names top directories that exist although Files has nothing of them:
 	// they are empty, or what is in them is ignored.
 	Directories []string
 	// Chart is what Files load to, nil where they do not load.
@@ -177,7 +177,7 @@ func (l *linter) add(s Severity, path string, line int, format string, args ...a
 	l.findings = append(l.findings, Finding{s, path, line, fmt.Sprintf(format, args...)})
 }
 
-// below lists the files in a top folder, by name.
+// below lists the files in a top directory, by name.
 func (l *linter) below(dir string) []*chart.File {
 	var out []*chart.File
 	for _, f := range l.in.Files {

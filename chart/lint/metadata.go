@@ -59,7 +59,7 @@ func (l *linter) metadata() *chart.Metadata {
 	return m
 }
 
-// firstBelow is the name of some file below a folder, "" where there is none.
+// firstBelow is the name of some file below a directory, "" where there is none.
 func (l *linter) firstBelow(dir string) string {
 	if files := l.below(dir); len(files) > 0 {
 		return files[0].Name
@@ -168,7 +168,7 @@ func linkIssues(m *chart.Metadata) []issue {
 	return out
 }
 
-// validURL tells whether text is an absolute URL, of whatever scheme.
+// validURL reports whether text is an absolute URL, of whatever scheme.
 func validURL(text string) bool {
 	u, err := url.ParseRequestURI(text)
 	return err == nil && u.Scheme != ""

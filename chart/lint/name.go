@@ -58,7 +58,7 @@ func segmentProblem(name string) string {
 	return ""
 }
 
-// isDNSLabel tells whether text is letters of lower case, digits and inner
+// isDNSLabel reports whether text is letters of lower case, digits and inner
 // dashes.
 func isDNSLabel(text string) bool {
 	for i := range len(text) {

@@ -66,7 +66,7 @@ func between(patterns []pattern, beside []int, at int) int {
 // pattern is one line of a template.
 type pattern struct {
 	texts []string // with actions between them
-	// prints tells that an action of the line may render something.
+	// prints reports that an action of the line may render something.
 	prints bool
 }
 
@@ -105,7 +105,7 @@ func patternsOf(source string) []pattern {
 	return out
 }
 
-// prints tells whether an action, given what follows its "{{", may render
+// prints reports whether an action, given what follows its "{{", may render
 // something itself.
 func prints(action string) bool {
 	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " ")

@@ -47,7 +47,7 @@ type ScriptInput struct {
 
 // Scripts checks the scripts of a chart and of all charts below it: where one
 // of them does not work, nothing of the chart does. Hints are given about the
-// chart's own folder only.
+// chart's own directory only.
 func Scripts(in ScriptInput) []Finding {
 	if in.Chart == nil {
 		return nil
@@ -74,7 +74,7 @@ type scripts struct {
 	findings []Finding
 }
 
-// add places a finding below the folder of the root chart.
+// add places a finding below the directory of the root chart.
 func (s *scripts) add(sev Severity, at, file string, line int, format string, args ...any) {
 	root := s.in.Chart.FullPath()
 	top := strings.TrimPrefix(strings.TrimPrefix(at, root), "/")
@@ -169,7 +169,7 @@ func properName(name string) string {
 	return ""
 }
 
-// folder looks for files of ext/ that mean nothing.
+// directory looks for files of ext/ that mean nothing.
 func (s *scripts) folder() {
 	c, at := s.in.Chart, s.in.Chart.FullPath()
 	loads := has(c, chart.FileScript)

@@ -79,7 +79,7 @@ func (t *typed) one(c *chart.Chart, path []string, user, final map[string]any) {
 	}
 }
 
-// given tells whether a user's values reach a place, or put something else over
+// given reports whether a user's values reach a place, or put something else over
 // it.
 func given(user any, steps []string) bool {
 	for _, step := range steps {

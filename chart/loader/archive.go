@@ -27,13 +27,13 @@ import (
 // Limits bound what a chart may cost its reader. A zero field means the
 // default, which is Helm's where Helm has one.
 type Limits struct {
-	// Total is how many bytes the files of one folder or archive may have
+	// Total is how many bytes the files of one directory or archive may have
 	// together, and again those of all archives found inside it. 100 MiB.
 	Total int64
-	// File is how many bytes one file may have. 5 MiB. An archive in a folder's
+	// File is how many bytes one file may have. 5 MiB. An archive in a directory's
 	// charts/ or library/ may have Total: its own files are bounded again.
 	File int64
-	// Entries is how many files and folders may be visited. 100,000.
+	// Entries is how many files and directories may be visited. 100,000.
 	Entries int64
 	// Depth is how deep subcharts may stand inside subcharts. 64.
 	Depth int
@@ -96,7 +96,7 @@ var (
 	ErrNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 )
 
-// Load reads the chart at path, a folder or an archive, with the default
+// Load reads the chart at path, a directory or an archive, with the default
 // limits. Warnings are dropped; see [Loader.Load].
 func Load(path string) (*chart.Chart, error) {
 	c, _, err := Loader{}.Load(path)
@@ -110,7 +110,7 @@ func LoadArchive(name string, r io.Reader) (*chart.Chart, error) {
 	return c, err
 }
 
-// LoadFiles builds a chart from its files, named from its top folder, those of
+// LoadFiles builds a chart from its files, named from its top directory, those of
 // subcharts included. The chart takes the files over; they must not be changed
 // afterwards.
 func LoadFiles(files []*chart.File) (*chart.Chart, error) {
@@ -127,7 +127,7 @@ type Loader struct {
 	ChartV3 bool
 }
 
-// Load reads the chart at path, a folder or an archive. In a folder .helmignore
+// Load reads the chart at path, a directory or an archive. In a directory .helmignore
 // applies, and symbolic links are followed inside the chart, each with a
 // warning; one that leads out is an error. The warnings are sentences for the
 // user.
@@ -158,7 +158,7 @@ func (l Loader) LoadArchive(name string, r io.Reader) (*chart.Chart, []string, e
 	return c, warnings, nil
 }
 
-// Files reads the files of the chart at path, a folder or an archive, without
+// Files reads the files of the chart at path, a directory or an archive, without
 // making a chart of them: what a linter needs of a chart that is broken.
 // Archives below charts/ are not unpacked.
 func (l Loader) Files(path string) (files []*chart.File, warnings []string, err error) {

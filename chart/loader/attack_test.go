@@ -18,7 +18,7 @@ import (
 )
 
 // TestHostileEntries: an archive that reaches for something else than its own
-// folder is refused, by the reader and by who unpacks it, and nothing is
+// directory is refused, by the reader and by who unpacks it, and nothing is
 // written.
 func TestHostileEntries(t *testing.T) {
 	for _, c := range []struct {
@@ -234,7 +234,7 @@ func TestDepth(t *testing.T) {
 	wantError(t, err, "more than 100 bytes")
 }
 
-// TestLinkMaze: folders of links to folders of links grow without bounds.
+// TestLinkMaze: directories of links to directories of links grow without bounds.
 func TestLinkMaze(t *testing.T) {
 	files := map[string]string{"Chart.yaml": metadata, "d30/f": "x"}
 	for i := range 30 {

@@ -23,9 +23,9 @@ func (e *ExistsError) Error() string {
 }
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 
-// Expand unpacks a chart's archive into a folder below dst that bears the
-// chart's name, and returns that folder's path. dst is made where it is
-// missing. The folder appears complete or not at all, and nothing is written
+// Expand unpacks a chart's archive into a directory below dst that bears the
+// chart's name, and returns that directory's path. dst is made where it is
+// missing. The directory appears complete or not at all, and nothing is written
 // outside it; if it exists, the error is an [*ExistsError].
 func Expand(dst string, r io.Reader) (string, error) {
 	if err := os.MkdirAll(dst, 0o755); err != nil {
@@ -78,7 +78,7 @@ func expand(dst, temp string, r io.Reader) (string, error) {
 }
 
 // extract writes one file. root confines it, whatever its name says; dirs are
-// the folders that were made.
+// the directories that were made.
 func extract(root *os.Root, dirs map[string]bool, name string, size int64, body io.Reader) error {
 	if dir := path.Dir(name); !dirs[dir] {
 		if err := root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {

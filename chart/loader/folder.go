@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// readFolder reads the files of a chart's folder in the order of a walk, each
-// folder's entries by name.
+// readFolder reads the files of a chart's directory in the order of a walk, each
+// directory's entries by name.
 func readFolder(dir string, limits Limits) ([]*chart.File, []string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -57,7 +57,7 @@ func readIgnore(root string) (IgnoreRules, error) {
 	return ParseIgnore(data)
 }
 
-// walk finds what belongs to a chart's folder.
+// walk finds what belongs to a chart's directory.
 type walk struct {
 	root     string // absolute, without links
 	ignore   IgnoreRules
@@ -70,8 +70,8 @@ type walk struct {
 // source is a file that was found and not yet read.
 type source struct{ path, name string }
 
-// dir visits a folder. resolved is where it lies, without links; name its path in
-// the chart, "" for the top; above holds the resolved paths of the folders that are
+// dir visits a directory. resolved is where it lies, without links; name its path in
+// the chart, "" for the top; above holds the resolved paths of the directories that are
 // being visited, so that a link to one of them is seen to be a loop.
 func (w *walk) dir(resolved, name string, above []string) error {
 	entries, err := os.ReadDir(resolved)
@@ -149,7 +149,7 @@ func leavesChart(name, target string) error {
 	return &EntryError{Entry: name, Problem: fmt.Sprintf("is a symbolic link that leaves the chart (to %s); copy what it points to into the chart, or list the link in %s", target, chart.FileIgnore)}
 }
 
-// within tells whether file is dir or lies below it; both are absolute.
+// within reports whether file is dir or lies below it; both are absolute.
 func within(dir, file string) bool {
 	rest, ok := strings.CutPrefix(file, dir)
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(dir[len(dir)-1]))
@@ -187,7 +187,7 @@ func (w *walk) read() ([]*chart.File, error) {
 	return files, nil
 }
 
-// isSubchartArchive tells whether a file of a chart is where archives of
+// isSubchartArchive reports whether a file of a chart is where archives of
 // subcharts and library charts are kept.
 func isSubchartArchive(name string) bool {
 	dir := path.Base(path.Dir(name))

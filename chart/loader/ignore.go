@@ -15,8 +15,8 @@ import (
 //
 //   - a pattern without a slash is compared with a file's base name anywhere,
 //     one with a slash with the whole path; a leading slash only asks for that;
-//   - a trailing slash restricts a pattern to folders, and what is in an
-//     ignored folder is ignored;
+//   - a trailing slash restricts a pattern to directories, and what is in an
+//     ignored directory is ignored;
 //   - "!" ignores everything that does not match, rather than taking something
 //     back;
 //   - "**" is an error; white space around a pattern does not count, "#" begins

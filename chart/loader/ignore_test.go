@@ -66,7 +66,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-// leftOut asks for the folders above a file first, as a walk does.
+// leftOut asks for the directories above a file first, as a walk does.
 func leftOut(rules loader.IgnoreRules, name string) bool {
 	for i, r := range name {
 		if r == '/' && rules.Ignored(name[:i], true) {

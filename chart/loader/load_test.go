@@ -58,7 +58,7 @@ func pack(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// folder writes files into a new folder; "->" in front of a text makes it a
+// directory writes files into a new directory; "->" in front of a text makes it a
 // symbolic link.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()

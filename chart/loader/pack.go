@@ -29,8 +29,8 @@ func effectiveMetadata(c *chart.Chart, opts Options) (*chart.Metadata, error) {
 	return &m, m.Validate()
 }
 
-// Flatten are the files that make c, subcharts in folders of their own, named
-// from its top folder and sorted: what [LoadFiles] makes c of again. A file is
+// Flatten are the files that make c, subcharts in directories of their own, named
+// from its top directory and sorted: what [LoadFiles] makes c of again. A file is
 // the text that was read unless the chart's fields were changed since.
 func Flatten(c *chart.Chart) ([]*chart.File, error) {
 	if _, err := effectiveMetadata(c, Options{}); err != nil {
@@ -39,7 +39,7 @@ func Flatten(c *chart.Chart) ([]*chart.File, error) {
 	return flatten(c, "", Options{})
 }
 
-// packedFiles are the files of an archive of c, sorted, named from the folder
+// packedFiles are the files of an archive of c, sorted, named from the directory
 // that holds the chart's.
 func packedFiles(c *chart.Chart, opts Options) ([]*chart.File, error) {
 	return flatten(c, c.Name(), opts)
@@ -62,7 +62,7 @@ type packer struct {
 	files map[string][]byte
 }
 
-// add puts the files of c and of the charts below it under the folder top.
+// add puts the files of c and of the charts below it under the directory top.
 func (p *packer) add(c *chart.Chart, top string, opts Options) error {
 	special, err := specialFiles(c, opts)
 	if err != nil {
@@ -202,7 +202,7 @@ func metadataText(c *chart.Chart, opts Options) ([]byte, error) {
 	return text, err
 }
 
-// says tells whether a Chart.yaml reads as want.
+// says reports whether a Chart.yaml reads as want.
 func says(text []byte, want *chart.Metadata, requirements bool) bool {
 	got, err := chart.ParseMetadata(chart.FileMetadata, text)
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// stagePrefix begins the names of folders in which new charts/ and library/
-// folders come to be. They stand in the chart's folder, for only within one
+// stagePrefix begins the names of directories in which new charts/ and library/
+// directories come to be. They stand in the chart's directory, for only within one
 // file system is a rename a single step.
 const stagePrefix = ".tmp-dependencies-"
 
-// oldPrefix begins the names, in such a folder, of what was renamed away.
+// oldPrefix begins the names, in such a directory, of what was renamed away.
 const oldPrefix = "old-"
 
-// staleAfter is the age at which a folder that somebody has left is rubbish.
+// staleAfter is the age at which a directory that somebody has left is rubbish.
 const staleAfter = time.Hour
 
-// replacement says what is to become of a chart's folder.
+// replacement says what is to become of a chart's directory.
 type replacement struct {
 	// write are archives to be there; one that is there already in these bytes is
 	// left alone.
@@ -44,14 +44,14 @@ type replacement struct {
 	at func(step string) // for tests: called before each step that shows
 }
 
-// Replace makes the folder's charts/ and library/ what is said: put are archives to be
+// Replace makes the directory's charts/ and library/ what is said: put are archives to be
 // there, where one that is there already in these bytes is left alone, drop archives to be
 // gone, their provenance files with them, and lock is the text of the lock file, nil where
 // that stays as it is. Everything else
-// in them stays: unpacked charts, links, files of any kind. Both folders change
+// in them stays: unpacked charts, links, files of any kind. Both directories change
 // in one step each, from all that was to all that is new, and the lock last;
 // before the first step nothing has changed, whatever goes wrong or ctx ends.
-// On systems that cannot exchange two folders at once, [Recover] finishes what
+// On systems that cannot exchange two directories at once, [Recover] finishes what
 // was killed in between.
 func (f *Directory) Replace(ctx context.Context, put []NewArchive, drop []Vendored, lock []byte) error {
 	return f.replace(ctx, replacement{put: put, drop: drop, lockName: f.lockName, lock: lock})
@@ -99,7 +99,7 @@ type stage struct {
 	root, temp string
 }
 
-// prepare builds the new folder dir, and tells whether it differs from the one
+// prepare builds the new directory dir, and reports whether it differs from the one
 // that is there.
 func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error) {
 	old, next := filepath.Join(s.root, dir), filepath.Join(s.temp, dir)
@@ -144,7 +144,7 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 	return true, keep(ctx, old, next, func(name string) bool { return !gone[name] })
 }
 
-// write writes an archive into the new folder, and tells whether the old one has
+// write writes an archive into the new directory, and reports whether the old one has
 // another or none.
 func (s stage) write(old, next string, n NewArchive) (differs bool, err error) {
 	data, err := n.Read()
@@ -197,7 +197,7 @@ func (s stage) step(name string) {
 	}
 }
 
-// swap puts the new folder in the place of the old one.
+// swap puts the new directory in the place of the old one.
 func (s stage) swap(dir string) error {
 	old, next := filepath.Join(s.root, dir), filepath.Join(s.temp, dir)
 	if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
@@ -221,7 +221,7 @@ func (s stage) turn(old, next, aside string) error {
 	return nil
 }
 
-// Recover puts back what a [Folder.Replace] has moved away that was killed
+// Recover puts back what a [Directory.Replace] has moved away that was killed
 // between two steps, and removes what such have left.
 func Recover(path string) error {
 	left, err := filepath.Glob(filepath.Join(escape(path), stagePrefix+"*"))

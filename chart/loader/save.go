@@ -110,7 +110,7 @@ func (e *SignError) Error() string { return fmt.Sprintf("sign %s: %v", e.Archive
 
 func (e *SignError) Unwrap() error { return e.Err }
 
-// Write writes c to w as an archive: one top folder, entries by name, fixed
+// Write writes c to w as an archive: one top directory, entries by name, fixed
 // modes and times. A file stays as it was read, unless the chart's fields were
 // changed since. What [LoadArchive] would refuse is refused.
 func Write(w io.Writer, c *chart.Chart, opts Options) error {

@@ -80,7 +80,7 @@ func example(t *testing.T) *chart.Chart {
 }
 
 // TestArchivesAreReproducible: equal charts make equal bytes, whatever order
-// and whichever folder they were read from; only what was asked for differs.
+// and whichever directory they were read from; only what was asked for differs.
 func TestArchivesAreReproducible(t *testing.T) {
 	c := example(t)
 	first := write(t, c, loader.Options{})
@@ -154,7 +154,7 @@ func TestVersionsAreOverridden(t *testing.T) {
 }
 
 // TestChangesInMemoryAreWritten: what an event handler does to a chart is in
-// its package, and the folder's texts are not where they no longer hold.
+// its package, and the directory's texts are not where they no longer hold.
 func TestChangesInMemoryAreWritten(t *testing.T) {
 	c := example(t)
 	c.Values = map[string]any{"b": "2"}
@@ -330,7 +330,7 @@ func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
 	}
 	roundTrip(t, c)
 
-	// Two versions in one folder, and one that came as an archive.
+	// Two versions in one directory, and one that came as an archive.
 	c, err = loader.LoadFiles(fileList(
 		"Chart.yaml", metadata+"libraries:\n- name: common\n",
 		"library/common-1.0.0.tgz", pack(t, entry{Name: "common/Chart.yaml", Text: library("common", "1.0.0")}),

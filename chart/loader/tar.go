@@ -63,7 +63,7 @@ func readArchive(r io.Reader, limits Limits, b *budget, shared *contents) ([]*ch
 }
 
 // unpack calls each for every file of an archive, its name without the top
-// folder. Everything that is checked is checked before a file's bytes are read.
+// directory. Everything that is checked is checked before a file's bytes are read.
 func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size int64, body io.Reader) error) error {
 	buffered := bufio.NewReaderSize(r, 16<<10) // large charts are read in fewer calls
 	if magic, err := buffered.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -112,7 +112,7 @@ func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size i
 }
 
 // entryName checks an entry's kind and name and returns the name without the
-// top folder, whatever that is called.
+// top directory, whatever that is called.
 func entryName(h *tar.Header) (string, error) {
 	bad := func(problem string) (string, error) {
 		return "", &EntryError{Entry: h.Name, Problem: problem}
@@ -138,7 +138,7 @@ func entryName(h *tar.Header) (string, error) {
 	return rest, nil
 }
 
-// nameProblem says why a name from an archive may lead out of the folder that
+// nameProblem says why a name from an archive may lead out of the directory that
 // it is unpacked into, on any platform; "" where it cannot.
 func nameProblem(name string) string {
 	if strings.ContainsRune(name, '\\') {

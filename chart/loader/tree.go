@@ -182,15 +182,15 @@ func defaults(c *chart.Chart) (map[string]any, error) {
 	return vals, nil
 }
 
-// parts are the files of a chart's folder by whom they belong to.
+// parts are the files of a chart's directory by whom they belong to.
 type parts struct {
 	own     []*chart.File
-	charts  map[string]*group // below charts/, by file or folder
+	charts  map[string]*group // below charts/, by file or directory
 	library map[string]*group // below library/
 }
 
-// group is what stands under one name in charts/: a folder's files, named from
-// that folder, or an archive.
+// group is what stands under one name in charts/: a directory's files, named from
+// that directory, or an archive.
 type group struct {
 	dir, name string // "charts", "db" or "db-1.2.3.tgz"
 	files     []*chart.File
@@ -229,7 +229,7 @@ func collect(groups map[string]*group, dir string, f *chart.File) {
 }
 
 // subcharts picks the groups that are charts, sorted. Those of library/ that
-// are none are files of the chart: the folder's name has a meaning only for
+// are none are files of the chart: the directory's name has a meaning only for
 // charts that use it so, and others may have files there.
 func (t *tree) subcharts(c *chart.Chart, p parts) ([]*group, error) {
 	var out []*group

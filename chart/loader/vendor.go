@@ -87,10 +87,10 @@ func (l Loader) View(path string) (*Directory, error) {
 	return f, nil
 }
 
-// OpenDirectory reads the chart's folder at path with a [Loader] of the zero value.
+// OpenDirectory reads the chart's directory at path with a [Loader] of the zero value.
 func OpenDirectory(path string) (*Directory, error) { return Loader{}.OpenDirectory(path) }
 
-// OpenDirectory reads the chart's folder at path, however broken the charts in it.
+// OpenDirectory reads the chart's directory at path, however broken the charts in it.
 // A lock file that is a symbolic link is refused (CVE-2025-53547).
 func (l Loader) OpenDirectory(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err != nil {

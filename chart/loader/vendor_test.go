@@ -39,7 +39,7 @@ func newArchive(t testing.TB, dir, name, version string) NewArchive {
 	return NewArchive{Library: dir == "library", File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
-// plant makes a chart's folder with these files; a text that begins with -> is
+// plant makes a chart's directory with these files; a text that begins with -> is
 // a link.
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
@@ -288,7 +288,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 	}
 }
 
-// Where two folders cannot be exchanged, it is two steps, and a failure of the
+// Where two directories cannot be exchanged, it is two steps, and a failure of the
 // second takes the first back.
 func TestTurnTakesBackItsFirstStep(t *testing.T) {
 	root := plant(t, map[string]string{"charts/a": "", "t/b": ""})
@@ -313,7 +313,7 @@ func TestRecover(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, stagePrefix+"A"), old, old); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the first changes the folder's time
+	for range 2 { // the first changes the directory's time
 		if err := Recover(root); err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func TestKilledInTheMiddle(t *testing.T) {
 		if got := strings.Join(seen, " "); got != want {
 			t.Errorf("%s: got %s, want %s", at, got, want)
 		}
-		// What is left behind hinders nobody: the next one does it all.
+		// What is left behind hinders no one: the next one does it all.
 		if err := Recover(root); err != nil {
 			t.Error(err)
 		}

@@ -32,7 +32,7 @@ const placeholder = "<CHARTNAME>"
 // maxName is the longest name of a chart that can be created.
 const maxName = 250
 
-// NameError tells that a new chart cannot have that name.
+// A NameError is returned when a new chart cannot have that name.
 type NameError struct{ Name, Problem string }
 
 func (e *NameError) Error() string { return fmt.Sprintf("chart name %q %s", e.Name, e.Problem) }

@@ -118,7 +118,7 @@ func TestExistingChart(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenThroughLinks: a folder that was prepared to lead
+// TestNothingIsWrittenThroughLinks: a directory that was prepared to lead
 // elsewhere must not.
 func TestNothingIsWrittenThroughLinks(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()

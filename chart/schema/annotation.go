@@ -436,7 +436,7 @@ func (d *deriver) blame(err error) error {
 	return err
 }
 
-// unusable tells whether an error is about a reference in an annotation.
+// unusable reports whether an error is about a reference in an annotation.
 func (d *deriver) unusable(n *yaml.Node, err error) bool {
 	if ref := member(n, "$ref"); ref != nil && strings.Contains(err.Error(), strings.TrimLeft(ref.Value, "#./")) {
 		return true

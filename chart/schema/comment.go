@@ -35,7 +35,7 @@ type line struct {
 // words is the comment's text without its number signs.
 func (l line) words() string { return strings.TrimSpace(strings.TrimLeft(l.text, "#")) }
 
-// isMark tells whether the line is an annotation, or begins or ends one.
+// isMark reports whether the line is an annotation, or begins or ends one.
 func (l line) isMark(mark string) bool {
 	rest, ok := strings.CutPrefix(l.words(), mark)
 	return ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
@@ -223,7 +223,7 @@ func (s *source) keyAbove(index, column int) int {
 
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
-// begins tells whether a key is the first on its line: comments speak of no
+// begins reports whether a key is the first on its line: comments speak of no
 // other.
 func (s *source) begins(key *yaml.Node) bool {
 	return key != nil && key.Line >= 1 && key.Line <= len(s.lines) && indent(s.lines[key.Line-1]) == key.Column-1
@@ -337,7 +337,7 @@ func describe(lines []line) comment {
 	return comment{description: strings.TrimSpace(strings.Join(kept, "\n"))}
 }
 
-// isExample tells whether a comment is YAML that somebody put out of use, most
+// isExample reports whether a comment is YAML that somebody put out of use, most
 // often what the key above could hold.
 func isExample(lines []string) bool {
 	for _, l := range lines {

@@ -30,10 +30,10 @@ const (
 	maxTime  = 5 * time.Second
 )
 
-// ErrOutside tells that a schema refers to something outside of its chart.
+// ErrOutside reports that a schema refers to something outside of its chart.
 var ErrOutside = errors.New("references may only point into the chart itself")
 
-// ErrTooDeep tells that a schema nests deeper than maxDepth.
+// ErrTooDeep reports that a schema nests deeper than maxDepth.
 var ErrTooDeep = fmt.Errorf("nests deeper than %d levels", maxDepth)
 
 // ErrTooSlow is returned for a schema that keeps the validator busy without end.
@@ -161,7 +161,7 @@ func (f files) load(url string) (any, error) {
 	return decode(name, file.Data)
 }
 
-// refersToFiles tells whether a schema may refer to other files of its chart.
+// refersToFiles reports whether a schema may refer to other files of its chart.
 func refersToFiles(text []byte) bool {
 	for rest := text; ; {
 		i := bytes.Index(rest, []byte("Ref\""))

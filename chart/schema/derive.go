@@ -36,7 +36,7 @@ type Options struct {
 //
 // existing is the text of a schema, YAML or JSON, nil for none. What is written
 // there wins; what it lacks is filled in, and where it lacks nothing it comes
-// back as it is. A schema that Derive wrote and nobody changed since is made
+// back as it is. A schema that Derive wrote and no one changed since is made
 // anew.
 //
 // A schema that is derived from values alone accepts them; "@schema" comments
@@ -130,7 +130,7 @@ func (o Options) check(text []byte) error {
 }
 
 // The first line of a derived schema names the rest by its digest, in JSON the
-// comment that is its first member. As long as it is right nobody has written in
+// comment that is its first member. As long as it is right no one has written in
 // the file, and nothing can be lost.
 func digest(body []byte) string {
 	sum := sha256.Sum256(body)
@@ -146,7 +146,7 @@ func jsonHeader(body []byte) string {
 
 const jsonStart = "{\n  \"$comment\": "
 
-// isOurs tells whether a schema is as Derive or JSON has written it.
+// isOurs reports whether a schema is as Derive or JSON has written it.
 func isOurs(text []byte) bool {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if rest, ok := bytes.CutPrefix(text, []byte(jsonStart)); ok {

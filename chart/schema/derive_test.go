@@ -511,7 +511,7 @@ type: object`,
 	}
 }
 
-// A schema that nobody has written in follows values.yaml; a line by hand keeps
+// A schema that no one has written in follows values.yaml; a line by hand keeps
 // all of it.
 func TestADerivedSchemaIsMadeAnewUntilSomebodyWritesInIt(t *testing.T) {
 	first, err := Derive([]byte("port: 80\ngone: x\n"), nil)

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fill adds to the schema have what only want says, and tells whether that was
+// fill adds to the schema have what only want says, and reports whether that was
 // anything. What have says stays, also by saying nothing: what it leaves to a
 // reference or to alternatives is left to them.
 func fill(have, want *yaml.Node, depth int) bool {
@@ -55,7 +55,7 @@ func fill(have, want *yaml.Node, depth int) bool {
 	return changed
 }
 
-// chosen tells whether a schema says otherwise what is allowed: by a list, or by
+// chosen reports whether a schema says otherwise what is allowed: by a list, or by
 // other schemas.
 func chosen(have, types *yaml.Node) bool {
 	for _, k := range []string{"anyOf", "oneOf", "allOf", "const"} {
@@ -96,7 +96,7 @@ func kindOf(n *yaml.Node) string {
 	return "string"
 }
 
-// admits tells whether a type allows one of others.
+// admits reports whether a type allows one of others.
 func admits(types, others *yaml.Node) bool {
 	have := kindsOf(types)
 	for _, k := range kindsOf(others) {
@@ -107,7 +107,7 @@ func admits(types, others *yaml.Node) bool {
 	return false
 }
 
-// describes tells whether a schema may say more about values of a kind.
+// describes reports whether a schema may say more about values of a kind.
 func describes(have *yaml.Node, kind string) bool {
 	if t := member(have, "type"); t != nil {
 		return slices.Contains(kindsOf(t), kind)

@@ -26,7 +26,7 @@ func YAML(schema []byte) ([]byte, error) {
 
 // JSON writes a schema that [Derive] made as JSON, for readers that know only
 // values.schema.json. The order of keys stays; JSON comes back as it is. What
-// nobody has written in says so in JSON too, in a "$comment".
+// no one has written in says so in JSON too, in a "$comment".
 func JSON(schema []byte) ([]byte, error) {
 	if json.Valid(schema) {
 		return schema, nil

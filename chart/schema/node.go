@@ -31,7 +31,7 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// isBlock tells whether a text of several lines reads well, and safely, as a
+// isBlock reports whether a text of several lines reads well, and safely, as a
 // literal block.
 func isBlock(s string) bool {
 	if strings.TrimSpace(s) == "" || s[0] == ' ' || s[0] == '\n' {

@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// SchemaError tells that a schema itself cannot be used: it is malformed, goes
+// A SchemaError is returned when a schema itself cannot be used: it is malformed, goes
 // on without end, or refers to something outside of its chart.
 type SchemaError struct {
 	Chart string

@@ -114,7 +114,7 @@ func (co *coalescer) tables(over, defaults map[string]any, path string, keep boo
 	return out
 }
 
-// same tells whether two maps are one, as they are where a subchart's defaults
+// same reports whether two maps are one, as they are where a subchart's defaults
 // went through the defaults of its parent.
 func same(a, b map[string]any) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()

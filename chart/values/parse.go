@@ -195,7 +195,7 @@ func below(step string, err error) error {
 		return err
 	case e.path == "" || e.path[0] == '[':
 		return &pathError{step + e.path, e.problem}
-	case len(e.path) > 200: // deep nesting, nobody reads on
+	case len(e.path) > 200: // deep nesting, no one reads on
 		return err
 	}
 	return &pathError{step + "." + e.path, e.problem}

@@ -146,7 +146,7 @@ var literalExpressions = []string{
 	strings.Repeat("a.", 29) + "a=1", strings.Repeat("a.", 30) + "a=1", strings.Repeat("a.", 31) + "a=1", "a[65536]=1",
 }
 
-// better tells that we knowingly differ: Helm ignores an index that is not
+// better reports that we knowingly differ: Helm ignores an index that is not
 // closed and an empty key below an index, stops at nothing when lists nest,
 // takes "[1]" for nothing, and cannot put anything below a null.
 func better(mode Mode, expr string, err error, perr error) bool {

@@ -198,7 +198,7 @@ func aliased(c *chart.Chart) bool {
 	return false
 }
 
-// save writes a chart as a folder, and reads its values back as a loader would.
+// save writes a chart as a directory, and reads its values back as a loader would.
 func save(t *testing.T, c *chart.Chart, dir string) {
 	t.Helper()
 	md := map[string]any{"apiVersion": "v2", "name": c.Name(), "version": "0.1.0"}

@@ -52,7 +52,7 @@ func TestMergeKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// contradict tells that somewhere tables and other values stand in one place,
+// contradict reports that somewhere tables and other values stand in one place,
 // where layers cannot be grouped at will: a scalar between two tables hides the
 // lower one.
 func contradict(layers ...map[string]any) bool {
@@ -213,7 +213,7 @@ func TestGlobalsFlowDownAndNeverUp(t *testing.T) {
 	})
 }
 
-// onTheWay tells whether a chart of that name, or its alias, is c or above it.
+// onTheWay reports whether a chart of that name, or its alias, is c or above it.
 func onTheWay(c *chart.Chart, name string) bool {
 	for ; c != nil; c = c.Parent() {
 		if c.Name() == name || strings.HasPrefix(c.Name(), "al") {

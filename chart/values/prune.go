@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// conditional tells whether any chart of the tree can be switched off.
+// conditional reports whether any chart of the tree can be switched off.
 func (n *node) conditional() bool {
 	found := false
 	n.walk(func(n *node) {

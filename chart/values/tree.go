@@ -13,7 +13,7 @@ import (
 // node is a chart of the tree under work: a shallow copy of a loaded chart.
 type node struct {
 	chart *chart.Chart
-	// listed tells that the chart's list of dependencies decides over the
+	// listed reports that the chart's list of dependencies decides over the
 	// charts below it. Below a chart that lists nothing all charts are taken as
 	// they stand in charts/, whatever they list themselves.
 	listed bool

@@ -97,7 +97,7 @@ func (fs files) GetBytes(name string) []byte {
 // Get is the file's content as text, "" where there is no such file.
 func (fs files) Get(name string) string { return string(fs.GetBytes(name)) }
 
-// Glob are the files whose path matches pattern; "*" stays within one folder,
+// Glob are the files whose path matches pattern; "*" stays within one directory,
 // "**" does not. A pattern that is none matches every file, as in Helm.
 func (fs files) Glob(pattern string) files {
 	if len(pattern) > maxPattern {

@@ -15,7 +15,7 @@ import (
 type Attack struct {
 	Name   string
 	Script string
-	// Process tells that only a process of its own contains it: it overflows
+	// Process reports that only a process of its own contains it: it overflows
 	// Go's stack.
 	Process bool
 	// Limit is the limit that it must end at, "" where it may end otherwise or

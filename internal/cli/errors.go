@@ -66,7 +66,7 @@ func hints(err error) []string {
 	return nil
 }
 
-// changesReleases tells whether a command writes to the cluster, so that there is
+// changesReleases reports whether a command writes to the cluster, so that there is
 // something to look after when it was interrupted.
 func changesReleases(cmd *cobra.Command) bool {
 	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
@@ -77,7 +77,7 @@ func changesReleases(cmd *cobra.Command) bool {
 	return false
 }
 
-// interruptedError tells that a command was interrupted that leaves nothing to
+// An interruptedError is returned when a command was interrupted that leaves nothing to
 // look after.
 type interruptedError struct {
 	Err   error
@@ -94,7 +94,7 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return e.Err }
 
-// untouched tells whether an interrupt came before the cluster was written to:
+// untouched reports whether an interrupt came before the cluster was written to:
 // before anything was begun, or in a script that runs before that.
 func untouched(err error) bool {
 	var (

@@ -59,7 +59,7 @@ func addAll(root *cobra.Command, e *env.Env, plugins []*plugin.Plugin, call plug
 }
 
 // commandPlace finds the word that is the command, by Cobra's rules: a flag that
-// nobody knows takes a value.
+// no one knows takes a value.
 func commandPlace(root *cobra.Command, args []string) (int, bool) {
 	flags := root.PersistentFlags()
 	alone := func(f *pflag.Flag) bool { return f != nil && f.NoOptDefVal != "" }
@@ -255,7 +255,7 @@ func (call pluginCall) complete(p *plugin.Plugin) cobra.CompletionFunc {
 	}
 }
 
-// offered tells whether a word is one of helm's own flags, which are offered
+// offered reports whether a word is one of helm's own flags, which are offered
 // anyway: a plugin that asks helm for words has them a second time.
 func (call pluginCall) offered(word string) bool {
 	word, _, _ = strings.Cut(word, "\t")

@@ -49,7 +49,7 @@ const (
 	manifest = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
 )
 
-// chart writes a chart and gives its folder.
+// chart writes a chart and gives its directory.
 func (a *attack) chart(files map[string]string) string {
 	a.t.Helper()
 	dir, err := os.MkdirTemp(a.dir, "chart")

@@ -58,7 +58,7 @@ func atTerminal(t *testing.T, cmd *exec.Cmd, prompt, text string) (string, error
 	var out strings.Builder
 	buf := make([]byte, 4096)
 	for typed := false; ; {
-		n, err := screen.Read(buf) // EIO when nobody holds the other side any more
+		n, err := screen.Read(buf) // EIO when no one holds the other side any more
 		out.Write(buf[:n])
 		if strings.HasSuffix(out.String(), ended) {
 			release.Close()

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveWWW serves a script's folder www at $WWW, and under another host name at
+// serveWWW serves a script's directory www at $WWW, and under another host name at
 // $WWW_ELSEWHERE. Below /private/ it wants to know anna, by the password
 // "secret"; what is below /elsewhere/ is at the other host. www.log has a line
 // for each request: the path, and who has asked.

@@ -23,7 +23,7 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// Chart loads the chart that ref names: a folder or an archive on disk, a chart
+// Chart loads the chart that ref names: a directory or an archive on disk, a chart
 // of a repository that was added ("repo/name"), or one at a URL (http, https,
 // oci, a plugin's scheme). flags may be nil, where a command has none.
 func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.Chart, error) {
@@ -61,7 +61,7 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 	return e.open(found)
 }
 
-// updated loads the chart in the folder at path, once it has the dependencies
+// updated loads the chart in the directory at path, once it has the dependencies
 // that it lists.
 func (e *Env) updated(ctx context.Context, path string, flags *ChartFlags) (*chart.Chart, error) {
 	c, warnings, err := e.Loader().Load(path)
@@ -137,7 +137,7 @@ func (e *Env) Finder(keyring string) *fetch.Finder {
 	}
 }
 
-// isPath tells whether ref can only be a path: it names no repository and is no
+// isPath reports whether ref can only be a path: it names no repository and is no
 // URL.
 func isPath(ref string) bool {
 	if strings.Contains(ref, "://") {

@@ -34,7 +34,7 @@ func (f *DependencyFlags) Bind(fs *pflag.FlagSet, e *Env) {
 	f.ScriptFlags.Bind(fs)
 }
 
-// UpdateDependencies makes the dependencies of the chart in the folder at path
+// UpdateDependencies makes the dependencies of the chart in the directory at path
 // what it lists, and locks them. out gets Helm's lines about it; nil drops them.
 func (e *Env) UpdateDependencies(ctx context.Context, path string, f DependencyFlags, out io.Writer) error {
 	verb, req, err := e.dependencies(path, f, out)
@@ -44,7 +44,7 @@ func (e *Env) UpdateDependencies(ctx context.Context, path string, f DependencyF
 	return verb.Run(ctx, req)
 }
 
-// BuildDependencies makes the dependencies of the chart in the folder at path
+// BuildDependencies makes the dependencies of the chart in the directory at path
 // what its lock says.
 func (e *Env) BuildDependencies(ctx context.Context, path string, f DependencyFlags, out io.Writer) error {
 	verb, req, err := e.dependencies(path, f, out)

@@ -129,7 +129,7 @@ func Group(cmd *cobra.Command, args []string) error {
 	}
 }
 
-// UsageError tells that a command was called with the wrong arguments.
+// A UsageError is returned when a command was called with the wrong arguments.
 type UsageError struct {
 	Command string // "helm status"
 	Usage   string // "helm status NAME [flags]"
@@ -188,7 +188,7 @@ type WaitFlags struct {
 	Timeout  time.Duration
 }
 
-// Wait tells whether objects are awaited, not only hooks.
+// Wait reports whether objects are awaited, not only hooks.
 func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
 
 // WaitOptions returns what the flags say, for package action.

@@ -182,7 +182,7 @@ func (e *Env) Contexts() []Context {
 // Context is a context of the kubeconfig, with the name of its cluster.
 type Context struct{ Name, Cluster string }
 
-// KubeconfigError tells that no usable kubeconfig was found.
+// A KubeconfigError is returned when no usable kubeconfig was found.
 type KubeconfigError struct {
 	Path   string   // "" for the default places
 	Places []string // where it was looked for

@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// Installer installs plugins into the first folder of HELM_PLUGINS. Archives are
+// Installer installs plugins into the first directory of HELM_PLUGINS. Archives are
 // fetched with access, and verified with the public keys of keyring; verified is
 // told who signed one.
 func (e *Env) Installer(access fetch.Access, keyring string, verified func(signer string)) plugin.Installer {

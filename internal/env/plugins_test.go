@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// withPlugins is an Env whose folder of plugins holds these manifests.
+// withPlugins is an Env whose directory of plugins holds these manifests.
 func withPlugins(t *testing.T, complaints *bytes.Buffer, manifests map[string]string) *Env {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -46,7 +46,7 @@ func (f PostRenderFlags) Renderer(e *Env) (action.PostRenderer, error) {
 }
 
 // runner is who runs what is named: what has a slash is a path; else it is a
-// plugin (as in Helm 4), or a program in the PATH or in the folder (as in Helm 3).
+// plugin (as in Helm 4), or a program in the PATH or in the directory (as in Helm 3).
 func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
 	var other *plugin.Plugin
 	if !strings.ContainsAny(f.Name, `/`+string(filepath.Separator)) {

@@ -27,8 +27,8 @@ func (e *Env) Keep(a *fetch.Archive, dir string) (string, error) {
 	return path, err
 }
 
-// Unpack unpacks an archive that was found into a folder below dir that bears
-// the chart's name, and returns that folder's path.
+// Unpack unpacks an archive that was found into a directory below dir that bears
+// the chart's name, and returns that directory's path.
 func (e *Env) Unpack(a *fetch.Archive, dir string) (string, error) {
 	f, err := file.Open(a.Path)
 	if err != nil {

@@ -37,7 +37,7 @@ func (e *Env) Registry() *Registry {
 	}}
 }
 
-// dockerConfig is the file in which Docker keeps credentials, "" where nobody
+// dockerConfig is the file in which Docker keeps credentials, "" where no one
 // can tell.
 func (e *Env) dockerConfig() string {
 	if dir := e.Getenv("DOCKER_CONFIG"); dir != "" {
@@ -92,7 +92,7 @@ func shownRemote(remote string) string {
 }
 
 // Push puts the archive at path, and the provenance file beside it if there is
-// one, into the folder of a registry that remote names ("oci://host/path").
+// one, into the directory of a registry that remote names ("oci://host/path").
 func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access) (*registry.Pushed, error) {
 	if !strings.HasPrefix(remote, registry.Scheme) {
 		return nil, &RemoteError{Remote: shownRemote(remote)}
@@ -143,7 +143,7 @@ func provenanceBeside(path string) ([]byte, error) {
 	return prov, err
 }
 
-// RemoteError tells that a chart cannot be pushed to a place of that kind.
+// A RemoteError is returned when a chart cannot be pushed to a place of that kind.
 type RemoteError struct{ Remote string }
 
 func (e *RemoteError) Error() string {

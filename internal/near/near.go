@@ -25,7 +25,7 @@ func Pick(names []string, want string, most int, fold func(string) string) strin
 	return best
 }
 
-// longest is where texts are not compared any more: nobody mistypes so much.
+// longest is where texts are not compared any more: no one mistypes so much.
 const longest = 100
 
 // Distance is the number of letters (bytes) to put in, take out or replace to

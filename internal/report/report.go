@@ -161,7 +161,7 @@ func HideSecrets(rel *release.Release) error {
 	return nil
 }
 
-// secret tells whether an object is a Secret or a list that holds one.
+// secret reports whether an object is a Secret or a list that holds one.
 func secret(o *manifest.Object) bool {
 	if o.Kind == "Secret" || o.Kind == "SecretList" {
 		return true

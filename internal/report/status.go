@@ -23,7 +23,7 @@ import (
 func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) error {
 	if f == output.Table {
 		objects := st.Objects
-		if st.Release.Info.Status == release.Uninstalled { // nobody misses them
+		if st.Release.Info.Status == release.Uninstalled { // no one misses them
 			objects = slices.DeleteFunc(slices.Clone(objects), func(o kube.LiveObject) bool { return o.Live == nil })
 		}
 		return View{Resources: resources(objects)}.Write(s, f, st.Release)

@@ -20,7 +20,7 @@ func Size(w any) (columns, rows int) {
 	return 80, 24
 }
 
-// Movable tells whether the cursor of w can be moved, so that what was drawn
+// Movable reports whether the cursor of w can be moved, so that what was drawn
 // can be drawn over: whether it is a terminal that understands escape codes.
 // NO_COLOR does not speak about that.
 func (s Streams) Movable(w any) bool {

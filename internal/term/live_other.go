@@ -6,5 +6,5 @@ package term
 
 import "os"
 
-// understands tells whether the terminal takes escape codes: TERM has said so.
+// understands reports whether the terminal takes escape codes: TERM has said so.
 func understands(*os.File) bool { return true }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// understands tells whether the console takes escape codes, and has it take
+// understands reports whether the console takes escape codes, and has it take
 // them: consoles do so only when asked.
 func understands(f *os.File) bool {
 	const codes = windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING

@@ -22,5 +22,5 @@ func hush(f *os.File) (read func() (string, error), restore func(drop bool), err
 		text, err := term.ReadPassword(fd)
 		return string(text), err
 	}
-	return read, func(bool) { _ = term.Restore(fd, before) }, nil // there is nobody to tell
+	return read, func(bool) { _ = term.Restore(fd, before) }, nil // there is no one to tell
 }

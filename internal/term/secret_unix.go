@@ -35,7 +35,7 @@ func hush(f *os.File) (read func() (string, error), restore func(drop bool), err
 		if drop {
 			set = dropTermios
 		}
-		_ = unix.IoctlSetTermios(fd, set, before) // there is nobody to tell
+		_ = unix.IoctlSetTermios(fd, set, before) // there is no one to tell
 	}, nil
 }
 

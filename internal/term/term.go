@@ -41,13 +41,13 @@ func (s Streams) env(name string) string {
 	return s.Getenv(name)
 }
 
-// IsTerminal tells whether w (or r) is a terminal.
+// IsTerminal reports whether w (or r) is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Interactive tells whether a question can be put to a person.
+// Interactive reports whether a question can be put to a person.
 func (s Streams) Interactive() bool { return IsTerminal(s.In) && IsTerminal(s.Err) }
 
 // Width is the width of w in columns, 80 where it is not a terminal or does
@@ -61,7 +61,7 @@ func Width(w any) int {
 	return 80
 }
 
-// Colored tells whether to colour what is written to w: a choice made by flag
+// Colored reports whether to colour what is written to w: a choice made by flag
 // wins, then NO_COLOR (https://no-color.org) and TERM=dumb, then whether w is a
 // terminal.
 func (s Streams) Colored(w any) bool {

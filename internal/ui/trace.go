@@ -54,7 +54,7 @@ func TraceText(w io.Writer, style term.Style) func(event.Step) {
 			first, _, _ := strings.Cut(s.Err.Error(), "\n")
 			b.WriteString("      " + style.Red("error: "+term.SafeLine(first)) + "\n")
 		}
-		// Nobody is helped by a trace that fails the operation.
+		// No one is helped by a trace that fails the operation.
 		_, _ = io.WriteString(w, b.String())
 	}
 }

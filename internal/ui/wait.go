@@ -25,7 +25,7 @@ type awaitedObject struct {
 	state state
 	text  string    // what is missing, what is wrong, or what it is now: "" for ready
 	since time.Time // when text began to be so
-	// noticed tells that somebody had to wait for it.
+	// noticed reports that somebody had to wait for it.
 	noticed bool
 }
 
@@ -38,7 +38,7 @@ type wait struct {
 	noticed bool // that something had to be waited for
 }
 
-// hear takes an event in, and tells whether it changed anything.
+// hear takes an event in, and reports whether it changed anything.
 func (w *wait) hear(e progress.Event, now time.Time) bool {
 	var to state
 	switch e.Kind {

@@ -20,7 +20,7 @@ const longestKey = 200
 
 // Reader reads Text line by line. It stands at At, which is the first character
 // of a line's content whenever a line begins; Indent is that one's column, -1
-// behind the end. Bad tells that it met what it does not know, valid or not; then
+// behind the end. Bad reports that it met what it does not know, valid or not; then
 // nothing that it says counts. A Reader begins with [Reader.Next].
 type Reader struct {
 	Text   string
@@ -30,7 +30,7 @@ type Reader struct {
 	Bad    bool
 }
 
-// Simple tells that text holds only characters that YAML takes as they are.
+// Simple reports that text holds only characters that YAML takes as they are.
 func Simple(text string) bool {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -58,7 +58,7 @@ func LineEnd(text string, at int) int {
 	return len(text)
 }
 
-// IsWordByte tells whether c is a letter, a digit or an underscore.
+// IsWordByte reports whether c is a letter, a digit or an underscore.
 func IsWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
@@ -93,7 +93,7 @@ func (r *Reader) Next() {
 	}
 }
 
-// marker tells whether a document marker or a directive stands here.
+// marker reports whether a document marker or a directive stands here.
 func (r *Reader) marker() bool {
 	rest := r.Text[r.At:]
 	return rest[0] == '%' || strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "...")
@@ -124,10 +124,10 @@ func (r *Reader) Spaces() {
 	}
 }
 
-// Is tells whether c stands here.
+// Is reports whether c stands here.
 func (r *Reader) Is(c byte) bool { return r.At < len(r.Text) && r.Text[r.At] == c }
 
-// AtItem tells whether a list's item begins here.
+// AtItem reports whether a list's item begins here.
 func (r *Reader) AtItem() bool {
 	return r.Text[r.At] == '-' && (r.At+1 == len(r.Text) || r.Text[r.At+1] == ' ' || r.Text[r.At+1] == '\n')
 }
@@ -138,7 +138,7 @@ func (r *Reader) AtValue() bool {
 	return r.At < len(r.Text) && r.Text[r.At] != '\n' && (r.Text[r.At] != '#' || r.Text[r.At-1] != ' ')
 }
 
-// KeyAhead tells whether the line from here on is a map's key, perhaps with a
+// KeyAhead reports whether the line from here on is a map's key, perhaps with a
 // value behind it.
 func (r *Reader) KeyAhead() bool {
 	try := Reader{Text: r.Text, At: r.At}
@@ -146,7 +146,7 @@ func (r *Reader) KeyAhead() bool {
 	return ok
 }
 
-// Key reads a key and its colon. plain tells that it stands without quotes, and
+// Key reads a key and its colon. plain reports that it stands without quotes, and
 // may be a number or a word that means something.
 func (r *Reader) Key() (key string, plain, ok bool) {
 	c := r.Text[r.At]

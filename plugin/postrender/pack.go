@@ -122,7 +122,7 @@ func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 	return objs[0], nil
 }
 
-// source finds the template of a document again; ours tells whether it has one.
+// source finds the template of a document again; ours reports whether it has one.
 func (p *packed) source(i int, doc *manifest.Object) (source string, ours bool) {
 	if s := doc.Annotations[Annotation]; s != "" {
 		return s, true

@@ -112,7 +112,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Error tells that a post-renderer has not done its work.
+// Error reports that a post-renderer has not done its work.
 type Error struct {
 	Name string
 	// Stderr is what the program has said, without white space around it.

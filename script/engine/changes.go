@@ -18,7 +18,7 @@ import (
 
 // changes compares what a handler leaves with what it was given. It goes from
 // the contexts' fields down through what was loaded, and no further: what
-// nobody looked at is as it was.
+// no one looked at is as it was.
 type changes struct {
 	request *request
 	out     []any
@@ -82,7 +82,7 @@ func (c *changes) inline(s *scope, field string, t *rt.Table, path string) error
 	return c.below(now, nil, path, true)
 }
 
-// visit compares a node's own table. moved tells that it stands where the host
+// visit compares a node's own table. moved reports that it stands where the host
 // did not have it: it is then loaded all the way down, so that what holds itself
 // is found here.
 func (c *changes) visit(n *node, path string, moved bool) error {
@@ -274,7 +274,7 @@ func refsIn(v any, into map[uint64]bool) map[uint64]bool {
 	return into
 }
 
-// equal tells whether two values are the same: a whole number and a float are
+// equal reports whether two values are the same: a whole number and a float are
 // not.
 func equal(a, b any) bool {
 	switch a := a.(type) {

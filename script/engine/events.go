@@ -141,7 +141,7 @@ func (e *engine) off(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 	return gc.Next(), nil
 }
 
-// above tells whether d is somewhere below c.
+// above reports whether d is somewhere below c.
 func (c *chart) above(d *chart, all []*chart) bool {
 	for d.parent >= 0 {
 		if d = all[d.parent]; d == c {

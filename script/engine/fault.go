@@ -46,7 +46,7 @@ type frame struct {
 	line int
 }
 
-// trace is where the last error that nobody caught began.
+// trace is where the last error that no one caught began.
 type trace struct {
 	frames []frame
 	more   int

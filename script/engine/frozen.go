@@ -17,7 +17,7 @@ import (
 type frozen struct {
 	request *request
 	path    string
-	// always tells that it is read-only at every event.
+	// always reports that it is read-only at every event.
 	always bool
 	from   any // a map, a list, or a Ref to one
 	kids   map[rt.Value]rt.Value

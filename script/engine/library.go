@@ -83,7 +83,7 @@ func each(t *rt.Table, f func(string, rt.Value)) {
 }
 
 // longNumber is the longest text that is read as a number: golua takes time
-// for longer ones that nobody accounts for.
+// for longer ones that no one accounts for.
 const longNumber = 400
 
 // metered wraps a function of golua's: text it is given costs by its length,

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// errStopped is what a question is answered with once nobody listens.
+// errStopped is what a question is answered with once no one listens.
 var errStopped = errors.New("the operation has ended")
 
 // link is the stream to the host. One goroutine reads ahead, so that the end of
@@ -147,7 +147,7 @@ func (l *link) abort(m wire.Message, patience time.Duration) bool {
 		open := l.open && !l.shut
 		if open {
 			l.open, l.shut = false, true
-			l.conn.Send(m) //nolint:errcheck // there is nobody left to tell
+			l.conn.Send(m) //nolint:errcheck // there is no one left to tell
 		}
 		done <- open
 	}()

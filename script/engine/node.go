@@ -165,7 +165,7 @@ func (q *request) end() {
 	}
 }
 
-// ended tells whether the request is over.
+// ended reports whether the request is over.
 func (q *request) ended() bool { return q.e.request != q }
 
 // node is the table for a Ref: always the same one.

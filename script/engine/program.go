@@ -30,7 +30,7 @@ import (
 type Program struct {
 	// Name is what errors and tracebacks call it.
 	Name string
-	// Files is its folder: Main, and the files that it may require.
+	// Files is its directory: Main, and the files that it may require.
 	Files fs.FS
 	// Main is the file to begin with, "" for main.lua.
 	Main string
@@ -59,7 +59,7 @@ type Program struct {
 	End func(code int)
 }
 
-// ProgramError is an error that nobody in a program caught.
+// ProgramError is an error that no one in a program caught.
 type ProgramError struct {
 	Message   string
 	File      string // "" where the message is all that matters

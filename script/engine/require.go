@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/near"
 )
 
-// folder is where a chart's scripts stand.
+// directory is where a chart's scripts stand.
 const folder = "ext/lua/"
 
 // module is a file that was loaded, or is being loaded.
@@ -67,7 +67,7 @@ func (e *engine) resolve(c *chart, name string) (*chart, string, bool) {
 	return owner, file, owner.has(file)
 }
 
-// has tells whether there is such a file; one that is found is kept.
+// has reports whether there is such a file; one that is found is kept.
 func (c *chart) has(file string) bool {
 	if _, ok := c.files[file]; ok || c.open == nil {
 		return ok

@@ -27,7 +27,7 @@ type engine struct {
 	output int64 // bytes printed
 
 	stopped atomic.Bool  // the watchdog has spoken
-	running atomic.Int64 // index of the chart whose script runs, -1 where nobody knows
+	running atomic.Int64 // index of the chart whose script runs, -1 where no one knows
 	failed  chan error
 	over    string // the limit that a script was stopped for
 	dead    *fault // why the engine is of no more use
@@ -69,7 +69,7 @@ type chart struct {
 	library       bool
 	handled       bool
 	folder        string                           // where its scripts stand
-	files         map[string]string                // below folder
+	files         map[string]string                // below directory
 	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int
 	grants        []string
@@ -114,7 +114,7 @@ func (e *engine) guarded(work func() (map[string]any, error)) (wire.Message, err
 }
 
 // recovered runs work and turns a panic into an error, after which the engine
-// is dead: nobody knows in what state it is.
+// is dead: no one knows in what state it is.
 func (e *engine) recovered(work func() (map[string]any, error)) (body map[string]any, err error) {
 	defer func() {
 		p := recover()
@@ -134,7 +134,7 @@ func (e *engine) recovered(work func() (map[string]any, error)) (body map[string
 	return work()
 }
 
-// lostError is the loss of the other end: there is nobody to answer.
+// lostError is the loss of the other end: there is no one to answer.
 type lostError struct{ err error }
 
 func (l *lostError) Error() string { return l.err.Error() }

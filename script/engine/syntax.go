@@ -101,7 +101,7 @@ type nesting struct {
 	open  int // brackets and blocks
 	chain int // operators that nest to one side, since the last thing that ends an expression
 	loops int // while and for whose do is still to come
-	// operand tells that the last token ended an operand: a name then begins
+	// operand reports that the last token ended an operand: a name then begins
 	// another statement.
 	operand bool
 }

@@ -191,7 +191,7 @@ func suggest(names []string, prefix, name string, most int) string {
 }
 
 // global is what a path of names stands for, and whether its first name is a
-// global: what is local nobody can tell any more.
+// global: what is local no one can tell any more.
 func (c *chart) global(expr string) (v rt.Value, root bool) {
 	if strings.HasPrefix(expr, ":") {
 		return rt.NilValue, false

@@ -68,7 +68,7 @@ func enter() (*child, error) {
 
 // Read reads the protocol. Its end is the end of helm, and of what scripts have
 // started: the watchdog may come too late for that, as the process ends by
-// itself once nobody listens.
+// itself once no one listens.
 func (c *child) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
 	if err != nil && c.free.Load() {

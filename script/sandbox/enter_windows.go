@@ -65,7 +65,7 @@ func wall(w walls) error {
 	return nil
 }
 
-// parent is nobody: the job ends with helm, and the number would never change.
+// parent is no one: the job ends with helm, and the number would never change.
 func parent() int { return 0 }
 
 // endFamily has nothing to do: the end of helm closes the job.

@@ -17,7 +17,7 @@ type ExitError struct {
 	// Limit is what it ran into: "cpu", "memory", "stack", or nothing that is
 	// known.
 	Limit string
-	// Killed tells that it was ended by [Process.Kill], or by the end of the
+	// Killed reports that it was ended by [Process.Kill], or by the end of the
 	// context it was started with.
 	Killed bool
 	// Text is what it wrote to its standard error, as it wrote it, 64 KiB at
@@ -111,7 +111,7 @@ func newComplaint() *complaint {
 }
 
 // listen reads f to its end and closes it. What is too much is read all the
-// same: the child must not hang in a write to nobody.
+// same: the child must not hang in a write to no one.
 func (c *complaint) listen(f *os.File) {
 	c.source <- f
 	c.text, _ = io.ReadAll(io.LimitReader(f, maxComplaint))

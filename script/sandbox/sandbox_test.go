@@ -177,7 +177,7 @@ func TestAPanicIsToldOf(t *testing.T) {
 	wantText(t, p.end(5*time.Second).Error(), "a panic of the engine")
 }
 
-// A process that floods, says rubbish, says nothing or dies keeps nobody waiting
+// A process that floods, says rubbish, says nothing or dies keeps no one waiting
 // who kills it.
 func TestKillEndsWhateverItDoes(t *testing.T) {
 	for _, act := range []string{"fill", "silence", "spin", "rubbish"} {
@@ -204,7 +204,7 @@ func TestKillEndsWhateverItDoes(t *testing.T) {
 	}
 }
 
-// Nobody reads what it is told; then the writer must come free.
+// No one reads what it is told; then the writer must come free.
 func TestAWriterComesFree(t *testing.T) {
 	p := begin(t, wire.DefaultLimits())
 	wrote := make(chan error, 1)

@@ -92,7 +92,7 @@ func program(binary string) (string, error) {
 	return own, nil
 }
 
-// start makes the pipes and the folder and starts the program at path.
+// start makes the pipes and the directory and starts the program at path.
 func (p *Process) start(path string) error {
 	var pipes [3][2]*os.File
 	var err error
@@ -102,7 +102,7 @@ func (p *Process) start(path string) error {
 			return err
 		}
 	}
-	// Without a folder to be had, the root is as good: it is a fallback for
+	// Without a directory to be had, the root is as good: it is a fallback for
 	// machines with nowhere to write.
 	if p.dir, err = os.MkdirTemp("", "helm-scripts-"); err != nil {
 		p.dir = ""
@@ -225,7 +225,7 @@ func (p *Process) reap() {
 }
 
 // bury ends what a process that has ended left behind, and lets no later Kill
-// touch its number. It tells whether the process had been killed.
+// touch its number. It reports whether the process had been killed.
 func (p *Process) bury() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

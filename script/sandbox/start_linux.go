@@ -12,7 +12,7 @@ import (
 
 // await returns when the process has ended and is not yet forgotten: until
 // then no other can have its number, and its group can be killed safely. It
-// tells whether that is so.
+// reports whether that is so.
 func (family) await(p *os.Process) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// A folder in use can be removed: then nothing is ever left behind, and
+// A directory in use can be removed: then nothing is ever left behind, and
 // nothing can be made in it.
 const removeEarly = true
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Windows lets nobody remove a folder that a process works in.
+// Windows lets no one remove a directory that a process works in.
 const removeEarly = false
 
 const rootFolder = `C:\`

@@ -111,7 +111,7 @@ func init() {
 	}
 }
 
-// outside is a place to break into: a file, a folder, servers.
+// outside is a place to break into: a file, a directory, servers.
 type outside struct{ file, folder, tcp, udp, unix string }
 
 func newOutside(t *testing.T) outside {

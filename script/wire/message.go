@@ -106,7 +106,7 @@ const (
 	// Fail ends a request that went wrong.
 	//
 	//	message    string, without the place
-	//	chart      int, whose script, -1 where nobody knows
+	//	chart      int, whose script, -1 where no one knows
 	//	file       string, "ext/lua/chart.lua"
 	//	line       int
 	//	traceback  string

@@ -234,7 +234,7 @@ func (l *Locker) lock(t *testing.T, doing string) (context.Context, *releaseLock
 }
 
 // kill ends a holder as SIGKILL does: nothing is given back. Its process seems
-// to be on a machine that nobody knows.
+// to be on a machine that no one knows.
 func (s *server) kill(k *releaseLock) {
 	k.end()
 	k.others.Wait()

@@ -72,7 +72,7 @@ func (k *releaseLock) text() string {
 	return k.holder.String()
 }
 
-// Leased tells whether the lock is a lease; otherwise it is the record of the
+// Leased reports whether the lock is a lease; otherwise it is the record of the
 // next revision.
 func (k *releaseLock) Leased() bool {
 	<-k.settled
@@ -98,7 +98,7 @@ func (k *releaseLock) Unlock() {
 }
 
 // giveBack deletes the lease if it is still ours. Where the permission to delete is
-// missing the lease says that nobody has it.
+// missing the lease says that no one has it.
 func (k *releaseLock) giveBack() {
 	k.mu.Lock()
 	mine := k.lease
@@ -133,7 +133,7 @@ func (k *releaseLock) giveBack() {
 }
 
 // keep renews the lease until Unlock or until it is lost. The first renewal
-// comes at once: it tells whether there is a permission to renew, before the holder
+// comes at once: it reports whether there is a permission to renew, before the holder
 // is written anywhere.
 func (k *releaseLock) keep() {
 	known := sync.OnceFunc(func() { close(k.settled) })
@@ -151,7 +151,7 @@ func (k *releaseLock) keep() {
 	k.beat(h, err)
 }
 
-// errNoPlace tells that there is no place any more where somebody could take
+// errNoPlace reports that there is no place any more where somebody could take
 // the lock.
 var errNoPlace = errors.New("the namespace is going")
 
@@ -203,7 +203,7 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 var errGone error = &takenError{"its lease is gone, which another client may have taken and given back"}
 
 // again makes the lease anew, which somebody has deleted: it is still ours if
-// nobody was quicker.
+// no one was quicker.
 func (k *releaseLock) again(ctx context.Context) (*lease, error) {
 	got, err := k.locker.post(ctx, k.name, newLease(k.locker.namespace, k.name, k.holder))
 	switch {

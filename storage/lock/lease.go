@@ -156,7 +156,7 @@ func deleting(body []byte) bool {
 	return json.Unmarshal(body, &o) == nil && o.Metadata.Deletion != ""
 }
 
-// unavailable tells that there can be no lease: no permission to it, no such API, no
+// unavailable reports that there can be no lease: no permission to it, no such API, no
 // such namespace, or somebody's policy against it.
 func unavailable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) ||

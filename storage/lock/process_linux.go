@@ -46,7 +46,7 @@ func machine() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// gone tells that the process ran on this machine and is not there any more.
+// gone reports that the process ran on this machine and is not there any more.
 // False is no promise that it is.
 func (p process) gone() bool {
 	here := thisProcess()
@@ -61,7 +61,7 @@ func (p process) gone() bool {
 	switch state {
 	case 0: // hidden
 		return false
-	case 'Z', 'X': // dead, and nobody has asked how it ended
+	case 'Z', 'X': // dead, and no one has asked how it ended
 		return start == p.Start
 	}
 	return start != p.Start

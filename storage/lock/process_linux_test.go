@@ -41,7 +41,7 @@ func TestWhetherAProcessIsGone(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // dead, but nobody has waited for it
+	for range 100 { // dead, but no one has waited for it
 		if it.gone() {
 			break
 		}

@@ -25,7 +25,7 @@ import (
 // all namespaces. The records live as long as the test and begin empty.
 type Open func(namespace string) storage.Driver
 
-// Run runs the suite. Namespaces a and b exist and hold no records, and nobody
+// Run runs the suite. Namespaces a and b exist and hold no records, and no one
 // else uses them; setup is called once per test.
 func Run(t *testing.T, a, b string, setup func(t *testing.T) Open) {
 	t.Helper()

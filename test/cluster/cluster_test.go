@@ -188,7 +188,7 @@ func firstContainer(p *corev1.Pod) corev1.ContainerStatus {
 	return p.Status.ContainerStatuses[0]
 }
 
-// jobEnds runs a job without retries and tells whether it completed.
+// jobEnds runs a job without retries and reports whether it completed.
 func jobEnds(t *testing.T, c kubernetes.Interface, name string, tmpl corev1.PodTemplateSpec) bool {
 	t.Helper()
 	job := &batchv1.Job{ObjectMeta: meta(name), Spec: batchv1.JobSpec{BackoffLimit: new(int32), Template: tmpl}}
@@ -310,7 +310,7 @@ func restrictions(t *testing.T, r running) {
 	}
 }
 
-// gone fails the test unless nothing of a cluster is left: neither its folder
+// gone fails the test unless nothing of a cluster is left: neither its directory
 // nor a process that was told of it.
 func gone(t *testing.T, dir string) {
 	t.Helper()

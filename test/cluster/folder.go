@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// lockFile marks a folder as a cluster's. Who runs the cluster holds a lock on
+// lockFile marks a directory as a cluster's. Who runs the cluster holds a lock on
 // it and wrote its process number into it; both of its processes share the
 // lock, so that it is free only when both have ended.
 const lockFile = "lock"
 
-// claim makes the folder this process's own and returns its lock. What a
+// claim makes the directory this process's own and returns its lock. What a
 // crashed cluster left in it is removed; anything else is left alone, with an
 // error.
 func claim(dir string) (*os.File, error) {
@@ -59,7 +59,7 @@ func claim(dir string) (*os.File, error) {
 	return f, err
 }
 
-// owner returns the number of the process that runs the cluster in the folder,
+// owner returns the number of the process that runs the cluster in the directory,
 // or errNotRunning.
 func owner(dir string) (int, error) {
 	f, err := os.Open(filepath.Join(dir, lockFile))
@@ -84,7 +84,7 @@ func owner(dir string) (int, error) {
 	return pid, nil
 }
 
-// removeFolder removes a cluster's folder. A process that is on its way out may
+// removeFolder removes a cluster's directory. A process that is on its way out may
 // still write into it, hence the patience.
 func removeFolder(dir string) error {
 	var err error

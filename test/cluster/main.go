@@ -2,7 +2,7 @@
 
 // Command cluster runs a real Kubernetes control plane on this machine for
 // tests and demonstrations: one process per cluster, on loopback ports of its
-// own, in a folder of its own, gone without a trace when it is stopped.
+// own, in a directory of its own, gone without a trace when it is stopped.
 //
 // In goes a command (up, down, status, kubeconfig); out go lines of the form
 // name=value that a test can read. It does not run containers: see README.md
@@ -131,8 +131,8 @@ func run(args []string, in io.Reader, out, errs io.Writer) error {
 // place says which cluster is meant.
 type place struct{ dir, name string }
 
-// find returns the folder as an absolute path. A fresh folder is one that
-// nobody else can mean.
+// find returns the directory as an absolute path. A fresh directory is one that
+// no one else can mean.
 func (p place) find(fresh bool) (string, error) {
 	switch {
 	case p.dir != "" && p.name != "":

@@ -31,8 +31,8 @@ const (
 	readyLine = "ready"
 )
 
-// up runs a cluster in the folder until it is told to stop, and removes the
-// folder. The cluster is a child process that watches this one, as this one
+// up runs a cluster in the directory until it is told to stop, and removes the
+// directory. The cluster is a child process that watches this one, as this one
 // watches it: whichever is killed, the other cleans up.
 func up(ctx context.Context, dir string, o options, in io.Reader, out io.Writer) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -132,7 +132,7 @@ func startServer(dir string, nodes int, lock *os.File) (*exec.Cmd, io.Reader, er
 }
 
 // serve is the cluster's process: it runs the control plane until its parent is
-// gone, and then removes the folder that the parent can remove no more.
+// gone, and then removes the directory that the parent can remove no more.
 func serve(ctx context.Context, dir string, nodes int, in io.Reader, out io.Writer) error {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -175,7 +175,7 @@ func detach(dir string, o options, out io.Writer) error {
 	return errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "cluster: "))
 }
 
-// down stops the cluster in the folder and returns when nothing of it is left.
+// down stops the cluster in the directory and returns when nothing of it is left.
 func down(dir string, out io.Writer) error {
 	pid, err := owner(dir)
 	if errors.Is(err, errNotRunning) {
@@ -222,7 +222,7 @@ func announce(out io.Writer, dir string) {
 		controlplane.RestrictedUser, filepath.Join(dir, logFile))
 }
 
-// alive tells whether a process runs; one that has ended and was not waited for
+// alive reports whether a process runs; one that has ended and was not waited for
 // does not.
 func alive(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -230,7 +230,7 @@ func alive(pid int) bool {
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return true // no such folder on this system
+		return true // no such directory on this system
 	}
 	_, state, _ := strings.Cut(string(stat), ") ")
 	return !strings.HasPrefix(state, "Z")

@@ -291,7 +291,7 @@ func (tc conflictCase) run(t *testing.T, s space, bin, chart, serverSide string)
 	return fmt.Sprint(at(object, tc.path...)), r.stderr
 }
 
-// applied is an object without its status, and without what tells that the status has
+// applied is an object without its status, and without what reports that the status has
 // been written.
 func applied(object map[string]any) map[string]any {
 	out := map[string]any{"spec": object["spec"], "data": object["data"]}

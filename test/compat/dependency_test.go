@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// dependentChart lists nginx twice, mysql by a range with a build, and a folder;
+// dependentChart lists nginx twice, mysql by a range with a build, and a directory;
 // with a library, which Helm reads past.
 func dependentChart(t *testing.T, url string) string {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/test/compat/peers"
 )
 
-// root is the repository's top folder.
+// root is the repository's top directory.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("../..")

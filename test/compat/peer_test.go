@@ -10,7 +10,7 @@ import (
 )
 
 // TestPeers runs the packages' own comparisons with Helm, which skip where
-// nobody names its binary: random values and chart trees, and hundreds of
+// no one names its binary: random values and chart trees, and hundreds of
 // broken charts under lint.
 func TestPeers(t *testing.T) {
 	for _, pkg := range []string{"./chart/values", "./internal/cli/lint"} {

@@ -180,7 +180,7 @@ func TestHelmKeepsOffOurPendingRevisions(t *testing.T) {
 	look(t, ns, all["helm4"], "red", true)
 	we.must(t, "upgrade", "web", chart, "--set", "colour=blue")
 	look(t, ns, we, "blue", true)
-	// That a revision before the last is pending disturbs nobody: Helm's rollback leaves it so.
+	// That a revision before the last is pending disturbs no one: Helm's rollback leaves it so.
 	agree(t, all, "1 superseded", "2 superseded", "3 superseded", "4 superseded", "5 pending-upgrade", "6 superseded", "7 deployed")
 }
 

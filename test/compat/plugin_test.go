@@ -20,7 +20,7 @@ import (
 // pluginHelm is one of the helms with plugins, and a home of its own.
 type pluginHelm struct {
 	name, bin, home string
-	plugins         string // its folder, the same for all of a test
+	plugins         string // its directory, the same for all of a test
 	env             []string
 }
 
@@ -247,7 +247,7 @@ func TestGettersForHelm4AreCalledAlike(t *testing.T) {
 	alike(t, all, "", "template", chart, "-f", "label://colour/green")
 }
 
-// TestPluginsAreInstalledAlike installs from a folder and from an archive, with
+// TestPluginsAreInstalledAlike installs from a directory and from an archive, with
 // hooks, and has each helm remove what the other installed.
 func TestPluginsAreInstalledAlike(t *testing.T) {
 	all := pluginHelms(t, false)

@@ -9,7 +9,7 @@ import (
 )
 
 // TestRecords runs the store's own comparisons, of each driver's records with
-// what Helm reads and writes, which skip where nobody names Helm's binaries.
+// what Helm reads and writes, which skip where no one names Helm's binaries.
 func TestRecords(t *testing.T) {
 	if os.Getenv("MOONHELM_TEST_KUBECONFIG") == "" {
 		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")

@@ -26,7 +26,7 @@ var chartsOf = []string{
 	"name: only-pre\nversion: 0.1.0-alpha.1\ndescription: pre only nginx\ndeprecated: true\n",
 }
 
-// packed makes a folder of archives.
+// packed makes a directory of archives.
 func packed(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func packed(t *testing.T) string {
 	return dir
 }
 
-// serve serves a folder at /, at /auth/ for anna, and a hub below /hub.
+// serve serves a directory at /, at /auth/ for anna, and a hub below /hub.
 func serve(t *testing.T, dir string) string {
 	t.Helper()
 	mux := http.NewServeMux()

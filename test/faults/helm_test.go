@@ -62,7 +62,7 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("%v\n%s%s", r.err, r.stdout, r.stderr) }
 
-// ok tells whether it went well, or ended in a way that says that it had.
+// ok reports whether it went well, or ended in a way that says that it had.
 func (r result) ok(unless ...string) bool {
 	if r.err == nil {
 		return true
@@ -169,7 +169,7 @@ func wanted(colour string, others ...string) map[string]string {
 }
 
 // sound fails the test unless the release is exactly what is wanted: its
-// objects, its history with one deployed revision, the newest, and nobody at
+// objects, its history with one deployed revision, the newest, and no one at
 // work.
 func (h *helm) sound(t *testing.T, when string, want map[string]string) {
 	t.Helper()

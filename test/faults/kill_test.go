@@ -17,7 +17,7 @@ type operation struct {
 	// done are errors that a second run may end with, for the first had done it.
 	done []string
 	want map[string]string // nil for a release that is gone
-	// history tells that records are left of a release that is gone.
+	// history reports that records are left of a release that is gone.
 	history bool
 }
 

@@ -108,7 +108,7 @@ func put(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// binaries is a folder with helm (what `make build` made, unless
+// binaries is a directory with helm (what `make build` made, unless
 // MOONHELM_TEST_HELM names another), helm4 and helm3.
 func binaries(t *testing.T) string {
 	t.Helper()

@@ -102,7 +102,7 @@ func TestPeer(t *testing.T) {
 	}
 }
 
-// TestPeerOnCharts lints real charts with both. MOONHELM_CORPUS names a folder
+// TestPeerOnCharts lints real charts with both. MOONHELM_CORPUS names a directory
 // of charts.
 func TestPeerOnCharts(t *testing.T) {
 	bin, corpus := os.Getenv("MOONHELM_PEER"), os.Getenv("MOONHELM_CORPUS")
@@ -224,7 +224,7 @@ func write(t *testing.T, suite string, cases []testCase) {
 	}
 }
 
-// unpack writes the case's files into a folder and goes there.
+// unpack writes the case's files into a directory and goes there.
 func unpack(t *testing.T, c *testCase) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package packaging is the command that packs chart folders into archives.
+// Package packaging is the command that packs chart directories into archives.
 package packaging
 
 import (
@@ -88,7 +88,7 @@ made by "gpg --export-secret-keys".
 
 func run(ctx context.Context, e *env.Env, o Options) (err error) {
 	// Scripts take the path from what is printed, and go elsewhere: as in Helm it
-	// is absolute where no folder was named.
+	// is absolute where no directory was named.
 	if o.Destination == "" || o.Destination == "." {
 		if o.Destination, err = os.Getwd(); err != nil {
 			return err

@@ -17,7 +17,7 @@ type installOptions struct {
 	env.AccessFlags
 	env.VerifyFlags
 	Version string
-	// Asked tells that --verify was given, and is not just the default.
+	// Asked reports that --verify was given, and is not just the default.
 	Asked bool
 }
 

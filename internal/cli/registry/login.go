@@ -118,7 +118,7 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 	return nil
 }
 
-// noAnswer tells that a question was left without an answer, or interrupted.
+// noAnswer reports that a question was left without an answer, or interrupted.
 func noAnswer(ctx context.Context, host, what string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

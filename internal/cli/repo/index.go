@@ -82,7 +82,7 @@ func (o *indexOptions) merge(listing *index.Listing) error {
 	return errors.Join(listing.Merge(prev), prev.Close())
 }
 
-// write puts the index in its place at once: whoever serves the folder never
+// write puts the index in its place at once: whoever serves the directory never
 // serves half of one.
 func (o *indexOptions) write(listing *index.Listing, path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".index-*.part")

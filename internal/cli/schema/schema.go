@@ -163,7 +163,7 @@ func check(e *env.Env, o Options, old target, text []byte) error {
 	return &StaleError{File: old.name, Missing: old.data == nil, Ref: o.Ref, Output: o.Output}
 }
 
-// StaleError tells that a schema is not what would be derived now.
+// A StaleError is returned when a schema is not what would be derived now.
 type StaleError struct {
 	File    string
 	Missing bool

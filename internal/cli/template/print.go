@@ -49,7 +49,7 @@ func documents(out *action.Rendered, o Options) []document {
 }
 
 // showOnly keeps the documents of the named templates, in the order of the
-// names. A name is a path below the chart's folder; "*" matches as in a shell.
+// names. A name is a path below the chart's directory; "*" matches as in a shell.
 func showOnly(docs []document, names []string) ([]document, error) {
 	var out []document
 	for _, name := range names {

@@ -99,7 +99,7 @@ the objects.
 	return cmd
 }
 
-// defaultName is what a release is called that nobody named.
+// defaultName is what a release is called that no one named.
 const defaultName = "release-name"
 
 func run(ctx context.Context, e *env.Env, o Options) error {

@@ -3,8 +3,8 @@
 // Package postgres starts a PostgreSQL server for a test and stops it again.
 //
 // In comes a test, out come connection strings of empty databases. The server
-// is of the machine's own PostgreSQL, listens on a socket in a folder of its own
-// and nowhere else, keeps its data in no more than that folder, and dies with
+// is of the machine's own PostgreSQL, listens on a socket in a directory of its own
+// and nowhere else, keeps its data in no more than that directory, and dies with
 // the test's process, however that ends. The package speaks no SQL.
 package postgres
 
@@ -55,7 +55,7 @@ func Start(t testing.TB) *Server {
 		}
 		t.Fatal(what + ", or set " + Without + " to go without these tests")
 	}
-	// A socket's path must be short, and its folder open to another user.
+	// A socket's path must be short, and its directory open to another user.
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// binaries is the folder of the newest server on this machine, "" for none.
+// binaries is the directory of the newest server on this machine, "" for none.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is valid
 	best, version := "", -1
@@ -162,7 +162,7 @@ func (s *Server) run(t testing.TB) {
 	}
 }
 
-// ready tells whether the server takes connections.
+// ready reports whether the server takes connections.
 func (s *Server) ready(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, filepath.Join(s.bin, "pg_isready"), "--host="+s.dir, "--quiet").CombinedOutput()
 	if err != nil {

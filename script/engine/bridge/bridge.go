@@ -78,7 +78,7 @@ func New(r *rt.Runtime) *Bridge {
 // nothing is what is behind null. It has a size, so that each has its own address.
 type nothing struct{ _ byte }
 
-// IsNull tells whether v is null (Lua's nil is not).
+// IsNull reports whether v is null (Lua's nil is not).
 func (b *Bridge) IsNull(v rt.Value) bool { return v.Equals(b.Null) }
 
 // NewMark makes a metatable of its own that marks a list or a map, for tables

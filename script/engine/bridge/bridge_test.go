@@ -202,7 +202,7 @@ func TestUserdataThatIsPlainIsRead(t *testing.T) {
 	}
 }
 
-// within runs f under a budget and tells whether that ended it.
+// within runs f under a budget and reports whether that ended it.
 func within(limits rt.RuntimeResources, f func(b *bridge.Bridge)) (ended bool) {
 	r := rt.New(io.Discard)
 	b := bridge.New(r)

@@ -8,7 +8,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Error tells that a value cannot cross.
+// Error reports that a value cannot cross.
 type Error struct {
 	// Path leads to it as a script would write it, ".image.tags[2]"; "" is the
 	// value itself.
@@ -24,7 +24,7 @@ func (e *Error) Error() string {
 	return "the value at " + e.Path + " " + e.Problem
 }
 
-// longest is where a path is not made longer: nobody reads on.
+// longest is where a path is not made longer: no one reads on.
 const longest = 200
 
 // below puts a step in front of an error's path.

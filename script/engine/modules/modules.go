@@ -5,7 +5,7 @@
 // http, net, io and os for one that was granted the permission.
 //
 // [Install] puts new tables into one chart's environment, so what a chart does
-// to them no other chart sees. Arguments come from scripts nobody has read:
+// to them no other chart sees. Arguments come from scripts no one has read:
 // each function charges the runtime's budget before it works, in proportion to
 // what it takes and makes, and a budget that runs out ends the script in the
 // usual way of golua.

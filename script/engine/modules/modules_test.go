@@ -192,7 +192,7 @@ func TestRegex(t *testing.T) {
 	})
 }
 
-// What a chart does to its tables no other chart sees, and nobody else's
+// What a chart does to its tables no other chart sees, and no one else's
 // permission is anybody's.
 func TestTablesAreFreshAndGrantsAreKept(t *testing.T) {
 	r := rt.New(io.Discard)

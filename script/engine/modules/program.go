@@ -45,7 +45,7 @@ func (p *Program) asked() io.Reader { return askedReader{p} }
 type askedReader struct{ p *Program }
 
 func (r askedReader) Read(b []byte) (int, error) {
-	_ = r.p.Flush() // where nobody reads any more, writing ends the program
+	_ = r.p.Flush() // where no one reads any more, writing ends the program
 	return r.p.In.Read(b)
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// maxVersion bounds versions and ranges: nobody writes longer ones.
+// maxVersion bounds versions and ranges: no one writes longer ones.
 const maxVersion = 1024
 
 func (m *module) semverFunctions() []function {

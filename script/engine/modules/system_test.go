@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// machine is a chart that may do everything, in an empty folder.
+// machine is a chart that may do everything, in an empty directory.
 func machine(t *testing.T) (modules.Options, *[]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())

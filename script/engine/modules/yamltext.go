@@ -69,7 +69,7 @@ func (w *yamlWriter) scalar(v any, indent int) error {
 	return nil
 }
 
-// isPlain tells whether s can stand without quotes: it is read as text, as the
+// isPlain reports whether s can stand without quotes: it is read as text, as the
 // same text, by readers of YAML 1.1 and 1.2.
 func isPlain(s string) bool {
 	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || isWord(s) {
@@ -96,7 +96,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// isWord tells whether s is a word that readers take for something else.
+// isWord reports whether s is a word that readers take for something else.
 func isWord(s string) bool {
 	if len(s) > 5 {
 		return false
@@ -108,7 +108,7 @@ func isWord(s string) bool {
 	return false
 }
 
-// isBlock tells whether s can be a literal block: several lines of which the
+// isBlock reports whether s can be a literal block: several lines of which the
 // first shows the indentation.
 func isBlock(s string) bool {
 	if !strings.Contains(s, "\n") || s[0] == ' ' || s[0] == '\n' || s[0] == '\t' {

@@ -20,7 +20,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Files of a cluster's folder, relative to it.
+// Files of a cluster's directory, relative to it.
 const (
 	// AdminKubeconfig belongs to a user who may do everything.
 	AdminKubeconfig = "kubeconfig"
@@ -41,7 +41,7 @@ const (
 	tokenFile     = "tokens.csv"
 )
 
-// writeCredentials fills the current folder with everything that lets the parts
+// writeCredentials fills the current directory with everything that lets the parts
 // of a cluster trust each other: a certificate authority (whose key is thrown
 // away), a serving certificate for the loopback address, the key that signs
 // service account tokens, the token file and the kubeconfigs that use it.

@@ -12,11 +12,11 @@ import (
 )
 
 // etcdSocket is where etcd answers. It is relative because a unix socket's path
-// may not be longer than some hundred characters and test folders often are.
+// may not be longer than some hundred characters and test directories often are.
 const etcdSocket = "unix://etcd.sock"
 
 // startEtcd runs etcd in this process and returns once it takes requests. It
-// keeps its data in the current folder and never syncs it to disk: the data
+// keeps its data in the current directory and never syncs it to disk: the data
 // does not outlive the cluster.
 func startEtcd(ctx context.Context) (*embed.Etcd, error) {
 	cfg := embed.NewConfig()

@@ -4,7 +4,7 @@
 // etcd, kube-apiserver, kube-controller-manager, kube-scheduler and the played
 // nodes of package nodes.
 //
-// In goes an empty folder; out come kubeconfigs in that folder and a cluster
+// In goes an empty directory; out come kubeconfigs in that directory and a cluster
 // that answers on a free loopback port. It does not end its parts one by one:
 // the process ends and takes them all along, which is quick and leaves nothing.
 package controlplane
@@ -30,7 +30,7 @@ import (
 // startTimeout bounds how long a cluster may take until it is ready.
 const startTimeout = 3 * time.Minute
 
-// Serve runs a cluster in the folder, which becomes the process's current one,
+// Serve runs a cluster in the directory, which becomes the process's current one,
 // and calls ready once pods could run on it. It returns when ctx ends or a part
 // fails; the caller must then end the process.
 func Serve(ctx context.Context, dir string, nodeCount int, ready func()) error {
