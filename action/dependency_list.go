@@ -67,7 +67,7 @@ func under(h loader.Vendored, name string) bool {
 // status tells what held has of d. all are the entries beside it: they may want
 // other versions of the same chart.
 func status(d *chart.Dependency, all []*chart.Dependency, held []loader.Vendored, library bool) DependencyStatus {
-	var archives, folders []loader.Vendored
+	var archives, directories []loader.Vendored
 	lost := DependencyMissing
 	for _, h := range held {
 		switch {
@@ -82,19 +82,19 @@ func status(d *chart.Dependency, all []*chart.Dependency, held []loader.Vendored
 		case h.Archive:
 			archives = append(archives, h)
 		default:
-			folders = append(folders, h)
+			directories = append(directories, h)
 		}
 	}
 	switch {
 	case len(archives) > 0 && strays(archives, d.Name, all):
 		return DependencyMany
-	case len(archives)+len(folders) > 0 && !isRange(d.Version, library):
+	case len(archives)+len(directories) > 0 && !isRange(d.Version, library):
 		return DependencyRange
 	case suits(archives, d):
 		return DependencyOK
-	case suits(folders, d):
+	case suits(directories, d):
 		return DependencyUnpacked
-	case len(archives)+len(folders) > 0:
+	case len(archives)+len(directories) > 0:
 		return DependencyWrong
 	}
 	return lost

@@ -138,7 +138,7 @@ func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) 
 type RepositoryURLError struct{ Dependency, Repository string }
 
 func (e *RepositoryURLError) Error() string {
-	return fmt.Sprintf("the repository %q of the dependency %s is no URL; write https://..., oci://..., file://../folder, or @%s for one that was added under that name", e.Repository, e.Dependency, strings.Trim(e.Repository, "@:/"))
+	return fmt.Sprintf("the repository %q of the dependency %s is no URL; write https://..., oci://..., file://../directory, or @%s for one that was added under that name", e.Repository, e.Dependency, strings.Trim(e.Repository, "@:/"))
 }
 
 func schemeOf(address string) string {
@@ -297,7 +297,7 @@ func (r *RepositoryResolver) local(w Dependency) (ResolvedDependency, error) {
 		return ResolvedDependency{}, &ChartNotFoundError{Ref: path}
 	}
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() { // reading a device may never end
-		return ResolvedDependency{}, fmt.Errorf("%s is neither a chart's folder nor an archive", path)
+		return ResolvedDependency{}, fmt.Errorf("%s is neither a chart's directory nor an archive", path)
 	}
 	c, warnings, err := r.Loader.Load(path)
 	for _, text := range warnings {

@@ -144,7 +144,7 @@ func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.NewArc
 	}
 	for _, h := range v.Vendored() {
 		if !h.Archive && h.Err == nil && s.delivers(h) {
-			u.warn("%s is a folder beside the archive of the same chart, and both count; remove one of them", h.Path())
+			u.warn("%s is a directory beside the archive of the same chart, and both count; remove one of them", h.Path())
 		}
 	}
 	resolved, err := values.Resolve(c, nil)

@@ -140,8 +140,8 @@ func TestLintOfAChartThatDoesNotLoad(t *testing.T) {
 		},
 		{
 			"where nothing can be read, only the reason is told",
-			action.LintRequest{LoadErr: errors.New("the folder has more than 250000 files")},
-			[]string{"[ERROR] the folder has more than 250000 files"},
+			action.LintRequest{LoadErr: errors.New("the directory has more than 250000 files")},
+			[]string{"[ERROR] the directory has more than 250000 files"},
 		},
 	}
 	for _, tt := range tests {

@@ -23,19 +23,19 @@ func TestLibrariesOnlyDefine(t *testing.T) {
 		return tree(t, kind, files)
 	}
 	root := tree(t, "web", map[string]string{
-		"templates/a.yaml":    `{{ include "typed" . }}, {{ include "folder" . }}, {{ include "nested" . }}, {{ .Subcharts | keys }}`,
+		"templates/a.yaml":    `{{ include "typed" . }}, {{ include "directory" . }}, {{ include "nested" . }}, {{ .Subcharts | keys }}`,
 		"templates/NOTES.txt": "notes",
 	})
-	typed, folder, nested := lib("typed"), lib("folder"), lib("nested")
+	typed, directory, nested := lib("typed"), lib("directory"), lib("nested")
 	typed.Metadata.Type = chart.TypeLibrary
-	folder.FromLibrary = true
-	folder.SetDependencies(nested) // in charts/ of a library, of no type
-	root.SetDependencies(typed, folder)
+	directory.FromLibrary = true
+	directory.SetDependencies(nested) // in charts/ of a library, of no type
+	root.SetDependencies(typed, directory)
 	out, err := Render(context.Background(), input(t, root))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []File{{"web/templates/a.yaml", "web by typed, web by folder, web by nested, [typed]"}}; !reflect.DeepEqual(out.Files, want) {
+	if want := []File{{"web/templates/a.yaml", "web by typed, web by directory, web by nested, [typed]"}}; !reflect.DeepEqual(out.Files, want) {
 		t.Errorf("got %q", out.Files)
 	}
 	if want := []File{{"web/templates/NOTES.txt", "notes"}}; !reflect.DeepEqual(out.Notes, want) {

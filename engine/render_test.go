@@ -135,7 +135,7 @@ func TestDefinitionsOfOneName(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"the first file of a folder wins": {
+		"the first file of a directory wins": {
 			map[string]string{"templates/_a.tpl": def("a"), "templates/_b.tpl": def("b"), "templates/z.yaml": use},
 			"p/templates/z.yaml: a",
 		},

@@ -114,11 +114,11 @@ func TestCacheStaysInItsFolder(t *testing.T) {
 		}
 	}
 	linked := &Cache{Dir: t.TempDir()}
-	folder := filepath.Join(linked.Dir, digest[:2])
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	directory := filepath.Join(linked.Dir, digest[:2])
+	if err := os.Mkdir(directory, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(secret, filepath.Join(folder, digest+".chart")); err != nil {
+	if err := os.Symlink(secret, filepath.Join(directory, digest+".chart")); err != nil {
 		t.Skip(err)
 	}
 	if found, ok := linked.Lookup(digest); ok {
@@ -128,7 +128,7 @@ func TestCacheStaysInItsFolder(t *testing.T) {
 	if file, _, err := linked.Add(text("secret")); err != nil || read(t, file) != "secret" {
 		t.Error(err)
 	}
-	if info, err := os.Lstat(filepath.Join(folder, digest+".chart")); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Lstat(filepath.Join(directory, digest+".chart")); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("%v, %v", info, err)
 	}
 

@@ -160,7 +160,7 @@ func TestSequence(t *testing.T) {
 		objects: "x lost\nweb/charts/db/templates/x.yaml db",
 		want:    "db | lost",
 	}, {
-		name:    "templates may stand in folders called charts",
+		name:    "templates may stand in directories called charts",
 		chart:   "web",
 		objects: "web/templates/charts/x.yaml a g\nweb/templates/y.yaml b",
 		want:    "a | b",

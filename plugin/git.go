@@ -129,7 +129,7 @@ func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, er
 		}
 		return nil, err
 	}
-	return &staged{dir: dir, folder: req.Source.base(), plugin: p, record: record{Source: req.Source.plain(), Git: true}}, nil
+	return &staged{dir: dir, directory: req.Source.base(), plugin: p, record: record{Source: req.Source.plain(), Git: true}}, nil
 }
 
 // checkout takes what want means: a tag or a branch in these words, the newest

@@ -131,11 +131,11 @@ func (in Installer) sweep() {
 
 // staged is a plugin that is complete and not yet in its place.
 type staged struct {
-	dir    string // "" for a link
-	link   string // what to link to
-	folder string // the name that it gets
-	plugin *Plugin
-	record record
+	dir       string // "" for a link
+	link      string // what to link to
+	directory string // the name that it gets
+	plugin    *Plugin
+	record    record
 	// archive and prov are kept beside the plugin, as Helm does.
 	archive string
 	prov    []byte
@@ -150,7 +150,7 @@ func (in Installer) stage(ctx context.Context, req InstallRequest, temp string) 
 		if err != nil {
 			return nil, err
 		}
-		return &staged{link: req.Source.Location, folder: req.Source.base(), plugin: p}, nil
+		return &staged{link: req.Source.Location, directory: req.Source.base(), plugin: p}, nil
 	case Git:
 		if req.Verify {
 			return nil, &UnsignedError{Source: req.Source.String(), Git: true}
@@ -198,7 +198,7 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 	if req.Verify && s.version != "" && strings.TrimPrefix(s.plugin.Version, "v") != strings.TrimPrefix(s.version, "v") {
 		return nil, &StaleError{Source: req.Source.String(), Want: s.version, Version: s.plugin.Version}
 	}
-	s.folder = s.plugin.Name
+	s.directory = s.plugin.Name
 	if req.Source.Kind != Archive {
 		s.record = record{Source: req.Source.plain(), Version: req.Version, Verify: req.Verify, Digest: hex.EncodeToString(sum.Sum(nil))}
 	}
@@ -312,8 +312,8 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 func (in Installer) free(s *staged) error {
 	// A name that was fine for git or the user's directory may not be one for ours,
 	// and what begins with a dot is no plugin's there, but a record's or hidden.
-	if strings.HasPrefix(s.folder, ".") || !ValidName(strings.ReplaceAll(s.folder, ".", "")) {
-		s.folder = s.plugin.Name
+	if strings.HasPrefix(s.directory, ".") || !ValidName(strings.ReplaceAll(s.directory, ".", "")) {
+		s.directory = s.plugin.Name
 	}
 	installed, _ := Find(in.Dir)
 	for _, p := range installed {
@@ -321,7 +321,7 @@ func (in Installer) free(s *staged) error {
 			return &ExistsError{p.Name, p.Dir}
 		}
 	}
-	target := filepath.Join(in.Dir, s.folder)
+	target := filepath.Join(in.Dir, s.directory)
 	if !exists(target) {
 		return nil
 	}
@@ -338,7 +338,7 @@ func exists(path string) bool {
 
 // place moves a staged plugin to where it belongs.
 func (in Installer) place(s *staged) (*Plugin, error) {
-	target := filepath.Join(in.Dir, s.folder)
+	target := filepath.Join(in.Dir, s.directory)
 	var err error
 	if s.link != "" {
 		err = os.Symlink(s.link, target)

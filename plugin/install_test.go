@@ -99,7 +99,7 @@ func (b *bench) files(t *testing.T) []string {
 func (b *bench) wantFiles(t *testing.T, want ...string) {
 	t.Helper()
 	if got := b.files(t); !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
-		t.Errorf("the folder holds %q, want %q", got, want)
+		t.Errorf("the directory holds %q, want %q", got, want)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestInstallFromAFolder(t *testing.T) {
 	}
 	b.wantFiles(t)
 	if !exists2(dir) {
-		t.Error("the linked folder is gone")
+		t.Error("the linked directory is gone")
 	}
 	if want := []string{"install a-1.0.0", "delete a-1.0.0"}; !reflect.DeepEqual(b.hooks, want) {
 		t.Errorf("hooks %q", b.hooks)
@@ -145,10 +145,10 @@ func TestInstallFromAFolder(t *testing.T) {
 // Hidden directories are nobody's plugin, and .sources is where records are.
 func TestNoPluginIsHidden(t *testing.T) {
 	b := newBench(t)
-	for name, folder := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
-		dir := writePlugin(t, filepath.Join(t.TempDir(), folder), "name: "+name+"\n")
+	for name, directory := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
+		dir := writePlugin(t, filepath.Join(t.TempDir(), directory), "name: "+name+"\n")
 		if p, err := b.install(t, dir, "", false); err != nil || p.Dir != filepath.Join(b.Dir, name) {
-			t.Errorf("%s: %+v, %v", folder, p, err)
+			t.Errorf("%s: %+v, %v", directory, p, err)
 		}
 	}
 	if found, errs := Find(b.Dir); len(found) != 3 || len(errs) > 0 {
@@ -190,17 +190,17 @@ func TestAFailedInstallLeavesNothing(t *testing.T) {
 		source, broken, want string
 		verify               bool
 	}{
-		"a hook that fails, archive": {write("good-1.0.0.tgz", pluginArchive(t, "a", "1.0.0")), HookInstall, "exited with error", false},
-		"a hook that fails, folder":  {writePlugin(t, filepath.Join(outside, "f"), "name: a\n"), HookInstall, "exited with error", false},
-		"an archive that leads out":  {write("hostile.tgz", hostile), "", "leads out", false},
-		"a version that leads out":   {write("version.tgz", version), "", "not a semantic version", false}, // CVE-2026-35204
-		"no archive":                 {write("x.tgz", []byte("x")), "", "no archive", false},
-		"no provenance":              {write("b.tgz", pluginArchive(t, "a", "1.0.0")), "", "no provenance file", true}, // CVE-2026-35205
-		"nothing there":              {"https://example.com/a.tgz", "", "404", false},
-		"nothing there, to verify":   {"https://example.com/a.tgz", "", "404", true},
-		"not in the registry":        {"oci://example.com/a", "", "not found", true},
-		"git, to verify":             {"https://example.com/a.git", "", "no provenance", true},
-		"a folder without manifest":  {t.TempDir(), "", "plugin metadata (plugin.yaml) missing", false},
+		"a hook that fails, archive":   {write("good-1.0.0.tgz", pluginArchive(t, "a", "1.0.0")), HookInstall, "exited with error", false},
+		"a hook that fails, directory": {writePlugin(t, filepath.Join(outside, "f"), "name: a\n"), HookInstall, "exited with error", false},
+		"an archive that leads out":    {write("hostile.tgz", hostile), "", "leads out", false},
+		"a version that leads out":     {write("version.tgz", version), "", "not a semantic version", false}, // CVE-2026-35204
+		"no archive":                   {write("x.tgz", []byte("x")), "", "no archive", false},
+		"no provenance":                {write("b.tgz", pluginArchive(t, "a", "1.0.0")), "", "no provenance file", true}, // CVE-2026-35205
+		"nothing there":                {"https://example.com/a.tgz", "", "404", false},
+		"nothing there, to verify":     {"https://example.com/a.tgz", "", "404", true},
+		"not in the registry":          {"oci://example.com/a", "", "not found", true},
+		"git, to verify":               {"https://example.com/a.git", "", "no provenance", true},
+		"a directory without manifest": {t.TempDir(), "", "plugin metadata (plugin.yaml) missing", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

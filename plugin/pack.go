@@ -61,7 +61,7 @@ func pack(tw *tar.Writer, from, name string, at time.Time) error {
 		h.Name, h.Mode, h.Typeflag, h.Size = name+"/", 0o755, tar.TypeDir, 0
 		return tw.WriteHeader(h)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is neither a file nor a folder; plugins' archives may have no links", from)
+		return fmt.Errorf("%s is neither a file nor a directory; plugins' archives may have no links", from)
 	case info.Mode()&0o111 != 0:
 		h.Mode = 0o755
 	}

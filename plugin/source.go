@@ -103,7 +103,7 @@ func remote(text string, u *url.URL) (Source, error) {
 			return Source{Git, strings.TrimPrefix(text, "git+")}, nil
 		}
 	}
-	return Source{}, &SourceError{u.Redacted(), "plugins come from folders, archives, and URLs that begin with https, oci, ssh or git"}
+	return Source{}, &SourceError{u.Redacted(), "plugins come from directories, archives, and URLs that begin with https, oci, ssh or git"}
 }
 
 func isArchive(name string) bool {

@@ -113,7 +113,7 @@ func entryProblem(h *tar.Header) string {
 	case tar.TypeSymlink, tar.TypeLink:
 		return "is a link"
 	default:
-		return "is neither a file nor a folder"
+		return "is neither a file nor a directory"
 	}
 	for key := range h.PAXRecords { // which would be large out of nothing
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -128,7 +128,7 @@ func entryProblem(h *tar.Header) string {
 	}
 	for part := range strings.SplitSeq(h.Name, "/") {
 		if part == ".." {
-			return "leads out of the plugin's folder"
+			return "leads out of the plugin's directory"
 		}
 		if strings.ContainsRune(part, ':') { // a drive, or another stream of a file
 			return "has a colon in its name"

@@ -59,10 +59,10 @@ func TestHostileArchives(t *testing.T) {
 		entry
 		want string
 	}{
-		{"the folder above", entry{Name: "../x"}, "leads out"},
+		{"the directory above", entry{Name: "../x"}, "leads out"},
 		{"above, from within", entry{Name: "a/../../x"}, "leads out"},
 		{"within, by way of ..", entry{Name: "a/../x"}, "leads out"},
-		{"a folder above", entry{Name: "../x/", Type: tar.TypeDir}, "leads out"},
+		{"a directory above", entry{Name: "../x/", Type: tar.TypeDir}, "leads out"},
 		{"an absolute path", entry{Name: "/tmp/x"}, "absolute path"},
 		{"backslashes", entry{Name: `a\..\..\x`}, "backslash"},
 		{"a drive", entry{Name: "C:/x"}, "colon"},
@@ -107,20 +107,20 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 }
 
 func TestUnpackFindsThePlugin(t *testing.T) {
-	for _, c := range []struct{ folder, want string }{{"", "."}, {"a/", "a"}, {"helm-a-1.2.3/", "helm-a-1.2.3"}, {"./", "."}} {
+	for _, c := range []struct{ directory, want string }{{"", "."}, {"a/", "a"}, {"helm-a-1.2.3/", "helm-a-1.2.3"}, {"./", "."}} {
 		dst := t.TempDir()
 		dir, err := unpack(bytes.NewReader(archiveOfEntries(t,
 			entry{Name: "pax", Type: tar.TypeXGlobalHeader},
-			entry{Name: c.folder + "plugin.yaml", Text: "name: a\n", Mode: 0o600},
-			entry{Name: c.folder + "bin/run.sh", Text: "#!/bin/sh\n", Mode: 0o4755},
+			entry{Name: c.directory + "plugin.yaml", Text: "name: a\n", Mode: 0o600},
+			entry{Name: c.directory + "bin/run.sh", Text: "#!/bin/sh\n", Mode: 0o4755},
 		)[:]), dst)
 		if err != nil || dir != filepath.Join(dst, c.want) {
-			t.Errorf("%q: %s, %v", c.folder, dir, err)
+			t.Errorf("%q: %s, %v", c.directory, dir, err)
 			continue
 		}
 		info, err := os.Stat(filepath.Join(dir, "bin", "run.sh"))
 		if err != nil || info.Mode().Perm() != 0o755 || info.Mode()&os.ModeSetuid != 0 {
-			t.Errorf("%q: the program's mode is %v, %v", c.folder, info, err)
+			t.Errorf("%q: the program's mode is %v, %v", c.directory, info, err)
 		}
 	}
 	for name, data := range map[string][]byte{

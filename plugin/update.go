@@ -43,7 +43,7 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 		return in.updateGit(ctx, p)
 	}
 	if to, err := os.Readlink(p.Dir); err == nil {
-		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that folder", to)}
+		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that directory", to)}
 	}
 	return nil, &FixedError{p.Name, "nobody wrote down where it came from; uninstall it and install it anew"}
 }
@@ -135,7 +135,7 @@ func (in Installer) swap(ctx context.Context, p *Plugin, s *staged, temp string)
 			}
 		}
 	}
-	s.folder = filepath.Base(p.Dir)
+	s.directory = filepath.Base(p.Dir)
 	updated, err := Installer{Dir: filepath.Dir(p.Dir)}.place(s)
 	if err != nil {
 		return nil, errors.Join(err, back(old))

@@ -176,7 +176,7 @@ func TestLoadTakesTheKeyboxWhereTheOldKeyringIsGone(t *testing.T) {
 		t.Errorf("%v, %v", k, err)
 	}
 	if _, err := Load(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "keyring "+dir) {
-		t.Errorf("a folder: %v", err)
+		t.Errorf("a directory: %v", err)
 	}
 	var keyring *KeyringError
 	if err := os.WriteFile(box, []byte("?"), 0o600); err != nil {

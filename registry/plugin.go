@@ -108,7 +108,7 @@ func parsePlugin(ref string, data []byte) (out *PulledPlugin, archive descriptor
 	for _, l := range m.Layers {
 		name := l.Annotations[annotation+"title"]
 		if name != path.Base(name) || strings.Contains(name, `\`) {
-			return wrong("its manifest names a file in another folder")
+			return wrong("its manifest names a file in another directory")
 		}
 		byTitle[name] = l.descriptor
 		if strings.HasSuffix(name, ".tgz") {

@@ -90,7 +90,7 @@ func TestManifestsOfPluginsAreChecked(t *testing.T) {
 		"it is not a plugin":          pluginJSON(t, "", "x", good),
 		"names no archive":            pluginJSON(t, pluginType, "", pluginLayer("a.zip", nil)),
 		"names two archives":          pluginJSON(t, pluginType, "", good, pluginLayer("b-1.0.0.tgz", nil)),
-		"a file in another folder":    pluginJSON(t, pluginType, "", pluginLayer("../a-1.0.0.tgz", nil)),
+		"a file in another directory": pluginJSON(t, pluginType, "", pluginLayer("../a-1.0.0.tgz", nil)),
 		"the archive is":              pluginJSON(t, pluginType, "", large),
 		"its manifest cannot be read": []byte("{"),
 		"a malformed digest":          []byte(`{"artifactType":"` + pluginType + `","layers":[{"digest":"sha256:../x","annotations":{"org.opencontainers.image.title":"a.tgz"}}]}`),

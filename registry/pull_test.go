@@ -463,18 +463,18 @@ func TestPushTellsWhatIsWrong(t *testing.T) {
 		return Artifact{Metadata: &chart.Metadata{Name: name, Version: version}, Archive: strings.NewReader("x")}
 	}
 	for _, test := range []struct {
-		folder string
-		a      Artifact
-		want   string
+		directory string
+		a         Artifact
+		want      string
 	}{
 		{"charts:1.0.0", art("web", "1.0.0"), "a push names the place only"},
 		{"charts", art("Web", "1.0.0"), "small letters only"},
 		{"charts", art("web", strings.Repeat("1", 200)), "is no tag"},
 		{"charts", art("../web", "1.0.0"), "is no name"}, // CVE-2026-35206
 	} {
-		_, err := f.client().Push(context.Background(), f.ref(test.folder), test.a)
+		_, err := f.client().Push(context.Background(), f.ref(test.directory), test.a)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.folder, err)
+			t.Errorf("%s: %v", test.directory, err)
 		}
 	}
 	if f.count("") != 0 {

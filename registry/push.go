@@ -44,15 +44,15 @@ type Pushed struct {
 // in part.
 //
 // Errors are those of [Client.Pull], and what reading the archive says.
-func (c *Client) Push(ctx context.Context, folder Ref, a Artifact) (*Pushed, error) {
-	if folder.Tag != "" || folder.Digest != "" {
-		return nil, &RefError{Ref: folder.told(), Problem: "a push names the place only: the chart's own name and version are added to it"}
+func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, error) {
+	if directory.Tag != "" || directory.Digest != "" {
+		return nil, &RefError{Ref: directory.told(), Problem: "a push names the place only: the chart's own name and version are added to it"}
 	}
 	name := a.Metadata.Name
-	if folder.Path != "" {
-		name = folder.Path + "/" + name
+	if directory.Path != "" {
+		name = directory.Path + "/" + name
 	}
-	ref, err := ParseRef(Ref{Host: folder.Host, Path: name, Tag: TagOf(a.Metadata.Version)}.String())
+	ref, err := ParseRef(Ref{Host: directory.Host, Path: name, Tag: TagOf(a.Metadata.Version)}.String())
 	if err != nil {
 		return nil, err
 	}

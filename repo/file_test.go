@@ -177,7 +177,7 @@ func TestFilesThatMeanNothing(t *testing.T) {
 		t.Errorf("%s can be changed", os.DevNull)
 	}
 	if _, err := Load(t.TempDir()); err == nil || !strings.Contains(err.Error(), "a regular file is expected") {
-		t.Errorf("a folder: %v", err)
+		t.Errorf("a directory: %v", err)
 	}
 	if runtime.GOOS == "linux" {
 		if _, err := Load("/dev/zero"); err == nil || !strings.Contains(err.Error(), "a regular file is expected") {

@@ -62,7 +62,7 @@ func (e *MissingError) Error() string {
 		}
 		by = append(by, text)
 	}
-	text := fmt.Sprintf("the library %s is missing: it is listed under libraries: by %s, but no %s/ folder has it; put the chart into %s/%s, or take it off the list",
+	text := fmt.Sprintf("the library %s is missing: it is listed under libraries: by %s, but no %s/ directory has it; put the chart into %s/%s, or take it off the list",
 		e.Library, strings.Join(by, ", "), chart.DirLibrary, chart.DirLibrary, e.Library)
 	if e.Elsewhere != "" {
 		text += fmt.Sprintf(" (%s is a dependency and does not count as a library)", e.Elsewhere)

@@ -135,10 +135,10 @@ func TestLibraries(t *testing.T) {
 			nil, []string{"web wants the library common in version ^2.0.0, but there is 1.9.0 (web/library/common); change the range"},
 		},
 		{
-			"a listed library that no folder has is missing; all that are, are named at once",
+			"a listed library that no directory has is missing; all that are, are named at once",
 			`web uses common ^2.0.0, base
 			 web/charts/db uses common ^1.0.0`,
-			nil, []string{"the library common is missing: it is listed under libraries: by web (^2.0.0), web/charts/db (^1.0.0), but no library/ folder has it; put the chart into library/common",
+			nil, []string{"the library common is missing: it is listed under libraries: by web (^2.0.0), web/charts/db (^1.0.0), but no library/ directory has it; put the chart into library/common",
 				"the library base is missing: it is listed under libraries: by web,"},
 		},
 		{

@@ -15,7 +15,7 @@ import (
 func (l *linter) crds() {
 	const dir = chart.DirCRDs
 	if l.files[dir] != nil {
-		l.add(Error, dir, 0, "is a file, must be a folder")
+		l.add(Error, dir, 0, "is a file, must be a directory")
 	}
 	for _, f := range l.below(dir) {
 		switch path.Ext(f.Name) {

@@ -27,7 +27,7 @@ func (l *linter) checkValues() {
 			}
 		}
 	case l.firstBelow(name) != "":
-		l.add(Error, name, 0, "is a folder, must be a file")
+		l.add(Error, name, 0, "is a directory, must be a file")
 	default:
 		l.add(Info, name, 0, "file does not exist")
 	}
@@ -42,7 +42,7 @@ func (l *linter) templates(m *chart.Metadata) {
 	files := l.below(dir)
 	switch {
 	case l.files[dir] != nil:
-		l.add(Error, dir, 0, "is a file, must be a folder")
+		l.add(Error, dir, 0, "is a file, must be a directory")
 	case len(files) == 0 && !slices.Contains(l.in.Directories, dir):
 		l.add(Warning, dir+"/", 0, "directory does not exist")
 	}

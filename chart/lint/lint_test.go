@@ -65,9 +65,9 @@ func TestChart(t *testing.T) {
 			},
 		},
 		{
-			"a folder without Chart.yaml is no chart, and nothing else is said of it",
+			"a directory without Chart.yaml is no chart, and nothing else is said of it",
 			files("values.yaml", "a: ["),
-			[]string{"[ERROR] Chart.yaml: file does not exist: this is no chart's folder"},
+			[]string{"[ERROR] Chart.yaml: file does not exist: this is no chart's directory"},
 		},
 		{
 			"what is recommended, and what is a convention",

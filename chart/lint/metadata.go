@@ -29,9 +29,9 @@ func (l *linter) metadata() *chart.Metadata {
 	f := l.files[name]
 	if f == nil {
 		if strings.Contains(l.firstBelow(name), "/") {
-			l.add(Error, name, 0, "is a folder, must be a file")
+			l.add(Error, name, 0, "is a directory, must be a file")
 		} else {
-			l.add(Error, name, 0, "file does not exist: this is no chart's folder")
+			l.add(Error, name, 0, "file does not exist: this is no chart's directory")
 		}
 		return nil
 	}

@@ -63,7 +63,7 @@ func Scripts(in ScriptInput) []Finding {
 	for _, u := range in.Requires {
 		s.require(u)
 	}
-	s.folder()
+	s.directory()
 	return s.findings
 }
 
@@ -170,7 +170,7 @@ func properName(name string) string {
 }
 
 // directory looks for files of ext/ that mean nothing.
-func (s *scripts) folder() {
+func (s *scripts) directory() {
 	c, at := s.in.Chart, s.in.Chart.FullPath()
 	loads := has(c, chart.FileScript)
 	luas := 0

@@ -26,12 +26,12 @@ func TestHostileEntries(t *testing.T) {
 		entry
 		want string
 	}{
-		{"the folder above", entry{Name: "web/../../x"}, "leads out of the chart"},
-		{"the folder above, at once", entry{Name: "../x"}, "leads out of the chart"},
+		{"the directory above", entry{Name: "web/../../x"}, "leads out of the chart"},
+		{"the directory above, at once", entry{Name: "../x"}, "leads out of the chart"},
 		{"within, but by way of ..", entry{Name: "web/a/../x"}, "leads out of the chart"},
-		{"a folder above", entry{Name: "../x/", Type: tar.TypeDir}, "leads out of the chart"},
+		{"a directory above", entry{Name: "../x/", Type: tar.TypeDir}, "leads out of the chart"},
 		{"an absolute path", entry{Name: "/etc/x"}, "absolute path"},
-		{"an absolute path behind the folder", entry{Name: "web//etc/x"}, "does not stand in the chart's folder"},
+		{"an absolute path behind the directory", entry{Name: "web//etc/x"}, "does not stand in the chart's directory"},
 		{"a drive", entry{Name: "web/c:/x"}, "absolute path"},
 		{"a drive first", entry{Name: "C:/x"}, "absolute path"},
 		{"backslashes", entry{Name: `web\..\..\x`}, "backslash"},
@@ -39,13 +39,13 @@ func TestHostileEntries(t *testing.T) {
 		{"a template that forges a document", entry{Name: "web/templates/a\n---\nkind: Pod\n#.yaml"}, "control character"},
 		{"a subchart's template with another line end", entry{Name: "web/charts/db/templates/a\u2028b.yaml"}, "control character"},
 		{"a definition that steers the terminal", entry{Name: "web/crds/\x1b[2J.yaml"}, "control character"},
-		{"no folder", entry{Name: "x"}, "does not stand in the chart's folder"},
-		{"no name", entry{Name: "web/."}, "does not stand in the chart's folder"},
+		{"no directory", entry{Name: "x"}, "does not stand in the chart's directory"},
+		{"no name", entry{Name: "web/."}, "does not stand in the chart's directory"},
 		{"a symbolic link", entry{Name: "web/x", Type: tar.TypeSymlink, Link: "/etc/passwd"}, "is a link"},
 		{"a hard link", entry{Name: "web/x", Type: tar.TypeLink, Link: "web/Chart.yaml"}, "is a link"},
 		{"Chart.lock as a link", entry{Name: "web/Chart.lock", Type: tar.TypeSymlink, Link: "../../.bashrc"}, "is a link"},
-		{"a device", entry{Name: "web/x", Type: tar.TypeChar}, "neither a file nor a folder"},
-		{"a pipe", entry{Name: "web/x", Type: tar.TypeFifo}, "neither a file nor a folder"},
+		{"a device", entry{Name: "web/x", Type: tar.TypeChar}, "neither a file nor a directory"},
+		{"a pipe", entry{Name: "web/x", Type: tar.TypeFifo}, "neither a file nor a directory"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := pack(t, entry{Name: "web/Chart.yaml", Text: metadata}, c.entry)
@@ -224,13 +224,13 @@ func TestDepth(t *testing.T) {
 	_, err := loader.LoadArchive("web.tgz", bytes.NewReader(pack(t, entries...)))
 	wantError(t, err, "more than 64 levels of subcharts")
 
-	dir := folder(t, map[string]string{"Chart.yaml": metadata, "big": strings.Repeat("x", 5<<20+1)})
+	dir := directory(t, map[string]string{"Chart.yaml": metadata, "big": strings.Repeat("x", 5<<20+1)})
 	_, err = loader.Load(dir)
 	wantError(t, err, "big has more than 5 MiB")
-	dir = folder(t, map[string]string{"Chart.yaml": metadata, "charts/big.tgz": strings.Repeat("x", 101<<20)})
+	dir = directory(t, map[string]string{"Chart.yaml": metadata, "charts/big.tgz": strings.Repeat("x", 101<<20)})
 	_, err = loader.Load(dir)
 	wantError(t, err, "charts/big.tgz has more than 100 MiB")
-	_, _, err = loader.Loader{Limits: loader.Limits{Total: 100, File: 90}}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "a": strings.Repeat("x", 80)}))
+	_, _, err = loader.Loader{Limits: loader.Limits{Total: 100, File: 90}}.Load(directory(t, map[string]string{"Chart.yaml": metadata, "a": strings.Repeat("x", 80)}))
 	wantError(t, err, "more than 100 bytes")
 }
 
@@ -241,7 +241,7 @@ func TestLinkMaze(t *testing.T) {
 		files["d"+number(i)+"/a"] = "->../d" + number(i+1)
 		files["d"+number(i)+"/b"] = "->../d" + number(i+1)
 	}
-	_, _, err := loader.Loader{Limits: loader.Limits{Entries: 5000}}.Load(folder(t, files))
+	_, _, err := loader.Loader{Limits: loader.Limits{Entries: 5000}}.Load(directory(t, files))
 	wantError(t, err, "more than 5000 files")
 }
 

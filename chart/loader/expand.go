@@ -19,7 +19,7 @@ import (
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("%s already exists; move it away, or choose another folder", e.Path)
+	return fmt.Sprintf("%s already exists; move it away, or choose another directory", e.Path)
 }
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 

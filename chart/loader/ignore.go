@@ -63,7 +63,7 @@ func parseIgnoreRule(text string) (ignoreRule, error) {
 	r := ignoreRule{text: text}
 	pattern := text
 	if strings.Contains(pattern, "**") {
-		return r, fmt.Errorf("double-star (**) syntax is not supported; name the folders, or the file without them")
+		return r, fmt.Errorf("double-star (**) syntax is not supported; name the directories, or the file without them")
 	}
 	if _, err := path.Match(pattern, "abc"); err != nil {
 		return r, err

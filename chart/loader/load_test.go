@@ -60,7 +60,7 @@ func pack(t testing.TB, entries ...entry) []byte {
 
 // directory writes files into a new directory; "->" in front of a text makes it a
 // symbolic link.
-func folder(t testing.TB, files map[string]string) string {
+func directory(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "web")
 	for name, text := range files {
@@ -114,7 +114,7 @@ func TestEveryFileFindsItsPlace(t *testing.T) {
 		"charts/cache-1.2.3.tgz": inner, "charts/cache-1.2.3.tgz.prov": "x", "charts/_off/Chart.yaml": "bad", "charts/.off": "bad",
 		"library/plain.txt": "x", "library/notes/x.txt": "x", "library/common/Chart.yaml": metadataOf("common"),
 	}
-	c, err := loader.Load(folder(t, files))
+	c, err := loader.Load(directory(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,25 +139,25 @@ func TestEveryFileFindsItsPlace(t *testing.T) {
 func TestRequirements(t *testing.T) {
 	const reqs = "dependencies: [{name: db, version: 1.x, repository: ''}]"
 	v1 := strings.Replace(metadata, "v2", "v1", 1)
-	c, warnings, err := loader.Loader{}.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
+	c, warnings, err := loader.Loader{}.Load(directory(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
 	if err != nil || len(warnings) > 0 || len(c.Metadata.Dependencies) != 1 || c.Lock.Digest != "y2" {
 		t.Fatalf("%+v, %v, %v", c, warnings, err)
 	}
 	want(t, "a v1 chart's files", names(c.Files), "requirements.lock", "requirements.yaml")
 
-	c, warnings, err = loader.Loader{}.Load(folder(t, map[string]string{"Chart.yaml": metadata, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
+	c, warnings, err = loader.Loader{}.Load(directory(t, map[string]string{"Chart.yaml": metadata, "requirements.yaml": reqs, "requirements.lock": "digest: y2"}))
 	if err != nil || len(warnings) != 2 || len(c.Metadata.Dependencies) != 1 || len(c.Files) > 0 {
 		t.Errorf("a v2 chart: %+v, %q, %v", c, warnings, err)
 	}
-	c, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1 + reqs, "requirements.yaml": "# nothing\n"}))
+	c, err = loader.Load(directory(t, map[string]string{"Chart.yaml": v1 + reqs, "requirements.yaml": "# nothing\n"}))
 	if err != nil || len(c.Metadata.Dependencies) != 1 {
 		t.Errorf("dependencies in Chart.yaml of a v1 chart: %+v, %v", c, err)
 	}
-	_, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies:\n- name: a\n-\n"}))
+	_, err = loader.Load(directory(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies:\n- name: a\n-\n"}))
 	wantError(t, err, "requirements.yaml:3: dependencies[1]: is empty")
-	_, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies: []\nlibraries:\n- name: a\n-\n"}))
+	_, err = loader.Load(directory(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "dependencies: []\nlibraries:\n- name: a\n-\n"}))
 	wantError(t, err, "requirements.yaml:4: libraries[1]: is empty")
-	_, err = loader.Load(folder(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "[1]"}))
+	_, err = loader.Load(directory(t, map[string]string{"Chart.yaml": v1, "requirements.yaml": "[1]"}))
 	wantError(t, err, "requirements.yaml:1: must be a map, is a list")
 }
 
@@ -174,8 +174,8 @@ func TestBrokenCharts(t *testing.T) {
 		{"values that are none", map[string]string{"Chart.yaml": metadata, "values.yaml": "[1]"}, "values.yaml"},
 		{"values of a subchart", map[string]string{"Chart.yaml": metadata, "charts/db/Chart.yaml": metadataOf("db"), "charts/db/values.yaml": "a: ["}, "charts/db: "},
 		{"two levels down", map[string]string{"Chart.yaml": metadata, "charts/db/Chart.yaml": metadataOf("db"), "charts/db/charts/x/y": ""}, "charts/db: charts/x: Chart.yaml file is missing"},
-		{"a stray file", map[string]string{"Chart.yaml": metadata, "charts/README.md": "x"}, "charts/README.md: is neither a chart's folder nor a .tgz archive"},
-		{"a stray folder", map[string]string{"Chart.yaml": metadata, "charts/x/y": "x"}, "charts/x: Chart.yaml file is missing"},
+		{"a stray file", map[string]string{"Chart.yaml": metadata, "charts/README.md": "x"}, "charts/README.md: is neither a chart's directory nor a .tgz archive"},
+		{"a stray directory", map[string]string{"Chart.yaml": metadata, "charts/x/y": "x"}, "charts/x: Chart.yaml file is missing"},
 		{"a false archive", map[string]string{"Chart.yaml": metadata, "charts/x.tgz": "x"}, "charts/x.tgz: the file does not appear to be a gzipped archive"},
 		{"a broken archive", map[string]string{"Chart.yaml": metadata, "charts/db.tgz": broken}, "charts/db.tgz: cannot load Chart.yaml: error converting YAML to JSON: yaml: line 1: did not find"},
 		{"a bad lock", map[string]string{"Chart.yaml": metadata, "Chart.lock": "generated: x"}, "Chart.lock:1: generated: must be a time"},
@@ -183,7 +183,7 @@ func TestBrokenCharts(t *testing.T) {
 		{"import-values of a wrong type", map[string]string{"Chart.yaml": metadata + "dependencies: [{name: a, import-values: [5]}]"}, "Chart.yaml:4: dependencies[0].import-values[0]: must be a string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := loader.Load(folder(t, c.files))
+			_, err := loader.Load(directory(t, c.files))
 			wantError(t, err, c.want)
 		})
 	}
@@ -198,7 +198,7 @@ func TestSymbolicLinks(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, warnings, err := loader.Loader{}.Load(folder(t, map[string]string{
+	c, warnings, err := loader.Loader{}.Load(directory(t, map[string]string{
 		"Chart.yaml": metadata, "d/f": "1", "link": "->d", "file": "->d/f", "off": "->nowhere", "out": "->" + outside, ".helmignore": "off\nout\n",
 	}))
 	if err != nil {
@@ -210,10 +210,10 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 	for _, c := range []struct{ name, file, target, want string }{
 		{"to a file outside", "x", outside, `"x" is a symbolic link that leaves the chart`},
-		{"to a folder outside", "x", filepath.Dir(outside), "leaves the chart"},
+		{"to a directory outside", "x", filepath.Dir(outside), "leaves the chart"},
 		{"up and out", "d/x", "../../..", "leaves the chart"},
 		{"to nothing", "x", "nowhere", "follow the symbolic link x"},
-		{"to the folder it is in", "d/up", "..", `"d/up" is a symbolic link to a folder that holds it`},
+		{"to the directory it is in", "d/up", "..", `"d/up" is a symbolic link to a directory that holds it`},
 		{"to itself", "x", "x", "follow the symbolic link x"},
 		{"Chart.lock", "Chart.lock", "d/f", `"Chart.lock" is a symbolic link; a lock file must be a file`},
 		{"Chart.lock to outside", "Chart.lock", outside, `"Chart.lock" is a symbolic link`},
@@ -222,7 +222,7 @@ func TestSymbolicLinks(t *testing.T) {
 		{".helmignore", ".helmignore", outside, "leaves the chart"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := loader.Load(folder(t, map[string]string{"Chart.yaml": metadata, "d/f": "1", c.file: "->" + c.target}))
+			_, err := loader.Load(directory(t, map[string]string{"Chart.yaml": metadata, "d/f": "1", c.file: "->" + c.target}))
 			wantError(t, err, c.want)
 		})
 	}
@@ -230,7 +230,7 @@ func TestSymbolicLinks(t *testing.T) {
 		t.Error("a link's target was touched")
 	}
 	// A link to the chart itself is how many people keep a current version.
-	dir := folder(t, map[string]string{"Chart.yaml": metadata})
+	dir := directory(t, map[string]string{"Chart.yaml": metadata})
 	link := filepath.Join(t.TempDir(), "current")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestALargeArchiveInChartsIsLoaded(t *testing.T) {
 	if len(db) < 6<<20 {
 		t.Fatalf("the archive has %d bytes only", len(db))
 	}
-	c, err := loader.Load(folder(t, map[string]string{"Chart.yaml": metadata, "charts/db-1.2.3.tgz": string(db)}))
+	c, err := loader.Load(directory(t, map[string]string{"Chart.yaml": metadata, "charts/db-1.2.3.tgz": string(db)}))
 	if err != nil || len(c.Dependencies()) != 1 {
 		t.Fatalf("%v", err)
 	}

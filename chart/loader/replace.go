@@ -109,7 +109,7 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 	}
 	there := err == nil
 	if there && !info.IsDir() {
-		return false, &EntryError{Entry: dir, Problem: "is not a folder; make it one, or move it away, to have charts in it"}
+		return false, &EntryError{Entry: dir, Problem: "is not a directory; make it one, or move it away, to have charts in it"}
 	}
 	gone := map[string]bool{}
 	for _, d := range s.drop {
@@ -300,7 +300,7 @@ func keepEntry(ctx context.Context, e fs.DirEntry, from, to string) error {
 		}
 		return copyFile(from, to)
 	}
-	return &EntryError{Entry: e.Name(), Problem: "is neither a file nor a folder"}
+	return &EntryError{Entry: e.Name(), Problem: "is neither a file nor a directory"}
 }
 
 func copyFile(from, to string) error {

@@ -247,7 +247,7 @@ func TestSaveReplaces(t *testing.T) {
 }
 
 func TestExpand(t *testing.T) {
-	dst := filepath.Join(t.TempDir(), "new", "folder")
+	dst := filepath.Join(t.TempDir(), "new", "directory")
 	data := write(t, example(t), loader.Options{})
 	got, err := loader.Expand(dst, bytes.NewReader(data))
 	if err != nil || got != filepath.Join(dst, "web") {
@@ -258,7 +258,7 @@ func TestExpand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sha256.Sum256(write(t, c, loader.Options{})) != sha256.Sum256(data) {
-		t.Error("the folder makes another archive")
+		t.Error("the directory makes another archive")
 	}
 	var exists *loader.ExistsError
 	if _, err := loader.Expand(dst, bytes.NewReader(data)); !errors.As(err, &exists) || !errors.Is(err, fs.ErrExist) {

@@ -62,7 +62,7 @@ func TestSaveSigned(t *testing.T) {
 	}
 	opts.Version, opts.Sign = "4.0.0", func(string, io.Reader, *chart.Metadata) ([]byte, error) { return []byte("signed"), nil }
 	if _, err := loader.Save(c, dir, opts); err == nil {
-		t.Error("a folder was replaced")
+		t.Error("a directory was replaced")
 	}
 	wantFiles(t, dir, "web-2.0.0.tgz", "web-2.0.0.tgz.prov", "web-4.0.0.tgz.prov")
 }

@@ -122,7 +122,7 @@ func entryName(h *tar.Header) (string, error) {
 	case tar.TypeSymlink, tar.TypeLink:
 		return bad("is a link, which an archive of a chart may not hold")
 	default:
-		return bad("is neither a file nor a folder")
+		return bad("is neither a file nor a directory")
 	}
 	if problem := nameProblem(h.Name); problem != "" {
 		return bad(problem)
@@ -133,7 +133,7 @@ func entryName(h *tar.Header) (string, error) {
 	_, rest, ok := strings.Cut(h.Name, "/")
 	rest = path.Clean(rest)
 	if !ok || rest == "." || strings.HasPrefix(rest, "/") {
-		return bad("does not stand in the chart's folder")
+		return bad("does not stand in the chart's directory")
 	}
 	return rest, nil
 }

@@ -151,7 +151,7 @@ func (f *Directory) findLock() {
 type NotDirectoryError struct{ Path string }
 
 func (e *NotDirectoryError) Error() string {
-	return fmt.Sprintf("%s is no folder: only unpacked charts can be updated", e.Path)
+	return fmt.Sprintf("%s is no directory: only unpacked charts can be updated", e.Path)
 }
 
 func noLink(path, name string) error {

@@ -263,8 +263,8 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 		"what cannot be read":         {t.Context(), broken, nil, "the network is down"},
 		"an interrupt":                {cancelled, newArchive(t, "charts", "db", "2.0.0"), nil, "canceled"},
 		"a name that leads elsewhere": {t.Context(), NewArchive{File: "../x.tgz"}, nil, "without slashes"}, // CVE-2024-25620
-		"library/ that is a file":     {t.Context(), newArchive(t, "library", "db", "2.0.0"), map[string]string{"library": "x"}, `"library" is not a folder`},
-		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "-> real"}, `"charts" is not a folder`}, // CVE-2019-18658
+		"library/ that is a file":     {t.Context(), newArchive(t, "library", "db", "2.0.0"), map[string]string{"library": "x"}, `"library" is not a directory`},
+		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "-> real"}, `"charts" is not a directory`}, // CVE-2019-18658
 	} {
 		all := map[string]string{}
 		for k, v := range files {

@@ -143,7 +143,7 @@ func TestPlaceIsTaken(t *testing.T) {
 		t.Error("wrote into a file")
 	}
 	if _, err := create(filepath.Join(dir, "missing"), "web", ""); err == nil {
-		t.Error("made a parent folder")
+		t.Error("made a parent directory")
 	}
 }
 

@@ -201,7 +201,7 @@ func (m manual) String() string {
 	return strings.Join(append(out, m.lines[at:]...), "\n")
 }
 
-// run follows a section in an empty folder.
+// run follows a section in an empty directory.
 func (s manualSection) run(t *testing.T, base []block) {
 	dir := t.TempDir()
 	for _, b := range base {

@@ -20,7 +20,7 @@ import (
 // for each request: the path, and who has asked.
 func serveWWW(env *testscript.Env) {
 	var mu sync.Mutex
-	folder := http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www")))
+	directory := http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www")))
 	elsewhere := ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -36,7 +36,7 @@ func serveWWW(env *testscript.Env) {
 		case strings.HasPrefix(r.URL.Path, "/private/") && (user != "anna" || password != "secret"):
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		default:
-			folder.ServeHTTP(w, r)
+			directory.ServeHTTP(w, r)
 		}
 	}))
 	elsewhere = strings.Replace(s.URL, "127.0.0.1", "localhost", 1)

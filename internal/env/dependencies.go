@@ -58,7 +58,7 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
-	folder, err := e.folder(path, e.Loader().OpenDirectory)
+	directory, err := e.directory(path, e.Loader().OpenDirectory)
 	if err != nil {
 		return verb, req, err
 	}
@@ -80,5 +80,5 @@ func (e *Env) dependencies(path string, f DependencyFlags, out io.Writer) (verb 
 		Access: f.Access(), Verify: f.Verify, Loader: e.Loader(), ModTime: modTime, Progress: verb.Progress,
 	}
 	verb.Events, err = e.Events(f.ScriptFlags)
-	return verb, action.DependencyRequest{Directory: folder, SkipRefresh: f.SkipRefresh}, err
+	return verb, action.DependencyRequest{Directory: directory, SkipRefresh: f.SkipRefresh}, err
 }

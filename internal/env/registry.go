@@ -97,7 +97,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	if !strings.HasPrefix(remote, registry.Scheme) {
 		return nil, &RemoteError{Remote: shownRemote(remote)}
 	}
-	folder, client, err := r.At(ctx, remote, a)
+	directory, client, err := r.At(ctx, remote, a)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *Registry) Push(ctx context.Context, path, remote string, a fetch.Access
 	}
 	tell, end := r.Transfer(filepath.Base(path))
 	defer end()
-	return client.Push(ctx, folder, registry.Artifact{
+	return client.Push(ctx, directory, registry.Artifact{
 		Metadata: c.Metadata, Archive: f, Provenance: prov, Created: info.ModTime(), Progress: tell,
 	})
 }

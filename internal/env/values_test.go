@@ -87,7 +87,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		want string
 	}{
 		{"no such file", nil, []string{"-f", "nowhere.yaml"}, "nowhere.yaml"},
-		{"a folder", nil, []string{"-f", t.TempDir()}, "is a directory"},
+		{"a directory", nil, []string{"-f", t.TempDir()}, "is a directory"},
 		{"no YAML", nil, []string{"-f", written(t, "bad.yaml", "a: b: c")}, "bad.yaml"},
 		{"no map", nil, []string{"-f", written(t, "list.yaml", "- a\n")}, "list.yaml"},
 		{"404", nil, []string{"-f", server.URL + "/nowhere"}, "404"},

@@ -15,10 +15,10 @@ import (
 // Vendored is the chart at path, a directory or an archive, with what it has of its
 // dependencies.
 func (e *Env) Vendored(path string) (*loader.Directory, error) {
-	return e.folder(path, e.Loader().View)
+	return e.directory(path, e.Loader().View)
 }
 
-func (e *Env) folder(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
+func (e *Env) directory(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &action.ChartNotFoundError{Ref: path}
 	}

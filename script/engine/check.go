@@ -46,7 +46,7 @@ func (c *checker) file(ch *chart, file string) error {
 	if len(file) < 5 || file[len(file)-4:] != ".lua" {
 		return nil
 	}
-	at := map[string]any{"chart": int64(ch.index), "file": ch.folder + file}
+	at := map[string]any{"chart": int64(ch.index), "file": ch.directory + file}
 	note := func(list *[]any, line int, key, text string) {
 		m := maps.Clone(at)
 		m["line"], m[key] = int64(line), text

@@ -101,7 +101,7 @@ func TestErrorsOfProgramsHaveAPlace(t *testing.T) {
 		{"helm.fail that was caught", "pcall(helm.fail, 'x'); error('y')", "main.lua:1: y"},
 		{"the same words", "pcall(helm.fail, 'x'); local function f() error('no', 0) end f()", "main.lua:1: no"},
 		{"a file that is not there", "require('lib.dep')", `main.lua:1: cannot require "lib.dep": the plugin has no lib/dep.lua`},
-		{"a file outside", "require('../secret')", `main.lua:1: cannot require "../secret": files of folders are required with a dot`},
+		{"a file outside", "require('../secret')", `main.lua:1: cannot require "../secret": files of directories are required with a dot`},
 		{"a file outside, with dots", "require('...secret')", `cannot require "...secret": the plugin has no ///secret.lua`},
 		{"an absolute path", "require('/etc/passwd')", `cannot require "/etc/passwd"`},
 		{"what is no Lua", "require('data.json')", `the plugin has no data/json.lua`},

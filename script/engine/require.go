@@ -16,7 +16,7 @@ import (
 )
 
 // directory is where a chart's scripts stand.
-const folder = "ext/lua/"
+const directory = "ext/lua/"
 
 // module is a file that was loaded, or is being loaded.
 type module struct {
@@ -25,7 +25,7 @@ type module struct {
 }
 
 // source is the name of a chunk: errors and tracebacks begin with it.
-func (c *chart) source(file string) string { return c.path + "/" + c.folder + file }
+func (c *chart) source(file string) string { return c.path + "/" + c.directory + file }
 
 // require is require("x") and require("dep/x").
 func (e *engine) require(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
@@ -81,7 +81,7 @@ func (c *chart) has(file string) bool {
 
 // noun is what a message calls c.
 func (c *chart) noun() string {
-	if c.folder == "" {
+	if c.directory == "" {
 		return "the plugin"
 	}
 	return "the chart"
@@ -105,13 +105,13 @@ func (e *engine) noModule(c *chart, name string) error {
 	dep, rest, foreign := strings.Cut(name, "/")
 	missing := ""
 	if i, known := c.requires[dep]; foreign && known {
-		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.folder, strings.ReplaceAll(rest, ".", "/"))
-	} else if foreign && c.folder == "" {
-		missing = "files of folders are required with a dot, as in " + fmt.Sprintf("%q", clip(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100))
+		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.directory, strings.ReplaceAll(rest, ".", "/"))
+	} else if foreign && c.directory == "" {
+		missing = "files of directories are required with a dot, as in " + fmt.Sprintf("%q", clip(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100))
 	} else if foreign {
 		missing = fmt.Sprintf("the chart has no dependency or library %q", clip(dep, 100))
 	} else {
-		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.folder, strings.ReplaceAll(clip(name, 100), ".", "/"))
+		missing = fmt.Sprintf("%s has no %s%s.lua", c.noun(), c.directory, strings.ReplaceAll(clip(name, 100), ".", "/"))
 	}
 	if meant := meantModule(can, name); meant != "" {
 		missing += fmt.Sprintf(" (did you mean %q?)", meant)
@@ -147,7 +147,7 @@ func meantModule(names []string, name string) string {
 func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 	if m := c.loaded[file]; m != nil {
 		if m.loading {
-			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle", c.folder+file)
+			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle", c.directory+file)
 		}
 		return m.value, nil
 	}
@@ -172,7 +172,7 @@ func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 // compile makes a function of a file.
 func (e *engine) compile(c *chart, file string) (*rt.Closure, error) {
 	source := c.source(file)
-	at := place{chart: c.index, file: c.folder + file}
+	at := place{chart: c.index, file: c.directory + file}
 	e.sources[source] = at
 	text := c.files[file]
 	if err := bounded(text); err != nil {

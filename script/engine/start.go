@@ -123,7 +123,7 @@ func readCharts(body map[string]any) ([]*chart, error) {
 }
 
 func readChart(i int, m map[string]any, count int) (*chart, error) {
-	c := &chart{index: i, parent: -1, folder: folder, files: map[string]string{}, requires: map[string]int{},
+	c := &chart{index: i, parent: -1, directory: directory, files: map[string]string{}, requires: map[string]int{},
 		loaded: map[string]*module{}, functions: map[string]rt.Value{}}
 	c.name, _ = m["name"].(string)
 	c.path, _ = m["path"].(string)

@@ -68,7 +68,7 @@ type chart struct {
 	name, path    string
 	library       bool
 	handled       bool
-	folder        string                           // where its scripts stand
+	directory     string                           // where its scripts stand
 	files         map[string]string                // below directory
 	open          func(file string) (string, bool) // finds further files, if there can be any
 	requires      map[string]int

@@ -54,7 +54,7 @@ func (e *engine) which(text string, at place, line int) string {
 		return text
 	}
 	c := e.charts[at.chart]
-	source := sourceLine(c.files[strings.TrimPrefix(at.file, c.folder)], line)
+	source := sourceLine(c.files[strings.TrimPrefix(at.file, c.directory)], line)
 	if source == "" {
 		return text
 	}

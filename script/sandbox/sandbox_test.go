@@ -47,7 +47,7 @@ func TestItGetsNothingFromItsParent(t *testing.T) {
 	if said, err := p.do("environment", ""); said != "" || err != nil {
 		t.Errorf("it knows %q of the environment, %v", said, err)
 	}
-	said, err := p.do("folder", "")
+	said, err := p.do("directory", "")
 	if err == nil && strings.HasPrefix(mustGetwd(t), strings.TrimSuffix(said, " (deleted)")) {
 		t.Errorf("it works in %q", said)
 	}

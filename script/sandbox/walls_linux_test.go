@@ -112,12 +112,12 @@ func init() {
 }
 
 // outside is a place to break into: a file, a directory, servers.
-type outside struct{ file, folder, tcp, udp, unix string }
+type outside struct{ file, directory, tcp, udp, unix string }
 
 func newOutside(t *testing.T) outside {
 	t.Helper()
 	dir := t.TempDir()
-	o := outside{file: filepath.Join(dir, "secret"), folder: dir, unix: filepath.Join(dir, "socket")}
+	o := outside{file: filepath.Join(dir, "secret"), directory: dir, unix: filepath.Join(dir, "socket")}
 	if err := os.WriteFile(o.file, []byte("secret"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -155,16 +155,16 @@ func TestNothingCanBeReachedFromBehindTheWalls(t *testing.T) {
 			{"read", fmt.Sprintf("/proc/%d/environ", os.Getpid())},
 			{"read", "/etc/hostname"},
 			{"list", "/"},
-			{"list", o.folder},
+			{"list", o.directory},
 			{"stat", o.file},
 			{"write", o.file},
-			{"write", filepath.Join(o.folder, "new")},
+			{"write", filepath.Join(o.directory, "new")},
 			{"write", "new"},
 			{"write", "/dev/null"},
 			{"remove", o.file},
 			{"rename", o.file},
 			{"chmod", o.file},
-			{"link", o.folder},
+			{"link", o.directory},
 			{"pipe", ""},
 			{"dial", "tcp " + o.tcp},
 			{"dial", "udp " + o.udp},
@@ -193,20 +193,20 @@ func TestNothingCanBeReachedFromBehindTheWalls(t *testing.T) {
 	if b, err := os.ReadFile(o.file); string(b) != "secret" || err != nil {
 		t.Errorf("the file holds %q now, %v", b, err)
 	}
-	if entries, err := os.ReadDir(o.folder); len(entries) != 2 || err != nil {
-		t.Errorf("the folder holds %v now, %v", entries, err)
+	if entries, err := os.ReadDir(o.directory); len(entries) != 2 || err != nil {
+		t.Errorf("the directory holds %v now, %v", entries, err)
 	}
 }
 
 // Each wall stands alone, for the systems that have only that one.
 func TestEachWallStandsAlone(t *testing.T) {
 	o := newOutside(t)
-	files := []string{"read " + o.file, "list " + o.folder, "write " + o.folder + "/new", "run true", "dial tcp " + o.tcp}
+	files := []string{"read " + o.file, "list " + o.directory, "write " + o.directory + "/new", "run true", "dial tcp " + o.tcp}
 	for _, tt := range []struct {
 		wall, says string
 		refused    []string
 	}{
-		{"only Landlock", "permission denied", append(files, "remove "+o.file, "link "+o.folder)},
+		{"only Landlock", "permission denied", append(files, "remove "+o.file, "link "+o.directory)},
 		{"only seccomp", "operation not permitted", append(files, "remove "+o.file, "stat "+o.file, "chmod "+o.file, "dial udp "+o.udp, "dial unix "+o.unix, "fork ", "pipe ")},
 		{"only descriptors", "too many open files", append(files, "dial udp "+o.udp, "dial unix "+o.unix, "pipe ")},
 	} {
@@ -256,14 +256,14 @@ func TestGrantsOpenWhatTheySay(t *testing.T) {
 	o := newOutside(t)
 	for _, grants := range [][]string{{"io"}, {"os"}, {"io", "network"}} {
 		p := begin(t, wire.DefaultLimits())
-		if said, err := p.confined(grants, "folder", ""); said != mustGetwd(t) || err != nil {
+		if said, err := p.confined(grants, "directory", ""); said != mustGetwd(t) || err != nil {
 			t.Errorf("%s: works in %q, %v", grants, said, err)
 		}
 		for _, tt := range []struct{ act, arg, want string }{
 			{"read", o.file, "secret"},
-			{"list", o.folder, ""},
-			{"write", filepath.Join(o.folder, "new"), ""},
-			{"remove", filepath.Join(o.folder, "new"), ""},
+			{"list", o.directory, ""},
+			{"write", filepath.Join(o.directory, "new"), ""},
+			{"remove", filepath.Join(o.directory, "new"), ""},
 			{"run", "echo $((40 + 2)); pwd", "42\n" + mustGetwd(t) + "\n"},
 		} {
 			if said, err := p.do(tt.act, tt.arg); said != tt.want || err != nil {
@@ -429,7 +429,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Errorf("%d open files, %d before", n, files)
 	}
 	if n := count(t, os.Getenv("TMPDIR")); n > 0 {
-		t.Errorf("%d folders are left", n)
+		t.Errorf("%d directories are left", n)
 	}
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	if len(bytes.TrimSpace(children)) > 0 {

@@ -316,7 +316,7 @@ func gone(t *testing.T, dir string) {
 	t.Helper()
 	eventually(t, "nothing is left of the cluster in "+dir, func() (bool, string) {
 		if _, err := os.Stat(dir); err == nil {
-			return false, "the folder"
+			return false, "the directory"
 		}
 		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {
@@ -392,7 +392,7 @@ func TestDetachedClusterLivesUntilDown(t *testing.T) {
 		t.Errorf("kubeconfig says %q, %v", path, err)
 	}
 	if _, err := say("up"); err == nil {
-		t.Error("a second one started in the same folder")
+		t.Error("a second one started in the same directory")
 	}
 	if out, err := say("status"); err != nil || !strings.Contains(out, "pid=") {
 		t.Errorf("status says %q, %v", out, err)
@@ -410,7 +410,7 @@ func TestForeignFolderIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := up(context.Background(), dir, options{}, strings.NewReader(""), io.Discard); err == nil {
-		t.Error("a cluster started in somebody's folder")
+		t.Error("a cluster started in somebody's directory")
 	}
 	if _, err := os.Stat(precious); err != nil {
 		t.Error(err)
@@ -439,6 +439,6 @@ func TestLeftoversOfACrashAreReplaced(t *testing.T) {
 		t.Errorf("the owner is %d, %v", pid, err)
 	}
 	if _, err := claim(dir); err == nil {
-		t.Error("the folder was claimed twice")
+		t.Error("the directory was claimed twice")
 	}
 }

@@ -27,14 +27,14 @@ const usage = `Run a Kubernetes control plane on this machine.
   cluster up [--detach]            start; in the foreground until Ctrl-C or SIGTERM
   cluster up --until-stdin-closes  start for a test: ends when standard input does
   cluster up --with-parent PID     start for a test: ends when that process does
-  cluster down                     stop it and remove its folder
+  cluster down                     stop it and remove its directory
   cluster status                   say whether it runs (exit code 3 when not)
   cluster kubeconfig [--restricted]
                                    print the path of its kubeconfig
 
 Every command takes --name NAME (default "default") or --dir FOLDER, so that
 several clusters run side by side. "up" with --until-stdin-closes or
---with-parent and neither of both makes a temporary folder. See README.md.
+--with-parent and neither of both makes a temporary directory. See README.md.
 `
 
 // errNotRunning is the answer of commands that need a running cluster.
@@ -64,8 +64,8 @@ func run(args []string, in io.Reader, out, errs io.Writer) error {
 	fs.SetOutput(errs)
 	fs.Usage = func() { fmt.Fprint(errs, usage) }
 	place := place{}
-	fs.StringVar(&place.dir, "dir", "", "the cluster's `folder`; it must not exist or be empty")
-	fs.StringVar(&place.name, "name", "", "the cluster's `name`; its folder is a temporary one by that name")
+	fs.StringVar(&place.dir, "dir", "", "the cluster's `directory`; it must not exist or be empty")
+	fs.StringVar(&place.name, "name", "", "the cluster's `name`; its directory is a temporary one by that name")
 	switch name {
 	case "up":
 		o := options{}

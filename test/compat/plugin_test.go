@@ -253,14 +253,14 @@ func TestPluginsAreInstalledAlike(t *testing.T) {
 	all := pluginHelms(t, false)
 	archive := filepath.Join(t.TempDir(), "greet-0.2.0.tgz")
 	must(t, ours(t), t.TempDir(), "plugin", "package", filepath.Join("testdata", "plugins", "greet"), "--sign=false", "-d", filepath.Dir(archive))
-	folder, err := filepath.Abs(filepath.Join("testdata", "plugins", "relnotes"))
+	directory, err := filepath.Abs(filepath.Join("testdata", "plugins", "relnotes"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range all {
 		h.plugins = filepath.Join(h.home, ".local", "share", "helm", "plugins") // Helm 4 installs there, whatever it is told
 	}
-	alike(t, all, "", "plugin", "install", folder)
+	alike(t, all, "", "plugin", "install", directory)
 	for _, h := range all { // the warning is on another stream
 		r := h.run(t, "", "plugin", "install", archive, "--verify=false")
 		wantIn(t, h.name, r.stdout, "greet is here\nInstalled plugin: greet\n")
@@ -293,14 +293,14 @@ func TestPluginsAreInstalledAlike(t *testing.T) {
 // and installs.
 func TestSignedPluginsAreExchanged(t *testing.T) {
 	_, keys := gnupg(t)
-	folder := filepath.Join("testdata", "plugins", "greet")
+	directory := filepath.Join("testdata", "plugins", "greet")
 	all := pluginHelms(t, false)
 	for i, h := range all {
 		other := all[1-i]
 		h.plugins = filepath.Join(h.home, ".local", "share", "helm", "plugins")
 		dist := t.TempDir()
 		archive := filepath.Join(dist, "greet-0.2.0.tgz")
-		if r := h.run(t, "", "plugin", "package", folder, "--key", "Rita", "--keyring", keys, "-d", dist); r.err != nil {
+		if r := h.run(t, "", "plugin", "package", directory, "--key", "Rita", "--keyring", keys, "-d", dist); r.err != nil {
 			t.Fatalf("%s: %s%s", h.name, r.stdout, r.stderr)
 		}
 		r := other.run(t, "", "plugin", "verify", archive, "--keyring", keys)

@@ -107,7 +107,7 @@ func TestPeer(t *testing.T) {
 func TestPeerOnCharts(t *testing.T) {
 	bin, corpus := os.Getenv("MOONHELM_PEER"), os.Getenv("MOONHELM_CORPUS")
 	if bin == "" || corpus == "" {
-		t.Skip("MOONHELM_PEER and MOONHELM_CORPUS do not name a helm binary and a folder of charts")
+		t.Skip("MOONHELM_PEER and MOONHELM_CORPUS do not name a helm binary and a directory of charts")
 	}
 	charts, err := filepath.Glob(filepath.Join(corpus, "*", "Chart.yaml"))
 	if err != nil {

@@ -54,7 +54,7 @@ func (m *module) osFunctions() []function {
 			c.giveText(v)
 			return nil
 		}),
-		fn("remove", "(path) → true", "Removes a file or an empty folder.", 1, func(c *call) error {
+		fn("remove", "(path) → true", "Removes a file or an empty directory.", 1, func(c *call) error {
 			path, err := c.text(0)
 			if err != nil {
 				return err
@@ -62,7 +62,7 @@ func (m *module) osFunctions() []function {
 			c.spend(1000)
 			return c.giveOutcome(os.Remove(path))
 		}),
-		fn("rename", "(from, to) → true", "Renames a file or a folder.", 2, func(c *call) error {
+		fn("rename", "(from, to) → true", "Renames a file or a directory.", 2, func(c *call) error {
 			from, err := c.text(0)
 			if err != nil {
 				return err
@@ -87,7 +87,7 @@ func (m *module) osFunctions() []function {
 			return nil
 		}),
 		fn("time", "([table]) → number", "Now, or the time that a table with year, month, day, hour, min and sec says, in seconds since 1970. Fields that are out of range are put right in the table.", 1, (*call).epoch),
-		fn("tmpname", "() → text", "Makes an empty file in the folder for temporary files and gives its path.", 0, func(c *call) error {
+		fn("tmpname", "() → text", "Makes an empty file in the directory for temporary files and gives its path.", 0, func(c *call) error {
 			c.spend(1000)
 			f, err := os.CreateTemp("", "lua_")
 			if err != nil {

@@ -85,7 +85,7 @@ func (m *module) programFunctions() []function {
 		args: 1, do: (*call).runHelm,
 	}, {
 		Function: Function{Name: "helm.chart", Signature: "helm.chart(reference[, options]) → table or nil, text",
-			Text: "Loads a chart from wherever helm finds charts: a folder, an archive, repository/name, a URL. Gives name, version, and files, a list of tables of name and data, those of subcharts among them; or nil and why there is none. Options: version, repo."},
+			Text: "Loads a chart from wherever helm finds charts: a directory, an archive, repository/name, a URL. Gives name, version, and files, a list of tables of name and data, those of subcharts among them; or nil and why there is none. Options: version, repo."},
 		args: 2, do: (*call).chart,
 	}}
 }

@@ -45,7 +45,7 @@ func claim(dir string) (*os.File, error) {
 		return nil, err
 	}
 	if len(entries) > 0 {
-		return nil, fmt.Errorf("the folder %s is not empty; name one that is, its content would be removed", dir)
+		return nil, fmt.Errorf("the directory %s is not empty; name one that is, its content would be removed", dir)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -94,5 +94,5 @@ func removeFolder(dir string) error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return fmt.Errorf("remove the cluster's folder: %w", err)
+	return fmt.Errorf("remove the cluster's directory: %w", err)
 }

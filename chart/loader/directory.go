@@ -80,7 +80,7 @@ func (w *walk) dir(resolved, name string, above []string) error {
 	}
 	for _, e := range entries {
 		if w.visited++; w.visited > w.limits.Entries {
-			return &LimitError{What: "the folder", Limit: w.limits.Entries, Unit: "files"}
+			return &LimitError{What: "the directory", Limit: w.limits.Entries, Unit: "files"}
 		}
 		if err := w.entry(resolved, path.Join(name, e.Name()), e, above); err != nil {
 			return err
@@ -111,7 +111,7 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 	case mode.IsDir():
 		for _, a := range above {
 			if within(resolved, a) {
-				return &EntryError{Entry: name, Problem: "is a symbolic link to a folder that holds it"}
+				return &EntryError{Entry: name, Problem: "is a symbolic link to a directory that holds it"}
 			}
 		}
 		return w.dir(resolved, name, append(above[:len(above):len(above)], resolved))
@@ -122,7 +122,7 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 		w.found = append(w.found, source{path: resolved, name: name})
 		return nil
 	}
-	return &EntryError{Entry: name, Problem: "is neither a file nor a folder"}
+	return &EntryError{Entry: name, Problem: "is neither a file nor a directory"}
 }
 
 // resolve follows a link, which must stay inside the chart.
