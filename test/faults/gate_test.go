@@ -171,9 +171,19 @@ func (g *gate) kill() {
 	panic(http.ErrAbortHandler)
 }
 
+// stop returns once the process is stopped. A signal takes effect only when one of the
+// process's threads gets to run: on a busy machine the others would go on for long enough
+// to finish.
 func (g *gate) stop() {
 	p := <-g.process
 	_ = p.Signal(syscall.SIGSTOP)
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+		_, state, found := strings.Cut(string(text), ") ") // behind the program's name
+		if err != nil || found && strings.HasPrefix(state, "T") {
+			break
+		}
+	}
 	g.process <- p
 }
 
