@@ -97,7 +97,7 @@ func holds(dir, name, digest string) bool {
 	if hex.EncodeToString(sum.Sum(nil)) == digest {
 		return true
 	}
-	// If it stays, it is not used either. What somebody has put there meanwhile
+	// If it stays, it is not used either. What another process has put there meanwhile
 	// is not touched.
 	now, err := root.Lstat(name)
 	read, err2 := f.Stat()
@@ -218,7 +218,7 @@ func sweep(dir string, before time.Time) {
 	}
 }
 
-// settle gives what was written its place; where somebody else's directory is in
+// settle gives what was written its place; where another process's directory is in
 // the way, one in what takes the place of Dir.
 func (c *Cache) settle(dir, part, name string) (string, error) {
 	err := place(dir, filepath.Base(part), name)

@@ -28,7 +28,7 @@ type landing struct {
 	err  error
 }
 
-// join returns what fn returns, or what it returns to somebody who was there
+// join returns what fn returns, or what it returns to a caller who was there
 // first. If that one was interrupted, the next takes over.
 func (f *flights) join(ctx context.Context, key flight, fn func() (Archive, error)) (Archive, error) {
 	for {

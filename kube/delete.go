@@ -116,7 +116,7 @@ func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Casc
 		c.progress.Send(progress.Event{Kind: progress.Deleted, Object: t.short()})
 	case apierrors.IsNotFound(err):
 	case apierrors.IsConflict(err) && uid != "":
-		c.progress.Send(progress.Event{Kind: progress.Kept, Object: t.short(), Text: "somebody replaced it meanwhile"})
+		c.progress.Send(progress.Event{Kind: progress.Kept, Object: t.short(), Text: "another client replaced it meanwhile"})
 	default:
 		return t.fail("delete", err)
 	}

@@ -103,7 +103,7 @@ func (c *Client) wholeList(ctx context.Context, place placeKey, members []*targe
 			}
 		}
 		// The server does not say how much more there is: give up where most of
-		// it is somebody else's.
+		// it is another release's.
 		if seen += len(items); next == "" || len(left) == 0 || seen > 5*len(members) {
 			return remaining(members, left), nil
 		}

@@ -68,7 +68,7 @@ func legacyDeployment(o map[string]any) verdict {
 
 func legacyStatefulSet(o map[string]any) verdict {
 	if str(o, "spec", "updateStrategy", "type") == "OnDelete" {
-		return verdict{ready: true} // new pods come when somebody deletes the old ones
+		return verdict{ready: true} // new pods come when the old ones are deleted
 	}
 	want, partition := replicas(o), integer(o, "spec", "updateStrategy", "rollingUpdate", "partition")
 	if v := count(integer(o, "status", "updatedReplicas"), want-partition, "pods updated"); !v.ready {

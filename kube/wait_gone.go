@@ -72,7 +72,7 @@ func pendingGone(targets []*target, live map[*target]*meta) []string {
 	for _, t := range targets {
 		s := t.String() + " to be gone"
 		if m := live[t]; m != nil && m.Deletion == "" {
-			s += " (nobody deletes it)"
+			s += " (nothing deletes it)"
 		}
 		out = append(out, s)
 	}

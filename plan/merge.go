@@ -51,7 +51,7 @@ func at(key string, err error) error {
 // nothing changes, and patch is nil then. name is the key that the map stands
 // under.
 //
-// Any other null in want takes away what is there, whoever put it there; in
+// Any other null in want takes away what is there, whichever client put it there; in
 // custom resources only when it is new. So Kubernetes has it.
 func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch, after map[string]any, err error) {
 	c := change{live: live}
@@ -339,7 +339,7 @@ func (c *change) choose(u union, want map[string]any) {
 	}
 }
 
-// retain takes away what want does not name, whoever put it there: of a
+// retain takes away what want does not name, whichever client put it there: of a
 // volume or a strategy only one kind may be set.
 func (c *change) retain(want map[string]any) {
 	keep := []any{} // the server refuses null, and keys of the patch that are not named here

@@ -68,7 +68,7 @@ func OrderOf(root *chart.Chart) (*Order, error) {
 }
 
 // What a chart's tree cannot exceed; an order comes from a release's record,
-// which somebody may have forged.
+// which may be forged.
 const (
 	maxDepth = 100
 	maxNames = 1 << 16

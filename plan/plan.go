@@ -113,7 +113,7 @@ type Step struct {
 	// Conflicts are the fields that other managers have set to other values, and
 	// what becomes of them, sorted by path.
 	Conflicts []Conflict
-	// Displaced are fields of Live that server-side apply is to remove, whoever set them:
+	// Displaced are fields of Live that server-side apply is to remove, whichever client set them:
 	// before, the executor has to make the release their manager.
 	Displaced []Displaced
 	// Drifted is set where another client has changed fields of Live that the release

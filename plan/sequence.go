@@ -166,7 +166,7 @@ func (s *sequence) check() (warnings []string, err error) {
 	if s.order == nil {
 		return warnings, nil
 	}
-	for path, edges := range s.order.Charts { // of a record that somebody has written
+	for path, edges := range s.order.Charts { // of a record, which may be forged
 		if cycle := findCycle(edges); cycle != nil {
 			return warnings, &CycleError{"subcharts", s.part(path).name, cycle}
 		}

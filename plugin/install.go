@@ -118,7 +118,7 @@ func (in Installer) Install(ctx context.Context, req InstallRequest) (*Plugin, e
 // staging begins the names of directories in which installations are under way.
 const staging = ".install-"
 
-// sweep removes what installations have left that were killed. Nobody's takes a
+// sweep removes what installations have left that were killed. No one's takes a
 // day.
 func (in Installer) sweep() {
 	left, _ := filepath.Glob(filepath.Join(in.Dir, staging+"*")) // the pattern is sound
@@ -326,7 +326,7 @@ func (in Installer) free(s *staged) error {
 		return nil
 	}
 	if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
-		return os.Remove(target) // a link to a directory that is gone: no plugin, and in nobody's list
+		return os.Remove(target) // a link to a directory that is gone: no plugin, and in no one's list
 	}
 	return &ExistsError{s.plugin.Name, target}
 }

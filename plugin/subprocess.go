@@ -121,7 +121,7 @@ func run(ctx context.Context, inv Invocation, name string, args []string, files 
 	case exit != nil: // a signal ended it; 255 is what Helm makes of that
 		return &ExitError{Plugin: inv.Plugin.Name, Code: 255}
 	case errors.Is(err, exec.ErrWaitDelay):
-		return nil // it has ended well, and left somebody who holds its streams
+		return nil // it has ended well, and left a process that holds its streams
 	}
 	return fmt.Errorf("plugin %q cannot be started: %w", inv.Plugin.Name, err)
 }

@@ -39,13 +39,13 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 	case known && !r.Git && digestOf(archiveOf(p)) == r.Digest:
 		return in.updateArchive(ctx, p, r)
 	case known && r.Git, exists(filepath.Join(p.Dir, ".git")) && !exists(archiveOf(p)):
-		// The .git of an archive is a stranger's, and git would run what it says.
+		// The .git of an archive is untrusted, and git would run what it says.
 		return in.updateGit(ctx, p)
 	}
 	if to, err := os.Readlink(p.Dir); err == nil {
 		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that directory", to)}
 	}
-	return nil, &FixedError{p.Name, "nobody wrote down where it came from; uninstall it and install it anew"}
+	return nil, &FixedError{p.Name, "it is not recorded where it came from; uninstall it and install it anew"}
 }
 
 // digestOf is a file's SHA-256 in hex, "" where it cannot be read.

@@ -114,7 +114,7 @@ func strong(h crypto.Hash) bool {
 }
 
 // checkSignature finds a signature under m that a key of the keyring made. One
-// that such a key made and that does not hold is the end: whoever altered the
+// that such a key made and that does not hold is the end: an attacker who altered the
 // text may have added another.
 func (k *Keyring) checkSignature(m *message) (*Signature, error) {
 	unknown := &UnknownKeyError{Keyring: k.path}

@@ -172,7 +172,7 @@ func (c *call) askToken(req *http.Request) (string, error) {
 	return answer.Token, nil
 }
 
-// scopes are the rights to ask for: ours, and what else the registry says. Where
+// scopes are the permissions to ask for: ours, and what else the registry says. Where
 // that is about the same chart it is in ours, because some token servers take one
 // scope only.
 func (c *call) scopes(challenged string, write bool) []string {

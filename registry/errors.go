@@ -31,7 +31,7 @@ func (e *UnauthorizedError) Error() string {
 	var what string
 	switch {
 	case e.Denied && e.User == "":
-		what = "the registry does not allow it to somebody who is not logged in"
+		what = "the registry does not allow it to users who are not logged in"
 	case e.Denied:
 		what = fmt.Sprintf("the registry does not allow it to %s", e.User)
 	case e.User == "":
@@ -220,7 +220,7 @@ func (c *call) unauthorized(e *UnauthorizedError) error {
 	return e
 }
 
-// short is a stranger's message that fits a line or two.
+// short is an untrusted message that fits a line or two.
 func short(text string) string {
 	const most = 300
 	if len(text) > most {

@@ -142,7 +142,7 @@ func (d document) remove(server string) error {
 	return d.set("auths", auths)
 }
 
-// edit changes our file as a whole: whoever reads it finds the old or the new
+// edit changes our file as a whole: a reader finds the old or the new
 // one. Others cannot read it. A link is kept, and what it leads to is changed.
 func (c *Credentials) edit(change func(document) error) error {
 	path := c.File

@@ -28,7 +28,7 @@ const (
 )
 
 // path is a file of the repository of that name. Names come from a file that
-// somebody may have edited, and must not lead out of the directory.
+// the user may have edited, and must not lead out of the directory.
 func (c Cache) path(name, suffix string) (string, error) {
 	if strings.ContainsAny(name, `/\`) || strings.ContainsRune(name, 0) {
 		return "", CheckName(name)
@@ -94,7 +94,7 @@ func (c Cache) remove(name string) error {
 }
 
 // part opens a file to fetch an index into. It is gone after a failure; what
-// somebody left who was killed goes when it is an hour old.
+// a killed process left goes when it is an hour old.
 func (c Cache) part(name string) (*os.File, error) {
 	path, err := c.path(name, indexSuffix)
 	if err != nil {

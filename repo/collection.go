@@ -74,7 +74,7 @@ func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, 
 	}
 	added := false
 	err = update(ctx, c.Path, usual(c.Waiting), func(f *File) error {
-		// Somebody may have added one of this name since.
+		// Another process may have added one of this name since.
 		if same, err := f.has(e, replace); same || err != nil {
 			return err
 		}

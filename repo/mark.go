@@ -37,7 +37,7 @@ func asked(e Entry) string {
 const maxMark = 1 << 20
 
 // mark is what the server said of the index that is cached, zero where no one
-// knows or somebody else has changed it since.
+// knows or another process has changed it since.
 func (c Collection) mark(e Entry) fetch.Validator {
 	path, err := c.Cache.path(e.Name, markSuffix)
 	if err != nil {

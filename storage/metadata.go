@@ -139,7 +139,7 @@ func (m *objectMeta) record() (Record, bool) {
 	}
 	var s summaryJSON
 	text := m.Annotations[annotation]
-	// A status that differs shows that somebody changed the record and left the
+	// A status that differs shows that another client changed the record and left the
 	// annotation as it was.
 	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Status != r.Status {
 		return r, true

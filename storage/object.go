@@ -293,7 +293,7 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 			o.data = data
 			break
 		}
-		// Somebody may have replaced the record between the two requests.
+		// Another client may have replaced the record between the two requests.
 		seen := p.Generation
 		if o, p, err = c.readFirst(ctx, k, ""); err != nil {
 			return Record{}, err

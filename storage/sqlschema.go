@@ -65,7 +65,7 @@ func newDatabase(connection string) (*database, error) {
 	return &database{config: config, where: place(&c.Config)}, nil
 }
 
-// saysSSLMode reports whether somebody decided about encryption.
+// saysSSLMode reports whether the connection string decides about encryption.
 func saysSSLMode(connection string) bool {
 	if os.Getenv("PGSSLMODE") != "" {
 		return true
@@ -152,7 +152,7 @@ func tables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 		if errors.As(err, &pg) && tries < 5 {
 			switch pg.Code {
 			case uniqueViolation, duplicateTable, duplicateObject, "40P01", "40001":
-				continue // somebody else is making them
+				continue // another process is making them
 			}
 		}
 		return ours, err

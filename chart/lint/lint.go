@@ -40,7 +40,7 @@ func (s Severity) String() string {
 	return "INFO"
 }
 
-// Finding is one thing that somebody should know about a chart.
+// Finding is one thing to know about a chart.
 type Finding struct {
 	Severity Severity
 	// Path is the file from the chart's top, "" for the chart as a whole.

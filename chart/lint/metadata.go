@@ -201,7 +201,7 @@ func dependencyIssues(deps []*chart.Dependency) []issue {
 		for j, name := range d.DependsOn {
 			if !slices.ContainsFunc(deps, func(o *chart.Dependency) bool { return o != nil && (o.Name == name || o.Alias == name) }) {
 				out = append(out, issue{Warning, fmt.Sprintf("dependencies[%d].depends-on[%d]", i, j),
-					fmt.Sprintf("dependency %q waits for %q, which is no dependency of the chart: nobody will wait for it", cmp.Or(d.Alias, d.Name), name)})
+					fmt.Sprintf("dependency %q waits for %q, which is no dependency of the chart: nothing will wait for it", cmp.Or(d.Alias, d.Name), name)})
 			}
 		}
 		if d.Version == "" {

@@ -17,7 +17,7 @@ import (
 // the charts below it, final their values as templates see them, user those of
 // -f and --set. Each difference is a warning, at the line of the default.
 // Values that the user did not give are not looked at, so that a chart that
-// somebody else's linter passes passes here.
+// passes another linter passes here.
 func Types(c *chart.Chart, user, final map[string]any) []Finding {
 	var text []byte
 	if f := c.File(chart.FileValues); f != nil {

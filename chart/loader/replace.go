@@ -27,7 +27,7 @@ const stagePrefix = ".tmp-dependencies-"
 // oldPrefix begins the names, in such a directory, of what was renamed away.
 const oldPrefix = "old-"
 
-// staleAfter is the age at which a directory that somebody has left is rubbish.
+// staleAfter is the age at which a directory that was left behind is rubbish.
 const staleAfter = time.Hour
 
 // replacement says what is to become of a chart's directory.
@@ -238,7 +238,7 @@ func Recover(path string) error {
 				return fmt.Errorf("put %s back in its place: %w", place, err)
 			}
 		}
-		// One that is young may be somebody's who is at work.
+		// One that is young may be in use by another process.
 		if info, err := os.Lstat(temp); err == nil && time.Since(info.ModTime()) > staleAfter {
 			if err := os.RemoveAll(temp); err != nil {
 				return fmt.Errorf("clean up: %w", err)

@@ -204,7 +204,7 @@ func (f *Directory) look(files []*chart.File) {
 		case seen[dir+"/"+name], name[0] == '_', name[0] == '.':
 		case isDir:
 			if dir == chart.DirLibrary && below != chart.FileMetadata {
-				continue // files of somebody's, unless there is a Chart.yaml to come
+				continue // files of the user's, unless there is a Chart.yaml to come
 			}
 			seen[dir+"/"+name] = true
 			f.vendored = append(f.vendored, unpackedChart(files, dir, name))

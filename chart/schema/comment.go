@@ -337,7 +337,7 @@ func describe(lines []line) comment {
 	return comment{description: strings.TrimSpace(strings.Join(kept, "\n"))}
 }
 
-// isExample reports whether a comment is YAML that somebody put out of use, most
+// isExample reports whether a comment is YAML that was put out of use, most
 // often what the key above could hold.
 func isExample(lines []string) bool {
 	for _, l := range lines {

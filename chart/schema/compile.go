@@ -19,10 +19,10 @@ import (
 )
 
 // base is the address of a chart's files while its schema is read. The scheme
-// is nobody's, so that no loader but ours can know it.
+// is reserved, so that no loader but ours can know it.
 const base = "chart:///"
 
-// Bounds for schemas of strangers (CVE-2025-32387): nothing that a person
+// Bounds for untrusted schemas (CVE-2025-32387): nothing that a person
 // writes comes near them.
 const (
 	maxDepth = 256

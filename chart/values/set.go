@@ -337,7 +337,7 @@ func (p *setParser) typed(text string) (any, error) {
 			return nil, nil
 		case text == "0":
 			return int64(0), nil
-		case strings.HasPrefix(text, "0"): // 007 is no number but somebody's name
+		case strings.HasPrefix(text, "0"): // 007 is not a number but a name
 			return text, nil
 		}
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -5,7 +5,7 @@ package cli
 import "strings"
 
 // withoutPasswords is text with xxxxx for the passwords in its URLs. Errors of
-// URLs hold none; this is for those that repeat what was typed, because somebody
+// URLs hold none; this is for those that repeat what was typed, because another person
 // took a URL for a path, a host or a name.
 func withoutPasswords(text string) string {
 	var b strings.Builder

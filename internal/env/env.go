@@ -75,5 +75,5 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) 
 func (e *Env) Report() progress.Func { return e.board().Report }
 
 // Lines is the output stream for lines that come while downloads are drawn on the
-// error stream. What strangers wrote cannot steer a terminal.
+// error stream. Untrusted text cannot steer a terminal.
 func (e *Env) Lines() io.Writer { return e.board().Above(term.SafeWriter(e.Out)) }

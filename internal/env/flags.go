@@ -285,7 +285,7 @@ func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 
 // BindOwnership registers --take-ownership.
 func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
-	fs.BoolVar(&a.takeOwnership, "take-ownership", false, "take over objects that exist, whoever's they are")
+	fs.BoolVar(&a.takeOwnership, "take-ownership", false, "take over objects that exist, whatever manages them")
 }
 
 // SkipValidation has objects not be validated, as --disable-openapi-validation does.

@@ -8,7 +8,7 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 )
 
-// wireFetch has the client and the cache made when somebody first asks.
+// wireFetch has the client and the cache made when first asked for.
 func (e *Env) wireFetch() {
 	e.web = sync.OnceValue(func() *fetch.Client {
 		return &fetch.Client{UserAgent: "moonhelm", Progress: e.Report()}

@@ -18,7 +18,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// lazyKube is the kubeconfig, read when somebody first asks.
+// lazyKube is the kubeconfig, read when first asked for.
 type lazyKube struct {
 	loaded  clientcmd.ClientConfig
 	cluster *kube.Client
@@ -91,7 +91,7 @@ func (e *Env) checkKubeconfig() error {
 	for _, path := range e.kubeconfig().ConfigAccess().GetLoadingPrecedence() {
 		info, err := os.Stat(path)
 		switch {
-		case err != nil: // the library tells, once somebody needs the file
+		case err != nil: // the library tells, once the file is needed
 		case info.IsDir():
 			return &KubeconfigError{Path: path, Err: errors.New("it is a directory")}
 		case info.Mode()&os.ModeDevice != 0 && path != os.DevNull:

@@ -33,7 +33,7 @@ type verifier struct {
 
 // Verify implements fetch.Verifier. Who signed it is told in Helm's words, in
 // several lines without a last end of line, made safe to show: names are what
-// strangers chose.
+// others chose.
 func (v verifier) Verify(name string, r io.Reader, prov []byte) (string, error) {
 	keys, err := v.keys()
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package near finds the name that somebody meant who wrote another: for "did
+// Package near finds the name that was meant where another was written: for "did
 // you mean ...?". It knows nothing of what the names stand for.
 package near
 

@@ -48,7 +48,7 @@ func (v View) Write(s term.Streams, f output.Format, rel *release.Release) error
 }
 
 func (v View) table(w io.Writer, st term.Style, rel *release.Release) error {
-	// Colours are ours; what the chart and the record say may be a stranger's.
+	// Colours are ours; what the chart and the record say is untrusted.
 	safe := func(text string) string { return text }
 	if term.IsTerminal(w) {
 		safe = term.Safe

@@ -11,7 +11,7 @@ import (
 )
 
 // Safe returns text with every control character but newline and tab, and
-// every invalid byte, written out visibly ("\x1b"), so that what a stranger
+// every invalid byte, written out visibly ("\x1b"), so that what untrusted text
 // wrote cannot steer the terminal (CVE-2021-21303). Bidirectional overrides
 // count as control characters; a carriage return that ends a line does not.
 func Safe(text string) string {

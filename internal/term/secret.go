@@ -23,7 +23,7 @@ func (s Streams) AskSecretUntil(ctx context.Context, question string) (string, e
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return s.Ask(question)
 	}
-	// Before the question is seen: somebody may be quick, or paste.
+	// Before the question is seen: the user may be quick, or paste.
 	read, restore, err := hush(f)
 	if err != nil {
 		return "", err

@@ -121,7 +121,7 @@ func (s Streams) AskUntil(ctx context.Context, question string) (string, error) 
 	return Until(ctx, func() (string, error) { return s.Ask(question) })
 }
 
-// ReadUntil reads the first limit bytes of r, given up when ctx ends: somebody may
+// ReadUntil reads the first limit bytes of r, given up when ctx ends: the user may
 // have forgotten to type what is read.
 func ReadUntil(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
 	return Until(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(r, limit)) })

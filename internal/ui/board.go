@@ -20,7 +20,7 @@ const pace = 100 * time.Millisecond
 // What moves the cursor. Lines do not wrap while a table is drawn: a terminal
 // that takes a character for wider than we do must not push the table down. The
 // cursor stays visible, so that a process that is killed leaves nothing behind
-// that somebody has to repair.
+// that the user has to repair.
 const (
 	wrapOff    = "\x1b[?7l"
 	wrapOn     = "\x1b[?7h"
@@ -69,7 +69,7 @@ type Board struct {
 	last    []string      // the table on the screen
 	at      time.Time     // when it was drawn
 	stale   bool          // more than seconds has changed since
-	open    bool          // somebody wrote the beginning of a line: a question
+	open    bool          // the beginning of a line was written: a question
 }
 
 // NewBoard returns the board for the error stream of s. Without one it says

@@ -114,7 +114,7 @@ func choose(rows []*row, lines int) (shown []*row, left int) {
 	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return !chosen[r] }), left
 }
 
-// need ranks a row by how much somebody needs to see it.
+// need ranks a row by how important it is to see it.
 func (r *row) need() int {
 	switch r.state {
 	case failing:

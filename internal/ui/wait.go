@@ -25,7 +25,7 @@ type awaitedObject struct {
 	state state
 	text  string    // what is missing, what is wrong, or what it is now: "" for ready
 	since time.Time // when text began to be so
-	// noticed reports that somebody had to wait for it.
+	// noticed reports whether it was waited for.
 	noticed bool
 }
 

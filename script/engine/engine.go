@@ -8,7 +8,7 @@
 // does not look at crosses. All charts of one operation share one Lua runtime
 // with an environment each.
 //
-// It trusts neither end. A script is a stranger's: what it can reach is listed
+// It trusts neither end. A script is untrusted: what it can reach is listed
 // in environment.go, what it may use up in limits.go. What arrives on the
 // stream is bounded and checked. The package opens no files and no sockets (the
 // modules that a permission gives do), knows no charts beyond what a request
@@ -28,7 +28,7 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// Options of [Serve]. The zero value serves inside somebody else's process.
+// Options of [Serve]. The zero value serves inside the caller's process.
 type Options struct {
 	// Confine is called with the first request before anything in it is looked
 	// at; [Needs] tells what the scripts were granted. An error ends Serve. Nil

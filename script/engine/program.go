@@ -268,7 +268,7 @@ func (p *program) exceeded(limit string) string {
 // ask answers a question of the script's.
 func (p *program) ask(kind wire.Kind, body map[string]any) (map[string]any, error) {
 	if p.Ask == nil {
-		return nil, errors.New("there is nobody to ask here")
+		return nil, errors.New("there is no one to ask here")
 	}
 	_ = p.out.Flush()
 	return p.Ask(kind, body)

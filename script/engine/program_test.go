@@ -105,7 +105,7 @@ func TestErrorsOfProgramsHaveAPlace(t *testing.T) {
 		{"a file outside, with dots", "require('...secret')", `cannot require "...secret": the plugin has no ///secret.lua`},
 		{"an absolute path", "require('/etc/passwd')", `cannot require "/etc/passwd"`},
 		{"what is no Lua", "require('data.json')", `the plugin has no data/json.lua`},
-		{"a question nobody answers", "http.get('http://127.0.0.1')", "there is nobody to ask here"},
+		{"a question nobody answers", "http.get('http://127.0.0.1')", "there is no one to ask here"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := runProgram(t, Program{}, tt.text, "lib/deep.lua", "return {fail = function()\nerror('deep') end}", "broken.lua", "x x", "data.json", "{}")
@@ -194,7 +194,7 @@ esac
 		t.Errorf("%v\ngot  %s\nwant %s\nit said %q", got.err, got.out, want, got.say)
 	}
 	got = runProgram(t, Program{}, `return helm.run{"version"}`)
-	if got.err == nil || !strings.Contains(got.err.Error(), "nobody knows where helm is") {
+	if got.err == nil || !strings.Contains(got.err.Error(), "it is not known where helm is") {
 		t.Errorf("without a helm: %v", got.err)
 	}
 }

@@ -58,7 +58,7 @@ func firstLine(text string) string {
 // words of the error only.
 func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) error {
 	if state == nil {
-		return &ExitError{Killed: killed, Text: text, Status: "nobody knows how", limits: l}
+		return &ExitError{Killed: killed, Text: text, Status: "in an unknown way", limits: l}
 	}
 	if !killed && state.Success() {
 		return nil

@@ -38,7 +38,7 @@
 // the limits, each for itself, and on Linux gain no privileges (no sudo) while
 // TCP is closed; they end with the process, unless they leave its process group
 // (setsid), which nothing keeps them from. Writing to the pipes is open to who
-// may use files (/proc/self/fd): io is as much as the user's own rights, in the
+// may use files (/proc/self/fd): io is as much as the user's own permissions, in the
 // name of every chart of the tree.
 //
 // seccomp is there for amd64 and arm64. It and Landlock are best effort: a

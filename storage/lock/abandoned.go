@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Abandoned returns nil when whoever wrote the pending record of a revision is
+// Abandoned returns nil when the client that wrote the pending record of a revision is
 // gone, and a [*LockedError] while they are, or may be, at work. It may take
 // half a minute: where only heartbeats on the record can tell, it watches
 // for them. Where it finds none it takes the record over: from then on the

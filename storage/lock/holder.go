@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What guards a release while somebody is at work on it.
+// What guards a release while an operation is in progress.
 const (
 	ByLease  = "lease"
 	ByRecord = "record"
@@ -37,7 +37,7 @@ type Holder struct {
 	Since time.Time `json:"since"`
 }
 
-// process says which process it is, so that whoever runs on the same machine
+// process says which process it is, so that a client on the same machine
 // can see whether it is still there. A process number alone is used again and
 // again, and stands for another process on every machine and in every
 // container.
@@ -50,7 +50,7 @@ type process struct {
 	Start string `json:"start,omitempty"`
 }
 
-// self is whoever runs this.
+// self is the client that runs this.
 func (l *Locker) self(doing string) Holder {
 	who := l.options.Who
 	if who == "" {

@@ -157,7 +157,7 @@ func deleting(body []byte) bool {
 }
 
 // unavailable reports that there can be no lease: no permission to it, no such API, no
-// such namespace, or somebody's policy against it.
+// such namespace, or an admission policy against it.
 func unavailable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) ||
 		apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)

@@ -189,8 +189,8 @@ type turn struct {
 
 	told string    // the holder that was reported last
 	sent time.Time // when we last tried to take it
-	last *lease    // whoever was seen to have it last
-	// seen is the state of somebody else's lease, since when it has been that,
+	last *lease    // the holder that was seen last
+	// seen is the state of another holder's lease, since when it has been that,
 	// and whether it was ever seen to change.
 	seen    state
 	since   time.Time
@@ -264,7 +264,7 @@ func (t *taken) held() *taken {
 	return t
 }
 
-// create returns nil where somebody has the lease.
+// create returns nil where another client has the lease.
 func (t *turn) create(ctx context.Context) (*taken, error) {
 	t.sent = time.Now()
 	writing, cancel := linger.Context(ctx) // a lease that was taken has to be given back
@@ -281,7 +281,7 @@ func (t *turn) create(ctx context.Context) (*taken, error) {
 	return nil, t.ended(ctx, err)
 }
 
-// over says why whoever holds a lease does so no more, "" where that is not
+// over says why the holder of a lease holds it no more, "" where that is not
 // known.
 func (t *turn) over(other *lease) string {
 	now := other.state()
@@ -300,7 +300,7 @@ func (t *turn) over(other *lease) string {
 	return ""
 }
 
-// seize takes over a lease whose holder is gone; nil where somebody was
+// seize takes over a lease whose holder is gone; nil where another client was
 // quicker.
 func (t *turn) seize(ctx context.Context, other *lease, why string) (*taken, error) {
 	next := newLease(t.namespace, t.lock.name, t.lock.holder)

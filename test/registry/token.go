@@ -20,7 +20,7 @@ const (
 	issuerName = "token server of a test"
 )
 
-// issuer is a token server: it gives whoever knows the password a token for
+// issuer is a token server: it gives a client that knows the password a token for
 // what was asked for, and others one for nothing.
 type issuer struct {
 	user, password string

@@ -81,7 +81,7 @@ func recordLabels(e *env.Env, rel *release.Release) (map[string]string, error) {
 func (m metadata) table(w io.Writer) error {
 	var deps []string
 	for _, d := range m.Dependencies {
-		if d != nil { // a record is what somebody wrote
+		if d != nil { // a record may hold anything
 			deps = append(deps, d.Name)
 		}
 	}

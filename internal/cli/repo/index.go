@@ -67,7 +67,7 @@ func (o *indexOptions) run(ctx context.Context, e *env.Env, dir string) error {
 }
 
 // merge takes the entries of the other index over. One that is not there has
-// none: whoever publishes for the first time has no index yet.
+// none: before the first publication there is no index yet.
 func (o *indexOptions) merge(listing *index.Listing) error {
 	if o.Merge == "" {
 		return nil
@@ -82,7 +82,7 @@ func (o *indexOptions) merge(listing *index.Listing) error {
 	return errors.Join(listing.Merge(prev), prev.Close())
 }
 
-// write puts the index in its place at once: whoever serves the directory never
+// write puts the index in its place at once: a server of the directory never
 // serves half of one.
 func (o *indexOptions) write(listing *index.Listing, path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".index-*.part")

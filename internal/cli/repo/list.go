@@ -54,7 +54,7 @@ func (o *listOptions) run(e *env.Env) error {
 	return o.Output.Write(e.Out, elements, func(w io.Writer) error { return o.table(e, w, f.Entries) })
 }
 
-// table shows URLs without passwords on a terminal, because somebody may look
+// table shows URLs without passwords on a terminal, because others may look
 // over one's shoulder. Scripts that cut the table get the file's own.
 func (o *listOptions) table(e *env.Env, w io.Writer, entries []repo.Entry) error {
 	if len(entries) == 0 {

@@ -86,7 +86,7 @@ func tell(e *env.Env, o Options, res *action.Tested) error {
 	}
 	safe := func(text string) string { return text }
 	if term.IsTerminal(e.Out) {
-		safe = term.Safe // what containers write may be a stranger's
+		safe = term.Safe // what containers write is untrusted
 	}
 	var b strings.Builder
 	b.WriteByte('\n')

@@ -86,7 +86,7 @@ func binaries() string {
 	return ""
 }
 
-// command runs a server's program as somebody who is not root, which the server
+// command runs a server's program as a user other than root, as the server
 // refuses.
 func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()

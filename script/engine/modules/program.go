@@ -21,7 +21,7 @@ type Program struct {
 	In       io.Reader
 	Out, Err io.Writer
 	// Flush writes out what Out holds back. It is called before the script waits
-	// for input, and before somebody else writes.
+	// for input, and before another writer writes.
 	Flush func() error
 	// Child is where commands that the script starts print, if not to Out.
 	Child io.Writer
@@ -140,7 +140,7 @@ func (c *call) runHelm() error {
 		return err
 	}
 	if p.Helm == "" {
-		return c.fail("nobody knows where helm is")
+		return c.fail("it is not known where helm is")
 	}
 	var out, said bytes.Buffer
 	cmd := exec.Command(p.Helm, args...)

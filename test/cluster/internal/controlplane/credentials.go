@@ -25,7 +25,7 @@ const (
 	// AdminKubeconfig belongs to a user who may do everything.
 	AdminKubeconfig = "kubeconfig"
 	// RestrictedKubeconfig belongs to the user RestrictedUser, who has no
-	// permissions until somebody binds some.
+	// permissions until some are bound.
 	RestrictedKubeconfig = "restricted.kubeconfig"
 
 	// RestrictedUser is the user name to put into a RoleBinding's subjects.
