@@ -264,7 +264,7 @@ func TestDownloadsWithoutClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			finder := &fetch.Finder{Cache: &fetch.Cache{Dir: t.TempDir()}, Repositories: action.NewRepositories(collection, nil)}
 			_, err := finder.Find(t.Context(), fetch.Ref{Name: "web", Repo: server.URL})
-			var damaged *fetch.EntryError // of the archive, which is no archive
+			var damaged *fetch.EntryError // of the archive, which is not an archive
 			if !errors.As(err, &damaged) {
 				t.Errorf("got %v, want the index to be read", err)
 			}

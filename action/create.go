@@ -69,7 +69,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 }
 
 // changed is files with what differs between was and now: files may hold some
-// that are no part of a chart.
+// that are not part of a chart.
 func changed(files, was, now []*chart.File) []*chart.File {
 	byName := make(map[string]*chart.File, len(now))
 	for _, f := range now {

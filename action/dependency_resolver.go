@@ -138,7 +138,7 @@ func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) 
 type RepositoryURLError struct{ Dependency, Repository string }
 
 func (e *RepositoryURLError) Error() string {
-	return fmt.Sprintf("the repository %q of the dependency %s is no URL; write https://..., oci://..., file://../directory, or @%s for one that was added under that name", e.Repository, e.Dependency, strings.Trim(e.Repository, "@:/"))
+	return fmt.Sprintf("the repository %q of the dependency %s is not a URL; write https://..., oci://..., file://../directory, or @%s for one that was added under that name", e.Repository, e.Dependency, strings.Trim(e.Repository, "@:/"))
 }
 
 func schemeOf(address string) string {

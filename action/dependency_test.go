@@ -303,7 +303,7 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 	}{
 		{"what is not there, and all of it", "{name: mysql, version: ^9, repository: 'https://st'}, {name: redis, version: '1', repository: 'https://ana:hunter2@st'}, " + wantsRedis, "", nil,
 			[]string{`can't get a valid version for 1 subchart(s): "mysql" (repository "https://st", version "^9"): no version of it is ^9; there is 2.0.0, 1.2.0, 1.0.0`, `can't get a valid version for 1 subchart(s): "redis" (repository "https://st", version "1"): there is no version of it`}},
-		{"no version", "{name: mysql, version: abc, repository: 'https://st'}", "", nil, []string{`dependency mysql abc from https://st: improper constraint: "abc" is no version`}},
+		{"no version", "{name: mysql, version: abc, repository: 'https://st'}", "", nil, []string{`dependency mysql abc from https://st: improper constraint: "abc" is neither a version`}},
 		{"not in charts/", "{name: hand, version: ^1, repository: ''}", "", nil, []string{"dependency hand ^1: it has no repository, and is not in charts/"}},
 		{"another version in charts/", "{name: hand, version: ^1, repository: ''}", "", func(f *fakeFolder, _ *fakeSupplier) {
 			f.held = []loader.Vendored{{File: "hand", Name: "hand", Version: "2.0.0"}}

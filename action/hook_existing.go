@@ -75,7 +75,7 @@ func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookI
 // each of them is written. Nothing is deleted where one of them is a conflict.
 //
 // The policy before-hook-creation deletes what is there. Without that policy, what
-// an earlier run of the release has left is no obstacle either: a Job or Pod, and
+// an earlier run of the release has left is not an obstacle either: a Job or Pod, and
 // what was to go when it succeeded, is replaced; any other hook is changed, as Helm
 // 4 does. What is not a hook is replaced only by before-hook-creation, with a warning.
 func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {

@@ -125,7 +125,7 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 		change func(*story)
 		want   string
 	}{
-		{"the name is no name", nil, func(s *story) { s.request.Name = "Web_1" }, `release name "Web_1": invalid release name`},
+		{"the name is not a name", nil, func(s *story) { s.request.Name = "Web_1" }, `release name "Web_1": invalid release name`},
 		{"there is no name", nil, func(s *story) { s.request.Name = "" }, "needs a name"},
 		{"the name is taken", nil, func(s *story) {
 			s.records.kept["web.v1"] = &release.Release{Name: "web", Revision: 1, Info: release.Info{Status: release.Deployed}}
@@ -139,7 +139,7 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 		}, "port"},
 		{"a template fails", webChart(t, "templates/c.yaml", `{{ fail "no luck" }}`), nil, "no luck"},
 		{"a template renders no YAML", webChart(t, "templates/c.yaml", "a: b: c"), nil, "c.yaml"},
-		{"a CRD is no YAML", webChart(t, "crds/a.yaml", "a: b: c"), nil, "crds/a.yaml"},
+		{"a CRD is not YAML", webChart(t, "crds/a.yaml", "a: b: c"), nil, "crds/a.yaml"},
 		{"CRDs cannot be read", webChart(t, "crds/a.yaml", crontab), func(s *story) {
 			s.fail["missing [CustomResourceDefinition/crontabs.example.com]"] = errBroken
 		}, "broken"},

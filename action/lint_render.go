@@ -124,7 +124,7 @@ const (
 type asides struct {
 	root *chart.Chart
 	how  map[string]way // by the path from the root chart
-	// unreadable reports that a template that is no template was left out, and
+	// unreadable reports that a template that is not a template was left out, and
 	// with it what it may define.
 	unreadable bool
 }

@@ -194,6 +194,6 @@ func TestLintIsCancelled(t *testing.T) {
 		t.Errorf("got %v, want the context's error", err)
 	}
 	if _, err := (action.Lint{}).Run(context.Background(), action.LintRequest{KubeVersion: "zz"}); err == nil {
-		t.Error("a wrong Kubernetes version is no error")
+		t.Error("a wrong Kubernetes version is not an error")
 	}
 }

@@ -155,7 +155,7 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 		}
 		hooks, _ := release.SplitHooks([]*manifest.Object{o})
 		if len(hooks) != 1 || !hooks[0].On(release.Test) {
-			return fmt.Errorf("pre-test left %s, which is no test: it needs the annotation %s: %s", o, release.HookAnnotation, release.Test)
+			return fmt.Errorf("pre-test left %s, which is not a test: it needs the annotation %s: %s", o, release.HookAnnotation, release.Test)
 		}
 		w.tests = append(w.tests, hooks[0])
 	}

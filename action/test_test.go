@@ -162,10 +162,10 @@ func TestFiltersOfTests(t *testing.T) {
 		{[]string{"!name=a,!name=b,!name=c"}, ""},
 		{[]string{"name=x,name=y,!name=x"}, `release "web" has no test x, y: its tests are a, b, c`},
 		{[]string{"!name=x"}, `has no test x`},
-		{[]string{"colour=red"}, `"colour=red" is no filter of tests: it must be name=TEST or !name=TEST`},
-		{[]string{"a"}, `"a" is no filter`},
-		{[]string{"name="}, `"name=" is no filter`},
-		{[]string{""}, `"" is no filter`},
+		{[]string{"colour=red"}, `"colour=red" is not a filter of tests: it must be name=TEST or !name=TEST`},
+		{[]string{"a"}, `"a" is not a filter`},
+		{[]string{"name="}, `"name=" is not a filter`},
+		{[]string{""}, `"" is not a filter`},
 	} {
 		d := &diary{}
 		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("c 0", "b 0", "a 0")), Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
@@ -244,7 +244,7 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 		fn   func(e *event.PreTest) error
 	}{
 		{"not today", func(*event.PreTest) error { return errors.New("not today") }},
-		{"ConfigMap/extra, which is no test", func(e *event.PreTest) error {
+		{"ConfigMap/extra, which is not a test", func(e *event.PreTest) error {
 			objs, err := manifest.Parse("", kind("ConfigMap", "extra"))
 			e.Objects = append(e.Objects, objs...)
 			return err

@@ -53,7 +53,7 @@ func testFilters(filters []string) (only, without []string, err error) {
 			attribute, not := strings.CutPrefix(strings.TrimSpace(attribute), "!")
 			name = strings.TrimSpace(name)
 			if !ok || strings.TrimSpace(attribute) != "name" || name == "" {
-				return nil, nil, fmt.Errorf("%q is no filter of tests: it must be name=TEST or !name=TEST", filter)
+				return nil, nil, fmt.Errorf("%q is not a filter of tests: it must be name=TEST or !name=TEST", filter)
 			}
 			if not {
 				without = append(without, name)

@@ -246,7 +246,7 @@ func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
 		change func(*story, *UpgradeRequest)
 		want   string
 	}{
-		{"the name is no name", func(_ *story, r *UpgradeRequest) { r.Name = "Web_1" }, "is invalid"},
+		{"the name is not a name", func(_ *story, r *UpgradeRequest) { r.Name = "Web_1" }, "is invalid"},
 		{"somebody is at work", func(s *story, _ *UpgradeRequest) { s.fail["lock web, upgrade"] = errBroken }, "broken"},
 		{"the chart is a library", func(_ *story, r *UpgradeRequest) { r.Chart = library }, "not installable"},
 		{"the cluster does not answer", func(s *story, _ *UpgradeRequest) { s.fail["capabilities"] = errBroken }, "broken"},
@@ -417,7 +417,7 @@ func TestOfTwoDeployedRevisionsTheNewerCounts(t *testing.T) {
 }
 
 // What another client has written into the old revision's record meanwhile stays,
-// and is no failure of an upgrade that went well.
+// and is not a failure of an upgrade that went well.
 func TestTheOldRevisionMayHaveChangedMeanwhile(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -31,7 +31,7 @@ func editScalar(text []byte, key, value string, quoted bool) ([]byte, error) {
 	}
 	root := parseNode(text)
 	if root == nil || root.Kind != yaml.MappingNode {
-		return nil, errors.New("is no map")
+		return nil, errors.New("is not a map")
 	}
 	_, n := lookup(root, key)
 	if n == nil {

@@ -99,7 +99,7 @@ func resolveAlias(n *yaml.Node) *yaml.Node {
 
 // diagnose compares a YAML text with the Go type that it could not be decoded
 // into and names every field of a wrong kind. It returns nil where it finds
-// nothing: then the text is no YAML, or the reader stumbled over something else.
+// nothing: then the text is not YAML, or the reader stumbled over something else.
 func diagnose(name string, data []byte, into any) error {
 	root := parseNode(data)
 	if root == nil {

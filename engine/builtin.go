@@ -170,7 +170,7 @@ func equal(a, b any) (bool, error) {
 	return equalOther(ra, rb)
 }
 
-// equalOther compares what is no number, text or bool: such values may only be
+// equalOther compares what is not a number, text or bool: such values may only be
 // compared with nil, unless Go itself can compare them.
 func equalOther(a, b reflect.Value) (bool, error) {
 	if a.IsValid() && b.IsValid() && a.Kind() != b.Kind() {

@@ -52,7 +52,7 @@ func seconds(f float64) (time.Duration, error) {
 	return time.Duration(ns), nil
 }
 
-// durationOr0 is what the forgiving functions read: what is no duration is 0.
+// durationOr0 is what the forgiving functions read: what is not a duration is 0.
 func durationOr0(v any) time.Duration {
 	d, err := duration(v)
 	if err != nil {

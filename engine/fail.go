@@ -311,7 +311,7 @@ func (f *frame) unknownTemplate(name string) {
 	panic(e)
 }
 
-// failParse fails because text handed to tpl is no template.
+// failParse fails because text handed to tpl is not a template.
 func (f *frame) failParse(src *source, err error) {
 	e := f.newError()
 	inner := f.parseError(src, err)

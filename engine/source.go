@@ -70,7 +70,7 @@ type parsed struct {
 	writes bool
 }
 
-// mainName is no name that a template could be defined under by accident.
+// mainName is not a name that a template could be defined under by accident.
 const mainName = "\x00"
 
 func parseText(text string, known map[string]any, a *arena) *parsed {

@@ -239,7 +239,7 @@ func TestCacheKeepsProvenance(t *testing.T) {
 		t.Errorf("%q, %v", c.Provenance(digest), err)
 	}
 	if _, ok := c.Lookup(digest); ok {
-		t.Error("a provenance file is no content")
+		t.Error("a provenance file is not content")
 	}
 	if err := c.AddProvenance(digest, make([]byte, maxProvenance+1)); err != nil || c.Provenance(digest) != nil {
 		t.Error("one that is too large is used")

@@ -466,7 +466,7 @@ func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
 	_ = z.Close()
 	torn := good.String()[:good.Len()-4]
 	for name, c := range map[string]struct{ encoding, body, want string }{
-		"no gzip":          {"gzip", "text that is no gzip", "does not unpack: gzip: invalid header"},
+		"no gzip":          {"gzip", "text that is not gzip", "does not unpack: gzip: invalid header"},
 		"a wrong checksum": {"gzip", good.String()[:good.Len()-8] + "12345678", "does not unpack: gzip: invalid checksum"},
 		"corrupt":          {"gzip", good.String()[:10] + "xxxxxxxxxxxx", "does not unpack: flate: corrupt"},
 		"torn":             {"gzip", torn, "unexpected EOF"},

@@ -201,7 +201,7 @@ func TestFindRefuses(t *testing.T) {
 		"nope/web":             "not added",
 		"r/unknown":            "there is no version of it",
 		"r/wrong":              "has the digest sha256:" + digestOf(tgz("web")) + ", and should have sha256:" + digestOf("other"),
-		"r/odd":                `its digest "abc" is no SHA-256`,
+		"r/odd":                `its digest "abc" is not a SHA-256`,
 		"r/nowhere":            "no URL",
 		"r/malformed":          "malformed",
 		"r/file":               "named by their paths",
@@ -560,7 +560,7 @@ func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
 	byDigest.Verify = true
 	find(byDigest, "manifest oci://host/web@"+manifest+" ")
 	find(byDigest)
-	// A damaged manifest or archive is no answer.
+	// A damaged manifest or archive is not an answer.
 	for ext, digest := range map[string]string{imageExt: digestOf(manifestOf(tgz("web"))), cacheExt: digestOf(tgz("web"))} {
 		file, ok := f.Cache.lookup(digest, ext)
 		if !ok {

@@ -58,7 +58,7 @@ func (e *EntryError) Hint() string {
 // Hint says what a user of the command line can do about it.
 func (e *VersionError) Hint() string { return "give the version in one place only" }
 
-// Hint says what a user of the command line can do about it, "" where it is no web page.
+// Hint says what a user of the command line can do about it, "" where it is not a web page.
 func (e *NotArchiveError) Hint() string {
 	if !e.Page {
 		return ""

@@ -58,7 +58,7 @@ func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 }
 
 // isPath reports whether name can be nothing but a path: it begins with /, ./ or
-// ../, which is no repository's name.
+// ../, which is not a repository's name.
 func isPath(name string) bool {
 	first, _, slash := strings.Cut(name, "/")
 	return slash && strings.Trim(first, ".") == ""
@@ -89,7 +89,7 @@ func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref
 	s := source{home: r.URL, access: r.Access, chart: entry.Name, version: entry.Version}
 	s.digest = strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 	if s.digest != "" && cachePath(s.digest, "") == "" {
-		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version, Problem: fmt.Sprintf("its digest %q is no SHA-256", entry.Digest)}
+		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version, Problem: fmt.Sprintf("its digest %q is not a SHA-256", entry.Digest)}
 	}
 	for _, u := range entry.URLs {
 		full, err := below(r.URL, u)

@@ -226,7 +226,7 @@ func TestNoChangeIsNoWrite(t *testing.T) {
 	}
 }
 
-// What a server adds to objects, and how it writes what they say, is no change.
+// What a server adds to objects, and how it writes what they say, is not a change.
 func TestNoChangeIsNoWriteInAnyKind(t *testing.T) {
 	text, err := os.ReadFile("testdata/kinds.yaml")
 	if err != nil {

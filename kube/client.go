@@ -173,7 +173,7 @@ func (s *shared) dial() (*connection, error) {
 }
 
 // Call makes one request and returns the body of the answer. Path is absolute
-// ("/api/v1/secrets") and not escaped. An answer that is no success is an error
+// ("/api/v1/secrets") and not escaped. An answer that is not a success is an error
 // of apimachinery's api/errors, wrapped where there is more to say:
 // [*ForbiddenError], [*UnreachableError], [*RetryError].
 //

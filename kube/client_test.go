@@ -141,7 +141,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		t.Errorf("got %q", err)
 	}
 	if err := ask("POST", "/apis/apps/v1/deployments"); errors.As(err, &forbidden) || !strings.Contains(err.Error(), "exceeded quota") {
-		t.Errorf("a quota is no right: %v", err)
+		t.Errorf("a quota is not a right: %v", err)
 	}
 	var unauthorized *UnauthorizedError
 	if err := ask("GET", "/version"); !errors.As(err, &unauthorized) || !strings.Contains(err.Error(), "log in again") {

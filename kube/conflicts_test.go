@@ -249,7 +249,7 @@ func TestRequestsOfConflicts(t *testing.T) {
 	s.Conflicts = plan.Fail
 	refuse := func() error {
 		if _, err := s.c.Plan(t.Context(), s.ChangeRequest); err == nil {
-			t.Error("it is no conflict")
+			t.Error("it is not a conflict")
 		}
 		return nil
 	}

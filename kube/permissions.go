@@ -215,7 +215,7 @@ func (v *review) check(ctx context.Context, permissions []Permission) error {
 }
 
 // refused reports whether the cluster says no to r, for any object and for one of
-// those named. An answer that does not come is no refusal.
+// those named. An answer that does not come is not a refusal.
 func (v *review) refused(ctx context.Context, r Permission, names []string) bool {
 	allowed, err := v.access(ctx, r)
 	if allowed || err != nil || len(names) == 0 {

@@ -25,7 +25,7 @@ func TestTheServerForetells(t *testing.T) {
 		t.Fatal("it was created")
 	}
 	s.to(text("a", "1"))
-	// The same in other words is no change, and no one else could know.
+	// The same in other words is not a change, and no one else could know.
 	want(t, "in other words", s.to(text("a", "1000m")), "unchanged Deployment/d")
 	p, says = s.plan(text("b", "1000m"))
 	want(t, "another image", says, "update Deployment/d")

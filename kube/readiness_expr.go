@@ -143,7 +143,7 @@ func parseExpression(s string) (*expression, error) {
 	x := &expression{source: s}
 	var err error
 	if x.path, err = parsePath(strings.TrimPrefix(inner, "$")); err != nil {
-		return nil, fmt.Errorf("{%s} is no JSONPath: %w", inner, err)
+		return nil, fmt.Errorf("{%s} is not a JSONPath: %w", inner, err)
 	}
 	if first := x.path[0]; !first.deep {
 		x.whole = first.name == "status" || first.name == "spec" || first.name == "metadata"

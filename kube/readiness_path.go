@@ -100,7 +100,7 @@ func parseBracket(s string) (step, string, error) {
 	}
 	n, err := strconv.Atoi(inner)
 	if err != nil {
-		return step{}, "", fmt.Errorf("[%s] is no number, no name in quotes, no * and no filter", inner)
+		return step{}, "", fmt.Errorf("[%s] is not a number, no name in quotes, no * and no filter", inner)
 	}
 	return step{index: &n}, rest, nil
 }

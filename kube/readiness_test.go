@@ -218,7 +218,7 @@ func TestBadReadinessAnnotationsAreNamed(t *testing.T) {
 		{`helm.sh/readiness-failure: '["{phase} == Ready"]'`, "must go on with a dot"},
 		{`helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "must go on with a dot"},
 		{`helm.sh/readiness-failure: '["{..a..b} == Ready"]'`, "may search all depths (..) once"},
-		{`helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is no JSONPath"},
+		{`helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is not a JSONPath"},
 		{`helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "needs one of =="},
 		{`helm.sh/readiness-failure: '["{.phase}"]'`, "needs one of =="},
 		{`helm.sh/readiness-failure: '["{.phase} =="]'`, "the value after == is missing"},

@@ -35,7 +35,7 @@ const (
 	// on.
 	maxTrouble = 30 * time.Second
 	// maxMishaps bounds how often a server that fails within (500) is asked: it
-	// may pass, as a webhook that is just starting, but it is no overload.
+	// may pass, as a webhook that is just starting, but it is not an overload.
 	maxMishaps = 4
 	firstPause = 200 * time.Millisecond
 	maxPause   = 5 * time.Second
@@ -286,7 +286,7 @@ func broken(err error) bool {
 	return false
 }
 
-// judge tells what an answer that is no success means.
+// judge tells what an answer that is not a success means.
 func judge(resp *http.Response) (outcome, time.Duration) {
 	wait := time.Duration(0)
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
@@ -366,7 +366,7 @@ func (c *Client) made(ctx context.Context, r *request, refusal *http.Response, s
 		within(sent.Metadata.Annotations, live.Metadata.Annotations) && within(sent.Data, live.Data)
 }
 
-// within reports whether all of a is in b. Values that are no text come from
+// within reports whether all of a is in b. Values that are not text come from
 // custom resources: they count by being there.
 func within[V any](a, b map[string]V) bool {
 	for k, v := range a {

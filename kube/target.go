@@ -224,7 +224,7 @@ func (t *target) checkName() error {
 	}
 	for field, s := range map[string]string{"name": t.name, "namespace": t.namespace} {
 		if s == "." || s == ".." || strings.ContainsAny(s, "/%") {
-			return t.fail("place", fmt.Errorf("metadata.%s is %q, which is no name: it leads to another place", field, s))
+			return t.fail("place", fmt.Errorf("metadata.%s is %q, which is not a name: it leads to another place", field, s))
 		}
 	}
 	return nil
@@ -261,7 +261,7 @@ func (t *target) marked(owner Owner) map[string]any {
 }
 
 // sendable leaves out keys with two slashes, such as those of
-// helm.sh/depends-on/..., which speak to us and are no names in Kubernetes.
+// helm.sh/depends-on/..., which speak to us and are not names in Kubernetes.
 func sendable(annotations map[string]any) map[string]any {
 	ours := func(key string, _ any) bool { return strings.Count(key, "/") > 1 }
 	for key := range annotations {

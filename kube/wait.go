@@ -31,7 +31,7 @@ type WaitRequest struct {
 type Grace struct {
 	// Start is for what keeps a pod from being made, or a container from being
 	// started: an image that cannot be pulled, a Secret that is missing, a quota
-	// (20s). The name of an image that is no name has none.
+	// (20s). The name of an image that is not a name has none.
 	Start time.Duration
 	// Crash is for a container that ends again and again; it must have been
 	// restarted three times as well (30s).
@@ -88,7 +88,7 @@ func (e *FailedError) Error() string {
 // [*FailedError] at once: a job that has failed, a rollout over its deadline, a
 // pod that cannot be started or that crashes again and again. When ctx ends
 // before, a [*WaitError] names what is missing. Both tell what the pods, their
-// logs and their events say. A server that is away for a while is no error.
+// logs and their events say. A server that is away for a while is not an error.
 func (c *Client) Await(ctx context.Context, r WaitRequest) error {
 	if c.dryRun {
 		return nil

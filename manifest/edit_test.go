@@ -405,7 +405,7 @@ func FuzzEdit(f *testing.F) {
 			return
 		}
 		if settled, err := settle(goal, false); err != nil || !sameValue(settled, goal, false) {
-			return // !!binary makes text that is no text
+			return // !!binary makes text that is not text
 		}
 		got, err := Edit(raw, goal)
 		if err != nil {

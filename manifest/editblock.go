@@ -64,7 +64,7 @@ func (x *editor) table(p *part, old, goal map[string]any) {
 	x.replace(at, at, e.String())
 }
 
-// lineBegin is where the first character of at's line stands that is no space.
+// lineBegin is where the first character of at's line stands that is not a space.
 func (x *editor) lineBegin(at int) int {
 	begin := lineStart(x.text, at)
 	for begin < at && x.text[begin] == ' ' {

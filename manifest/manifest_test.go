@@ -80,7 +80,7 @@ metadata: {name: 3}
 		t.Errorf("got %v, %v", m, err)
 	}
 	if !objs[1].Empty {
-		t.Error("comments alone are no object")
+		t.Error("comments alone are not object")
 	}
 	if m, err := objs[1].Map(); m != nil || err != nil {
 		t.Errorf("got %v, %v", m, err)
@@ -206,7 +206,7 @@ func FuzzParse(f *testing.F) {
 		objs, err := Parse("x", text)
 		var e *SyntaxError
 		if err != nil && !errors.As(err, &e) {
-			t.Fatalf("%T is no SyntaxError", err)
+			t.Fatalf("%T is not a SyntaxError", err)
 		}
 		for _, o := range objs {
 			if _, err := o.Map(); err != nil {

@@ -39,7 +39,7 @@ func (q *quick) plainKey(s string) (string, bool) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// textNumber reports that s begins with a digit and is no number, nor a date,
+// textNumber reports that s begins with a digit and is not a number, nor a date,
 // since it holds a letter that neither of them has, or two dots.
 func textNumber(s string) bool {
 	return s[0] >= '0' && s[0] <= '9' && (strings.ContainsAny(s, "ghijklmnpqrsuvwyGHIJKLMNPQRSUVWY") ||

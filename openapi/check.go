@@ -176,7 +176,7 @@ func (s *Schema) allows(v any) bool {
 		default:
 			n, ok := number(v)
 			if !ok || t == "number" || t == "integer" && n == math.Trunc(n) {
-				return true // what is no value of JSON is not ours to judge
+				return true // what is not a value of JSON is not ours to judge
 			}
 		}
 	}

@@ -149,7 +149,7 @@ func (in *publishedSchema) ref() string {
 }
 
 // defaulted reports whether a missing value is filled in. The server's own kinds
-// publish the zero value of every field that is no pointer, which fills in nothing.
+// publish the zero value of every field that is not a pointer, which fills in nothing.
 func (d *Document) defaulted(value json.RawMessage) bool {
 	text := strings.Join(strings.Fields(string(value)), "")
 	switch text {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object reads YAML; "" is no object.
+// object reads YAML; "" is not an object.
 func object(t testing.TB, text string) map[string]any {
 	t.Helper()
 	if strings.TrimSpace(text) == "" {
@@ -683,7 +683,7 @@ func TestOddInputIsAnErrorThatNamesTheObject(t *testing.T) {
 		want string
 	}{
 		{"no metadata", Item{Ref: Ref{"v1", "Pod", "shop", "web"}, Source: "web/templates/pod.yaml", New: map[string]any{"spec": nil}}, "Pod/web (web/templates/pod.yaml): metadata is missing"},
-		{"metadata that is no map", Item{Ref: Ref{"v1", "Pod", "shop", "web"}, New: map[string]any{"metadata": []any{1}}, Live: map[string]any{"metadata": "x"}}, "Pod/web: metadata is missing"},
+		{"metadata that is not a map", Item{Ref: Ref{"v1", "Pod", "shop", "web"}, New: map[string]any{"metadata": []any{1}}, Live: map[string]any{"metadata": "x"}}, "Pod/web: metadata is missing"},
 		{"a list for a map", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: [1]}"), "Pod/web: spec is a list, and must be a map"},
 		{"a map for a list", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: {containers: {name: a}}}"), "Pod/web: spec.containers is a map, and must be a list"},
 		{"text for a map", item(t, pod, "{spec: {containers: [{name: a}]}}", "{spec: hello}"), "Pod/web: spec is a plain value, and must be a map"},

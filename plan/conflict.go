@@ -115,7 +115,7 @@ func (c *contest) add(at []step, want, live any) {
 }
 
 // disagrees reports whether a field that the manager owns without more is a conflict.
-// known is what all managers own below it: where one does, the field is no single
+// known is what all managers own below it: where one does, the field is not a single
 // value, and who owns nothing but the field itself has set it empty.
 func (c *contest) disagrees(at []step, parent string, known []map[string]any, want, live any) bool {
 	if len(c.refused) > 0 && c.refused[serverText(at)] {

@@ -378,7 +378,7 @@ func checkConflicts(t testing.TB, seed uint64) int {
 			continue // what has to go for another field is not the server's to say
 		}
 		if !slices.Contains(server, c.Field) {
-			t.Fatalf("seed %d: %s is no conflict for the server, which has %q\nlive %s\nwant %s\ntheirs %s", seed, c.Field, server, bytesOf(t, live), bytesOf(t, want), bytesOf(t, theirs))
+			t.Fatalf("seed %d: %s is not a conflict for the server, which has %q\nlive %s\nwant %s\ntheirs %s", seed, c.Field, server, bytesOf(t, live), bytesOf(t, want), bytesOf(t, theirs))
 		}
 	}
 	left := serverConflicts(t, live, sent, set)

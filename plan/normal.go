@@ -129,7 +129,7 @@ func without(m map[string]any, keys ...string) map[string]any {
 }
 
 // encoded is a Secret with its stringData put into data, as the server does.
-// One whose values are no text stays as it is: the server says what is wrong.
+// One whose values are not text stays as it is: the server says what is wrong.
 func encoded(secret map[string]any) map[string]any {
 	text, _ := secret["stringData"].(map[string]any)
 	data, isMap := secret["data"].(map[string]any)

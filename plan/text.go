@@ -25,7 +25,7 @@ func Text(object map[string]any) string {
 	}
 	text, err := manifest.Encode(shown)
 	if err != nil {
-		// JSON shows what YAML has no words for, such as text that is no UTF-8.
+		// JSON shows what YAML has no words for, such as text that is not UTF-8.
 		raw, _ := json.MarshalIndent(shown, "", "  ")
 		text = string(raw) + "\n"
 	}

@@ -58,7 +58,7 @@ func (p *Plugin) Completion() (Completion, error) {
 	return c.clean(maxCompletion), nil
 }
 
-// clean leaves out what is no word.
+// clean leaves out what is not a word.
 func (c completion) clean(depth int) Completion {
 	out := Completion{Name: word(c.Name)}
 	for _, f := range c.Flags {

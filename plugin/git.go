@@ -106,7 +106,7 @@ func (t *tail) text() string {
 // stageGit clones a repository and checks the wanted version out.
 func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, error) {
 	if strings.HasPrefix(req.Version, "-") {
-		return nil, &SourceError{req.Source.String(), fmt.Sprintf("%q is no version", req.Version)}
+		return nil, &SourceError{req.Source.String(), fmt.Sprintf("%q is not a version", req.Version)}
 	}
 	dir := filepath.Join(temp, "clone")
 	if _, err := (git{dir: temp}).run(ctx, "clone "+req.Source.String(), "clone", "--quiet", "--", req.Source.Location, dir); err != nil {
@@ -163,7 +163,7 @@ func (g git) checkout(ctx context.Context, want string) error {
 // commit is the whole name of a commit of which want is the beginning.
 func (g git) commit(ctx context.Context, want string) (string, error) {
 	if len(want) < 7 || strings.Trim(want, "0123456789abcdef") != "" {
-		return "", errors.New("is no commit")
+		return "", errors.New("is not a commit")
 	}
 	return g.run(ctx, "rev-parse", "rev-parse", "--verify", "--quiet", want+"^{commit}")
 }

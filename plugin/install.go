@@ -50,7 +50,7 @@ type InstallRequest struct {
 	// Version is a version or a range, for git and registries; for git also a
 	// tag, a branch or a commit. "" is the newest, or git's default branch.
 	Version string
-	// Verify refuses archives without a valid signature, and what is no archive.
+	// Verify refuses archives without a valid signature, and what is not an archive.
 	// A local directory needs none.
 	Verify bool
 }
@@ -311,7 +311,7 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 // free reports whether nothing is where the plugin shall be, by name and by directory.
 func (in Installer) free(s *staged) error {
 	// A name that was fine for git or the user's directory may not be one for ours,
-	// and what begins with a dot is no plugin's there, but a record's or hidden.
+	// and what begins with a dot is not a plugin's there, but a record's or hidden.
 	if strings.HasPrefix(s.directory, ".") || !ValidName(strings.ReplaceAll(s.directory, ".", "")) {
 		s.directory = s.plugin.Name
 	}

@@ -194,7 +194,7 @@ func TestAFailedInstallLeavesNothing(t *testing.T) {
 		"a hook that fails, directory": {writePlugin(t, filepath.Join(outside, "f"), "name: a\n"), HookInstall, "exited with error", false},
 		"an archive that leads out":    {write("hostile.tgz", hostile), "", "leads out", false},
 		"a version that leads out":     {write("version.tgz", version), "", "not a semantic version", false}, // CVE-2026-35204
-		"no archive":                   {write("x.tgz", []byte("x")), "", "no archive", false},
+		"not an archive":               {write("x.tgz", []byte("x")), "", "not an archive", false},
 		"no provenance":                {write("b.tgz", pluginArchive(t, "a", "1.0.0")), "", "no provenance file", true}, // CVE-2026-35205
 		"nothing there":                {"https://example.com/a.tgz", "", "404", false},
 		"nothing there, to verify":     {"https://example.com/a.tgz", "", "404", true},

@@ -94,7 +94,7 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Problem }
 var ErrEmpty = errors.New("it is empty")
 
 // Parse reads a manifest. Duplicate keys, names outside of [A-Za-z0-9_-] and
-// versions that are no semantic versions are refused. Control characters
+// versions that are not semantic versions are refused. Control characters
 // disappear from what ends up on a terminal.
 //
 // Fields that are not known are refused in Helm 4's form, and read past in Helm
@@ -182,7 +182,7 @@ func (m *Manifest) check() error {
 		}
 		for _, s := range g.Schemes {
 			if !validScheme(s) {
-				return &FieldError{"protocols", fmt.Sprintf("have %q, which is no URL's scheme", s)}
+				return &FieldError{"protocols", fmt.Sprintf("have %q, which is not a URL's scheme", s)}
 			}
 		}
 	}

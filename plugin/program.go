@@ -69,7 +69,7 @@ func lookup(env []string) func(string) string {
 	}
 }
 
-// locate finds a program: what is no absolute path lies in the plugin's directory,
+// locate finds a program: what is not an absolute path lies in the plugin's directory,
 // never in the one that the user happens to be in. A mere name means a program
 // of the PATH, and where own says so one in the plugin's directory before that.
 func locate(dir, name string, own bool) string {

@@ -175,7 +175,7 @@ func TestGetCallsTheProgramOfTheScheme(t *testing.T) {
 	flood := &LimitWriter{W: &out, Left: 1000}
 	inv = Invocation{Plugin: shell(t, "while :; do echo xxxxxxxxxxxxxxxx; done"), Call: Get, Args: []string{"", "", "", "x://y"}, Env: os.Environ(), Out: flood}
 	if err := (Process{}).Run(t.Context(), inv); err == nil || !flood.Exceeded {
-		t.Errorf("a flood is no error: %v", err)
+		t.Errorf("a flood is not an error: %v", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func ParseSource(text string) (Source, error) {
 	}
 	scheme, rest, isURL := strings.Cut(text, "://")
 	if !isURL {
-		return Source{}, &SourceError{text, "cannot get information about plugin source: there is no such directory or file, and it is no URL"}
+		return Source{}, &SourceError{text, "cannot get information about plugin source: there is no such directory or file, and it is not a URL"}
 	}
 	u, err := url.Parse(text)
 	if err != nil { // a password may be in it

@@ -37,8 +37,8 @@ type SizeError struct{ Problem string }
 
 func (e *SizeError) Error() string { return "the archive " + e.Problem }
 
-// ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
-var ErrNotArchive = errors.New("it is no archive (a gzip-compressed tar file was expected)")
+// ErrNotArchive is returned for content that is not gzip-compressed tar archive.
+var ErrNotArchive = errors.New("it is not an archive (a gzip-compressed tar file was expected)")
 
 // unpack writes an archive's files into the directory dst, which is there, and
 // nowhere else: names that lead out of it and links are refused (CVE-2020-4053).

@@ -70,7 +70,7 @@ func temporary(text []byte) (path string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // what stays is no secret
+	remove = func() { _ = os.RemoveAll(dir) } // what stays is not a secret
 	path = filepath.Join(dir, "text")
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		remove()

@@ -65,7 +65,7 @@ func readKeyring(ctx context.Context, path string) (data []byte, used string, er
 	return data, path, err
 }
 
-// Read is [Load] of a keyring's bytes. One without a single key is no error:
+// Read is [Load] of a keyring's bytes. One without a single key is not an error:
 // nothing verifies with it.
 func Read(data []byte) (*Keyring, error) {
 	var found certificates

@@ -143,7 +143,7 @@ func parseFiles(text string) (map[string]string, error) {
 	out := make(map[string]string, len(files))
 	for name, node := range files {
 		if node.Kind != yaml3.ScalarNode {
-			return nil, fmt.Errorf("the hash of %q is no text", name)
+			return nil, fmt.Errorf("the hash of %q is not text", name)
 		}
 		out[name] = node.Value
 	}
@@ -162,7 +162,7 @@ func pairs(node *yaml3.Node) (map[string]*yaml3.Node, error) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml3.ScalarNode {
-			return nil, errors.New("a name in the list of hashes is no text")
+			return nil, errors.New("a name in the list of hashes is not text")
 		}
 		if _, twice := out[key.Value]; twice {
 			return nil, fmt.Errorf("the list of hashes has %q twice", key.Value)

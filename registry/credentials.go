@@ -163,7 +163,7 @@ func readConfig(path string) (*configFile, error) {
 		return c, nil
 	}
 	if json.Unmarshal(data, c) != nil { // its text may quote a secret
-		return nil, fmt.Errorf("read %s: it is no file of credentials in Docker's format", path)
+		return nil, fmt.Errorf("read %s: it is not a file of credentials in Docker's format", path)
 	}
 	return c, nil
 }

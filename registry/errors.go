@@ -85,7 +85,7 @@ type KindError struct {
 	Kind string // "a container image"
 }
 
-func (e *KindError) Error() string { return fmt.Sprintf("%s is no chart but %s", e.Ref, e.Kind) }
+func (e *KindError) Error() string { return fmt.Sprintf("%s is not a chart but %s", e.Ref, e.Kind) }
 
 // A ContentError is returned when a registry's answer is malformed, does not have its
 // digest, or is not what a chart may hold.

@@ -86,7 +86,7 @@ const maxHelperOutput = 1 << 20
 // only what the protocol has for errors.
 func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, error) {
 	if h == "" || strings.ContainsAny(string(h), `/\`) {
-		return nil, fmt.Errorf("%q is no name of a program that keeps credentials", string(h))
+		return nil, fmt.Errorf("%q is not a name of a program that keeps credentials", string(h))
 	}
 	cmd := exec.CommandContext(ctx, "docker-credential-"+string(h), verb)
 	cmd.Stdin = strings.NewReader(input)

@@ -103,7 +103,7 @@ func parseManifest(ref, mediaType string, data []byte) (*layers, error) {
 	return found, found.check(ref)
 }
 
-// kindOf tells what a manifest is that is no chart's, "" for a chart's.
+// kindOf tells what a manifest is that is not a chart's, "" for a chart's.
 func kindOf(mediaType string, m manifest) string {
 	switch {
 	case mediaType == imageIndex, mediaType == dockerList:

@@ -89,9 +89,9 @@ func TestOnlyChartsArePulled(t *testing.T) {
 	f.put("other", "1", imageManifest, []byte(`{"schemaVersion":2,"artifactType":"application/x.y","config":{"mediaType":"application/vnd.oci.empty.v1+json"}}`))
 	f.put("nothing", "1", imageManifest, []byte(`{}`))
 	for path, want := range map[string]string{
-		"image": "is no chart but a container image", "docker": "is no chart but a container image",
-		"index": "is no chart but an index of several images", "list": "is no chart but an index of several images",
-		"other": `is no chart but something of the type "application/x.y"`, "nothing": "is no chart but something without a media type",
+		"image": "is not a chart but a container image", "docker": "is not a chart but a container image",
+		"index": "is not a chart but an index of several images", "list": "is not a chart but an index of several images",
+		"other": `is not a chart but something of the type "application/x.y"`, "nothing": "is not a chart but something without a media type",
 	} {
 		var kind *KindError
 		if _, _, err := pull(f, path+":1", PullOptions{}); !errors.As(err, &kind) || err.Error() != "oci://"+f.host()+"/"+path+":1 "+want {
@@ -469,8 +469,8 @@ func TestPushTellsWhatIsWrong(t *testing.T) {
 	}{
 		{"charts:1.0.0", art("web", "1.0.0"), "a push names the place only"},
 		{"charts", art("Web", "1.0.0"), "small letters only"},
-		{"charts", art("web", strings.Repeat("1", 200)), "is no tag"},
-		{"charts", art("../web", "1.0.0"), "is no name"}, // CVE-2026-35206
+		{"charts", art("web", strings.Repeat("1", 200)), "is not a tag"},
+		{"charts", art("../web", "1.0.0"), "is not a name"}, // CVE-2026-35206
 	} {
 		_, err := f.client().Push(context.Background(), f.ref(test.directory), test.a)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

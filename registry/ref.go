@@ -45,7 +45,7 @@ func ParseRef(text string) (Ref, error) {
 	}
 	r.Path = strings.TrimSuffix(rest, "/")
 	if !isHost(r.Host) {
-		return wrong("%q is no host", r.Host)
+		return wrong("%q is not a host", r.Host)
 	}
 	switch {
 	case r.Path == "" && (r.Tag != "" || r.Digest != ""):
@@ -55,12 +55,12 @@ func ParseRef(text string) (Ref, error) {
 	case !isPath(r.Path) && isPath(strings.ToLower(r.Path)):
 		return wrong("invalid reference: invalid repository %[1]q: registries know small letters only in names", r.Path)
 	case !isPath(r.Path):
-		return wrong("%q is no name in a registry (small letters and digits, and . _ - / between them)", r.Path)
+		return wrong("%q is not a name in a registry (small letters and digits, and . _ - / between them)", r.Path)
 	case r.Tag != "" && !isTag(r.Tag):
-		return wrong("%q is no tag (letters, digits, . _ -, 128 at most)", r.Tag)
+		return wrong("%q is not a tag (letters, digits, . _ -, 128 at most)", r.Tag)
 	}
 	if strings.HasSuffix(text, "@") || r.Digest != "" && !isDigest(r.Digest) {
-		return wrong("%q is no digest (sha256: and 64 hexadecimal digits)", r.Digest)
+		return wrong("%q is not a digest (sha256: and 64 hexadecimal digits)", r.Digest)
 	}
 	return r, nil
 }

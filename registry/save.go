@@ -155,10 +155,10 @@ func (c *Credentials) edit(change func(document) error) error {
 		return err
 	}
 	if len(bytes.TrimSpace(data)) > 0 && json.Unmarshal(data, &d) != nil {
-		return fmt.Errorf("read %s: it is no file of credentials in Docker's format", c.File)
+		return fmt.Errorf("read %s: it is not a file of credentials in Docker's format", c.File)
 	}
 	if err := change(d); err != nil {
-		return fmt.Errorf("change %s: it is no file of credentials in Docker's format", c.File)
+		return fmt.Errorf("change %s: it is not a file of credentials in Docker's format", c.File)
 	}
 	text, err := json.MarshalIndent(d, "", "\t")
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 var errLongList = errors.New("given up, because its list of tags does not come to an end")
 
 // Tags are the versions of the chart at ref, with + for _, in the registry's
-// order. As in Helm, tags that are no full semantic version ("latest", "1.2") are
+// order. As in Helm, tags that are not full semantic version ("latest", "1.2") are
 // none, and neither is "v1.2.3", unless all versions are written so (cert-manager's
 // are; Helm then knows of no newest one). If ref has a tag, it counts whatever it is,
 // where the registry has it.

@@ -116,7 +116,7 @@ func hookEventOf(word string) (HookEvent, bool) {
 	return "", false
 }
 
-// weight is 0 for a text that is no integer.
+// weight is 0 for a text that is not an integer.
 func hookWeight(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {

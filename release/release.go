@@ -166,7 +166,7 @@ type Info struct {
 	// Notes are the rendered NOTES.txt.
 	Notes string
 	// RollbackRevision is the revision that a rollback took up again, 0 for a
-	// revision that is no rollback. Only Helm 4 knows the key.
+	// revision that is not a rollback. Only Helm 4 knows the key.
 	RollbackRevision int
 
 	extra []member

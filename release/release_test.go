@@ -302,7 +302,7 @@ func TestBadRecordsAreErrors(t *testing.T) {
 		}
 	}
 	if _, err := Decode([]byte("not base64!")); err == nil {
-		t.Error("text that is no base64 was read")
+		t.Error("text that is not base64 was read")
 	}
 	r, err := Decode(pack(t, `{"name":"x","chart":{"templates":[null],"metadata":null}}`))
 	if err != nil {

@@ -24,7 +24,7 @@ type scanner struct{ r *bufio.Reader }
 
 func newScanner(r io.Reader) *scanner { return &scanner{bufio.NewReaderSize(r, 16<<10)} }
 
-// next returns the next byte that is no space, without reading it.
+// next returns the next byte that is not a space, without reading it.
 func (s *scanner) next() (byte, error) {
 	for {
 		c, err := s.r.ReadByte()

@@ -75,7 +75,7 @@ const maxScriptDepth = 100
 
 func fromScripts(j scriptsJSON, depth int) (*chart.Chart, error) {
 	if depth > maxScriptDepth || j.Metadata == nil {
-		return nil, fmt.Errorf("the scripts in the record are no tree of charts")
+		return nil, fmt.Errorf("the scripts in the record are not a tree of charts")
 	}
 	c := &chart.Chart{Metadata: j.Metadata, FromLibrary: j.Library, Unaliased: j.Unaliased}
 	for _, f := range j.Files {

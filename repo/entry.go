@@ -96,7 +96,7 @@ func (e Entry) check() error {
 	return nil
 }
 
-const notURL = "could not find protocol handler for: it is no URL such as https://charts.example.com"
+const notURL = "could not find protocol handler for: it is not a URL such as https://charts.example.com"
 
 // expired are Helm's first own repositories, which are gone for good, and where
 // their charts are.

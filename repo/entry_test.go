@@ -24,8 +24,8 @@ func TestWhatCanBeAdded(t *testing.T) {
 		{"..", "http://x", new(*NameError), "cannot be told from a directory"},
 		{".", "http://x", new(*NameError), "cannot be told from a directory"},
 		{"a\x1b[2J", "http://x", new(*NameError), "control characters"},
-		{"a", "foo", new(*URLError), "it is no URL"},
-		{"a", "http://anna:hunter2@ho st/", new(*URLError), "it is no URL"},
+		{"a", "foo", new(*URLError), "it is not a URL"},
+		{"a", "http://anna:hunter2@ho st/", new(*URLError), "it is not a URL"},
 		{"a", "OCI://host/charts", new(*RegistryError), "is an OCI registry"},
 		{"a", "https://kubernetes-charts.storage.googleapis.com/", new(*ExpiredError), `try "https://charts.helm.sh/stable" instead`},
 	} {

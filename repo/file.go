@@ -95,14 +95,14 @@ func parse(data []byte) (*File, error) {
 	// Numbers stand for text where text is wanted (password: 1234), so this does
 	// not read the JSON above.
 	if err := yaml.Unmarshal(data, &known); err != nil {
-		return nil, fmt.Errorf("it is no list of repositories: %w", err)
+		return nil, fmt.Errorf("it is not a list of repositories: %w", err)
 	}
 	var all struct {
 		Repositories []map[string]json.RawMessage `json:"repositories"`
 	}
 	f := &File{APIVersion: known.APIVersion, Generated: known.Generated}
 	if err := errors.Join(json.Unmarshal(text, &f.rest), json.Unmarshal(text, &all)); err != nil {
-		return nil, fmt.Errorf("it is no list of repositories: %w", err)
+		return nil, fmt.Errorf("it is not a list of repositories: %w", err)
 	}
 	for _, key := range []string{"apiVersion", "generated", "repositories"} {
 		delete(f.rest, key)

@@ -138,12 +138,12 @@ func TestFilesThatMeanNothing(t *testing.T) {
 		"# nothing\n":           "",
 		"repositories:\n":       "",
 		"repositories: []\n":    "",
-		"foo\n":                 "no list of repositories",
-		"[]\n":                  "no list of repositories",
-		"repositories: {}\n":    "no list of repositories",
-		"repositories: 5\n":     "no list of repositories",
+		"foo\n":                 "not a list of repositories",
+		"[]\n":                  "not a list of repositories",
+		"repositories: {}\n":    "not a list of repositories",
+		"repositories: 5\n":     "not a list of repositories",
 		"repositories:\n-\n":    "entry 1 of repositories is empty",
-		"repositories:\n- a\n":  "no list of repositories",
+		"repositories:\n- a\n":  "not a list of repositories",
 		"repositories: [\n":     "yaml",
 		"generated: nope\n":     "nope",
 		"a: 1\na: 2\n":          "already",
@@ -151,7 +151,7 @@ func TestFilesThatMeanNothing(t *testing.T) {
 		"repositories: &a [*a]": "",
 		"repositories:\n- {name: a, url: x}\n- {name: a, url: y}\n":       `entry 2 of repositories: there is another one named "a"`,
 		"repositories:\n- {name: a, name: b, url: x}\n":                   "already",
-		"repositories:\n- {name: a, insecure_skip_tls_verify: \"yes\"}\n": "no list of repositories",
+		"repositories:\n- {name: a, insecure_skip_tls_verify: \"yes\"}\n": "not a list of repositories",
 	} {
 		path := write(t, text)
 		f, err := Load(path)

@@ -292,7 +292,7 @@ func (c *changes) place(n *node, old, sent, v any, depth int) (any, error) {
 		return c.placeList(n, o, s, v, depth)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("%s: %v is no number that can be written down", n.name(), v)
+			return nil, fmt.Errorf("%s: %v is not a number that can be written down", n.name(), v)
 		}
 	}
 	if was, err := scalar(old, n.exact); err == nil && was == v {

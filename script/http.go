@@ -91,7 +91,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 
 func webAddress(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%q is no http or https address", u.Redacted())
+		return fmt.Errorf("%q is not an http or https address", u.Redacted())
 	}
 	if u.Host == "" {
 		return errors.New("the address names no host")

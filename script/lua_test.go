@@ -579,7 +579,7 @@ func TestDependenciesAreReplaced(t *testing.T) {
 		t.Error("changed in place")
 	}
 	for code, want := range map[string]string{
-		`ctx.dependencies[1].colour = "red"`:                     `"colour" is no field`,
+		`ctx.dependencies[1].colour = "red"`:                     `"colour" is not a field`,
 		`ctx.dependencies[1].version = 2`:                        "version is of the wrong type",
 		`ctx.dependencies[1].name = "../x"`:                      "plain name",
 		`ctx.dependencies[1].alias = "a/b"`:                      "alias",

@@ -34,7 +34,7 @@ type node struct {
 	path   *step
 	kids   []*node
 
-	// special reports that value is no plain data: it holds nodes.
+	// special reports that value is not plain data: it holds nodes.
 	special bool
 
 	// kind is what it is an element of such a list as, holds what such a list has.

@@ -30,7 +30,7 @@ func (o Outside) Answer(ctx context.Context, kind wire.Kind, body map[string]any
 	case wire.Lookup:
 		return o.lookup(ctx, body)
 	}
-	return nil, fmt.Errorf("a %s message is no question", kind)
+	return nil, fmt.Errorf("a %s message is not a question", kind)
 }
 
 func (o Outside) lookup(ctx context.Context, body map[string]any) (map[string]any, error) {

@@ -31,7 +31,7 @@ func TestOutsideAnswersWithoutAHost(t *testing.T) {
 	if got, err := ask(wire.HTTP, m{"method": "POST", "url": server.URL + "/x"}); err != nil || got["body"] != "POST /x" || got["status"] != int64(200) {
 		t.Errorf("http: %v, %v", got, err)
 	}
-	if _, err := ask(wire.HTTP, m{"url": "file:///etc/passwd"}); err == nil || !strings.Contains(err.Error(), "no http or https address") {
+	if _, err := ask(wire.HTTP, m{"url": "file:///etc/passwd"}); err == nil || !strings.Contains(err.Error(), "not an http or https address") {
 		t.Errorf("a file: %v", err)
 	}
 	if got, err := ask(wire.Host, m{"name": "127.0.0.1"}); err != nil || !reflect.DeepEqual(got, m{"addresses": []any{"127.0.0.1"}}) {

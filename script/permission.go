@@ -115,7 +115,7 @@ func parsePermissions(data []byte) ([]string, error) {
 		key := root.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Value != "lua":
-			return nil, wrong(key, "%s is no key of this file; the only one is lua", strconv.Quote(key.Value))
+			return nil, wrong(key, "%s is not a key of this file; the only one is lua", strconv.Quote(key.Value))
 		case list != nil:
 			return nil, wrong(key, "lua stands here twice")
 		}
@@ -138,7 +138,7 @@ func permissionList(list *yaml.Node) ([]string, error) {
 		case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
 			return nil, wrong(n, "lua must hold names of permissions; known are %s", known)
 		case !slices.Contains(PermissionNames(), n.Value):
-			return nil, wrong(n, "%s is no permission; known are %s", strconv.Quote(n.Value), known)
+			return nil, wrong(n, "%s is not a permission; known are %s", strconv.Quote(n.Value), known)
 		case slices.Contains(names, n.Value):
 			return nil, wrong(n, "%s stands here twice", n.Value)
 		}
@@ -157,7 +157,7 @@ func wrong(n *yaml.Node, format string, args ...any) error {
 func CheckPermissionNames(names []string) error {
 	for _, n := range names {
 		if !slices.Contains(PermissionNames(), n) {
-			return fmt.Errorf("%s is no permission; known are %s", strconv.Quote(n), strings.Join(PermissionNames(), ", "))
+			return fmt.Errorf("%s is not a permission; known are %s", strconv.Quote(n), strings.Join(PermissionNames(), ", "))
 		}
 	}
 	return nil

@@ -22,18 +22,18 @@ func TestPermissionsAreRead(t *testing.T) {
 		"lua: []":                             "",
 		"lua: [network, io, os]":              "network io os",
 		"lua:\n- io\n- network\n":             "io network",
-		"lua: [netwrok]":                      `!ext/permissions.yaml:1: "netwrok" is no permission; known are network, io, os`,
-		"lua: [Network]":                      `!"Network" is no permission`,
+		"lua: [netwrok]":                      `!ext/permissions.yaml:1: "netwrok" is not a permission; known are network, io, os`,
+		"lua: [Network]":                      `!"Network" is not a permission`,
 		"lua: [1]":                            "!must hold names of permissions",
 		"lua: [[io]]":                         "!must hold names of permissions",
 		"lua: io":                             "!lua must be a list",
 		"lua: {io: true}":                     "!lua must be a list",
 		"[io]":                                "!must be a map with the key lua",
 		"io":                                  "!must be a map with the key lua",
-		"lua: [io]\njs: [os]\n":               `!ext/permissions.yaml:2: "js" is no key of this file; the only one is lua`,
+		"lua: [io]\njs: [os]\n":               `!ext/permissions.yaml:2: "js" is not a key of this file; the only one is lua`,
 		"lua: [io]\nlua: [os]\n":              "!ext/permissions.yaml:2: lua stands here twice",
 		"lua: [io, io]":                       "!io stands here twice",
-		"a: &x [io]\nlua: *x\n":               `!"a" is no key`,
+		"a: &x [io]\nlua: *x\n":               `!"a" is not a key`,
 		"lua: &x [*x]\n":                      "!",
 		"lua: [io]\n---\nlua: [os]\n":         "!more than one document",
 		"lua: [io\n":                          "!ext/permissions.yaml: line 1",
@@ -138,7 +138,7 @@ func TestPolicies(t *testing.T) {
 		"exactly these":        {script.Policy{Accept: []string{"os", "network", "io"}}, ""},
 		"too few":              {script.Policy{Accept: []string{"network"}}, `permissions for the scripts of chart "ishmael" (io), chart "que\"eq\x1b[1m" (os): they are not among those that are accepted`},
 		"none":                 {script.Policy{Accept: []string{}, Interactive: true, Ask: said("y")}, "they are not among those that are accepted"},
-		"what is none":         {script.Policy{Accept: []string{"net"}}, `"net" is no permission; known are network, io, os`},
+		"what is none":         {script.Policy{Accept: []string{"net"}}, `"net" is not a permission; known are network, io, os`},
 		"the narrower flag":    {script.Policy{Yes: true, Accept: []string{"io"}}, "they are not among those that are accepted"},
 		"accepted, not asked":  {script.Policy{Accept: []string{"os", "network", "io"}, Interactive: true, Ask: said("n")}, ""},
 		"interactive and mute": {script.Policy{Interactive: true}, "no terminal"},
@@ -223,7 +223,7 @@ func TestARefusalStartsNothing(t *testing.T) {
 		}
 	}
 	bad := newChart("web", map[string]string{"ext/permissions.yaml": "lua: [x]", "ext/lua/chart.lua": ""})
-	if _, err := load(t, &script.Host{Start: started}, bad); err == nil || !strings.Contains(err.Error(), `"x" is no permission`) {
+	if _, err := load(t, &script.Host{Start: started}, bad); err == nil || !strings.Contains(err.Error(), `"x" is not a permission`) {
 		t.Error(err)
 	}
 }

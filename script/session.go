@@ -189,12 +189,12 @@ func (s *session) chartOf(b map[string]any) (int, bool) {
 func mapsOf(body map[string]any, key string) ([]map[string]any, error) {
 	l, ok := body[key].([]any)
 	if !ok && body[key] != nil {
-		return nil, fmt.Errorf("its %s are no list", key)
+		return nil, fmt.Errorf("its %s are not list", key)
 	}
 	out := make([]map[string]any, len(l))
 	for i, e := range l {
 		if out[i], ok = e.(map[string]any); !ok {
-			return nil, fmt.Errorf("its %s are no maps", key)
+			return nil, fmt.Errorf("its %s are not maps", key)
 		}
 	}
 	return out, nil

@@ -352,7 +352,7 @@ func readDependency(m map[string]any) (*chart.Dependency, error) {
 		case "depends-on":
 			d.DependsOn, ok = readTexts(v)
 		default:
-			return nil, fmt.Errorf("%q is no field of a dependency", clip(k, 80))
+			return nil, fmt.Errorf("%q is not a field of a dependency", clip(k, 80))
 		}
 		if !ok && v != nil {
 			return nil, fmt.Errorf("%s is of the wrong type", k)

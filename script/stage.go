@@ -255,7 +255,7 @@ func (st *stage) items(n *node, c *chart.Chart, field string) []any {
 		}
 	case "objects":
 		// Those of the chart and of charts below it; all are the top chart's.
-		// Documents that hold comments only are no objects.
+		// Documents that hold comments only are not objects.
 		prefix := ""
 		if !c.IsRoot() {
 			prefix = c.FullPath() + "/"

@@ -56,7 +56,7 @@ func cutPart(path string) (record, rest string, ok bool) {
 	return head + ".v1." + fields[0] + "." + fields[1], fields[2], true
 }
 
-// partSize is small, so that many parts are no work.
+// partSize is small, so that many parts are not work.
 const partSize = 4 << 10
 
 // large is a record that takes that many Secrets.

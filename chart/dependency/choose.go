@@ -97,7 +97,7 @@ func (j *judge) constraint(a Ask) (*semver.Constraints, error) {
 	return c, nil
 }
 
-// version is nil for a text that is no version.
+// version is nil for a text that is not a version.
 func (j *judge) version(text string) *semver.Version {
 	v, ok := j.versions[text]
 	if ok {

@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 		{"short versions", "^1", "v1 1.2", "1.2"},
 		{"build metadata makes no difference: the first", "^1.0.0", "1.0.0+b 1.0.0+a", "1.0.0+b"},
 		{"but can be named", "1.0.0+a", "1.0.0+a 0.9.0", "1.0.0+a"},
-		{"what is no version suits who names it", "main", "1.0.0 main", ""}, // "main" is no range
+		{"what is not a version suits who names it", "main", "1.0.0 main", ""}, // "main" is not a range
 		{"nothing is there", "^1.0.0", "", ""},
 		{"nothing is there and nobody asks", "", "", ""},
 		{"a hyphen range", "1.2 - 1.4.5", "1.4.6 1.4.5 1.1.0", "1.4.5"},

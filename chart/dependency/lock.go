@@ -51,7 +51,7 @@ func ParseLock(name string, data []byte) (*Lock, error) {
 		}
 	}
 	if err := yaml.Unmarshal(data, &more); err != nil {
-		return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Problem: "a digest is no text"})
+		return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Problem: "a digest is not text"})
 	}
 	l := &Lock{Generated: base.Generated, Digest: base.Digest}
 	contents := func(list string, i int) (string, error) {

@@ -30,14 +30,14 @@
 // leave the tree. So exactly one version of each library's definitions exists,
 // and its scripts are loaded once, before those that require them. A library's
 // definitions are for its users to replace: one of the same name in any chart
-// that is no library wins, and among libraries that of the user.
+// that is not a library wins, and among libraries that of the user.
 //
 // Of a library nothing else counts. What its templates hold outside of
 // definitions is not rendered, its NOTES.txt not shown, its crds/ not
 // installed; its values.yaml has no scope and nothing overlays it (a definition
 // sees what its caller passes); what is below it in charts/ comes along, as
 // definitions only. Hence hoisting changes no chart's values and moves none of
-// its objects: the charts that are no libraries keep their places and order.
+// its objects: the charts that are not libraries keep their places and order.
 package dependency
 
 import (

@@ -142,7 +142,7 @@ func TestLibraries(t *testing.T) {
 				"the library base is missing: it is listed under libraries: by web,"},
 		},
 		{
-			"a dependency is no library",
+			"a dependency is not a library",
 			`web uses common
 			 web/charts/common`,
 			nil, []string{"(web/charts/common is a dependency and does not count as a library)"},

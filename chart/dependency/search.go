@@ -20,7 +20,7 @@ const (
 // search looks for one version of each library, so that all suit each other.
 type search struct {
 	have      map[string][]*chart.Chart // by name, those nearest to the root first
-	roots     []string                  // the names that charts ask for that are no libraries
+	roots     []string                  // the names that charts ask for that are not libraries
 	elsewhere map[string]string         // where a chart stands that is in no library/ directory
 
 	queue  []string // the names asked for, in the order in which that was found out

@@ -39,7 +39,7 @@ func TestVersion(t *testing.T) {
 	if want := []string{"3.0.0-alpha", "2.0.0-rc.1", "1.10.0", "1.2.0+b", "1.2.0", "1.0.0", "v0.9.0"}; !slices.Equal(dependency.Versions(list), want) {
 		t.Errorf("order %v", dependency.Versions(list))
 	}
-	for want, text := range map[string]string{"4.x": "there is 3.0.0-alpha", "a b": "is no version and no range", "^": "is no version and no range"} {
+	for want, text := range map[string]string{"4.x": "there is 3.0.0-alpha", "a b": "is neither a version nor a range", "^": "is neither a version nor a range"} {
 		_, err := dependency.Version(list, want, false)
 		var bad *dependency.VersionError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), text) {

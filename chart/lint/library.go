@@ -56,7 +56,7 @@ func libraryIssues(list []*chart.Dependency) []issue {
 			out = append(out, issue{Error, at, "each library requires a name"})
 		}
 		if _, err := semver.NewConstraint(e.Version); e.Version != "" && err != nil {
-			out = append(out, issue{Error, at + ".version", fmt.Sprintf("library %q: '%s' is no version and no version range", e.Name, e.Version)})
+			out = append(out, issue{Error, at + ".version", fmt.Sprintf("library %q: '%s' is neither a version nor a version range", e.Name, e.Version)})
 		}
 		for _, field := range []struct {
 			name string

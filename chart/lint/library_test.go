@@ -76,7 +76,7 @@ func TestLibrariesOfAChart(t *testing.T) {
 			with("libraries:\n- version: 1.0.0\n- name: common\n  version: ^one\n  tags: [x]\n  import-values: [data]\n"), nil, nil,
 			[]string{
 				"[ERROR] Chart.yaml:6: each library requires a name",
-				`[ERROR] Chart.yaml:8: library "common": '^one' is no version and no version range`,
+				`[ERROR] Chart.yaml:8: library "common": '^one' is neither a version nor a version range`,
 				"[INFO] Chart.yaml:9: tags has no meaning for a library: it has no values, and is always used",
 				"[INFO] Chart.yaml:10: import-values has no meaning for a library: it has no values, and is always used",
 			},
@@ -88,7 +88,7 @@ func TestLibrariesOfAChart(t *testing.T) {
 			[]string{
 				"[ERROR] Chart.yaml: the library other is missing",
 				"[ERROR] requirements.yaml:2: the library common is missing",
-				`[ERROR] requirements.yaml:4: library "base": 'two' is no version and no version range`,
+				`[ERROR] requirements.yaml:4: library "base": 'two' is neither a version nor a version range`,
 				"[INFO] requirements.yaml:5: condition has no meaning for a library: it has no values, and is always used",
 			},
 		},

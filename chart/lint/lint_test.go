@@ -65,9 +65,9 @@ func TestChart(t *testing.T) {
 			},
 		},
 		{
-			"a directory without Chart.yaml is no chart, and nothing else is said of it",
+			"a directory without Chart.yaml is not a chart, and nothing else is said of it",
 			files("values.yaml", "a: ["),
-			[]string{"[ERROR] Chart.yaml: file does not exist: this is no chart's directory"},
+			[]string{"[ERROR] Chart.yaml: file does not exist: this is not a chart's directory"},
 		},
 		{
 			"what is recommended, and what is a convention",
@@ -140,7 +140,7 @@ func TestDependenciesThatAreWaitedFor(t *testing.T) {
 	text := good + "dependencies:\n- name: db\n  version: 2.0.0\n  alias: store\n- name: app\n  version: 1.0.0\n  depends-on: [db, store, mail]\n"
 	in := Input{Files: files("Chart.yaml", text, "values.yaml", "", "templates/a.yaml", ""), Kube: KubeVersion{1, 37}}
 	same(t, lines(Chart(in)), []string{
-		`[WARNING] Chart.yaml:11: dependency "app" waits for "mail", which is no dependency of the chart: nothing will wait for it`,
+		`[WARNING] Chart.yaml:11: dependency "app" waits for "mail", which is not a dependency of the chart: nothing will wait for it`,
 	})
 }
 

@@ -31,7 +31,7 @@ func (l *linter) metadata() *chart.Metadata {
 		if strings.Contains(l.firstBelow(name), "/") {
 			l.add(Error, name, 0, "is a directory, must be a file")
 		} else {
-			l.add(Error, name, 0, "file does not exist: this is no chart's directory")
+			l.add(Error, name, 0, "file does not exist: this is not a chart's directory")
 		}
 		return nil
 	}
@@ -117,7 +117,7 @@ func kindOf(v any) string {
 
 func versionIssues(m *chart.Metadata) []issue {
 	var out []issue
-	// What is no version at all is an error already.
+	// What is not a version at all is an error already.
 	if _, err := semver.StrictNewVersion(m.Version); err != nil && chart.ValidateVersion(m.Version) == nil {
 		out = append(out, issue{Warning, "version", fmt.Sprintf("version '%s' is not a valid SemVerV2", m.Version)})
 	}
@@ -181,7 +181,7 @@ func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 	}
 	c, err := semver.NewConstraint(m.KubeVersion)
 	if err != nil {
-		return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is no version range; the chart cannot be installed", m.KubeVersion)}}
+		return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is not a version range; the chart cannot be installed", m.KubeVersion)}}
 	}
 	for patch := range uint64(50) {
 		if c.Check(semver.New(uint64(kube.Major), uint64(kube.Minor), patch, "", "")) {
@@ -201,7 +201,7 @@ func dependencyIssues(deps []*chart.Dependency) []issue {
 		for j, name := range d.DependsOn {
 			if !slices.ContainsFunc(deps, func(o *chart.Dependency) bool { return o != nil && (o.Name == name || o.Alias == name) }) {
 				out = append(out, issue{Warning, fmt.Sprintf("dependencies[%d].depends-on[%d]", i, j),
-					fmt.Sprintf("dependency %q waits for %q, which is no dependency of the chart: nothing will wait for it", cmp.Or(d.Alias, d.Name), name)})
+					fmt.Sprintf("dependency %q waits for %q, which is not a dependency of the chart: nothing will wait for it", cmp.Or(d.Alias, d.Name), name)})
 			}
 		}
 		if d.Version == "" {
@@ -209,7 +209,7 @@ func dependencyIssues(deps []*chart.Dependency) []issue {
 		}
 		if _, err := semver.NewConstraint(d.Version); err != nil {
 			out = append(out, issue{Info, fmt.Sprintf("dependencies[%d].version", i),
-				fmt.Sprintf("dependency %q: '%s' is no version and no version range", d.Name, d.Version)})
+				fmt.Sprintf("dependency %q: '%s' is neither a version nor a version range", d.Name, d.Version)})
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ type Rendered struct {
 }
 
 // Objects checks what a chart's own templates rendered, and what its scripts
-// added. Templates that are no YAML by their name, such as notes, are not looked
+// added. Templates that are not YAML by their name, such as notes, are not looked
 // into.
 func Objects(files []Rendered, kube KubeVersion) []Finding {
 	var out []Finding

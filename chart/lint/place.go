@@ -122,7 +122,7 @@ func prints(action string) bool {
 	return !strings.HasPrefix(name, "$") || rest == "" || strings.Contains(strings.TrimRight(name, ": "), " ")
 }
 
-// match tells how much of a rendered line the pattern explains: 0 is no match,
+// match tells how much of a rendered line the pattern explains: 0 is not a match,
 // or one that says nothing.
 func (p pattern) match(line string) int {
 	line = strings.TrimRight(line, " \t\r")

@@ -182,7 +182,7 @@ func (s *scripts) directory() {
 		case !strings.HasPrefix(f.Name, chart.DirScripts+"/"):
 			s.add(Info, at, f.Name, 0, "the file means nothing to scripts: %s/ holds lua/ and permissions.yaml", chart.DirExt)
 		case path.Ext(f.Name) != ".lua":
-			s.add(Info, at, f.Name, 0, "the file is no script, whose name ends in .lua")
+			s.add(Info, at, f.Name, 0, "the file is not a script, whose name ends in .lua")
 		default:
 			luas++
 		}

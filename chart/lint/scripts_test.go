@@ -84,7 +84,7 @@ func TestScripts(t *testing.T) {
 			ScriptInput{Chart: named("web", script, "", "ext/README.md", "", "ext/lua/data.json", "", "extra/x", "")},
 			[]string{
 				"[INFO] ext/README.md: the file means nothing to scripts: ext/ holds lua/ and permissions.yaml",
-				"[INFO] ext/lua/data.json: the file is no script, whose name ends in .lua",
+				"[INFO] ext/lua/data.json: the file is not a script, whose name ends in .lua",
 			},
 		},
 		{

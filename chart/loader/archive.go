@@ -92,7 +92,7 @@ var (
 	// ErrNoMetadata is returned for a chart without Chart.yaml.
 	//lint:ignore ST1005 the file is called so
 	ErrNoMetadata = errors.New("Chart.yaml file is missing")
-	// ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
+	// ErrNotArchive is returned for content that is not gzip-compressed tar archive.
 	ErrNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 )
 

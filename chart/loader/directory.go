@@ -91,7 +91,7 @@ func (w *walk) dir(resolved, name string, above []string) error {
 
 func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 	if strings.HasPrefix(name, stagePrefix) {
-		return nil // what a killed Replace has left is no part of the chart
+		return nil // what a killed Replace has left is not part of the chart
 	}
 	resolved, mode := filepath.Join(dir, e.Name()), e.Type()
 	if mode&fs.ModeSymlink != 0 {

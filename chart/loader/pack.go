@@ -214,7 +214,7 @@ func says(text []byte, want *chart.Metadata, requirements bool) bool {
 	return sameJSON(got, want)
 }
 
-// sameJSON compares as what counts is written; an empty list is no list.
+// sameJSON compares as what counts is written; an empty list is not a list.
 func sameJSON(a, b *chart.Metadata) bool {
 	x, errX := yaml.Marshal(a)
 	y, errY := yaml.Marshal(b)

@@ -25,7 +25,7 @@ type Vendored struct {
 	Archive bool
 	// Name and Version are the chart's own.
 	Name, Version string
-	// Err says why it is no chart that can be read; then Name is "".
+	// Err says why it is not a chart that can be read; then Name is "".
 	Err error
 }
 
@@ -151,7 +151,7 @@ func (f *Directory) findLock() {
 type NotDirectoryError struct{ Path string }
 
 func (e *NotDirectoryError) Error() string {
-	return fmt.Sprintf("%s is no directory: only unpacked charts can be updated", e.Path)
+	return fmt.Sprintf("%s is not a directory: only unpacked charts can be updated", e.Path)
 }
 
 func noLink(path, name string) error {

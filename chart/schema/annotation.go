@@ -126,7 +126,7 @@ func (r *noteReader) oneLine(number int, body string) error {
 		default:
 			var doc yaml.Node
 			if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
-				return r.bad(number, "the value of %s is no YAML: %s", key, value)
+				return r.bad(number, "the value of %s is not YAML: %s", key, value)
 			}
 			v = doc.Content[0]
 		}
@@ -428,7 +428,7 @@ func (d *deriver) blame(err error) error {
 			continue
 		}
 		text := problem.(*chart.InvalidError).Problem
-		if strings.Contains(string(body), "$ref") && !strings.Contains(text, "is no valid JSON Schema") && !d.unusable(a.note.node, err) {
+		if strings.Contains(string(body), "$ref") && !strings.Contains(text, "is not a valid JSON Schema") && !d.unusable(a.note.node, err) {
 			continue // it may point to what stands elsewhere
 		}
 		return &chart.InvalidError{File: d.source.name, Line: a.note.line, Field: a.path, Problem: annotation + ": " + text}

@@ -193,7 +193,7 @@ func readable(err error) error {
 		for i, v := range invalid.Violations {
 			parts[i] = v.String()
 		}
-		return fmt.Errorf("is no valid JSON Schema: %s", strings.Join(parts, "; "))
+		return fmt.Errorf("is not a valid JSON Schema: %s", strings.Join(parts, "; "))
 	}
 	return fmt.Errorf("cannot be used: %s", strings.ReplaceAll(err.Error(), base, ""))
 }

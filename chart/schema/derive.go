@@ -95,7 +95,7 @@ func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, e
 		return nil, yamlError(o.ExistingName, 0, err)
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, &chart.InvalidError{File: o.ExistingName, Line: 1, Problem: "is no schema, must be a map"}
+		return nil, &chart.InvalidError{File: o.ExistingName, Line: 1, Problem: "is not a schema, must be a map"}
 	}
 	have := doc.Content[0]
 	remove(root, "$schema") // another draft would change what is written
@@ -117,7 +117,7 @@ func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, e
 	return body, nil
 }
 
-// check tells why a text is no schema that could be used.
+// check tells why a text is not a schema that could be used.
 func (o Options) check(text []byte) error {
 	c := &chart.Chart{SchemaYAML: text}
 	if o.Chart != nil {

@@ -383,7 +383,7 @@ func TestWrongAnnotationsAreErrorsWithTheirLine(t *testing.T) {
 		"a: x # @schema type:int":                                          "values.yaml:1: a: @schema: type must be one of string, integer, number, boolean, object, array, null, or a list of them; is int",
 		"a: x # @schema minimum:much":                                      "values.yaml:1: a: @schema: minimum must be a number",
 		"a: x # @schema minimum":                                           "values.yaml:1: a: @schema: minimum needs a value: minimum:...",
-		"a: x # @schema pattern:(":                                         "values.yaml:1: a: @schema: is no valid JSON Schema: pattern: '(' is not valid regex",
+		"a: x # @schema pattern:(":                                         "values.yaml:1: a: @schema: is not a valid JSON Schema: pattern: '(' is not valid regex",
 		"a: x\nb: x # @schema $ref:#/nope":                                 "values.yaml:2: b: @schema: cannot be used",
 		"a: x # @schema $ref:https://example.com/x.json":                   `refers to "https://example.com/x.json": references may only point into the chart itself`,
 		"# @schema type:string\n\na: x\n":                                  "values.yaml:1: @schema: belongs to no key; write it directly above one, without an empty line between",
@@ -501,9 +501,9 @@ type: object`,
 		})
 	}
 	for existing, want := range map[string]string{
-		"[]":           "values.schema.yaml:1: is no schema, must be a map",
+		"[]":           "values.schema.yaml:1: is not a schema, must be a map",
 		"a: [":         "values.schema.yaml:1: is not valid YAML",
-		"{type: what}": "values.schema.yaml: is no valid JSON Schema",
+		"{type: what}": "values.schema.yaml: is not a valid JSON Schema",
 	} {
 		if _, err := Derive([]byte(vals), []byte(existing)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", existing, err)

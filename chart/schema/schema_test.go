@@ -218,8 +218,8 @@ func TestBadSchemasAreErrorsInBoundedTime(t *testing.T) {
 // As Helm does: against the whole metaschema, and each problem once.
 func TestASchemaIsCheckedAgainstAllOfItsMetaschema(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"title":7}`:         "schema of chart web (values.schema.json): is no valid JSON Schema: title: got number, want string",
-		`{"prefixItems":[7]}`: "schema of chart web (values.schema.json): is no valid JSON Schema: prefixItems[0]: got number, want boolean or object",
+		`{"title":7}`:         "schema of chart web (values.schema.json): is not a valid JSON Schema: title: got number, want string",
+		`{"prefixItems":[7]}`: "schema of chart web (values.schema.json): is not a valid JSON Schema: prefixItems[0]: got number, want boolean or object",
 	} {
 		if err := Validate(newChart("web", text), nil); err == nil || err.Error() != want {
 			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)

@@ -145,7 +145,7 @@ func withoutNulls(v any) any {
 }
 
 // withGlobal returns the values own of a subchart with its parent's globals
-// laid over its own. A global that is no table is left to itself.
+// laid over its own. A global that is not a table is left to itself.
 func (co *coalescer) withGlobal(own, parent map[string]any, path string) map[string]any {
 	global, ok := parent[Global].(map[string]any)
 	if _, there := parent[Global]; there && !ok {

@@ -32,7 +32,7 @@ func TestNumbersAreExact(t *testing.T) {
 		"a block":         func() (map[string]any, error) { return Parse("values.yaml", []byte(block)) },
 		"the slow parser": func() (map[string]any, error) { return slowDocument("values.yaml", []byte(block), 0) },
 		"JSON":            func() (map[string]any, error) { return Parse("values.json", []byte(flow)) },
-		"JSON that is no YAML": func() (map[string]any, error) {
+		"JSON that is not YAML": func() (map[string]any, error) {
 			m, err := Parse("values.json", []byte(`{"odd": "\ud83d\ude00", `+flow[1:]))
 			delete(m, "odd")
 			return m, err

@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 		"a document begins on dashes":  {"--- {a: 1}\n", `{"a":float64(1),}`},
 		"windows and a mark of order":  {"\ufeffa: 1\r\nb: 2\r\n", `{"a":float64(1),"b":float64(2),}`},
 		"a directive":                  {"%YAML 1.1\n---\na: 1\n", `{"a":float64(1),}`},
-		"binary that is no text":       {"a: !!binary /////w==\n", `{"a":"` + strings.Repeat("�", 4) + `",}`},
+		"binary that is not text":      {"a: !!binary /////w==\n", `{"a":"` + strings.Repeat("�", 4) + `",}`},
 		"blocks":                       {"a: |\n  x\n  y\nb: >-\n  x\n  y\n", `{"a":"x\ny\n","b":"x y",}`},
 		"what looks like dashes later": {"a: |\n  ---\n  x\n", `{"a":"---\nx\n",}`},
 	} {

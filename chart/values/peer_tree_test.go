@@ -34,7 +34,7 @@ func (f *forest) chance(percent int) bool { return f.Intn(100) < percent }
 
 func (f *forest) pick(from []string) string { return from[f.Intn(len(from))] }
 
-// leaf is a value that is no table.
+// leaf is a value that is not a table.
 func (f *forest) leaf() any {
 	switch f.Intn(6) {
 	case 0:

@@ -194,7 +194,7 @@ func TestGlobalsFlowDownAndNeverUp(t *testing.T) {
 			global, _ := Scope(r.Values, c)[Global].(map[string]any)
 			for up := c; up.Parent() != nil; up = up.Parent() {
 				if _, table := Scope(r.Values, up)[Global].(map[string]any); !table {
-					return // some default in between says that global is no table
+					return // some default in between says that global is not a table
 				}
 			}
 			if global == nil {

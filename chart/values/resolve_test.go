@@ -150,22 +150,22 @@ func TestConditionsAndTags(t *testing.T) {
 		root, user string
 		enabled    bool
 	}{
-		"nothing said":                       {on(""), "", "", true},
-		"switched off":                       {on("s.enabled"), "s: {enabled: false}", "", false},
-		"switched on by the user":            {on("s.enabled"), "s: {enabled: false}", "s: {enabled: true}", true},
-		"the first path that is there":       {on("nope.x,one,two"), "one: false\ntwo: true", "", false},
-		"a path that is no boolean is not":   {on("one,two"), "one: text\ntwo: false", "", false},
-		"the subchart's own default counts":  {on("s.flag"), "", "", false},
-		"deleted by the user":                {on("use"), "use: false", "use: null", true},
-		"a tag":                              {on("", "x"), "tags: {x: false}", "", false},
-		"one tag that is true is enough":     {on("", "x", "z"), "tags: {x: false, z: true}", "", true},
-		"a condition wins over tags":         {on("yep", "x"), "yep: true\ntags: {x: false}", "", true},
-		"a tag that is no boolean is not":    {on("", "x"), "tags: {x: [1]}", "", true},
-		"conditions may look at globals":     {on("global.use"), "global: {use: false}", "", false},
-		"spaces around the condition":        {on(" use "), "use: false", "", false},
-		"tags of the user":                   {on("", "x"), "", "tags: {x: false}", false},
-		"a null of the user drops a default": {on("", "x"), "tags: {x: false}", "tags: {x: null}", true},
-		"tags that are no table are no tags": {on("", "x"), "tags: 5", "", true},
+		"nothing said":                         {on(""), "", "", true},
+		"switched off":                         {on("s.enabled"), "s: {enabled: false}", "", false},
+		"switched on by the user":              {on("s.enabled"), "s: {enabled: false}", "s: {enabled: true}", true},
+		"the first path that is there":         {on("nope.x,one,two"), "one: false\ntwo: true", "", false},
+		"a path that is not a boolean is not":  {on("one,two"), "one: text\ntwo: false", "", false},
+		"the subchart's own default counts":    {on("s.flag"), "", "", false},
+		"deleted by the user":                  {on("use"), "use: false", "use: null", true},
+		"a tag":                                {on("", "x"), "tags: {x: false}", "", false},
+		"one tag that is true is enough":       {on("", "x", "z"), "tags: {x: false, z: true}", "", true},
+		"a condition wins over tags":           {on("yep", "x"), "yep: true\ntags: {x: false}", "", true},
+		"a tag that is not a boolean is not":   {on("", "x"), "tags: {x: [1]}", "", true},
+		"conditions may look at globals":       {on("global.use"), "global: {use: false}", "", false},
+		"spaces around the condition":          {on(" use "), "use: false", "", false},
+		"tags of the user":                     {on("", "x"), "", "tags: {x: false}", false},
+		"a null of the user drops a default":   {on("", "x"), "tags: {x: false}", "tags: {x: null}", true},
+		"tags that are not table are not tags": {on("", "x"), "tags: 5", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := grove{name: "root", values: tc.root, deps: []*chart.Dependency{tc.dep}, subs: []grove{{name: "s", values: "flag: false"}}}.chart(t)

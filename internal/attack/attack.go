@@ -197,7 +197,7 @@ func source() []Attack {
 	add("a text that is not closed", `x = "abc`)
 	add("a long text that is not closed", "x = [==["+rep("]=]", 1000))
 	add("a comment that is not closed", "--[[ abc")
-	add("bytes that are no Lua", "\x00\x01\xff\xfe!@$`\\")
+	add("bytes that are not Lua", "\x00\x01\xff\xfe!@$`\\")
 	add("bytecode", "\x1bLua\x54\x00\x19\x93\r\n\x1a\n")
 	add("golua's bytecode", "\x00golua\x00\x00")
 	add("an escape that is none", `x = "\q \xZZ \999 \u{110000000000}"`)
@@ -240,7 +240,7 @@ func escapes() []Attack {
 		{Name: "an error of many lines", Script: `error(("x\n\27[31m"):rep(100000))`},
 		{Name: "an error that lies about its place", Script: `error("web/ext/lua/chart.lua:99999999999999999999: x", 0)`},
 		{Name: "an error that lies about another's place", Script: `error("other/ext/lua/chart.lua:1: x", 0)`},
-		{Name: "an init that is no function", Script: `init = 7`},
+		{Name: "an init that is not a function", Script: `init = 7`},
 		{Name: "an init that is callable", Script: `init = setmetatable({}, {__call = function() error("called") end})`},
 		{Name: "an init that calls itself", Script: `function init(e) return init(e) end`, Limit: "cpu"},
 		{Name: "an init without end", Script: `function init(events) while true do subcharts.init(events) end end`, Limit: "cpu"},

@@ -65,7 +65,7 @@ func isPath(f *pflag.Flag) bool {
 	return !slices.Contains(strings.Fields(noPaths), f.Name)
 }
 
-// noPaths are the flags whose text is no path.
+// noPaths are the flags whose text is not a path.
 const noPaths = `api-versions app-version chart-api-version description endpoint filter jsonpath key
 	kube-apiserver kube-as-group kube-as-user kube-tls-server-name kube-token kube-version labels name-template
 	other-namespace password repo selector set set-json set-literal set-string template time-format url username version`

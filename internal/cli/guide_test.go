@@ -90,8 +90,8 @@ func TestPluginGuide(t *testing.T) {
 func TestGuideLeavesNothingUntested(t *testing.T) {
 	const start = "## Start\n\n`web/Chart.yaml`\n\n```yaml\nname: web\n```\n\n## Next\n\n"
 	for name, test := range map[string]struct{ text, want string }{
-		"a block without a name": {"```lua\nx = 1\n```\n", "11: this lua block is no file and no console"},
-		"a name far away":        {"`a.lua`\n\nwords\n\n```lua\nx = 1\n```\n", "15: this lua block is no file and no console"},
+		"a block without a name": {"```lua\nx = 1\n```\n", "11: this lua block is neither a file nor a console session"},
+		"a name far away":        {"`a.lua`\n\nwords\n\n```lua\nx = 1\n```\n", "15: this lua block is neither a file nor a console session"},
 		"a file nobody runs":     {"```console\n$ true\n```\n\n`a.lua`\n\n```lua\nx = 1\n```\n", "17: no command follows that could use a.lua"},
 		"a file without an end":  {"`a.lua`\n\n```lua\nx = 1\n", "13: this block has no end"},
 		"output of nothing":      {"```console\nhello\n```\n", "11: this console block does not begin with a command"},
@@ -171,7 +171,7 @@ func (s manualSection) check(first bool) (problems []string) {
 				problems = append(problems, fmt.Sprintf("%d: this console block does not begin with a command", b.line))
 			}
 		case b.file == "":
-			problems = append(problems, fmt.Sprintf("%d: this %s block is no file and no console", b.line, b.lang))
+			problems = append(problems, fmt.Sprintf("%d: this %s block is neither a file nor a console session", b.line, b.lang))
 		case !first && !slices.ContainsFunc(s.blocks[i:], func(b block) bool { return b.lang == "console" }):
 			problems = append(problems, fmt.Sprintf("%d: no command follows that could use %s", b.line, b.file))
 		}

@@ -21,10 +21,10 @@ func CheckLabels(labels map[string]string) error {
 			return fmt.Errorf("--labels: user supplied labels contains system reserved label name %q. System labels: [%s]", key, storage.SystemLabels())
 		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			return fmt.Errorf("--labels: %q is no name of a label: %s", key, strings.Join(problems, "; "))
+			return fmt.Errorf("--labels: %q is not a name of a label: %s", key, strings.Join(problems, "; "))
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			return fmt.Errorf("--labels: %q is no value for the label %s: %s", labels[key], key, strings.Join(problems, "; "))
+			return fmt.Errorf("--labels: %q is not a value for the label %s: %s", labels[key], key, strings.Join(problems, "; "))
 		}
 	}
 	return nil

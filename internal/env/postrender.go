@@ -69,7 +69,7 @@ func (f PostRenderFlags) runner(e *Env) (postrender.Runner, error) {
 	case err == nil:
 		return postrender.Program{Path: path, Args: f.Args}, nil
 	case other != nil:
-		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is no post-renderer, but of the type %s", f.Name, other.Type)
+		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is not a post-renderer, but of the type %s", f.Name, other.Type)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		return nil, hint.With(fmt.Errorf("invalid argument %q for \"--post-renderer\" flag: plugin: %[1]s not found, and unable to find binary at %[1]s", f.Name), "helm plugin list shows the plugins; of them those of the type postrenderer/v1 are post-renderers")
 	}

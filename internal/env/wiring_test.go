@@ -83,7 +83,7 @@ func TestAKubeconfigThatCannotBeUsedSaysWhy(t *testing.T) {
 		{"there is none", func(e *Env) { e.Settings.KubeConfig = "" }, "no cluster is configured"},
 		{"the file is not there", func(e *Env) { e.Settings.KubeConfig = "nowhere" }, "read kubeconfig nowhere"},
 		{"the context is not there", func(e *Env) { e.Settings.KubeContext = "nowhere" }, `context "nowhere" does not exist`},
-		{"the file is no kubeconfig", func(e *Env) { e.Settings.KubeConfig = written(t, "bad", "a: b: c") }, "read kubeconfig"},
+		{"the file is not a kubeconfig", func(e *Env) { e.Settings.KubeConfig = written(t, "bad", "a: b: c") }, "read kubeconfig"},
 	} {
 		e := kubeconfig(t, "https://127.0.0.1:1")
 		test.change(e)
@@ -141,7 +141,7 @@ func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
 	}
 }
 
-// A definition that exists is no failure of the hook that brings it.
+// A definition that exists is not a failure of the hook that brings it.
 func TestAHookThatIsADefinitionLeavesOneThatExists(t *testing.T) {
 	var posts int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

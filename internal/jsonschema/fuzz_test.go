@@ -354,7 +354,7 @@ func (m *maker) ref() string {
 		"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/meta/core", "#/$defs/a", "#/definitions/b", "#/definitions/c")
 }
 
-// object makes a schema that is no bool.
+// object makes a schema that is not a bool.
 func (m *maker) object(depth int) map[string]any {
 	s := map[string]any{}
 	for range 1 + m.pick(4) {

@@ -503,7 +503,7 @@ func (e *evaluation) text(t *stringKeywords, v string, found *[]Violation) bool 
 	return ok
 }
 
-// numberKeywords are the keywords for numbers; nil is no bound.
+// numberKeywords are the keywords for numbers; nil is not a bound.
 type numberKeywords struct {
 	minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf *number
 }

@@ -15,7 +15,7 @@ import (
 // MaxDepth is how deep its users should let collections stand in each other.
 const MaxDepth = 60
 
-// longestKey bounds keys, in bytes; a longer one is no key to some parsers.
+// longestKey bounds keys, in bytes; a longer one is not a key to some parsers.
 const longestKey = 200
 
 // Reader reads Text line by line. It stands at At, which is the first character

@@ -72,7 +72,7 @@ func (r Renderer) Render(ctx context.Context, objs []*manifest.Object) ([]*manif
 		return nil, &Error{Name: r.Name, Stderr: strings.TrimSpace(string(said.text)), Err: err}
 	}
 	if remark := strings.TrimRight(string(said.text), "\r\n"); r.Stderr != nil && remark != "" {
-		_, _ = io.WriteString(r.Stderr, remark+"\n") // a remark that is lost is no reason to fail
+		_, _ = io.WriteString(r.Stderr, remark+"\n") // a remark that is lost is not a reason to fail
 	}
 	return back, nil
 }

@@ -201,7 +201,7 @@ func TestFailuresNameTheProgram(t *testing.T) {
 		{"it prints nothing", func(string) (string, error) { return " \n", nil }, "printed nothing"},
 		{"it prints no YAML", func(string) (string, error) { return "a: b: c\n", nil }, "cannot be read: YAML parse error: error converting YAML to JSON: yaml: line 1: mapping values"},
 		{"it prints words", func(string) (string, error) { return "hello\n", nil }, "cannot be read: YAML parse error"},
-		{"it prints a remark", func(s string) (string, error) { return "warning: old\n" + s, nil }, `no object, it has no apiVersion and kind: "warning: old"`},
+		{"it prints a remark", func(s string) (string, error) { return "warning: old\n" + s, nil }, `not an object, it has no apiVersion and kind: "warning: old"`},
 		{"it leaves the chart", func(s string) (string, error) {
 			return strings.ReplaceAll(s, Annotation+": web/", Annotation+": ../../"), nil
 		}, "must be a file of a chart"},

@@ -49,9 +49,9 @@ const maxStack = 64 << 20
 // a request.
 var ErrGone = errors.New("the other end of the scripts' pipe is gone")
 
-// Serve answers requests until r ends, which is no error. It returns early when
+// Serve answers requests until r ends, which is not an error. It returns early when
 // ctx ends, when a limit was exceeded that leaves no other way, or when what
-// arrives is no protocol. w is written from one goroutine at a time.
+// arrives is not a protocol. w is written from one goroutine at a time.
 func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	if o.Exit != nil {
 		debug.SetMaxStack(maxStack)
@@ -163,7 +163,7 @@ func (e *engine) answer(m wire.Message) (wire.Message, error) {
 	case wire.Check:
 		return e.guarded(func() (map[string]any, error) { return e.check(m.Body) })
 	default:
-		return wire.Message{}, fmt.Errorf("a %s message is no request", m.Kind)
+		return wire.Message{}, fmt.Errorf("a %s message is not a request", m.Kind)
 	}
 	return e.guarded(work)
 }

@@ -99,7 +99,7 @@ func holders(line, name string) []string {
 	return found
 }
 
-// keywords can stand before a bracket and are no functions.
+// keywords can stand before a bracket and are not functions.
 var keywords = []string{
 	"and", "or", "not", "if", "elseif", "while", "until", "return", "in", "function", "then", "do", "else", "repeat",
 }

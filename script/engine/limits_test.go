@@ -162,12 +162,12 @@ func TestWhatIsNoProtocolEndsServe(t *testing.T) {
 	}
 	// What can be answered is answered.
 	for name, msg := range map[string]wire.Message{
-		"a start without charts":    {Kind: wire.Start, Body: m{}},
-		"charts in a circle":        {Kind: wire.Start, Body: m{"charts": l{chartOf("a", "a", 0, nil)}}},
-		"a parent that is none":     {Kind: wire.Start, Body: m{"charts": l{chartOf("a", "a", 7, nil)}}},
-		"a call before the start":   {Kind: wire.Call, Body: m{}},
-		"a function before start":   {Kind: wire.Template, Body: m{}},
-		"a check of what is no map": {Kind: wire.Check, Body: m{"charts": l{int64(1)}}},
+		"a start without charts":       {Kind: wire.Start, Body: m{}},
+		"charts in a circle":           {Kind: wire.Start, Body: m{"charts": l{chartOf("a", "a", 0, nil)}}},
+		"a parent that is none":        {Kind: wire.Start, Body: m{"charts": l{chartOf("a", "a", 7, nil)}}},
+		"a call before the start":      {Kind: wire.Call, Body: m{}},
+		"a function before start":      {Kind: wire.Template, Body: m{}},
+		"a check of what is not a map": {Kind: wire.Check, Body: m{"charts": l{int64(1)}}},
 	} {
 		// The other end goes once it has its answer, not before: what is asked for
 		// by somebody who is gone needs none.

@@ -110,7 +110,7 @@ func (l *link) ask(m wire.Message) (map[string]any, error) {
 		text, _ := a.Body["message"].(string)
 		return nil, refusal(text)
 	}
-	return nil, fmt.Errorf("a %s message is no answer", a.Kind)
+	return nil, fmt.Errorf("a %s message is not an answer", a.Kind)
 }
 
 // refusal is an answer too: the script may catch it.

@@ -12,7 +12,7 @@ import (
 // of its own, as the language says. golua gives all turns the same ones and
 // empties them at the end: a function made in the loop, such as an event's
 // handler, would find nil. Where a body makes functions, its first statement
-// becomes "local k, v = k, v". No line moves. A text that is no Lua comes back
+// becomes "local k, v = k, v". No line moves. A text that is not Lua comes back
 // as it is, or nearly, for the parser to complain about.
 func freshLoops(text string) string {
 	l := &loops{}

@@ -104,7 +104,7 @@ func TestErrorsOfProgramsHaveAPlace(t *testing.T) {
 		{"a file outside", "require('../secret')", `main.lua:1: cannot require "../secret": files of directories are required with a dot`},
 		{"a file outside, with dots", "require('...secret')", `cannot require "...secret": the plugin has no ///secret.lua`},
 		{"an absolute path", "require('/etc/passwd')", `cannot require "/etc/passwd"`},
-		{"what is no Lua", "require('data.json')", `the plugin has no data/json.lua`},
+		{"what is not Lua", "require('data.json')", `the plugin has no data/json.lua`},
 		{"a question nobody answers", "http.get('http://127.0.0.1')", "there is no one to ask here"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func arithmetic(name string, f func(x, y rt.Value) (rt.Value, bool, error)) goFu
 	}
 }
 
-// otherOperator leaves the operation to the second operand if it is no text and
+// otherOperator leaves the operation to the second operand if it is not text and
 // has an operator of its own.
 func otherOperator(t *rt.Thread, c *rt.GoCont, method string) (rt.Cont, error, bool) {
 	x, y := c.Arg(0), c.Arg(1)

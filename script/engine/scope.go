@@ -63,7 +63,7 @@ func (s *scope) load() error {
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		return errors.New("the host's context is no map")
+		return errors.New("the host's context is not a map")
 	}
 	s.fields = fields
 	return nil
@@ -125,7 +125,7 @@ func (s *scope) frozen(name string, v any) (rt.Value, error) {
 	switch v.(type) {
 	case map[string]any, wire.Ref:
 	default:
-		return rt.NilValue, fmt.Errorf("the host's %s is no map", name)
+		return rt.NilValue, fmt.Errorf("the host's %s is not a map", name)
 	}
 	f := &frozen{request: s.request, path: s.path + "." + name, always: true, from: v, missing: missingFields[name]}
 	switch name {
@@ -260,7 +260,7 @@ func (c *children) level() (map[string]any, error) {
 	}
 	m, ok := c.from.(map[string]any)
 	if !ok {
-		return nil, errors.New("the host's charts are no map")
+		return nil, errors.New("the host's charts are not map")
 	}
 	return m, nil
 }

@@ -100,7 +100,7 @@ func readCharts(body map[string]any) ([]*chart, error) {
 	for i, v := range list {
 		m, ok := v.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("chart %d is no map", i)
+			return nil, fmt.Errorf("chart %d is not a map", i)
 		}
 		c, err := readChart(i, m, len(list))
 		if err != nil {
@@ -143,7 +143,7 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 	for name, v := range files {
 		text, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("file %s is no text", name)
+			return nil, fmt.Errorf("file %s is not text", name)
 		}
 		c.files[name] = text
 	}
@@ -151,7 +151,7 @@ func readChart(i int, m map[string]any, count int) (*chart, error) {
 	for _, name := range slices.Sorted(maps.Keys(requires)) {
 		n, ok := requires[name].(int64)
 		if !ok || n < 0 || n >= int64(count) {
-			return nil, fmt.Errorf("%s is no chart", name)
+			return nil, fmt.Errorf("%s is not a chart", name)
 		}
 		c.requires[name] = int(n)
 	}

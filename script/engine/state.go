@@ -17,7 +17,7 @@ import (
 // engine is one operation's scripts.
 type engine struct {
 	link    *link
-	program *program // instead of a link, where the script is no chart's
+	program *program // instead of a link, where the script is not a chart's
 	confine func(wire.Message) error
 	exit    func(int)
 

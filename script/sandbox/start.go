@@ -167,7 +167,7 @@ func environment() []string {
 
 func (p *Process) removeFolder() {
 	if p.dir != "" {
-		_ = os.Remove(p.dir) // empty; what cannot be removed is no reason to fail
+		_ = os.Remove(p.dir) // empty; what cannot be removed is not a reason to fail
 	}
 }
 

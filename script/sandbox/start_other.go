@@ -7,7 +7,7 @@ package sandbox
 import "os"
 
 // await would return when the process has ended and still has its number. There
-// is no portable way to learn that; so its group is killed an instant after
+// is not a portable way to learn that; so its group is killed an instant after
 // its number was given back, and numbers are not given again so soon.
 func (family) await(*os.Process) bool { return false }
 

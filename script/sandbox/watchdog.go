@@ -24,7 +24,7 @@ const (
 // It never rests: whether a script runs cannot be told from here, as the
 // process reads ahead while one does.
 type watchdog struct {
-	memory  uint64 // bytes; 0 is no limit
+	memory  uint64 // bytes; 0 is not a limit
 	samples []metrics.Sample
 	cpu     time.Duration
 	parent  int

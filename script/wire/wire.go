@@ -96,7 +96,7 @@ var (
 )
 
 // Append adds the encoding of v to b. Maps are written in the order of their
-// keys. A type that is no value is an error.
+// keys. A type that is not a value is an error.
 func Append(b []byte, v any) ([]byte, error) { return appendValue(b, v, 0) }
 
 func appendValue(b []byte, v any, depth int) ([]byte, error) {

@@ -78,7 +78,7 @@ func TestClaimsTakeNoMemory(t *testing.T) {
 		"\xff\xff\xff\xff\x20",                         // one of 4 GiB
 		"\x08\x00\x00\x00\x20\x06\xff\xff\xff\xff\x0f", // a list of 4 G elements
 		"\x01\x00\x00\x00\x20",                         // no body
-		"\x02\x00\x00\x00\x20\x00",                     // a body that is no map
+		"\x02\x00\x00\x00\x20\x00",                     // a body that is not a map
 		"\x02\x00\x00\x00\xee\x07",                     // no such kind
 		"\x05",
 	} {

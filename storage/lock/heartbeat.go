@@ -199,7 +199,7 @@ func (k *releaseLock) Guard(revision int) {
 }
 
 // Finish says that the operation is about to write the last state of the record
-// that it guards, or to delete it: to find it changed is no loss from then on.
+// that it guards, or to delete it: to find it changed is not a loss from then on.
 func (k *releaseLock) Finish() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

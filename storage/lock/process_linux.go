@@ -47,7 +47,7 @@ func machine() string {
 }
 
 // gone reports that the process ran on this machine and is not there any more.
-// False is no promise that it is.
+// False is not a promise that it is.
 func (p process) gone() bool {
 	here := thisProcess()
 	if p.Machine == "" || p.Machine != here.Machine || p.PID <= 0 || p.Start == "" {

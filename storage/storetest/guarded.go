@@ -51,7 +51,7 @@ func (s suite) guarded(t *testing.T, open Open) {
 	made := Release(s.a, "web", 1, release.PendingInstall)
 	made.Holder = "ann@laptop 17"
 	must(t, st.Create(ctx, made))
-	// Heartbeats are no change.
+	// Heartbeats are not change.
 	must(t, RenewHeartbeat(ctx, other, "web", 1))
 	made.Info.Description = "after a heartbeat"
 	must(t, st.Update(ctx, made))

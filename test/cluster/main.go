@@ -144,7 +144,7 @@ func (p place) find(fresh bool) (string, error) {
 	case p.name == "":
 		p.name = "default"
 	case p.name != filepath.Base(p.name) || p.name == "." || p.name == "..":
-		return "", fmt.Errorf("%q is no name for a cluster: use letters, digits and dashes", p.name)
+		return "", fmt.Errorf("%q is not a name for a cluster: use letters, digits and dashes", p.name)
 	}
 	return filepath.Abs(filepath.Join(os.TempDir(), "moonhelm-clusters-"+strconv.Itoa(os.Getuid()), p.name))
 }

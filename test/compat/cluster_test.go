@@ -83,7 +83,7 @@ func (s space) object(t *testing.T, kind, name string) map[string]any {
 	return o
 }
 
-// patch changes an object as one who is no helm.
+// patch changes an object as one who is not a helm.
 func (s space) patch(t *testing.T, kind, name, body string) {
 	t.Helper()
 	path := s.path(kind, name) + "?fieldManager=" + url.QueryEscape("somebody-else")
@@ -108,7 +108,7 @@ func (s space) records(t *testing.T, release string) []string {
 	slices.SortFunc(list.Items, func(a, b struct {
 		Metadata struct{ Labels map[string]string }
 	}) int {
-		x, _ := strconv.Atoi(a.Metadata.Labels["version"]) // what is no number stands in front
+		x, _ := strconv.Atoi(a.Metadata.Labels["version"]) // what is not a number stands in front
 		y, _ := strconv.Atoi(b.Metadata.Labels["version"])
 		return x - y
 	})

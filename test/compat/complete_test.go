@@ -55,8 +55,8 @@ func complete(t *testing.T, bin, home string, line ...string) completion {
 // narrower are the places where ours offers other words than files, or none, with the
 // reason; Helm offers all files there.
 var narrower = []struct{ line, reason string }{
-	{`^(get \w+|history|rollback|status|test|uninstall|upgrade) `, "names of releases and revisions: without an answer of the cluster there are none, and files are no releases"},
-	{`^(search (hub|repo)|list|version|registry \w+) `, "words to search for, and hosts, are no files"},
+	{`^(get \w+|history|rollback|status|test|uninstall|upgrade) `, "names of releases and revisions: without an answer of the cluster there are none, and files are not releases"},
+	{`^(search (hub|repo)|list|version|registry \w+) `, "words to search for, and hosts, are not files"},
 	{`^push `, "archives only"},
 	{`^repo index `, "directories only"},
 	{`^dependency (build|list|update) x `, "takes one chart only"},

@@ -104,7 +104,7 @@ func (o *addOptions) secret(ctx context.Context, e *env.Env) error {
 			return fmt.Errorf("--password-stdin: %w", err)
 		}
 		if len(text) > maxPassword {
-			return fmt.Errorf("--password-stdin: longer than %d KiB, that is no password", maxPassword>>10)
+			return fmt.Errorf("--password-stdin: longer than %d KiB, that is not a password", maxPassword>>10)
 		}
 		o.Password = strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 		return nil

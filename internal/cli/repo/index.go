@@ -36,7 +36,7 @@ index.yaml there. Any web server that serves the directory is a repository then.
   helm repo index public --url https://charts.example.com
 
 With --merge, the entries of another index are taken over, so that only new archives
-need be here. Archives that are no charts are left out, with a warning.`,
+need be here. Archives that are not charts are left out, with a warning.`,
 		Args: env.Args(1, 1, "a directory of chart archives"),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), e, args[0]) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

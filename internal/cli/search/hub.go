@@ -121,7 +121,7 @@ const maxAnswer = 32 << 20
 func (o *hubOptions) ask(ctx context.Context, e *env.Env, word string) (*answer, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("--endpoint: %s is no http or https URL of a hub", fetch.Clean(o.Endpoint))
+		return nil, fmt.Errorf("--endpoint: %s is not an http or https URL of a hub", fetch.Clean(o.Endpoint))
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
 	var b bytes.Buffer

@@ -16,7 +16,7 @@ const definition = "apiVersion: v2\nname: s\ntype: library\nversion: 1.0.0\n"
 
 // TestOutputIsHelmsByTheByte holds what is printed against what Helm 4.3.1
 // prints of the same charts. They are library charts, of which nothing is said
-// but what their Chart.yaml says: the error stream is no terminal.
+// but what their Chart.yaml says: the error stream is not a terminal.
 func TestOutputIsHelmsByTheByte(t *testing.T) {
 	lists := definition + "libraries:\n- name: common\n  repository: \"\"\n  version: ^1.0.0\n"
 	for _, tc := range []struct {

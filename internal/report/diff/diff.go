@@ -36,7 +36,7 @@ type Diff struct {
 	Title string
 	// Objects stand in the order in which they are changed.
 	Objects []Object
-	// Hooks are compared as they are written down: they are no objects of the
+	// Hooks are compared as they are written down: they are not objects of the
 	// release.
 	Hooks []Object
 }
@@ -95,7 +95,7 @@ type Options struct {
 	Template string
 }
 
-// The values of Options.Context that are no numbers of lines.
+// The values of Options.Context that are not numbers of lines.
 const (
 	NoContext = -1
 	Whole     = -2

@@ -79,9 +79,9 @@ func TestLuaBecomesGo(t *testing.T) {
 
 func TestWhatIsNoDataIsNamedWithItsPlace(t *testing.T) {
 	for text, want := range map[string]string{
-		`return print`:                                       "the value is a function, which is no data",
-		`return {a={b={1,print}}}`:                           "the value at .a.b[2] is a function, which is no data",
-		`return {["a b"]={["x-y"]=print}}`:                   `the value at ["a b"]["x-y"] is a function, which is no data`,
+		`return print`:                                       "the value is a function, which is not data",
+		`return {a={b={1,print}}}`:                           "the value at .a.b[2] is a function, which is not data",
+		`return {["a b"]={["x-y"]=print}}`:                   `the value at ["a b"]["x-y"] is a function, which is not data`,
 		`return 0/0`:                                         "the value is NaN, and data holds finite numbers only",
 		`return {x=1/0}`:                                     "the value at .x is +Inf, and data holds finite numbers only",
 		`return {1, nil, 3}`:                                 "the value is a list whose item 2 is missing (helm.null keeps a place, helm.map makes keys of numbers)",

@@ -13,7 +13,7 @@ type Error struct {
 	// Path leads to it as a script would write it, ".image.tags[2]"; "" is the
 	// value itself.
 	Path string
-	// Problem goes on behind "the value": "is a function, which is no data".
+	// Problem goes on behind "the value": "is a function, which is not data".
 	Problem string
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // ToGo makes v a Go value that shares nothing but text with it. Null becomes
-// nil, and so does Lua's nil. What is no data (functions, numbers that are not
+// nil, and so does Lua's nil. What is not data (functions, numbers that are not
 // finite, a table that holds itself or cannot be told to be a list or a map) is
 // an error of type [*Error] that names the place.
 func (b *Bridge) ToGo(v rt.Value) (any, error) {
@@ -80,7 +80,7 @@ func (w *walk) value(v rt.Value) (any, error) {
 			return p.Plain()
 		}
 	}
-	return nil, &Error{Problem: "is a " + v.CustomTypeName() + ", which is no data"}
+	return nil, &Error{Problem: "is a " + v.CustomTypeName() + ", which is not data"}
 }
 
 // content reads a table.

@@ -68,7 +68,7 @@ func TestYAMLIsWritten(t *testing.T) {
 		{`yaml.encode("two\nlines\n")`, `"|\n  two\n  lines\n"`},
 		{`yaml.encode(helm.null)`, `"null\n"`},
 		{`yaml.encode(nil)`, `"null\n"`},
-		{`yaml.encode{image = {tag = print}}`, `error: bad argument #1 to 'yaml.encode' (the value at .image.tag is a function, which is no data)`},
+		{`yaml.encode{image = {tag = print}}`, `error: bad argument #1 to 'yaml.encode' (the value at .image.tag is a function, which is not data)`},
 		{`yaml.encode{a = {1, "\xff"}}`, `error: yaml.encode: the value at .a[2] is not UTF-8 text; write it with base64.encode`},
 		{`yaml.encode()`, `error: bad argument #1 to 'yaml.encode' (value expected, got nothing)`},
 		{`local t = {} t.t = t return yaml.encode(t)`, `error: bad argument #1 to 'yaml.encode' (the value at .t is a table that holds itself)`},

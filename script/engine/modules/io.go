@@ -41,7 +41,7 @@ func (m *module) ioFunctions() []function {
 		fn("write", "(value...) → file", "Writes texts and numbers to the default output, which prints.", 0, true, func(c *call) error { return c.write(fs.output, c.cont.Etc()) }),
 		fn("input", "([file or path]) → file", "Sets the default input, and gives it.", 1, false, func(c *call) error { return c.standard(&fs.input, "r") }),
 		fn("output", "([file or path]) → file", "Sets the default output, and gives it.", 1, false, func(c *call) error { return c.standard(&fs.output, "w") }),
-		fn("type", "(value) → text", `"file", "closed file", or nil for what is no file.`, 1, false, func(c *call) error {
+		fn("type", "(value) → text", `"file", "closed file", or nil for what is not a file.`, 1, false, func(c *call) error {
 			switch f, ok := fileOf(c.arg(0)); {
 			case !ok:
 				c.give(rt.NilValue)
@@ -66,7 +66,7 @@ func (m *module) fileMethods() []function {
 			Function: Function{Name: "file:" + name, Signature: "file:" + name + args, Text: text, Permission: IO},
 			args:     n + 1, etc: etc, do: func(c *call) error {
 				if _, ok := fileOf(c.arg(0)); !ok {
-					return c.fail("%s is no file; methods are called with a colon, as in f:%s()", c.arg(0).CustomTypeName(), name)
+					return c.fail("%s is not a file; methods are called with a colon, as in f:%s()", c.arg(0).CustomTypeName(), name)
 				}
 				f, err := c.file(0)
 				if err != nil {

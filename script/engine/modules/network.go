@@ -14,7 +14,7 @@ func (m *module) networkFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "http.get", Signature: "http.get(url[, options]) → response", Permission: Network,
-				Text: "Gets a URL. Options: headers (a table), timeout (seconds). The response has status, headers and body; a status of 400 and more is no error."},
+				Text: "Gets a URL. Options: headers (a table), timeout (seconds). The response has status, headers and body; a status of 400 and more is not an error."},
 			args: 2, do: func(c *call) error { return c.shortRequest("GET", 1) },
 		},
 		{

@@ -56,7 +56,7 @@ func (m *module) semverFunctions() []function {
 				}
 				r, err := semver.NewConstraint(text)
 				if err != nil {
-					return c.fail("%q is no range of versions", short(text))
+					return c.fail("%q is not a range of versions", short(text))
 				}
 				return c.giveData(r.Check(v))
 			},
@@ -98,12 +98,12 @@ func (c *call) version(i int) (*semver.Version, error) {
 	}
 	v := c.parseVersion(text)
 	if v == nil {
-		return nil, c.fail("%q is no version such as 1.2.3", short(text))
+		return nil, c.fail("%q is not a version such as 1.2.3", short(text))
 	}
 	return v, nil
 }
 
-// parseVersion is nil for what is no version whose parts are Lua's integers.
+// parseVersion is nil for what is not a version whose parts are Lua's integers.
 func (c *call) parseVersion(text string) *semver.Version {
 	c.spend(64 + 8*uint64(len(text)))
 	v, err := semver.NewVersion(text)

@@ -74,7 +74,7 @@ func TestIO(t *testing.T) {
 		{`io.stdout:close()`, `error: file:close: stdout cannot be closed`},
 		{`local f = io.tmpfile() f:write("tmp") f:seek("set") return f:read("a"), f:close()`, `["tmp" true]`},
 		{`return getmetatable(io.stdout), io.stdout:setvbuf("no")`, `[false true]`},
-		{`io.stdout.read(5)`, `error: file:read: number is no file; methods are called with a colon, as in f:read()`},
+		{`io.stdout.read(5)`, `error: file:read: number is not a file; methods are called with a colon, as in f:read()`},
 	})
 }
 

@@ -48,7 +48,7 @@ func (m *module) textFunctions() []function {
 				c.borrow(2 * uint64(len(text)))
 				out, err := base64.StdEncoding.DecodeString(text)
 				if err != nil {
-					return c.fail("the text is no standard base64: %w", err)
+					return c.fail("the text is not standard base64: %w", err)
 				}
 				c.giveText(string(out))
 				return nil

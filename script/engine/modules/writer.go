@@ -48,7 +48,7 @@ func (w *writer) float(f float64) {
 func (w *writer) enter(step string) { w.path = append(w.path, step) }
 func (w *writer) leave()            { w.path = w.path[:len(w.path)-1] }
 
-// notText is the error about a string that is no text.
+// notText is the error about a string that is not text.
 func (w *writer) notText() error {
 	where := "the value"
 	if len(w.path) > 0 {

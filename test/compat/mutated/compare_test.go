@@ -120,7 +120,7 @@ func TestFlagsAndFilesSayTheSame(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(l.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			// The line end of a document that ends without one is no part of a block at its end.
+			// The line end of a document that ends without one is not part of a block at its end.
 			if !reflect.DeepEqual(got, want) && !(l.what == "values.yaml" && !strings.HasSuffix(l.got, "\n")) {
 				t.Errorf("seed %d: %s is %v, want %v\n%s", seed, l.what, got, want, l.got)
 			}

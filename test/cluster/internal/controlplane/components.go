@@ -32,7 +32,7 @@ func runAPIServer(ctx context.Context, l net.Listener) error {
 	err := parse(opts.Flags(),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none", // a loopback address is no endpoint
+		"--endpoint-reconciler-type=none", // a loopback address is not an endpoint
 		"--etcd-servers="+etcdSocket,
 		"--etcd-compaction-interval=0",
 		"--tls-cert-file="+servingCert,

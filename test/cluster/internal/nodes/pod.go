@@ -271,7 +271,7 @@ func (p player) sidecar(name string) bool {
 
 func (p player) code(name string) int32 { return number(p.note(name)) }
 
-// number reads an annotation; what is no number counts as a failure's 1 when
+// number reads an annotation; what is not a number counts as a failure's 1 when
 // it is there and as 0 when it is not.
 func number(s string) int32 {
 	if s == "" {
