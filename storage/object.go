@@ -20,9 +20,9 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// API is the part of a Kubernetes API that a cluster driver needs: one request
-// and the body of its answer. Errors are those of apimachinery's api/errors.
-// *kube.Client is one.
+// API is the part of a Kubernetes API client that cluster drivers and package lock
+// use: one request and the body of its answer. Errors are those of apimachinery's
+// api/errors. *kube.Client implements it.
 type API interface {
 	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
 }

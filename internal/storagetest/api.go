@@ -23,7 +23,7 @@ import (
 )
 
 // API is as much of a Kubernetes API server as a store of Secrets and
-// ConfigMaps needs, in memory: it implements storage.API and lock.API. It answers in JSON, it
+// ConfigMaps needs, in memory: it implements storage.API. It answers in JSON, it
 // knows resource versions, uids, label selectors, pages and the server's bound
 // on an object's data, and it removes nothing that belongs to a deleted owner.
 type API struct {
@@ -79,7 +79,7 @@ func (o object) labelSet() labels.Set {
 	return set
 }
 
-// Call implements [store.API].
+// Call implements storage.API.
 func (a *API) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

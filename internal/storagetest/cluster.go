@@ -61,7 +61,7 @@ func Connect(kubeconfig string) (Cluster, error) {
 	return Cluster{strings.TrimSuffix(config.Host, "/"), client}, err
 }
 
-// Call implements storage.API and lock.API.
+// Call implements storage.API.
 func (c Cluster) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {

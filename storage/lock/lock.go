@@ -31,8 +31,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -43,13 +41,6 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/storage"
 )
-
-// API is the part of a Kubernetes API that locks need: one request and the body
-// of its answer. Errors are those of apimachinery's api/errors. *kube.Client is
-// one.
-type API interface {
-	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
-}
 
 // Records are the heartbeats on the pending records of releases. [*storage.Storage]
 // is one.
@@ -135,14 +126,14 @@ type Options struct {
 
 // Locker locks the releases of one namespace. It is safe for concurrent use.
 type Locker struct {
-	api       API
+	api       storage.API
 	records   Records
 	namespace string
 	options   Options
 }
 
 // New returns a locker. It makes no request.
-func New(api API, records Records, namespace string, o Options) *Locker {
+func New(api storage.API, records Records, namespace string, o Options) *Locker {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
