@@ -79,7 +79,7 @@ func TestAnUpgradeThatChangesNothingWritesRecordsOnly(t *testing.T) {
 }
 
 // What others have put into an object stays, what somebody has changed of what
-// the release says is put right again: document 004's stories.
+// the release says is put right again: the stories of a manual change and a rollback.
 func TestAnUpgradeMergesWithWhatIsThere(t *testing.T) {
 	s := installed(t, conf("a=1"))
 	live := maps.Clone(s.cluster.live["ConfigMap/a"])

@@ -70,7 +70,7 @@ func TestMerge(t *testing.T) {
 		after           string // "" where nothing changes
 		patch           string // checked where given
 	}{{
-		name:  "document 004: scaled to nothing by hand, rolled back to 3",
+		name:  "scaled to nothing by hand, rolled back to 3",
 		kind:  "apps/v1 Deployment",
 		old:   `{spec: {replicas: 3}}`,
 		live:  `{spec: {replicas: 0, revisionHistoryLimit: 10}}`,
@@ -78,7 +78,7 @@ func TestMerge(t *testing.T) {
 		after: `{spec: {replicas: 3, revisionHistoryLimit: 10}}`,
 		patch: `{spec: {replicas: 3}}`,
 	}, {
-		name:  "document 004: an injected sidecar survives another image",
+		name:  "an injected sidecar survives another image",
 		kind:  "apps/v1 Deployment",
 		old:   `{spec: {template: {spec: {containers: [{name: server, image: nginx:2.0.0}]}}}}`,
 		live:  `{spec: {template: {spec: {containers: [{name: server, image: nginx:2.0.0}, {name: my-injected-sidecar, image: my-cool-mesh:1.0.0}]}}}}`,

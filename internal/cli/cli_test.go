@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
 		Setup:               setup,
 	})
 }
@@ -54,6 +55,7 @@ func TestClusterScripts(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "cluster"),
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
+		Cmds:                scriptCommands,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("KUBECONFIG", admin)
 			env.Setenv("RESTRICTED", os.Getenv("MOONHELM_TEST_RESTRICTED_KUBECONFIG"))
