@@ -31,11 +31,11 @@ demo: build ## install an example chart into a real API server and remove it aga
 
 test: check unit race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
 
-check: ## formatting, vet, staticcheck, the exported API
-	@echo "== formatting, vet, staticcheck, the exported API"
+check: ## formatting, vet, golangci-lint, the exported API
+	@echo "== formatting, vet, golangci-lint, the exported API"
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not gofmt'ed (run gofmt -w on them):"; echo "$$bad"; exit 1; fi
 	go vet ./...
-	go tool staticcheck ./...
+	go tool -modfile=tools/go.mod golangci-lint run ./...
 	go test ./internal/api
 
 unit: build ## unit tests and command tests, without a cluster

@@ -360,10 +360,10 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		}, "content", 3},
 		"busy for long": {func(_ int, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}, "error: the server answered 503", 1},
-		"busy for ever": {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(503) }, "error: the server answered 503", maxTries},
-		"gone":          {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(404) }, "error: the server answered 404", 1},
+		"busy for ever": {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, "error: the server answered 503", maxTries},
+		"gone":          {func(_ int, w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotFound) }, "error: the server answered 404", 1},
 		"hung up": {func(try int, w http.ResponseWriter, r *http.Request) {
 			if try < 3 {
 				tear(w, false)

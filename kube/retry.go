@@ -190,7 +190,7 @@ func (c *Client) once(ctx context.Context, conn *connection, r *request, whole b
 	}
 	if err != nil {
 		defer cancel(nil)
-		return c.unanswered(ctx, conn, inner, err, r.method != http.MethodPost || connected.Load())
+		return c.unanswered(ctx, inner, conn, err, r.method != http.MethodPost || connected.Load())
 	}
 	conn.answered.Store(true)
 	c.warnings(resp.Header)
@@ -210,7 +210,7 @@ func (c *Client) once(ctx context.Context, conn *connection, r *request, whole b
 	defer resp.Body.Close()
 	text, err := readAll(resp, silence)
 	if err != nil {
-		return c.unanswered(ctx, conn, inner, err, true)
+		return c.unanswered(ctx, inner, conn, err, true)
 	}
 	return attempt{resp: resp, body: text}
 }
@@ -249,7 +249,7 @@ func (s steady) Read(p []byte) (int, error) {
 
 // unanswered judges a try that broke off. sent reports that the server may have
 // got the request.
-func (c *Client) unanswered(ctx context.Context, conn *connection, inner context.Context, err error, sent bool) attempt {
+func (c *Client) unanswered(ctx, inner context.Context, conn *connection, err error, sent bool) attempt {
 	silent := errors.Is(context.Cause(inner), errSilent)
 	if silent {
 		err = errSilent

@@ -121,7 +121,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyFailsClosed(t *testing.T) {
 	ann, eve := newKey(t, "Ann", config()), newKey(t, "Eve", config())
 	prov := string(signedBy(t, body(t), ann))
-	signed := func(old, new string) string { return string(signedBy(t, strings.Replace(body(t), old, new, 1), ann)) }
+	signed := func(from, to string) string { return string(signedBy(t, strings.Replace(body(t), from, to, 1), ann)) }
 	hash := hashOf(t, archiveText)
 	foreign := string(signedBy(t, body(t), eve))
 	for name, test := range map[string]struct{ prov, want string }{

@@ -273,7 +273,6 @@ func (r *request) run(ctx context.Context, m wire.Message) (wire.Message, error)
 		if err != nil {
 			return wire.Message{}, r.ended(ctx, err)
 		}
-		next = nil
 		switch got.Kind {
 		case wire.Done:
 			if err := s.register(got); err != nil {

@@ -90,8 +90,7 @@ func (e *SubchartError) Unwrap() error { return e.Err }
 
 var (
 	// ErrNoMetadata is returned for a chart without Chart.yaml.
-	//lint:ignore ST1005 the file is called so
-	ErrNoMetadata = errors.New("Chart.yaml file is missing")
+	ErrNoMetadata = errors.New("Chart.yaml file is missing") //nolint:staticcheck // the file is called so
 	// ErrNotArchive is returned for content that is not gzip-compressed tar archive.
 	ErrNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 )

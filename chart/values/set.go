@@ -14,6 +14,7 @@ import (
 // Mode is the flag that an expression was given with.
 type Mode int
 
+// The modes, by their flags.
 const (
 	Set        Mode = iota // --set: true, false, null and whole numbers are typed, all else is text
 	SetString              // --set-string: everything is text

@@ -20,6 +20,7 @@ const Internal = "__"
 // Precedence is which of a plugin and a built-in command runs.
 type Precedence int
 
+// What decides between a plugin and a built-in command of its name.
 const (
 	NoBuiltin   Precedence = iota // there is no built-in command of that name
 	PluginRuns                    // the plugin runs in place of the built-in

@@ -90,13 +90,23 @@ func (st Style) wrap(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Bold, Dim, Red, Green, Yellow and Cyan colour text where colour is on.
-func (st Style) Bold(t string) string   { return st.wrap("1", t) }
-func (st Style) Dim(t string) string    { return st.wrap("2", t) }
-func (st Style) Red(t string) string    { return st.wrap("31", t) }
-func (st Style) Green(t string) string  { return st.wrap("32", t) }
+// Bold returns t in bold where colour is on.
+func (st Style) Bold(t string) string { return st.wrap("1", t) }
+
+// Dim returns t dimmed where colour is on.
+func (st Style) Dim(t string) string { return st.wrap("2", t) }
+
+// Red returns t in red where colour is on.
+func (st Style) Red(t string) string { return st.wrap("31", t) }
+
+// Green returns t in green where colour is on.
+func (st Style) Green(t string) string { return st.wrap("32", t) }
+
+// Yellow returns t in yellow where colour is on.
 func (st Style) Yellow(t string) string { return st.wrap("33", t) }
-func (st Style) Cyan(t string) string   { return st.wrap("36", t) }
+
+// Cyan returns t in cyan where colour is on.
+func (st Style) Cyan(t string) string { return st.wrap("36", t) }
 
 // Ask prints question to the error stream and returns the trimmed answer.
 func (s Streams) Ask(question string) (string, error) {

@@ -23,6 +23,7 @@ import (
 // Form is what a generated text is about.
 type Form int
 
+// The forms.
 const (
 	AnyMap     Form = iota // a values file
 	Kubernetes             // an object with apiVersion, kind and metadata

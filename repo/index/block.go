@@ -218,10 +218,10 @@ func (b *block) refuse(p span) error {
 		return err
 	}
 	var t tape
-	if len(text) > mostBytes { // it would take more than it is worth
-		text = nil
-	} else if err := slowly(&t, string(text)); err != nil {
-		return b.locate(err, p.at)
+	if len(text) <= mostBytes { // beyond, it would take more than it is worth
+		if err := slowly(&t, string(text)); err != nil {
+			return b.locate(err, p.at)
+		}
 	}
 	return &FormatError{Line: b.line(p.at), Problem: "what stands here is no entry"}
 }

@@ -117,7 +117,7 @@ func appendArchive(out []string, dir, name string) []string {
 		return out
 	}
 	if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && !info.Mode().IsRegular() {
-		return out // a folder, or a device that may never end
+		return out // a directory, or a device that may never end
 	}
 	return append(out, name)
 }

@@ -162,7 +162,7 @@ func TestBuildSkipsWhatIsNoChart(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Build(t.Context(), dir+"/good.tgz", "", now); err == nil {
-		t.Error("a file is no folder")
+		t.Error("a file is not a directory")
 	}
 }
 

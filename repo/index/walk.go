@@ -109,7 +109,7 @@ func (x *Index) Check() error {
 // mostTold is how many unusable entries of a chart are told of.
 const mostTold = 100
 
-// Survey is [Index.Check], and tells which entries cannot be used, by name: the
+// Unusable is [Index.Check], and returns the entries that cannot be used, by name: the
 // first hundred of each chart.
 func (x *Index) Unusable() (unusable []*EntryError, err error) {
 	if err := x.body.check(); err != nil {

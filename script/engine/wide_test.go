@@ -75,7 +75,7 @@ func TestFieldsOfWideMapsAreAskedForOnce(t *testing.T) {
 	if h.loads != 4 { // the context, port, nowhere, big
 		t.Errorf("%d questions", h.loads)
 	}
-	want := l{m{"id": int64(done["changes"].(l)[0].(m)["id"].(int64)), "set": m{"big": int64(1)}, "drop": l{}}}
+	want := l{m{"id": done["changes"].(l)[0].(m)["id"].(int64), "set": m{"big": int64(1)}, "drop": l{}}}
 	if !reflect.DeepEqual(done["changes"], want) {
 		t.Errorf("%#v", done["changes"])
 	}

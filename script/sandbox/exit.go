@@ -86,8 +86,8 @@ func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) erro
 	return e
 }
 
-func contains(text string, any ...string) bool {
-	for _, s := range any {
+func contains(text string, words ...string) bool {
+	for _, s := range words {
 		if strings.Contains(text, s) {
 			return true
 		}
