@@ -14,7 +14,7 @@ events.on("pre-render", function(ctx)
   local ranges = allowed.ranges or helm.list()
   for _, text in ipairs(json.decode(answer.body).ranges) do
     if not regex.match(range, text) then
-      helm.fail(("allowed.url: %s lists %q, which is no address range"):format(allowed.url, text))
+      helm.fail(("allowed.url: %s lists %q, which is not an address range"):format(allowed.url, text))
     end
     table.insert(ranges, text)
   end
