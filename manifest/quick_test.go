@@ -30,7 +30,7 @@ func seeds() []string {
 		"a: 'it''s'\nb: \"q\\\"\\n\\t\\\\\"\nc: \"\\u00e9\"\nd: 'x' # c\ne: \"x\"#c\nf: 'a\n  b'\n",
 		"a: yes\nb: No\nc: ~\nd: null\ne: 010\nf: 0x1F\ng: 1.5\nh: 1e3\ni: -1\nj: +1\nk: .5\nl: 1_000\nm: 1:20\nn: 2001-01-01\no: 10Gi\np: 1.2.3\nq: 0\nr: -0\ns: 00\nt: .inf\nu: y\nv: yEs\nw: 12345678901234567890\nx: 0o7\nz: 0b1\n",
 		"a: b: c\n", "a: b:\n", "a: b #c\n", "a: b#c\n", "a: b\n  c\n", "a:\n  b\n", "a:\n b: 1\n  c: 2\n", "a: 1\n b: 2\n", " a: 1\nb: 2\n",
-		"a: - b\n", "a: [\n", "a: [1,\n 2]\n", "a: {b: c\n}\n", "a: {b:c}\n", "a: [a:b]\n", "a: [a, ]\n", "a: {}b\n", "a: [] # x\n", "a: []#x\n", "{a: 1}\n", "[1]\n", "text\n", "- a\n- b\n", "-\n-\n", "- \n- a:\n", "- a:\n  - b\n- c: |\n    d\n",
+		"a: - b\n", "a: [\n", "a: [1,\n 2]\n", "a: {b: c\n}\n", "a: {b:c}\n", "a: {\"b\":c, 'd':[1], \"e\":{\"f\":null,\"g\":\"h\"}}\n", "a: {\"b\":}\n", "a: {\"b\"::c}\n", "a: {\"b\":c:d}\n", "a: {\"b\" :c}\n", "a: {\"b\":,}\n", "a: [\"b\":c]\n", "a: {\"b\":-c}\n", "a: {\"b\":#c}\n", "a: {\"1\":c, 1: d}\n", "a: [a:b]\n", "a: [a, ]\n", "a: {}b\n", "a: [] # x\n", "a: []#x\n", "{a: 1}\n", "[1]\n", "text\n", "- a\n- b\n", "-\n-\n", "- \n- a:\n", "- a:\n  - b\n- c: |\n    d\n",
 		"a: &x 1\nb: *x\n", "a: !!str 1\n", "<<: {a: 1}\n", "? a\n: b\n", "a: >\n  x\n  y\n", "a: >-\n  x\n", "---\na: 1\n", "a: 1\n...\n", "%YAML 1.1\n", "a: 1\n---\nb: 2\n",
 		"a:\tb\n", "\ta: 1\n", "a: b\tc\n", "a:\n\tb: 1\n", "a: 1\r\nb: 2\r\n", "\ufeffa: 1\n", "é: ü\n", "a: \u2028\n", "a: ---", "a: ...", "- ---", "- ...", "a: \x07\n", "a: 日本\n",
 		"1: a\ntrue: b\ny: c\n1.5: d\n\"1\": e\n'x y': f\nx y: g\na/b.c-d: h\n/x: 1\n.x: 2\n$x: 3\na:b: 4\n\"a\" : 5\na : 6\n",
@@ -51,6 +51,14 @@ func TestQuickAgreesWithTheRealParser(t *testing.T) {
 	}
 	if taken < 40 {
 		t.Errorf("Quick takes only %d of the samples", taken)
+	}
+}
+
+// What toJson writes behind a key is read without the full parser.
+func TestQuickReadsJSON(t *testing.T) {
+	text := "metadata: {\"annotations\":{\"v\":\"1\"},\"name\":\"x\",\"finalizers\":[],\"n\":[1,null,true,{\"a\":1.5}]}\n"
+	if !compareQuick(t, text) {
+		t.Errorf("Quick(%q) leaves it to the full parser", text)
 	}
 }
 

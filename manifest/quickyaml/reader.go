@@ -197,7 +197,8 @@ func (r *Reader) FlowKey() (key string, plain, ok bool) {
 		key, plain = r.FlowWord(), true
 		ok = key != ""
 	}
-	if !ok || r.At-from > longestKey || !r.Is(':') || r.At+1 == len(r.Text) || r.Text[r.At+1] != ' ' {
+	// Behind quotes the value may follow at once, as in JSON.
+	if !ok || r.At-from > longestKey || !r.Is(':') || plain && !strings.HasPrefix(r.Text[r.At+1:], " ") {
 		return "", false, false
 	}
 	r.At++
