@@ -446,7 +446,14 @@ func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[st
 	items, going = make([]plan.Item, len(s.parts)), map[identity]map[string]any{}
 	for i, p := range s.parts {
 		it := plan.Item{Ref: p.ref(), Source: p.source, Live: p.live}
+		if p.wanted {
+			it.New, it.Object = p.marked(owner), p.from
+		}
 		for _, t := range p.old {
+			if p.wanted && reflect.DeepEqual(t.object, p.object) {
+				it.Old = append(it.Old, it.New) // one map for both: most objects of an upgrade
+				continue
+			}
 			old := t.moved(p.namespace).marked(owner)
 			old["apiVersion"] = it.APIVersion // live is read in this one
 			it.Old = append(it.Old, old)
@@ -454,13 +461,10 @@ func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[st
 		if p.byHook(owner) {
 			it.Old = append(it.Old, p.lastOfHook(owner))
 		}
-		if p.wanted {
-			it.New, it.Object = p.marked(owner), p.from
-			if textAt(p.live, "metadata", "deletionTimestamp") != "" {
-				going[p.identity()] = p.live
-				if !precious(it) {
-					it.Live = nil
-				}
+		if p.wanted && textAt(p.live, "metadata", "deletionTimestamp") != "" {
+			going[p.identity()] = p.live
+			if !precious(it) {
+				it.Live = nil
 			}
 		}
 		items[i] = it
