@@ -271,3 +271,18 @@ func TestDownloadsWithoutClient(t *testing.T) {
 		})
 	}
 }
+
+// Labels that a record cannot have are refused before anything is written.
+func TestLabelsOfRecords(t *testing.T) {
+	cluster := kubetest.Start()
+	defer cluster.Close()
+	config := action.NewConfigFor(cluster.Config(), "default")
+	request := action.InstallRequest{Chart: greeting(), Name: "web", Labels: map[string]string{"owner": "me"}}
+	_, err := action.Install{Config: config}.Run(t.Context(), request)
+	if !errors.As(err, new(*storage.LabelError)) {
+		t.Errorf("Install with the label owner: got %v, want a *storage.LabelError", err)
+	}
+	if writes := cluster.Writes(); len(writes) > 0 {
+		t.Errorf("written: %q", writes)
+	}
+}

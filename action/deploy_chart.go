@@ -9,6 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // newDeployment returns the deployment of a chart, as req asks for it, which is given the
@@ -21,7 +22,7 @@ func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 	return &deployment{
 		config: c, name: req.Name, doing: doing,
 		wait: wait, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
-		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing)),
+		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing), storage.CheckLabels(req.Labels)),
 		undo:    req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
 	}
 }

@@ -130,3 +130,11 @@ func (e *ListingError) Hint() string {
 	}
 	return ""
 }
+
+// Hint says what a user of the command line can do about it.
+func (e *RemoteError) Hint() string {
+	if strings.Contains(e.Remote, "://") {
+		return "other kinds of servers have plugins of their own to upload with"
+	}
+	return fmt.Sprintf("did you mean oci://%s?", e.Remote)
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
@@ -49,19 +50,5 @@ func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, hav
 	if !slices.Contains(known[2:], scheme) {
 		return fetch.Validator{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: known}
 	}
-	return fetch.Validator{}, plugins.Get(ctx, address, access, &bounded{w: w, left: maxIndex, url: fetch.Clean(address)})
-}
-
-// bounded is a writer that takes so many bytes.
-type bounded struct {
-	w    io.Writer
-	left int64
-	url  string
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, &fetch.SizeError{URL: b.url, Limit: maxIndex}
-	}
-	return b.w.Write(p)
+	return fetch.Validator{}, plugins.Get(ctx, address, access, &file.LimitWriter{W: w, Left: maxIndex, Err: &fetch.SizeError{URL: fetch.Clean(address), Limit: maxIndex}})
 }

@@ -3,8 +3,8 @@
 package action
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,13 +20,24 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-func TestAnIndexFromAPluginIsBounded(t *testing.T) {
-	b := &bounded{w: io.Discard, left: 10, url: "s3://x"}
-	if _, err := fmt.Fprint(b, "0123456789"); err != nil {
-		t.Error(err)
+// flood is a plugin whose downloads do not end.
+type flood struct{}
+
+func (flood) Schemes() []string { return []string{"s3"} }
+
+func (flood) Get(_ context.Context, _ string, _ fetch.Access, w io.Writer) error {
+	for chunk := make([]byte, 1<<20); ; {
+		if _, err := w.Write(chunk); err != nil {
+			return err
+		}
 	}
-	if _, err := fmt.Fprint(b, "0"); !errors.As(err, new(*fetch.SizeError)) {
-		t.Error(err)
+}
+
+func TestAnIndexFromAPluginIsBounded(t *testing.T) {
+	g := &IndexGetter{HTTP: &fetch.Client{}, Plugins: func() fetch.Downloader { return flood{} }}
+	_, err := g.Get(t.Context(), repo.Entry{Name: "x", URL: "s3://x"}, "s3://x/index.yaml", fetch.Validator{}, io.Discard)
+	if !errors.As(err, new(*fetch.SizeError)) {
+		t.Errorf("Get of an index without end: got %v, want a *fetch.SizeError", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"path"
 
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -121,11 +122,11 @@ func (f *Finder) get(ctx context.Context, address, home string, a Access, text s
 		return client.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: true, text: text}, w)
 	}
 	f.Progress.Send(progress.Event{Kind: progress.Download, Text: text})
-	bounded := &limited{w: w, left: limit, err: &SizeError{URL: Clean(address), Limit: limit}}
+	bounded := &file.LimitWriter{W: w, Left: limit, Err: &SizeError{URL: Clean(address), Limit: limit}}
 	err := f.Plugins.Get(ctx, address, a.For(address, home), bounded)
-	f.Progress.Send(progress.Event{Kind: progress.Fetched, Text: text, Done: limit - bounded.left})
-	if bounded.over {
-		return bounded.err
+	f.Progress.Send(progress.Event{Kind: progress.Fetched, Text: text, Done: limit - bounded.Left})
+	if bounded.Exceeded {
+		return bounded.Err
 	}
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", Clean(address), err)

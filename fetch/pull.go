@@ -16,6 +16,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/registry"
 )
 
@@ -137,11 +138,11 @@ func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Acces
 		return ok
 	}
 	path, digest, err := f.Cache.add(cacheExt, s.digest, func(w io.Writer) (err error) {
-		bounded := &limited{w: w, left: MaxArchive, err: &SizeError{URL: Clean(address), Limit: MaxArchive}}
+		bounded := &file.LimitWriter{W: w, Left: MaxArchive, Err: &SizeError{URL: Clean(address), Limit: MaxArchive}}
 		pulled, err = f.Registry.Pull(ctx, address, a, bounded, registry.PullOptions{Provenance: prov, Have: have})
 		switch {
-		case bounded.over:
-			return bounded.err
+		case bounded.Exceeded:
+			return bounded.Err
 		case err == nil && here != "":
 			return errHave
 		}

@@ -7,24 +7,6 @@ import (
 	"io"
 )
 
-// limited passes so many bytes on, and fails beyond.
-type limited struct {
-	w    io.Writer
-	left int64
-	over bool
-	err  error
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if int64(len(p)) > l.left {
-		l.over = true
-		return 0, l.err
-	}
-	n, err := l.w.Write(p)
-	l.left -= int64(n)
-	return n, err
-}
-
 // archiveOnly passes on what begins like a gzipped archive, and refuses all else
 // before any of it is written: what servers answer often is a page for people.
 type archiveOnly struct {

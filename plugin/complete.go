@@ -6,12 +6,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // What a plugin tells of itself to shells: static words, and a program that
@@ -106,7 +107,7 @@ const maxWords = 1 << 20
 // runs the programs of plugins in Lua.
 func Complete(ctx context.Context, inv Invocation, lua Runtime) (words []string, directive int, err error) {
 	var out bytes.Buffer
-	inv.Call, inv.Out = Words, &LimitWriter{W: &out, Left: maxWords}
+	inv.Call, inv.Out = Words, &file.LimitWriter{W: &out, Left: maxWords}
 	if inv.Plugin.Runtime == Lua {
 		err = lua.Run(ctx, inv)
 	} else {
@@ -128,24 +129,4 @@ func Complete(ctx context.Context, inv Invocation, lua Runtime) (words []string,
 		}
 	}
 	return words, 0, nil
-}
-
-// LimitWriter passes bytes on to W, and fails where more come than are Left.
-type LimitWriter struct {
-	W    io.Writer
-	Left int64
-	// Exceeded is set once more was written.
-	Exceeded bool
-}
-
-var errTooMuch = errors.New("it prints too much")
-
-// Write implements [io.Writer].
-func (l *LimitWriter) Write(p []byte) (int, error) {
-	if int64(len(p)) > l.Left {
-		l.Exceeded = true
-		return 0, errTooMuch
-	}
-	l.Left -= int64(len(p))
-	return l.W.Write(p)
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // wantKey is where a clone remembers which version was asked for.
@@ -57,7 +58,7 @@ func (g git) run(ctx context.Context, did string, args ...string) (string, error
 	cmd.Stdin = strings.NewReader(g.in)
 	var out bytes.Buffer
 	say := &tail{most: 4 << 10}
-	cmd.Stdout, cmd.Stderr = &LimitWriter{W: &out, Left: 16 << 20}, say
+	cmd.Stdout, cmd.Stderr = &file.LimitWriter{W: &out, Left: 16 << 20}, say
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()

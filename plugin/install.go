@@ -213,7 +213,7 @@ func (in Installer) bring(ctx context.Context, req InstallRequest, s *staged) (s
 		return "", err
 	}
 	name := req.Source.base()
-	out := &LimitWriter{W: f, Left: MaxArchive}
+	out := &file.LimitWriter{W: f, Left: MaxArchive}
 	switch req.Source.Kind {
 	case Archive:
 		err = copyFile(out, req.Source.Location)

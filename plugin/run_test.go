@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 func TestTheProgramForThePlatformIsChosen(t *testing.T) {
@@ -172,7 +174,7 @@ func TestGetCallsTheProgramOfTheScheme(t *testing.T) {
 	if err := (Process{}).Run(t.Context(), inv); !errors.As(err, &none) || none.What != "downloader" {
 		t.Error(err)
 	}
-	flood := &LimitWriter{W: &out, Left: 1000}
+	flood := &file.LimitWriter{W: &out, Left: 1000}
 	inv = Invocation{Plugin: shell(t, "while :; do echo xxxxxxxxxxxxxxxx; done"), Call: Get, Args: []string{"", "", "", "x://y"}, Env: os.Environ(), Out: flood}
 	if err := (Process{}).Run(t.Context(), inv); err == nil || !flood.Exceeded {
 		t.Errorf("a flood is not an error: %v", err)

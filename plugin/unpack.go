@@ -13,6 +13,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/file"
 )
 
 // Bounds on archives of plugins. Plugins bring programs, which are large.
@@ -55,7 +57,7 @@ func unpack(r io.Reader, dst string) (string, error) {
 		return "", ErrNotArchive
 	}
 	defer zr.Close()
-	bounded := &LimitWriter{W: io.Discard, Left: maxUnpacked + maxEntries*1024}
+	bounded := &file.LimitWriter{W: io.Discard, Left: maxUnpacked + maxEntries*1024}
 	tr := tar.NewReader(io.TeeReader(zr, bounded))
 	left := int64(maxUnpacked)
 	for n := 0; ; n++ {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -224,4 +225,19 @@ func (s storedAuth) credential() (secret, error) {
 		out.user, out.password = user, strings.TrimRight(password, "\x00")
 	}
 	return out, nil
+}
+
+// DockerConfig is the file in which Docker keeps credentials, as the environment says;
+// "" where it does not.
+func DockerConfig(getenv func(string) string) string {
+	if dir := getenv("DOCKER_CONFIG"); dir != "" {
+		return filepath.Join(dir, "config.json")
+	}
+	if home := getenv("HOME"); home != "" {
+		return filepath.Join(home, ".docker", "config.json")
+	}
+	if home := getenv("USERPROFILE"); home != "" { // Windows
+		return filepath.Join(home, ".docker", "config.json")
+	}
+	return ""
 }

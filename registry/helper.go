@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/process"
 )
 
@@ -92,7 +92,7 @@ func (h helper) run(ctx context.Context, verb, server, input string) ([]byte, er
 	cmd.Stdin = strings.NewReader(input)
 	ended := process.OwnGroup(cmd, time.Second)
 	var out bytes.Buffer
-	cmd.Stdout = &bounded{w: &out, left: maxHelperOutput}
+	cmd.Stdout = &file.HeadWriter{W: &out, Left: maxHelperOutput}
 	err := cmd.Run()
 	ended()
 	if err == nil {
@@ -137,19 +137,4 @@ func systemHelper() helper {
 		return ""
 	}
 	return h
-}
-
-// bounded drops what is beyond left bytes.
-type bounded struct {
-	w    io.Writer
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), b.left)
-	b.left -= n
-	if _, err := b.w.Write(p[:n]); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

@@ -4,12 +4,16 @@ package storage
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/moonhelm/moonhelm/release"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // annotation is where a record says what lists show of it, so that a list need
@@ -166,7 +170,7 @@ func timeLabels(labels map[string]string) map[string]string {
 func userLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	for k := range own {
-		if SystemLabel(k) {
+		if systemLabel(k) {
 			delete(own, k)
 		}
 	}
@@ -176,17 +180,29 @@ func userLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// SystemLabel reports whether a record's label of that name is the store's own, which
-// users may not set.
-func SystemLabel(name string) bool {
-	switch name {
-	case labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified:
-		return true
+// A LabelError is returned by [CheckLabels] for a label that cannot stand on a record.
+type LabelError struct{ Problem string }
+
+func (e *LabelError) Error() string { return e.Problem }
+
+// CheckLabels returns a [*LabelError] where one of a user's labels could not stand on a
+// release's record: names that records use themselves, and what Kubernetes refuses.
+func CheckLabels(labels map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if systemLabel(key) {
+			return &LabelError{fmt.Sprintf("user supplied labels contains system reserved label name %q. System labels: [%s]", key, strings.Join(systemLabels, ", "))}
+		}
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			return &LabelError{fmt.Sprintf("%q is not a name of a label: %s", key, strings.Join(problems, "; "))}
+		}
+		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
+			return &LabelError{fmt.Sprintf("%q is not a value for the label %s: %s", labels[key], key, strings.Join(problems, "; "))}
+		}
 	}
-	return false
+	return nil
 }
 
-// SystemLabels are the labels that users may not set, as a message names them.
-func SystemLabels() string {
-	return strings.Join([]string{labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified}, ", ")
-}
+// systemLabels are the labels that records have themselves.
+var systemLabels = []string{labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified}
+
+func systemLabel(name string) bool { return slices.Contains(systemLabels, name) }

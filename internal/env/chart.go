@@ -7,11 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
@@ -34,7 +31,7 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 		info, err := os.Stat(ref)
 		switch {
 		case err == nil && flags.Verify:
-			return e.verified(ref, info, flags.Keyring)
+			return e.verified(ref, flags.Keyring)
 		case err == nil && flags.update && info.IsDir():
 			return e.updated(ctx, ref, flags)
 		case err == nil && info.Mode()&fs.ModeNamedPipe != 0: // a shell's <(...)
@@ -47,13 +44,14 @@ func (e *Env) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.
 			return e.loaded(e.Loader().Load(ref))
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("open chart: %w", err)
-		case isPath(ref):
-			return nil, &action.ChartNotFoundError{Ref: ref, Named: true}
 		}
 	}
 	found, err := e.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
 	if unknown := (*repo.UnknownError)(nil); errors.As(err, &unknown) { // it may have been meant as a path
 		return nil, fmt.Errorf("%w, and there is no directory or archive %q", err, ref)
+	}
+	if errors.As(err, new(*fetch.NameError)) { // it can only be a path, and there is nothing
+		return nil, &action.ChartNotFoundError{Ref: ref, Named: true}
 	}
 	if err != nil {
 		return nil, err
@@ -102,30 +100,13 @@ const maxArchive = 200 << 20
 
 // verified loads the archive at path if the provenance file beside it vouches
 // for it. What is loaded is what was verified, whatever becomes of the file.
-func (e *Env) verified(path string, info fs.FileInfo, keyring string) (*chart.Chart, error) {
-	if info.IsDir() {
-		return nil, fmt.Errorf("unpacked charts cannot be verified: %s is a directory, and only archives are signed", path)
-	}
-	prov, err := provenanceOf(path)
-	if err != nil {
+func (e *Env) verified(path, keyring string) (*chart.Chart, error) {
+	var data bytes.Buffer
+	tooLarge := fmt.Errorf("%s is larger than %d MiB", path, maxArchive>>20)
+	if _, err := e.VerifyArchive(path, keyring, &file.LimitWriter{W: &data, Left: maxArchive, Err: tooLarge}); err != nil {
 		return nil, err
 	}
-	f, err := file.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxArchive+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if len(data) > maxArchive {
-		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxArchive>>20)
-	}
-	if _, err := e.Verifier(keyring).Verify(filepath.Base(path), bytes.NewReader(data), prov); err != nil {
-		return nil, err
-	}
-	return e.loaded(e.Loader().LoadArchive(path, bytes.NewReader(data)))
+	return e.loaded(e.Loader().LoadArchive(path, &data))
 }
 
 // Finder finds and fetches charts. keyring holds the public keys that provenance
@@ -135,14 +116,4 @@ func (e *Env) Finder(keyring string) *fetch.Finder {
 		HTTP: e.HTTP(), Repositories: e.Repositories(), Registry: e.Registry(), Plugins: e.Plugins(),
 		Verifier: e.Verifier(keyring), Cache: e.Cache(), Progress: e.Report(),
 	}
-}
-
-// isPath reports whether ref can only be a path: it names no repository and is no
-// URL.
-func isPath(ref string) bool {
-	if strings.Contains(ref, "://") {
-		return false
-	}
-	repo, name, slash := strings.Cut(ref, "/")
-	return !slash || repo == "" || strings.Trim(repo, ".") == "" || name == "" || filepath.IsAbs(ref)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/storage"
 )
 
 // DeployFlags are the flags that install and upgrade have in common.
@@ -83,8 +84,8 @@ func (d *DeployFlags) Prepare() error {
 	if err := d.Apply.Check(); err != nil {
 		return err
 	}
-	if err := CheckLabels(d.Labels); err != nil {
-		return err
+	if err := storage.CheckLabels(d.Labels); err != nil {
+		return fmt.Errorf("--labels: %w", err)
 	}
 	switch d.crds {
 	case "create", "upgrade", "skip":

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
 )
@@ -203,7 +204,7 @@ func (p *Plugins) Get(ctx context.Context, address string, a fetch.Access, w io.
 	if of == nil {
 		return fmt.Errorf("no plugin serves %s:// URLs", scheme)
 	}
-	out := &plugin.LimitWriter{W: w, Left: maxDownload}
+	out := &file.LimitWriter{W: w, Left: maxDownload}
 	inv := p.invocation(of)
 	inv.Call, inv.In, inv.Out, inv.Err = plugin.Get, nil, out, p.stderr
 	inv.Args = []string{a.CertFile, a.KeyFile, a.CAFile, address}

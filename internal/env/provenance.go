@@ -10,13 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/provenance"
 )
@@ -55,40 +53,17 @@ func (e *Env) keyring(path string) (*provenance.Keyring, error) {
 }
 
 // VerifyArchive checks the archive at path against the provenance file beside it,
-// and tells who signed it, as [Env.Verifier] does.
-func (e *Env) VerifyArchive(path, keyring string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+// and tells who signed it, as [Env.Verifier] does. What was checked is written to w,
+// nil for no one.
+func (e *Env) VerifyArchive(path, keyring string, w io.Writer) (string, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", &action.ChartNotFoundError{Ref: path}
-	case err != nil:
-		return "", err
-	case info.IsDir():
-		return "", fmt.Errorf("unpacked charts cannot be verified: %s is a directory, and only archives are signed", path)
 	}
-	prov, err := provenanceOf(path)
+	sig, err := provenance.VerifyFile(path, w, func() (*provenance.Keyring, error) { return e.keyring(keyring) })
 	if err != nil {
 		return "", err
 	}
-	f, err := file.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return e.Verifier(keyring).Verify(filepath.Base(path), f, prov)
-}
-
-// provenanceOf reads the provenance file beside an archive. That there is none is
-// an error: who asked for a signature must not get a chart without one.
-func provenanceOf(archive string) ([]byte, error) {
-	prov, err := provenance.ReadFile(archive + ".prov")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not verified: could not load provenance file %[1]s.prov: no such file or directory", archive)
-	case err != nil:
-		return nil, fmt.Errorf("%s is not verified: could not load provenance file %[1]s.prov: %[2]w", archive, err)
-	}
-	return prov, nil
+	return term.Safe(sig.String()), nil
 }
 
 // Signer signs archives with the key of a keyring that key names. The passphrase

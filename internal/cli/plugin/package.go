@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/plugin"
 )
@@ -92,11 +93,15 @@ func (o *packageOptions) run(ctx context.Context, e *env.Env, dir string) error 
 }
 
 func (o *packageOptions) pack(e *env.Env, p *plugin.Plugin, name string) error {
+	modTime, err := loader.ModTime(e.Getenv) // SOURCE_DATE_EPOCH
+	if err != nil {
+		return err
+	}
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.PackPlugin(p, f), f.Close())
+	return errors.Join(plugin.Pack(p, modTime, f), f.Close())
 }
 
 func (o *packageOptions) sign(ctx context.Context, e *env.Env, p *plugin.Plugin, name string) error {

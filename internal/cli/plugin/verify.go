@@ -18,7 +18,7 @@ print who signed it. It fails where that file is missing, was altered, or is not
 signed by a key of the keyring.`,
 		Args: env.Args(1, 1, "the path of an archive"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			signer, err := e.VerifyArchive(args[0], keyring.Keyring)
+			signer, err := e.VerifyArchive(args[0], keyring.Keyring, nil)
 			if err != nil {
 				return err
 			}

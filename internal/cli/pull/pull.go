@@ -4,6 +4,7 @@
 package pull
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/fetch"
 	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/registry"
 )
 
@@ -87,9 +91,36 @@ func run(ctx context.Context, e *env.Env, o Options, name string) error {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(o.Destination, dir)
 		}
-		_, err = e.Unpack(found, dir)
+		_, err = unpack(found, dir)
 		return err
 	}
-	_, err = e.Keep(found, o.Destination)
+	_, err = keep(found, o.Destination)
 	return err
+}
+
+// keep copies an archive that was found into dir, with its provenance file where
+// that was fetched, and returns its path. A file of that name is replaced.
+func keep(a *fetch.Archive, dir string) (string, error) {
+	f, err := file.Open(a.Path)
+	if err != nil {
+		return "", fmt.Errorf("keep %s: %w", a.Name, err)
+	}
+	defer f.Close()
+	path, err := loader.Put(dir, a.Name, f)
+	if err != nil || a.Provenance == nil {
+		return path, err
+	}
+	_, err = loader.Put(dir, a.Name+".prov", bytes.NewReader(a.Provenance))
+	return path, err
+}
+
+// unpack unpacks an archive that was found into a directory below dir that bears
+// the chart's name, and returns that directory's path.
+func unpack(a *fetch.Archive, dir string) (string, error) {
+	f, err := file.Open(a.Path)
+	if err != nil {
+		return "", fmt.Errorf("unpack %s: %w", a.Name, err)
+	}
+	defer f.Close()
+	return loader.Expand(dir, f)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -56,7 +57,8 @@ have no + in tags; pulling it turns it back).
 }
 
 func run(ctx context.Context, e *env.Env, o Options) error {
-	pushed, err := e.Registry().Push(ctx, o.File, o.Remote, o.Access())
+	push := action.Push{Registries: e.Registry(), Loader: e.Loader(), Progress: e.Report()}
+	pushed, err := push.Run(ctx, action.PushRequest{Path: o.File, Remote: o.Remote, Access: o.Access()})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/env"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo"
 )
 
@@ -66,7 +67,7 @@ func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) err
 			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name, r.Entry.Shown(), term.Safe(r.Err.Error()))
 			return
 		}
-		e.WarnUnusable(r)
+		warnUnusable(e.Report(), r)
 		fmt.Fprintf(out, "...Successfully got an update from the %q chart repository\n", r.Entry.Name)
 	})
 	if err != nil {
@@ -74,4 +75,18 @@ func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) err
 	}
 	_, err = fmt.Fprintln(out, "Update Complete. ⎈Happy Helming!⎈")
 	return err
+}
+
+// warnUnusable tells of entries of an index that are passed over.
+func warnUnusable(report progress.Func, r repo.Result) {
+	const most = 3
+	for i, bad := range r.Unusable {
+		text := fmt.Sprintf("repository %s: %v", r.Entry.Name, bad)
+		if left := len(r.Unusable) - i; i == most-1 && left > 1 {
+			text += fmt.Sprintf(" (and %d more)", left-1)
+		}
+		if i < most {
+			report.Send(progress.Event{Kind: progress.Warning, Text: text})
+		}
+	}
 }

@@ -41,7 +41,7 @@ another archive, or is not signed by a key of the keyring.
 }
 
 func run(e *env.Env, o Options) error {
-	signer, err := e.VerifyArchive(o.Path, o.Flags.Keyring)
+	signer, err := e.VerifyArchive(o.Path, o.Flags.Keyring, nil)
 	if err != nil {
 		return err
 	}

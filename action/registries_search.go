@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/dependency"
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/registry"
+	"github.com/moonhelm/moonhelm/repo"
+)
+
+// Search finds versions of the chart at ref, oci://host/path/name. Registries list
+// nothing but versions: the rest is known of the newest only, and of that where it
+// alone is looked for, because asking about each counts as a download with some.
+func (r *Registries) Search(ctx context.Context, ref string, a fetch.Access, q *repo.Query) ([]repo.Found, error) {
+	at, client, err := r.At(ctx, ref, a)
+	if err != nil {
+		return nil, err
+	}
+	if at.Tag != "" || at.Digest != "" {
+		return nil, fmt.Errorf("%s: --version looks for a version", ref)
+	}
+	tags, err := client.Tags(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	var found []repo.Found
+	for _, v := range q.Choose(dependency.Versions(tags)) {
+		found = append(found, repo.Found{Name: registry.Scheme + at.String(), Version: v})
+	}
+	if len(found) != 1 {
+		return found, nil
+	}
+	at.Tag = registry.TagOf(found[0].Version)
+	meta, err := client.Metadata(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	found[0].AppVersion, found[0].Description, found[0].Library = meta.AppVersion, meta.Description, meta.Type == chart.TypeLibrary
+	return found, nil
+}
