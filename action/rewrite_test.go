@@ -144,7 +144,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// assembler is what internal/env wires in.
+// assembler is what internal/cmdutil wires in.
 func TestHandlersSeeANewChartBeforeItIsWritten(t *testing.T) {
 	files := []*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0 # first\n")},

@@ -9,26 +9,26 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
 // warnBuiltin says on standard error which names in HELM_BUILTIN no command has: a
 // misspelled one would let the plugin run without a word.
-func warnBuiltin(root *cobra.Command, e *env.Env) {
-	unknown, known := e.Settings.UnknownBuiltin(root)
+func warnBuiltin(root *cobra.Command, f *cmdutil.Factory) {
+	unknown, known := f.Settings.UnknownBuiltin(root)
 	for _, name := range unknown {
-		fmt.Fprintf(e.Err, "%s HELM_BUILTIN names %q, and there is no such command; it can name %s, or all\n",
-			e.Style(e.Err).Yellow("Warning:"), name, strings.Join(known, ", "))
+		fmt.Fprintf(f.Err, "%s HELM_BUILTIN names %q, and there is no such command; it can name %s, or all\n",
+			f.Style(f.Err).Yellow("Warning:"), name, strings.Join(known, ", "))
 	}
 }
 
 // stays reports whether name is a built-in command that runs whatever plugins are
 // installed.
-func stays(root *cobra.Command, e *env.Env, name string) bool {
-	p := e.Settings.Precedence(root, name)
-	return p == env.BuiltinRuns || p == env.Protected
+func stays(root *cobra.Command, f *cmdutil.Factory, name string) bool {
+	p := f.Settings.Precedence(root, name)
+	return p == cmdutil.BuiltinRuns || p == cmdutil.Protected
 }
 
 // replace takes the built-in command of a plugin's name out of the tree, and reports
@@ -48,7 +48,7 @@ func describeReplacement(cmd *cobra.Command, p *plugin.Plugin) {
 	if cmd.Long == "" {
 		cmd.Long = cmd.Short
 	}
-	cmd.Annotations = map[string]string{env.NotInHelm: ""}
+	cmd.Annotations = map[string]string{cmdutil.NotInHelm: ""}
 	cmd.Short += " (plugin, in place of the built-in)"
 	cmd.Long += "\n\n" + replacementNote(p)
 }
@@ -61,7 +61,7 @@ func replacementNote(p *plugin.Plugin) string {
 // takes their place.
 func describeReplaceable(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if _, ok := c.Annotations[env.NotInHelm]; ok {
+		if _, ok := c.Annotations[cmdutil.NotInHelm]; ok {
 			c.Long += fmt.Sprintf(`
 
 This is the built-in command, which Helm does not have. Where a plugin of the name

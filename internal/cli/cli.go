@@ -44,7 +44,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cli/upgrade"
 	"github.com/moonhelm/moonhelm/internal/cli/verify"
 	"github.com/moonhelm/moonhelm/internal/cli/version"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/internal/ui"
 )
@@ -53,7 +53,7 @@ import (
 // returns the exit code: 0, or 1 where something went wrong. An interrupt
 // cancels what is running.
 func Main(args []string, streams term.Streams) int {
-	if len(args) > 0 && args[0] == env.LuaCommand {
+	if len(args) > 0 && args[0] == cmdutil.LuaCommand {
 		return luaPlugin(args[1:], streams)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), interrupts()...)
@@ -64,52 +64,52 @@ func Main(args []string, streams term.Streams) int {
 		signal.Ignore(syscall.SIGHUP)
 		stop()
 	})
-	e := env.New(streams)
-	e.Settings.CalledAs(os.Args[0])
-	return Run(ctx, args, e)
+	f := cmdutil.New(streams)
+	f.Settings.CalledAs(os.Args[0])
+	return Run(ctx, args, f)
 }
 
 // Run is [Main] with everything injected.
-func Run(ctx context.Context, args []string, e *env.Env) int {
-	if e.Settings.Binary == "" {
-		e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
+func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
+	if f.Settings.Binary == "" {
+		f.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
 	}
-	defer e.Close()
-	e.Context = ctx
-	root := newFor(e, args)
+	defer f.Close()
+	f.Context = ctx
+	root := newFor(f, args)
 	root.SetArgs(args)
 	if completes(root, args) {
 		completeArguments(root)              // it visits every flag, which other commands need not wait for
-		root.SetOut(term.CleanWriter(e.Out)) // plugins, repositories and releases name what they like
+		root.SetOut(term.CleanWriter(f.Out)) // plugins, repositories and releases name what they like
 	} else {
-		warnBuiltin(root, e)
+		warnBuiltin(root, f)
 	}
-	addPlugins(root, e, args)
+	addPlugins(root, f, args)
 	root.SetArgs(diff.Args(root, args))
 	if err := checkCommand(root, args); err != nil {
-		fmt.Fprint(e.Err, explain(err, e))
+		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
 	if cmd, err := root.ExecuteContextC(ctx); err != nil {
-		var exit *env.ExitError
+		var exit *cmdutil.ExitError
 		if errors.As(err, &exit) {
 			return exit.Code
 		}
-		e.Close() // what is still drawn goes, and the last word stands alone
+		f.Close() // what is still drawn goes, and the last word stands alone
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
 		}
-		fmt.Fprint(e.Err, explain(err, e))
+		fmt.Fprint(f.Err, explain(err, f))
 		return 1
 	}
 	return 0
 }
 
 // New makes the command tree over e.
-func New(e *env.Env) *cobra.Command {
-	root := newRoot(e)
+func New(f *cmdutil.Factory) *cobra.Command {
+	root := newRoot(f)
 	for _, c := range commands() {
-		root.AddCommand(c.new(e))
+		root.AddCommand(c.new(f))
 	}
 	describeReplaceable(root)
 	return root
@@ -117,30 +117,32 @@ func New(e *env.Env) *cobra.Command {
 
 // newFor makes the part of the tree that args need. To make all of it takes 0.7 MB and a
 // tenth of the time of a short command.
-func newFor(e *env.Env, args []string) *cobra.Command {
-	if len(args) > 0 && len(e.Settings.Builtin) == 0 {
+func newFor(f *cmdutil.Factory, args []string) *cobra.Command {
+	if len(args) > 0 && len(f.Settings.Builtin) == 0 {
 		for _, c := range commands() {
 			if c.name == args[0] && !c.knowsOthers {
-				root := newRoot(e)
-				root.AddCommand(c.new(e))
+				root := newRoot(f)
+				root.AddCommand(c.new(f))
 				return root
 			}
 		}
 	}
-	return New(e)
+	return New(f)
 }
 
 // command makes one command of the tree.
 type command struct {
 	name string
-	new  func(*env.Env) *cobra.Command
+	new  func(*cmdutil.Factory) *cobra.Command
 	// knowsOthers says that it looks at the whole tree, or that a plugin may take its place.
 	knowsOthers bool
 }
 
 // commands are those below the root.
 func commands() []command {
-	reference := func(e *env.Env) *cobra.Command { return docs.New(e, docs.Tree{New: New, Bash: completion.Bash}) }
+	reference := func(f *cmdutil.Factory) *cobra.Command {
+		return docs.New(f, docs.Tree{New: New, Bash: completion.Bash})
+	}
 	return []command{
 		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
 		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
@@ -154,7 +156,7 @@ func commands() []command {
 }
 
 // newRoot makes the root of the tree, with the global flags.
-func newRoot(e *env.Env) *cobra.Command {
+func newRoot(f *cmdutil.Factory) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "helm",
 		Short: "The Kubernetes package manager",
@@ -186,22 +188,22 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := e.Start(); err != nil {
+			if err := f.Start(); err != nil {
 				return err
 			}
-			e.WarnFlags(cmd)
+			f.WarnFlags(cmd)
 			return nil
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	root.SetIn(e.In)
-	root.SetOut(e.Out)
-	root.SetErr(e.Err)
+	root.SetIn(f.In)
+	root.SetOut(f.Out)
+	root.SetErr(f.Err)
 	root.SetFlagErrorFunc(flagError)
-	e.Settings.Bind(root.PersistentFlags())
+	f.Settings.Bind(root.PersistentFlags())
 	// These fail only for flags that are not there.
-	_ = root.RegisterFlagCompletionFunc("namespace", e.CompleteNamespaces)
-	_ = root.RegisterFlagCompletionFunc("kube-context", e.CompleteContexts)
+	_ = root.RegisterFlagCompletionFunc("namespace", f.CompleteNamespaces)
+	_ = root.RegisterFlagCompletionFunc("kube-context", f.CompleteContexts)
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(ui.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))

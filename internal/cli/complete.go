@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // completeArguments makes every command below root say where it takes no more
@@ -31,7 +31,7 @@ func completeArguments(root *cobra.Command) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		switch {
 		case !takesMore(cmd, args):
-			return env.NoArguments(cmd, args, toComplete)
+			return cmdutil.NoArguments(cmd, args, toComplete)
 		case given == nil:
 			return nil, cobra.ShellCompDirectiveDefault
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -21,8 +21,8 @@ import (
 
 // explain is what a person reads when a command has failed: the error, and what
 // to do about it where that is known.
-func explain(err error, e *env.Env) string {
-	st := e.Style(e.Err)
+func explain(err error, f *cmdutil.Factory) string {
+	st := f.Style(f.Err)
 	var b strings.Builder
 	if errors.Is(err, context.Canceled) && untouched(err) { // there is nothing to look after
 		text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
@@ -32,7 +32,7 @@ func explain(err error, e *env.Env) string {
 	for _, h := range hints(err) {
 		fmt.Fprintf(&b, "%s %s\n", st.Cyan("hint:"), indented(h))
 	}
-	if e.Settings.Debug {
+	if f.Settings.Debug {
 		b.WriteString(st.Dim(chain(err)))
 	}
 	return withoutPasswords(b.String())
@@ -104,7 +104,7 @@ func untouched(err error) bool {
 	if errors.As(err, &harmless) {
 		return true
 	}
-	if failed := (*env.FailedError)(nil); errors.As(err, &failed) {
+	if failed := (*cmdutil.FailedError)(nil); errors.As(err, &failed) {
 		err = failed.Err
 	}
 	if !errors.As(err, &handler) {

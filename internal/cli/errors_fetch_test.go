@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
@@ -66,7 +66,7 @@ func TestFetchHints(t *testing.T) {
 
 func TestAnInterruptedDownloadSaysNoMore(t *testing.T) {
 	err := fmt.Errorf("load: %w", &fetch.InterruptedError{URL: "http://a/web.tgz", Err: context.Canceled})
-	if got := explain(err, env.New(term.Streams{})); got != "Error: load: fetch http://a/web.tgz: interrupted\n" {
+	if got := explain(err, cmdutil.New(term.Streams{})); got != "Error: load: fetch http://a/web.tgz: interrupted\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -36,7 +36,7 @@ func TestHints(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{&env.UsageError{Command: "helm status", Usage: "helm status NAME [flags]", Problem: "requires 1 argument: a name"},
+		{&cmdutil.UsageError{Command: "helm status", Usage: "helm status NAME [flags]", Problem: "requires 1 argument: a name"},
 			[]string{"usage: helm status NAME [flags]", "helm status --help tells more"}},
 		{&unknownCommandError{Name: "instal", Near: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
 		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
@@ -51,7 +51,7 @@ func TestHints(t *testing.T) {
 		{&storage.TooLargeError{}, []string{"(.helmignore), or use HELM_DRIVER=sql"}},
 		{&storage.DatabaseError{}, []string{"HELM_DRIVER_SQL_CONNECTION_STRING"}},
 		{&action.CredentialsError{}, []string{"--username and --password are for one place", "helm registry login", "helm repo add"}},
-		{&env.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
+		{&cmdutil.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
 		{&kube.UnreachableError{}, []string{"kubernetes cluster unreachable: is it running"}},
 		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
 		{&kube.ConflictError{}, []string{"--take-ownership"}},
@@ -94,11 +94,11 @@ func TestHints(t *testing.T) {
 }
 
 func TestAnErrorIsASentenceAndAHint(t *testing.T) {
-	e := env.New(term.Streams{})
+	f := cmdutil.New(term.Streams{})
 	err := fmt.Errorf("uninstall \x1b[2Jweb: %w", &storage.NotFoundError{Key: storage.Key{Name: "web", Namespace: "ns"}})
 	want := "Error: uninstall \\x1b[2Jweb: release: not found: \"web\" in namespace \"ns\"\n" +
 		"hint: helm list --all-namespaces shows what is installed; -n chooses the namespace\n"
-	if got := explain(err, e); got != want {
+	if got := explain(err, f); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -107,22 +107,22 @@ func TestAnErrorIsASentenceAndAHint(t *testing.T) {
 func TestErrorsKeepTheFirstColumn(t *testing.T) {
 	err := errors.New("fail: no\nError: forged\nhint: forged\n\r\nAllow? (y, yes, n, no) > \n  1 | kept")
 	want := "Error: fail: no\n  Error: forged\n  hint: forged\n\r\n  Allow? (y, yes, n, no) > \n  1 | kept\n"
-	if got := explain(err, env.New(term.Streams{})); got != want {
+	if got := explain(err, cmdutil.New(term.Streams{})); got != want {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	got := explain(hint.With(err, "a\nError: b"), env.New(term.Streams{}))
+	got := explain(hint.With(err, "a\nError: b"), cmdutil.New(term.Streams{}))
 	if !strings.HasSuffix(got, "hint: a\nhint: Error: b\n") {
 		t.Errorf("got %q", got)
 	}
 }
 
 func TestDebugShowsTheWholeChain(t *testing.T) {
-	e := env.New(term.Streams{})
-	e.Settings.Debug = true
+	f := cmdutil.New(term.Streams{})
+	f.Settings.Debug = true
 	err := fmt.Errorf("uninstall: %w", errors.Join(
 		fmt.Errorf("web: %w", &storage.NotFoundError{Key: storage.Key{Name: "web"}}),
 		&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist}))
-	got := explain(err, e)
+	got := explain(err, f)
 	for _, want := range []string{"\n*fmt.wrapError: ", "\n  *errors.joinError: ", "\n    *fmt.wrapError: ", "\n      *storage.NotFoundError: ", "\n    *fs.PathError: ", "\n      *errors.errorString: "} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
@@ -144,12 +144,12 @@ func TestRunReturnsAnExitCode(t *testing.T) {
 		"":                {0, "The Kubernetes package manager", ""},
 	} {
 		var out, errs bytes.Buffer
-		code := Run(t.Context(), strings.Fields(args), env.New(term.Streams{Out: &out, Err: &errs}))
+		code := Run(t.Context(), strings.Fields(args), cmdutil.New(term.Streams{Out: &out, Err: &errs}))
 		if code != want.code || (out.Len() > 0) != (want.out != "") || !strings.Contains(errs.String(), want.errs) || (errs.Len() > 0) != (want.errs != "") {
 			t.Errorf("helm %s: %d\n%s\n%s", args, code, out.String(), errs.String())
 		}
 	}
-	if code := Run(t.Context(), []string{"fly"}, env.New(term.Streams{})); code != 1 {
+	if code := Run(t.Context(), []string{"fly"}, cmdutil.New(term.Streams{})); code != 1 {
 		t.Errorf("without streams: %d", code)
 	}
 }
@@ -164,9 +164,9 @@ func TestAListOfNothingIsAnEmptyList(t *testing.T) {
 		"list":            "NAME\tNAMESPACE\tREVISION\tUPDATED\tSTATUS\tCHART\tAPP VERSION\n",
 	} {
 		var out, errs bytes.Buffer
-		e := env.New(term.Streams{Out: &out, Err: &errs})
-		e.Settings.Driver, e.Settings.Namespace = "memory", "ns"
-		if code := Run(t.Context(), strings.Fields(args), e); code != 0 || out.String() != want {
+		f := cmdutil.New(term.Streams{Out: &out, Err: &errs})
+		f.Settings.Driver, f.Settings.Namespace = "memory", "ns"
+		if code := Run(t.Context(), strings.Fields(args), f); code != 0 || out.String() != want {
 			t.Errorf("helm %s: %d, %q, %s", args, code, out.String(), errs.String())
 		}
 	}
@@ -188,9 +188,9 @@ func TestAnInterruptEndsTheReadingOfStandardInput(t *testing.T) {
 		nobody, stays := io.Pipe()
 		defer stays.Close()
 		var errs bytes.Buffer
-		e := env.New(term.Streams{In: nobody, Err: &errs})
-		e.Settings.RepositoryConfig, e.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
-		Run(ctx, strings.Fields(args), e)
+		f := cmdutil.New(term.Streams{In: nobody, Err: &errs})
+		f.Settings.RepositoryConfig, f.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
+		Run(ctx, strings.Fields(args), f)
 		if got := errs.String(); !strings.HasSuffix(got, "interrupted\n") {
 			t.Errorf("helm %s: %s", args, got)
 		}
@@ -209,9 +209,9 @@ func TestAnInterruptOfACommandThatChangesNothing(t *testing.T) {
 	cancel()
 	for _, args := range []string{"search hub --endpoint http://127.0.0.1:1", "repo add x http://127.0.0.1:1", "pull oci://127.0.0.1:1/web"} {
 		var errs bytes.Buffer
-		e := env.New(term.Streams{Err: &errs})
-		e.Settings.RepositoryConfig, e.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
-		Run(ctx, strings.Fields(args), e)
+		f := cmdutil.New(term.Streams{Err: &errs})
+		f.Settings.RepositoryConfig, f.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
+		Run(ctx, strings.Fields(args), f)
 		if got := errs.String(); !strings.HasSuffix(got, "interrupted\n") {
 			t.Errorf("helm %s: %s", args, got)
 		}
@@ -233,7 +233,7 @@ func TestAnInterruptTellsToLookOnlyWhereThereIsSomethingToSee(t *testing.T) {
 		{&event.HandlerError{Event: "pre-delete", Owner: "permissions", Core: true, Err: context.Canceled}, "Error: interrupted\n"},
 		{&event.HandlerError{Event: "post-install", Owner: `chart "web"`, Err: context.Canceled}, "Error: post-install handler of chart \"web\": context canceled\nhint: it was interrupted; helm status tells how far it came\n"},
 	} {
-		if got := explain(test.err, env.New(term.Streams{})); got != test.want {
+		if got := explain(test.err, cmdutil.New(term.Streams{})); got != test.want {
 			t.Errorf("got  %q\nwant %q", got, test.want)
 		}
 	}

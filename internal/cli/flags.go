@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // flagError says what is wrong with a command's flags, and which flag was
@@ -27,7 +27,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		problem = "was called with an " + invalidValue(invalid)
 	}
-	return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: problem}
+	return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: problem}
 }
 
 // invalidValue words a value that a flag does not take without the names of

@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // TestShortTexts holds what help, completion and man pages say of each command to one
 // form: "Show release history".
 func TestShortTexts(t *testing.T) {
-	walk(New(env.New(term.Streams{})), func(cmd *cobra.Command) {
+	walk(New(cmdutil.New(term.Streams{})), func(cmd *cobra.Command) {
 		t.Run(cmd.CommandPath(), func(t *testing.T) {
 			short := cmd.Short
 			if short == "" || !unicode.IsUpper(rune(short[0])) || strings.HasSuffix(short, ".") || len(short) > 60 {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -144,7 +144,7 @@ func runWith(t *testing.T, kubeconfig string, args ...string) (code int, stdout,
 	t.Helper()
 	t.Setenv("KUBECONFIG", kubeconfig)
 	var out, errs bytes.Buffer
-	code = Run(context.Background(), args, env.New(term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: os.Getenv}))
+	code = Run(context.Background(), args, cmdutil.New(term.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: os.Getenv}))
 	return code, out.String(), errs.String()
 }
 
@@ -193,7 +193,7 @@ func countReads(t *testing.T, path string) func() bool {
 // TestEveryCommandHasItsUse holds the table against the tree: who adds a command says
 // there whether it may look at the kubeconfig.
 func TestEveryCommandHasItsUse(t *testing.T) {
-	have := commandPaths(New(env.New(term.Streams{})))
+	have := commandPaths(New(cmdutil.New(term.Streams{})))
 	for _, path := range have {
 		if _, ok := commandUses[path]; !ok {
 			t.Errorf("%q is not in commandUses", path)

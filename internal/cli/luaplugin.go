@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/process"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/plugin"
@@ -23,16 +23,16 @@ import (
 // with and the plugin's arguments are args. Nothing catches an interrupt: it ends the plugin as it
 // ends any program.
 func luaPlugin(args []string, streams term.Streams) int {
-	e := env.New(withCrashOutput(streams))
-	defer e.Close()
-	e.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
+	f := cmdutil.New(withCrashOutput(streams))
+	defer f.Close()
+	f.Settings.Binary, _ = os.Executable() // "" where the system cannot tell
 	if len(args) == 0 {
-		fmt.Fprintf(e.Err, "Error: helm %s runs a plugin, and needs its file\n", env.LuaCommand)
+		fmt.Fprintf(f.Err, "Error: helm %s runs a plugin, and needs its file\n", cmdutil.LuaCommand)
 		return 1
 	}
-	memory, err := e.ScriptMemory()
+	memory, err := f.ScriptMemory()
 	if err != nil {
-		fmt.Fprintf(e.Err, "Error: %v\n", err)
+		fmt.Fprintf(f.Err, "Error: %v\n", err)
 		return 1
 	}
 	if memory == 0 {
@@ -40,30 +40,30 @@ func luaPlugin(args []string, streams term.Streams) int {
 	}
 	limit, err := process.LimitMemory(memory + overhead)
 	if err != nil {
-		fmt.Fprintf(e.Err, "Error: %v\n", err)
+		fmt.Fprintf(f.Err, "Error: %v\n", err)
 		return 1
 	}
 	root, err := os.OpenRoot(filepath.Dir(args[0]))
 	if err != nil {
-		fmt.Fprintf(e.Err, "Error: %v\n", err)
+		fmt.Fprintf(f.Err, "Error: %v\n", err)
 		return 1
 	}
 	defer root.Close()
-	name := e.Getenv("HELM_PLUGIN_NAME")
+	name := f.Getenv("HELM_PLUGIN_NAME")
 	if name == "" {
 		name = filepath.Base(filepath.Dir(args[0]))
 	}
-	outside := e.Outside()
+	outside := f.Outside()
 	code, err := engine.Program{
 		Name: name, Files: root.FS(), Main: filepath.Base(args[0]), Args: args[1:], Environ: os.Environ(),
-		In: e.In, Out: e.Out, Err: e.Err, Lines: term.IsTerminal(e.Out),
-		Helm: e.Settings.Binary, Chart: chartFiles(e), Memory: memory, Start: limit.Start, End: os.Exit,
+		In: f.In, Out: f.Out, Err: f.Err, Lines: term.IsTerminal(f.Out),
+		Helm: f.Settings.Binary, Chart: chartFiles(f), Memory: memory, Start: limit.Start, End: os.Exit,
 		Ask: func(kind wire.Kind, body map[string]any) (map[string]any, error) {
 			return outside.Answer(context.Background(), kind, body)
 		},
 	}.Run()
 	if err != nil {
-		fmt.Fprint(e.Err, explainPlugin(err, name, e))
+		fmt.Fprint(f.Err, explainPlugin(err, name, f))
 	}
 	return code
 }
@@ -87,12 +87,12 @@ func withCrashOutput(streams term.Streams) term.Streams {
 }
 
 // chartFiles loads charts as a plugin sees them.
-func chartFiles(e *env.Env) func(reference string, options map[string]any) (map[string]any, error) {
+func chartFiles(factory *cmdutil.Factory) func(reference string, options map[string]any) (map[string]any, error) {
 	return func(reference string, options map[string]any) (map[string]any, error) {
-		var flags env.ChartFlags
+		var flags cmdutil.ChartFlags
 		flags.Version, _ = options["version"].(string)
 		flags.Repo, _ = options["repo"].(string)
-		c, err := e.Chart(context.Background(), reference, &flags)
+		c, err := factory.Chart(context.Background(), reference, &flags)
 		if err != nil {
 			return nil, err
 		}
@@ -110,18 +110,18 @@ func chartFiles(e *env.Env) func(reference string, options map[string]any) (map[
 
 // explainPlugin is what a person reads when a plugin has failed. Only what
 // helm.fail says has no place in the plugin.
-func explainPlugin(err error, name string, e *env.Env) string {
+func explainPlugin(err error, name string, f *cmdutil.Factory) string {
 	var b strings.Builder
 	var failed *engine.ProgramError
 	placed := errors.As(err, &failed) && failed.File != ""
-	fmt.Fprintf(&b, "%s ", e.Style(e.Err).Red("Error:"))
+	fmt.Fprintf(&b, "%s ", f.Style(f.Err).Red("Error:"))
 	if placed {
 		fmt.Fprintf(&b, "plugin %q: ", name)
 	}
 	b.WriteString(term.Safe(err.Error()))
 	b.WriteByte('\n')
-	if failed != nil && failed.Traceback != "" && e.Settings.Debug {
-		b.WriteString(e.Style(e.Err).Dim(term.Safe(failed.Traceback)) + "\n")
+	if failed != nil && failed.Traceback != "" && f.Settings.Debug {
+		b.WriteString(f.Style(f.Err).Dim(term.Safe(failed.Traceback)) + "\n")
 	}
 	return b.String()
 }

@@ -13,39 +13,39 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
 // addPlugins adds the commands of plugins to root where args can mean one. For a
 // command whose place no plugin can take, the plugins' directory is not read.
-func addPlugins(root *cobra.Command, e *env.Env, args []string) {
+func addPlugins(root *cobra.Command, f *cmdutil.Factory, args []string) {
 	place, found := commandPlace(root, args)
 	if !found {
-		addAll(root, e, e.Plugins().All(), pluginCall{e: e, root: root}, false)
+		addAll(root, f, f.Plugins().All(), pluginCall{e: f, root: root}, false)
 		return
 	}
 	word := args[place]
 	if strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		words := args[place+1:]
-		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" && stays(root, e, words[at]) {
+		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" && stays(root, f, words[at]) {
 			return
 		}
 		// Warnings would stand in the middle of what the user types.
-		addAll(root, e, e.Plugins().Quietly(), pluginCall{e: e, root: root}, true)
+		addAll(root, f, f.Plugins().Quietly(), pluginCall{e: f, root: root}, true)
 		return
 	}
-	if word != "help" && stays(root, e, word) {
+	if word != "help" && stays(root, f, word) {
 		return
 	}
-	addAll(root, e, e.Plugins().All(), pluginCall{e, root, args[:place], args[place+1:]}, word == "help")
+	addAll(root, f, f.Plugins().All(), pluginCall{f, root, args[:place], args[place+1:]}, word == "help")
 }
 
 // addAll adds plugins' commands, some in place of built-in ones; words says whether
 // also the commands below them that completion.yaml tells of.
-func addAll(root *cobra.Command, e *env.Env, plugins []*plugin.Plugin, call pluginCall, words bool) {
+func addAll(root *cobra.Command, f *cmdutil.Factory, plugins []*plugin.Plugin, call pluginCall, words bool) {
 	for _, p := range plugins {
-		if !p.HasCommand() || stays(root, e, p.Name) {
+		if !p.HasCommand() || stays(root, f, p.Name) {
 			continue
 		}
 		cmd := call.command(p, replace(root, p.Name))
@@ -88,7 +88,7 @@ func completes(root *cobra.Command, args []string) bool {
 
 // pluginCall is what was typed around a plugin's name.
 type pluginCall struct {
-	e             *env.Env
+	e             *cmdutil.Factory
 	root          *cobra.Command
 	before, after []string
 }
@@ -124,24 +124,24 @@ func (call pluginCall) command(p *plugin.Plugin, replaces bool) *cobra.Command {
 }
 
 func (call pluginCall) run(cmd *cobra.Command, p *plugin.Plugin) error {
-	e := call.e
+	f := call.e
 	globals, rest := splitGlobals(call.after)
 	if err := call.root.PersistentFlags().Parse(slices.Concat(call.before, globals)); errors.Is(err, pflag.ErrHelp) {
 		return call.root.Help()
 	} else if err != nil {
 		return flagError(call.root, err)
 	}
-	if err := e.Start(); err != nil {
+	if err := f.Start(); err != nil {
 		return err
 	}
-	err := e.Plugins().Command(cmd.Context(), p, rest)
+	err := f.Plugins().Command(cmd.Context(), p, rest)
 	var exit *plugin.ExitError
 	switch {
 	case errors.As(err, &exit):
 		if p.Runtime != plugin.Lua { // those say by themselves what went wrong
-			fmt.Fprintf(e.Err, "%s plugin %q exited with error\n", e.Style(e.Err).Red("Error:"), p.Name)
+			fmt.Fprintf(f.Err, "%s plugin %q exited with error\n", f.Style(f.Err).Red("Error:"), p.Name)
 		}
-		return &env.ExitError{Code: exit.Code}
+		return &cmdutil.ExitError{Code: exit.Code}
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	}

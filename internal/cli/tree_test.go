@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -29,13 +29,13 @@ func TestCommandsStandAlone(t *testing.T) {
 	}
 	alone := 0
 	for _, c := range commands() {
-		whole, part := New(env.New(term.Streams{})), newFor(env.New(term.Streams{}), []string{c.name, "x"})
+		whole, part := New(cmdutil.New(term.Streams{})), newFor(cmdutil.New(term.Streams{}), []string{c.name, "x"})
 		if a, b := help(whole, c.name), help(part, c.name); a != b {
 			t.Errorf("help of %s in the whole tree:\n%s\nalone:\n%s", c.name, a, b)
 		}
 		if n := len(part.Commands()); n == 1 {
 			alone++
-			if _, replaceable := part.Commands()[0].Annotations[env.NotInHelm]; replaceable {
+			if _, replaceable := part.Commands()[0].Annotations[cmdutil.NotInHelm]; replaceable {
 				t.Errorf("%s is made alone, and a plugin may take its place", c.name)
 			}
 		}
@@ -43,11 +43,11 @@ func TestCommandsStandAlone(t *testing.T) {
 	if alone < 20 {
 		t.Errorf("%d commands are made alone", alone)
 	}
-	chosen := env.New(term.Streams{})
+	chosen := cmdutil.New(term.Streams{})
 	chosen.Settings.Builtin = []string{"diff"} // its names are checked against all commands
-	for _, e := range []*env.Env{env.New(term.Streams{}), chosen} {
+	for _, f := range []*cmdutil.Factory{cmdutil.New(term.Streams{}), chosen} {
 		for _, args := range [][]string{nil, {"nosuch"}, {"help", "install"}, {"--debug", "install"}, {"ls"}, {"plugin", "list"}, {"__complete", ""}} {
-			if root := newFor(e, args); len(root.Commands()) < len(commands()) {
+			if root := newFor(f, args); len(root.Commands()) < len(commands()) {
 				t.Errorf("%q: %d commands", args, len(root.Commands()))
 			}
 		}

@@ -33,7 +33,7 @@ var layers = []layer{
 		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
 	}},
 	{5, []string{"action", "script/worker"}},
-	{6, []string{"internal/child", "internal/env", "internal/report", "internal/report/diff"}},
+	{6, []string{"internal/child", "internal/cmdutil", "internal/report", "internal/report/diff"}},
 	{7, []string{"internal/cli/*", "internal/cli/*/*"}},
 	{8, []string{"internal/cli"}},
 	{9, []string{"cmd/*"}},

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // New makes the command with its children.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion",
 		Short: "Generate completion scripts",
@@ -24,7 +24,7 @@ revisions, charts, versions, namespaces, contexts and the words of plugins.
   zsh         helm completion zsh > "${fpath[1]}/_helm"
   fish        helm completion fish | source
   powershell  helm completion powershell | Out-String | Invoke-Expression`,
-		Args: env.Group,
+		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, shell := range []struct {
@@ -50,10 +50,10 @@ revisions, charts, versions, namespaces, contexts and the words of plugins.
 		leaf := &cobra.Command{
 			Use:               shell.name,
 			Short:             "Generate the completion script for " + shell.name,
-			Args:              env.Args(0, 0, ""),
+			Args:              cmdutil.Args(0, 0, ""),
 			ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				if err := shell.write(cmd.Root(), e.Out, !plain); err != nil {
+				if err := shell.write(cmd.Root(), f.Out, !plain); err != nil {
 					return fmt.Errorf("write completion for %s: %w", shell.name, err)
 				}
 				return nil

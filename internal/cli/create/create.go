@@ -15,12 +15,12 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/scaffold"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // Options are the flags of `helm create`.
 type Options struct {
-	env.ScriptFlags
+	cmdutil.ScriptFlags
 
 	Path        string
 	Starter     string
@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "create NAME",
@@ -44,24 +44,24 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
   helm create web
   helm create charts/web --starter ./our-starter
   helm create web --with-scripts`,
-		Args: env.Args(1, 1, "a name for the chart"),
+		Args: cmdutil.Args(1, 1, "a name for the chart"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Path = args[0]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
 	fs.StringVarP(&o.Starter, "starter", "p", "", "name or path of the chart to start from")
-	_ = cmd.RegisterFlagCompletionFunc("starter", e.CompleteStarters)
+	_ = cmd.RegisterFlagCompletionFunc("starter", f.CompleteStarters)
 	fs.StringVar(&o.APIVersion, "chart-api-version", chart.APIVersionV2, "apiVersion of the chart: v2 or v3")
 	// These fail only for flags that are not there.
 	_ = cmd.RegisterFlagCompletionFunc("chart-api-version", cobra.FixedCompletions(versions(), cobra.ShellCompDirectiveNoFileComp))
-	if !e.Settings.ChartV3 { // then there is no choice
+	if !f.Settings.ChartV3 { // then there is no choice
 		_ = fs.MarkHidden("chart-api-version")
 	}
 	fs.BoolVar(&o.WithScripts, "with-scripts", false, "add ext/lua/chart.lua, a script with comments to start from")
-	env.CompleteChoices(cmd)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
@@ -69,37 +69,37 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 func versions() []string { return []string{chart.APIVersionV2, chart.APIVersionV3} }
 
 // checkVersion refuses an apiVersion that new charts cannot have, in Helm's words.
-func checkVersion(e *env.Env, version string) error {
+func checkVersion(f *cmdutil.Factory, version string) error {
 	if !slices.Contains(versions(), version) {
 		return fmt.Errorf("unsupported chart API version: %s (supported: %s)", version, strings.Join(versions(), ", "))
 	}
-	if version == chart.APIVersionV3 && !e.Settings.ChartV3 {
+	if version == chart.APIVersionV3 && !f.Settings.ChartV3 {
 		return fmt.Errorf("this feature has been marked as experimental and is not enabled by default. Please set %s=1 in your environment to use this feature", chart.VariableV3)
 	}
 	return nil
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	if err := checkVersion(e, o.APIVersion); err != nil {
+func run(ctx context.Context, factory *cmdutil.Factory, o Options) error {
+	if err := checkVersion(factory, o.APIVersion); err != nil {
 		return err
 	}
 	starter := o.Starter
 	if starter != "" && !filepath.IsAbs(starter) && filepath.Base(starter) == starter {
-		starter = filepath.Join(e.Settings.DataHome, "starters", starter)
+		starter = filepath.Join(factory.Settings.DataHome, "starters", starter)
 	}
 	name := filepath.Base(o.Path)
-	if _, err := fmt.Fprintf(e.Out, "Creating %s\n", o.Path); err != nil {
+	if _, err := fmt.Fprintf(factory.Out, "Creating %s\n", o.Path); err != nil {
 		return err
 	}
-	files, err := scaffold.Chart{Name: name, Starter: starter, APIVersion: o.APIVersion, Loader: e.Loader()}.Files()
+	files, err := scaffold.Chart{Name: name, Starter: starter, APIVersion: o.APIVersion, Loader: factory.Loader()}.Files()
 	if err != nil {
 		return fmt.Errorf("create chart: %w", err)
 	}
 	if o.WithScripts {
 		files = scaffold.WithScripts(files)
 	}
-	verb := action.Create{Loader: e.Loader()}
-	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
+	verb := action.Create{Loader: factory.Loader()}
+	if verb.Events, err = factory.Events(o.ScriptFlags); err != nil {
 		return err
 	}
 	if files, err = verb.Run(ctx, files); err != nil {
@@ -110,7 +110,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return fmt.Errorf("create chart %s: %w", name, err)
 	}
 	for _, f := range overwritten {
-		fmt.Fprintf(e.Err, "WARNING: File %q already exists. Overwriting.\n", f)
+		fmt.Fprintf(factory.Err, "WARNING: File %q already exists. Overwriting.\n", f)
 	}
 	return nil
 }

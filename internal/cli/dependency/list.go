@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/dependency"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -22,7 +22,7 @@ type listOptions struct {
 	Width uint
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(f *cmdutil.Factory) *cobra.Command {
 	o := listOptions{Path: "."}
 	cmd := &cobra.Command{
 		Use:     "list [CHART]",
@@ -39,12 +39,12 @@ libraries:, and the state of each in charts/ and library/:
   misnamed          an archive under its name that is another chart
   corrupt           an archive or a directory that cannot be read
   invalid version   what is wanted is not a version or a range`,
-		Args: env.Args(0, 1, "the path of a chart, or none for the current directory"),
+		Args: cmdutil.Args(0, 1, "the path of a chart, or none for the current directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.Path = args[0]
 			}
-			return o.run(e)
+			return o.run(f)
 		},
 	}
 	cmd.Flags().UintVar(&o.Width, "max-col-width", 80, "cut columns of the table that are wider, 0 for none")
@@ -52,14 +52,14 @@ libraries:, and the state of each in charts/ and library/:
 }
 
 // run prints what Helm prints: a table, then warnings, all on standard output.
-func (o listOptions) run(e *env.Env) error {
-	v, err := e.Vendored(o.Path)
+func (o listOptions) run(f *cmdutil.Factory) error {
+	v, err := f.Vendored(o.Path)
 	if err != nil {
 		return err
 	}
 	found, unlisted := action.DependencyList{}.Run(v)
 	if len(found) == 0 {
-		_, err := fmt.Fprintf(e.Out, "WARNING: no dependencies at %s\n", term.SafeLine(filepath.Join(o.Path, chart.DirCharts)))
+		_, err := fmt.Fprintf(f.Out, "WARNING: no dependencies at %s\n", term.SafeLine(filepath.Join(o.Path, chart.DirCharts)))
 		return err
 	}
 	rows := make([][]string, len(found))
@@ -73,16 +73,16 @@ func (o listOptions) run(e *env.Env) error {
 			rows[i][j] = cut(cell, int(min(o.Width, 1<<20)))
 		}
 	}
-	if err := output.Rows(e.Out, []string{"NAME", "VERSION", "REPOSITORY", "STATUS"}, rows); err != nil {
+	if err := output.Rows(f.Out, []string{"NAME", "VERSION", "REPOSITORY", "STATUS"}, rows); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.Out)
+	fmt.Fprintln(f.Out)
 	for _, h := range unlisted {
 		problem := "is not in " + chart.FileMetadata
 		if h.Err != nil {
 			problem = "is not a chart"
 		}
-		fmt.Fprintf(e.Out, "WARNING: %q %s.\n", term.SafeLine(filepath.Join(o.Path, filepath.FromSlash(h.Path()))), problem)
+		fmt.Fprintf(f.Out, "WARNING: %q %s.\n", term.SafeLine(filepath.Join(o.Path, filepath.FromSlash(h.Path()))), problem)
 	}
 	return nil
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/internal/build"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // spoken is the version of helm-diff whose flags and formats these are.
 const spoken = "3.15.11"
 
 // New makes the group of commands.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff",
 		Short: "Preview changes, object by object",
@@ -38,12 +38,12 @@ nothing changes.
   helm diff local ./mychart ./mychart-new
 
 Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
-		Annotations: map[string]string{env.NotInHelm: "", builtIn: "true"},
+		Annotations: map[string]string{cmdutil.NotInHelm: "", builtIn: "true"},
 	}
-	withoutWord(cmd, e)
-	bindColor(cmd.PersistentFlags(), e)
-	cmd.AddCommand(upgrade(e), rollback(e), revision(e), release(e), local(e), version(e))
-	if ignore, _ := strconv.ParseBool(e.Getenv("HELM_DIFF_IGNORE_UNKNOWN_FLAGS")); ignore {
+	withoutWord(cmd, f)
+	bindColor(cmd.PersistentFlags(), f)
+	cmd.AddCommand(upgrade(f), rollback(f), revision(f), release(f), local(f), version(f))
+	if ignore, _ := strconv.ParseBool(f.Getenv("HELM_DIFF_IGNORE_UNKNOWN_FLAGS")); ignore {
 		for _, c := range append(cmd.Commands(), cmd) {
 			c.FParseErrWhitelist.UnknownFlags = true
 		}
@@ -54,9 +54,9 @@ Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 // withoutWord makes the group itself do what its member upgrade does where it is given a
 // release and a chart, as the first versions of helm-diff had it. It knows upgrade's flags,
 // so that a flag of a member may also stand before the member's name.
-func withoutWord(cmd *cobra.Command, e *env.Env) {
+func withoutWord(cmd *cobra.Command, factory *cmdutil.Factory) {
 	var f upgradeFlags
-	f.bind(cmd, e)
+	f.bind(cmd, factory)
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = true })
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		cmd.SuggestionsMinimumDistance = 2
@@ -64,26 +64,26 @@ func withoutWord(cmd *cobra.Command, e *env.Env) {
 		if len(args) == 2 && (strings.Contains(args[1], "/") || len(cmd.SuggestionsFor(args[0])) == 0) {
 			return nil
 		}
-		return env.Group(cmd, args)
+		return cmdutil.Group(cmd, args)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		if _, err := fmt.Fprintln(e.Err, `Command "helm diff" is deprecated, use "helm diff upgrade" instead`); err != nil {
+		if _, err := fmt.Fprintln(factory.Err, `Command "helm diff" is deprecated, use "helm diff upgrade" instead`); err != nil {
 			return err
 		}
-		return f.run(cmd, e, args)
+		return f.run(cmd, factory, args)
 	}
 }
 
-func version(e *env.Env) *cobra.Command {
+func version(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of helm-diff that is spoken",
 		Long: `Print the version of the helm-diff plugin whose flags and formats the built-in
 command has; behind the plus stands what program it is.`,
-		Args: env.Args(0, 0, ""),
+		Args: cmdutil.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			own := build.Current().Version
 			for i, r := range own {
@@ -92,7 +92,7 @@ command has; behind the plus stands what program it is.`,
 					break
 				}
 			}
-			_, err := fmt.Fprintln(e.Out, spoken+"+"+own)
+			_, err := fmt.Fprintln(f.Out, spoken+"+"+own)
 			return err
 		},
 	}
@@ -134,12 +134,12 @@ func (c noColor) Set(v string) error {
 	return nil
 }
 
-func bindColor(fs *pflag.FlagSet, e *env.Env) {
-	fs.Var(color{&e.Settings.Color}, "color",
+func bindColor(fs *pflag.FlagSet, f *cmdutil.Factory) {
+	fs.Var(color{&f.Settings.Color}, "color",
 		"use colour: true, false, always, auto or never; HELM_DIFF_COLOR=true or false is the default, else "+
 			"a terminal decides")
 	fs.Lookup("color").NoOptDefVal = "true"
-	fs.Var(noColor{color{&e.Settings.Color}}, "no-color", "use no colour")
+	fs.Var(noColor{color{&f.Settings.Color}}, "no-color", "use no colour")
 	fs.Lookup("no-color").NoOptDefVal = "true"
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/manifest"
 	recorded "github.com/moonhelm/moonhelm/release"
 )
@@ -16,9 +16,9 @@ import (
 // localFlags are the flags of `helm diff local`.
 type localFlags struct {
 	show
-	env.ValueFlags
-	env.ScriptFlags
-	postRender  env.PostRenderFlags
+	cmdutil.ValueFlags
+	cmdutil.ScriptFlags
+	postRender  cmdutil.PostRenderFlags
 	release     string
 	includeCRDs bool
 	kubeVersion string
@@ -27,7 +27,7 @@ type localFlags struct {
 	enableDNS   bool
 }
 
-func local(e *env.Env) *cobra.Command {
+func local(factory *cmdutil.Factory) *cobra.Command {
 	var f localFlags
 	cmd := &cobra.Command{
 		Use:   "local CHART1 CHART2",
@@ -36,16 +36,16 @@ func local(e *env.Env) *cobra.Command {
 comes out. No cluster is needed.
 
   helm diff local ./web-1 ./web-2 -f production.yaml`,
-		Args: env.Args(2, 2, "two charts"),
+		Args: cmdutil.Args(2, 2, "two charts"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.show.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+			if err := f.show.prepare(cmd.Context(), factory, cmd.Flags()); err != nil {
 				return err
 			}
-			change, err := f.compare(cmd.Context(), e, args[0], args[1])
+			change, err := f.compare(cmd.Context(), factory, args[0], args[1])
 			if err != nil {
 				return err
 			}
-			return f.write(cmd.Context(), e, change, "Difference")
+			return f.write(cmd.Context(), factory, change, "Difference")
 		},
 	}
 	fs := cmd.Flags()
@@ -55,7 +55,7 @@ comes out. No cluster is needed.
 	fs.StringVar(&f.release, "release", "release", "name of the release to render for")
 	fs.BoolVar(&f.includeCRDs, "include-crds", false, "compare the definitions in crds/ too")
 	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for")
-	env.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
+	cmdutil.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
 		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
 	fs.BoolVar(&f.skipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	fs.BoolVar(&f.enableDNS, "enable-dns", false, "let templates look up host names")
@@ -64,20 +64,20 @@ comes out. No cluster is needed.
 	return cmd
 }
 
-func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second string) (*action.Change, error) {
-	vals, err := f.Build(ctx, e)
+func (f *localFlags) compare(ctx context.Context, factory *cmdutil.Factory, first, second string) (*action.Change, error) {
+	vals, err := f.Build(ctx, factory)
 	if err != nil {
 		return nil, err
 	}
-	from, err := f.render(ctx, e, first, vals)
+	from, err := f.render(ctx, factory, first, vals)
 	if err != nil {
 		return nil, err
 	}
-	to, err := f.render(ctx, e, second, vals)
+	to, err := f.render(ctx, factory, second, vals)
 	if err != nil {
 		return nil, err
 	}
-	change, err := action.Compare(f.record(e, from), f.record(e, to))
+	change, err := action.Compare(f.record(factory, from), f.record(factory, to))
 	if err == nil && f.includeCRDs {
 		change.CRDs, err = action.CompareChartCRDs(from.Chart, to.Chart)
 	}
@@ -85,30 +85,30 @@ func (f *localFlags) compare(ctx context.Context, e *env.Env, first, second stri
 }
 
 // record is what a record would say of the rendered chart.
-func (f *localFlags) record(e *env.Env, r *action.Rendered) *recorded.Release {
-	rel := recorded.New(f.release, e.Namespace(), 1, r.Chart)
+func (f *localFlags) record(factory *cmdutil.Factory, r *action.Rendered) *recorded.Release {
+	rel := recorded.New(f.release, factory.Namespace(), 1, r.Chart)
 	rel.Manifest, rel.Hooks = manifest.Format(r.Objects), r.Hooks
 	return rel
 }
 
-func (f *localFlags) render(ctx context.Context, e *env.Env, ref string, vals map[string]any) (*action.Rendered, error) {
-	c, err := e.Chart(ctx, ref, &env.ChartFlags{})
+func (f *localFlags) render(ctx context.Context, factory *cmdutil.Factory, ref string, vals map[string]any) (*action.Rendered, error) {
+	c, err := factory.Chart(ctx, ref, &cmdutil.ChartFlags{})
 	if err != nil {
 		return nil, err
 	}
-	config, err := e.Offline(f.ScriptFlags)
+	config, err := factory.Offline(f.ScriptFlags)
 	if err != nil {
 		return nil, err
 	}
-	if config.PostRenderer, err = f.postRender.Renderer(e); err != nil {
+	if config.PostRenderer, err = f.postRender.Renderer(factory); err != nil {
 		return nil, err
 	}
 	req := action.TemplateRequest{
-		Chart: c, Values: vals, Name: f.release, Namespace: e.Namespace(),
+		Chart: c, Values: vals, Name: f.release, Namespace: factory.Namespace(),
 		KubeVersion: f.kubeVersion, APIVersions: f.apiVersions, SkipSchema: f.skipSchema,
 	}
 	if f.enableDNS {
-		req.LookupHost = e.LookupHost
+		req.LookupHost = factory.LookupHost
 	}
 	return action.Template{Config: config}.Run(ctx, req)
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-func revision(e *env.Env) *cobra.Command {
+func revision(f *cmdutil.Factory) *cobra.Command {
 	var s show
 	cmd := &cobra.Command{
 		Use:   "revision NAME [FROM] [TO]",
 		Short: "Compare two revisions of a release",
 		Long: `Compare the recorded manifests of two revisions. Without numbers they are the
 newest and the one before it; with one number, that revision and the newest.`,
-		Args:              env.Args(1, 3, "the name of a release, and up to two revisions"),
-		ValidArgsFunction: e.CompleteReleaseAndRevision,
+		Args:              cmdutil.Args(1, 3, "the name of a release, and up to two revisions"),
+		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := revisions(cmd, args[1:])
 			if err != nil {
 				return err
 			}
-			if err := s.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+			if err := s.prepare(cmd.Context(), f, cmd.Flags()); err != nil {
 				return err
 			}
 			numbers = append(numbers, 0, 0)
-			records, err := e.Records(e.Namespace())
+			records, err := f.Records(f.Namespace())
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ newest and the one before it; with one number, that revision and the newest.`,
 			if err != nil {
 				return err
 			}
-			return s.write(cmd.Context(), e, change, fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
+			return s.write(cmd.Context(), f, change, fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
 		},
 	}
 	s.bind(cmd)
@@ -48,7 +48,7 @@ newest and the one before it; with one number, that revision and the newest.`,
 	return cmd
 }
 
-func release(e *env.Env) *cobra.Command {
+func release(f *cmdutil.Factory) *cobra.Command {
 	var s show
 	var namespace string
 	cmd := &cobra.Command{
@@ -56,20 +56,20 @@ func release(e *env.Env) *cobra.Command {
 		Short: "Compare two releases",
 		Long: `Compare the recorded manifests of the newest revisions of two releases. A name
 may have its namespace before it: production/web.`,
-		Args:              env.Args(2, 2, "the names of two releases"),
-		ValidArgsFunction: e.CompleteReleases(2),
+		Args:              cmdutil.Args(2, 2, "the names of two releases"),
+		ValidArgsFunction: f.CompleteReleases(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := s.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+			if err := s.prepare(cmd.Context(), f, cmd.Flags()); err != nil {
 				return err
 			}
 			if namespace == "" {
-				namespace = e.Namespace()
+				namespace = f.Namespace()
 			}
-			name, records, err := recordsOf(e, args[0], e.Namespace())
+			name, records, err := recordsOf(f, args[0], f.Namespace())
 			if err != nil {
 				return err
 			}
-			other, others, err := recordsOf(e, args[1], namespace)
+			other, others, err := recordsOf(f, args[1], namespace)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ may have its namespace before it: production/web.`,
 			if err != nil {
 				return err
 			}
-			return s.write(cmd.Context(), e, change, "Difference")
+			return s.write(cmd.Context(), f, change, "Difference")
 		},
 	}
 	cmd.Flags().StringVar(&namespace, "other-namespace", "", "the namespace of the second release, where it is another")
@@ -87,12 +87,12 @@ may have its namespace before it: production/web.`,
 }
 
 // recordsOf are a release's name and where its records are.
-func recordsOf(e *env.Env, arg, namespace string) (string, *storage.Storage, error) {
+func recordsOf(f *cmdutil.Factory, arg, namespace string) (string, *storage.Storage, error) {
 	name := arg
 	if before, after, ok := strings.Cut(arg, "/"); ok {
 		namespace, name = before, after
 	}
-	records, err := e.Records(namespace)
+	records, err := f.Records(namespace)
 	return name, records, err
 }
 
@@ -102,7 +102,7 @@ func revisions(cmd *cobra.Command, args []string) ([]int, error) {
 	for _, a := range args {
 		n, err := strconv.Atoi(a)
 		if err != nil || n < 0 {
-			return nil, &env.UsageError{
+			return nil, &cmdutil.UsageError{
 				Command: cmd.CommandPath(), Usage: cmd.UseLine(),
 				Problem: fmt.Sprintf("needs the number of a revision, %q is none", a),
 			}

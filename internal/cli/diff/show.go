@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report/diff"
@@ -48,11 +48,11 @@ func (s *show) bind(cmd *cobra.Command) {
 	fs.BoolVar(&s.options.ShowUnchanged, "show-unchanged", false, "name the objects too that stay as they are")
 	fs.BoolVar(&s.options.ShowSecrets, "show-secrets", false, "print the contents of Secrets")
 	fs.BoolVar(&s.options.DecodeSecrets, "show-secrets-decoded", false, "print the contents of Secrets decoded")
-	env.StringArrayVarP(fs, &s.options.SuppressKinds, "suppress", "",
+	cmdutil.StringArrayVarP(fs, &s.options.SuppressKinds, "suppress", "",
 		"do not print what changes in objects of this kind (may be repeated)")
 	fs.BoolVarP(&s.secrets, "suppress-secrets", "q", false,
 		"do not print what changes in Secrets: the same as --suppress Secret")
-	env.StringArrayVarP(fs, &s.lines, "suppress-output-line-regex", "",
+	cmdutil.StringArrayVarP(fs, &s.lines, "suppress-output-line-regex", "",
 		"do not print lines that match this regular expression; they count as changes all the same (may be repeated)")
 	fs.BoolVar(&s.options.Normalize, "normalize-manifests", false,
 		"compare what manifests say, not how they are written; live objects always are; "+
@@ -80,8 +80,8 @@ func (s *show) bindNoHooks(cmd *cobra.Command) {
 }
 
 // prepare makes what follows from flags and variables.
-func (s *show) prepare(ctx context.Context, e *env.Env, fs *pflag.FlagSet) error {
-	v := variables{e, fs}
+func (s *show) prepare(ctx context.Context, f *cmdutil.Factory, fs *pflag.FlagSet) error {
+	v := variables{f, fs}
 	if fs.Changed("output") && fs.Changed("document") {
 		return errors.New("--output and -o cannot be used together: --output is a format of helm-diff, -o a document")
 	}
@@ -119,7 +119,7 @@ func (s *show) prepare(ctx context.Context, e *env.Env, fs *pflag.FlagSet) error
 		}
 		s.options.SuppressLines = append(s.options.SuppressLines, re)
 	}
-	if err := s.readTemplate(ctx, e); err != nil {
+	if err := s.readTemplate(ctx, f); err != nil {
 		return err
 	}
 	return s.chooseColor(v)
@@ -128,8 +128,8 @@ func (s *show) prepare(ctx context.Context, e *env.Env, fs *pflag.FlagSet) error
 // maxTemplate is the largest template that is read, in bytes.
 const maxTemplate = 1 << 20
 
-func (s *show) readTemplate(ctx context.Context, e *env.Env) error {
-	path := e.Getenv("HELM_DIFF_TPL")
+func (s *show) readTemplate(ctx context.Context, f *cmdutil.Factory) error {
+	path := f.Getenv("HELM_DIFF_TPL")
 	if s.format != diff.Template || path == "" {
 		return nil
 	}
@@ -161,12 +161,12 @@ func (s *show) chooseColor(v variables) error {
 
 // write prints a change, and reports it by the exit code where that was asked for. title
 // is what the sum at its end is called, "" for the usual.
-func (s *show) write(ctx context.Context, e *env.Env, change *action.Change, title string) error {
+func (s *show) write(ctx context.Context, f *cmdutil.Factory, change *action.Change, title string) error {
 	d := diff.Of(change, s.options)
 	if title != "" {
 		d.Title = title
 	}
-	streams := e.Streams
+	streams := f.Streams
 	if s.color != "" {
 		streams.Color = s.color
 	}
@@ -180,14 +180,14 @@ func (s *show) write(ctx context.Context, e *env.Env, change *action.Change, tit
 		return err
 	}
 	if s.exitCode && d.Changes() {
-		return &env.ExitError{Code: 2}
+		return &cmdutil.ExitError{Code: 2}
 	}
 	return nil
 }
 
 // variables are the variables that stand for flags that are not given.
 type variables struct {
-	e  *env.Env
+	e  *cmdutil.Factory
 	fs *pflag.FlagSet
 }
 

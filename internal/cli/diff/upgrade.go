@@ -11,15 +11,15 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 )
 
 // upgradeFlags are the flags of `helm diff upgrade`.
 type upgradeFlags struct {
 	show
-	env.DeployFlags
-	reuse env.ReuseFlags
+	cmdutil.DeployFlags
+	reuse cmdutil.ReuseFlags
 
 	install           bool
 	threeWay          bool
@@ -31,7 +31,7 @@ type upgradeFlags struct {
 	lookup bool
 }
 
-func upgrade(e *env.Env) *cobra.Command {
+func upgrade(factory *cmdutil.Factory) *cobra.Command {
 	var f upgradeFlags
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME CHART",
@@ -48,32 +48,32 @@ one instead, as text, as helm-diff does by default; live objects are not read.
   helm diff upgrade web ./mychart --install --detailed-exitcode
   helm diff upgrade web ./mychart --three-way-merge=false --output simple
   helm diff upgrade web ./mychart --dry-run     without a cluster, as if it were new`,
-		Args:              env.Args(2, 2, "the name of a release and a chart"),
-		ValidArgsFunction: e.CompleteReleaseAndChart,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, e, args) },
+		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
+		ValidArgsFunction: factory.CompleteReleaseAndChart,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, factory, args) },
 	}
-	f.bind(cmd, e)
+	f.bind(cmd, factory)
 	return cmd
 }
 
-func (f *upgradeFlags) run(cmd *cobra.Command, e *env.Env, args []string) error {
-	if err := f.prepare(cmd, e); err != nil {
+func (f *upgradeFlags) run(cmd *cobra.Command, factory *cmdutil.Factory, args []string) error {
+	if err := f.prepare(cmd, factory); err != nil {
 		return err
 	}
-	change, err := f.plan(cmd.Context(), e, args[0], args[1])
+	change, err := f.plan(cmd.Context(), factory, args[0], args[1])
 	if err != nil {
 		return err
 	}
-	return f.write(cmd.Context(), e, change, "")
+	return f.write(cmd.Context(), factory, change, "")
 }
 
-func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {
+func (f *upgradeFlags) bind(cmd *cobra.Command, factory *cmdutil.Factory) {
 	fs := cmd.Flags()
-	f.DeployFlags.Bind(cmd, e)
+	f.DeployFlags.Bind(cmd, factory)
 	f.reuse.Bind(fs)
 	var ignored int
-	env.BindHistoryMax(fs, e, &ignored)
-	env.BindRecreatePods(fs)
+	cmdutil.BindHistoryMax(fs, factory, &ignored)
+	cmdutil.BindRecreatePods(fs)
 	for _, name := range []string{
 		"hide-secret", "hide-notes", "atomic", "rollback-on-failure", "cleanup-on-fail", "history-max", "wait",
 		"wait-for-jobs", "timeout", "description", "labels", "create-namespace", "render-subchart-notes",
@@ -91,7 +91,7 @@ func (f *upgradeFlags) bind(cmd *cobra.Command, e *env.Env) {
 	fs.BoolVar(&f.disableValidation, "disable-validation", false,
 		"do not have the API server check what would be written")
 	fs.StringVar(&f.kubeVersion, "kube-version", "", "Kubernetes version to render for, in place of the cluster's")
-	env.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
+	cmdutil.StringArrayVarP(fs, &f.apiVersions, "api-versions", "a",
 		"API versions that .Capabilities.APIVersions has beside the cluster's (may be repeated)")
 	f.show.bind(cmd)
 }
@@ -102,15 +102,15 @@ func bindThreeWay(cmd *cobra.Command, to *bool) {
 			"other; HELM_DIFF_THREE_WAY_MERGE is the default")
 }
 
-func (f *upgradeFlags) prepare(cmd *cobra.Command, e *env.Env) error {
-	if err := f.show.prepare(cmd.Context(), e, cmd.Flags()); err != nil {
+func (f *upgradeFlags) prepare(cmd *cobra.Command, factory *cmdutil.Factory) error {
+	if err := f.show.prepare(cmd.Context(), factory, cmd.Flags()); err != nil {
 		return err
 	}
-	v := variables{e, cmd.Flags()}
+	v := variables{factory, cmd.Flags()}
 	if err := v.toggle(&f.threeWay, "three-way-merge", "HELM_DIFF_THREE_WAY_MERGE"); err != nil {
 		return err
 	}
-	f.lookup = f.DryRun == env.DryRunServer
+	f.lookup = f.DryRun == cmdutil.DryRunServer
 	for _, name := range []string{"HELM_DIFF_USE_UPGRADE_DRY_RUN", "HELM_DIFF_USE_INSECURE_SERVER_SIDE_DRY_RUN"} {
 		on := false
 		if err := v.toggle(&on, "", name); err != nil {
@@ -123,33 +123,33 @@ func (f *upgradeFlags) prepare(cmd *cobra.Command, e *env.Env) error {
 		f.Apply.SkipValidation()
 	}
 	switch {
-	case f.DryRun == env.DryRunClient:
+	case f.DryRun == cmdutil.DryRunClient:
 		f.threeWay = false
 	case f.threeWay && !f.disableValidation:
-		f.DryRun = env.DryRunServer
+		f.DryRun = cmdutil.DryRunServer
 	default:
-		f.DryRun = env.DryRunNone // Plan writes nothing either, and asks the server for no more
+		f.DryRun = cmdutil.DryRunNone // Plan writes nothing either, and asks the server for no more
 	}
 	f.HideSecret = false
 	return f.DeployFlags.Prepare()
 }
 
 // plan is what the upgrade, or the install where there is no release, would do.
-func (f *upgradeFlags) plan(ctx context.Context, e *env.Env, name, ref string) (*action.Change, error) {
-	vals, err := f.Values.Build(ctx, e)
+func (f *upgradeFlags) plan(ctx context.Context, factory *cmdutil.Factory, name, ref string) (*action.Change, error) {
+	vals, err := f.Values.Build(ctx, factory)
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.Chart(ctx, ref, &f.Chart)
+	c, err := factory.Chart(ctx, ref, &f.Chart)
 	if err != nil {
 		return nil, err
 	}
 	var change *action.Change
 	var rendered *action.Rendered
-	if f.DryRun == env.DryRunClient {
-		change, rendered, err = f.planInstall(ctx, e, c, vals, name)
+	if f.DryRun == cmdutil.DryRunClient {
+		change, rendered, err = f.planInstall(ctx, factory, c, vals, name)
 	} else {
-		change, rendered, err = f.planUpgrade(ctx, e, c, vals, name)
+		change, rendered, err = f.planUpgrade(ctx, factory, c, vals, name)
 	}
 	if err != nil {
 		return nil, err
@@ -175,13 +175,13 @@ func (f *upgradeFlags) preview() action.Preview {
 	}
 }
 
-func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Chart, vals map[string]any, name string,
+func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory, c *chart.Chart, vals map[string]any, name string,
 ) (*action.Change, *action.Rendered, error) {
-	verb, err := f.Upgrader(e)
+	verb, err := f.Upgrader(factory)
 	if err != nil {
 		return nil, nil, err
 	}
-	req := f.Request(e, c, vals, name)
+	req := f.Request(factory, c, vals, name)
 	req.Reuse, req.Preview = f.reuse.Reuse(), f.preview()
 	req.ReportConflicts = true
 	change, rendered, err := verb.Plan(ctx, req)
@@ -192,21 +192,21 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, e *env.Env, c *chart.Cha
 	case !f.install:
 		return nil, nil, hint.With(err, fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name))
 	}
-	if change, rendered, err = f.planInstall(ctx, e, c, vals, name); err == nil {
+	if change, rendered, err = f.planInstall(ctx, factory, c, vals, name); err == nil {
 		const stars = "********************"
 		const note = "Release was not present in Helm.  Diff will show entire contents as new."
-		_, err = fmt.Fprintf(e.Err, "%s\n\n\t%s\n\n%s\n", stars, note, stars)
+		_, err = fmt.Fprintf(factory.Err, "%s\n\n\t%s\n\n%s\n", stars, note, stars)
 	}
 	return change, rendered, err
 }
 
-func (f *upgradeFlags) planInstall(ctx context.Context, e *env.Env, c *chart.Chart, vals map[string]any, name string,
+func (f *upgradeFlags) planInstall(ctx context.Context, factory *cmdutil.Factory, c *chart.Chart, vals map[string]any, name string,
 ) (*action.Change, *action.Rendered, error) {
-	verb, err := f.Installer(e)
+	verb, err := f.Installer(factory)
 	if err != nil {
 		return nil, nil, err
 	}
-	req := f.Request(e, c, vals, name)
+	req := f.Request(factory, c, vals, name)
 	req.Replace, req.Preview = true, f.preview()
 	req.ReportConflicts = true
 	return verb.Plan(ctx, req)

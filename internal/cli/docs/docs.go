@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/moonhelm/moonhelm/internal/build"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -33,13 +33,13 @@ type Options struct {
 // Tree is what is documented.
 type Tree struct {
 	// New makes the commands over an environment.
-	New func(*env.Env) *cobra.Command
+	New func(*cmdutil.Factory) *cobra.Command
 	// Bash writes the completion script of a tree.
 	Bash func(root *cobra.Command, w io.Writer) error
 }
 
 // New makes the command.
-func New(e *env.Env, tree Tree) *cobra.Command {
+func New(f *cmdutil.Factory, tree Tree) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:    "docs",
@@ -54,10 +54,10 @@ of man pages is that of SOURCE_DATE_EPOCH; without it they have none.
   helm docs --dir reference --generate-headers
   helm docs --dir man/man1 --type man
   helm docs --dir completions --type bash`,
-		Args:              env.Args(0, 0, ""),
+		Args:              cmdutil.Args(0, 0, ""),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			return run(e, tree, o)
+			return run(f, tree, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -70,7 +70,7 @@ of man pages is that of SOURCE_DATE_EPOCH; without it they have none.
 	return cmd
 }
 
-func run(e *env.Env, tree Tree, o Options) error {
+func run(f *cmdutil.Factory, tree Tree, o Options) error {
 	write, ok := map[string]func(*writer) error{
 		"markdown": (*writer).markdown, "mdown": (*writer).markdown, "md": (*writer).markdown,
 		"man": (*writer).man, "bash": (*writer).bash,
@@ -78,12 +78,12 @@ func run(e *env.Env, tree Tree, o Options) error {
 	if !ok {
 		return fmt.Errorf("unknown doc type %q. Try 'markdown' or 'man'", o.Type)
 	}
-	date, err := sourceDate(e.Getenv("SOURCE_DATE_EPOCH"))
+	date, err := sourceDate(f.Getenv("SOURCE_DATE_EPOCH"))
 	if err != nil {
 		return err
 	}
 	// The machine's own paths and settings must not be the defaults that are shown.
-	bare := env.New(term.Streams{Getenv: func(name string) string {
+	bare := cmdutil.New(term.Streams{Getenv: func(name string) string {
 		if name == "HOME" {
 			return "~"
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -33,24 +33,24 @@ type Options struct {
 }
 
 // New makes the command with its children.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
 		Short: "Print recorded parts of a release",
 		Long: `Print what was recorded when a release was installed: its values, its
 manifest, its hooks, its notes, its metadata, or all of it.`,
-		Args: env.Group,
+		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		leaf(e, "all", "Print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll, func(c *cobra.Command, o *Options) {
+		leaf(f, "all", "Print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll, func(c *cobra.Command, o *Options) {
 			c.Flags().StringVar(&o.Template, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
 		}),
-		leaf(e, "hooks", "Print the hooks", "helm get hooks web", printHooks, nil),
-		leaf(e, "manifest", "Print the manifest", "helm get manifest web --revision 2", printManifest, nil),
-		leaf(e, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata, withOutput),
-		leaf(e, "notes", "Print the notes", "helm get notes web", printNotes, nil),
-		leaf(e, "values", "Print the values that were given", "helm get values web --all", printValues, func(c *cobra.Command, o *Options) {
+		leaf(f, "hooks", "Print the hooks", "helm get hooks web", printHooks, nil),
+		leaf(f, "manifest", "Print the manifest", "helm get manifest web --revision 2", printManifest, nil),
+		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata, withOutput),
+		leaf(f, "notes", "Print the notes", "helm get notes web", printNotes, nil),
+		leaf(f, "values", "Print the values that were given", "helm get values web --all", printValues, func(c *cobra.Command, o *Options) {
 			withOutput(c, o)
 			c.Flags().BoolVarP(&o.All, "all", "a", false, "print the chart's defaults too: all values in force")
 		}),
@@ -63,59 +63,59 @@ func withOutput(c *cobra.Command, o *Options) {
 	output.Complete(c)
 }
 
-type printer func(e *env.Env, o Options, rel *release.Release) error
+type printer func(f *cmdutil.Factory, o Options, rel *release.Release) error
 
-func leaf(e *env.Env, name, short, example string, p printer, flags func(*cobra.Command, *Options)) *cobra.Command {
+func leaf(f *cmdutil.Factory, name, short, example string, p printer, flags func(*cobra.Command, *Options)) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:               name + " NAME",
 		Short:             short,
 		Example:           "  " + example,
-		Args:              env.Args(1, 1, "the name of a release"),
-		ValidArgsFunction: e.CompleteReleases(1),
+		Args:              cmdutil.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			rel, err := read(cmd.Context(), e, o)
+			rel, err := read(cmd.Context(), f, o)
 			if err != nil {
 				return err
 			}
-			return p(e, o, rel)
+			return p(f, o, rel)
 		},
 	}
 	cmd.Flags().IntVar(&o.Revision, "revision", 0, "print this revision instead of the newest")
-	_ = cmd.RegisterFlagCompletionFunc("revision", e.CompleteRevisions) // the flag exists: it was registered one line above
+	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions) // the flag exists: it was registered one line above
 	if flags != nil {
 		flags(cmd, &o)
 	}
 	return cmd
 }
 
-func read(ctx context.Context, e *env.Env, o Options) (*release.Release, error) {
+func read(ctx context.Context, f *cmdutil.Factory, o Options) (*release.Release, error) {
 	if err := action.CheckName(o.Name); err != nil {
 		return nil, err
 	}
-	records, err := e.Records(e.Namespace())
+	records, err := f.Records(f.Namespace())
 	if err != nil {
 		return nil, err
 	}
 	return records.Get(ctx, o.Name, o.Revision)
 }
 
-func printManifest(e *env.Env, _ Options, rel *release.Release) error {
-	_, err := fmt.Fprintln(term.SafeWriter(e.Out), rel.Manifest)
+func printManifest(f *cmdutil.Factory, _ Options, rel *release.Release) error {
+	_, err := fmt.Fprintln(term.SafeWriter(f.Out), rel.Manifest)
 	return err
 }
 
-func printNotes(e *env.Env, _ Options, rel *release.Release) error {
+func printNotes(f *cmdutil.Factory, _ Options, rel *release.Release) error {
 	if rel.Info.Notes == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(term.SafeWriter(e.Out), "NOTES:\n%s\n", rel.Info.Notes)
+	_, err := fmt.Fprintf(term.SafeWriter(f.Out), "NOTES:\n%s\n", rel.Info.Notes)
 	return err
 }
 
-func printHooks(e *env.Env, _ Options, rel *release.Release) error {
-	_, err := io.WriteString(term.SafeWriter(e.Out), hooks(rel))
+func printHooks(f *cmdutil.Factory, _ Options, rel *release.Release) error {
+	_, err := io.WriteString(term.SafeWriter(f.Out), hooks(rel))
 	return err
 }
 
@@ -127,7 +127,7 @@ func hooks(rel *release.Release) string {
 	return b.String()
 }
 
-func printValues(e *env.Env, o Options, rel *release.Release) error {
+func printValues(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	vals := rel.Config
 	title := "USER-SUPPLIED VALUES:"
 	if o.All {
@@ -137,7 +137,7 @@ func printValues(e *env.Env, o Options, rel *release.Release) error {
 			return err
 		}
 	}
-	return o.Output.Write(e.Out, vals, func(w io.Writer) error {
+	return o.Output.Write(f.Out, vals, func(w io.Writer) error {
 		text, err := output.YAMLFor(w, vals)
 		if err != nil {
 			return fmt.Errorf("write values: %w", err)
@@ -158,7 +158,7 @@ type templateView struct {
 	Labels                    map[string]string
 }
 
-func printAll(e *env.Env, o Options, rel *release.Release) error {
+func printAll(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	c, err := rel.Chart()
 	if err != nil {
 		return err
@@ -170,17 +170,17 @@ func printAll(e *env.Env, o Options, rel *release.Release) error {
 		if err != nil {
 			return fmt.Errorf("--template: %w", err)
 		}
-		return t.Execute(term.SafeWriter(e.Out), v)
+		return t.Execute(term.SafeWriter(f.Out), v)
 	}
 	computed, err := action.ComputedValues(rel)
 	if err != nil {
 		return err
 	}
-	user, err := output.YAMLFor(e.Out, rel.Config)
+	user, err := output.YAMLFor(f.Out, rel.Config)
 	if err != nil {
 		return fmt.Errorf("write values: %w", err)
 	}
-	all, err := output.YAMLFor(e.Out, computed)
+	all, err := output.YAMLFor(f.Out, computed)
 	if err != nil {
 		return fmt.Errorf("write values: %w", err)
 	}
@@ -198,6 +198,6 @@ func printAll(e *env.Env, o Options, rel *release.Release) error {
 	if rel.Info.Notes != "" {
 		fmt.Fprintf(&b, "NOTES:\n%s\n", strings.TrimRight(rel.Info.Notes, "\n"))
 	}
-	_, err = io.WriteString(term.SafeWriter(e.Out), b.String())
+	_, err = io.WriteString(term.SafeWriter(f.Out), b.String())
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -34,11 +34,11 @@ type metadata struct {
 	ApplyMethod  string              `json:"applyMethod,omitempty"`
 }
 
-func printMetadata(e *env.Env, o Options, rel *release.Release) error {
+func printMetadata(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	labels := rel.Labels
 	if o.Revision == 0 { // with a revision Helm shows the user's labels only
 		var err error
-		if labels, err = recordLabels(e, rel); err != nil {
+		if labels, err = recordLabels(f, rel); err != nil {
 			return err
 		}
 	}
@@ -54,18 +54,18 @@ func printMetadata(e *env.Env, o Options, rel *release.Release) error {
 		m.Chart, m.Version, m.AppVersion = meta.Name, meta.Version, meta.AppVersion
 		m.Annotations, m.Dependencies = meta.Annotations, meta.Dependencies
 	}
-	return o.Output.Write(e.Out, m, func(w io.Writer) error { return m.table(term.SafeWriter(w)) })
+	return o.Output.Write(f.Out, m, func(w io.Writer) error { return m.table(term.SafeWriter(w)) })
 }
 
 // recordLabels are all labels of a release's record, as Helm shows them, not only the
 // user's.
-func recordLabels(e *env.Env, rel *release.Release) (map[string]string, error) {
-	records, err := e.Records(e.Namespace())
+func recordLabels(f *cmdutil.Factory, rel *release.Release) (map[string]string, error) {
+	records, err := f.Records(f.Namespace())
 	if err != nil {
 		return nil, err
 	}
 	labels := rel.Labels
-	_, err = records.List(e.Context, storage.Filter{
+	_, err = records.List(f.Context, storage.Filter{
 		AllRevisions: true,
 		Name:         func(name string) bool { return name == rel.Name },
 		Match: func(all map[string]string) bool {

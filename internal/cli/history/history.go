@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 )
@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:     "history NAME",
@@ -38,11 +38,11 @@ func New(e *env.Env) *cobra.Command {
 
   helm history web
   helm history web --max 3 -o json`,
-		Args:              env.Args(1, 1, "the name of a release"),
-		ValidArgsFunction: e.CompleteReleases(1),
+		Args:              cmdutil.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -64,8 +64,8 @@ type element struct {
 	Description string    `json:"description"`
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	records, err := e.Records(e.Namespace())
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	records, err := f.Records(f.Namespace())
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Rollback: s.RollbackRevision, Description: s.Description,
 		}
 	}
-	return write(e.Out, o, elements)
+	return write(f.Out, o, elements)
 }
 
 // firstLine is what a table has room for: a failure is told in many lines, with

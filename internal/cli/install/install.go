@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
@@ -18,14 +18,14 @@ import (
 
 // Options are the flags of `helm install`.
 type Options struct {
-	env.DeployFlags
-	env.NameFlags
+	cmdutil.DeployFlags
+	cmdutil.NameFlags
 	Output  output.Format
 	Replace bool
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "install [NAME] CHART",
@@ -48,16 +48,16 @@ Where an object exists already and does not belong to the release, nothing is
 written, unless --take-ownership is given. If the install fails half-way the
 release stays, marked failed: helm uninstall removes what was created, and
 --rollback-on-failure does so at once.`,
-		Args:              env.NameAndChart,
-		ValidArgsFunction: e.CompleteNameAndChart,
+		Args:              cmdutil.NameAndChart,
+		ValidArgsFunction: f.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.Resolve(args, e.Now()); err != nil {
-				return env.Failed(env.Installation, err)
+			if err := o.Resolve(args, f.Now()); err != nil {
+				return cmdutil.Failed(cmdutil.Installation, err)
 			}
-			return env.Failed(env.Installation, run(cmd.Context(), e, o))
+			return cmdutil.Failed(cmdutil.Installation, run(cmd.Context(), f, o))
 		},
 	}
-	o.DeployFlags.Bind(cmd, e)
+	o.DeployFlags.Bind(cmd, f)
 	fs := cmd.Flags()
 	o.NameFlags.Bind(fs)
 	o.Output.Bind(fs)
@@ -66,33 +66,33 @@ release stays, marked failed: helm uninstall removes what was created, and
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if o.Name == "" {
 		return hint.With(errors.New("must either provide a name or specify --generate-name"), fmt.Sprintf("helm install NAME %s", o.ChartRef))
 	}
 	if err := o.Prepare(); err != nil {
 		return err
 	}
-	vals, err := o.Values.Build(ctx, e)
+	vals, err := o.Values.Build(ctx, f)
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(ctx, o.ChartRef, &o.Chart)
+	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
 	if err != nil {
 		return err
 	}
 	if c.Metadata.Deprecated {
-		fmt.Fprintln(e.Err, "Warning: this chart is deprecated")
+		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
 	}
-	req := o.Request(e, c, vals, o.Name)
+	req := o.Request(f, c, vals, o.Name)
 	req.Replace = o.Replace
-	verb, err := o.Installer(e)
+	verb, err := o.Installer(f)
 	if err != nil {
 		return err
 	}
 	view := report.DeployView{Format: o.Output, HideNotes: o.HideNotes}
-	if o.DryRun != env.DryRunNone {
-		view.DryRun = &report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes}
+	if o.DryRun != cmdutil.DryRunNone {
+		view.DryRun = &report.DryRunView{Values: f.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes}
 	}
-	return report.Deploy(ctx, e.Streams, verb, req, view)
+	return report.Deploy(ctx, f.Streams, verb, req, view)
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/lint"
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // Options are the flags of `helm lint`.
 type Options struct {
-	env.ValueFlags
-	env.ScriptFlags
+	cmdutil.ValueFlags
+	cmdutil.ScriptFlags
 
 	Paths         []string
 	Strict        bool
@@ -31,7 +31,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
@@ -45,10 +45,10 @@ convention, and fails under --strict; an [INFO] could be better.
   helm lint ./mychart
   helm lint ./mychart --strict --with-subcharts -f production.yaml
   helm lint ./mychart --kube-version 1.30`,
-		Args: env.Args(1, -1, "a chart: the path of a directory or an archive"),
+		Args: cmdutil.Args(1, -1, "a chart: the path of a directory or an archive"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -59,17 +59,17 @@ convention, and fails under --strict; an [INFO] could be better.
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
 	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for, and to look for deprecated APIs in")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
-	env.CompleteChoices(cmd)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if o.KubeVersion != "" {
 		if _, err := engine.ParseKubeVersion(o.KubeVersion); err != nil {
 			return fmt.Errorf("--kube-version: %w", err)
 		}
 	}
-	vals, err := o.ValueFlags.Build(ctx, e)
+	vals, err := o.ValueFlags.Build(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	p := printer{out: e.Out, style: e.Style(e.Out), quiet: o.Quiet}
+	p := printer{out: f.Out, style: f.Style(f.Out), quiet: o.Quiet}
 	var verb action.Lint
-	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
+	if verb.Events, err = f.Events(o.ScriptFlags); err != nil {
 		return err
 	}
-	if verb.Scripts, err = e.ScriptChecker(o.ScriptFlags); err != nil {
+	if verb.Scripts, err = f.ScriptChecker(o.ScriptFlags); err != nil {
 		return err
 	}
 	fails := lint.Error
@@ -91,13 +91,13 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	failed := 0
 	for _, path := range paths {
-		req, err := action.LoadForLint(e.Loader(), path)
+		req, err := action.LoadForLint(f.Loader(), path)
 		if err != nil {
 			failed++
 			p.unreadable(path, err)
 			continue
 		}
-		req.Values, req.Namespace = vals, e.Namespace()
+		req.Values, req.Namespace = vals, f.Namespace()
 		req.KubeVersion, req.SkipSchema = o.KubeVersion, o.SkipSchema
 		findings, err := verb.Run(ctx, req)
 		if err != nil {
@@ -113,7 +113,7 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		return &failedError{summary}
 	}
 	if !o.Quiet || p.shown {
-		fmt.Fprintln(e.Out, summary)
+		fmt.Fprintln(f.Out, summary)
 	}
 	return p.err
 }

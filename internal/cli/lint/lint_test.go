@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -245,10 +245,10 @@ func unpack(t *testing.T, c *testCase) string {
 func runOnce(t *testing.T, args []string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
-	e := env.New(term.Streams{Out: &out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }})
-	cmd := New(e)
+	f := cmdutil.New(term.Streams{Out: &out, Err: new(bytes.Buffer), Getenv: func(string) string { return "" }})
+	cmd := New(f)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	e.Settings.Bind(cmd.PersistentFlags())
+	f.Settings.Bind(cmd.PersistentFlags())
 	cmd.SetArgs(args)
 	if err := cmd.ExecuteContext(context.Background()); err != nil {
 		return out.String() + "Error: " + err.Error() + "\n", 1

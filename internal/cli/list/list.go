@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -58,7 +58,7 @@ var statusFlags = [...]struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -69,10 +69,10 @@ func New(e *env.Env) *cobra.Command {
   helm list
   helm list --all-namespaces --failed
   helm list --filter '^web' -o json`,
-		Args:              env.Args(0, 0, ""),
-		ValidArgsFunction: env.NoArguments,
+		Args:              cmdutil.Args(0, 0, ""),
+		ValidArgsFunction: cmdutil.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	o.bind(cmd.Flags())
@@ -99,16 +99,16 @@ func (o *Options) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TimeFormat, "time-format", "", `Go layout of times, such as "2006-01-02 15:04:05Z0700"`)
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	req, err := o.request()
 	if err != nil {
 		return err
 	}
-	namespace := e.Namespace()
+	namespace := f.Namespace()
 	if o.AllNamespaces {
 		namespace = ""
 	}
-	records, err := e.Records(namespace)
+	records, err := f.Records(namespace)
 	if err != nil {
 		return err
 	}
@@ -118,10 +118,10 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	}
 	for _, s := range found {
 		if s.Damaged {
-			e.Report().Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s in namespace %s is %s", s.Revision, s.Name, s.Namespace, s.Description)})
+			f.Report().Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s in namespace %s is %s", s.Revision, s.Name, s.Namespace, s.Description)})
 		}
 	}
-	return o.write(e, found)
+	return o.write(f, found)
 }
 
 func (o Options) request() (action.ListRequest, error) {
@@ -168,7 +168,7 @@ const (
 	statusColumn    = 4
 )
 
-func (o Options) write(e *env.Env, found []release.Summary) error {
+func (o Options) write(f *cmdutil.Factory, found []release.Summary) error {
 	elements := make([]element, 0, len(found))
 	names := make([]string, 0, len(found))
 	for _, s := range found {
@@ -180,7 +180,7 @@ func (o Options) write(e *env.Env, found []release.Summary) error {
 		names = append(names, s.Name)
 	}
 	if o.Short {
-		return o.Output.Write(e.Out, names, func(w io.Writer) error {
+		return o.Output.Write(f.Out, names, func(w io.Writer) error {
 			for _, n := range names {
 				if _, err := fmt.Fprintln(w, term.SafeLine(n)); err != nil {
 					return err
@@ -189,7 +189,7 @@ func (o Options) write(e *env.Env, found []release.Summary) error {
 			return nil
 		})
 	}
-	return o.Output.Write(e.Out, elements, func(w io.Writer) error {
+	return o.Output.Write(f.Out, elements, func(w io.Writer) error {
 		header := []string{"NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION"}
 		if o.NoHeaders {
 			header = nil
@@ -198,7 +198,7 @@ func (o Options) write(e *env.Env, found []release.Summary) error {
 		for i, s := range elements {
 			rows[i] = []string{s.Name, s.Namespace, s.Revision, s.Updated, s.Status, s.Chart, s.AppVersion}
 		}
-		st := e.Style(e.Out)
+		st := f.Style(f.Out)
 		return output.StyledRows(w, header, rows, func(row, column int, cell string) string {
 			switch {
 			case row < 0:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/release"
@@ -72,8 +72,8 @@ func TestATerminalShowsStatusesInColour(t *testing.T) {
 			"web\\x1b[2J\t\x1b[36mab\x1b[0m       \t12      \t-      \t\x1b[32mdeployed\x1b[0m\tnginx-1.2.3\t           \n",
 	} {
 		var b bytes.Buffer
-		e := env.New(term.Streams{Out: &b, Color: color})
-		if err := (Options{Output: output.Table, TimeFormat: "2006"}).write(e, found); err != nil || !strings.Contains(b.String(), want) {
+		f := cmdutil.New(term.Streams{Out: &b, Color: color})
+		if err := (Options{Output: output.Table, TimeFormat: "2006"}).write(f, found); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %v\n%q\nwanted\n%q", color, err, b.String(), want)
 		}
 	}

@@ -13,21 +13,21 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
 // Options are the flags of `helm package`.
 type Options struct {
-	env.ScriptFlags
+	cmdutil.ScriptFlags
 
 	Paths       []string
 	Version     string
 	AppVersion  string
 	Destination string
-	access      env.AccessFlags
-	keys        env.VerifyFlags
+	access      cmdutil.AccessFlags
+	keys        cmdutil.VerifyFlags
 	// Update fetches dependencies anew before a chart is packed.
 	Update bool
 	// Sign has a provenance file written beside each archive, with the key that
@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "package CHART...",
@@ -60,10 +60,10 @@ made by "gpg --export-secret-keys".
 
   helm package ./mychart --sign --key ann@example.com
   helm package ./mychart --sign --key ann --keyring secret.asc --passphrase-file -`,
-		Args: env.Args(1, -1, "the path of a chart's directory"),
+		Args: cmdutil.Args(1, -1, "the path of a chart's directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Paths = args
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -80,13 +80,13 @@ made by "gpg --export-secret-keys".
 	fs.StringVar(&o.access.Password, "password", "", "password at the registry or repository of the dependencies")
 	o.access.BindTLS(fs)
 	o.access.BindPlain(fs)
-	o.keys.BindKeyring(fs, e)
+	o.keys.BindKeyring(fs, f)
 	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
-	env.CompleteChoices(cmd)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) (err error) {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) (err error) {
 	// Scripts take the path from what is printed, and go elsewhere: as in Helm it
 	// is absolute where no directory was named.
 	if o.Destination == "" || o.Destination == "." {
@@ -94,26 +94,26 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 			return err
 		}
 	}
-	modTime, err := loader.ModTime(e.Getenv)
+	modTime, err := loader.ModTime(f.Getenv)
 	if err != nil {
 		return err
 	}
-	signer, err := o.signer(e)
+	signer, err := o.signer(f)
 	if err != nil {
 		return err
 	}
 	verb := action.Package{}
-	if verb.Events, err = e.Events(o.ScriptFlags); err != nil {
+	if verb.Events, err = f.Events(o.ScriptFlags); err != nil {
 		return err
 	}
 	for _, p := range o.Paths {
 		if o.Update {
-			update := env.DependencyFlags{AccessFlags: o.access, VerifyFlags: env.VerifyFlags{Keyring: o.keys.Keyring}, ScriptFlags: o.ScriptFlags}
-			if err := e.UpdateDependencies(ctx, p, update, e.Err); err != nil {
+			update := cmdutil.DependencyFlags{AccessFlags: o.access, VerifyFlags: cmdutil.VerifyFlags{Keyring: o.keys.Keyring}, ScriptFlags: o.ScriptFlags}
+			if err := f.UpdateDependencies(ctx, p, update, f.Err); err != nil {
 				return err
 			}
 		}
-		c, err := e.Chart(ctx, p, nil)
+		c, err := f.Chart(ctx, p, nil)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 		if err != nil {
 			return fmt.Errorf("package %s: %w", p, err)
 		}
-		if _, err := fmt.Fprintf(e.Out, "Successfully packaged chart and saved it to: %s\n", file); err != nil {
+		if _, err := fmt.Fprintf(f.Out, "Successfully packaged chart and saved it to: %s\n", file); err != nil {
 			return err
 		}
 	}
@@ -132,12 +132,12 @@ func run(ctx context.Context, e *env.Env, o Options) (err error) {
 }
 
 // signer is nil where nothing is to be signed.
-func (o Options) signer(e *env.Env) (*provenance.Signer, error) {
+func (o Options) signer(f *cmdutil.Factory) (*provenance.Signer, error) {
 	switch {
 	case !o.Sign:
 		return nil, nil
 	case o.Key == "":
 		return nil, hint.With(errors.New("--key is required for signing a package"), "gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint")
 	}
-	return e.Signer(o.keys.Keyring, o.Key, o.PassphraseFile)
+	return f.Signer(o.keys.Keyring, o.Key, o.PassphraseFile)
 }

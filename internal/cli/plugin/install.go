@@ -8,20 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
 // installOptions are the flags of `helm plugin install`.
 type installOptions struct {
-	env.AccessFlags
-	env.VerifyFlags
+	cmdutil.AccessFlags
+	cmdutil.VerifyFlags
 	Version string
 	// Asked reports that --verify was given, and is not just the default.
 	Asked bool
 }
 
-func newInstall(e *env.Env) *cobra.Command {
+func newInstall(f *cmdutil.Factory) *cobra.Command {
 	var o installOptions
 	cmd := &cobra.Command{
 		Use:     "install PATH|URL",
@@ -41,16 +41,16 @@ repository, and a version or a range in a registry.
 
 An archive is installed only if the provenance file beside it (.prov) vouches for
 it; --verify=false does without. Git repositories have no such file.`,
-		Args: env.Args(1, 1, "the path or the URL of a plugin"),
+		Args: cmdutil.Args(1, 1, "the path or the URL of a plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Asked = cmd.Flags().Changed("verify")
-			return o.run(cmd, e, args[0])
+			return o.run(cmd, f, args[0])
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Version, "version", "", "version to install, or a range; for git also a tag, a branch or a commit")
 	fs.BoolVar(&o.Verify, "verify", true, "install an archive only if its provenance file vouches for it")
-	o.BindKeyring(fs, e)
+	o.BindKeyring(fs, f)
 	fs.StringVar(&o.Username, "username", "", "user name at the plugin's host")
 	fs.StringVar(&o.Password, "password", "", "password at the plugin's host")
 	o.BindTLS(fs)
@@ -58,7 +58,7 @@ it; --verify=false does without. Git repositories have no such file.`,
 	return cmd
 }
 
-func (o *installOptions) run(cmd *cobra.Command, e *env.Env, from string) error {
+func (o *installOptions) run(cmd *cobra.Command, f *cmdutil.Factory, from string) error {
 	source, err := plugin.ParseSource(from)
 	if err != nil {
 		return err
@@ -66,20 +66,20 @@ func (o *installOptions) run(cmd *cobra.Command, e *env.Env, from string) error 
 	verify := o.Verify
 	switch {
 	case source.Kind == plugin.Directory:
-		if err := say(e, "Installing plugin from local directory (development mode)"); err != nil {
+		if err := say(f, "Installing plugin from local directory (development mode)"); err != nil {
 			return err
 		}
 	case source.Kind == plugin.Git && !o.Asked:
-		warn(e, "git repositories have no provenance: the plugin is not verified")
+		warn(f, "git repositories have no provenance: the plugin is not verified")
 		verify = false
 	case !verify:
-		warn(e, "Skipping plugin signature verification")
+		warn(f, "Skipping plugin signature verification")
 	default:
-		if err := say(e, "Verifying plugin signature..."); err != nil {
+		if err := say(f, "Verifying plugin signature..."); err != nil {
 			return err
 		}
 	}
-	in := e.Installer(o.Access(), o.Keyring, func(signer string) { _ = say(e, "%s", inPluginsWords(signer)) })
+	in := f.Installer(o.Access(), o.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
 	p, err := in.Install(cmd.Context(), plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled // nothing is left to look after
@@ -87,8 +87,8 @@ func (o *installOptions) run(cmd *cobra.Command, e *env.Env, from string) error 
 	if err != nil {
 		return err
 	}
-	if err := say(e, "Installed plugin: %s", p.Name); err != nil {
+	if err := say(f, "Installed plugin: %s", p.Name); err != nil {
 		return err
 	}
-	return sayPrecedence(e, cmd, p)
+	return sayPrecedence(f, cmd, p)
 }

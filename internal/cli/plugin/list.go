@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/plugin"
 )
@@ -20,7 +20,7 @@ type listOptions struct {
 	Type   string // "" for all
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(f *cmdutil.Factory) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -34,9 +34,9 @@ linked to, and "unknown" for the rest, such as git repositories.
 Where a plugin has the name of a built-in command, COMMAND says which of them
 "helm NAME" runs: a plugin takes the place of a command that Helm does not have,
 unless HELM_BUILTIN names it, and of no other.`,
-		Args:              env.Args(0, -1, ""),
-		ValidArgsFunction: env.NoArguments,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(e, cmd) },
+		Args:              cmdutil.Args(0, -1, ""),
+		ValidArgsFunction: cmdutil.NoArguments,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return o.run(f, cmd) },
 	}
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
@@ -64,26 +64,26 @@ type element struct {
 	long string // the first line of the plugin's description
 }
 
-func (o *listOptions) run(e *env.Env, cmd *cobra.Command) error {
+func (o *listOptions) run(f *cmdutil.Factory, cmd *cobra.Command) error {
 	elements, shares := []element{}, false // shares a name with a built-in command
-	for _, p := range e.Plugins().All() {
+	for _, p := range f.Plugins().All() {
 		if o.Type != "" && p.Type != o.Type {
 			continue
 		}
 		el := element{
 			Name: p.Name, Version: p.Version, Type: p.Type, APIVersion: "v1",
 			Provenance: p.Provenance(), Source: p.Source(), Summary: p.Short, Path: p.Dir,
-			Command: runner(e, cmd, p),
+			Command: runner(f, cmd, p),
 		}
 		el.long, _, _ = strings.Cut(cmp.Or(p.Long, p.Short), "\n")
 		if p.Legacy {
 			el.APIVersion = "legacy"
 		}
 		elements = append(elements, el)
-		shares = shares || precedence(e, cmd, p) != env.NoBuiltin
+		shares = shares || precedence(f, cmd, p) != cmdutil.NoBuiltin
 	}
-	return o.Output.Write(e.Out, elements, func(w io.Writer) error {
-		if e.Settings.Compat == "3" {
+	return o.Output.Write(f.Out, elements, func(w io.Writer) error {
+		if f.Settings.Compat == "3" {
 			return helm3Table(w, elements)
 		}
 		return table(w, elements, shares)

@@ -11,20 +11,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/chart/loader"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
 // packageOptions are the flags of `helm plugin package`.
 type packageOptions struct {
-	Keyring        env.VerifyFlags
+	Keyring        cmdutil.VerifyFlags
 	Sign           bool
 	Key            string
 	PassphraseFile string
 	Destination    string
 }
 
-func newPackage(e *env.Env) *cobra.Command {
+func newPackage(f *cmdutil.Factory) *cobra.Command {
 	var o packageOptions
 	cmd := &cobra.Command{
 		Use:   "package PATH",
@@ -37,22 +37,22 @@ time that its entries carry.
   helm plugin package ./my-plugin --key ann@example.com
   helm plugin package ./my-plugin --key ann --keyring secret.asc --passphrase-file -
   helm plugin package ./my-plugin --sign=false`,
-		Args: env.Args(1, 1, "the path of a plugin's directory"),
+		Args: cmdutil.Args(1, 1, "the path of a plugin's directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), e, args[0])
+			return o.run(cmd.Context(), f, args[0])
 		},
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.Sign, "sign", true, "sign the archive")
 	fs.StringVar(&o.Key, "key", "", "key to sign with: a part of its user id, or its fingerprint")
-	o.Keyring.BindKeyring(fs, e)
+	o.Keyring.BindKeyring(fs, f)
 	fs.Lookup("keyring").Usage = "keyring with the key to sign with: GnuPG's, old or new, or exported secret keys"
 	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file with the key's passphrase, - for standard input")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to put the archive into")
 	return cmd
 }
 
-func (o *packageOptions) run(ctx context.Context, e *env.Env, dir string) error {
+func (o *packageOptions) run(ctx context.Context, f *cmdutil.Factory, dir string) error {
 	p, err := plugin.Load(dir)
 	if err != nil {
 		return err
@@ -66,13 +66,13 @@ func (o *packageOptions) run(ctx context.Context, e *env.Env, dir string) error 
 	}
 	defer os.RemoveAll(temp)
 	name := filepath.Join(temp, p.ArchiveName())
-	if err := o.pack(e, p, name); err != nil {
+	if err := o.pack(f, p, name); err != nil {
 		return err
 	}
 	if o.Sign {
-		err = o.sign(ctx, e, p, name)
+		err = o.sign(ctx, f, p, name)
 	} else {
-		warn(e, "Skipping plugin signing. This is not recommended for plugins intended for distribution.")
+		warn(f, "Skipping plugin signing. This is not recommended for plugins intended for distribution.")
 	}
 	if err != nil {
 		return err
@@ -85,15 +85,15 @@ func (o *packageOptions) run(ctx context.Context, e *env.Env, dir string) error 
 		if err := os.Rename(name+".prov", saved+".prov"); err != nil {
 			return err
 		}
-		if err := say(e, "Successfully signed. Signature written to: %s.prov", saved); err != nil {
+		if err := say(f, "Successfully signed. Signature written to: %s.prov", saved); err != nil {
 			return err
 		}
 	}
-	return say(e, "Successfully packaged plugin and saved it to: %s", saved)
+	return say(f, "Successfully packaged plugin and saved it to: %s", saved)
 }
 
-func (o *packageOptions) pack(e *env.Env, p *plugin.Plugin, name string) error {
-	modTime, err := loader.ModTime(e.Getenv) // SOURCE_DATE_EPOCH
+func (o *packageOptions) pack(factory *cmdutil.Factory, p *plugin.Plugin, name string) error {
+	modTime, err := loader.ModTime(factory.Getenv) // SOURCE_DATE_EPOCH
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (o *packageOptions) pack(e *env.Env, p *plugin.Plugin, name string) error {
 	return errors.Join(plugin.Pack(p, modTime, f), f.Close())
 }
 
-func (o *packageOptions) sign(ctx context.Context, e *env.Env, p *plugin.Plugin, name string) error {
-	signer, err := e.Signer(o.Keyring.Keyring, o.Key, o.PassphraseFile)
+func (o *packageOptions) sign(ctx context.Context, factory *cmdutil.Factory, p *plugin.Plugin, name string) error {
+	signer, err := factory.Signer(o.Keyring.Keyring, o.Key, o.PassphraseFile)
 	if err != nil {
 		return err
 	}

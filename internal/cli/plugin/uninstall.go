@@ -8,32 +8,32 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-func newUninstall(e *env.Env) *cobra.Command {
+func newUninstall(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:     "uninstall PLUGIN...",
 		Aliases: []string{"rm", "remove"},
 		Short:   "Uninstall plugins",
 		Long: `Run the delete hook of plugins and remove them. Of a plugin that was installed
 from a directory only the link is removed.`,
-		Args:              env.Args(1, -1, "the name of a plugin"),
-		ValidArgsFunction: completeNames(e),
+		Args:              cmdutil.Args(1, -1, "the name of a plugin"),
+		ValidArgsFunction: completeNames(f),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			in := e.Installer(fetch.Access{}, "", nil)
-			return each(cmd.Context(), e, names, func(p *plugin.Plugin) error {
+			in := f.Installer(fetch.Access{}, "", nil)
+			return each(cmd.Context(), f, names, func(p *plugin.Plugin) error {
 				if err := in.Uninstall(cmd.Context(), p); err != nil {
 					return fmt.Errorf("failed to uninstall plugin %s: %w", p.Name, err)
 				}
-				if err := say(e, "Uninstalled plugin: %s", p.Name); err != nil {
+				if err := say(f, "Uninstalled plugin: %s", p.Name); err != nil {
 					return err
 				}
-				if precedence(e, cmd, p) != env.PluginRuns {
+				if precedence(f, cmd, p) != cmdutil.PluginRuns {
 					return nil
 				}
-				return say(e, "\"helm %s\" runs the built-in command again", p.Name)
+				return say(f, "\"helm %s\" runs the built-in command again", p.Name)
 			})
 		},
 	}

@@ -14,14 +14,14 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/registry"
 )
 
 // Options are the flags of `helm pull`.
 type Options struct {
-	Chart       env.ChartFlags
+	Chart       cmdutil.ChartFlags
 	Prov        bool
 	Untar       bool
 	UntarDir    string
@@ -29,7 +29,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:     "pull CHART...",
@@ -45,11 +45,11 @@ URL of an archive, or oci://host/path/name.
 
 An archive is complete or not there at all. With --verify, one whose provenance
 file does not vouch for it is not kept.`,
-		Args:              env.Args(1, -1, "a chart: repo/name, or a URL"),
-		ValidArgsFunction: e.CompleteChart(-1, false),
+		Args:              cmdutil.Args(1, -1, "a chart: repo/name, or a URL"),
+		ValidArgsFunction: f.CompleteChart(-1, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, ref := range args {
-				if err := run(cmd.Context(), e, o, ref); err != nil {
+				if err := run(cmd.Context(), f, o, ref); err != nil {
 					return err
 				}
 			}
@@ -57,7 +57,7 @@ file does not vouch for it is not kept.`,
 		},
 	}
 	fs := cmd.Flags()
-	o.Chart.Bind(cmd, e)
+	o.Chart.Bind(cmd, f)
 	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
 	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
 	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the directory to unpack into; below --destination, where that is given")
@@ -65,10 +65,10 @@ file does not vouch for it is not kept.`,
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options, name string) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options, name string) error {
 	ref := o.Chart.Ref(name)
 	ref.Prov = o.Prov || o.Chart.Verify
-	found, err := e.Finder(o.Chart.Keyring).Find(ctx, ref)
+	found, err := f.Finder(o.Chart.Keyring).Find(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -78,13 +78,13 @@ func run(ctx context.Context, e *env.Env, o Options, name string) error {
 		if parsed, err := registry.ParseRef(found.URL); err == nil {
 			from = parsed.String()
 		}
-		fmt.Fprintf(e.Lines(), "Pulled: %s\nDigest: %s\n", from, found.Pushed)
+		fmt.Fprintf(f.Lines(), "Pulled: %s\nDigest: %s\n", from, found.Pushed)
 	}
 	if found.Signer != "" {
-		fmt.Fprintln(e.Out, found.Signer)
+		fmt.Fprintln(f.Out, found.Signer)
 	}
 	if o.Prov && found.Provenance == nil {
-		fmt.Fprintf(e.Err, "WARNING: there is no provenance file for %s\n", found.URL)
+		fmt.Fprintf(f.Err, "WARNING: there is no provenance file for %s\n", found.URL)
 	}
 	if o.Untar {
 		dir := o.UntarDir

@@ -11,19 +11,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // Options are the flags of `helm push`.
 type Options struct {
-	env.AccessFlags
+	cmdutil.AccessFlags
 	File   string
 	Remote string
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "push CHART REMOTE",
@@ -36,7 +36,7 @@ have no + in tags; pulling it turns it back).
   helm package ./web
   helm push web-1.2.3.tgz oci://registry.example.com/charts
   helm pull oci://registry.example.com/charts/web --version 1.2.3`,
-		Args: env.Args(2, 2, "a chart's archive and a remote such as oci://registry.example.com/charts"),
+		Args: cmdutil.Args(2, 2, "a chart's archive and a remote such as oci://registry.example.com/charts"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return []string{"tgz"}, cobra.ShellCompDirectiveFilterFileExt
@@ -45,7 +45,7 @@ have no + in tags; pulling it turns it back).
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.File, o.Remote = args[0], args[1]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -56,18 +56,18 @@ have no + in tags; pulling it turns it back).
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	push := action.Push{Registries: e.Registry(), Loader: e.Loader(), Progress: e.Report()}
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	push := action.Push{Registries: f.Registry(), Loader: f.Loader(), Progress: f.Report()}
 	pushed, err := push.Run(ctx, action.PushRequest{Path: o.File, Remote: o.Remote, Access: o.Access()})
 	if err != nil {
 		return err
 	}
 	ref := term.SafeLine(pushed.Ref.String())
-	if _, err := fmt.Fprintf(e.Out, "Pushed: %s\nDigest: %s\n", ref, pushed.Manifest); err != nil {
+	if _, err := fmt.Fprintf(f.Out, "Pushed: %s\nDigest: %s\n", ref, pushed.Manifest); err != nil {
 		return err
 	}
 	if strings.Contains(pushed.Ref.Tag, "_") {
-		_, err = fmt.Fprintf(e.Err, "The tag has _ for the + of the version, because tags cannot hold a +; pulling it turns it back.\n")
+		_, err = fmt.Fprintf(f.Err, "The tag has _ for the + of the version, because tags cannot hold a +; pulling it turns it back.\n")
 	}
 	return err
 }

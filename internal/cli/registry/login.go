@@ -9,19 +9,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/registry"
 )
 
 // LoginOptions are the flags of `helm registry login`.
 type LoginOptions struct {
-	env.AccessFlags
+	cmdutil.AccessFlags
 	Host          string
 	PasswordStdin bool
 }
 
-func newLogin(e *env.Env) *cobra.Command {
+func newLogin(f *cmdutil.Factory) *cobra.Command {
 	var o LoginOptions
 	cmd := &cobra.Command{
 		Use:   "login HOST[/PATH]",
@@ -37,11 +37,11 @@ An empty user name takes the password for an identity token.
   helm registry login ghcr.io -u ann
   echo "$TOKEN" | helm registry login ghcr.io -u ann --password-stdin
   helm registry login localhost:5000/charts -u ann --plain-http`,
-		Args:              env.Args(1, 1, "the registry's host"),
+		Args:              cmdutil.Args(1, 1, "the registry's host"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Host = args[0]
-			return login(cmd.Context(), e, o)
+			return login(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -55,22 +55,22 @@ An empty user name takes the password for an identity token.
 	return cmd
 }
 
-func login(ctx context.Context, e *env.Env, o LoginOptions) error {
+func login(ctx context.Context, f *cmdutil.Factory, o LoginOptions) error {
 	ref, err := parseHost(o.Host)
 	if err != nil {
 		return err
 	}
-	if err := o.ask(ctx, e); err != nil {
+	if err := o.ask(ctx, f); err != nil {
 		return err
 	}
-	client, err := e.Registry().Client(ctx, o.Access())
+	client, err := f.Registry().Client(ctx, o.Access())
 	if err != nil {
 		return err
 	}
 	if err := client.Login(ctx, ref); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(e.Out, "Login Succeeded")
+	_, err = fmt.Fprintln(f.Out, "Login Succeeded")
 	return err
 }
 
@@ -78,15 +78,15 @@ func login(ctx context.Context, e *env.Env, o LoginOptions) error {
 const maxPassword = 1 << 20
 
 // ask completes user name and password.
-func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
+func (o *LoginOptions) ask(ctx context.Context, f *cmdutil.Factory) error {
 	switch {
 	case o.PasswordStdin && o.Password != "":
 		return fmt.Errorf("--password and --password-stdin cannot be used together")
 	case o.PasswordStdin:
-		if e.In == nil {
+		if f.In == nil {
 			return fmt.Errorf("--password-stdin: there is no standard input")
 		}
-		text, err := term.ReadUntil(ctx, e.In, maxPassword)
+		text, err := term.ReadUntil(ctx, f.In, maxPassword)
 		if err != nil {
 			return fmt.Errorf("--password-stdin: %w", err)
 		}
@@ -97,14 +97,14 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 		return nil
 	case o.Password != "":
 		return nil
-	case !e.Interactive() && o.Username != "":
+	case !f.Interactive() && o.Username != "":
 		return fmt.Errorf("log in to %s: the password is missing, and there is no terminal to ask on: use --password-stdin", o.Host)
-	case !e.Interactive():
+	case !f.Interactive():
 		return fmt.Errorf("log in to %s: user name and password are missing, and there is no terminal to ask on: use --username and --password-stdin", o.Host)
 	}
 	var err error
 	if o.Username == "" {
-		if o.Username, err = e.AskUntil(ctx, "Username: "); err != nil {
+		if o.Username, err = f.AskUntil(ctx, "Username: "); err != nil {
 			return noAnswer(ctx, o.Host, "user name")
 		}
 	}
@@ -112,7 +112,7 @@ func (o *LoginOptions) ask(ctx context.Context, e *env.Env) error {
 	if o.Username == "" {
 		question = "Token: "
 	}
-	if o.Password, err = e.AskSecretUntil(ctx, question); err != nil || o.Password == "" {
+	if o.Password, err = f.AskSecretUntil(ctx, question); err != nil || o.Password == "" {
 		return noAnswer(ctx, o.Host, "password")
 	}
 	return nil

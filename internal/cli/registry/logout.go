@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-func newLogout(e *env.Env) *cobra.Command {
+func newLogout(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout HOST[/PATH]",
 		Short: "Log out of a registry",
@@ -22,29 +22,29 @@ func newLogout(e *env.Env) *cobra.Command {
 are left alone.
 
   helm registry logout ghcr.io`,
-		Args:              env.Args(1, 1, "the registry's host"),
+		Args:              cmdutil.Args(1, 1, "the registry's host"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return logout(cmd.Context(), e, args[0])
+			return logout(cmd.Context(), f, args[0])
 		},
 	}
 }
 
-func logout(ctx context.Context, e *env.Env, host string) error {
+func logout(ctx context.Context, f *cmdutil.Factory, host string) error {
 	ref, err := parseHost(host)
 	if err != nil {
 		return err
 	}
-	client, err := e.Registry().Client(ctx, fetch.Access{})
+	client, err := f.Registry().Client(ctx, fetch.Access{})
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(e.Out, "Removing login credentials for %s\n", term.SafeLine(ref.String())); err != nil {
+	if _, err := fmt.Fprintf(f.Out, "Removing login credentials for %s\n", term.SafeLine(ref.String())); err != nil {
 		return err
 	}
 	had, err := client.Logout(ctx, ref)
 	if err == nil && !had {
-		e.Report().Send(progress.Event{Kind: progress.Warning, Text: "no credentials were stored for " + ref.String()})
+		f.Report().Send(progress.Event{Kind: progress.Warning, Text: "no credentials were stored for " + ref.String()})
 	}
 	return err
 }

@@ -6,11 +6,11 @@ package registry
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // New makes the group of commands.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "registry",
 		Short: "Log in to and out of OCI registries",
@@ -20,9 +20,9 @@ wherever helm takes a chart.
   helm registry login ghcr.io -u ann
   helm push web-1.2.3.tgz oci://ghcr.io/ann/charts
   helm install web oci://ghcr.io/ann/charts/web --version ^1.2`,
-		Args: env.Group,
+		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLogin(e), newLogout(e))
+	cmd.AddCommand(newLogin(f), newLogout(f))
 	return cmd
 }

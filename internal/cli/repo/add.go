@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // addOptions are the flags of `helm repo add`.
 type addOptions struct {
-	env.AccessFlags
+	cmdutil.AccessFlags
 	PassAll       bool
 	PasswordStdin bool
 	Replace       bool // an existing repository of that name
@@ -30,7 +30,7 @@ type addOptions struct {
 // defaultTimeout is how long an index may take.
 const defaultTimeout = 2 * time.Minute
 
-func newAdd(e *env.Env) *cobra.Command {
+func newAdd(f *cmdutil.Factory) *cobra.Command {
 	var o addOptions
 	cmd := &cobra.Command{
 		Use:   "add NAME URL",
@@ -43,10 +43,10 @@ func newAdd(e *env.Env) *cobra.Command {
 User name and password are kept in the file of repositories, which only you may read,
 and sent to the repository's host only. OCI registries are not added: their charts are
 named by their whole address, oci://HOST/PATH/NAME.`,
-		Args:              env.Args(2, 2, "a name and the URL of a repository"),
+		Args:              cmdutil.Args(2, 2, "a name and the URL of a repository"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), e, args[0], args[1])
+			return o.run(cmd.Context(), f, args[0], args[1])
 		},
 	}
 	o.bind(cmd)
@@ -70,11 +70,11 @@ func (o *addOptions) bind(cmd *cobra.Command) {
 	}
 }
 
-func (o *addOptions) run(ctx context.Context, e *env.Env, name, address string) error {
-	if err := o.secret(ctx, e); err != nil {
+func (o *addOptions) run(ctx context.Context, f *cmdutil.Factory, name, address string) error {
+	if err := o.secret(ctx, f); err != nil {
 		return err
 	}
-	repositories := e.Collection()
+	repositories := f.Collection()
 	repositories.Timeout = o.Timeout
 	added, err := repositories.Add(ctx, o.Entry(name, address, o.PassAll), o.Replace, o.Expired)
 	if err != nil {
@@ -84,7 +84,7 @@ func (o *addOptions) run(ctx context.Context, e *env.Env, name, address string) 
 	if added {
 		words = "%q has been added to your repositories\n"
 	}
-	_, err = fmt.Fprintf(term.SafeWriter(e.Out), words, name)
+	_, err = fmt.Fprintf(term.SafeWriter(f.Out), words, name)
 	return err
 }
 
@@ -92,14 +92,14 @@ func (o *addOptions) run(ctx context.Context, e *env.Env, name, address string) 
 const maxPassword = 64 << 10
 
 // secret gets the password that goes with a user name from where it is.
-func (o *addOptions) secret(ctx context.Context, e *env.Env) error {
+func (o *addOptions) secret(ctx context.Context, f *cmdutil.Factory) error {
 	switch {
 	case o.PasswordStdin && o.Password != "":
 		return errors.New("--password and --password-stdin cannot be used together")
-	case o.PasswordStdin && e.In == nil:
+	case o.PasswordStdin && f.In == nil:
 		return errors.New("--password-stdin: there is no standard input")
 	case o.PasswordStdin:
-		text, err := term.ReadUntil(ctx, e.In, maxPassword+1)
+		text, err := term.ReadUntil(ctx, f.In, maxPassword+1)
 		if err != nil {
 			return fmt.Errorf("--password-stdin: %w", err)
 		}
@@ -110,10 +110,10 @@ func (o *addOptions) secret(ctx context.Context, e *env.Env) error {
 		return nil
 	case o.Username == "" || o.Password != "":
 		return nil
-	case !e.Interactive():
+	case !f.Interactive():
 		return hint.With(fmt.Errorf("there is a user name (%s) and no password, and no terminal to ask for it", o.Username), "--password-stdin reads it from standard input")
 	}
-	answer, err := e.AskSecretUntil(ctx, "Password: ")
+	answer, err := f.AskSecretUntil(ctx, "Password: ")
 	o.Password = answer
 	return err
 }

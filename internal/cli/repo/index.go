@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/repo/index"
 )
@@ -24,7 +24,7 @@ type indexOptions struct {
 	JSON  bool
 }
 
-func newIndex(e *env.Env) *cobra.Command {
+func newIndex(f *cmdutil.Factory) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index DIR",
@@ -37,8 +37,8 @@ index.yaml there. Any web server that serves the directory is a repository then.
 
 With --merge, the entries of another index are taken over, so that only new archives
 need be here. Archives that are not charts are left out, with a warning.`,
-		Args: env.Args(1, 1, "a directory of chart archives"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), e, args[0]) },
+		Args: cmdutil.Args(1, 1, "a directory of chart archives"),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args[0]) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -52,8 +52,8 @@ need be here. Archives that are not charts are left out, with a warning.`,
 	return cmd
 }
 
-func (o *indexOptions) run(ctx context.Context, e *env.Env, dir string) error {
-	listing, err := index.Build(ctx, dir, o.URL, e.Now())
+func (o *indexOptions) run(ctx context.Context, f *cmdutil.Factory, dir string) error {
+	listing, err := index.Build(ctx, dir, o.URL, f.Now())
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (o *indexOptions) run(ctx context.Context, e *env.Env, dir string) error {
 		return err
 	}
 	for _, skipped := range listing.Skipped {
-		e.Report().Send(progress.Event{Kind: progress.Warning, Text: skipped.Error()})
+		f.Report().Send(progress.Event{Kind: progress.Warning, Text: skipped.Error()})
 	}
 	return o.write(listing, filepath.Join(dir, "index.yaml"))
 }

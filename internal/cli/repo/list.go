@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/repo"
@@ -20,15 +20,15 @@ type listOptions struct {
 	NoHeaders bool
 }
 
-func newList(e *env.Env) *cobra.Command {
+func newList(f *cmdutil.Factory) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:               "list",
 		Aliases:           []string{"ls"},
 		Short:             "List repositories",
-		Args:              env.Args(0, 0, ""),
-		ValidArgsFunction: env.NoArguments,
-		RunE:              func(*cobra.Command, []string) error { return o.run(e) },
+		Args:              cmdutil.Args(0, 0, ""),
+		ValidArgsFunction: cmdutil.NoArguments,
+		RunE:              func(*cobra.Command, []string) error { return o.run(f) },
 	}
 	o.Output.Bind(cmd.Flags())
 	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "leave the table's header out")
@@ -42,8 +42,8 @@ type element struct {
 	URL  string `json:"url"`
 }
 
-func (o *listOptions) run(e *env.Env) error {
-	f, err := e.Collection().Load()
+func (o *listOptions) run(factory *cmdutil.Factory) error {
+	f, err := factory.Collection().Load()
 	if err != nil {
 		return err
 	}
@@ -51,14 +51,14 @@ func (o *listOptions) run(e *env.Env) error {
 	for i, r := range f.Entries {
 		elements[i] = element{Name: r.Name, URL: r.URL}
 	}
-	return o.Output.Write(e.Out, elements, func(w io.Writer) error { return o.table(e, w, f.Entries) })
+	return o.Output.Write(factory.Out, elements, func(w io.Writer) error { return o.table(factory, w, f.Entries) })
 }
 
 // table shows URLs without passwords on a terminal, because others may look
 // over one's shoulder. Scripts that cut the table get the file's own.
-func (o *listOptions) table(e *env.Env, w io.Writer, entries []repo.Entry) error {
+func (o *listOptions) table(f *cmdutil.Factory, w io.Writer, entries []repo.Entry) error {
 	if len(entries) == 0 {
-		_, err := fmt.Fprintln(e.Err, "no repositories to show")
+		_, err := fmt.Fprintln(f.Err, "no repositories to show")
 		return err
 	}
 	header := []string{"NAME", "URL"}
@@ -68,11 +68,11 @@ func (o *listOptions) table(e *env.Env, w io.Writer, entries []repo.Entry) error
 	rows := make([][]string, len(entries))
 	for i, r := range entries {
 		rows[i] = []string{r.Name, r.URL}
-		if term.IsTerminal(e.Out) {
+		if term.IsTerminal(f.Out) {
 			rows[i][1] = r.Shown()
 		}
 	}
-	st := e.Style(e.Out)
+	st := f.Style(f.Out)
 	return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
 		if row < 0 {
 			return st.Bold(cell)

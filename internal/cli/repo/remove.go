@@ -8,27 +8,27 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-func newRemove(e *env.Env) *cobra.Command {
+func newRemove(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:               "remove NAME...",
 		Aliases:           []string{"rm"},
 		Short:             "Remove repositories",
-		Args:              env.Args(1, -1, "the name of a repository"),
-		ValidArgsFunction: completeNames(e),
-		RunE:              func(cmd *cobra.Command, args []string) error { return remove(cmd.Context(), e, args) },
+		Args:              cmdutil.Args(1, -1, "the name of a repository"),
+		ValidArgsFunction: completeNames(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return remove(cmd.Context(), f, args) },
 	}
 }
 
-func remove(ctx context.Context, e *env.Env, names []string) error {
+func remove(ctx context.Context, f *cmdutil.Factory, names []string) error {
 	for _, name := range names {
-		if err := e.Collection().Remove(ctx, name); err != nil {
+		if err := f.Collection().Remove(ctx, name); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(term.SafeWriter(e.Out), "%q has been removed from your repositories\n", name); err != nil {
+		if _, err := fmt.Fprintf(term.SafeWriter(f.Out), "%q has been removed from your repositories\n", name); err != nil {
 			return err
 		}
 	}

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // New makes the command with its children.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repo",
 		Short: "Add, list, remove, update and index chart repositories",
@@ -25,19 +25,19 @@ added under a name, its charts are called NAME/CHART.
   helm search repo web
   helm install web mine/web
   helm repo update`,
-		Args: env.Group,
+		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAdd(e), newIndex(e), newList(e), newRemove(e), newUpdate(e))
+	cmd.AddCommand(newAdd(f), newIndex(f), newList(f), newRemove(f), newUpdate(f))
 	return cmd
 }
 
 // completeNames completes names of repositories that are not among the
 // arguments yet.
-func completeNames(e *env.Env) cobra.CompletionFunc {
+func completeNames(f *cmdutil.Factory) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		for _, r := range e.Repositories().Added() {
+		for _, r := range f.Repositories().Added() {
 			if strings.HasPrefix(r.Name, toComplete) && !slices.Contains(args, r.Name) {
 				names = append(names, r.Name+"\t"+r.Shown())
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
@@ -23,7 +23,7 @@ type updateOptions struct {
 	Timeout time.Duration
 }
 
-func newUpdate(e *env.Env) *cobra.Command {
+func newUpdate(f *cmdutil.Factory) *cobra.Command {
 	var o updateOptions
 	cmd := &cobra.Command{
 		Use:     "update [NAME...]",
@@ -32,8 +32,8 @@ func newUpdate(e *env.Env) *cobra.Command {
 		Long: `Fetch the newest indexes of all repositories, or of those that are named, many at
 once. One that fails keeps the index that was there, and does not stop the others.`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeNames(e),
-		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), e, args) },
+		ValidArgsFunction: completeNames(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args) },
 	}
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", defaultTimeout, "how long each index may take to arrive")
 	cmd.Flags().BoolVar(&o.Fail, "fail-on-repo-update-fail", false, "accepted and needless: it fails if a repository cannot be updated")
@@ -42,8 +42,8 @@ once. One that fails keeps the index that was there, and does not stop the other
 }
 
 // The words are Helm's, which scripts look for.
-func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) error {
-	repositories := e.Collection()
+func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names []string) error {
+	repositories := factory.Collection()
 	repositories.Timeout = o.Timeout
 	f, err := repositories.Load()
 	if err != nil {
@@ -57,7 +57,7 @@ func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) err
 	if err != nil {
 		return err
 	}
-	out := e.Lines()
+	out := factory.Lines()
 	fmt.Fprintln(out, "Hang tight while we grab the latest from your chart repositories...")
 	err = repositories.Update(ctx, entries, func(r repo.Result) {
 		if r.Err != nil && ctx.Err() != nil {
@@ -67,7 +67,7 @@ func (o *updateOptions) run(ctx context.Context, e *env.Env, names []string) err
 			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name, r.Entry.Shown(), term.Safe(r.Err.Error()))
 			return
 		}
-		warnUnusable(e.Report(), r)
+		warnUnusable(factory.Report(), r)
 		fmt.Fprintf(out, "...Successfully got an update from the %q chart repository\n", r.Entry.Name)
 	})
 	if err != nil {

@@ -12,25 +12,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/report"
 )
 
 // Options are the flags of `helm rollback`.
 type Options struct {
-	env.WaitFlags
-	env.ApplyFlags
-	env.ScriptFlags
-	env.UndoFlags
+	cmdutil.WaitFlags
+	cmdutil.ApplyFlags
+	cmdutil.ScriptFlags
+	cmdutil.UndoFlags
 
 	Name     string
 	Revision int
-	DryRun   env.DryRun
+	DryRun   cmdutil.DryRun
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
-	o := Options{DryRun: env.DryRunNone}
+func New(f *cmdutil.Factory) *cobra.Command {
+	o := Options{DryRun: cmdutil.DryRunNone}
 	cmd := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Roll a release back to an earlier revision",
@@ -44,17 +44,17 @@ Objects are changed by a three-way merge, as upgrade does it.
   helm rollback web
   helm rollback web 3 --wait
   helm diff rollback web 3                        see first what it would do`,
-		Args:              env.Args(1, 2, "the name of a release, and perhaps a revision"),
-		ValidArgsFunction: e.CompleteReleaseAndRevision,
+		Args:              cmdutil.Args(1, 2, "the name of a release, and perhaps a revision"),
+		ValidArgsFunction: f.CompleteReleaseAndRevision,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
 			if len(args) > 1 {
 				var err error
 				if o.Revision, err = strconv.Atoi(args[1]); err != nil || o.Revision < 0 {
-					return &env.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("could not convert revision to a number: %q is none", args[1])}
+					return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("could not convert revision to a number: %q is none", args[1])}
 				}
 			}
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -63,35 +63,35 @@ Objects are changed by a three-way merge, as upgrade does it.
 	o.BindOwnership(fs)
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
-	o.UndoFlags.Bind(fs, e)
-	env.BindDryRun(fs, &o.DryRun)
-	env.BindRecreatePods(fs)
-	env.CompleteChoices(cmd)
+	o.UndoFlags.Bind(fs, f)
+	cmdutil.BindDryRun(fs, &o.DryRun)
+	cmdutil.BindRecreatePods(fs)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err := o.ApplyFlags.Check(); err != nil {
 		return err
 	}
-	verb, err := o.Rollbacker(e, o.ApplyFlags, o.ScriptFlags, o.Timeout)
+	verb, err := o.Rollbacker(f, o.ApplyFlags, o.ScriptFlags, o.Timeout)
 	if err != nil {
 		return err
 	}
 	req := action.RollbackRequest{
 		Name: o.Name, Revision: o.Revision, Description: o.Description, WaitOptions: o.WaitOptions(), ApplyOptions: o.ApplyOptions(),
-		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, UndoCancelled: true, MaxHistory: o.MaxHistory, ServerDryRun: o.DryRun == env.DryRunServer,
+		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, UndoCancelled: true, MaxHistory: o.MaxHistory, ServerDryRun: o.DryRun == cmdutil.DryRunServer,
 	}
-	if o.DryRun != env.DryRunNone {
+	if o.DryRun != cmdutil.DryRunNone {
 		change, err := verb.Plan(ctx, req)
 		if err != nil {
 			return err
 		}
-		return report.Plan(ctx, e.Streams, change)
+		return report.Plan(ctx, f.Streams, change)
 	}
 	if _, err := verb.Run(ctx, req); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(e.Out, "Rollback was a success! Happy Helming!")
+	_, err = fmt.Fprintln(f.Out, "Rollback was a success! Happy Helming!")
 	return err
 }

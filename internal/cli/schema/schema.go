@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/progress"
@@ -34,7 +34,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "schema CHART",
@@ -54,11 +54,11 @@ or as JSON where the name ends in .json.
   helm schema ./mychart
   helm schema ./mychart --output ./mychart/values.schema.yaml
   helm schema ./mychart --check`,
-		Annotations: map[string]string{env.NotInHelm: ""},
-		Args:        env.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
+		Annotations: map[string]string{cmdutil.NotInHelm: ""},
+		Args:        cmdutil.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Ref = args[0]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -67,8 +67,8 @@ or as JSON where the name ends in .json.
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	c, err := e.Chart(ctx, o.Ref, nil)
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	c, err := f.Chart(ctx, o.Ref, nil)
 	if err != nil {
 		return err
 	}
@@ -83,19 +83,19 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return fmt.Errorf("derive the schema of %s: %w", c.Name(), err)
 	}
-	warnRefused(e, c, text)
+	warnRefused(f, c, text)
 	switch {
 	case o.Check:
-		return check(e, o, old, text)
+		return check(f, o, old, text)
 	case o.Output == "":
-		_, err := fmt.Fprint(term.SafeWriter(e.Out), string(text))
+		_, err := fmt.Fprint(term.SafeWriter(f.Out), string(text))
 		return err
 	}
 	if err := write(o.Output, text); err != nil {
 		return err
 	}
-	warnTwo(e, o.Output)
-	_, err = fmt.Fprintf(e.Out, "Wrote %s\n", o.Output)
+	warnTwo(f, o.Output)
+	_, err = fmt.Fprintf(f.Out, "Wrote %s\n", o.Output)
 	return err
 }
 
@@ -149,14 +149,14 @@ func derive(c *chart.Chart, old target) ([]byte, error) {
 }
 
 // check shows how the file differs from what it should be.
-func check(e *env.Env, o Options, old target, text []byte) error {
+func check(f *cmdutil.Factory, o Options, old target, text []byte) error {
 	if bytes.Equal(old.data, text) {
 		return nil
 	}
 	shown := diff.Diff(old.name, old.data, old.name+" (derived)", text)
 	if old.data != nil {
 		_, shown, _ = bytes.Cut(shown, []byte("\n")) // "diff a b" says nothing that the next lines do not
-		if _, err := term.SafeWriter(e.Out).Write(shown); err != nil {
+		if _, err := term.SafeWriter(f.Out).Write(shown); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func write(name string, text []byte) error {
 
 // warnRefused tells when the chart's own values break the schema: annotations or
 // what is written by hand ask for more than the defaults give.
-func warnRefused(e *env.Env, c *chart.Chart, text []byte) {
+func warnRefused(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 	res, err := values.Resolve(c, nil)
 	if err != nil {
 		return // who uses the chart is told
@@ -209,23 +209,23 @@ func warnRefused(e *env.Env, c *chart.Chart, text []byte) {
 	var bad *schema.Error
 	if errors.As(schema.Validate(alone, values.Rounded(res.Values)), &bad) {
 		for _, v := range bad.Violations {
-			warn(e, fmt.Sprintf("the schema refuses the chart's own values: %s", v))
+			warn(f, fmt.Sprintf("the schema refuses the chart's own values: %s", v))
 		}
 	}
 }
 
 // warnTwo tells when a chart has got two schemas.
-func warnTwo(e *env.Env, output string) {
+func warnTwo(f *cmdutil.Factory, output string) {
 	other := map[string]string{chart.FileSchemaYAML: chart.FileSchema, chart.FileSchema: chart.FileSchemaYAML}[filepath.Base(output)]
 	if other == "" {
 		return
 	}
 	other = filepath.Join(filepath.Dir(output), other)
 	if _, err := os.Stat(other); err == nil {
-		warn(e, fmt.Sprintf("there is a %s too: keep one of them, %s counts where both are", other, chart.FileSchemaYAML))
+		warn(f, fmt.Sprintf("there is a %s too: keep one of them, %s counts where both are", other, chart.FileSchemaYAML))
 	}
 }
 
-func warn(e *env.Env, text string) {
-	e.Report().Send(progress.Event{Kind: progress.Warning, Text: strings.TrimSpace(text)})
+func warn(f *cmdutil.Factory, text string) {
+	f.Report().Send(progress.Event{Kind: progress.Warning, Text: strings.TrimSpace(text)})
 }

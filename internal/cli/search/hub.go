@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/fetch"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // hubOptions are the flags of `helm search hub`.
@@ -26,7 +26,7 @@ type hubOptions struct {
 // defaultHub leads to Artifact Hub, as it does in Helm.
 const defaultHub = "https://hub.helm.sh"
 
-func newHub(e *env.Env) *cobra.Command {
+func newHub(f *cmdutil.Factory) *cobra.Command {
 	var o hubOptions
 	cmd := &cobra.Command{
 		Use:   "hub [WORD]",
@@ -40,7 +40,7 @@ answers as it does: one with the search interface of Monocular.
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.run(cmd.Context(), e, strings.Join(args, " "))
+			return o.run(cmd.Context(), f, strings.Join(args, " "))
 		},
 	}
 	cmd.Flags().StringVar(&o.Endpoint, "endpoint", defaultHub, "URL of the hub")
@@ -86,8 +86,8 @@ type hubElement struct {
 	Repository  repository `json:"repository"`
 }
 
-func (o *hubOptions) run(ctx context.Context, e *env.Env, word string) error {
-	said, err := o.ask(ctx, e, word)
+func (o *hubOptions) run(ctx context.Context, f *cmdutil.Factory, word string) error {
+	said, err := o.ask(ctx, f, word)
 	if err != nil {
 		return err
 	}
@@ -112,20 +112,20 @@ func (o *hubOptions) run(ctx context.Context, e *env.Env, word string) error {
 			rows[i] = append(rows[i], d.Attributes.Repo.URL)
 		}
 	}
-	return o.write(e, len(elements), elements, header, rows)
+	return o.write(f, len(elements), elements, header, rows)
 }
 
 // maxAnswer is the longest answer that is read, in bytes.
 const maxAnswer = 32 << 20
 
-func (o *hubOptions) ask(ctx context.Context, e *env.Env, word string) (*answer, error) {
+func (o *hubOptions) ask(ctx context.Context, f *cmdutil.Factory, word string) (*answer, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return nil, fmt.Errorf("--endpoint: %s is not an http or https URL of a hub", fetch.Clean(o.Endpoint))
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
 	var b bytes.Buffer
-	if err := e.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.Access{}, maxAnswer, &b); err != nil {
+	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.Access{}, maxAnswer, &b); err != nil {
 		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.Clean(o.Endpoint), err)
 	}
 	var said answer

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/repo"
 )
@@ -16,11 +16,11 @@ import (
 // repoOptions are the flags of `helm search repo`.
 type repoOptions struct {
 	repo.Search
-	env.AccessFlags // for registries
+	cmdutil.AccessFlags // for registries
 	results
 }
 
-func newRepo(e *env.Env) *cobra.Command {
+func newRepo(f *cmdutil.Factory) *cobra.Command {
 	var o repoOptions
 	cmd := &cobra.Command{
 		Use:   "repo [WORD]",
@@ -40,7 +40,7 @@ show its versions.
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Word = strings.Join(args, " ")
-			return o.run(cmd.Context(), e)
+			return o.run(cmd.Context(), f)
 		},
 	}
 	fs := cmd.Flags()
@@ -62,16 +62,16 @@ type element struct {
 	Description string `json:"description"`
 }
 
-func (o *repoOptions) run(ctx context.Context, e *env.Env) error {
+func (o *repoOptions) run(ctx context.Context, factory *cmdutil.Factory) error {
 	query, err := o.Query()
 	if err != nil {
 		return err
 	}
 	var found []repo.Found
 	if strings.HasPrefix(o.Word, registry.Scheme) {
-		found, err = e.Registry().Search(ctx, o.Word, o.Access(), query)
+		found, err = factory.Registry().Search(ctx, o.Word, o.Access(), query)
 	} else {
-		found, err = e.Repositories().Search(ctx, query)
+		found, err = factory.Repositories().Search(ctx, query)
 	}
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (o *repoOptions) run(ctx context.Context, e *env.Env) error {
 		elements[i] = element{Name: f.Name, Version: f.Version, AppVersion: f.AppVersion, Description: f.Description}
 		rows[i] = []string{f.Name, f.Version, f.AppVersion, mark(f)}
 	}
-	return o.write(e, len(found), elements, []string{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}, rows)
+	return o.write(factory, len(found), elements, []string{"NAME", "CHART VERSION", "APP VERSION", "DESCRIPTION"}, rows)
 }
 
 // mark is the description with what kind of chart it is of. Machines do without,

@@ -13,14 +13,14 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // New makes the command with its children.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Search for charts",
@@ -28,13 +28,13 @@ func New(e *env.Env) *cobra.Command {
 		Args:  group,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newHub(e), newRepo(e))
+	cmd.AddCommand(newHub(f), newRepo(f))
 	return cmd
 }
 
 // group tells who has left out where to look how to say that.
 func group(cmd *cobra.Command, args []string) error {
-	if err := env.Group(cmd, args); err != nil {
+	if err := cmdutil.Group(cmd, args); err != nil {
 		word := strings.Join(args, " ")
 		return hint.With(err, fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm search hub %[1]s in a hub", word))
 	}
@@ -56,11 +56,11 @@ func (r *results) bind(cmd *cobra.Command) {
 }
 
 // write shows n results: value to machines, header and rows to people.
-func (r *results) write(e *env.Env, n int, value any, header []string, rows [][]string) error {
+func (r *results) write(f *cmdutil.Factory, n int, value any, header []string, rows [][]string) error {
 	if n == 0 && r.MustFind {
 		return errors.New("no results found")
 	}
-	return r.Output.Write(e.Out, value, func(w io.Writer) error {
+	return r.Output.Write(f.Out, value, func(w io.Writer) error {
 		if n == 0 {
 			_, err := fmt.Fprintln(w, "No results found")
 			return err
@@ -69,7 +69,7 @@ func (r *results) write(e *env.Env, n int, value any, header []string, rows [][]
 		for _, row := range rows {
 			r.cut(row)
 		}
-		st := e.Style(e.Out)
+		st := f.Style(f.Out)
 		return output.StyledRows(w, header, rows, func(row, _ int, cell string) string {
 			if row < 0 {
 				return st.Bold(cell)

@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // New makes the command with its children.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "show",
 		Aliases: []string{"inspect"},
@@ -34,34 +34,34 @@ archive, or oci://host/path/name.
   helm show values ./mychart
   helm show chart stable/web --version ^1.2
   helm show readme oci://registry.example.com/charts/web`,
-		Args: env.Group,
+		Args: cmdutil.Group,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var path string
-	vals := leaf(e, "values", "Print the chart's values", "helm show values ./mychart --jsonpath '{.image}'", func(c *chart.Chart) (string, error) {
+	vals := leaf(f, "values", "Print the chart's values", "helm show values ./mychart --jsonpath '{.image}'", func(c *chart.Chart) (string, error) {
 		return showValues(c, path)
 	})
 	vals.Flags().StringVar(&path, "jsonpath", "", "print only what this JSONPath expression selects")
 	cmd.AddCommand(
-		leaf(e, "all", "Print all parts of a chart", "helm show all ./mychart", showAll),
-		leaf(e, "chart", "Print the chart's definition", "helm show chart ./mychart", showChart),
-		leaf(e, "crds", "Print the chart's CRDs", "helm show crds ./mychart", showCRDs),
-		leaf(e, "readme", "Print the chart's README", "helm show readme ./mychart", showReadme),
+		leaf(f, "all", "Print all parts of a chart", "helm show all ./mychart", showAll),
+		leaf(f, "chart", "Print the chart's definition", "helm show chart ./mychart", showChart),
+		leaf(f, "crds", "Print the chart's CRDs", "helm show crds ./mychart", showCRDs),
+		leaf(f, "readme", "Print the chart's README", "helm show readme ./mychart", showReadme),
 		vals,
 	)
 	return cmd
 }
 
-func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (string, error)) *cobra.Command {
-	var flags env.ChartFlags
+func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Chart) (string, error)) *cobra.Command {
+	var flags cmdutil.ChartFlags
 	cmd := &cobra.Command{
 		Use:               name + " CHART",
 		Short:             short,
 		Example:           "  " + example,
-		Args:              env.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
-		ValidArgsFunction: e.CompleteChart(1, true),
+		Args:              cmdutil.Args(1, 1, "a chart: a directory, an archive, repository/name or a URL"),
+		ValidArgsFunction: f.CompleteChart(1, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := e.Chart(cmd.Context(), args[0], &flags)
+			c, err := f.Chart(cmd.Context(), args[0], &flags)
 			if err != nil {
 				return err
 			}
@@ -69,20 +69,20 @@ func leaf(e *env.Env, name, short, example string, text func(*chart.Chart) (stri
 			if err != nil {
 				return err
 			}
-			note(e, c)
-			_, err = fmt.Fprint(term.SafeWriter(e.Out), out)
+			note(f, c)
+			_, err = fmt.Fprint(term.SafeWriter(f.Out), out)
 			return err
 		},
 	}
-	flags.Bind(cmd, e)
+	flags.Bind(cmd, f)
 	return cmd
 }
 
 // note tells a person at a terminal what a library chart is. Who reads the
 // output by program finds "type: library" in it, and nothing else anywhere.
-func note(e *env.Env, c *chart.Chart) {
-	if c.IsLibrary() && term.IsTerminal(e.Err) {
-		fmt.Fprintf(e.Err, "%s is a library chart: it cannot be installed; other charts use what it defines.\n", term.SafeLine(c.Name()))
+func note(f *cmdutil.Factory, c *chart.Chart) {
+	if c.IsLibrary() && term.IsTerminal(f.Err) {
+		fmt.Fprintf(f.Err, "%s is a library chart: it cannot be installed; other charts use what it defines.\n", term.SafeLine(c.Name()))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -63,7 +63,7 @@ func TestOutputIsHelmsByTheByte(t *testing.T) {
 			}
 			for part, want := range tc.want {
 				var out, errs bytes.Buffer
-				cmd := New(env.New(term.Streams{Out: &out, Err: &errs}))
+				cmd := New(cmdutil.New(term.Streams{Out: &out, Err: &errs}))
 				cmd.SetArgs([]string{part, dir})
 				if err := cmd.Execute(); err != nil || out.String() != want || errs.Len() > 0 {
 					t.Errorf("%s: got %q, %q, %v, want %q", part, &out, &errs, err, want)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 )
@@ -22,7 +22,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "status NAME",
@@ -32,18 +32,18 @@ objects as they are in the cluster now, the last run of its tests, and its notes
 
   helm status web
   helm status web --revision 2 -o json`,
-		Args:              env.Args(1, 1, "the name of a release"),
-		ValidArgsFunction: e.CompleteReleases(1),
+		Args:              cmdutil.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.IntVar(&o.Revision, "revision", 0, "show this revision instead of the newest")
-	_ = cmd.RegisterFlagCompletionFunc("revision", e.CompleteRevisions) // the flag exists: it was registered one line above
+	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions) // the flag exists: it was registered one line above
 	for _, old := range []string{"show-desc", "show-resources"} {
 		fs.Bool(old, true, "accepted for compatibility: it is always shown")
 		_ = fs.MarkHidden(old) // the flag exists: it was registered one line above
@@ -51,12 +51,12 @@ objects as they are in the cluster now, the last run of its tests, and its notes
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	records, err := e.Records(e.Namespace())
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	records, err := f.Records(f.Namespace())
 	if err != nil {
 		return err
 	}
-	cluster, err := e.Cluster()
+	cluster, err := f.Cluster()
 	if err != nil {
 		return err
 	}
@@ -64,5 +64,5 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if err != nil {
 		return err
 	}
-	return report.WriteStatus(e.Streams, o.Output, st)
+	return report.WriteStatus(f.Streams, o.Output, st)
 }

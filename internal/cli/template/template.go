@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
 	"github.com/moonhelm/moonhelm/manifest"
@@ -19,9 +19,9 @@ import (
 
 // Options are the flags of `helm template`.
 type Options struct {
-	env.ValueFlags
-	env.NameFlags
-	env.ScriptFlags
+	cmdutil.ValueFlags
+	cmdutil.NameFlags
+	cmdutil.ScriptFlags
 
 	Chart        string
 	ShowOnly     []string
@@ -32,20 +32,20 @@ type Options struct {
 	NoHooks      bool
 	IsUpgrade    bool
 	Validate     bool
-	DryRun       env.DryRun
+	DryRun       cmdutil.DryRun
 	KubeVersion  string
 	APIVersions  []string
 	SkipSchema   bool
 	SubNotes     bool
 	EnableDNS    bool
-	skippedFlags env.IgnoredInstallFlags
-	chartFlags   env.ChartFlags
-	postRender   env.PostRenderFlags
+	skippedFlags cmdutil.IgnoredInstallFlags
+	chartFlags   cmdutil.ChartFlags
+	postRender   cmdutil.PostRenderFlags
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
-	o := Options{DryRun: env.DryRunClient}
+func New(f *cmdutil.Factory) *cobra.Command {
+	o := Options{DryRun: cmdutil.DryRunClient}
 	cmd := &cobra.Command{
 		Use:   "template [NAME] CHART",
 		Short: "Render a chart locally",
@@ -59,10 +59,10 @@ the objects.
   helm template web stable/web --version ^1.2
   helm template web ./mychart --show-only templates/deployment.yaml
   helm template web ./mychart --kube-version 1.30 --api-versions monitoring.coreos.com/v1`,
-		Args:              env.NameAndChart,
-		ValidArgsFunction: e.CompleteNameAndChart,
+		Args:              cmdutil.NameAndChart,
+		ValidArgsFunction: f.CompleteNameAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.Resolve(args, e.Now()); err != nil {
+			if err := o.Resolve(args, f.Now()); err != nil {
 				return err
 			}
 			o.Chart = o.ChartRef
@@ -70,7 +70,7 @@ the objects.
 			if o.Name == "" || o.Generate {
 				o.Name = defaultName
 			}
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -79,9 +79,9 @@ the objects.
 	o.ScriptFlags.Bind(fs)
 	o.postRender.Bind(fs)
 	o.skippedFlags.Bind(fs)
-	o.chartFlags.Bind(cmd, e)
+	o.chartFlags.Bind(cmd, f)
 	o.chartFlags.BindUpdate(fs, &o.ScriptFlags)
-	env.StringArrayVarP(fs, &o.ShowOnly, "show-only", "s", "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
+	cmdutil.StringArrayVarP(fs, &o.ShowOnly, "show-only", "s", "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
 	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this directory instead of standard output")
 	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a directory named after the release")
 	fs.BoolVar(&o.IncludeCRDs, "include-crds", false, "print the CRDs of crds/ too, first")
@@ -89,49 +89,49 @@ the objects.
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "leave hooks out")
 	fs.BoolVar(&o.IsUpgrade, "is-upgrade", false, "set .Release.IsUpgrade instead of .Release.IsInstall")
 	fs.BoolVar(&o.Validate, "validate", false, "ask the cluster for its capabilities and whether it accepts the objects")
-	env.BindDryRun(fs, &o.DryRun)
+	cmdutil.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for")
-	env.StringSliceVarP(fs, &o.APIVersions, "api-versions", "a", "API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
+	cmdutil.StringSliceVarP(fs, &o.APIVersions, "api-versions", "a", "API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
 	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "let templates look up host names")
-	env.CompleteChoices(cmd)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
 // defaultName is what a release is called that no one named.
 const defaultName = "release-name"
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	vals, err := o.ValueFlags.Build(ctx, e)
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	vals, err := o.ValueFlags.Build(ctx, f)
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(ctx, o.Chart, &o.chartFlags)
+	c, err := f.Chart(ctx, o.Chart, &o.chartFlags)
 	if err != nil {
 		return err
 	}
-	config, err := e.Offline(o.ScriptFlags)
+	config, err := f.Offline(o.ScriptFlags)
 	if err != nil {
 		return err
 	}
 	var cluster *kube.Client
-	if o.Validate || o.DryRun == env.DryRunServer {
-		if cluster, err = e.Cluster(); err != nil {
+	if o.Validate || o.DryRun == cmdutil.DryRunServer {
+		if cluster, err = f.Cluster(); err != nil {
 			return err
 		}
 		config.Cluster = cluster
 	}
-	if config.PostRenderer, err = o.postRender.Renderer(e); err != nil {
+	if config.PostRenderer, err = o.postRender.Renderer(f); err != nil {
 		return err
 	}
 	req := action.TemplateRequest{
-		Chart: c, Values: vals, Name: o.Name, Namespace: e.Namespace(),
+		Chart: c, Values: vals, Name: o.Name, Namespace: f.Namespace(),
 		KubeVersion: o.KubeVersion, APIVersions: o.APIVersions,
 		IsUpgrade: o.IsUpgrade, SkipSchema: o.SkipSchema, SubchartNotes: o.SubNotes,
 	}
 	if o.EnableDNS {
-		req.LookupHost = e.LookupHost
+		req.LookupHost = f.LookupHost
 	}
 	out, err := action.Template{Config: config}.Run(ctx, req)
 	if err != nil {
@@ -144,14 +144,14 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 		}
 	}
 	if o.Validate && !o.IsUpgrade {
-		if err := validate(ctx, cluster, out, e.Namespace(), o.Name); err != nil {
+		if err := validate(ctx, cluster, out, f.Namespace(), o.Name); err != nil {
 			return err
 		}
 	}
 	if o.OutputDir != "" {
-		return writeFiles(e.Out, docs, o)
+		return writeFiles(f.Out, docs, o)
 	}
-	return writeDocuments(term.SafeWriter(e.Out), docs)
+	return writeDocuments(term.SafeWriter(f.Out), docs)
 }
 
 // validate asks the API server whether it would take the objects.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 	"github.com/moonhelm/moonhelm/internal/term"
@@ -21,7 +21,7 @@ import (
 
 // Options are the flags of `helm test`.
 type Options struct {
-	env.ScriptFlags
+	cmdutil.ScriptFlags
 	Name          string
 	Filters       []string
 	Logs          bool
@@ -30,7 +30,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "test NAME",
@@ -43,27 +43,27 @@ name; the first that fails ends it. helm status shows how they went.
   helm test web --logs
   helm test web --filter name=smoke,name=login
   helm test web --filter '!name=slow'`,
-		Args:              env.Args(1, 1, "the name of a release"),
-		ValidArgsFunction: e.CompleteReleases(1),
+		Args:              cmdutil.Args(1, 1, "the name of a release"),
+		ValidArgsFunction: f.CompleteReleases(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
-	env.StringSliceVarP(fs, &o.Filters, "filter", "", "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
+	cmdutil.StringSliceVarP(fs, &o.Filters, "filter", "", "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
 	fs.BoolVar(&o.Logs, "logs", false, "print what the tests' pods have written")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let tests replace objects that are not the release's")
 	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "how long each test may take")
 	fs.Bool("hide-notes", true, "accepted for compatibility: notes are never shown")
 	_ = fs.MarkHidden("hide-notes") // the flag exists: it was registered one line above
-	env.CompleteChoices(cmd)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
-	config, err := e.Config(o.ScriptFlags, env.ApplyFlags{}, o.Timeout)
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
+	config, err := f.Config(o.ScriptFlags, cmdutil.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
 	}
@@ -73,29 +73,29 @@ func run(ctx context.Context, e *env.Env, o Options) error {
 	if res == nil {
 		return err
 	}
-	if werr := tell(e, o, res); err == nil {
+	if werr := tell(f, o, res); err == nil {
 		err = werr
 	}
 	return err
 }
 
 // tell prints the release with its tests, then their logs.
-func tell(e *env.Env, o Options, res *action.Tested) error {
-	if err := (report.View{HideNotes: true}).Write(e.Streams, output.Table, res.Release); err != nil || !o.Logs {
+func tell(f *cmdutil.Factory, o Options, res *action.Tested) error {
+	if err := (report.View{HideNotes: true}).Write(f.Streams, output.Table, res.Release); err != nil || !o.Logs {
 		return err
 	}
 	safe := func(text string) string { return text }
-	if term.IsTerminal(e.Out) {
+	if term.IsTerminal(f.Out) {
 		safe = term.Safe // what containers write is untrusted
 	}
 	var b strings.Builder
 	b.WriteByte('\n')
 	for _, l := range res.Logs {
 		if l.Truncated {
-			fmt.Fprintf(e.Err, "Warning: the log of pod %s (%s) is long; only its end is shown\n", term.SafeLine(l.Pod), term.SafeLine(l.Container))
+			fmt.Fprintf(f.Err, "Warning: the log of pod %s (%s) is long; only its end is shown\n", term.SafeLine(l.Pod), term.SafeLine(l.Container))
 		}
 		fmt.Fprintf(&b, "POD LOGS: %s (%s)\n%s\n", safe(l.Pod), safe(l.Container), safe(l.Text))
 	}
-	_, err := io.WriteString(e.Out, b.String())
+	_, err := io.WriteString(f.Out, b.String())
 	return err
 }

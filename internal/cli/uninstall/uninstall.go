@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
@@ -22,11 +22,11 @@ import (
 
 // Options are the flags of `helm uninstall`.
 type Options struct {
-	env.WaitFlags
-	env.ScriptFlags
+	cmdutil.WaitFlags
+	cmdutil.ScriptFlags
 	Names          []string
 	KeepHistory    bool
-	DryRun         env.DryRun
+	DryRun         cmdutil.DryRun
 	Cascade        string
 	IgnoreNotFound bool
 	NoHooks        bool
@@ -35,8 +35,8 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
-	o := Options{DryRun: env.DryRunNone}
+func New(f *cmdutil.Factory) *cobra.Command {
+	o := Options{DryRun: cmdutil.DryRunNone}
 	cmd := &cobra.Command{
 		Use:     "uninstall NAME...",
 		Aliases: []string{"del", "delete", "un"},
@@ -51,11 +51,11 @@ crds/ and objects that carry another release's ownership labels.
   helm uninstall web
   helm uninstall web --keep-history
   helm uninstall web shop --wait --cascade foreground`,
-		Args:              env.Args(1, -1, "the name of a release"),
-		ValidArgsFunction: e.CompleteReleases(-1),
+		Args:              cmdutil.Args(1, -1, "the name of a release"),
+		ValidArgsFunction: f.CompleteReleases(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Names = args
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
 	fs := cmd.Flags()
@@ -63,38 +63,38 @@ crds/ and objects that carry another release's ownership labels.
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
-	env.BindDryRun(fs, &o.DryRun)
+	cmdutil.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.Cascade, "cascade", string(kube.Background), "what becomes of objects that deleted objects own: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let hooks replace objects that are not the release's")
 	fs.StringVar(&o.Description, "description", "", "what the kept history says")
 	_ = cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
-	env.CompleteChoices(cmd)
+	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	switch kube.Cascade(o.Cascade) {
 	case kube.Background, kube.Foreground, kube.Orphan:
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
-	config, err := e.Config(o.ScriptFlags, env.ApplyFlags{}, o.Timeout)
+	config, err := f.Config(o.ScriptFlags, cmdutil.ApplyFlags{}, o.Timeout)
 	if err != nil {
 		return err
 	}
 	verb := action.Uninstall{Config: config}
 	var errs []error
 	for _, name := range o.Names {
-		if err := one(ctx, e, verb, o, name); err != nil {
+		if err := one(ctx, f, verb, o, name); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func one(ctx context.Context, e *env.Env, verb action.Uninstall, o Options, name string) error {
+func one(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Options, name string) error {
 	if err := action.CheckName(name); err != nil {
 		return err
 	}
@@ -103,12 +103,12 @@ func one(ctx context.Context, e *env.Env, verb action.Uninstall, o Options, name
 		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run
-	if o.DryRun != env.DryRunNone {
+	if o.DryRun != cmdutil.DryRunNone {
 		do = verb.Plan
 	}
 	res, err := do(ctx, req)
 	if errors.Is(err, storage.ErrNotFound) && o.IgnoreNotFound {
-		_, err := fmt.Fprintf(e.Out, "release %q uninstalled\n", name) // as Helm has it: what was asked for holds
+		_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name) // as Helm has it: what was asked for holds
 		return err
 	}
 	if errors.Is(err, storage.ErrNotFound) { // Helm's sentence
@@ -120,7 +120,7 @@ func one(ctx context.Context, e *env.Env, verb action.Uninstall, o Options, name
 	if err != nil {
 		return o.explain(fmt.Errorf("uninstall %s: %w", name, err))
 	}
-	return tell(e, o, name, res)
+	return tell(f, o, name, res)
 }
 
 // explain adds what helps where it is the release's own scripts that stand in
@@ -134,24 +134,24 @@ func (o Options) explain(err error) error {
 	return err
 }
 
-func tell(e *env.Env, o Options, name string, res *action.Uninstalled) error {
+func tell(f *cmdutil.Factory, o Options, name string, res *action.Uninstalled) error {
 	if len(res.Kept) > 0 {
-		fmt.Fprintln(e.Out, "These resources were kept due to the resource policy:")
+		fmt.Fprintln(f.Out, "These resources were kept due to the resource policy:")
 		for _, k := range res.Kept {
-			fmt.Fprintf(e.Out, "[%s] %s\n", term.SafeLine(k.Kind), term.SafeLine(k.Name))
+			fmt.Fprintf(f.Out, "[%s] %s\n", term.SafeLine(k.Kind), term.SafeLine(k.Name))
 		}
-		fmt.Fprintln(e.Out)
+		fmt.Fprintln(f.Out)
 	}
-	if o.DryRun != env.DryRunNone {
+	if o.DryRun != cmdutil.DryRunNone {
 		for _, d := range res.Deleted {
-			fmt.Fprintf(e.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
+			fmt.Fprintf(f.Out, "would delete [%s] %s\n", term.SafeLine(d.Kind), term.SafeLine(d.Name))
 		}
 		if res.Release.Info.Status == release.Uninstalled && !o.KeepHistory {
-			fmt.Fprintln(e.Out, "would remove what is left of its history")
+			fmt.Fprintln(f.Out, "would remove what is left of its history")
 		}
-		_, err := fmt.Fprintf(e.Out, "release %q would be uninstalled\n", name)
+		_, err := fmt.Fprintf(f.Out, "release %q would be uninstalled\n", name)
 		return err
 	}
-	_, err := fmt.Fprintf(e.Out, "release %q uninstalled\n", name)
+	_, err := fmt.Fprintf(f.Out, "release %q uninstalled\n", name)
 	return err
 }

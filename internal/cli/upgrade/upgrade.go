@@ -13,24 +13,24 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
 )
 
 // Options are the flags of `helm upgrade`.
 type Options struct {
-	env.DeployFlags
+	cmdutil.DeployFlags
 	Output output.Format
 
 	Name, ChartRef string
 	Install        bool
-	env.ReuseFlags
+	cmdutil.ReuseFlags
 	MaxHistory int
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME CHART",
@@ -53,93 +53,93 @@ the old ones.
   helm upgrade web ./mychart --reuse-values --set replicas=5
   helm diff upgrade web ./mychart                 see first what it would do
   helm upgrade web ./mychart --rollback-on-failure --timeout 2m`,
-		Args:              env.Args(2, 2, "the name of a release and a chart"),
-		ValidArgsFunction: e.CompleteReleaseAndChart,
+		Args:              cmdutil.Args(2, 2, "the name of a release and a chart"),
+		ValidArgsFunction: f.CompleteReleaseAndChart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name, o.ChartRef = args[0], args[1]
-			return run(cmd.Context(), e, o)
+			return run(cmd.Context(), f, o)
 		},
 	}
-	o.DeployFlags.Bind(cmd, e)
+	o.DeployFlags.Bind(cmd, f)
 	fs := cmd.Flags()
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	o.ReuseFlags.Bind(fs)
 	fs.BoolVarP(&o.Install, "install", "i", false, "install the chart where there is no release of that name")
-	env.BindHistoryMax(fs, e, &o.MaxHistory)
-	env.BindRecreatePods(fs)
+	cmdutil.BindHistoryMax(fs, f, &o.MaxHistory)
+	cmdutil.BindRecreatePods(fs)
 	return cmd
 }
 
-func run(ctx context.Context, e *env.Env, o Options) error {
+func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err := o.Prepare(); err != nil {
 		return err
 	}
-	vals, err := o.Values.Build(ctx, e)
+	vals, err := o.Values.Build(ctx, f)
 	if err != nil {
 		return err
 	}
-	c, err := e.Chart(ctx, o.ChartRef, &o.Chart)
+	c, err := f.Chart(ctx, o.ChartRef, &o.Chart)
 	if err != nil {
 		return err
 	}
 	if c.Metadata.Deprecated {
-		fmt.Fprintln(e.Err, "Warning: this chart is deprecated")
+		fmt.Fprintln(f.Err, "Warning: this chart is deprecated")
 	}
-	err = upgrade(ctx, e, o, c, vals)
+	err = upgrade(ctx, f, o, c, vals)
 	var missing *action.NoReleaseError
 	if o.Install && errors.As(err, &missing) {
-		return install(ctx, e, o, c, vals)
+		return install(ctx, f, o, c, vals)
 	}
-	return env.Failed(env.Upgrading, err)
+	return cmdutil.Failed(cmdutil.Upgrading, err)
 }
 
-func upgrade(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals map[string]any) error {
-	verb, err := o.Upgrader(e)
+func upgrade(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart, vals map[string]any) error {
+	verb, err := o.Upgrader(f)
 	if err != nil {
 		return err
 	}
-	req := o.Request(e, c, vals, o.Name)
+	req := o.Request(f, c, vals, o.Name)
 	req.Reuse, req.MaxHistory = o.Reuse(), o.MaxHistory
-	view := o.view(e)
-	view.First = func() { o.upgraded(e) }
+	view := o.view(f)
+	view.First = func() { o.upgraded(f) }
 	if view.DryRun != nil {
-		view.DryRun.Plan = o.DryRun == env.DryRunServer
+		view.DryRun.Plan = o.DryRun == cmdutil.DryRunServer
 	}
-	return report.Deploy(ctx, e.Streams, verb, req, view)
+	return report.Deploy(ctx, f.Streams, verb, req, view)
 }
 
 // view says what is shown of an upgrade, or of the install in its place.
-func (o Options) view(e *env.Env) report.DeployView {
+func (o Options) view(f *cmdutil.Factory) report.DeployView {
 	v := report.DeployView{Format: o.Output, HideNotes: o.HideNotes}
-	if o.DryRun != env.DryRunNone {
-		v.DryRun = &report.DryRunView{Values: e.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes}
+	if o.DryRun != cmdutil.DryRunNone {
+		v.DryRun = &report.DryRunView{Values: f.Settings.Debug, HideSecret: o.HideSecret, HideNotes: o.HideNotes}
 	}
 	return v
 }
 
 // upgraded prints Helm's first line, which a dry run has too: scripts skip it.
-func (o Options) upgraded(e *env.Env) {
+func (o Options) upgraded(f *cmdutil.Factory) {
 	if o.Output == output.Table {
-		fmt.Fprintf(e.Out, "Release %q has been upgraded. Happy Helming!\n", o.Name)
+		fmt.Fprintf(f.Out, "Release %q has been upgraded. Happy Helming!\n", o.Name)
 	}
 }
 
 // install is what --install does where there is nothing to upgrade. A release
 // that was uninstalled and whose history is kept goes on where it ended.
-func install(ctx context.Context, e *env.Env, o Options, c *chart.Chart, vals map[string]any) error {
+func install(ctx context.Context, f *cmdutil.Factory, o Options, c *chart.Chart, vals map[string]any) error {
 	if o.Output == output.Table {
-		fmt.Fprintf(e.Out, "Release %q does not exist. Installing it now.\n", o.Name)
+		fmt.Fprintf(f.Out, "Release %q does not exist. Installing it now.\n", o.Name)
 	}
-	verb, err := o.Installer(e)
+	verb, err := o.Installer(f)
 	if err != nil {
 		return err
 	}
-	req := o.DeployFlags.Request(e, c, vals, o.Name)
+	req := o.DeployFlags.Request(f, c, vals, o.Name)
 	req.Replace, req.MaxHistory = true, o.MaxHistory
-	view := o.view(e)
+	view := o.view(f)
 	if view.DryRun != nil {
-		view.First = func() { o.upgraded(e) }
+		view.First = func() { o.upgraded(f) }
 	}
-	return report.Deploy(ctx, e.Streams, verb, req, view)
+	return report.Deploy(ctx, f.Streams, verb, req, view)
 }

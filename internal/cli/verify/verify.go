@@ -8,18 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
 // Options are the arguments and flags of `helm verify`.
 type Options struct {
 	Path  string
-	Flags env.VerifyFlags
+	Flags cmdutil.VerifyFlags
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "verify PATH",
@@ -30,21 +30,21 @@ another archive, or is not signed by a key of the keyring.
 
   helm verify web-1.2.3.tgz
   helm verify web-1.2.3.tgz --keyring ann.asc`,
-		Args: env.Args(1, 1, "the path of an archive"),
+		Args: cmdutil.Args(1, 1, "the path of an archive"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Path = args[0]
-			return run(e, o)
+			return run(f, o)
 		},
 	}
-	o.Flags.BindKeyring(cmd.Flags(), e)
+	o.Flags.BindKeyring(cmd.Flags(), f)
 	return cmd
 }
 
-func run(e *env.Env, o Options) error {
-	signer, err := e.VerifyArchive(o.Path, o.Flags.Keyring, nil)
+func run(f *cmdutil.Factory, o Options) error {
+	signer, err := f.VerifyArchive(o.Path, o.Flags.Keyring, nil)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(e.Out, term.Safe(signer))
+	_, err = fmt.Fprintln(f.Out, term.Safe(signer))
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/build"
-	"github.com/moonhelm/moonhelm/internal/env"
+	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
 
 // Options are the flags of `helm version`.
@@ -22,7 +22,7 @@ type Options struct {
 }
 
 // New makes the command.
-func New(e *env.Env) *cobra.Command {
+func New(f *cmdutil.Factory) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -39,10 +39,10 @@ behind the plus. For programs that refuse any Helm but 3, HELM_COMPAT=3, or call
 this binary helm3, prints the number of a Helm 3, and "helm plugin list" the columns
 of Helm 3; HELM_COMPAT=4 and helm4 undo that. Either prints Helm's number alone, for
 programs that cannot read what is behind a plus. Nothing else follows from it.`,
-		Args:              env.Args(0, 0, ""),
-		ValidArgsFunction: env.NoArguments,
+		Args:              cmdutil.Args(0, 0, ""),
+		ValidArgsFunction: cmdutil.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(e.Out, e.Settings.Compat, o)
+			return run(f.Out, f.Settings.Compat, o)
 		},
 	}
 	fs := cmd.Flags()

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/progress"
+	"github.com/moonhelm/moonhelm/repo"
+)
+
+// Chart loads the chart that ref names: a directory or an archive on disk, a chart
+// of a repository that was added ("repo/name"), or one at a URL (http, https,
+// oci, a plugin's scheme). flags may be nil, where a command has none.
+func (f *Factory) Chart(ctx context.Context, ref string, flags *ChartFlags) (*chart.Chart, error) {
+	if flags == nil {
+		flags = &ChartFlags{}
+	}
+	if flags.Repo == "" {
+		info, err := os.Stat(ref)
+		switch {
+		case err == nil && flags.Verify:
+			return f.verified(ref, flags.Keyring)
+		case err == nil && flags.update && info.IsDir():
+			return f.updated(ctx, ref, flags)
+		case err == nil && info.Mode()&fs.ModeNamedPipe != 0: // a shell's <(...)
+			data, err := file.ReadInput(ctx, ref, maxArchive)
+			if err != nil {
+				return nil, fmt.Errorf("open chart: %w", err)
+			}
+			return f.loaded(f.Loader().LoadArchive(ref, bytes.NewReader(data)))
+		case err == nil:
+			return f.loaded(f.Loader().Load(ref))
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("open chart: %w", err)
+		}
+	}
+	found, err := f.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
+	if unknown := (*repo.UnknownError)(nil); errors.As(err, &unknown) { // it may have been meant as a path
+		return nil, fmt.Errorf("%w, and there is no directory or archive %q", err, ref)
+	}
+	if errors.As(err, new(*fetch.NameError)) { // it can only be a path, and there is nothing
+		return nil, &action.ChartNotFoundError{Ref: ref, Named: true}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.open(found)
+}
+
+// updated loads the chart in the directory at path, once it has the dependencies
+// that it lists.
+func (f *Factory) updated(ctx context.Context, path string, flags *ChartFlags) (*chart.Chart, error) {
+	c, warnings, err := f.Loader().Load(path)
+	if err == nil && len(values.Missing(c)) == 0 {
+		return f.loaded(c, warnings, nil)
+	}
+	update := DependencyFlags{AccessFlags: flags.AccessFlags, VerifyFlags: VerifyFlags{Keyring: flags.Keyring}, ScriptFlags: *flags.scripts}
+	if err := f.UpdateDependencies(ctx, path, update, f.Err); err != nil {
+		return nil, err
+	}
+	return f.loaded(f.Loader().Load(path))
+}
+
+// open loads an archive that was found.
+func (factory *Factory) open(a *fetch.Archive) (*chart.Chart, error) {
+	f, err := file.Open(a.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open chart %s: %w", a.Name, err)
+	}
+	defer f.Close()
+	return factory.loaded(factory.Loader().LoadArchive(a.Name, f))
+}
+
+// Loader reads charts as the settings have it.
+func (f *Factory) Loader() loader.Loader { return loader.Loader{ChartV3: f.Settings.ChartV3} }
+
+// loaded tells the warnings of a chart that was loaded.
+func (f *Factory) loaded(c *chart.Chart, warnings []string, err error) (*chart.Chart, error) {
+	report := f.Report()
+	for _, w := range warnings {
+		report.Send(progress.Event{Kind: progress.Warning, Text: w})
+	}
+	return c, err
+}
+
+// maxArchive is the largest archive that is read to be verified, in bytes.
+const maxArchive = 200 << 20
+
+// verified loads the archive at path if the provenance file beside it vouches
+// for it. What is loaded is what was verified, whatever becomes of the file.
+func (f *Factory) verified(path, keyring string) (*chart.Chart, error) {
+	var data bytes.Buffer
+	tooLarge := fmt.Errorf("%s is larger than %d MiB", path, maxArchive>>20)
+	if _, err := f.VerifyArchive(path, keyring, &file.LimitWriter{W: &data, Left: maxArchive, Err: tooLarge}); err != nil {
+		return nil, err
+	}
+	return f.loaded(f.Loader().LoadArchive(path, &data))
+}
+
+// Finder finds and fetches charts. keyring holds the public keys that provenance
+// is checked with.
+func (f *Factory) Finder(keyring string) *fetch.Finder {
+	return &fetch.Finder{
+		HTTP: f.HTTP(), Repositories: f.Repositories(), Registry: f.Registry(), Plugins: f.Plugins(),
+		Verifier: f.Verifier(keyring), Cache: f.Cache(), Progress: f.Report(),
+	}
+}

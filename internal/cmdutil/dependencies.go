@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// DependencyFlags say how the dependencies of a chart are had.
+type DependencyFlags struct {
+	AccessFlags
+	VerifyFlags
+	ScriptFlags
+	SkipRefresh bool
+}
+
+// Bind registers the flags.
+func (f *DependencyFlags) Bind(fs *pflag.FlagSet, factory *Factory) {
+	fs.BoolVar(&f.SkipRefresh, "skip-refresh", false, "do not fetch the newest indexes of repositories that were added")
+	fs.StringVar(&f.Username, "username", "", "user name at the registry or repository; only where all dependencies come from one")
+	fs.StringVar(&f.Password, "password", "", "password at the registry or repository; only where all dependencies come from one")
+	f.BindTLS(fs)
+	f.BindPlain(fs)
+	f.VerifyFlags.Bind(fs, factory)
+	f.ScriptFlags.Bind(fs)
+}
+
+// UpdateDependencies makes the dependencies of the chart in the directory at path
+// what it lists, and locks them. out gets Helm's lines about it; nil drops them.
+func (factory *Factory) UpdateDependencies(ctx context.Context, path string, f DependencyFlags, out io.Writer) error {
+	verb, req, err := factory.dependencies(path, f, out)
+	if err != nil {
+		return err
+	}
+	return verb.Run(ctx, req)
+}
+
+// BuildDependencies makes the dependencies of the chart in the directory at path
+// what its lock says.
+func (factory *Factory) BuildDependencies(ctx context.Context, path string, f DependencyFlags, out io.Writer) error {
+	verb, req, err := factory.dependencies(path, f, out)
+	if err != nil {
+		return err
+	}
+	return action.DependencyBuild(verb).Run(ctx, req)
+}
+
+func (factory *Factory) dependencies(path string, f DependencyFlags, out io.Writer) (verb action.DependencyUpdate, req action.DependencyRequest, err error) {
+	if err := loader.Recover(path); err != nil {
+		return verb, req, err
+	}
+	directory, err := factory.directory(path, factory.Loader().OpenDirectory)
+	if err != nil {
+		return verb, req, err
+	}
+	report := factory.Report()
+	verb.Progress = func(ev progress.Event) {
+		if ev.Kind != progress.Step {
+			report(ev)
+		} else if out != nil {
+			fmt.Fprintln(out, term.Safe(ev.Text))
+		}
+	}
+	verb.Now = factory.Now
+	modTime, err := loader.ModTime(factory.Getenv)
+	if err != nil {
+		return verb, req, err
+	}
+	verb.Resolver = &action.RepositoryResolver{
+		Directory: path, Finder: factory.Finder(f.Keyring), Repositories: factory.Repositories(),
+		Access: f.Access(), Verify: f.Verify, Loader: factory.Loader(), ModTime: modTime, Progress: verb.Progress,
+	}
+	verb.Events, err = factory.Events(f.ScriptFlags)
+	return verb, action.DependencyRequest{Directory: directory, SkipRefresh: f.SkipRefresh}, err
+}

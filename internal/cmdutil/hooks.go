@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// acceptHooks is the environment variable that accepts, for every command, what
+// --yes accepts.
+const acceptHooks = "HELM_ACCEPT_STORED_HOOKS"
+
+// confirmHooks asks whether the hooks of a record may create objects outside the
+// release's namespace, unless yes or the environment has accepted that.
+func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release, []action.OutsideObject) error {
+	return func(ctx context.Context, rel *release.Release, outside []action.OutsideObject) error {
+		if accepted, err := f.flagFromEnv(acceptHooks); yes || accepted || err != nil {
+			return err
+		}
+		refused := &action.OutsideError{Release: rel.Name, Objects: outside, Problem: "there is no terminal to ask at"}
+		if !f.Interactive() {
+			return refused
+		}
+		question := fmt.Sprintf("Hooks in the record of release %q create objects outside its namespace:\n", term.SafeLine(rel.Name))
+		for _, o := range outside {
+			question += "  " + term.SafeLine(o.String()) + "\n"
+		}
+		question += "They run with your permissions, and come from the record, not from a chart that you have named.\n"
+		err := term.Confirm(ctx, f.Ask, question)
+		var declined *term.DeclinedError
+		if errors.As(err, &declined) {
+			refused.Problem = declined.Reason
+			return refused
+		}
+		return err
+	}
+}
+
+// flagFromEnv is what a variable that switches something on says; "" is false.
+func (f *Factory) flagFromEnv(name string) (bool, error) {
+	text := f.Getenv(name)
+	if text == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("%s is %q, must be true or false", name, term.SafeLine(text))
+	}
+	return on, nil
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/provenance"
+)
+
+// Verifier checks provenance with the public keys of a keyring, which is read
+// when it is first needed.
+func (f *Factory) Verifier(keyring string) fetch.Verifier {
+	return verifier{keys: sync.OnceValues(func() (*provenance.Keyring, error) { return f.keyring(keyring) })}
+}
+
+type verifier struct {
+	keys func() (*provenance.Keyring, error)
+}
+
+// Verify implements fetch.Verifier. Who signed it is told in Helm's words, in
+// several lines without a last end of line, made safe to show: names are what
+// others chose.
+func (v verifier) Verify(name string, r io.Reader, prov []byte) (string, error) {
+	keys, err := v.keys()
+	if err != nil {
+		return "", err
+	}
+	sig, err := keys.Verify(name, r, prov)
+	if err != nil {
+		return "", err
+	}
+	return term.Safe(sig.String()), nil
+}
+
+func (f *Factory) keyring(path string) (*provenance.Keyring, error) {
+	keys, err := provenance.Load(f.Context, path)
+	if err == nil {
+		keys.Now = f.Now
+	}
+	return keys, err
+}
+
+// VerifyArchive checks the archive at path against the provenance file beside it,
+// and tells who signed it, as [Factory.Verifier] does. What was checked is written to w,
+// nil for no one.
+func (f *Factory) VerifyArchive(path, keyring string, w io.Writer) (string, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", &action.ChartNotFoundError{Ref: path}
+	}
+	sig, err := provenance.VerifyFile(path, w, func() (*provenance.Keyring, error) { return f.keyring(keyring) })
+	if err != nil {
+		return "", err
+	}
+	return term.Safe(sig.String()), nil
+}
+
+// Signer signs archives with the key of a keyring that key names. The passphrase
+// is the first line of passphraseFile ("-" is standard input); where that is ""
+// it is asked for at the terminal, if the key needs one.
+func (f *Factory) Signer(keyring, key, passphraseFile string) (*provenance.Signer, error) {
+	keys, err := f.keyring(keyring)
+	if err != nil {
+		return nil, err
+	}
+	s, err := keys.Signer(key)
+	if err != nil {
+		return nil, err
+	}
+	if passphraseFile != "" {
+		s.Passphrase = sync.OnceValues(func() ([]byte, error) { return f.passphrase(passphraseFile) })
+		return s, nil
+	}
+	s.Stdin = f.In
+	if f.Interactive() {
+		s.Ask = func(ctx context.Context, key string) ([]byte, error) {
+			text, err := f.AskSecretUntil(ctx, fmt.Sprintf("Passphrase for the key of %s: ", term.SafeLine(key)))
+			if errors.Is(err, io.EOF) {
+				err = errors.New("no passphrase was given")
+			}
+			return []byte(text), err
+		}
+	}
+	return s, nil
+}
+
+// maxPassphrase is the longest passphrase that is read, in bytes.
+const maxPassphrase = 64 << 10
+
+// passphrase is the first line of a file.
+func (factory *Factory) passphrase(path string) ([]byte, error) {
+	line, err := term.Until(factory.Context, func() ([]byte, error) {
+		in := factory.In
+		if path != "-" {
+			f, err := os.Open(path)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			in = f
+		}
+		if in == nil {
+			in = strings.NewReader("")
+		}
+		return bufio.NewReader(io.LimitReader(in, maxPassphrase)).ReadBytes('\n')
+	})
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("--passphrase-file: %w", err)
+	}
+	return []byte(strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")), nil
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/ui"
+	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/script/sandbox"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// ScriptFlags say what charts' scripts may do, and whether to tell what they did.
+type ScriptFlags struct {
+	// Off runs no scripts. What is wrong with the other flags and the environment is no
+	// reason then for an operation not to run.
+	Off bool
+	// Yes accepts every permission that a chart asks for.
+	Yes bool
+	// Accept are the permissions to accept, nil where none were named.
+	Accept []string
+	// CPU is how much computing time the scripts of an operation have.
+	CPU time.Duration
+	// Trace is "", "text" or "json".
+	Trace string
+}
+
+// Bind registers the flags.
+func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
+	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for, and hooks of a record that create objects outside the release's namespace")
+	StringSliceVarP(fs, &f.Accept, "accept-perms", "", "permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
+	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU, "computing time that the chart's scripts have in all")
+	fs.StringVar(&f.Trace, "trace-events", "", "tell on standard error what each event's handlers changed: text, or json for one object per line")
+	fs.Lookup("trace-events").NoOptDefVal = "text"
+}
+
+// BindOff registers the flag that runs no scripts.
+func (f *ScriptFlags) BindOff(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.Off, "no-scripts", false, "do not run the scripts of the release's chart")
+}
+
+// check tells what is wrong with the flags.
+func (f *ScriptFlags) check() error {
+	switch f.Trace {
+	case "", "text", "json":
+	default:
+		return fmt.Errorf("--trace-events is %q, must be text or json", f.Trace)
+	}
+	if f.CPU <= 0 && !f.Off {
+		return fmt.Errorf("--script-timeout is %s, must be more than nothing", f.CPU)
+	}
+	return nil
+}
+
+// Events is the event bus of one operation that needs no cluster, on which the
+// chart's scripts answer.
+func (factory *Factory) Events(f ScriptFlags) (*event.Bus, error) {
+	bus, err := factory.traced(f)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := factory.hosts(f)
+	if err != nil {
+		return nil, err
+	}
+	if hosts != nil {
+		bus.Use(hosts())
+	}
+	return bus, nil
+}
+
+// traced is a bus without handlers that is traced as f says.
+func (factory *Factory) traced(f ScriptFlags) (*event.Bus, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	bus := &event.Bus{}
+	switch f.Trace {
+	case "text":
+		bus.Trace(ui.TraceText(factory.board().Above(factory.Err), factory.Style(factory.Err)))
+	case "json":
+		bus.Trace(ui.TraceJSON(factory.board().Above(factory.Err)))
+	}
+	return bus, nil
+}
+
+// hosts returns what makes the hosts of scripts, which end with the command; nil where
+// scripts are off. What one of them was allowed, the others need not ask for.
+func (factory *Factory) hosts(f ScriptFlags) (func() action.ScriptRunner, error) {
+	if f.Off {
+		return nil, nil
+	}
+	limits, err := factory.limits(f)
+	if err != nil {
+		return nil, err
+	}
+	policy := script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: factory.Interactive(), Ask: factory.Ask}
+	approvals := &script.Approvals{Ask: approve(policy)}
+	return func() action.ScriptRunner {
+		host := &script.Host{
+			Start:   factory.startScripts,
+			Approve: approvals.Approve,
+			Limits:  limits,
+			Print:   script.Printer(factory.board().Above(factory.Err)),
+			Debug:   factory.Settings.Debug,
+		}
+		factory.closers = append(factory.closers, host.Close)
+		return host
+	}, nil
+}
+
+// approve answers charts by policy, with the words of the flags where it refuses.
+func approve(policy script.Policy) func(context.Context, []script.Ask) error {
+	return func(ctx context.Context, asks []script.Ask) error {
+		err := policy.Approve(ctx, asks)
+		var refused *script.PermissionError
+		switch known := errors.As(err, &refused); {
+		case err == nil:
+			return nil
+		case policy.Accept != nil && !known:
+			return fmt.Errorf("--accept-perms: %w", err)
+		case policy.Accept != nil:
+			refused.Problem = "--accept-perms does not grant them"
+		case known && !policy.Interactive:
+			refused.Problem += "; --yes grants all of them, --accept-perms " + strings.Join(permissionsOf(asks), ",") + " exactly these"
+		}
+		return err
+	}
+}
+
+// permissionsOf are the permissions that are asked for, each once.
+func permissionsOf(asks []script.Ask) []string {
+	return slices.DeleteFunc(script.PermissionNames(), func(name string) bool {
+		return !slices.ContainsFunc(asks, func(a script.Ask) bool { return slices.Contains(a.Permissions, name) })
+	})
+}
+
+// limits are the defaults with what flags and environment say.
+func (factory *Factory) limits(f ScriptFlags) (wire.Limits, error) {
+	l := wire.DefaultLimits()
+	l.CPU = f.CPU
+	memory, err := factory.ScriptMemory()
+	if memory > 0 {
+		l.Memory = memory
+	}
+	return l, err
+}
+
+// ScriptMemory is what the environment says that scripts may use, in bytes; 0
+// where it says nothing.
+func (f *Factory) ScriptMemory() (int64, error) {
+	text := strings.TrimSpace(f.Getenv("HELM_SCRIPT_MEMORY"))
+	if text == "" {
+		return 0, nil
+	}
+	q, err := resource.ParseQuantity(text)
+	const least, most = 16 << 20, 64 << 30
+	if err != nil || q.Value() < least || q.Value() > most {
+		return 0, fmt.Errorf("HELM_SCRIPT_MEMORY is %q, must be a size from 16Mi to 64Gi, such as 512Mi", term.SafeLine(text))
+	}
+	return q.Value(), nil
+}
+
+// ScriptChecker reads charts' scripts without running them.
+func (factory *Factory) ScriptChecker(f ScriptFlags) (script.Checker, error) {
+	limits, err := factory.limits(f)
+	return script.Checker{Start: factory.startScripts, Limits: limits}, err
+}
+
+// startScripts starts the process that runs a chart's scripts: this program
+// once more.
+func (f *Factory) startScripts(ctx context.Context, l wire.Limits) (script.Process, error) {
+	return sandbox.Start(ctx, f.Settings.Binary, l)
+}
+
+// Close ends what the command has started. It may be called again.
+func (f *Factory) Close() {
+	for _, fn := range f.closers {
+		_ = fn() // what went wrong has been told where it happened
+	}
+	f.closers = nil
+}

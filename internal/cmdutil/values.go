@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/fetch"
+	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/term"
+)
+
+// ValueFlags are the flags by which a user gives values.
+type ValueFlags struct {
+	files   []string
+	options values.Options
+}
+
+// Bind registers the flags.
+func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
+	StringSliceVarP(fs, &v.files, "values", "f", "values from a YAML file, a URL, or - for standard input (may be repeated; later ones win)")
+	StringArrayVarP(fs, &v.options.Set, "set", "", "set values: key1=val1,key2=val2 (may be repeated)")
+	StringArrayVarP(fs, &v.options.String, "set-string", "", "set values that are strings: key1=val1,key2=val2 (may be repeated)")
+	StringArrayVarP(fs, &v.options.File, "set-file", "", "set values to the contents of files: key1=path1,key2=path2 (may be repeated)")
+	StringArrayVarP(fs, &v.options.JSON, "set-json", "", `set JSON values: key1=json1,key2=json2, or {"key1": json1} (may be repeated)`)
+	StringArrayVarP(fs, &v.options.Literal, "set-literal", "", "set one string value as it stands: key=value (may be repeated)")
+}
+
+// Build reads the files and computes the user's values.
+func (v *ValueFlags) Build(ctx context.Context, f *Factory) (map[string]any, error) {
+	o := v.options
+	o.Files = v.files
+	return o.Build(func(path string) ([]byte, error) { return f.ReadSource(ctx, path) })
+}
+
+// maxSource is the largest values file that is read, in bytes.
+const maxSource = fetch.MaxText
+
+// ReadSource reads a file, standard input for "-", or what is at a URL: http,
+// https, or a scheme that a plugin serves.
+func (f *Factory) ReadSource(ctx context.Context, path string) ([]byte, error) {
+	switch {
+	case path == "-":
+		if f.In == nil {
+			return nil, errors.New("standard input: there is none")
+		}
+		data, err := term.ReadUntil(ctx, f.In, maxSource+1)
+		return source("standard input", data, err)
+	case fetch.IsURL(path):
+		return f.HTTP().Text(ctx, path)
+	}
+	if strings.Contains(path, "://") {
+		return (&fetch.Finder{HTTP: f.HTTP(), Plugins: f.Plugins(), Progress: f.Report()}).Text(ctx, path)
+	}
+	data, err := file.ReadInput(ctx, path, maxSource)
+	if size := (*file.SizeError)(nil); errors.As(err, &size) {
+		return nil, fmt.Errorf("read %s: %w", path, size)
+	}
+	return data, err
+}
+
+// source is what was read, unless that is more than a values file may have.
+func source(name string, data []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > maxSource {
+		return nil, fmt.Errorf("read %s: larger than %d MiB", name, maxSource>>20)
+	}
+	return data, nil
+}

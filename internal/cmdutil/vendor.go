@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cmdutil
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/moonhelm/moonhelm/action"
+	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// Vendored is the chart at path, a directory or an archive, with what it has of its
+// dependencies.
+func (f *Factory) Vendored(path string) (*loader.Directory, error) {
+	return f.directory(path, f.Loader().View)
+}
+
+func (factory *Factory) directory(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, &action.ChartNotFoundError{Ref: path}
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range f.Warnings {
+		factory.Report().Send(progress.Event{Kind: progress.Warning, Text: w})
+	}
+	return f, nil
+}
