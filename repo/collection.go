@@ -4,11 +4,14 @@ package repo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -281,7 +284,8 @@ type fetched struct {
 
 func (g *fetched) discard() { _ = os.Remove(g.path) } // it may have been moved to its place
 
-// check reports whether all of it can be used.
+// check finds out whether all of the index can be used, and leaves it in the form
+// in which every later command reads it quickest.
 func (g *fetched) check() error {
 	x, err := index.Open(g.path)
 	if err == nil {
@@ -289,7 +293,19 @@ func (g *fetched) check() error {
 		g.unusable, err = x.Unusable()
 		err = errors.Join(err, x.Close())
 	}
-	return unnamed(err)
+	if err != nil {
+		return unnamed(err)
+	}
+	text := x.Canonical()
+	if text == nil {
+		return nil
+	}
+	sum := sha256.Sum256(text)
+	g.hash = hex.EncodeToString(sum[:])
+	if err := os.WriteFile(g.path, text, 0o600); err != nil {
+		return &CacheError{Dir: filepath.Dir(g.path), Err: bare(err)}
+	}
+	return nil
 }
 
 // unnamed is an error about an index without the name of the file, which is one

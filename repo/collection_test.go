@@ -255,6 +255,43 @@ func TestUpdateAsksOnlyForWhatIsNew(t *testing.T) {
 	}
 }
 
+// Whatever form an index has, the cache has it in the one that is read quickest, and
+// that does not make the server send it again.
+func TestUpdateKeepsTheCanonicalForm(t *testing.T) {
+	const url, want = "http://a/index.yaml", `apiVersion: "v1"
+entries:
+  "web":
+  - apiVersion: "v2"
+    name: "web"
+    version: "1.10.0"
+    deprecated: true
+    urls: ["web.tgz"]
+`
+	for name, text := range map[string]string{
+		"JSON":         `{"apiVersion":"v1","entries":{"web":[{"apiVersion":"v2","name":"web","version":"1.10.0","deprecated":true,"urls":["web.tgz"]}]}}`,
+		"unusual YAML": "apiVersion: \"v1\"\nentries: {web: [{apiVersion: \"v2\", name: 'web', version: \"1.10.0\", deprecated: true, urls: ['web.tgz']}]}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &site{pages: map[string]string{url: text}, marks: map[string]fetch.Validator{url: {ETag: `"1"`}}}
+			c := collection(t, s)
+			if _, err := c.Add(t.Context(), Entry{Name: "a", URL: "http://a"}, false, false); err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := os.ReadFile(filepath.Join(c.Cache.Dir, "a-index.yaml")); string(text) != want {
+				t.Errorf("the cache has\n%swant\n%s", text, want)
+			}
+			f, _ := c.Load()
+			s.asked = nil
+			if err := c.Update(t.Context(), f.Entries, nil); err != nil {
+				t.Error(err)
+			}
+			if !slices.Equal(s.asked, []string{url + "?"}) {
+				t.Errorf("asked %v, want the mark to be used", s.asked)
+			}
+		})
+	}
+}
+
 func TestNothingIsLeftOfWhatWasBrokenOff(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small}, slow: time.Hour}
 	c := collection(t, s)

@@ -10,12 +10,21 @@ import (
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
-// block is an index that is YAML in block style.
+// item is an entry that is not decoded.
+type item struct {
+	version string // "" where there is none
+	text    string
+	at      int64
+}
+
+// block is an index in the form in which Helm writes it, YAML in block style, of
+// which [canonical] makes one of every other. It may be used concurrently.
 type block struct {
 	*source
 	*outline
 }
 
+// names are the charts' names, in the order that items counts in.
 func (b *block) names() []string {
 	names := make([]string, len(b.charts))
 	for i, c := range b.charts {
@@ -24,9 +33,14 @@ func (b *block) names() []string {
 	return names
 }
 
-// items finds where the entries begin, and what their versions are.
+// items finds where a chart's entries begin, and what their versions are. The error
+// is an [*EntryError] where the chart has no list of entries; any other refuses the
+// index.
 func (b *block) items(chart int) ([]item, error) {
 	c := b.charts[chart]
+	if c.wrong != list {
+		return nil, &EntryError{Chart: c.name, Problem: "is " + c.wrong.String() + ", must be a list of entries"}
+	}
 	text, err := b.piece(c.span)
 	if err != nil {
 		return nil, err
@@ -173,8 +187,9 @@ func (b *block) readPart(t *tape, p part) error {
 	if doc[0].kind != table || len(doc) < 3 || doc[2].end != len(doc) {
 		return b.refuse(p.span)
 	}
+	moved := len(*t) - 2
 	for _, tok := range doc[2:] {
-		tok.end += len(*t) - 2
+		tok.end += moved
 		*t = append(*t, tok)
 	}
 	return nil

@@ -2,10 +2,12 @@
 
 // Package index reads and writes index.yaml, the list of a repository's charts.
 //
-// Reading is lazy: [Open] and [Parse] find out where each chart stands, and an
-// entry is decoded when somebody asks for it. Indexes as Helm writes them are
-// read line by line; whatever else YAML has, and whatever is wrong, is left to
-// the full parser, which is the judge in this package's tests. JSON is read too.
+// There is one reader. It is lazy: [Open] and [Parse] find out where each chart
+// stands, and an entry is decoded when it is asked for. It reads the form in which
+// Helm writes indexes, line by line. Every other index, JSON or any other YAML, is
+// first put into that form ([Index.Canonical]), by the full parser; packages that
+// cache indexes keep that text, so that it is done once. The full parser is also the
+// reference in this package's tests.
 //
 // A duplicate key refuses an index, as does what is no YAML. An entry that breaks
 // a rule of its own (no name, no version that is one, a list where text belongs)

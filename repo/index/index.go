@@ -4,7 +4,6 @@ package index
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +19,7 @@ import (
 // Index is the list of a repository's charts. It may be used concurrently.
 type Index struct {
 	source *source
-	body   body
+	body   *block
 	sorted []string
 	place  map[string]int // where the body has a chart
 	made   time.Time
@@ -75,7 +74,7 @@ func read(s *source) (*Index, error) {
 	case len(head) > 0 && head[0] == '<':
 		return nil, &FormatError{Problem: "it is a web page (HTML or XML); ask the repository's owner for the URL below which index.yaml stands"}
 	case len(head) > 0 && head[0] == '{':
-		err = x.useAll()
+		err = x.rewrite()
 	default:
 		o, usual, err := outlined(s, s.size)
 		if err != nil {
@@ -83,7 +82,7 @@ func read(s *source) (*Index, error) {
 		}
 		x.body = &block{source: s, outline: o}
 		if !usual || !o.has("apiVersion") { // then somebody must say what it is instead
-			if err := x.useAll(); err != nil {
+			if err := x.rewrite(); err != nil {
 				return nil, err
 			}
 		}
@@ -94,34 +93,36 @@ func read(s *source) (*Index, error) {
 	return x, x.begin()
 }
 
-// useAll reads the whole text, with a parser for all of JSON or YAML.
-func (x *Index) useAll() error {
+// rewrite makes the index one in the canonical form.
+func (x *Index) rewrite() error {
 	data, err := x.source.piece(span{0, x.source.size})
 	if err != nil {
 		return err
 	}
-	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] == '{' && json.Valid(text) {
-		x.body, err = parseObject(unchanging(text))
-		return err
-	}
-	if bytes.Contains(data, []byte("\r\n")) { // Windows; to YAML it is one line end like the other
-		unix := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-		s := &source{data: unix, size: int64(len(unix))}
-		o, usual, err := outlined(s, s.size)
-		if err != nil {
-			return err
-		}
-		if usual && o.has("apiVersion") {
-			x.body = &block{source: s, outline: o}
-			return nil
-		}
-	}
-	n, err := parseNodes(data)
+	text, err := canonical(data)
 	if err != nil {
 		return err
 	}
-	x.body = n
+	s := &source{data: text, size: int64(len(text)), rewritten: true}
+	o, usual, err := outlined(s, s.size)
+	switch {
+	case err != nil:
+		return err
+	case !usual:
+		return &FormatError{Problem: "it cannot be put into a usual form of YAML; as Helm writes it, it can be read"}
+	}
+	x.body = &block{source: s, outline: o}
 	return nil
+}
+
+// Canonical returns the text of the index in the form in which it is read quickest,
+// nil where it has been read in that form. Helm reads it too. The bytes must not be
+// changed.
+func (x *Index) Canonical() []byte {
+	if !x.body.rewritten {
+		return nil
+	}
+	return x.body.data
 }
 
 // begin reads what is said about the index as a whole.
@@ -200,7 +201,7 @@ func (x *Index) Find(name, want string, devel bool) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{body: x.body}
+	r := reader{block: x.body}
 	e, err := r.pick(name, items, want, devel)
 	if !isEntry(err) {
 		return e, err
@@ -240,7 +241,7 @@ func choose(have []string, want string, devel bool) (string, error) {
 
 // reader decodes entries, one after the other, with one tape.
 type reader struct {
-	body
+	*block
 	d decoder
 }
 

@@ -54,9 +54,8 @@ func inAllForms(t *testing.T, text string, test func(t *testing.T, x *Index)) {
 	for form, text := range map[string]string{"quick": text, "full": "full: &a x\n" + text, "json": string(data)} {
 		t.Run(form, func(t *testing.T) {
 			x := parse(t, text)
-			want := map[string]string{"quick": "*index.block", "full": "*index.nodes", "json": "*index.object"}[form]
-			if got := fmt.Sprintf("%T", x.body); got != want {
-				t.Fatalf("read as %s, want %s", got, want)
+			if got, want := x.Canonical() != nil, form != "quick"; got != want {
+				t.Fatalf("rewritten: %t, want %t", got, want)
 			}
 			test(t, x)
 		})
@@ -327,6 +326,8 @@ func TestDuplicateKeysRefuse(t *testing.T) {
 		{good + entry("1.0.0", "annotations: {a: b, a: c}"), "a", 19},
 		{good + entry("1.0.0", "dependencies:", "- name: a", "  name: b"), "name", 21},
 		{good + "annotations:\n  a: b\n  a: c\n", "a", 16},
+		{index("  web: {a: {b: 1, b: 2}}\n"), "b", 3},
+		{`{"apiVersion":"v1","entries":{"web":{"a":1,"a":2}}}`, "a", 0},
 		{`{"apiVersion":"v1","apiVersion":"v1"}`, "apiVersion", 0},
 		{`{"apiVersion":"v1","entries":{},"entries":{}}`, "entries", 0},
 		{`{"apiVersion":"v1","entries":{"web":[],"web":[]}}`, "web", 0},
@@ -423,8 +424,11 @@ func TestTooManyEntriesRefuse(t *testing.T) {
 		"full":  index("  web: &a\n", strings.Repeat("  -\n", mostEntries+1)),
 		"json":  `{"apiVersion":"v1","entries":{"web":[null` + strings.Repeat(",0", mostEntries) + "]}}",
 	} {
-		x := parse(t, text)
-		if err := x.Check(); !strings.Contains(fmt.Sprint(err), `chart "web" has more than 100000 entries`) {
+		x, err := Parse([]byte(text))
+		if err == nil {
+			err = x.Check()
+		}
+		if !strings.Contains(fmt.Sprint(err), `chart "web" has more than 100000 entries`) {
 			t.Errorf("%s: %v", form, err)
 		}
 	}
@@ -447,16 +451,18 @@ func TestTooMuchRefuses(t *testing.T) {
 	long := strings.Repeat("    - x\n", mostBytes/8+1)
 	longJSON := `["x"` + strings.Repeat(`,"x"`, mostBytes/4) + `]`
 	for text, want := range map[string]string{
-		index(many("  c%d: []\n", mostCharts+1)):                                              "more than 100000 charts",
-		`{"apiVersion":"v1","entries":{` + many(`"c%d":[],`, mostCharts) + `"c":[]}}`:         "more than 100000 charts",
-		"full: &a x\n" + index(many("  c%d: []\n", mostCharts+1)):                             "more than 100000 charts",
-		"apiVersion: v1\n" + many("k%d: x\n", mostKeys+1):                                     "more than 1000 keys",
-		`{"apiVersion":"v1"` + many(`,"k%d":1`, mostKeys) + `}`:                               "more than 1000 keys",
-		index("  web:\n", entry("1.0.0", "sources:"), long):                                   "line 4: an entry has more than 5 MiB",
-		`{"apiVersion":"v1","entries":{"web":[{"version":"1.0.0","urls":` + longJSON + `}]}}`: "an entry has more than 5 MiB",
-		"apiVersion: v1\nk:\n" + long + "entries: {}\n":                                       `line 2: the value of "k" has more than 5 MiB`,
-		`{"apiVersion":"v1","k":` + longJSON + `}`:                                            `the value of "k" has more than 5 MiB`,
-		"apiVersion: v1\nentries: {web: [" + strings.Repeat("[],", mostNodes/2) + "]}\n":      "unusual form of YAML",
+		index(many("  c%d: []\n", mostCharts+1)):                                                                  "more than 100000 charts",
+		`{"apiVersion":"v1","entries":{` + many(`"c%d":[],`, mostCharts) + `"c":[]}}`:                             "more than 100000 charts",
+		"full: &a x\n" + index(many("  c%d: []\n", mostCharts+1)):                                                 "more than 100000 charts",
+		"apiVersion: v1\n" + many("k%d: x\n", mostKeys+1):                                                         "more than 1000 keys",
+		`{"apiVersion":"v1"` + many(`,"k%d":1`, mostKeys) + `}`:                                                   "more than 1000 keys",
+		index("  web:\n", entry("1.0.0", "sources:"), long):                                                       "line 4: an entry has more than 5 MiB",
+		`{"apiVersion":"v1","entries":{"web":[{"version":"1.0.0","urls":` + longJSON + `}]}}`:                     "an entry has more than 5 MiB",
+		"apiVersion: v1\nk:\n" + long + "entries: {}\n":                                                           `line 2: the value of "k" has more than 5 MiB`,
+		`{"apiVersion":"v1","entries":{"web":[{"annotations":{"` + strings.Repeat("k", longestKey) + `":"x"}}]}}`: "a key of more than 1000 bytes",
+		`{"apiVersion":"v1","entries":{"` + strings.Repeat("k", longestKey) + `":[]}}`:                            "a key of more than 1000 bytes",
+		`{"apiVersion":"v1","k":` + longJSON + `}`:                                                                `the value of "k" has more than 5 MiB`,
+		"apiVersion: v1\nentries: {web: [" + strings.Repeat("[],", mostNodes/2) + "]}\n":                          "unusual form of YAML",
 	} {
 		x, err := Parse([]byte(text))
 		if err == nil {
@@ -472,8 +478,8 @@ func TestTooMuchRefuses(t *testing.T) {
 func TestWindowsLineEnds(t *testing.T) {
 	unix := index("  web:\n", entry("1.0.0", "description: |", "  two", "  lines"))
 	x := parse(t, strings.ReplaceAll(unix, "\n", "\r\n"))
-	if _, ok := x.body.(*block); !ok {
-		t.Errorf("read as %T", x.body)
+	if got := string(x.Canonical()); got != unix {
+		t.Errorf("got %q, want %q", got, unix)
 	}
 	if e, err := x.Find("web", "", false); err != nil || e.Description != "two lines " || x.Check() != nil {
 		t.Error(e, err)

@@ -3,7 +3,6 @@
 package index
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -19,16 +18,8 @@ func TestLineEndsMeanTheSame(t *testing.T) {
 		if strings.Contains(text, "\r") {
 			continue
 		}
-		a, aErr := parseNodes([]byte(text))
-		b, bErr := parseNodes([]byte(strings.ReplaceAll(text, "\n", "\r\n")))
-		if (aErr == nil) != (bErr == nil) {
-			t.Errorf("%q: %v, with CR %v", text, aErr, bErr)
-		}
-		if aErr != nil || bErr != nil {
-			continue
-		}
-		want, wantErr := whole(&Index{body: a}, nil)
-		got, gotErr := whole(&Index{body: b}, nil)
+		want, wantErr := whole(Parse([]byte(text)))
+		got, gotErr := whole(Parse([]byte(strings.ReplaceAll(text, "\n", "\r\n"))))
 		if (wantErr == nil) != (gotErr == nil) || len(got) != len(want) {
 			t.Errorf("%q: %v, with CR %v", text, wantErr, gotErr)
 		}
@@ -73,52 +64,128 @@ func whole(x *Index, err error) (map[string][]tape, error) {
 	return out, nil
 }
 
-// judge holds the quick reader against the full one, and reports whether the
-// quick one took the text.
-func judge(t *testing.T, text string) bool {
-	t.Helper()
-	o, usual, err := outlined(bytes.NewReader([]byte(text)), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
+// reference is an index as the full parser reads it: its keys, and the charts'
+// entries.
+func reference(text string) (keys map[string]tape, charts map[string][]tape, err error) {
+	var t tape
+	if err := slowly(&t, text); err != nil {
+		return nil, nil, err
 	}
-	if !usual {
-		return false
+	if t[0].kind != table {
+		return nil, nil, &FormatError{Problem: "it is " + t[0].kind.String()}
 	}
-	s := &source{data: []byte(text), size: int64(len(text))}
-	got, quickErr := whole(&Index{source: s, body: &block{source: s, outline: o}}, nil)
-	if quickErr != nil && strings.HasPrefix(quickErr.Error(), "bug") {
-		t.Fatalf("%q: %v", text, quickErr)
-	}
-	n, err := parseNodes([]byte(text))
-	if err != nil {
-		if quickErr == nil && !lacks(err) {
-			t.Fatalf("%q: taken quickly, but %v", text, err)
+	keys, charts = map[string]tape{}, map[string][]tape{}
+	for k := 1; k < t[0].end; k = t[k+1].end {
+		if t[k].text != "entries" {
+			keys[t[k].text] = t.sub(k + 1)
+			continue
 		}
-		return true
+		if t.null(k + 1) {
+			continue
+		}
+		if t[k+1].kind != table {
+			return nil, nil, &FormatError{Problem: "entries is " + t[k+1].kind.String()}
+		}
+		for c := k + 2; c < t[k+1].end; c = t[c+1].end {
+			name, v := t[c].text, c+1
+			charts[name] = []tape{}
+			switch {
+			case t[v].kind == list:
+				for e := v + 1; e < t[v].end; e = t[e].end {
+					charts[name] = append(charts[name], t.sub(e))
+				}
+			case !t.null(v):
+				charts[name] = append(charts[name], tape{{text: (&EntryError{Chart: name, Problem: "is " + t[v].kind.String() + ", must be a list of entries"}).Error()}})
+			}
+		}
 	}
-	want, err := whole(&Index{body: n}, nil)
-	if (err != nil) != (quickErr != nil) {
-		t.Fatalf("%q: quickly %v, fully %v", text, quickErr, err)
+	return keys, charts, nil
+}
+
+// sub is the value at i on a tape of its own.
+func (t tape) sub(i int) tape {
+	out := slices.Clone(t[i:t[i].end])
+	for n := range out {
+		out[n].end -= i
 	}
-	if err != nil {
-		return true
+	return out
+}
+
+// judge holds the reader, and what it reads of the canonical form of text, against
+// the full parser. It reports whether text is read as it is.
+func judge(t *testing.T, text string) (usual bool) {
+	t.Helper()
+	keys, want, wantErr := reference(text)
+	x, err := Parse([]byte(text))
+	if err == nil {
+		usual = x.Canonical() == nil
+		compare(t, text, x, keys, want, wantErr)
+	}
+	again, cerr := canonical([]byte(text))
+	if cerr == errLongKey {
+		return usual
+	}
+	if cerr == nil && strings.Contains(text, "\r\n") { // other line ends may be all that was changed
+		return usual
+	}
+	if (cerr != nil) != (wantErr != nil) {
+		t.Fatalf("%q: canonical: %v, full parser: %v", text, cerr, wantErr)
+	}
+	if cerr != nil {
+		return usual
+	}
+	s := &source{data: again, size: int64(len(again)), rewritten: true}
+	o, ok, oerr := outlined(s, s.size)
+	if oerr != nil || !ok {
+		t.Fatalf("%q: the canonical form is not usual: %q, %v", text, again, oerr)
+	}
+	compare(t, string(again), &Index{source: s, body: &block{source: s, outline: o}}, keys, want, nil)
+	ckeys, cwant, err := reference(string(again))
+	if len(keys)+len(want) > 0 && err != nil || len(ckeys) != len(keys) || len(cwant) != len(want) {
+		t.Fatalf("%q: the full parser on the canonical form: %q, %v", text, again, err)
+	}
+	return usual
+}
+
+func compare(t *testing.T, text string, x *Index, keys map[string]tape, want map[string][]tape, wantErr error) {
+	t.Helper()
+	got, err := whole(x, nil)
+	if err != nil && strings.HasPrefix(err.Error(), "bug") {
+		t.Fatalf("%q: %v", text, err)
+	}
+	if (err != nil) != (wantErr != nil) && !(wantErr != nil && lacks(wantErr)) {
+		t.Fatalf("%q: reader: %v, full parser: %v", text, err, wantErr)
+	}
+	if err != nil || wantErr != nil {
+		return
 	}
 	if len(got) != len(want) {
-		t.Fatalf("%q: quickly %d charts, fully %d", text, len(got), len(want))
+		t.Fatalf("%q: reader: %d charts, full parser: %d", text, len(got), len(want))
 	}
 	for name := range want {
-		if !slices.EqualFunc(got[name], want[name], same) {
-			t.Fatalf("%q: %s: quickly %v, fully %v", text, name, got[name], want[name])
+		if !slices.EqualFunc(got[name], want[name], alikeTapes) {
+			t.Fatalf("%q: %s: reader: %v, full parser: %v", text, name, got[name], want[name])
 		}
 	}
 	for _, key := range []string{"apiVersion", "generated"} {
-		var a, b tape
-		aErr, bErr := (&block{source: s, outline: o}).field(&a, key), n.field(&b, key)
-		if aErr != nil || bErr != nil || !same(a, b) {
-			t.Fatalf("%q: %s: quickly %v, fully %v, %v, %v", text, key, a, b, aErr, bErr)
+		var a tape
+		if err := x.body.field(&a, key); err != nil || !alikeTapes(a, keys[key]) {
+			t.Fatalf("%q: %s: reader: %v, full parser: %v, %v", text, key, a, keys[key], err)
 		}
 	}
-	return true
+}
+
+// alikeTapes is [same], but that text without quotes may have got them where it can
+// be nothing but text, and that every null is one.
+func alikeTapes(a, b tape) bool {
+	return slices.EqualFunc(a, b, func(a, b token) bool {
+		an, bn := (tape{a}).null(0), (tape{b}).null(0)
+		if an || bn {
+			return an && bn && a.end == b.end
+		}
+		return a.kind == b.kind && a.text == b.text && a.end == b.end &&
+			(a.plain == b.plain || a.plain && !plainValue(a.text) || b.plain && !plainValue(b.text))
+	})
 }
 
 // lacks tells that an error is only about an index that says nothing.
@@ -146,7 +213,7 @@ func shapes() []string {
 		in("  web:\n  - version: 1.0.0\n    version: 2.0.0\n"), in("  web:\n  - version: x\n    version: 2.0.0\n"), in("  web:\n  - \"version\": 1.0.0\n"), in("  web:\n  - version: |\n      1.0.0\n  - version: |-\n      2.0.0\n"), in("  web:\n  - a:\n      version: 3.0.0\n    version: 4.0.0\n"),
 		in("  web:\n  - a: [x,\n  - b]\n"), in("  web:\n  - a: [x, 'y z', {b: c}] # d\n  - b: ['x, y]\n"), in("  web:\n  - a: [it's]\n  - b: ]\n"), in("  ? web\n  : - a\n"), in("  web:\n  - ? a\n    : b\n"), in("\t web:\n"), in("  web:\n  -\ta: 1\n"), in("  web:\n  - a:\tb\n"), in("  web:\n  - a: b\tc\n"),
 		in("  web:\n  - a: x\u2028  foo:\n  - b: 1\n"), in("  web:\n  - a: \u0085b\n"), in("  web:\n  - a: é\n"), "\ufeff" + in("  web:\n  - a: é\n"), in("  web:\n  - a: \xff\n"), in("  web:\n  - a: \x07\n"), in("  web:\n  - a: x\r    b: y\n"), in("# \x07\n  web:\n"), in("  a:\n  # \xf5"), ": x\n", in("  : x\n  - : y\n"), in("  w:\n  - a: éééééééééééééééééééééééééééé\u2028  b: c\n"), in("  w:\n  - a: ééééééééééééééééééééééééééééééééé\u0085x\n"), in("  a:\n  - - version: 0"), in("  a:\n  - - - version: 0\n      version: 1"),
-		"publicKeys:\n- a\n- b\n" + in("  web:\n  - a: 1\n"), "annotations: {a: b, a: c}\n" + in(""), "annotations:\n  a: b\n  a: c\n" + in(""), "serverInfo:\n  a: |\n    entries:\n" + in("  w:\n  - a: 1\n"), "x: 'a\nentries:\n'\n" + in("  w:\n  - a: 1\n"), "x: [a\nentries:\n]\n" + in(""),
+		"apiVersion: [v1]\nentries:\n  \"web\": []\n  'a': {}\n  b: \"\"\n  \"\\u00e9\\t\": []\n", "publicKeys:\n- a\n- b\n" + in("  web:\n  - a: 1\n"), "annotations: {a: b, a: c}\n" + in(""), "annotations:\n  a: b\n  a: c\n" + in(""), "serverInfo:\n  a: |\n    entries:\n" + in("  w:\n  - a: 1\n"), "x: 'a\nentries:\n'\n" + in("  w:\n  - a: 1\n"), "x: [a\nentries:\n]\n" + in(""),
 	}
 	for _, lines := range []string{
 		"", "description: a: b", "description: it's\n      \"fine\n      so: far", "description: it's\n      \"fine\n      so far", "description: 'two\n\n      lines'", "description: \"two \\\n      lines\"", "description: >-\n      folded\n      text", "description: |\n      - a: \"b\n       'c",

@@ -107,7 +107,7 @@ func marks(s []byte) bool {
 }
 
 // longestKey bounds keys; a longer one is no key to some parsers.
-const longestKey = 200
+const longestKey = 1000
 
 // keyAt finds the end of the key that begins at at, and its colon; -1 where
 // there is no key.

@@ -14,13 +14,6 @@ import (
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
-// nodes is an index that the full YAML parser has read.
-type nodes struct {
-	top     tape // all but the entries
-	charts  []string
-	entries []*yaml.Node
-}
-
 // slowly appends the YAML document text to t by way of the full parser.
 func slowly(t *tape, text string) error {
 	doc, err := parseYAML([]byte(text))
@@ -56,62 +49,89 @@ func syntaxError(err error) error {
 	return &FormatError{Problem: "no YAML: " + text}
 }
 
-// parseNodes reads an index of any YAML.
-func parseNodes(data []byte) (*nodes, error) {
+// yaml writes an index that is any YAML.
+func (w *writer) yaml(data []byte) error {
 	root, err := parseYAML(data)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root = followed(root)
-	n := &nodes{}
-	p := putter{tape: &n.top}
 	if root.Kind != yaml.MappingNode {
 		k := scalar
 		if root.Kind == yaml.SequenceNode {
 			k = list
 		} else if len(root.Value) == 0 || root.Tag == "!!null" {
-			return nil, &FormatError{Problem: "empty index.yaml file"}
+			return &FormatError{Problem: "empty index.yaml file"}
 		}
-		return nil, &FormatError{Problem: "it is " + k.String() + ", must be a table with apiVersion and entries"}
+		return &FormatError{Problem: "it is " + k.String() + ", must be a table with apiVersion and entries"}
 	}
+	p := putter{tape: &w.t}
 	pairs, err := p.pairs(root, 0)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return err
+	case len(pairs)/2 > mostKeys:
+		return errKeys
 	}
-	i := n.top.open(table, 0)
 	for ; len(pairs) > 0; pairs = pairs[2:] {
 		if pairs[0].Value == "entries" {
-			if err := n.takeEntries(followed(pairs[1])); err != nil {
-				return nil, err
+			err = w.yamlCharts(followed(pairs[1]))
+		} else {
+			w.t = w.t[:0]
+			if err = p.put(pairs[1], 0); err == nil {
+				err = w.field(pairs[0].Value)
 			}
-			continue
 		}
-		n.top.scalar(pairs[0].Value, false, pairs[0].Line)
-		if err := p.put(pairs[1], 0); err != nil {
-			return nil, err
+		if err != nil {
+			return err
 		}
 	}
-	n.top.close(i)
-	return n, nil
+	return nil
 }
 
-func (n *nodes) takeEntries(entries *yaml.Node) error {
+func (w *writer) yamlCharts(entries *yaml.Node) error {
 	switch {
 	case entries.Kind == yaml.ScalarNode && entries.Tag == "!!null":
-		return nil
+		return w.charts(func() error { return nil })
 	case entries.Kind == yaml.ScalarNode:
 		return &FormatError{Line: entries.Line, Problem: "entries is text, must be a table of charts"}
 	case entries.Kind != yaml.MappingNode:
 		return &FormatError{Line: entries.Line, Problem: "entries is a list, must be a table of charts"}
 	}
-	pairs, err := (&putter{tape: &tape{}}).pairs(entries, 0)
-	if len(pairs)/2 > mostCharts {
+	pairs, err := (&putter{}).pairs(entries, 0)
+	switch {
+	case err != nil:
+		return err
+	case len(pairs)/2 > mostCharts:
 		return errCharts
 	}
-	for ; len(pairs) > 0; pairs = pairs[2:] {
-		n.charts, n.entries = append(n.charts, pairs[0].Value), append(n.entries, followed(pairs[1]))
+	return w.charts(func() error {
+		for ; len(pairs) > 0; pairs = pairs[2:] {
+			if err := w.yamlChart(pairs[0].Value, followed(pairs[1])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (w *writer) yamlChart(name string, v *yaml.Node) error {
+	switch v.Kind {
+	case yaml.MappingNode:
+		w.t = w.t[:0]
+		if err := (&putter{tape: &w.t}).put(v, 0); err != nil {
+			return err
+		}
+		return w.chart(name, table, true)
+	case yaml.ScalarNode:
+		return w.chart(name, scalar, !plainNull(v))
 	}
-	return err
+	return w.entries(name, func(n int) (bool, error) {
+		if n == len(v.Content) {
+			return false, nil
+		}
+		return true, (&putter{tape: &w.t}).put(v.Content[n], 0)
+	})
 }
 
 func followed(n *yaml.Node) *yaml.Node {
@@ -119,35 +139,6 @@ func followed(n *yaml.Node) *yaml.Node {
 		n = n.Alias
 	}
 	return n
-}
-
-func (n *nodes) names() []string { return n.charts }
-
-func (n *nodes) items(chart int) ([]item, error) {
-	v := n.entries[chart]
-	switch {
-	case v.Kind == yaml.MappingNode:
-		return nil, notList(n.charts[chart], table)
-	case v.Kind == yaml.ScalarNode && !plainNull(v):
-		return nil, notList(n.charts[chart], scalar)
-	case v.Kind != yaml.SequenceNode:
-		return nil, nil
-	}
-	if err := counted(n.charts[chart], len(v.Content)); err != nil {
-		return nil, err
-	}
-	out := make([]item, 0, len(v.Content))
-	var t tape
-	for _, c := range v.Content {
-		t = t[:0]
-		it := item{node: c}
-		if err := n.read(&t, it); err != nil {
-			return nil, err
-		}
-		it.version = t.version()
-		out = append(out, it)
-	}
-	return out, nil
 }
 
 func plainNull(v *yaml.Node) bool {
@@ -159,23 +150,6 @@ func plainNull(v *yaml.Node) bool {
 func isPlain(v *yaml.Node) bool {
 	return v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
 }
-
-func (n *nodes) read(t *tape, it item) error { return (&putter{tape: t}).put(it.node, 0) }
-
-func (n *nodes) field(t *tape, key string) error {
-	for k := 1; k < len(n.top); k = n.top[k+1].end {
-		if n.top[k].text != key {
-			continue
-		}
-		for _, tok := range n.top[k+1 : n.top[k+1].end] {
-			tok.end += len(*t) - (k + 1)
-			*t = append(*t, tok)
-		}
-	}
-	return nil
-}
-
-func (n *nodes) check() error { return nil }
 
 // putter appends nodes to a tape. Its bound keeps aliases from making a large
 // text of a small one.

@@ -31,7 +31,8 @@ func (o *outline) has(key string) bool {
 type part struct {
 	name string
 	span
-	items int // the column of the list's dashes, none where the list is empty
+	items int  // the column of the list's dashes, none where the list is empty
+	wrong kind // what the value is, if not a list
 }
 
 // chunk is how much text is looked at at once.
@@ -114,12 +115,17 @@ func (b *builder) line(l *lines, at int64) bool {
 		return false
 	}
 	b.close(at)
-	p := part{name: name, span: span{at: at}, items: none}
+	p := part{name: name, span: span{at: at}, items: none, wrong: list}
 	if l.value < l.end {
-		if string(bytes.TrimRight(l.text[l.value:l.end], " ")) != "[]" {
+		switch p.items = -1; string(bytes.TrimRight(l.text[l.value:l.end], " ")) {
+		case "[]":
+		case "{}":
+			p.wrong = table
+		case `""`:
+			p.wrong = scalar
+		default:
 			return false
 		}
-		p.items = -1
 	}
 	b.charts = append(b.charts, p)
 	return true
@@ -193,11 +199,18 @@ func unique(parts []part) bool {
 	return len(slices.Compact(names)) == len(parts)
 }
 
-// simpleKey is the text of a key that needs no parser.
-func simpleKey(s []byte) (string, bool) {
-	if len(s) > 2 && (s[0] == '"' || s[0] == '\'') {
-		s = s[1 : len(s)-1]
-		return string(s), !bytes.ContainsAny(s, "\"'\\\t") && bytes.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+// simpleKey is the text of a key. ok is false where it may need a parser.
+func simpleKey(s []byte) (key string, ok bool) {
+	if len(s) > 1 && (s[0] == '"' || s[0] == '\'') {
+		inner := s[1 : len(s)-1]
+		if !bytes.ContainsAny(inner, "\"'\\\t") && quickyaml.Simple(unchanging(inner)) {
+			return string(inner), true
+		}
+		var t tape
+		if slowly(&t, string(s)) != nil || t[0].kind != scalar {
+			return "", false
+		}
+		return t[0].text, true
 	}
 	if len(s) == 0 || !quickyaml.IsWordByte(s[0]) {
 		return "", false

@@ -16,6 +16,9 @@ type source struct {
 	file *os.File // nil for a text in memory
 	data []byte
 	size int64
+	// rewritten says that the text is not the one that was read; lines of it mean
+	// nothing to the user.
+	rewritten bool
 }
 
 // ReadAt implements io.ReaderAt.
@@ -51,6 +54,9 @@ func (s *source) piece(p span) ([]byte, error) {
 
 // line is the number of the line that begins at at, 0 where it cannot be told.
 func (s *source) line(at int64) int {
+	if s.rewritten {
+		return 0
+	}
 	before, err := s.piece(span{0, at})
 	if err != nil {
 		return 0

@@ -40,7 +40,7 @@ func (x *Index) All() iter.Seq2[*Entry, error] {
 // index and is the last.
 func (x *Index) Select(choose func(have []string) []string) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
-		r := reader{body: x.body}
+		r := reader{block: x.body}
 		for _, name := range x.sorted {
 			if !x.selected(&r, name, choose, yield) {
 				return
@@ -53,7 +53,7 @@ func (x *Index) Select(choose func(have []string) []string) iter.Seq2[*Entry, er
 func (x *Index) Chart(name string, choose func(have []string) []string) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		if _, ok := x.place[name]; ok {
-			x.selected(&reader{body: x.body}, name, choose, yield)
+			x.selected(&reader{block: x.body}, name, choose, yield)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (x *Index) Unusable() (unusable []*EntryError, err error) {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(x.sorted)) {
 		wg.Go(func() {
-			r := reader{body: x.body}
+			r := reader{block: x.body}
 			for i := int(next.Add(1)) - 1; i < len(x.sorted); i = int(next.Add(1)) - 1 {
 				found, err := x.survey(&r, x.sorted[i])
 				mu.Lock()

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+)
+
+// canonical returns an index in the form that [block] reads, as YAML that says what
+// data says: in block style down to the keys of an entry, in brackets below them.
+// Comments are lost, and aliases are replaced by what they stand for.
+//
+// Errors are a [*FormatError] or a [*DuplicateError], with the lines of data.
+func canonical(data []byte) ([]byte, error) {
+	w := &writer{most: 4*len(data) + 16<<20}
+	if text := bytes.TrimLeft(data, " \t\r\n"); len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		err := w.json(text)
+		return w.text, err
+	}
+	if bytes.Contains(data, []byte("\r\n")) { // to YAML it is one line end like the other
+		unix := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+		o, usual, err := outlined(bytes.NewReader(unix), int64(len(unix)))
+		if err != nil || usual && o.has("apiVersion") {
+			return unix, err
+		}
+	}
+	err := w.yaml(data)
+	return w.text, err
+}
+
+// writer writes an index in the canonical form.
+type writer struct {
+	text []byte
+	most int  // how long text may become: aliases can make a large text of a small one
+	t    tape // of the value that is being read
+	long bool // a key is so long that YAML does not take it for one
+}
+
+// field writes a key of the index and its value, the tape.
+func (w *writer) field(key string) error {
+	at := len(w.text)
+	w.key(key)
+	w.value(0)
+	w.text = append(w.text, '\n')
+	return w.bounded(at, fmt.Sprintf("the value of %.100q", key))
+}
+
+// charts writes the key of the charts, and what do writes below it.
+func (w *writer) charts(do func() error) error {
+	w.text = append(w.text, "entries:\n"...)
+	at := len(w.text)
+	if err := do(); err != nil {
+		return err
+	}
+	w.none(at, "{}")
+	return nil
+}
+
+// chart writes a chart without entries: its value is null, or, where wrong is set, it
+// is of a kind that is not a list.
+func (w *writer) chart(name string, k kind, wrong bool) error {
+	if err := w.name(name); err != nil || !wrong {
+		w.none(len(w.text), "[]")
+		return err
+	}
+	w.none(len(w.text), map[kind]string{table: "{}", scalar: `""`}[k])
+	return nil
+}
+
+// entries writes a chart and its entries, which next puts on the tape, one at each
+// call, until it returns false.
+func (w *writer) entries(name string, next func(n int) (bool, error)) error {
+	if err := w.name(name); err != nil {
+		return err
+	}
+	at := len(w.text)
+	for n := 0; ; n++ {
+		w.t = w.t[:0]
+		more, err := next(n)
+		switch {
+		case err != nil:
+			return err
+		case !more:
+			w.none(at, "[]")
+			return nil
+		}
+		if err := counted(name, n+1); err != nil {
+			return err
+		}
+		if err := w.entry(); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *writer) name(name string) error {
+	at := len(w.text)
+	w.text = append(w.text, "  "...)
+	w.quoteKey(name)
+	w.text = append(w.text, ":\n"...)
+	return w.bounded(at, "a chart's name")
+}
+
+// entry writes an entry, the tape.
+func (w *writer) entry() error {
+	at := len(w.text)
+	w.text = append(w.text, "  - "...)
+	if w.t[0].kind != table || w.t[0].end == 1 {
+		w.value(0)
+		w.text = append(w.text, '\n')
+		return w.bounded(at, "an entry")
+	}
+	for k := 1; k < w.t[0].end; k = w.t[k+1].end {
+		if k > 1 {
+			w.text = append(w.text, "    "...)
+		}
+		w.key(w.t[k].text)
+		w.value(k + 1)
+		w.text = append(w.text, '\n')
+	}
+	return w.bounded(at, "an entry")
+}
+
+// none replaces the line feed behind a key that turned out to have nothing below it.
+func (w *writer) none(at int, value string) {
+	if len(w.text) == at {
+		w.text = append(w.text[:at-1], " "+value+"\n"...)
+	}
+}
+
+// bounded checks what was written from at on.
+func (w *writer) bounded(at int, what string) error {
+	switch {
+	case w.long:
+		return errLongKey
+	case len(w.text) > w.most:
+		return &FormatError{Problem: errAliases.Error()}
+	}
+	return bounded(int64(len(w.text)-at), what, nowhere)
+}
+
+func (w *writer) key(key string) {
+	if plainKey(key) {
+		w.text = append(w.text, key...)
+	} else {
+		w.quoteKey(key)
+	}
+	w.text = append(w.text, ": "...)
+}
+
+func (w *writer) quoteKey(key string) {
+	at := len(w.text)
+	w.quote(key)
+	w.long = w.long || len(w.text)-at > longestKey
+}
+
+// plainKey reports whether a key is nothing but a word, to every reader of YAML.
+func plainKey(s string) bool {
+	if len(s) < 3 || len(s) > 40 || s[0] <= '9' || strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !quickyaml.IsWordByte(byte(r)) }) >= 0 {
+		return false
+	}
+	switch strings.ToLower(s) {
+	case "yes", "off", "true", "false", "null":
+		return false
+	}
+	return true
+}
+
+// value writes the value at i of the tape, on the same line.
+func (w *writer) value(i int) {
+	if len(w.text) > w.most {
+		return // see bounded
+	}
+	tok := w.t[i]
+	switch tok.kind {
+	case list:
+		w.text = append(w.text, '[')
+		for v := i + 1; v < tok.end; v = w.t[v].end {
+			w.comma(v > i+1)
+			w.value(v)
+		}
+		w.text = append(w.text, ']')
+	case table:
+		w.text = append(w.text, '{')
+		for k := i + 1; k < tok.end; k = w.t[k+1].end {
+			w.comma(k > i+1)
+			w.quoteKey(w.t[k].text)
+			w.text = append(w.text, ": "...)
+			w.value(k + 1)
+		}
+		w.text = append(w.text, '}')
+	default:
+		switch {
+		case w.t.null(i):
+			w.text = append(w.text, "null"...)
+		case tok.plain && plainValue(tok.text):
+			w.text = append(w.text, tok.text...)
+		default:
+			w.quote(tok.text)
+		}
+	}
+}
+
+func (w *writer) comma(more bool) {
+	if more {
+		w.text = append(w.text, ", "...)
+	}
+}
+
+// plainValue reports whether text without quotes, which may be a number or a word
+// that means something, can stand anywhere. What else stands without quotes is text.
+func plainValue(s string) bool {
+	for i := range len(s) {
+		if !quickyaml.IsWordByte(s[i]) && (strings.IndexByte("./+-", s[i]) < 0 || s[i] == '-' && i == 0 && (len(s) == 1 || s[1] < '0' || s[1] > '9')) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// quote writes s in quotes, with the escapes that YAML has.
+func (w *writer) quote(s string) {
+	out := append(w.text, '"')
+	for _, r := range s { // what is not UTF-8 comes as U+FFFD
+		switch {
+		case r == '"' || r == '\\':
+			out = append(out, '\\', byte(r))
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case r >= ' ' && r <= '~', r >= 0xa0 && r != utf8.RuneError && quickyaml.Simple(string(r)):
+			out = utf8.AppendRune(out, r)
+		case r < 0x100:
+			out = fmt.Appendf(out, `\x%02x`, r)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	w.text = append(out, '"')
+}
