@@ -46,6 +46,11 @@ func compareHelm(t *testing.T, text string) {
 	if err != nil {
 		return
 	}
+	if again, err := canonical([]byte(text)); err == nil {
+		if charts, err := yamltest.Index(string(again)); err != nil || len(charts) != len(want) {
+			t.Fatalf("%q\nHelm reads %d charts, and of the canonical form %d, %v\n%s", text, len(want), len(charts), err, again)
+		}
+	}
 	got, err := whole(Parse([]byte(text)))
 	if err != nil {
 		t.Fatalf("%q\nrefused: %v\nHelm reads %v", text, err, want)
