@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/moonhelm/moonhelm/internal/jsonpath"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -55,7 +56,7 @@ func (e *ReadinessError) Unwrap() error { return e.Err }
 // .metadata. Where both sides are numbers they compare as such; other than
 // numbers can be equal or not. An expression whose path finds nothing is not
 // true, and where it finds several values, one is enough (for !=, all must
-// differ). Paths name fields, see path. What the object's controller has not seen yet is not asked.
+// differ). Paths name fields, as [jsonpath.Template.Path] has it. What the object's controller has not seen yet is not asked.
 //
 // Failure is asked first, and ends the wait at once. Success decides alone
 // whether the object is ready. Helm's proposal wants both annotations and
@@ -124,7 +125,7 @@ func parseExpressions(value any) (out []*expression, wrong string, err error) {
 // expression is "{path} op value".
 type expression struct {
 	source string
-	path   path
+	path   *jsonpath.Template
 	whole  bool // the path is relative to the object, not to its status
 	op     string
 	value  string
@@ -139,29 +140,76 @@ func parseExpression(s string) (*expression, error) {
 	if !ok || end < 0 {
 		return nil, errors.New(`it must begin with a JSONPath in braces, such as {.phase}`)
 	}
-	inner, rest := strings.TrimSpace(inner[:end]), strings.TrimSpace(inner[end+1:])
+	text, rest := "{"+strings.TrimSpace(inner[:end])+"}", strings.TrimSpace(inner[end+1:])
 	x := &expression{source: s}
-	var err error
-	if x.path, err = parsePath(strings.TrimPrefix(inner, "$")); err != nil {
-		return nil, fmt.Errorf("{%s} is not a JSONPath: %w", inner, err)
+	path, err := jsonpath.Parse(text, true)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a JSONPath: %w", text, err)
 	}
-	if first := x.path[0]; !first.deep {
-		x.whole = first.name == "status" || first.name == "spec" || first.name == "metadata"
+	first, err := path.Path()
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a JSONPath: %w", text, err)
 	}
+	x.path, x.whole = path, first == "status" || first == "spec" || first == "metadata"
 	x.op, x.value, err = parseComparison(rest)
 	return x, err
 }
 
-// find returns what the path finds in o: texts, numbers and booleans, as text.
+// parseComparison reads "== value".
+func parseComparison(s string) (op, value string, err error) {
+	for _, op := range []string{"==", "!=", "<=", ">=", "<", ">"} {
+		rest, ok := strings.CutPrefix(s, op)
+		if !ok {
+			continue
+		}
+		value := strings.TrimSpace(rest)
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		} else if value == "" {
+			return "", "", fmt.Errorf("the value after %s is missing", op)
+		}
+		if _, err := strconv.ParseFloat(value, 64); err != nil && op != "==" && op != "!=" {
+			return "", "", fmt.Errorf("only numbers can be compared with %s, and %q is none", op, value)
+		}
+		return op, value, nil
+	}
+	return "", "", errors.New("after the path it needs one of ==, !=, <, <=, >, >= and a value")
+}
+
+// closing is where end stands outside of quotes, -1 where it does not.
+func closing(s string, end byte) int {
+	quote := byte(0)
+	for i := range len(s) {
+		switch {
+		case quote != 0:
+			if s[i] == quote {
+				quote = 0
+			}
+		case s[i] == '"' || s[i] == '\'':
+			quote = s[i]
+		case s[i] == end:
+			return i
+		}
+	}
+	return -1
+}
+
+// find returns what the path finds in o: texts, numbers and booleans, as text. A path that
+// does not fit the object finds nothing.
 func (x *expression) find(o map[string]any) []string {
 	var root any = o
 	if !x.whole {
 		root = o["status"]
 	}
+	found, err := x.path.Find(root)
+	if err != nil {
+		return nil
+	}
 	var out []string
-	for _, v := range x.path.find(root) {
-		if s, ok := plainValue(v); ok {
-			out = append(out, s)
+	for _, v := range found {
+		switch v.(type) {
+		case string, bool, int64, float64:
+			out = append(out, fmt.Sprint(v))
 		}
 	}
 	return out

@@ -195,7 +195,7 @@ status:
 		{`{.phase[0]} == Ready`, false},
 		{`{.nodes.load} == 1`, false},
 		{`{.metadata.labels.example\.com/a} == 1`, true},
-		{`{.metadata.labels["example.com/a"]} == 1`, true},
+		{`{.metadata.labels['example\.com/a']} == 1`, true},
 	} {
 		x, err := parseExpression(test.expression)
 		if err != nil {
@@ -215,8 +215,8 @@ func TestBadReadinessAnnotationsAreNamed(t *testing.T) {
 		{`helm.sh/readiness-failure: '[1]'`, "must be a JSON list"},
 		{`helm.sh/readiness-failure: '["phase == Ready"]'`, `"phase == Ready": it must begin with a JSONPath in braces`},
 		{`helm.sh/readiness-failure: '["{.phase"]'`, "must begin with a JSONPath"},
-		{`helm.sh/readiness-failure: '["{phase} == Ready"]'`, "must go on with a dot"},
-		{`helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "must go on with a dot"},
+		{`helm.sh/readiness-failure: '["{phase} == Ready"]'`, "must name fields"},
+		{`helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "must name fields"},
 		{`helm.sh/readiness-failure: '["{..a..b} == Ready"]'`, "may search all depths (..) once"},
 		{`helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is not a JSONPath"},
 		{`helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "needs one of =="},

@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/jsonpath"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -145,8 +145,8 @@ func showValues(c *chart.Chart, expr string) (string, error) {
 		}
 		return "", nil
 	}
-	jp := jsonpath.New("--jsonpath")
-	if err := jp.Parse(expr); err != nil {
+	t, err := jsonpath.Parse(expr, false)
+	if err != nil {
 		return "", fmt.Errorf("--jsonpath %s: %w", expr, err)
 	}
 	// The library knows only plain JSON values.
@@ -159,7 +159,7 @@ func showValues(c *chart.Chart, expr string) (string, error) {
 		return "", fmt.Errorf("read %s: %w", chart.FileValues, err)
 	}
 	var b strings.Builder
-	if err := jp.Execute(&b, plain); err != nil {
+	if err := t.Print(&b, plain); err != nil {
 		return "", fmt.Errorf("--jsonpath %s: %w", expr, err)
 	}
 	return b.String(), nil
