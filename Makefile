@@ -13,7 +13,7 @@ STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean 
 BUILD := github.com/moonhelm/moonhelm/internal/build
 LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
 
-.PHONY: help build demo test check unit race cluster cluster-tests faults compat callers sdk registry bench clean
+.PHONY: help build demo deps callers-deps test check unit race cluster cluster-tests faults compat callers sdk registry bench clean
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
@@ -29,6 +29,12 @@ cluster: ## build bin/cluster, the local Kubernetes control plane (minutes the f
 demo: build ## install an example chart into a real API server and remove it again
 	@examples/demo.sh
 
+deps: ## install the programs that tests need and Go does not bring (as root)
+	@test/deps.sh
+
+callers-deps: ## install those of make callers (as root)
+	@test/deps.sh callers
+
 test: check unit race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
 
 check: ## formatting, vet, golangci-lint, the exported API
@@ -40,8 +46,6 @@ check: ## formatting, vet, golangci-lint, the exported API
 
 unit: build ## unit tests and command tests, without a cluster
 	@echo "== unit and command tests"
-	test/postgres.sh
-	test/gnupg.sh
 	go test ./...
 
 race: ## the packages that run things concurrently, under the race detector
@@ -64,7 +68,6 @@ compat: build cluster ## side by side with Helm's binary; the corpus where it is
 
 callers: build cluster ## helmfile, kustomize, Ansible, plugins and shells with our binary and Helm's
 	@echo "== callers"
-	test/callers/setup.sh
 	cd test/callers && go vet ./... && ../with-cluster.sh go test -count=1 -parallel 3 -timeout 60m ./...
 
 sdk: cluster ## a program that embeds this and one that embeds Helm's SDK: memory

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
 // gnuPG is a home of GnuPG with keys that it made.
@@ -23,9 +25,7 @@ type gnuPG struct {
 // sesame", the others have none. Its path is short: an agent's socket stands there.
 func newGnuPG(t *testing.T, names ...string) gnuPG {
 	t.Helper()
-	if _, err := exec.LookPath("gpg"); err != nil {
-		t.Skip("gpg is not installed: test/gnupg.sh sees to it (Debian: apt-get install gnupg)")
-	}
+	testdeps.Program(t, "gpg")
 	home, err := os.MkdirTemp("", "g")
 	if err != nil {
 		t.Fatal(err)

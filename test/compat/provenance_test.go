@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
 // The chart's metadata has what YAML and clear-signed texts escape.
@@ -37,9 +39,7 @@ type: application
 // of its sockets, and returns it with a file of the secret keys.
 func gnupg(t *testing.T) (home, secret string) {
 	t.Helper()
-	if _, err := exec.LookPath("gpg"); err != nil {
-		t.Skip("gpg is not installed: test/gnupg.sh sees to it (Debian: apt-get install gnupg)")
-	}
+	testdeps.Program(t, "gpg")
 	home, err := os.MkdirTemp("", "g")
 	if err != nil {
 		t.Fatal(err)

@@ -24,11 +24,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// Without names a variable that lets tests be skipped where PostgreSQL is not
-// installed.
-const Without = "MOONHELM_NO_POSTGRES"
+	"github.com/moonhelm/moonhelm/internal/testdeps"
+)
 
 // Superuser and Password are who may do everything on the server.
 const (
@@ -44,16 +42,12 @@ type Server struct {
 }
 
 // Start starts a server that is stopped when the test ends. Where PostgreSQL is
-// not installed the test fails, or is skipped with [Without].
+// not installed the test ends by [testdeps.Missing].
 func Start(t testing.TB) *Server {
 	t.Helper()
 	bin := binaries()
 	if bin == "" {
-		const what = "PostgreSQL is not installed: run test/postgres.sh (or apt-get install postgresql)"
-		if os.Getenv(Without) != "" {
-			t.Skip(what)
-		}
-		t.Fatal(what + ", or set " + Without + " to go without these tests")
+		testdeps.Missing(t, "PostgreSQL")
 	}
 	// A socket's path must be short, and its directory open to another user.
 	dir, err := os.MkdirTemp("", "pg")

@@ -7,7 +7,7 @@
 //	cmd := exec.Command(filepath.Join(dir, "helmfile"), "apply")
 //
 // Each is built in a copy of its module, so that replace directives in its go.mod
-// hold. Programs that are not Go modules come from Debian: see ../setup.sh.
+// hold. Programs that are not Go modules come from Debian: make callers-deps installs them.
 package programs
 
 import (
