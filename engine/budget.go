@@ -157,6 +157,13 @@ func (f *frame) charge(fn *function, argv []any) {
 			f.failCall(fn.name, err)
 		}
 	}
+	for _, b := range fn.bounds {
+		if asked, err := b.asks(argv); err != nil {
+			f.failCall(fn.name, err)
+		} else if asked > b.most {
+			f.failCall(fn.name, fmt.Errorf("%d is more than templates may ask for", asked))
+		}
+	}
 	nodes, bytes := w.used()
 	f.work(n + nodes + bytes>>6)
 	if fn.makes > 0 {
@@ -195,59 +202,6 @@ func (f *frame) bounded(fn *function, v any) any {
 		f.allocate(64 * len(v))
 	}
 	return v
-}
-
-// bill says what calling the functions costs. All that look into values weigh
-// them first, but those that look at the surface only.
-func bill(m map[string]*function) {
-	for _, name := range []string{
-		"default", "empty", "coalesce", "list", "tuple", "dict", "get", "set", "unset", "hasKey", "pick", "omit", "pluck",
-		"keys", "values", "first", "mustFirst", "last", "mustLast", "rest", "mustRest", "initial", "mustInitial",
-		"append", "mustAppend", "push", "mustPush", "prepend", "mustPrepend", "concat", "reverse", "mustReverse",
-		"compact", "mustCompact", "chunk", "mustChunk", "index", "len", "not", "and", "or", "ternary", "all", "any", "dig",
-		"typeOf", "typeIs", "typeIsLike", "kindOf", "kindIs", "include", "tpl", "required", "fail", "call",
-		"eq", "ne", "lt", "le", "gt", "ge", "printf", "deepEqual", "has", "mustHas", "without", "mustWithout", "uniq", "mustUniq",
-		"merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite", "deepCopy", "mustDeepCopy",
-		"toYaml", "mustToYaml", "toJson", "mustToJson", "toPrettyJson", "mustToPrettyJson", "toRawJson", "mustToRawJson",
-	} {
-		if fn := m[name]; fn != nil {
-			fn.surface = true
-		}
-	}
-	for _, fn := range m {
-		fn.weighs = !fn.surface
-	}
-	for name, made := range map[string]int{"dict": 200, "list": 16, "tuple": 16, "set": 50, "pick": 50, "omit": 50, "pluck": 16} {
-		m[name].makes = made
-	}
-	for _, name := range []string{
-		"rest", "initial", "append", "push", "prepend", "concat", "reverse", "compact", "keys", "values", "pluck",
-		"without", "mustWithout", "uniq", "mustUniq",
-		"mustRest", "mustInitial", "mustAppend", "mustPush", "mustPrepend", "mustReverse", "mustCompact",
-	} {
-		if fn := m[name]; fn != nil {
-			fn.copies = true
-		}
-	}
-	for name, fn := range m {
-		fn.parses = strings.HasPrefix(name, "from") || strings.HasPrefix(name, "mustFrom")
-		fn.pattern = strings.HasPrefix(strings.ToLower(strings.TrimPrefix(name, "must")), "regex")
-	}
-	for _, name := range []string{"slice", "mustSlice"} {
-		m[name].unweighed = 1 // only where it is to be cut is looked at
-	}
-	// What takes long on purpose, by the time that it takes.
-	for name, cost := range map[string]int{
-		"include": 10, "tpl": 10,
-		"genPrivateKey": 1_000_000, "genCA": 200_000, "genCAWithKey": 10_000,
-		"genSelfSignedCert": 200_000, "genSelfSignedCertWithKey": 10_000,
-		"genSignedCert": 200_000, "genSignedCertWithKey": 10_000,
-		"derivePassword": 500_000, "bcrypt": 100_000, "htpasswd": 100_000,
-	} {
-		if fn := m[name]; fn != nil {
-			fn.cost = cost
-		}
-	}
 }
 
 // survey looks at a template text before it is parsed: how much of it is code,

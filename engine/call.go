@@ -23,14 +23,22 @@ type function struct {
 	lazy bool
 	or   bool
 	// weighs reports that it walks through its arguments: they must be finite.
-	// Others look at the surface only; of those, some copy a list.
-	weighs, surface, copies bool
-	// unweighed is how many of its first arguments a function that weighs does
-	// not walk through all the same.
-	unweighed int
+	weighs bool
 	// pattern reports that the first argument is a regular expression, parses that
 	// it makes values of text.
 	pattern, parses bool
+	rate
+	bounds []bound
+}
+
+// rate is what a call costs.
+type rate struct {
+	// surface reports that only the surface of arguments is looked at, copies that it
+	// makes a list of that.
+	surface, copies bool
+	// unweighed is how many of its first arguments a function that weighs does
+	// not walk through all the same.
+	unweighed int
 	// cost is what a call takes, in steps, and makes the bytes for each argument.
 	cost, makes int
 }

@@ -2,7 +2,10 @@
 
 package engine
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // checkFormat fails where a format asks for more text than there may be: widths,
 // large values, and one value written many times. Values of which only the type
@@ -32,6 +35,8 @@ func (f *frame) checkFormat(format string, args []any) error {
 	f.work(total >> 6)
 	return nil
 }
+
+var errGrowsTooLong = errors.New("the text that comes out is too long")
 
 // widestArg stands for a width that an argument gives.
 const widestArg = 1_000_000

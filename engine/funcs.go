@@ -38,8 +38,6 @@ func functions(in *Input) map[string]*function {
 	delete(m, "env")
 	delete(m, "expandenv")
 	plain(durationFuncs())
-	plain(boundedFuncs())
-	plain(amplifiers())
 	plain(map[string]any{
 		"toYaml":        toYAML,
 		"mustToYaml":    encodeYAML,
@@ -68,7 +66,7 @@ func functions(in *Input) map[string]*function {
 			m[name].native = recovered(name, fn) // what sprig has says how it is called
 		}
 	}
-	bill(m)
+	price(m)
 	return m
 }
 
