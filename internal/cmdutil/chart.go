@@ -74,13 +74,13 @@ func (f *Factory) updated(ctx context.Context, path string, flags *ChartFlags) (
 }
 
 // open loads an archive that was found.
-func (factory *Factory) open(a *fetch.Archive) (*chart.Chart, error) {
-	f, err := file.Open(a.Path)
+func (f *Factory) open(a *fetch.Archive) (*chart.Chart, error) {
+	archive, err := file.Open(a.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open chart %s: %w", a.Name, err)
 	}
-	defer f.Close()
-	return factory.loaded(factory.Loader().LoadArchive(a.Name, f))
+	defer archive.Close()
+	return f.loaded(f.Loader().LoadArchive(a.Name, archive))
 }
 
 // Loader reads charts as the settings have it.

@@ -36,8 +36,8 @@ func (f *DependencyFlags) Bind(fs *pflag.FlagSet, factory *Factory) {
 
 // UpdateDependencies makes the dependencies of the chart in the directory at path
 // what it lists, and locks them. out gets Helm's lines about it; nil drops them.
-func (factory *Factory) UpdateDependencies(ctx context.Context, path string, f DependencyFlags, out io.Writer) error {
-	verb, req, err := factory.dependencies(path, f, out)
+func (f *Factory) UpdateDependencies(ctx context.Context, path string, flags DependencyFlags, out io.Writer) error {
+	verb, req, err := f.dependencies(path, flags, out)
 	if err != nil {
 		return err
 	}
@@ -46,23 +46,23 @@ func (factory *Factory) UpdateDependencies(ctx context.Context, path string, f D
 
 // BuildDependencies makes the dependencies of the chart in the directory at path
 // what its lock says.
-func (factory *Factory) BuildDependencies(ctx context.Context, path string, f DependencyFlags, out io.Writer) error {
-	verb, req, err := factory.dependencies(path, f, out)
+func (f *Factory) BuildDependencies(ctx context.Context, path string, flags DependencyFlags, out io.Writer) error {
+	verb, req, err := f.dependencies(path, flags, out)
 	if err != nil {
 		return err
 	}
 	return action.DependencyBuild(verb).Run(ctx, req)
 }
 
-func (factory *Factory) dependencies(path string, f DependencyFlags, out io.Writer) (verb action.DependencyUpdate, req action.DependencyRequest, err error) {
+func (f *Factory) dependencies(path string, flags DependencyFlags, out io.Writer) (verb action.DependencyUpdate, req action.DependencyRequest, err error) {
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
-	directory, err := factory.directory(path, factory.Loader().OpenDirectory)
+	directory, err := f.directory(path, f.Loader().OpenDirectory)
 	if err != nil {
 		return verb, req, err
 	}
-	report := factory.Report()
+	report := f.Report()
 	verb.Progress = func(ev progress.Event) {
 		if ev.Kind != progress.Step {
 			report(ev)
@@ -70,15 +70,15 @@ func (factory *Factory) dependencies(path string, f DependencyFlags, out io.Writ
 			fmt.Fprintln(out, term.Safe(ev.Text))
 		}
 	}
-	verb.Now = factory.Now
-	modTime, err := loader.ModTime(factory.Getenv)
+	verb.Now = f.Now
+	modTime, err := loader.ModTime(f.Getenv)
 	if err != nil {
 		return verb, req, err
 	}
 	verb.Resolver = &action.RepositoryResolver{
-		Directory: path, Finder: factory.Finder(f.Keyring), Repositories: factory.Repositories(),
-		Access: f.Access(), Verify: f.Verify, Loader: factory.Loader(), ModTime: modTime, Progress: verb.Progress,
+		Directory: path, Finder: f.Finder(flags.Keyring), Repositories: f.Repositories(),
+		Access: flags.Access(), Verify: flags.Verify, Loader: f.Loader(), ModTime: modTime, Progress: verb.Progress,
 	}
-	verb.Events, err = factory.Events(f.ScriptFlags)
-	return verb, action.DependencyRequest{Directory: directory, SkipRefresh: f.SkipRefresh}, err
+	verb.Events, err = f.Events(flags.ScriptFlags)
+	return verb, action.DependencyRequest{Directory: directory, SkipRefresh: flags.SkipRefresh}, err
 }

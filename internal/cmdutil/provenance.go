@@ -99,16 +99,16 @@ func (f *Factory) Signer(keyring, key, passphraseFile string) (*provenance.Signe
 const maxPassphrase = 64 << 10
 
 // passphrase is the first line of a file.
-func (factory *Factory) passphrase(path string) ([]byte, error) {
-	line, err := term.Until(factory.Context, func() ([]byte, error) {
-		in := factory.In
+func (f *Factory) passphrase(path string) ([]byte, error) {
+	line, err := term.Until(f.Context, func() ([]byte, error) {
+		in := f.In
 		if path != "-" {
-			f, err := os.Open(path)
+			file, err := os.Open(path)
 			if err != nil {
 				return nil, err
 			}
-			defer f.Close()
-			in = f
+			defer file.Close()
+			in = file
 		}
 		if in == nil {
 			in = strings.NewReader("")

@@ -66,12 +66,12 @@ func (f *ScriptFlags) check() error {
 
 // Events is the event bus of one operation that needs no cluster, on which the
 // chart's scripts answer.
-func (factory *Factory) Events(f ScriptFlags) (*event.Bus, error) {
-	bus, err := factory.traced(f)
+func (f *Factory) Events(flags ScriptFlags) (*event.Bus, error) {
+	bus, err := f.traced(flags)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := factory.hosts(f)
+	hosts, err := f.hosts(flags)
 	if err != nil {
 		return nil, err
 	}
@@ -81,42 +81,42 @@ func (factory *Factory) Events(f ScriptFlags) (*event.Bus, error) {
 	return bus, nil
 }
 
-// traced is a bus without handlers that is traced as f says.
-func (factory *Factory) traced(f ScriptFlags) (*event.Bus, error) {
-	if err := f.check(); err != nil {
+// traced is a bus without handlers that is traced as flags says.
+func (f *Factory) traced(flags ScriptFlags) (*event.Bus, error) {
+	if err := flags.check(); err != nil {
 		return nil, err
 	}
 	bus := &event.Bus{}
-	switch f.Trace {
+	switch flags.Trace {
 	case "text":
-		bus.Trace(ui.TraceText(factory.board().Above(factory.Err), factory.Style(factory.Err)))
+		bus.Trace(ui.TraceText(f.board().Above(f.Err), f.Style(f.Err)))
 	case "json":
-		bus.Trace(ui.TraceJSON(factory.board().Above(factory.Err)))
+		bus.Trace(ui.TraceJSON(f.board().Above(f.Err)))
 	}
 	return bus, nil
 }
 
 // hosts returns what makes the hosts of scripts, which end with the command; nil where
 // scripts are off. What one of them was allowed, the others need not ask for.
-func (factory *Factory) hosts(f ScriptFlags) (func() action.ScriptRunner, error) {
-	if f.Off {
+func (f *Factory) hosts(flags ScriptFlags) (func() action.ScriptRunner, error) {
+	if flags.Off {
 		return nil, nil
 	}
-	limits, err := factory.limits(f)
+	limits, err := f.limits(flags)
 	if err != nil {
 		return nil, err
 	}
-	policy := script.Policy{Yes: f.Yes, Accept: f.Accept, Interactive: factory.Interactive(), Ask: factory.Ask}
+	policy := script.Policy{Yes: flags.Yes, Accept: flags.Accept, Interactive: f.Interactive(), Ask: f.Ask}
 	approvals := &script.Approvals{Ask: approve(policy)}
 	return func() action.ScriptRunner {
 		host := &script.Host{
-			Start:   factory.startScripts,
+			Start:   f.startScripts,
 			Approve: approvals.Approve,
 			Limits:  limits,
-			Print:   script.Printer(factory.board().Above(factory.Err)),
-			Debug:   factory.Settings.Debug,
+			Print:   script.Printer(f.board().Above(f.Err)),
+			Debug:   f.Settings.Debug,
 		}
-		factory.closers = append(factory.closers, host.Close)
+		f.closers = append(f.closers, host.Close)
 		return host
 	}, nil
 }
@@ -148,10 +148,10 @@ func permissionsOf(asks []script.Ask) []string {
 }
 
 // limits are the defaults with what flags and environment say.
-func (factory *Factory) limits(f ScriptFlags) (wire.Limits, error) {
+func (f *Factory) limits(flags ScriptFlags) (wire.Limits, error) {
 	l := wire.DefaultLimits()
-	l.CPU = f.CPU
-	memory, err := factory.ScriptMemory()
+	l.CPU = flags.CPU
+	memory, err := f.ScriptMemory()
 	if memory > 0 {
 		l.Memory = memory
 	}
@@ -174,9 +174,9 @@ func (f *Factory) ScriptMemory() (int64, error) {
 }
 
 // ScriptChecker reads charts' scripts without running them.
-func (factory *Factory) ScriptChecker(f ScriptFlags) (script.Checker, error) {
-	limits, err := factory.limits(f)
-	return script.Checker{Start: factory.startScripts, Limits: limits}, err
+func (f *Factory) ScriptChecker(flags ScriptFlags) (script.Checker, error) {
+	limits, err := f.limits(flags)
+	return script.Checker{Start: f.startScripts, Limits: limits}, err
 }
 
 // startScripts starts the process that runs a chart's scripts: this program

@@ -18,16 +18,16 @@ func (f *Factory) Vendored(path string) (*loader.Directory, error) {
 	return f.directory(path, f.Loader().View)
 }
 
-func (factory *Factory) directory(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
+func (f *Factory) directory(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &action.ChartNotFoundError{Ref: path}
 	}
-	f, err := open(path)
+	dir, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range f.Warnings {
-		factory.Report().Send(progress.Event{Kind: progress.Warning, Text: w})
+	for _, w := range dir.Warnings {
+		f.Report().Send(progress.Event{Kind: progress.Warning, Text: w})
 	}
-	return f, nil
+	return dir, nil
 }
