@@ -375,7 +375,7 @@ func TestDependencyUpdateInterrupted(t *testing.T) {
 	f, s := &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, "")}, shop()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onAsk = func(Dependency) { cancel() }
-	if err := updater(s).Run(ctx, DependencyRequest{Directory: f}); err != context.Canceled {
+	if err := updater(s).Run(ctx, DependencyRequest{Directory: f}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	wantReplaced(t, f)

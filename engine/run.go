@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 )
@@ -19,7 +20,7 @@ func (e *engine) runJobs(ctx context.Context, jobs []job) error {
 		e.stepLimit = maxSteps + int64(len(jobs))*stepsPerFile
 	}
 	err := e.runOnce(ctx, jobs)
-	if err != errNeedsCopy && err != errInterfered {
+	if !errors.Is(err, errNeedsCopy) && !errors.Is(err, errInterfered) {
 		return err
 	}
 	// A text that only tpl saw writes to the values, or a template wrote to what
@@ -121,7 +122,7 @@ func (e *engine) together(ctx context.Context, groups []*group) error {
 	var first *group
 	for _, g := range groups {
 		switch {
-		case g.err == errNeedsCopy, !sameEntries(g.release, shared):
+		case errors.Is(g.err, errNeedsCopy), !sameEntries(g.release, shared):
 			return errInterfered
 		case g.err != nil && (first == nil || before(g.failed, first.failed)):
 			first = g

@@ -176,7 +176,7 @@ func (o *outliner) part(n *yamlv3.Node, around int, flow bool) *part {
 			o.flow(p, n, at, ']')
 		default:
 			o.need(!flow && n.Style&yamlv3.FlowStyle == 0 && len(n.Content) > 0)
-			o.block(p, n, at, around)
+			o.block(p, n, at)
 		}
 	case yamlv3.AliasNode:
 		o.need(o.text[at] == '*')
@@ -192,7 +192,7 @@ func (o *outliner) part(n *yamlv3.Node, around int, flow bool) *part {
 	return p
 }
 
-func (o *outliner) block(p *part, n *yamlv3.Node, at, around int) {
+func (o *outliner) block(p *part, n *yamlv3.Node, at int) {
 	if n.Kind == yamlv3.SequenceNode {
 		p.shape, p.column = blockList, o.column(at)
 		for i, c := range n.Content {

@@ -68,14 +68,14 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("plugin: %s not foun
 // Load reads the plugin in a directory. The error is a [*LoadError].
 func Load(dir string) (*Plugin, error) {
 	name := filepath.Join(dir, ManifestFile)
-	p, err := load(dir, name)
+	p, err := load(dir)
 	if err != nil {
 		return nil, &LoadError{Path: name, Err: err}
 	}
 	return p, nil
 }
 
-func load(dir, name string) (*Plugin, error) {
+func load(dir string) (*Plugin, error) {
 	data, err := readOwn(dir, ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("plugin metadata (%s) missing: %w", ManifestFile, fs.ErrNotExist)

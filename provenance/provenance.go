@@ -81,7 +81,7 @@ func (m *message) readSignatures(armoured io.Reader) error {
 	packets := packet.NewReader(armoured)
 	for {
 		p, err := packets.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		sig, ok := p.(*packet.Signature)
@@ -129,7 +129,7 @@ func parseFiles(text string) (map[string]string, error) {
 	if err := dec.Decode(&doc); err != nil {
 		return nil, fmt.Errorf("the list of hashes is not YAML: %w", err)
 	}
-	if err := dec.Decode(&more); err != io.EOF {
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something stands after the list of hashes")
 	}
 	top, err := pairs(&doc)

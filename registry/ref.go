@@ -84,7 +84,7 @@ func isPath(text string) bool {
 			if rest == "" && part != "" {
 				break
 			}
-			if rest == part || !strings.Contains("._-", rest[:1]) {
+			if rest == part || strings.IndexByte("._-", rest[0]) < 0 {
 				return false
 			}
 			part = strings.TrimLeft(rest, rest[:1])

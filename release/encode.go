@@ -101,7 +101,7 @@ func (b *Budget) unpack(text []byte) (data []byte, took int, err error) {
 		switch {
 		case len(out) > MaxSize:
 			return nil, took, ErrTooLarge
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return out, took, nil
 		case err != nil:
 			return nil, took, err

@@ -618,7 +618,7 @@ func TestOurOwnFaultsAreOurs(t *testing.T) {
 	full := func(e Entry, _ io.Writer) error {
 		parts, err := filepath.Glob(filepath.Join(c.Cache.Dir, ".*.part"))
 		if len(parts) != 1 {
-			return fmt.Errorf("%v, %v", parts, err)
+			return fmt.Errorf("%v, %w", parts, err)
 		}
 		return &fs.PathError{Op: "write", Path: parts[0], Err: syscall.ENOSPC}
 	}

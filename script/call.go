@@ -55,7 +55,7 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 		}
 		return r.rubbishNow(err)
 	}
-	commit, err := st.settle(ch, e)
+	commit, err := st.settle(ch)
 	if err != nil {
 		return s.placed(r.event, r.chart, r.where, err.Error())
 	}

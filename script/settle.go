@@ -11,14 +11,13 @@ import (
 	"unicode"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
 // settle works out what the changes come to. Nothing has happened yet when it
 // returns an error; commit makes the payload what it is to be.
-func (st *stage) settle(c *changes, e event.Event) (commit func(), err error) {
+func (st *stage) settle(c *changes) (commit func(), err error) {
 	root := st.payload.Chart
 	if root == nil {
 		return func() {}, nil

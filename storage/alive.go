@@ -88,7 +88,7 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbe
 	if body, err = json.Marshal(whole); err != nil {
 		return err
 	}
-	_, err = c.call(ctx, http.MethodPut, path, nil, body)
+	_, err = c.call(ctx, http.MethodPut, path, body)
 	return err
 }
 
@@ -133,7 +133,7 @@ func (c *Cluster) metadata(ctx context.Context, k Key) (objectMeta, error) {
 	if err := checkKey(k); err != nil {
 		return objectMeta{}, err
 	}
-	body, err := c.call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), nil, nil)
+	body, err := c.call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), nil)
 	if err = c.found("read release", k, err); err != nil {
 		return objectMeta{}, err
 	}

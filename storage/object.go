@@ -224,7 +224,7 @@ func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
 	if err != nil {
 		return objectMeta{}, err
 	}
-	answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), nil, body)
+	answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), body)
 	if apierrors.IsAlreadyExists(err) {
 		return objectMeta{}, &ExistsError{r.Key}
 	}
@@ -262,7 +262,7 @@ func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
+	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
 	if err = c.found("update the record of release", r.Key, err); err != nil {
 		return "", err
 	}
@@ -413,14 +413,14 @@ func (c *Cluster) asked(q Query, k Key) bool {
 	return (c.namespace == "" || k.Namespace == c.namespace) && (q.Name == "" || k.Name == q.Name) && checkKey(k) == nil
 }
 
-func (c *Cluster) call(ctx context.Context, method, path string, query url.Values, body []byte) ([]byte, error) {
+func (c *Cluster) call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	header := http.Header{
 		"Accept": {acceptMetadata},
 	}
 	if body != nil {
 		header.Set("Content-Type", "application/json")
 	}
-	return c.api.Call(ctx, method, path, query, header, body)
+	return c.api.Call(ctx, method, path, nil, header, body)
 }
 
 func (c *Cluster) found(doing string, k Key, err error) error {

@@ -190,7 +190,7 @@ func (c *Cluster) switchTo(ctx context.Context, r Record, p parts, m objectMeta)
 	if err != nil {
 		return m, err
 	}
-	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), nil, body)
+	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
 	if apierrors.IsConflict(err) {
 		// Where an answer was lost it conflicts with itself.
 		if now, again := c.metadata(ctx, r.Key); again == nil {
@@ -228,7 +228,7 @@ func (c *Cluster) writeParts(ctx context.Context, r Record, p parts, uid string)
 			if err != nil {
 				return err
 			}
-			answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), nil, body)
+			answer, err := c.call(ctx, http.MethodPost, c.path(r.Namespace, ""), body)
 			if err != nil {
 				return fmt.Errorf("create part %d of %d, %s: %w", n, p.Count, o.Metadata.Name, err)
 			}
@@ -350,7 +350,7 @@ func (c *Cluster) deleteObject(ctx context.Context, namespace, name, uid string)
 		}
 		body = text
 	}
-	_, err := c.call(ctx, http.MethodDelete, c.path(namespace, name), nil, body)
+	_, err := c.call(ctx, http.MethodDelete, c.path(namespace, name), body)
 	return err
 }
 

@@ -48,7 +48,7 @@ func (j *judge) rank(asks []Ask, have []string) ([]int, error) {
 	free := true
 	distinct := make(map[string]bool, len(asks))
 	for _, a := range asks {
-		if _, err := j.constraint(a); err != nil {
+		if err := j.parse(a); err != nil {
 			return nil, err
 		}
 		distinct[a.Range] = true
@@ -78,23 +78,20 @@ func (j *judge) rank(asks []Ask, have []string) ([]int, error) {
 	return fit, nil
 }
 
-// constraint is the range of an ask, nil where it takes every version.
-func (j *judge) constraint(a Ask) (*semver.Constraints, error) {
-	if a.Range == "" {
-		return nil, nil
-	}
-	if c := j.ranges[a.Range]; c != nil {
-		return c, nil
+// parse reads the range of an ask into ranges; "" takes every version.
+func (j *judge) parse(a Ask) error {
+	if a.Range == "" || j.ranges[a.Range] != nil {
+		return nil
 	}
 	c, err := semver.NewConstraint(a.Range)
 	if err != nil {
-		return nil, &RangeError{Ask: a}
+		return &RangeError{Ask: a}
 	}
 	if j.ranges == nil {
 		j.ranges = map[string]*semver.Constraints{}
 	}
 	j.ranges[a.Range] = c
-	return c, nil
+	return nil
 }
 
 // version is nil for a text that is not a version.

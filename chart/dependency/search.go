@@ -130,7 +130,7 @@ func (s *search) suits(asks []Ask) bool {
 		if c == nil {
 			continue
 		}
-		_, err := s.judge.constraint(a)
+		err := s.judge.parse(a)
 		if err == nil && s.judge.holds(a.Range, c.Version()) {
 			continue
 		}

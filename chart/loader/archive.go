@@ -138,7 +138,7 @@ func (l Loader) Load(path string) (c *chart.Chart, warnings []string, err error)
 	c, more, err := l.LoadFiles(files)
 	warnings = append(warnings, more...)
 	if err != nil {
-		return nil, warnings, fmt.Errorf("load chart %s: %w", path, explainMissing(path, files, err))
+		return nil, warnings, fmt.Errorf("load chart %s: %w", path, explainMissing(path, err))
 	}
 	return c, warnings, nil
 }

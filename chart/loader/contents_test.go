@@ -4,6 +4,7 @@ package loader
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -111,7 +112,7 @@ func TestContentsShortOfTheSize(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			var c contents
 			data, err := c.read(strings.NewReader("abc"), size)
-			if string(data) != "abc" || err != io.ErrUnexpectedEOF {
+			if string(data) != "abc" || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("got %q, %v; want abc, %v", data, err, io.ErrUnexpectedEOF)
 			}
 		})

@@ -216,14 +216,14 @@ func readBounded(path string, limit int64, name string, total *budget, shared *c
 		return nil, err
 	}
 	data, err := shared.read(f, info.Size())
-	if err != nil && err != io.ErrUnexpectedEOF { // shorter than a moment ago: what is there counts
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // shorter than a moment ago: what is there counts
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data, nil
 }
 
 // explainMissing adds to the lack of a Chart.yaml that .helmignore is the reason.
-func explainMissing(dir string, files []*chart.File, err error) error {
+func explainMissing(dir string, err error) error {
 	var sub *SubchartError
 	if !errors.Is(err, ErrNoMetadata) || errors.As(err, &sub) {
 		return err

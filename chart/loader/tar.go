@@ -80,7 +80,7 @@ func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size i
 	tr := tar.NewReader(&cappedReader{r: zr, left: limits.Total + tarOverhead, limit: limits.Total})
 	for entries := int64(0); ; entries++ {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

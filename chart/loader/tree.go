@@ -66,10 +66,7 @@ func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, e
 	for _, f := range parts.own {
 		place(c, f)
 	}
-	subs, err := t.subcharts(c, parts)
-	if err != nil {
-		return nil, err
-	}
+	subs := t.subcharts(c, parts)
 	charts := make([]*chart.Chart, len(subs))
 	errs := make([]error, len(subs)+1)
 	t.pool.each(len(subs)+1, func(i int) {
@@ -231,7 +228,7 @@ func collect(groups map[string]*group, dir string, f *chart.File) {
 // subcharts picks the groups that are charts, sorted. Those of library/ that
 // are none are files of the chart: the directory's name has a meaning only for
 // charts that use it so, and others may have files there.
-func (t *tree) subcharts(c *chart.Chart, p parts) ([]*group, error) {
+func (t *tree) subcharts(c *chart.Chart, p parts) []*group {
 	var out []*group
 	for name, g := range p.charts {
 		if name == "" || name[0] == '_' || name[0] == '.' || g.archive != nil && path.Ext(name) == ".prov" {
@@ -261,7 +258,7 @@ func (t *tree) subcharts(c *chart.Chart, p parts) ([]*group, error) {
 		sort.SliceStable(c.Files, func(i, j int) bool { return c.Files[i].Name < c.Files[j].Name })
 		sort.SliceStable(c.Raw, func(i, j int) bool { return c.Raw[i].Name < c.Raw[j].Name })
 	}
-	return out, nil
+	return out
 }
 
 func isLibrary(c *chart.Chart, name string, g *group) bool {

@@ -110,7 +110,7 @@ func (l Loader) OpenDirectory(path string) (*Directory, error) {
 	f := &Directory{Path: path, loader: l, files: files, Warnings: warnings}
 	f.leaveOutBadLocks()
 	if err := f.load(); err != nil {
-		return nil, fmt.Errorf("load chart %s: %w", path, explainMissing(path, files, err))
+		return nil, fmt.Errorf("load chart %s: %w", path, explainMissing(path, err))
 	}
 	f.look(files)
 	f.findLock()

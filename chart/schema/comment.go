@@ -65,7 +65,7 @@ var (
 )
 
 // readComments collects what stands away from its key.
-func readComments(s *source) (comments, error) {
+func readComments(s *source) comments {
 	c := comments{byPath: map[string]comment{}, below: map[int][]line{}, used: map[int]bool{}}
 	for i := 0; i < len(s.lines); i++ {
 		if !isComment(s.lines[i]) {
@@ -76,11 +76,9 @@ func readComments(s *source) (comments, error) {
 			group = append(group, line{i + 1, strings.TrimSpace(s.lines[i])})
 		}
 		c.paths(group)
-		if err := c.marks(s, group); err != nil {
-			return c, err
-		}
+		c.marks(s, group)
 	}
-	return c, nil
+	return c
 }
 
 func isComment(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "#") }
@@ -175,7 +173,7 @@ func docsKind(name string) string {
 
 // marks finds the annotations of a group that stand below their value or speak
 // of the whole file.
-func (c *comments) marks(s *source, group []line) error {
+func (c *comments) marks(s *source, group []line) {
 	inRoot := false
 	for _, l := range group {
 		switch {
@@ -192,7 +190,7 @@ func (c *comments) marks(s *source, group []line) error {
 	}
 	after := group[len(group)-1].number // the index of the line behind
 	if after < len(s.lines) && strings.TrimSpace(s.lines[after]) != "" && indent(s.lines[after]) >= indent(s.lines[group[0].number-1]) {
-		return nil
+		return
 	}
 	owner := s.keyAbove(group[0].number-1, indent(s.lines[group[0].number-1]))
 	for _, l := range group {
@@ -200,7 +198,6 @@ func (c *comments) marks(s *source, group []line) error {
 			c.below[owner] = append(c.below[owner], l)
 		}
 	}
-	return nil
 }
 
 // keyAbove is the line of the key of that indentation whose value ends right

@@ -42,10 +42,7 @@ type deriver struct {
 
 // document derives the schema of the whole file.
 func (d *deriver) document() (*yaml.Node, error) {
-	var err error
-	if d.doc, err = readComments(d.source); err != nil {
-		return nil, err
-	}
+	d.doc = readComments(d.source)
 	s, err := d.shape(d.source.values, d.source.roots, "", 0)
 	if err != nil {
 		return nil, err

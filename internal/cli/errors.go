@@ -108,7 +108,7 @@ func untouched(err error) bool {
 		err = failed.Err
 	}
 	if !errors.As(err, &handler) {
-		return err == context.Canceled || stillFetching(err)
+		return err == context.Canceled || stillFetching(err) //nolint:errorlint // a wrapped one says what was interrupted
 	}
 	switch handler.Event {
 	case "post-install", "post-upgrade", "post-rollback", "post-delete", "pre-test", "post-test", "failed-test":

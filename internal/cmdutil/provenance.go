@@ -115,7 +115,7 @@ func (f *Factory) passphrase(path string) ([]byte, error) {
 		}
 		return bufio.NewReader(io.LimitReader(in, maxPassphrase)).ReadBytes('\n')
 	})
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("--passphrase-file: %w", err)
 	}
 	return []byte(strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")), nil

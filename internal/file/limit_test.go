@@ -18,7 +18,7 @@ func TestLimitWriter(t *testing.T) {
 	if n, err := w.Write([]byte("abc")); n != 3 || err != nil || w.Exceeded {
 		t.Errorf("Write within the limit: %d, %v, exceeded %v", n, err, w.Exceeded)
 	}
-	if n, err := w.Write([]byte("def")); n != 0 || err != own || !w.Exceeded {
+	if n, err := w.Write([]byte("def")); n != 0 || !errors.Is(err, own) || !w.Exceeded {
 		t.Errorf("Write beyond the limit: %d, %v, exceeded %v", n, err, w.Exceeded)
 	}
 	if b.String() != "abc" {

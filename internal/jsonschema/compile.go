@@ -472,12 +472,12 @@ func names(v any) []string {
 	return out
 }
 
-// count returns the whole number that a keyword holds, fallback if there is none.
-func (k *keywords) count(keyword string, fallback int) int {
+// count returns the whole number that a keyword holds, -1 if there is none.
+func (k *keywords) count(keyword string) int {
 	if n, ok := numberOf(k.obj[keyword]); ok {
 		return n.clamp()
 	}
-	return fallback
+	return -1
 }
 
 // limit returns the number that a keyword holds.
@@ -531,7 +531,7 @@ func (k *keywords) logic() {
 func (k *keywords) object() {
 	o := objectKeywords{least: -1, most: -1}
 	if k.has("validation") {
-		o.least, o.most = k.count("minProperties", -1), k.count("maxProperties", -1)
+		o.least, o.most = k.count("minProperties"), k.count("maxProperties")
 		o.required = names(k.obj["required"])
 		if k.since(2019) {
 			o.dependentRequired = k.dependentRequired()
@@ -585,10 +585,10 @@ func (k *keywords) dependencies() []dependency {
 func (k *keywords) array() {
 	a := arrayKeywords{least: -1, most: -1, leastContained: -1, mostContained: -1}
 	if k.has("validation") {
-		a.least, a.most = k.count("minItems", -1), k.count("maxItems", -1)
+		a.least, a.most = k.count("minItems"), k.count("maxItems")
 		a.unique, _ = k.obj["uniqueItems"].(bool)
 		if k.since(2019) {
-			a.leastContained, a.mostContained = k.count("minContains", -1), k.count("maxContains", -1)
+			a.leastContained, a.mostContained = k.count("minContains"), k.count("maxContains")
 		}
 	}
 	if k.has("applicator") {
@@ -624,7 +624,7 @@ func (k *keywords) text() {
 	if !k.has("validation") {
 		return
 	}
-	t := stringKeywords{least: k.count("minLength", -1), most: k.count("maxLength", -1)}
+	t := stringKeywords{least: k.count("minLength"), most: k.count("maxLength")}
 	if text, ok := k.obj["pattern"].(string); ok {
 		t.pattern, t.source = k.pattern("pattern", text), text
 	}

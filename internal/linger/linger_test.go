@@ -22,7 +22,7 @@ func TestContext(t *testing.T) {
 			t.Errorf("it ended before its time: %v", longer.Err())
 		}
 		time.Sleep(2 * time.Millisecond)
-		if context.Cause(longer) != cause {
+		if !errors.Is(context.Cause(longer), cause) {
 			t.Errorf("after its time: %v, want the cause of the other", context.Cause(longer))
 		}
 		after, _ := Context(ctx)

@@ -38,7 +38,7 @@ func TestConfirm(t *testing.T) {
 			if errors.As(err, &declined) != (test.want != "") || test.want != "" && declined.Reason != test.want {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
-			if errors.Is(err, broken) != (test.fail == broken) {
+			if errors.Is(err, broken) != errors.Is(test.fail, broken) {
 				t.Errorf("got %v, want %v", err, test.fail)
 			}
 			if len(prompts) != test.asked || prompts[0] != "Who?\n"+allow {

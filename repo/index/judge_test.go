@@ -122,7 +122,7 @@ func judge(t *testing.T, text string) (usual bool) {
 		compare(t, text, x, keys, want, wantErr)
 	}
 	again, cerr := canonical([]byte(text))
-	if cerr == errLongKey {
+	if errors.Is(cerr, errLongKey) {
 		return usual
 	}
 	if cerr == nil && strings.Contains(text, "\r\n") { // other line ends may be all that was changed

@@ -42,9 +42,9 @@ func readMetadata(r io.Reader) (meta, requirements []byte, err error) {
 		switch {
 		case limited.N <= 0:
 			return nil, nil, errTooLarge
-		case err == io.EOF && meta == nil:
+		case errors.Is(err, io.EOF) && meta == nil:
 			return nil, nil, errNoMetadata
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return meta, requirements, nil
 		case err != nil:
 			return nil, nil, fmt.Errorf("read the archive: %w", err)

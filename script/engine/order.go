@@ -97,7 +97,7 @@ func (e *engine) pairs(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 			return nil, err
 		}
 		keys = sortedKeys(t, tab)
-		get = func(k rt.Value) (rt.Value, error) { return tab.Get(k), nil }
+		get = func(k rt.Value) (rt.Value, error) { return tab.Get(k), nil } //nolint:unparam // view.get can fail
 	}
 	t.RequireMem(160)
 	at := 0

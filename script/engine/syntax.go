@@ -73,7 +73,7 @@ func bounded(text string) error {
 		return &syntaxError{text: fmt.Sprintf("the script is larger than %d KiB", maxSource>>10)}
 	}
 	n := nesting{}
-	return tokens(text, func(t *token.Token) error { return n.add(t) })
+	return tokens(text, n.add)
 }
 
 // tokens calls f for the tokens of a text up to the end or the first that is

@@ -42,7 +42,7 @@ func (c *call) read(f *file, formats []rt.Value) error {
 		formats = []rt.Value{rt.StringValue("l")}
 	}
 	for i, format := range formats {
-		v, err := c.readOne(f.reader, i, format)
+		v, err := c.readOne(f.reader, format)
 		switch {
 		case errors.Is(err, io.EOF):
 			c.give(rt.NilValue)
@@ -61,7 +61,7 @@ func (c *call) read(f *file, formats []rt.Value) error {
 var errFormat = errors.New("invalid format")
 
 // readOne reads by one format; nothing left is io.EOF.
-func (c *call) readOne(r *bufio.Reader, i int, format rt.Value) (rt.Value, error) {
+func (c *call) readOne(r *bufio.Reader, format rt.Value) (rt.Value, error) {
 	if n, ok := rt.ToIntNoString(format); ok {
 		return c.readCount(r, n)
 	}
