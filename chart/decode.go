@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"sigs.k8s.io/yaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // ParseMetadata reads Chart.yaml. Unknown fields are dropped; a number or a

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // EditVersions returns the text of a Chart.yaml with its version and appVersion

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Locate returns err with the file's name and, found in its text, the line of
@@ -44,7 +44,7 @@ func Locate(name string, data []byte, err error) error {
 
 func parseNode(data []byte) *yaml.Node {
 	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
+	if yaml.UnmarshalV3(data, &doc) != nil || len(doc.Content) == 0 {
 		return nil
 	}
 	return doc.Content[0]

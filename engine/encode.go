@@ -10,9 +10,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/Masterminds/sprig/v3"
-	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -80,7 +79,7 @@ func toYAML(v any) string {
 // toYAMLPretty indents lists below their key, and folds no long lines.
 func toYAMLPretty(v any) string {
 	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
+	enc := yaml.NewEncoderV3(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(v); err != nil {
 		return ""
@@ -106,7 +105,7 @@ func fromYAML(text string) map[string]any {
 		}
 	}
 	m := map[string]any{}
-	if err := sigsyaml.Unmarshal([]byte(text), &m); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
 		m["Error"] = err.Error()
 	}
 	return m
@@ -122,7 +121,7 @@ func fromYAMLArray(text string) []any {
 		}
 	}
 	a := []any{}
-	if err := sigsyaml.Unmarshal([]byte(text), &a); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &a); err != nil {
 		a = []any{err.Error()}
 	}
 	return a

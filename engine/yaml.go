@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	sigsyaml "sigs.k8s.io/yaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // toYaml is what templates spend their time in. Helm's goes through JSON, a
@@ -36,7 +36,7 @@ func writeYAML(v any) (text string, written int, err error) {
 	if err := checkSize(v); err != nil {
 		return "", written, err
 	}
-	data, err := sigsyaml.Marshal(v)
+	data, err := yaml.Marshal(v)
 	if err != nil {
 		return "", written, err
 	}
@@ -355,7 +355,7 @@ func emitOne(s string, key bool) (string, bool) {
 	if key {
 		v = map[string]bool{s: true}
 	}
-	data, err := sigsyaml.Marshal(v)
+	data, err := yaml.Marshal(v)
 	if err != nil {
 		return "", false
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v2"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // parseDocument checks one document and reads its head. Its errors are
@@ -22,7 +22,7 @@ func parseDocument(source, raw string) (*Object, error) {
 	o := &Object{Source: source, Raw: raw}
 	v, ok := quickDecode(raw, true)
 	if !ok {
-		if err := yaml.Unmarshal([]byte(ended(raw)), &v); err != nil {
+		if err := yaml.UnmarshalV2([]byte(ended(raw)), &v); err != nil {
 			return nil, yamlProblem(err)
 		}
 		var err error
@@ -139,7 +139,7 @@ func describe(v any) string {
 func decodeMap(source, raw string) (map[string]any, error) {
 	v, ok := quickDecode(raw, false)
 	if !ok {
-		if err := yaml.Unmarshal([]byte(raw), &v); err != nil {
+		if err := yaml.UnmarshalV2([]byte(raw), &v); err != nil {
 			return nil, located(yamlProblem(err), source, raw, 1)
 		}
 		var err error

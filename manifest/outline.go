@@ -7,9 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v2"
-	yamlv3 "go.yaml.in/yaml/v3"
-
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
@@ -61,8 +59,8 @@ func outline(text string) (top *part, style encoder, err error) {
 	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
 		return nil, style, errOutline
 	}
-	var doc yamlv3.Node
-	if err := yamlv3.Unmarshal([]byte(text), &doc); err != nil {
+	var doc yaml.Node
+	if err := yaml.UnmarshalV3([]byte(text), &doc); err != nil {
 		return nil, style, err
 	}
 	if len(doc.Content) == 0 {
@@ -112,7 +110,7 @@ func (o *outliner) need(ok bool) {
 func (o *outliner) is(at int, c byte) bool { return at < len(o.text) && o.text[at] == c }
 
 // offset is where a node begins.
-func (o *outliner) offset(n *yamlv3.Node) int {
+func (o *outliner) offset(n *yaml.Node) int {
 	o.need(n.Line >= 1 && n.Line <= len(o.lines))
 	at := o.lines[n.Line-1]
 	for range n.Column - 1 {
@@ -151,7 +149,7 @@ func (o *outliner) column(at int) int { return at - lineStart(o.text, at) }
 
 func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
 
-func (o *outliner) part(n *yamlv3.Node, around int, flow bool) *part {
+func (o *outliner) part(n *yaml.Node, around int, flow bool) *part {
 	o.depth++
 	o.need(o.depth < maxDepth)
 	defer func() { o.depth-- }()
@@ -166,25 +164,25 @@ func (o *outliner) part(n *yamlv3.Node, around int, flow bool) *part {
 	}
 	o.need(at < len(o.text))
 	switch n.Kind {
-	case yamlv3.MappingNode, yamlv3.SequenceNode:
+	case yaml.MappingNode, yaml.SequenceNode:
 		switch c := o.text[at]; {
-		case c == '{' && n.Kind == yamlv3.MappingNode && n.Style&yamlv3.FlowStyle != 0:
+		case c == '{' && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 			p.shape = flowMap
 			o.flow(p, n, at, '}')
-		case c == '[' && n.Kind == yamlv3.SequenceNode && n.Style&yamlv3.FlowStyle != 0:
+		case c == '[' && n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
 			p.shape = flowList
 			o.flow(p, n, at, ']')
 		default:
-			o.need(!flow && n.Style&yamlv3.FlowStyle == 0 && len(n.Content) > 0)
+			o.need(!flow && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0)
 			o.block(p, n, at)
 		}
-	case yamlv3.AliasNode:
+	case yaml.AliasNode:
 		o.need(o.text[at] == '*')
 		p.quote = '*'
 		for p.end = at; p.end < len(o.text) && strings.IndexByte(" \n\r,[]{}", o.text[p.end]) < 0; {
 			p.end++
 		}
-	case yamlv3.ScalarNode:
+	case yaml.ScalarNode:
 		o.scalar(p, n, at, around)
 	default:
 		panic(lost{})
@@ -192,8 +190,8 @@ func (o *outliner) part(n *yamlv3.Node, around int, flow bool) *part {
 	return p
 }
 
-func (o *outliner) block(p *part, n *yamlv3.Node, at int) {
-	if n.Kind == yamlv3.SequenceNode {
+func (o *outliner) block(p *part, n *yaml.Node, at int) {
+	if n.Kind == yaml.SequenceNode {
 		p.shape, p.column = blockList, o.column(at)
 		for i, c := range n.Content {
 			if i > 0 {
@@ -229,8 +227,8 @@ func (o *outliner) learn(column int, e entry) {
 }
 
 // key is an entry of p without its value.
-func (o *outliner) key(p *part, n *yamlv3.Node, flow bool) entry {
-	o.need(n.Kind == yamlv3.ScalarNode)
+func (o *outliner) key(p *part, n *yaml.Node, flow bool) entry {
+	o.need(n.Kind == yaml.ScalarNode)
 	k := o.part(n, -1, flow)
 	at := k.end
 	if flow {
@@ -257,7 +255,7 @@ func plainKeyText(s string) (string, bool) {
 		return s, true
 	}
 	var m map[any]any
-	if yaml.Unmarshal([]byte("{? "+s+" : }"), &m) != nil || len(m) != 1 {
+	if yaml.UnmarshalV2([]byte("{? "+s+" : }"), &m) != nil || len(m) != 1 {
 		return s, s == "<<"
 	}
 	for k := range m {
@@ -269,10 +267,10 @@ func plainKeyText(s string) (string, bool) {
 }
 
 // value is what stands behind a colon or dash.
-func (o *outliner) value(n *yamlv3.Node, after, column int, flow bool) *part {
-	const styled = yamlv3.DoubleQuotedStyle | yamlv3.SingleQuotedStyle | yamlv3.LiteralStyle | yamlv3.FoldedStyle
-	if n.Kind == yamlv3.ScalarNode && n.Value == "" && n.Style&styled == 0 {
-		o.need(n.Anchor == "" && n.Style&yamlv3.TaggedStyle == 0)
+func (o *outliner) value(n *yaml.Node, after, column int, flow bool) *part {
+	const styled = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	if n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&styled == 0 {
+		o.need(n.Anchor == "" && n.Style&yaml.TaggedStyle == 0)
 		return &part{start: after, end: after}
 	}
 	v := o.part(n, column, flow)
@@ -281,7 +279,7 @@ func (o *outliner) value(n *yamlv3.Node, after, column int, flow bool) *part {
 }
 
 // flow reads a collection in brackets.
-func (o *outliner) flow(p *part, n *yamlv3.Node, at int, closing byte) {
+func (o *outliner) flow(p *part, n *yaml.Node, at int, closing byte) {
 	at++
 	for i := 0; i < len(n.Content); i++ {
 		var e entry
@@ -305,9 +303,9 @@ func (o *outliner) flow(p *part, n *yamlv3.Node, at int, closing byte) {
 	p.end = at + 1
 }
 
-func (o *outliner) scalar(p *part, n *yamlv3.Node, at, around int) {
+func (o *outliner) scalar(p *part, n *yaml.Node, at, around int) {
 	switch {
-	case n.Style&yamlv3.DoubleQuotedStyle != 0:
+	case n.Style&yaml.DoubleQuotedStyle != 0:
 		o.need(o.is(at, '"'))
 		p.quote = '"'
 		for p.end = at + 1; !o.is(p.end, '"'); p.end++ {
@@ -317,7 +315,7 @@ func (o *outliner) scalar(p *part, n *yamlv3.Node, at, around int) {
 			o.need(p.end < len(o.text))
 		}
 		p.end++
-	case n.Style&yamlv3.SingleQuotedStyle != 0:
+	case n.Style&yaml.SingleQuotedStyle != 0:
 		o.need(o.is(at, '\''))
 		p.quote = '\''
 		for p.end = at + 1; !o.is(p.end, '\'') || o.is(p.end+1, '\''); p.end++ {
@@ -327,7 +325,7 @@ func (o *outliner) scalar(p *part, n *yamlv3.Node, at, around int) {
 			o.need(p.end < len(o.text))
 		}
 		p.end++
-	case n.Style&(yamlv3.LiteralStyle|yamlv3.FoldedStyle) != 0:
+	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		o.need(o.is(at, '|') || o.is(at, '>'))
 		p.quote = o.text[at]
 		o.blockScalar(p, at, around)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v2"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // key is a key as the reader found it: what it is as text, and whether it can be
@@ -75,7 +75,7 @@ func (q *quick) resolve(s string) any {
 		return q.whole(n)
 	}
 	var item []any // an item of a list, since s alone could be a document's marker
-	if err := yaml.Unmarshal([]byte("- "+s), &item); err != nil || len(item) != 1 {
+	if err := yaml.UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
 		return q.fail()
 	}
 	switch n := item[0].(type) {

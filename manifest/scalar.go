@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v2"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // plainSafe reports that s, without quotes, is read as the text s by everybody,
@@ -45,7 +45,7 @@ func special(s string) bool {
 	}
 	if s[0] == '.' || strings.Trim(s, "0123456789abcdefABCDEFxXoO_.+-") == "" {
 		var item []any
-		if err := yaml.Unmarshal([]byte("- "+s), &item); err != nil || len(item) != 1 {
+		if err := yaml.UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
 			return true
 		}
 		_, text := item[0].(string)

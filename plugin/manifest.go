@@ -12,7 +12,8 @@ import (
 	"unicode"
 
 	"github.com/Masterminds/semver/v3"
-	"go.yaml.in/yaml/v3"
+
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // What a plugin is for.
@@ -131,7 +132,7 @@ func Parse(data []byte) (Manifest, error) {
 
 // decode reads the first document of a YAML text.
 func decode(data []byte, strict bool, into any) error {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec := yaml.NewDecoderV3(bytes.NewReader(data))
 	dec.KnownFields(strict)
 	err := dec.Decode(into)
 	if errors.Is(err, io.EOF) {

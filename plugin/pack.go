@@ -14,9 +14,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // ArchiveName is what an archive of the plugin is called.
@@ -86,7 +85,7 @@ func (m *Manifest) Metadata() ([]byte, error) {
 	if m.Legacy {
 		generation = "legacy"
 	}
-	return yaml.Marshal(struct {
+	return yaml.MarshalV3(struct {
 		APIVersion string `yaml:"apiVersion"`
 		Name       string `yaml:"name"`
 		Version    string `yaml:"version"`

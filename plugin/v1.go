@@ -5,7 +5,7 @@ package plugin
 import (
 	"fmt"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // v1 is Helm 4's manifest.
@@ -132,7 +132,7 @@ func decodeNode(field string, n *yaml.Node, strict bool, into any) error {
 	if n.IsZero() || n.Tag == "!!null" {
 		return nil
 	}
-	text, err := yaml.Marshal(n) // strictness is the decoder's, which reads text
+	text, err := yaml.MarshalV3(n) // strictness is the decoder's, which reads text
 	if err != nil {
 		return &FieldError{field, err.Error()}
 	}

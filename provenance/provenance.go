@@ -12,10 +12,9 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
-	yaml3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // MaxProvenance is the largest provenance file that is read, in bytes. A Chart.yaml
@@ -124,8 +123,8 @@ func listed(text []byte) (map[string]string, error) {
 // parseFiles reads the part with the hashes. It is read from its nodes, so that
 // nothing in it can be said twice.
 func parseFiles(text string) (map[string]string, error) {
-	dec := yaml3.NewDecoder(strings.NewReader(text))
-	var doc, more yaml3.Node
+	dec := yaml.NewDecoderV3(strings.NewReader(text))
+	var doc, more yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		return nil, fmt.Errorf("the list of hashes is not YAML: %w", err)
 	}
@@ -142,7 +141,7 @@ func parseFiles(text string) (map[string]string, error) {
 	}
 	out := make(map[string]string, len(files))
 	for name, node := range files {
-		if node.Kind != yaml3.ScalarNode {
+		if node.Kind != yaml.ScalarNode {
 			return nil, fmt.Errorf("the hash of %q is not text", name)
 		}
 		out[name] = node.Value
@@ -151,17 +150,17 @@ func parseFiles(text string) (map[string]string, error) {
 }
 
 // pairs are the pairs of a mapping whose keys are texts, each there once.
-func pairs(node *yaml3.Node) (map[string]*yaml3.Node, error) {
-	if node != nil && node.Kind == yaml3.DocumentNode && len(node.Content) == 1 {
+func pairs(node *yaml.Node) (map[string]*yaml.Node, error) {
+	if node != nil && node.Kind == yaml.DocumentNode && len(node.Content) == 1 {
 		node = node.Content[0]
 	}
-	if node == nil || node.Kind != yaml3.MappingNode {
+	if node == nil || node.Kind != yaml.MappingNode {
 		return nil, errors.New("the list of hashes lacks its \"files\"")
 	}
-	out := make(map[string]*yaml3.Node, len(node.Content)/2)
+	out := make(map[string]*yaml.Node, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
-		if key.Kind != yaml3.ScalarNode {
+		if key.Kind != yaml.ScalarNode {
 			return nil, errors.New("a name in the list of hashes is not text")
 		}
 		if _, twice := out[key.Value]; twice {

@@ -16,10 +16,10 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/ProtonMail/go-crypto/openpgp/clearsign"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
-	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/file"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Signer signs archives with one key: by itself where the keyring has the secret

@@ -15,10 +15,9 @@ import (
 	"strconv"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/moonhelm/moonhelm/internal/file"
 	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -83,7 +82,7 @@ func bare(err error) error {
 // parse reads the text of a file of repositories. Keys may not be there twice:
 // no one could tell which of two URLs is the one that is used.
 func parse(data []byte) (*File, error) {
-	text, err := yaml.YAMLToJSONStrict(data)
+	text, err := yaml.ToJSONStrict(data)
 	if err != nil {
 		return nil, err
 	}

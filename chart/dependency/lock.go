@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Lock is Chart.lock, or requirements.lock of a chart of apiVersion v1: what a

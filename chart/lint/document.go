@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	yaml3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // document is one YAML document of a file or of what a template rendered.
@@ -21,7 +20,7 @@ type document struct {
 	// comment may.
 	junk string
 
-	parsed *yaml3.Node
+	parsed *yaml.Node
 }
 
 // head is what rules want to know of an object. The reader is that of Helm's
@@ -115,8 +114,8 @@ func (d *document) problem(err error) *textError {
 	}
 	at := func(line int, text string) *textError { return &textError{d.first + line - 1, text, true} }
 	// The reader of nodes knows lines better.
-	var node yaml3.Node
-	if err := yaml3.Unmarshal([]byte(d.text), &node); err != nil {
+	var node yaml.Node
+	if err := yaml.UnmarshalV3([]byte(d.text), &node); err != nil {
 		if line, rest, ok := cutLine(strings.TrimPrefix(err.Error(), "yaml: ")); ok {
 			return at(line, rest)
 		}
@@ -170,10 +169,10 @@ func cutLine(text string) (line int, rest string, ok bool) {
 
 // node is the document with the lines of everything in it, nil where it cannot
 // be read that way.
-func (d *document) node() *yaml3.Node {
+func (d *document) node() *yaml.Node {
 	if d.parsed == nil {
-		var doc yaml3.Node
-		if yaml3.Unmarshal([]byte(d.text), &doc) != nil || len(doc.Content) == 0 {
+		var doc yaml.Node
+		if yaml.UnmarshalV3([]byte(d.text), &doc) != nil || len(doc.Content) == 0 {
 			return nil
 		}
 		d.parsed = doc.Content[0]
@@ -192,13 +191,13 @@ func (d *document) lineOf(path ...string) int {
 	return d.first + strings.Count(blank, "\n")
 }
 
-func nodeLine(n *yaml3.Node, path []string) int {
+func nodeLine(n *yaml.Node, path []string) int {
 	line := 0
 	for _, step := range path {
-		if n == nil || n.Kind != yaml3.MappingNode {
+		if n == nil || n.Kind != yaml.MappingNode {
 			return line
 		}
-		var next *yaml3.Node
+		var next *yaml.Node
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if strings.EqualFold(n.Content[i].Value, step) {
 				line, next = n.Content[i].Line, n.Content[i+1]

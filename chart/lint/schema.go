@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Violation is the finding for a value that breaks a schema. text is the root
@@ -56,7 +55,7 @@ func stepsOf(at string) []string {
 // there; 0 where nothing is.
 func valueLine(text []byte, steps []string) int {
 	var doc yaml.Node
-	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {
+	if yaml.UnmarshalV3(text, &doc) != nil || len(doc.Content) == 0 {
 		return 0
 	}
 	n, line := doc.Content[0], 0

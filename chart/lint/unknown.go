@@ -7,16 +7,15 @@ import (
 	"reflect"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // unknownFields warns of keys of Chart.yaml that mean nothing, and of keys that
 // stand there twice.
 func (l *linter) unknownFields(f *chart.File) {
 	var doc yaml.Node
-	if yaml.Unmarshal(f.Data, &doc) != nil || len(doc.Content) == 0 {
+	if yaml.UnmarshalV3(f.Data, &doc) != nil || len(doc.Content) == 0 {
 		return
 	}
 	l.unknown(f, doc.Content[0], reflect.TypeFor[chart.Metadata](), "", 0)

@@ -8,10 +8,9 @@ import (
 	"reflect"
 	"sort"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // effectiveMetadata is c's metadata with the overrides of opts, checked.

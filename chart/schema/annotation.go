@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/near"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // The marks of annotations. A line "# @schema key:value; key:value" is one, as
@@ -125,7 +124,7 @@ func (r *noteReader) oneLine(number int, body string) error {
 			v = text(unquote(value))
 		default:
 			var doc yaml.Node
-			if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
+			if err := yaml.UnmarshalV3([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
 				return r.bad(number, "the value of %s is not YAML: %s", key, value)
 			}
 			v = doc.Content[0]
@@ -140,7 +139,7 @@ func (r *noteReader) oneLine(number int, body string) error {
 // block reads lines of YAML.
 func (r *noteReader) block(number int, body string) error {
 	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(body), &doc); err != nil {
+	if err := yaml.UnmarshalV3([]byte(body), &doc); err != nil {
 		bad := yamlError(r.file, number, err).(*chart.InvalidError)
 		bad.Field, bad.Problem = r.path, annotation+": "+bad.Problem
 		if bad.Line == 0 {

@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v2"
-
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/jsonschema"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // base is the address of a chart's files while its schema is read. The scheme
@@ -85,7 +84,7 @@ func decodeJSON(text []byte) (any, error) {
 
 func decodeYAML(text []byte) (any, error) {
 	var doc any
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := yaml.UnmarshalV2(text, &doc); err != nil {
 		return nil, fmt.Errorf("is not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	return plain(doc, 0)

@@ -10,9 +10,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Draft is the JSON Schema draft that derived schemas are written in: the
@@ -91,7 +90,7 @@ func (o Options) fresh(d *deriver, root *yaml.Node) ([]byte, error) {
 func (o Options) merged(d *deriver, root *yaml.Node, existing []byte) ([]byte, error) {
 	var doc yaml.Node
 	text := bytes.TrimPrefix(existing, []byte("\xef\xbb\xbf"))
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := yaml.UnmarshalV3(text, &doc); err != nil {
 		return nil, yamlError(o.ExistingName, 0, err)
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // fill adds to the schema have what only want says, and reports whether that was

@@ -7,8 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	yaml2 "go.yaml.in/yaml/v2"
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // YAML writes a schema that may be JSON as YAML. YAML comes back as it is.
@@ -17,7 +16,7 @@ func YAML(schema []byte) ([]byte, error) {
 		return schema, nil
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(schema, &doc); err != nil {
+	if err := yaml.UnmarshalV3(schema, &doc); err != nil {
 		return nil, yamlError("the schema", 0, err)
 	}
 	block(&doc, true, 0)
@@ -32,7 +31,7 @@ func JSON(schema []byte) ([]byte, error) {
 		return schema, nil
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(schema, &doc); err != nil {
+	if err := yaml.UnmarshalV3(schema, &doc); err != nil {
 		return nil, fmt.Errorf("write the schema as JSON: %w", err)
 	}
 	if len(doc.Content) == 0 {
@@ -95,7 +94,7 @@ func writeScalar(b *bytes.Buffer, n *yaml.Node) error {
 		return nil
 	}
 	var v any
-	if err := yaml2.Unmarshal([]byte(n.Value), &v); err != nil {
+	if err := yaml.UnmarshalV2([]byte(n.Value), &v); err != nil {
 		writeString(b, n.Value)
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 func mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"} }
@@ -238,7 +238,7 @@ func block(n *yaml.Node, anew bool, depth int) {
 
 func encode(n *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
+	enc := yaml.NewEncoderV3(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(n); err != nil {
 		return nil, err

@@ -13,10 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	yaml2 "go.yaml.in/yaml/v2"
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // source is a values file, read twice: by the YAML reader that Helm's values
@@ -51,7 +49,7 @@ func readSource(name string, data []byte) (*source, error) {
 }
 
 func (s *source) readValues(data []byte) error {
-	dec := yaml2.NewDecoder(bytes.NewReader(data))
+	dec := yaml.NewDecoderV2(bytes.NewReader(data))
 	for {
 		var doc any
 		err := dec.Decode(&doc)
@@ -79,7 +77,7 @@ func (s *source) readValues(data []byte) error {
 }
 
 func (s *source) readNodes(data []byte) error {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec := yaml.NewDecoderV3(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
 		err := dec.Decode(&doc)
@@ -205,7 +203,7 @@ func read(text string) (any, bool) {
 		return text, true
 	}
 	var v any
-	if yaml2.Unmarshal([]byte(text), &v) != nil {
+	if yaml.UnmarshalV2([]byte(text), &v) != nil {
 		return nil, false
 	}
 	switch v.(type) {

@@ -5,7 +5,7 @@ package schema
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // splitTop cuts at semicolons that stand in no brackets and no quotes; where
@@ -41,7 +41,7 @@ func splitTop(body string) []string {
 func unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		var v string
-		if yaml.Unmarshal([]byte(s), &v) == nil {
+		if yaml.UnmarshalV3([]byte(s), &v) == nil {
 			return v
 		}
 	}

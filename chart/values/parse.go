@@ -12,8 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v2"
-
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -128,7 +127,7 @@ func document(name string, data []byte, line int) (map[string]any, error) {
 // slowDocument reads a document with the real YAML parser.
 func slowDocument(name string, data []byte, line int) (map[string]any, error) {
 	var doc any
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	if err := yaml.UnmarshalV2(data, &doc); err != nil {
 		if table, ok := jsonTable(data); ok { // JSON knows escapes that YAML does not
 			return table, nil
 		}

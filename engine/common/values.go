@@ -13,7 +13,7 @@ import (
 	"errors"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 var errEmptyPath = errors.New("YAML path cannot be empty")

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/gobwas/glob"
-	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // files are a chart's plain files as templates see them in .Files.

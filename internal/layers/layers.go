@@ -23,7 +23,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{0, []string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/quickyaml", "internal/hint", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers", "internal/api", "internal/yamltest", "internal/jsonschema"}},
+	{0, []string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/quickyaml", "internal/hint", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers", "internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"script/wire"}},
@@ -56,10 +56,25 @@ var families = []string{"manifest", "engine", "repo", "storage", "script/engine"
 
 // exceptions are other imports within one layer, with the reason.
 var exceptions = map[[2]string]string{
+	{"chart", "internal/yaml"}:         "YAML libraries are imported in one place",
+	{"manifest", "internal/yaml"}:      "YAML libraries are imported in one place",
 	{"kube", "internal/jsonpath"}:      "one JSONPath for readiness and for what is printed; it comes with client-go",
 	{"repo", "fetch"}:                  "the validator of a download, and the error where nothing has changed, stand once",
 	{"fetch", "registry"}:              "what is pulled from a registry stands once",
 	{"chart/scaffold", "chart/loader"}: "a starter is a chart to be loaded, and a new chart is written as the loader reads it",
+}
+
+// yamlLibraries are imported by yamlReaders only: what reads and writes YAML is
+// internal/yaml.
+var yamlLibraries = []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml", "gopkg.in/yaml", "github.com/goccy/go-yaml"}
+
+// yamlReaders are the packages that import YAML libraries, with the reason.
+var yamlReaders = map[string]string{
+	"internal/yaml":         "the one place",
+	"internal/yamltest":     "the reference that tests compare with",
+	"repo/index":            "yet to move to internal/yaml",
+	"script":                "yet to move to internal/yaml",
+	"script/engine/modules": "yet to move to internal/yaml",
 }
 
 // related reports whether two packages are of one family.
@@ -101,6 +116,11 @@ func Check(pkg, imported string) error {
 			if imported == bad || strings.HasPrefix(imported, bad+"/") {
 				return fmt.Errorf("%s (layer %d) imports %s: %s", from, fromLayer, imported, why)
 			}
+		}
+	}
+	for _, lib := range yamlLibraries {
+		if (imported == lib || strings.HasPrefix(imported, lib+"/")) && yamlReaders[from] == "" {
+			return fmt.Errorf("%s imports %s: YAML libraries are imported by internal/yaml only", from, imported)
 		}
 	}
 	to, ours := strings.CutPrefix(imported, Module+"/")

@@ -55,10 +55,13 @@ func TestCheck(t *testing.T) {
 		{"action", "somewhere", "has no layer"},
 		{"engine", "net/http", "makes no requests"},
 		{"kube", "net/http", ""},
+		{"chart", "go.yaml.in/yaml/v3", "by internal/yaml only"},
+		{"action", "sigs.k8s.io/yaml", "by internal/yaml only"},
+		{"internal/yaml", "sigs.k8s.io/yaml", ""},
 	} {
 		t.Run(test.from+" "+test.to, func(t *testing.T) {
 			to := test.to
-			if to != "strings" && to != "net/http" {
+			if to != "strings" && to != "net/http" && !strings.Contains(to, ".") {
 				to = Module + "/" + to
 			}
 			err := Check(Module+"/"+test.from, to)

@@ -15,10 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	yaml3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
 
 	"github.com/moonhelm/moonhelm/internal/term"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Format is what -o was set to. The zero value is [Table].
@@ -125,7 +124,7 @@ func marshalYAML(value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yaml.JSONToYAML([]byte(noCharacters.Replace(term.Escape(string(text)))))
+	return yaml.FromJSON([]byte(noCharacters.Replace(term.Escape(string(text)))))
 }
 
 // escapeYAML has texts with characters that could steer a terminal in double quotes, and
@@ -146,13 +145,13 @@ func escapeYAML(text []byte) ([]byte, error) {
 		line, err := json.Marshal(value) // which is YAML too
 		return []byte(term.Escape(string(line)) + "\n"), err
 	}
-	var doc yaml3.Node
-	if err := yaml3.Unmarshal(bytes.Map(toPrivate, text), &doc); err != nil {
+	var doc yaml.Node
+	if err := yaml.UnmarshalV3(bytes.Map(toPrivate, text), &doc); err != nil {
 		return nil, err
 	}
 	quotePrivate(&doc)
 	var b bytes.Buffer
-	enc := yaml3.NewEncoder(&b)
+	enc := yaml.NewEncoderV3(&b)
 	enc.SetIndent(2)
 	enc.CompactSeqIndent() // as the rest is printed
 	if err := errors.Join(enc.Encode(&doc), enc.Close()); err != nil {
@@ -161,9 +160,9 @@ func escapeYAML(text []byte) ([]byte, error) {
 	return []byte(term.Escape(strings.Map(fromPrivate, b.String()))), nil
 }
 
-func quotePrivate(n *yaml3.Node) {
-	if n.Kind == yaml3.ScalarNode && strings.ContainsFunc(n.Value, isPrivate) {
-		n.Style = yaml3.DoubleQuotedStyle
+func quotePrivate(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && strings.ContainsFunc(n.Value, isPrivate) {
+		n.Style = yaml.DoubleQuotedStyle
 	}
 	for _, child := range n.Content {
 		quotePrivate(child)
