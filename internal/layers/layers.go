@@ -72,7 +72,6 @@ var yamlLibraries = []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml", "gopkg.in/ya
 var yamlReaders = map[string]string{
 	"internal/yaml":         "the one place",
 	"internal/yamltest":     "the reference that tests compare with",
-	"repo/index":            "yet to move to internal/yaml",
 	"script":                "yet to move to internal/yaml",
 	"script/engine/modules": "yet to move to internal/yaml",
 }

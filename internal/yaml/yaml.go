@@ -6,8 +6,8 @@
 //   - [Unmarshal], [Marshal], [FromJSON] and [ToJSONStrict] go by way of JSON: JSON
 //     tags name the fields, maps have string keys, and numbers are those of JSON.
 //     What helm writes, and toYaml in templates, is Marshal's.
-//   - [UnmarshalV2] and [NewDecoderV2] read YAML 1.1 into Go values: what Unmarshal
-//     rests on, with keys and numbers as they stand.
+//   - [UnmarshalV2], [MarshalV2] and [NewDecoderV2] are YAML 1.1 of Go values: what
+//     Unmarshal and Marshal rest on, with keys and numbers as they stand.
 //   - [UnmarshalV3], [MarshalV3], [NewDecoderV3] and [NewEncoderV3] know a [Node],
 //     with its comments, line and column.
 //
@@ -72,6 +72,9 @@ func ToJSONStrict(text []byte) ([]byte, error) { return sigs.YAMLToJSONStrict(te
 
 // UnmarshalV2 reads the first document of text into v as YAML 1.1.
 func UnmarshalV2(text []byte, v any) error { return v2.Unmarshal(text, v) }
+
+// MarshalV2 returns v as [Marshal] does, but by the tags and types of v itself.
+func MarshalV2(v any) ([]byte, error) { return v2.Marshal(v) }
 
 // NewDecoderV2 returns a decoder of the documents of r as YAML 1.1.
 func NewDecoderV2(r io.Reader) *v2.Decoder { return v2.NewDecoder(r) }

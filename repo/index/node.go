@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
@@ -29,7 +28,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 		return nil, errNodes
 	}
 	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	if err := yaml.UnmarshalV3(data, &doc); err != nil {
 		return nil, syntaxError(err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) == 0 {

@@ -14,10 +14,8 @@ import (
 	"sync"
 	"time"
 
-	yaml2 "go.yaml.in/yaml/v2"
-	"sigs.k8s.io/yaml"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // APIVersion is that of the indexes that are written.
@@ -144,7 +142,7 @@ func chartText(name string, all []*Entry) ([]byte, error) {
 	if err := json.Unmarshal(data, &plain); err != nil {
 		return nil, err
 	}
-	text, err := yaml2.Marshal(map[string]any{"entries": map[string]any{name: plain}})
+	text, err := yaml.MarshalV2(map[string]any{"entries": map[string]any{name: plain}})
 	return bytes.TrimPrefix(text, []byte("entries:\n")), err
 }
 
