@@ -218,6 +218,7 @@ func TestBadReadinessAnnotationsAreNamed(t *testing.T) {
 		{`helm.sh/readiness-failure: '["{phase} == Ready"]'`, "must name fields"},
 		{`helm.sh/readiness-failure: '["{range .a} == Ready"]'`, "must name fields"},
 		{`helm.sh/readiness-failure: '["{..a..b} == Ready"]'`, "may search all depths (..) once"},
+		{`helm.sh/readiness-failure: '["{.spec.a` + strings.Repeat("[0,0]", 40) + `} == 1"]'`, "unions may select 256 values"},
 		{`helm.sh/readiness-failure: '["{.a[} == Ready"]'`, "is not a JSONPath"},
 		{`helm.sh/readiness-failure: '["{.phase} = Ready"]'`, "needs one of =="},
 		{`helm.sh/readiness-failure: '["{.phase}"]'`, "needs one of =="},

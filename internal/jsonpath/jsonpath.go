@@ -59,10 +59,14 @@ func (t *Template) Find(v any) (found []any, err error) {
 	return found, err
 }
 
+// maxUnion is how many values all unions of a path may select together.
+const maxUnion = 256
+
 // Path returns the name of the first field of a template that is one path in braces, "" where
 // it begins with something else. Any other template is an error: text around it, loops, a
-// value in the place of a path. So is a path that searches all depths (..) more than once,
-// because what it finds would grow with the power of that.
+// value in the place of a path. So is a path of which what it finds would grow with the power
+// of its length: one that searches all depths (..) more than once, or whose unions, such as
+// [0,0] or ['a','b'], select more than 256 values together.
 func (t *Template) Path() (first string, err error) {
 	defer safely(&err)
 	parsed, err := jsonpath.Parse("", t.text)
@@ -78,8 +82,12 @@ func (t *Template) Path() (first string, err error) {
 	if len(steps) == 0 {
 		return "", errors.New("it must be one path in braces")
 	}
-	if searches(parsed.Root) > 1 {
+	searches, selected := growth(parsed.Root)
+	if searches > 1 {
 		return "", errors.New("it may search all depths (..) once")
+	}
+	if selected > maxUnion {
+		return "", fmt.Errorf("its unions may select %d values together, they select more", maxUnion)
 	}
 	for _, s := range steps {
 		switch s.(type) {
@@ -94,26 +102,29 @@ func (t *Template) Path() (first string, err error) {
 	return "", nil
 }
 
-// searches counts the searches at all depths in a node and those within it.
-func searches(n jsonpath.Node) int {
+// growth counts the searches at all depths in a node and those within it, and multiplies the
+// lengths of its unions, to a little more than [maxUnion].
+func growth(n jsonpath.Node) (searches, selected int) {
 	var inner []jsonpath.Node
-	count := 0
+	selected = 1
 	switch n := n.(type) {
 	case *jsonpath.RecursiveNode:
-		count = 1
+		searches = 1
 	case *jsonpath.ListNode:
 		inner = n.Nodes
 	case *jsonpath.FilterNode:
 		inner = []jsonpath.Node{n.Left, n.Right}
 	case *jsonpath.UnionNode:
+		selected = max(1, len(n.Nodes))
 		for _, l := range n.Nodes {
 			inner = append(inner, l)
 		}
 	}
 	for _, n := range inner {
 		if !reflect.ValueOf(n).IsNil() {
-			count += searches(n)
+			more, times := growth(n)
+			searches, selected = searches+more, min(selected*times, maxUnion+1)
 		}
 	}
-	return count
+	return searches, min(selected, maxUnion+1)
 }
