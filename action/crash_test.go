@@ -192,7 +192,7 @@ func (s *story) wantSettled(t *testing.T, moment string) {
 	}
 }
 
-// Whatever somebody who is gone has left, the next marks it failed and says why.
+// Whatever someone who is gone has left, the next marks it failed and says why.
 func TestWhatWasLeftPendingIsMarkedFailed(t *testing.T) {
 	for _, status := range []release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback, release.Uninstalling} {
 		for _, next := range []string{"upgrade", "rollback to 1"} {
@@ -238,7 +238,7 @@ func TestWhoeverIsAliveIsNotPushedAside(t *testing.T) {
 	}
 }
 
-// A revision that is not pending is nobody's: no one is asked about it.
+// A revision that is not pending is no one's: no one is asked about it.
 func TestOnlyPendingRevisionsAreJudged(t *testing.T) {
 	s := installed(t, conf("a=1"))
 	s.locker.alive = errAlive

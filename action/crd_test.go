@@ -14,7 +14,7 @@ import (
 const theCRD = "[CustomResourceDefinition/crontabs.example.com]"
 
 // What becomes of crds/: created at an install and never touched again, unless
-// somebody asks for more, or for nothing.
+// someone asks for more, or for nothing.
 func TestPoliciesOfCRDs(t *testing.T) {
 	for _, test := range []struct {
 		verb   string

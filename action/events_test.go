@@ -153,7 +153,7 @@ func TestWhatHandlersLearnOfAnUpgrade(t *testing.T) {
 	}
 }
 
-// Who answers the events of an undoing is somebody else: the scripts of another
+// Who answers the events of an undoing is someone else: the scripts of another
 // chart.
 func TestAnUndoingHasItsOwnAnswers(t *testing.T) {
 	for _, verb := range []string{"install", "upgrade"} {

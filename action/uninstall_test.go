@@ -212,7 +212,7 @@ func TestAPurgeThatFailsKeepsTheNewestRecord(t *testing.T) {
 	if !errors.Is(err, errBroken) || r.records.state("web", 3) == "no record" || r.records.state("web", 1) != "no record" {
 		t.Errorf("%v; %v", err, r.records.kept)
 	}
-	// Somebody else purging at the same time is not an error.
+	// Someone else purging at the same time is not an error.
 	r.fail["forget web.v2"] = &storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 2}}
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)

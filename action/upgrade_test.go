@@ -78,7 +78,7 @@ func TestAnUpgradeThatChangesNothingWritesRecordsOnly(t *testing.T) {
 	s.wantWrites(t, "create web.v2 pending-upgrade", "event pre-upgrade", "event post-upgrade", "update web.v2 deployed", "update web.v1 superseded")
 }
 
-// What others have put into an object stays, what somebody has changed of what
+// What others have put into an object stays, what someone has changed of what
 // the release says is put right again: the stories of a manual change and a rollback.
 func TestAnUpgradeMergesWithWhatIsThere(t *testing.T) {
 	s := installed(t, conf("a=1"))

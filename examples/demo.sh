@@ -3,7 +3,7 @@
 #
 # Shows what helm does: installs examples/hello into a Kubernetes API server,
 # looks at it from all sides, and removes it. Uses the cluster that KUBECONFIG
-# names, and that one only: nobody's ~/.kube/config is taken by surprise. Where
+# names, and that one only: no one's ~/.kube/config is taken by surprise. Where
 # none is named, brings up the local control plane of test/cluster and takes it
 # down again.
 set -euo pipefail

@@ -101,7 +101,7 @@ func (s *story) rest() string {
 	return before
 }
 
-// by patches an object as somebody else would.
+// by patches an object as someone else would.
 func (s *story) by(who, apiVersion, kind, name, patch string) {
 	s.Helper()
 	res, err := s.c.resolve(s.Context(), []kindKey{{apiVersion, kind}})
@@ -296,7 +296,7 @@ func TestWhatIsKept(t *testing.T) {
 	s.by("other", "v1", "ConfigMap", "taken", `{"metadata":{"annotations":{"meta.helm.sh/release-name":"other"}}}`)
 	s.by("other", "v1", "ConfigMap", "lost", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":null},"annotations":{"meta.helm.sh/release-name":null,"meta.helm.sh/release-namespace":null}}}`)
 	s.by("other", "v1", "ConfigMap", "plain", `{"metadata":{"labels":{"x":"y"}}}`)
-	// Somebody has made an object that a failed revision wanted to make.
+	// Someone has made an object that a failed revision wanted to make.
 	if _, err := s.c.CreateHook(t.Context(), configMaps(t, "theirs")[0], s.ns); err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +403,7 @@ func testWhatChanged(t *testing.T, serverSide bool) {
 	next := strings.ReplaceAll(configMapsText("a", "b", "mine", "theirs"), "a: b", "a: c")
 	p, says := s.plan(next)
 	want(t, "plan", says, "create ConfigMap/mine, create ConfigMap/theirs, update ConfigMap/a, update ConfigMap/b")
-	// Meanwhile one is deleted, one of ours appears, and one of somebody else's.
+	// Meanwhile one is deleted, one of ours appears, and one of someone else's.
 	if err := s.c.Delete(t.Context(), configMaps(t, "b"), s.Owner, Background); err != nil {
 		t.Fatal(err)
 	}

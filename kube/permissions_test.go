@@ -106,7 +106,7 @@ func TestTheRightsOfAnUninstall(t *testing.T) {
 	if err := s.c.CheckPermissions(t.Context(), "delete", objects, s.ns); err != nil {
 		t.Errorf("admin: %v", err)
 	}
-	// Somebody who may not even ask finds out later.
+	// Someone who may not even ask finds out later.
 	config := rest.CopyConfig(restConfig(t))
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:anonymous", Groups: []string{"system:unauthenticated"}}
 	nobody := New(Options{REST: func() (*rest.Config, error) { return config, nil }, CacheDir: t.TempDir()})

@@ -37,8 +37,8 @@ func plainSafe(s string, flow bool) bool {
 	return true
 }
 
-// special tells that s, which begins like a number, may be one, or a date or a
-// time, to somebody.
+// special reports whether s, which begins like a number, may be one, or a date or a
+// time, to someone.
 func special(s string) bool {
 	if strings.Trim(s, "0123456789+-.:_ tTzZ") == "" {
 		return strings.Count(s, ".") < 2 || strings.Trim(s, "0123456789.") != ""
@@ -54,7 +54,7 @@ func special(s string) bool {
 	return false
 }
 
-// printable tells that s may stand in YAML as it is; lines that line feeds and
+// printable reports whether s may stand in YAML as it is; lines, that line feeds and
 // tabs may, too.
 func printable(s string, lines bool) bool {
 	for i, r := range s {

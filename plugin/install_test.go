@@ -142,7 +142,7 @@ func TestInstallFromAFolder(t *testing.T) {
 	}
 }
 
-// Hidden directories are nobody's plugin, and .sources is where records are.
+// Hidden directories are no one's plugin, and .sources is where records are.
 func TestNoPluginIsHidden(t *testing.T) {
 	b := newBench(t)
 	for name, directory := range map[string]string{"a": ".helm-a", "b": records, "c": staging + "c"} {
@@ -158,7 +158,7 @@ func TestNoPluginIsHidden(t *testing.T) {
 
 func exists2(dir string) bool { return exists(filepath.Join(dir, ManifestFile)) }
 
-// A link to a directory that is gone, and what was killed long ago, are in nobody's way.
+// A link to a directory that is gone, and what was killed long ago, are in no one's way.
 func TestLeftoversAreInNobodysWay(t *testing.T) {
 	b := newBench(t)
 	dir := writePlugin(t, filepath.Join(t.TempDir(), "a"), "name: a\n")

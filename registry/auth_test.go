@@ -140,7 +140,7 @@ func TestTokenServersThatGiveNone(t *testing.T) {
 	}
 }
 
-// CVE-2021-32690: what a registry says leads nobody's password to another host.
+// CVE-2021-32690: what a registry says leads no one's password to another host.
 func TestCredentialsStayWithTheirRegistry(t *testing.T) {
 	other := newFake(t)
 	localhost := "http://localhost:" + portOf(mustURL(t, other.URL)) // the same machine under another name

@@ -142,7 +142,7 @@ func (c Cache) protect(name string, mode fs.FileMode) {
 	}
 }
 
-// list has a line for each name. A name with control characters is nobody's
+// list has a line for each name. A name with control characters is no one's
 // wish, and would be two lines, or steer a terminal.
 func list(names []string) string {
 	var b strings.Builder

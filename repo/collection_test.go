@@ -224,7 +224,7 @@ func TestUpdateAsksOnlyForWhatIsNew(t *testing.T) {
 	s.pages[url], s.marks[url] = strings.ReplaceAll(small, "1.0.0", "1.1.0"), fetch.Validator{ETag: `"2"`}
 	update(url)
 	update(url + "?")
-	// What somebody else wrote into the cache is not taken for the server's.
+	// What someone else wrote into the cache is not taken for the server's.
 	if err := os.WriteFile(filepath.Join(c.Cache.Dir, "a-index.yaml"), []byte(small), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +499,7 @@ func TestTheLockNamesItsHolder(t *testing.T) {
 	}
 }
 
-// Names in a file that somebody has edited must not lead out of the cache.
+// Names in a file that someone has edited must not lead out of the cache.
 func TestNamesStayInTheCache(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small}}
 	c := collection(t, s)

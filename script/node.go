@@ -26,7 +26,7 @@ type node struct {
 	// special.
 	kid func(key string, v any) *node
 	// more are nodes that are shown under keys that the value does not have;
-	// they come to be when somebody puts something in.
+	// they come to be when someone puts something in.
 	more map[string]*node
 
 	// parent holds the node at path, or is nil; kids are those that it holds.

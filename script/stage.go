@@ -220,7 +220,7 @@ func (st *stage) list(c *chart.Chart, field string) *node {
 	return n
 }
 
-// looked are the elements of a list that somebody has asked for, or whose place
+// looked are the elements of a list that someone has asked for, or whose place
 // something else takes; of one that no one looked at nothing can have changed.
 func (n *node) looked() []any {
 	if n.fetch != nil && !n.changed() {

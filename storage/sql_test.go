@@ -43,7 +43,7 @@ func TestPostgreSQL(t *testing.T) {
 			return func(namespace string) storage.Driver { return db.In(namespace) }
 		})
 	})
-	// The same with the tables of somebody who does not let us make our own.
+	// The same with the tables of someone who does not let us make our own.
 	t.Run("contract without our table", func(t *testing.T) {
 		if testing.Short() {
 			t.Skip("short: the suite once more")
@@ -168,7 +168,7 @@ func testTablesAreMadeOnce(t *testing.T, server *postgres.Server) {
 	}
 }
 
-// What our own table says is void when somebody else has changed the record.
+// What our own table says is void when someone else has changed the record.
 func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 	connection := server.Database(t)
 	db := database(t, connection, "a")

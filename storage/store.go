@@ -344,7 +344,7 @@ func newestOnly(records []Record) []Record {
 
 // summaries reads the records whose metadata does not tell what a list shows. A
 // record that was deleted meanwhile is left out. Of one that cannot be read the
-// metadata is shown, with the reason as its description: what somebody has
+// metadata is shown, with the reason as its description: what someone has
 // spoiled in one namespace must not hide the releases of all others.
 func (s *Storage) summaries(ctx context.Context, records []Record) ([]release.Summary, error) {
 	out := make([]release.Summary, len(records))

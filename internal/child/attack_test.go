@@ -16,7 +16,7 @@ import (
 
 // Scripts that use up what there is, against the real engine in a real process.
 // Where the engine can say so, it does; where Go's stack or the machine's memory
-// is what they hit, the process ends instead. Either way somebody must know
+// is what they hit, the process ends instead. Either way someone must know
 // which limit it was, soon, and at the cost of bounded memory.
 func TestAttacksEndWithTheirLimit(t *testing.T) {
 	recursing := func(event, use string) string {

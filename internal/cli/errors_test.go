@@ -29,7 +29,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Every error that somebody can do something about says what, also from inside
+// Every error that someone can do something about says what, also from inside
 // other errors.
 func TestHints(t *testing.T) {
 	for _, test := range []struct {

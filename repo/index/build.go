@@ -45,7 +45,7 @@ type ArchiveError struct {
 func (e *ArchiveError) Error() string { return e.Path + ": " + e.Err.Error() }
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// Build lists the archives (*.tgz) in dir, and in the folders directly in it.
+// Build lists the archives (*.tgz) in dir, and in the directories directly in it.
 // Their URLs are below base, or relative to the index where base is "". Every
 // entry is created now.
 //

@@ -14,5 +14,5 @@
 // is left out and reported as an [*EntryError]; it does not hide the others.
 //
 // Text without quotes is taken as it is written where text belongs: version: 1.10
-// is the version 1.10. Fields that nobody knows are passed over.
+// is the version 1.10. Fields that no one knows are passed over.
 package index

@@ -81,7 +81,7 @@ func read(s *source) (*Index, error) {
 			return nil, err
 		}
 		x.body = &block{source: s, outline: o}
-		if !usual || !o.has("apiVersion") { // then somebody must say what it is instead
+		if !usual || !o.has("apiVersion") { // then someone must say what it is instead
 			if err := x.rewrite(); err != nil {
 				return nil, err
 			}

@@ -31,7 +31,7 @@ var (
 )
 
 // bounded refuses an entry, or the value of a key, that is too long. line is
-// where it begins, 0 where nobody knows.
+// where it begins, 0 where no one knows.
 func bounded(n int64, what string, line func() int) error {
 	if n <= mostBytes {
 		return nil

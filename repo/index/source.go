@@ -64,7 +64,7 @@ func (s *source) line(at int64) int {
 	return 1 + bytes.Count(before, []byte("\n"))
 }
 
-// unchanging is b as a string. Nobody changes b from now on.
+// unchanging is b as a string. No one changes b from now on.
 func unchanging(b []byte) string {
 	if len(b) == 0 {
 		return ""

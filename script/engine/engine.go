@@ -37,7 +37,7 @@ type Options struct {
 	// Exit ends the process, which is then the engine's own: Go's limits are set
 	// for the scripts, and a script that cannot be stopped otherwise is stopped
 	// by ending the process with status 3. Nil means that the process is
-	// somebody else's: such a script is left behind, see [InProcess].
+	// someone else's: such a script is left behind, see [InProcess].
 	Exit func(code int)
 }
 

@@ -170,7 +170,7 @@ func TestWhatIsNoProtocolEndsServe(t *testing.T) {
 		"a check of what is not a map": {Kind: wire.Check, Body: m{"charts": l{int64(1)}}},
 	} {
 		// The other end goes once it has its answer, not before: what is asked for
-		// by somebody who is gone needs none.
+		// by someone who is gone needs none.
 		in, ask := io.Pipe()
 		hear, out := io.Pipe()
 		served := make(chan error, 1)

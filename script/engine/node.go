@@ -30,7 +30,7 @@ type request struct {
 }
 
 // node is a map or list of the host that scripts may change: a real table, put
-// in when somebody looks.
+// in when someone looks.
 type node struct {
 	request *request
 	ref     wire.Ref

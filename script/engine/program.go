@@ -54,7 +54,7 @@ type Program struct {
 	// Memory bounds what it holds, in bytes, 0 for 1 GiB. It is held only where
 	// End is set.
 	Memory int64
-	// End ends the process, which is then the program's own. Nil: it is somebody
+	// End ends the process, which is then the program's own. Nil: it is someone
 	// else's.
 	End func(code int)
 }

@@ -221,7 +221,7 @@ func (r *told) String() string {
 	return strings.Join(r.lines, "\n")
 }
 
-// as makes locks those of somebody on another machine.
+// as makes locks those of someone on another machine.
 func as(who string) Options { return Options{Who: who} }
 
 func (l *Locker) lock(t *testing.T, doing string) (context.Context, *releaseLock) {

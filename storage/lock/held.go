@@ -151,7 +151,7 @@ func (k *releaseLock) keep() {
 	k.beat(h, err)
 }
 
-// errNoPlace reports that there is no place any more where somebody could take
+// errNoPlace reports that there is no place any more where someone could take
 // the lock.
 var errNoPlace = errors.New("the namespace is going")
 

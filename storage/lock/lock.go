@@ -105,7 +105,7 @@ const (
 	unlockTimeout = 5 * time.Second
 	maxGiveBacks  = 4
 	// pollFirst and pollLast are the pauses between looks at a lock that
-	// somebody else has.
+	// someone else has.
 	pollFirst = 200 * time.Millisecond
 	pollLast  = time.Second
 

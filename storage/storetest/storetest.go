@@ -311,7 +311,7 @@ func (s suite) alive(t *testing.T, open Open) {
 	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Token == second.Token {
 		t.Errorf("after somebody else's update: %+v, before: %+v", third, second)
 	}
-	// Somebody who uninstalls is at work as well.
+	// Someone who uninstalls is at work as well.
 	got.Info.Status = release.Uninstalling
 	must(t, st.Update(ctx, got))
 	leaving := pulse()

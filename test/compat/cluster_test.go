@@ -154,7 +154,7 @@ func at(o any, path ...any) any {
 	return o
 }
 
-// eventually waits for what somebody else does.
+// eventually waits for what someone else does.
 func eventually(holds func() bool) bool {
 	for range 300 {
 		if holds() {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFieldsOfOthersStay passes releases on between tools that apply on the
-// server and by client, and has somebody else change the objects meanwhile:
+// server and by client, and has someone else change the objects meanwhile:
 // what the chart drops goes, what others have put there stays, and nothing is
 // a conflict, whoever comes next.
 func TestFieldsOfOthersStay(t *testing.T) {

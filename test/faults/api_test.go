@@ -156,7 +156,7 @@ var kinds = map[string]string{
 	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "Job": "/apis/batch/v1/namespaces/%s/jobs",
 }
 
-// objects are all objects of a namespace that somebody made, as Kind/name, with
+// objects are all objects of a namespace that someone made, as Kind/name, with
 // the colour of those that have one.
 func (c *cluster) objects(t *testing.T, namespace string) map[string]string {
 	t.Helper()
