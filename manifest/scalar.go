@@ -38,7 +38,7 @@ func plainSafe(s string, flow bool) bool {
 }
 
 // special reports whether s, which begins like a number, may be one, or a date or a
-// time, to someone.
+// time, to some reader of YAML.
 func special(s string) bool {
 	if strings.Trim(s, "0123456789+-.:_ tTzZ") == "" {
 		return strings.Count(s, ".") < 2 || strings.Trim(s, "0123456789.") != ""
