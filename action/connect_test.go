@@ -168,10 +168,12 @@ func TestRequestForAnotherNamespace(t *testing.T) {
 		"plan":    func() error { _, _, err := action.Install{Config: config}.Plan(t.Context(), request); return err },
 		"upgrade": func() error { _, err := action.Upgrade{Config: config}.Run(t.Context(), request); return err },
 	} {
-		var wrong *action.NamespaceError
-		if err := run(); !errors.As(err, &wrong) || wrong.Namespace != "other" || wrong.Records != "default" {
-			t.Errorf("%s: got %v, want a NamespaceError", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			var wrong *action.NamespaceError
+			if err := run(); !errors.As(err, &wrong) || wrong.Namespace != "other" || wrong.Records != "default" {
+				t.Errorf("%s: got %v, want a NamespaceError", name, err)
+			}
+		})
 	}
 	if writes := cluster.Writes(); len(writes) > 0 {
 		t.Errorf("written: %q", writes)

@@ -269,15 +269,17 @@ func TestDryRunsTakeNoLock(t *testing.T) {
 			return nil
 		},
 	} {
-		if err := run(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		for _, l := range s.lines {
-			if w, _, _ := strings.Cut(l, " "); w != "capabilities" && w != "plan" {
-				t.Errorf("%s did %q", name, l)
+		t.Run(name, func(t *testing.T) {
+			if err := run(); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
-		}
-		s.forget()
+			for _, l := range s.lines {
+				if w, _, _ := strings.Cut(l, " "); w != "capabilities" && w != "plan" {
+					t.Errorf("%s did %q", name, l)
+				}
+			}
+			s.forget()
+		})
 	}
 }
 
@@ -286,30 +288,32 @@ func TestDryRunsTakeNoLock(t *testing.T) {
 func TestWhoLosesTheLockStops(t *testing.T) {
 	all := []string{"event pre-upgrade", "apply [ConfigMap/a ConfigMap/made]", "event post-upgrade"}
 	for i, at := range all {
-		s := installed(t, conf("a=1"))
-		s.at = func(step string) {
-			if step != at {
-				return
+		t.Run(at, func(t *testing.T) {
+			s := installed(t, conf("a=1"))
+			s.at = func(step string) {
+				if step != at {
+					return
+				}
+				s.locker.lose(lostLock{})
+				// Another client goes on with the release.
+				next := s.records.kept["web.v1"].Clone()
+				next.Revision, next.Info.Status, next.Holder = 3, release.PendingUpgrade, "bert"
+				s.records.kept["web.v3"] = next
 			}
-			s.locker.lose(lostLock{})
-			// Another client goes on with the release.
-			next := s.records.kept["web.v1"].Clone()
-			next.Revision, next.Info.Status, next.Holder = 3, release.PendingUpgrade, "bert"
-			s.records.kept["web.v3"] = next
-		}
-		_, err := s.up(t, conf("a=new", "made=1"), func(r *UpgradeRequest) { r.Atomic, r.CleanupOnFail, r.MaxHistory = true, true, 1 })
-		if !is[lostLock](err) || !strings.Contains(err.Error(), "the lock was lost") {
-			t.Fatalf("%s: %v", at, err)
-		}
-		// What becomes of the record is the other client's to say.
-		if got := s.records.history(); got != "1 deployed, 2 pending-upgrade, 3 pending-upgrade" {
-			t.Errorf("%s: %s", at, got)
-		}
-		for _, l := range s.writes() {
-			if strings.HasPrefix(l, "delete ") || strings.Contains(l, "rollback") || i+1 < len(all) && l == all[i+1] {
-				t.Errorf("%s: went on with %q", at, l)
+			_, err := s.up(t, conf("a=new", "made=1"), func(r *UpgradeRequest) { r.Atomic, r.CleanupOnFail, r.MaxHistory = true, true, 1 })
+			if !is[lostLock](err) || !strings.Contains(err.Error(), "the lock was lost") {
+				t.Fatalf("%s: %v", at, err)
 			}
-		}
+			// What becomes of the record is the other client's to say.
+			if got := s.records.history(); got != "1 deployed, 2 pending-upgrade, 3 pending-upgrade" {
+				t.Errorf("%s: %s", at, got)
+			}
+			for _, l := range s.writes() {
+				if strings.HasPrefix(l, "delete ") || strings.Contains(l, "rollback") || i+1 < len(all) && l == all[i+1] {
+					t.Errorf("%s: went on with %q", at, l)
+				}
+			}
+		})
 	}
 }
 
@@ -321,28 +325,30 @@ func TestWhoLosesTheLockUndoesNothing(t *testing.T) {
 		"a rollback":             func(s *story) error { return second(s.back(t, 1, cleanup)) },
 		"an uninstall":           func(s *story) error { return second(s.away(t)) },
 	} {
-		s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
-		if name == "a rollback" || name == "an uninstall" {
-			s = installed(t, conf("a=1"))
-			s.do(t, second(s.up(t, conf("b=1"))))
-		}
-		var before string
-		s.at = func(step string) {
-			if strings.HasPrefix(step, "event post-") || name == "an uninstall" && strings.HasPrefix(step, "event pre-") {
-				before = s.cluster.has()
-				s.locker.lose(lostLock{})
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+			if name == "a rollback" || name == "an uninstall" {
+				s = installed(t, conf("a=1"))
+				s.do(t, second(s.up(t, conf("b=1"))))
 			}
-		}
-		if err := run(s); !is[lostLock](err) || before == "" {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got := s.cluster.has(); got != before {
-			t.Errorf("%s: the cluster has %s, and had %s when the lock was lost", name, got, before)
-		}
-		all := s.records.all("web")
-		if len(all) == 0 || !s.records.kept[key("web", all[len(all)-1])].Info.Status.InProgress() {
-			t.Errorf("%s: the record was written: %s", name, s.records.history())
-		}
+			var before string
+			s.at = func(step string) {
+				if strings.HasPrefix(step, "event post-") || name == "an uninstall" && strings.HasPrefix(step, "event pre-") {
+					before = s.cluster.has()
+					s.locker.lose(lostLock{})
+				}
+			}
+			if err := run(s); !is[lostLock](err) || before == "" {
+				t.Errorf("%s: %v", name, err)
+			}
+			if got := s.cluster.has(); got != before {
+				t.Errorf("%s: the cluster has %s, and had %s when the lock was lost", name, got, before)
+			}
+			all := s.records.all("web")
+			if len(all) == 0 || !s.records.kept[key("web", all[len(all)-1])].Info.Status.InProgress() {
+				t.Errorf("%s: the record was written: %s", name, s.records.history())
+			}
+		})
 	}
 }
 
@@ -355,21 +361,23 @@ func TestALockThatIsLostAtTheVeryEndFails(t *testing.T) {
 		"rollback":  func(s *story) error { return second(s.back(t, 1)) },
 		"uninstall": func(s *story) error { return second(s.away(t)) },
 	} {
-		s := newStory(t, nil)
-		if name != "install" {
-			s = installed(t, conf("a=1"))
-		}
-		loseAt[*event.PostInstall](s)
-		loseAt[*event.PostUpgrade](s)
-		loseAt[*event.PostRollback](s)
-		loseAt[*event.PostDelete](s)
-		if err := run(s); !is[lostLock](err) {
-			t.Errorf("%s: %v", name, err)
-		}
-		newest := s.records.all("web")
-		if got := s.records.kept[key("web", newest[len(newest)-1])].Info.Status; !got.InProgress() {
-			t.Errorf("%s: the record was written: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, nil)
+			if name != "install" {
+				s = installed(t, conf("a=1"))
+			}
+			loseAt[*event.PostInstall](s)
+			loseAt[*event.PostUpgrade](s)
+			loseAt[*event.PostRollback](s)
+			loseAt[*event.PostDelete](s)
+			if err := run(s); !is[lostLock](err) {
+				t.Errorf("%s: %v", name, err)
+			}
+			newest := s.records.all("web")
+			if got := s.records.kept[key("web", newest[len(newest)-1])].Info.Status; !got.InProgress() {
+				t.Errorf("%s: the record was written: %s", name, got)
+			}
+		})
 	}
 }
 

@@ -101,42 +101,44 @@ func (s *story) dry(t *testing.T, verb string, req UpgradeRequest) (*Change, err
 func TestObjectsOfAVersionThatIsYetToComeArePlannedLater(t *testing.T) {
 	newer := strings.Replace(crontab, "{name: v0, served: false}", "{name: v2, served: true}", 1)
 	for _, verb := range []string{"install", "upgrade"} {
-		c := newChart(t, "crds/tab.yaml", newer,
-			"templates/a.yaml", strings.Replace(tab, "/v1", "/v2", 1)+strings.Replace(tab, "name: tab", "name: old", 1)+conf("a=1"),
-			"templates/b.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v2/CronTab" }}`+conf("b=1")+`{{ end }}`,
-			"templates/c.yaml", `{{ if not (lookup "example.com/v2" "CronTab" "ns" "x") }}`+conf("c=1")+`{{ end }}`)
-		s := newStory(t, c)
-		if verb == "upgrade" {
-			s = installed(t, conf("a=1"))
-		}
-		s.cluster.outdated["crontabs.example.com"] = true
-		s.cluster.caps.APIVersions = append(s.cluster.caps.APIVersions, "example.com/v1", "example.com/v1/CronTab")
-		req := to(t, "")
-		req.Chart, req.CRDs = c, CRDUpgrade
-		s.request.CRDs = CRDUpgrade
-		var err error
-		if verb == "upgrade" {
-			err = second(s.upgrade().Run(t.Context(), req))
-		} else {
-			err = s.put()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plans []string
-		for _, l := range s.lines {
-			if strings.HasPrefix(l, "plan [") || strings.HasPrefix(l, "upgrade-crds") || strings.HasPrefix(l, "lookup") {
-				plans = append(plans, l)
+		t.Run(verb, func(t *testing.T) {
+			c := newChart(t, "crds/tab.yaml", newer,
+				"templates/a.yaml", strings.Replace(tab, "/v1", "/v2", 1)+strings.Replace(tab, "name: tab", "name: old", 1)+conf("a=1"),
+				"templates/b.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v2/CronTab" }}`+conf("b=1")+`{{ end }}`,
+				"templates/c.yaml", `{{ if not (lookup "example.com/v2" "CronTab" "ns" "x") }}`+conf("c=1")+`{{ end }}`)
+			s := newStory(t, c)
+			if verb == "upgrade" {
+				s = installed(t, conf("a=1"))
 			}
-		}
-		want := "plan [ConfigMap/a ConfigMap/b ConfigMap/c CronTab/old] for ns/web; upgrade-crds " + theCRD +
-			"; plan [ConfigMap/a ConfigMap/b ConfigMap/c CronTab/old CronTab/tab] for ns/web"
-		if got := strings.Join(plans, "; "); got != want {
-			t.Errorf("%s: got  %s\nwanted %s", verb, got, want)
-		}
-		if got := s.cluster.has(); got != "ConfigMap/a=1 ConfigMap/b=1 ConfigMap/c=1 CronTab/old CronTab/tab" {
-			t.Errorf("%s: %s", verb, got)
-		}
+			s.cluster.outdated["crontabs.example.com"] = true
+			s.cluster.caps.APIVersions = append(s.cluster.caps.APIVersions, "example.com/v1", "example.com/v1/CronTab")
+			req := to(t, "")
+			req.Chart, req.CRDs = c, CRDUpgrade
+			s.request.CRDs = CRDUpgrade
+			var err error
+			if verb == "upgrade" {
+				err = second(s.upgrade().Run(t.Context(), req))
+			} else {
+				err = s.put()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var plans []string
+			for _, l := range s.lines {
+				if strings.HasPrefix(l, "plan [") || strings.HasPrefix(l, "upgrade-crds") || strings.HasPrefix(l, "lookup") {
+					plans = append(plans, l)
+				}
+			}
+			want := "plan [ConfigMap/a ConfigMap/b ConfigMap/c CronTab/old] for ns/web; upgrade-crds " + theCRD +
+				"; plan [ConfigMap/a ConfigMap/b ConfigMap/c CronTab/old CronTab/tab] for ns/web"
+			if got := strings.Join(plans, "; "); got != want {
+				t.Errorf("%s: got  %s\nwanted %s", verb, got, want)
+			}
+			if got := s.cluster.has(); got != "ConfigMap/a=1 ConfigMap/b=1 ConfigMap/c=1 CronTab/old CronTab/tab" {
+				t.Errorf("%s: %s", verb, got)
+			}
+		})
 	}
 }
 

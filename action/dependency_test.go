@@ -227,9 +227,11 @@ func TestDependencyUpdate(t *testing.T) {
 		t.Errorf("the lock is not the chart's: %v", err)
 	}
 	for _, line := range []string{"step: Saving 5 charts", "step: Downloading mysql from repo https://st", "step: Deleting outdated charts"} {
-		if !heard.has(line) {
-			t.Errorf("said %q", heard.lines)
-		}
+		t.Run(line, func(t *testing.T) {
+			if !heard.has(line) {
+				t.Errorf("said %q", heard.lines)
+			}
+		})
 	}
 	// Once more: nothing is new, and the lock stays as it is, with its time.
 	u.Now = time.Now
@@ -325,24 +327,26 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 			}
 		}, []string{"no version of the library common suits all charts"}},
 	} {
-		f, s := &fakeFolder{chart: lists(t, tc.deps, tc.libs), lock: "digest: old"}, shop()
-		if tc.spoil != nil {
-			tc.spoil(f, s)
-		}
-		err := updater(s).Run(t.Context(), DependencyRequest{Directory: f})
-		if err == nil {
-			t.Errorf("%s: no error", tc.name)
-			continue
-		}
-		for _, want := range tc.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, want %q", tc.name, err, want)
+		t.Run(tc.name, func(t *testing.T) {
+			f, s := &fakeFolder{chart: lists(t, tc.deps, tc.libs), lock: "digest: old"}, shop()
+			if tc.spoil != nil {
+				tc.spoil(f, s)
 			}
-		}
-		if strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: tells a password: %v", tc.name, err)
-		}
-		wantReplaced(t, f)
+			err := updater(s).Run(t.Context(), DependencyRequest{Directory: f})
+			if err == nil {
+				t.Errorf("%s: no error", tc.name)
+				return
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: got %v, want %q", tc.name, err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: tells a password: %v", tc.name, err)
+			}
+			wantReplaced(t, f)
+		})
 	}
 }
 
@@ -363,11 +367,13 @@ func TestDependencyUpdateBelievesNobody(t *testing.T) {
 		`what is there is the chart "../../mysql"`: {shop(), "../../mysql", "1.2.0"},
 		"there is no version of it":                {shop(), "mysql", "../1"},
 	} {
-		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-		if err := updater(l).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-		wantReplaced(t, f)
+		t.Run(want, func(t *testing.T) {
+			f := &fakeFolder{chart: lists(t, wantsMysql, "")}
+			if err := updater(l).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+			wantReplaced(t, f)
+		})
 	}
 }
 
@@ -612,25 +618,27 @@ func TestDependencyList(t *testing.T) {
 		{"a library", "", []loader.Vendored{{Library: true, File: "l.tgz", Archive: true, Name: "lib", Version: "1.0.0"}}, "library ok"},
 		{"a library in charts/", "", []loader.Vendored{arch("lib-1.0.0.tgz", "lib", "1.0.0")}, "library missing; charts/lib-1.0.0.tgz"},
 	} {
-		libs := ""
-		if tc.deps == "" {
-			libs = "{name: lib, version: '1'}"
-		}
-		found, unlisted := DependencyList{}.Run(&fakeFolder{chart: lists(t, tc.deps, libs), held: tc.held})
-		var got []string
-		for _, d := range found {
-			text := string(d.Status)
-			if d.Library {
-				text = "library " + text
+		t.Run(tc.name, func(t *testing.T) {
+			libs := ""
+			if tc.deps == "" {
+				libs = "{name: lib, version: '1'}"
 			}
-			got = append(got, text)
-		}
-		text := strings.Join(got, " ")
-		for i, h := range unlisted {
-			text += [2]string{" ", "; "}[max(0, 1-i)] + h.Path()
-		}
-		if text != tc.want {
-			t.Errorf("%s: got %s, want %s", tc.name, text, tc.want)
-		}
+			found, unlisted := DependencyList{}.Run(&fakeFolder{chart: lists(t, tc.deps, libs), held: tc.held})
+			var got []string
+			for _, d := range found {
+				text := string(d.Status)
+				if d.Library {
+					text = "library " + text
+				}
+				got = append(got, text)
+			}
+			text := strings.Join(got, " ")
+			for i, h := range unlisted {
+				text += [2]string{" ", "; "}[max(0, 1-i)] + h.Path()
+			}
+			if text != tc.want {
+				t.Errorf("%s: got %s, want %s", tc.name, text, tc.want)
+			}
+		})
 	}
 }

@@ -157,43 +157,45 @@ func TestWhatHandlersLearnOfAnUpgrade(t *testing.T) {
 // chart.
 func TestAnUndoingHasItsOwnAnswers(t *testing.T) {
 	for _, verb := range []string{"install", "upgrade"} {
-		s := installed(t, conf("a=1"))
-		if verb == "install" {
-			s = newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
-		}
-		var told []string
-		event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreRollback) error {
-			told = append(told, e.Operation.Command)
-			return nil
+		t.Run(verb, func(t *testing.T) {
+			s := installed(t, conf("a=1"))
+			if verb == "install" {
+				s = newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+			}
+			var told []string
+			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreRollback) error {
+				told = append(told, e.Operation.Command)
+				return nil
+			})
+			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreDelete) error {
+				told = append(told, e.Operation.Command)
+				return nil
+			})
+			runs := 0
+			config := s.config()
+			config.Scripts = func() ScriptRunner {
+				runs++
+				return scriptsThat(func(context.Context, *event.ChartResolved) error { return nil })
+			}
+			s.fail["event post-"+verb] = errBroken
+			var err error
+			if verb == "upgrade" {
+				u := Upgrade{config}
+				req := to(t, conf("a=2"))
+				req.Atomic = true
+				_, err = u.Run(t.Context(), req)
+			} else {
+				s.install.Config, s.request.Atomic = config, true
+				err = s.put()
+			}
+			want := map[string]string{"install": "[uninstall]", "upgrade": "[rollback]"}[verb]
+			if err == nil || fmt.Sprint(told) != want || !s.did("event pre-rollback") && !s.did("event pre-delete") {
+				t.Errorf("%s: %v, told %v, %q", verb, err, told, s.lines)
+			}
+			if want := map[string]int{"install": 2, "upgrade": 3}[verb]; runs != want { // an upgrade asks about those that it may go back to
+				t.Errorf("%s: scripts were made to run %d times, want %d", verb, runs, want)
+			}
 		})
-		event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreDelete) error {
-			told = append(told, e.Operation.Command)
-			return nil
-		})
-		runs := 0
-		config := s.config()
-		config.Scripts = func() ScriptRunner {
-			runs++
-			return scriptsThat(func(context.Context, *event.ChartResolved) error { return nil })
-		}
-		s.fail["event post-"+verb] = errBroken
-		var err error
-		if verb == "upgrade" {
-			u := Upgrade{config}
-			req := to(t, conf("a=2"))
-			req.Atomic = true
-			_, err = u.Run(t.Context(), req)
-		} else {
-			s.install.Config, s.request.Atomic = config, true
-			err = s.put()
-		}
-		want := map[string]string{"install": "[uninstall]", "upgrade": "[rollback]"}[verb]
-		if err == nil || fmt.Sprint(told) != want || !s.did("event pre-rollback") && !s.did("event pre-delete") {
-			t.Errorf("%s: %v, told %v, %q", verb, err, told, s.lines)
-		}
-		if want := map[string]int{"install": 2, "upgrade": 3}[verb]; runs != want { // an upgrade asks about those that it may go back to
-			t.Errorf("%s: scripts were made to run %d times, want %d", verb, runs, want)
-		}
 	}
 }
 

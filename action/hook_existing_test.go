@@ -382,15 +382,17 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 // --take-ownership replaces what the policies would leave.
 func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
 	for policies, want := range map[string]string{"hook-succeeded": "delete a, create a, finish a, delete a", "hook-failed": "update a, finish a", "before-hook-creation": "delete a, create a, finish a"} {
-		rel := withHooks("a " + policies)
-		rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
-		s := &hookStage{live: map[string]map[string]any{"a": with()}}
-		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{TakeOwnership: true}); err != nil {
-			t.Errorf("%s: %v", policies, err)
-		}
-		if got := strings.Join(s.lines, ", "); got != want {
-			t.Errorf("%s: did %q, want %q", policies, got, want)
-		}
+		t.Run(policies, func(t *testing.T) {
+			rel := withHooks("a " + policies)
+			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
+			s := &hookStage{live: map[string]map[string]any{"a": with()}}
+			if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{TakeOwnership: true}); err != nil {
+				t.Errorf("%s: %v", policies, err)
+			}
+			if got := strings.Join(s.lines, ", "); got != want {
+				t.Errorf("%s: did %q, want %q", policies, got, want)
+			}
+		})
 	}
 }
 

@@ -304,10 +304,12 @@ func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 		t.Error(err)
 	}
 	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete the one of an earlier run: no"} {
-		s := &hookStage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
-		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks("a " + policy)}}, hookSetup{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", policy, err)
-		}
+		t.Run(policy, func(t *testing.T) {
+			s := &hookStage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
+			if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks("a " + policy)}}, hookSetup{}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", policy, err)
+			}
+		})
 	}
 }
 

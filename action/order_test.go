@@ -142,21 +142,23 @@ func TestSubchartsWaitForEachOther(t *testing.T) {
 // A batch that does not become ready ends it: what waits for it is not written.
 func TestWhatIsNotReadyIsNotBuiltOn(t *testing.T) {
 	for _, verb := range []string{"install", "upgrade"} {
-		s := installed(t, kind("Service", "web"))
-		if verb == "install" {
-			s = newStory(t, newChart(t, "templates/a.yaml", threeGroups()))
-		}
-		s.fail["wait [ConfigMap/b]"] = errBroken
-		run := s.put
-		if verb == "upgrade" {
-			run = func() error { return second(s.up(t, threeGroups())) }
-		}
-		if err := run(); err == nil {
-			t.Fatal("it did not fail")
-		}
-		if got, want := s.orderly(), "apply [a]; wait [a]; apply [b]; wait [b]"; got != want {
-			t.Errorf("%s: got %s, wanted %s", verb, got, want)
-		}
+		t.Run(verb, func(t *testing.T) {
+			s := installed(t, kind("Service", "web"))
+			if verb == "install" {
+				s = newStory(t, newChart(t, "templates/a.yaml", threeGroups()))
+			}
+			s.fail["wait [ConfigMap/b]"] = errBroken
+			run := s.put
+			if verb == "upgrade" {
+				run = func() error { return second(s.up(t, threeGroups())) }
+			}
+			if err := run(); err == nil {
+				t.Fatal("it did not fail")
+			}
+			if got, want := s.orderly(), "apply [a]; wait [a]; apply [b]; wait [b]"; got != want {
+				t.Errorf("%s: got %s, wanted %s", verb, got, want)
+			}
+		})
 	}
 }
 
@@ -181,23 +183,25 @@ func TestOrdersThatCannotBe(t *testing.T) {
 		"groups": grouped("a", "first", "second") + grouped("b", "second", "first"),
 		"a list": kind("ConfigMap", "a", "helm.sh/depends-on/resource-groups", `["a`),
 	} {
-		s := newStory(t, newChart(t, "templates/a.yaml", c))
-		if err := s.put(); err == nil || len(s.writes()) > 0 {
-			t.Errorf("%s: %v, did %q", name, err, s.writes())
-		}
-		s = installed(t, conf("a=1"))
-		rel := s.records.kept["web.v1"]
-		rel.Manifest = strings.ReplaceAll(c, "---\n", "---\n# Source: web/templates/a.yaml\n")
-		warnings = nil
-		u := s.uninstall()
-		u.Progress = func(e progress.Event) {
-			if e.Kind == progress.Warning {
-				warnings = append(warnings, e.Text)
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, newChart(t, "templates/a.yaml", c))
+			if err := s.put(); err == nil || len(s.writes()) > 0 {
+				t.Errorf("%s: %v, did %q", name, err, s.writes())
 			}
-		}
-		if _, err := u.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil || s.cluster.has() != "" || len(warnings) != 1 {
-			t.Errorf("%s: uninstall: %v, left %s, warned %q", name, err, s.cluster.has(), warnings)
-		}
+			s = installed(t, conf("a=1"))
+			rel := s.records.kept["web.v1"]
+			rel.Manifest = strings.ReplaceAll(c, "---\n", "---\n# Source: web/templates/a.yaml\n")
+			warnings = nil
+			u := s.uninstall()
+			u.Progress = func(e progress.Event) {
+				if e.Kind == progress.Warning {
+					warnings = append(warnings, e.Text)
+				}
+			}
+			if _, err := u.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil || s.cluster.has() != "" || len(warnings) != 1 {
+				t.Errorf("%s: uninstall: %v, left %s, warned %q", name, err, s.cluster.has(), warnings)
+			}
+		})
 	}
 }
 

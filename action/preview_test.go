@@ -111,10 +111,12 @@ func TestCompareCRDs(t *testing.T) {
 		"an upgrade":      {last, "update CustomResourceDefinition/a, create CustomResourceDefinition/b, delete CustomResourceDefinition/old"},
 		"without a chart": {&release.Release{Name: "web"}, "create CustomResourceDefinition/a, create CustomResourceDefinition/b"},
 	} {
-		p, err := CompareCRDs(test.from, chart)
-		if err != nil || p == nil || actions(p.Steps) != test.want {
-			t.Errorf("%s: got %v, %v, want %s", name, p, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			p, err := CompareCRDs(test.from, chart)
+			if err != nil || p == nil || actions(p.Steps) != test.want {
+				t.Errorf("%s: got %v, %v, want %s", name, p, err, test.want)
+			}
+		})
 	}
 	if p, err := CompareCRDs(nil, newChart(t)); p != nil || err != nil {
 		t.Errorf("no definitions: got %v, %v", p, err)

@@ -75,9 +75,11 @@ func TestPush(t *testing.T) {
 	}
 	manifest := manifests()["/v2/charts/queue/manifests/2.0.1_x"]
 	for _, layer := range []string{"helm.chart.content.v1.tar+gzip", "helm.chart.provenance.v1.prov"} {
-		if !strings.Contains(manifest, layer) {
-			t.Errorf("the manifest has no layer %s: %s", layer, manifest)
-		}
+		t.Run(layer, func(t *testing.T) {
+			if !strings.Contains(manifest, layer) {
+				t.Errorf("the manifest has no layer %s: %s", layer, manifest)
+			}
+		})
 	}
 }
 

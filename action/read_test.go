@@ -61,14 +61,16 @@ func TestListSortsAndCuts(t *testing.T) {
 		{"from before the start", ListRequest{Offset: -1, Limit: 1}, "a/x1"},
 		{"a limit below nothing", ListRequest{Limit: -1, Offset: 2}, "a/y1 b/x1"},
 	} {
-		found, err := List{Releases: &shelf{have: have}}.Run(t.Context(), test.req)
-		var got []string
-		for _, s := range found {
-			got = append(got, fmt.Sprintf("%s/%s%d", s.Name, s.Namespace, s.Revision))
-		}
-		if err != nil || strings.Join(got, " ") != test.want {
-			t.Errorf("%s: got %v, %v; wanted %s", test.name, got, err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			found, err := List{Releases: &shelf{have: have}}.Run(t.Context(), test.req)
+			var got []string
+			for _, s := range found {
+				got = append(got, fmt.Sprintf("%s/%s%d", s.Name, s.Namespace, s.Revision))
+			}
+			if err != nil || strings.Join(got, " ") != test.want {
+				t.Errorf("%s: got %v, %v; wanted %s", test.name, got, err, test.want)
+			}
+		})
 	}
 }
 
@@ -121,9 +123,11 @@ func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
 		{"web", 1, mirror{}, "read the manifest of release web"},
 		{"web", 2, mirror{errBroken}, "broken"},
 	} {
-		if _, err := (Status{Releases: recs, Cluster: test.live}).Run(t.Context(), test.name, test.revision); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s %d: got %v, wanted %q", test.name, test.revision, err, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			if _, err := (Status{Releases: recs, Cluster: test.live}).Run(t.Context(), test.name, test.revision); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s %d: got %v, wanted %q", test.name, test.revision, err, test.want)
+			}
+		})
 	}
 }
 
@@ -132,9 +136,11 @@ func TestSectionsNameTheVersionNotTheGroup(t *testing.T) {
 		"v1/Deployment":   {APIVersion: "apps/v1", Kind: "Deployment"},
 		"v1/Pod(related)": {APIVersion: "v1", Kind: "Pod", Related: true},
 	} {
-		if got := o.Section(); got != want {
-			t.Errorf("got %s, wanted %s", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := o.Section(); got != want {
+				t.Errorf("got %s, wanted %s", got, want)
+			}
+		})
 	}
 }
 

@@ -137,10 +137,12 @@ func TestOverlay(t *testing.T) {
 		{"a list is replaced", m("l", []any{1.0}), m("l", []any{1.0}), m("l", []any{1.0, 2.0}), m("l", []any{1.0, 2.0})},
 		{"a table becomes a number", m("t", m("x", 1.0)), m("t", m("x", 1.0)), m("t", 7.0), m("t", 7.0)},
 	} {
-		got, changed := overlay(test.own, test.before, test.after)
-		if changed != (test.want != nil) || changed && !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%s: got %v, %t, wanted %v", test.name, got, changed, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got, changed := overlay(test.own, test.before, test.after)
+			if changed != (test.want != nil) || changed && !reflect.DeepEqual(got, test.want) {
+				t.Errorf("%s: got %v, %t, wanted %v", test.name, got, changed, test.want)
+			}
+		})
 	}
 }
 

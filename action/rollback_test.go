@@ -225,38 +225,40 @@ func TestAFailedRollbackLeavesItsRecordFailed(t *testing.T) {
 	for _, step := range []string{
 		"event pre-rollback", "apply [ConfigMap/a ConfigMap/b]", "wait [ConfigMap/a ConfigMap/b]", "event post-rollback",
 	} {
-		for _, interrupt := range []bool{false, true} {
-			s := installed(t, conf("a=1", "b=1"))
-			s.do(t, second(s.up(t, conf("a=2", "c=2"))))
-			ctx, cancel := context.WithCancel(t.Context())
-			want := errBroken.Error()
-			if interrupt {
-				want = context.Canceled.Error()
-				s.at = func(now string) {
-					if now == step {
-						cancel()
+		t.Run(step, func(t *testing.T) {
+			for _, interrupt := range []bool{false, true} {
+				s := installed(t, conf("a=1", "b=1"))
+				s.do(t, second(s.up(t, conf("a=2", "c=2"))))
+				ctx, cancel := context.WithCancel(t.Context())
+				want := errBroken.Error()
+				if interrupt {
+					want = context.Canceled.Error()
+					s.at = func(now string) {
+						if now == step {
+							cancel()
+						}
 					}
+				} else {
+					s.fail[step] = errBroken
 				}
-			} else {
-				s.fail[step] = errBroken
+				req := RollbackRequest{Name: "web", CleanupOnFail: true, UndoCancelled: interrupt}
+				req.Wait = true
+				rel, err := s.rollback().Run(ctx, req)
+				cancel()
+				if err == nil || rel == nil || !strings.Contains(err.Error(), want) {
+					t.Fatalf("%s: %v, %v", step, rel, err)
+				}
+				if got := s.records.state("web", 3); !strings.HasPrefix(got, `failed: Rollback "web" failed: `) || !strings.HasSuffix(got, want) {
+					t.Errorf("%s: %s", step, got)
+				}
+				if got := s.records.history(); got != "1 superseded, 2 deployed, 3 failed" || s.locker.held {
+					t.Errorf("%s: %s", step, got)
+				}
+				if got := s.cluster.has(); strings.Contains(got, "ConfigMap/b") {
+					t.Errorf("%s: what it had created is still there: %s", step, got)
+				}
 			}
-			req := RollbackRequest{Name: "web", CleanupOnFail: true, UndoCancelled: interrupt}
-			req.Wait = true
-			rel, err := s.rollback().Run(ctx, req)
-			cancel()
-			if err == nil || rel == nil || !strings.Contains(err.Error(), want) {
-				t.Fatalf("%s: %v, %v", step, rel, err)
-			}
-			if got := s.records.state("web", 3); !strings.HasPrefix(got, `failed: Rollback "web" failed: `) || !strings.HasSuffix(got, want) {
-				t.Errorf("%s: %s", step, got)
-			}
-			if got := s.records.history(); got != "1 superseded, 2 deployed, 3 failed" || s.locker.held {
-				t.Errorf("%s: %s", step, got)
-			}
-			if got := s.cluster.has(); strings.Contains(got, "ConfigMap/b") {
-				t.Errorf("%s: what it had created is still there: %s", step, got)
-			}
-		}
+		})
 	}
 }
 

@@ -130,17 +130,19 @@ func TestConfigInNamespace(t *testing.T) {
 	other := config.InNamespace("shop")
 	other.Progress = func(progress.Event) { there.Add(1) }
 	for namespace, c := range map[string]*action.Config{"default": config, "shop": other} {
-		req := action.InstallRequest{Chart: greeting(), Name: "web", Namespace: namespace, CreateNamespace: true}
-		if _, err := (action.Install{Config: c}).Run(t.Context(), req); err != nil {
-			t.Fatal(err)
-		}
-		found, err := action.List{Releases: c.Releases}.Run(t.Context(), action.ListRequest{})
-		if err != nil || len(found) != 1 || found[0].Namespace != namespace {
-			t.Errorf("releases of %s: %v, %v; want web alone", namespace, found, err)
-		}
-		if cluster.Get("/api/v1/namespaces/"+namespace+"/configmaps/greeting") == nil {
-			t.Errorf("the object of %s is missing", namespace)
-		}
+		t.Run(namespace, func(t *testing.T) {
+			req := action.InstallRequest{Chart: greeting(), Name: "web", Namespace: namespace, CreateNamespace: true}
+			if _, err := (action.Install{Config: c}).Run(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+			found, err := action.List{Releases: c.Releases}.Run(t.Context(), action.ListRequest{})
+			if err != nil || len(found) != 1 || found[0].Namespace != namespace {
+				t.Errorf("releases of %s: %v, %v; want web alone", namespace, found, err)
+			}
+			if cluster.Get("/api/v1/namespaces/"+namespace+"/configmaps/greeting") == nil {
+				t.Errorf("the object of %s is missing", namespace)
+			}
+		})
 	}
 	if here.Load() != 2 || there.Load() != 2 {
 		t.Errorf("%d and %d reports of progress, want 2 each", here.Load(), there.Load())

@@ -17,12 +17,14 @@ func TestAPlanInALineCountsWhatIsDeletedToo(t *testing.T) {
 		"objects: 1 to replace, 2 to delete": {plan.Replace, plan.Delete, plan.Delete},
 		"objects: 1 to create, 1 kept":       {plan.Create, plan.Keep},
 	} {
-		p := &plan.Plan{}
-		for _, a := range actions {
-			p.Steps = append(p.Steps, plan.Step{Action: a})
-		}
-		if got := tally(p); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			p := &plan.Plan{}
+			for _, a := range actions {
+				p.Steps = append(p.Steps, plan.Step{Action: a})
+			}
+			if got := tally(p); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

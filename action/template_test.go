@@ -27,11 +27,13 @@ func TestTemplateRendersOffline(t *testing.T) {
 		{"plain", TemplateRequest{KubeVersion: "1.30"}, "[ConfigMap/v-30 Service/web]"},
 		{"as an upgrade, with a version more", TemplateRequest{KubeVersion: "1.31.2", IsUpgrade: true, APIVersions: []string{"x/v1"}}, "[ConfigMap/v-31 Role/x Role/upgrade Service/web]"},
 	} {
-		test.req.Chart, test.req.Name = c, "web"
-		out, err := Template{}.Run(t.Context(), test.req)
-		if err != nil || names(out.Objects) != test.want {
-			t.Errorf("%s: %v, %v", test.name, out, err)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			test.req.Chart, test.req.Name = c, "web"
+			out, err := Template{}.Run(t.Context(), test.req)
+			if err != nil || names(out.Objects) != test.want {
+				t.Errorf("%s: %v, %v", test.name, out, err)
+			}
+		})
 	}
 }
 
@@ -71,9 +73,11 @@ func TestTemplateRefuses(t *testing.T) {
 		{"a range that is none", TemplateRequest{Chart: odd}, "is not a valid range of versions"},
 		{"a schema's values", TemplateRequest{Chart: newChart(t, "values.schema.json", `{"required":["a"]}`)}, "a"},
 	} {
-		if _, err := (Template{}).Run(t.Context(), test.req); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, wanted %q", test.name, err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := (Template{}).Run(t.Context(), test.req); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: got %v, wanted %q", test.name, err, test.want)
+			}
+		})
 	}
 	skipped := TemplateRequest{Chart: newChart(t, "values.schema.json", `{"required":["a"]}`), SkipSchema: true}
 	if _, err := (Template{}).Run(t.Context(), skipped); err != nil {
@@ -84,12 +88,14 @@ func TestTemplateRefuses(t *testing.T) {
 func TestPreReleasesOfKubernetesCountAsTheirVersion(t *testing.T) {
 	c := newChart(t)
 	for want, good := range map[string]bool{">=1.20.0-0": true, ">= 1.30": true, "^1.40": false} {
-		c.Metadata.KubeVersion = want
-		_, err := Template{}.Run(t.Context(), TemplateRequest{Chart: c, KubeVersion: "v1.30.1"})
-		var wrong *KubeVersionError
-		if good && err != nil || !good && !errors.As(err, &wrong) {
-			t.Errorf("%s: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			c.Metadata.KubeVersion = want
+			_, err := Template{}.Run(t.Context(), TemplateRequest{Chart: c, KubeVersion: "v1.30.1"})
+			var wrong *KubeVersionError
+			if good && err != nil || !good && !errors.As(err, &wrong) {
+				t.Errorf("%s: %v", want, err)
+			}
+		})
 	}
 }
 

@@ -250,15 +250,17 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 			return err
 		}},
 	} {
-		d := &diary{}
-		bus := &event.Bus{}
-		event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error { return test.fn(e) })
-		event.On(bus, "test", 0.5, func(context.Context, *event.PostTest) error { return errors.New("came to post-test") })
-		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0")), Events: bus}}.Run(t.Context(), TestRequest{Name: "web"})
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "post-test") {
-			t.Errorf("got %v, wanted %q", err, test.want)
-		}
-		d.want(t)
+		t.Run(test.want, func(t *testing.T) {
+			d := &diary{}
+			bus := &event.Bus{}
+			event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error { return test.fn(e) })
+			event.On(bus, "test", 0.5, func(context.Context, *event.PostTest) error { return errors.New("came to post-test") })
+			_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0")), Events: bus}}.Run(t.Context(), TestRequest{Name: "web"})
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "post-test") {
+				t.Errorf("got %v, wanted %q", err, test.want)
+			}
+			d.want(t)
+		})
 	}
 }
 

@@ -139,11 +139,13 @@ func TestUninstallRefusesWhatItCannotRead(t *testing.T) {
 		"a release that is not there":    {"shop", "not found"},
 		"a manifest that cannot be read": {"web", "read the manifest of revision 1 of release web"},
 	} {
-		r := newRemoval(broken)
-		_, err := r.uninstall.Run(t.Context(), UninstallRequest{Name: test.release})
-		if err == nil || !strings.Contains(err.Error(), test.want) || len(r.writes()) > 0 {
-			t.Errorf("%s: %v, did %q", name, err, r.writes())
-		}
+		t.Run(name, func(t *testing.T) {
+			r := newRemoval(broken)
+			_, err := r.uninstall.Run(t.Context(), UninstallRequest{Name: test.release})
+			if err == nil || !strings.Contains(err.Error(), test.want) || len(r.writes()) > 0 {
+				t.Errorf("%s: %v, did %q", name, err, r.writes())
+			}
+		})
 	}
 }
 
@@ -156,35 +158,37 @@ func TestAnUninstallThatFailsHalfWayCanBeRunAgain(t *testing.T) {
 		"gone [Service/web ConfigMap/settings]",
 		"event post-delete",
 	} {
-		for _, interrupt := range []bool{false, true} {
-			r := newRemoval(gone(1, release.Superseded), deployed(2))
-			r.request.Wait = true
-			ctx, cancel := context.WithCancel(t.Context())
-			if interrupt {
-				r.at = func(now string) {
-					if now == step {
-						cancel()
+		t.Run(step, func(t *testing.T) {
+			for _, interrupt := range []bool{false, true} {
+				r := newRemoval(gone(1, release.Superseded), deployed(2))
+				r.request.Wait = true
+				ctx, cancel := context.WithCancel(t.Context())
+				if interrupt {
+					r.at = func(now string) {
+						if now == step {
+							cancel()
+						}
 					}
+				} else {
+					r.fail[step] = errBroken
 				}
-			} else {
-				r.fail[step] = errBroken
+				_, err := r.uninstall.Run(ctx, r.request)
+				cancel()
+				if !errors.Is(err, errBroken) && !errors.Is(err, context.Canceled) {
+					t.Fatalf("%s: %v", step, err)
+				}
+				if got := r.records.state("web", 2); !strings.HasPrefix(got, "failed: Uninstallation failed: ") {
+					t.Errorf("%s: %s", step, got)
+				}
+				if r.records.state("web", 1) == "no record" {
+					t.Errorf("%s: history is gone already", step)
+				}
+				r.at, r.fail = nil, nil
+				if _, err := r.uninstall.Run(t.Context(), r.request); err != nil || len(r.records.kept) != 0 {
+					t.Errorf("%s: again: %v, left %v", step, err, r.records.kept)
+				}
 			}
-			_, err := r.uninstall.Run(ctx, r.request)
-			cancel()
-			if !errors.Is(err, errBroken) && !errors.Is(err, context.Canceled) {
-				t.Fatalf("%s: %v", step, err)
-			}
-			if got := r.records.state("web", 2); !strings.HasPrefix(got, "failed: Uninstallation failed: ") {
-				t.Errorf("%s: %s", step, got)
-			}
-			if r.records.state("web", 1) == "no record" {
-				t.Errorf("%s: history is gone already", step)
-			}
-			r.at, r.fail = nil, nil
-			if _, err := r.uninstall.Run(t.Context(), r.request); err != nil || len(r.records.kept) != 0 {
-				t.Errorf("%s: again: %v, left %v", step, err, r.records.kept)
-			}
-		}
+		})
 	}
 }
 

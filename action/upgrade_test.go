@@ -222,18 +222,20 @@ func TestTheWayOfWritingStays(t *testing.T) {
 
 func TestAnUpgradeNeedsARelease(t *testing.T) {
 	for name, have := range map[string]*release.Release{"nothing": nil, "an uninstalled one": gone(1, release.Uninstalled)} {
-		s := newStory(t, nil)
-		if have != nil {
-			s = newStory(t, nil, have)
-		}
-		_, err := s.up(t, conf("a=1"))
-		var none *NoReleaseError
-		if !errors.As(err, &none) || none.Uninstalled != (have != nil) || len(s.writes()) > 0 || s.locker.held {
-			t.Errorf("%s: %v, did %q", name, err, s.writes())
-		}
-		if errors.Is(err, storage.ErrNotFound) != (have == nil) {
-			t.Errorf("%s: upgrade --install must know: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t, nil)
+			if have != nil {
+				s = newStory(t, nil, have)
+			}
+			_, err := s.up(t, conf("a=1"))
+			var none *NoReleaseError
+			if !errors.As(err, &none) || none.Uninstalled != (have != nil) || len(s.writes()) > 0 || s.locker.held {
+				t.Errorf("%s: %v, did %q", name, err, s.writes())
+			}
+			if errors.Is(err, storage.ErrNotFound) != (have == nil) {
+				t.Errorf("%s: upgrade --install must know: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -60,13 +60,15 @@ func TestAFunctionIsItsChartsAlone(t *testing.T) {
 		{map[string]string{"templates/a.yaml": `{{ include "db" . }}`, "charts/db/templates/_a.tpl": `{{ define "db" }}{{ tpl "{{ greet }}" . }}{{ end }}`},
 			"web/charts/db/templates/_a.tpl", "chart web offers greet, to its own templates only"},
 	} {
-		in := input(t, tree(t, "web", c.files))
-		in.Functions = functionsOf{"web": {"greet": says("web"), "salute": says("web")}}
-		_, err := Render(context.Background(), in)
-		var e *Error
-		if !errors.As(err, &e) || e.File != c.file || e.Hint != c.hint || !strings.Contains(e.Cause, "not defined") || e.Line == 0 {
-			t.Errorf("%v: %v", c.files, err)
-		}
+		t.Run(c.file, func(t *testing.T) {
+			in := input(t, tree(t, "web", c.files))
+			in.Functions = functionsOf{"web": {"greet": says("web"), "salute": says("web")}}
+			_, err := Render(context.Background(), in)
+			var e *Error
+			if !errors.As(err, &e) || e.File != c.file || e.Hint != c.hint || !strings.Contains(e.Cause, "not defined") || e.Line == 0 {
+				t.Errorf("%v: %v", c.files, err)
+			}
+		})
 	}
 }
 
@@ -95,15 +97,17 @@ func TestErrorsOfAChartsFunctions(t *testing.T) {
 		"returned": func(...any) (any, error) { return nil, broken },
 		"thrown":   func(...any) (any, error) { panic(broken) },
 	} {
-		in := input(t, c)
-		in.Functions = functionsOf{"web": {"fetch": fn}}
-		_, err := Render(context.Background(), in)
-		var e *Error
-		if !errors.As(err, &e) || !errors.Is(err, broken) || e.Position() != "web/templates/_a.tpl:2:4" || len(e.Calls) != 2 ||
-			!strings.Contains(err.Error(), "error calling fetch: broken at ext/lua/chart.lua:3") ||
-			!strings.Contains(err.Error(), "called by web/templates/a.yaml:1:7") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			in := input(t, c)
+			in.Functions = functionsOf{"web": {"fetch": fn}}
+			_, err := Render(context.Background(), in)
+			var e *Error
+			if !errors.As(err, &e) || !errors.Is(err, broken) || e.Position() != "web/templates/_a.tpl:2:4" || len(e.Calls) != 2 ||
+				!strings.Contains(err.Error(), "error calling fetch: broken at ext/lua/chart.lua:3") ||
+				!strings.Contains(err.Error(), "called by web/templates/a.yaml:1:7") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	in := input(t, c)
 	in.Functions = functionsOf{"web": {"fetch": says("")}}

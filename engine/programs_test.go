@@ -707,13 +707,15 @@ func sameProgram(t *testing.T, data []byte) (failed bool) {
 func TestPrograms(t *testing.T) {
 	count, seed := 3000, 1
 	for name, v := range map[string]*int{"PROGRAMS": &count, "SEED": &seed} {
-		if text := os.Getenv(name); text != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+		t.Run(name, func(t *testing.T) {
+			if text := os.Getenv(name); text != "" {
+				n, err := strconv.Atoi(text)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				*v = n
 			}
-			*v = n
-		}
+		})
 	}
 	failed := 0
 	for i := range count {

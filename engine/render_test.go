@@ -331,14 +331,16 @@ func TestFiles(t *testing.T) {
 		`{{ toYaml (.Files.Glob "conf/b*") }}`:                             "conf/b.conf: YmI=",
 		`{{ .Files.README }} {{ len .Files }} {{ typeOf .Files }}`:         "[] 5 engine.files",
 	} {
-		contents["templates/a.yaml"] = expr
-		out, err := Render(context.Background(), input(t, tree(t, "p", contents)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := out.Files[0].Content; got != want {
-			t.Errorf("%s\n got %q\nwant %q", expr, got, want)
-		}
+		t.Run(expr, func(t *testing.T) {
+			contents["templates/a.yaml"] = expr
+			out, err := Render(context.Background(), input(t, tree(t, "p", contents)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := out.Files[0].Content; got != want {
+				t.Errorf("%s\n got %q\nwant %q", expr, got, want)
+			}
+		})
 	}
 }
 

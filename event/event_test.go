@@ -102,9 +102,11 @@ func TestNamesAreTheWordsOfScriptsAndAnnotations(t *testing.T) {
 		"pre-install": &event.PreInstall{}, "post-install": &event.PostInstall{},
 		"pre-delete": &event.PreDelete{}, "post-delete": &event.PostDelete{},
 	} {
-		if e.Name() != want {
-			t.Errorf("got %s, wanted %s", e.Name(), want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if e.Name() != want {
+				t.Errorf("got %s, wanted %s", e.Name(), want)
+			}
+		})
 	}
 }
 

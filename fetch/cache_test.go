@@ -84,20 +84,22 @@ func TestDamagedContentIsNotUsed(t *testing.T) {
 		"changed": func(_ *testing.T, file string) error { return os.WriteFile(file, []byte("wev"), 0o600) },
 		"cut":     func(_ *testing.T, file string) error { return os.Truncate(file, 1) },
 	} {
-		c := &Cache{Dir: t.TempDir()}
-		file, digest, err := c.Add(text("web"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := damage(t, file); err != nil {
-			t.Fatal(err)
-		}
-		if found, ok := c.Lookup(digest); ok {
-			t.Errorf("%s: %s", name, found)
-		}
-		if left := files(t, c.Dir); len(left) > 0 {
-			t.Errorf("%s: %v stays", name, left)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := &Cache{Dir: t.TempDir()}
+			file, digest, err := c.Add(text("web"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(t, file); err != nil {
+				t.Fatal(err)
+			}
+			if found, ok := c.Lookup(digest); ok {
+				t.Errorf("%s: %s", name, found)
+			}
+			if left := files(t, c.Dir); len(left) > 0 {
+				t.Errorf("%s: %v stays", name, left)
+			}
+		})
 	}
 }
 
@@ -170,20 +172,22 @@ func TestWithoutAFolderACacheLastsAsLongAsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, dir := range map[string]string{"a file is there": file, "below a file": filepath.Join(file, "x"), "none": ""} {
-		c := &Cache{Dir: dir}
-		kept, digest, err := c.Add(text("web"))
-		if err != nil || read(t, kept) != "web" {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if found, ok := c.Lookup(digest); !ok || found != kept {
-			t.Errorf("%s: %s, %t", name, found, ok)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if _, err := os.Stat(filepath.Dir(filepath.Dir(kept))); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %s stays: %v", name, kept, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := &Cache{Dir: dir}
+			kept, digest, err := c.Add(text("web"))
+			if err != nil || read(t, kept) != "web" {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if found, ok := c.Lookup(digest); !ok || found != kept {
+				t.Errorf("%s: %s, %t", name, found, ok)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Dir(filepath.Dir(kept))); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %s stays: %v", name, kept, err)
+			}
+		})
 	}
 }
 

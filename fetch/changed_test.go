@@ -26,34 +26,36 @@ func TestGetChangedAsksWhetherThereIsSomethingNew(t *testing.T) {
 		{"no time", "", "yesterday", Validator{}},
 		{"nothing", "", "", Validator{}},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Date", now.Format(http.TimeFormat))
-			for name, value := range map[string]string{"ETag": test.etag, "Last-Modified": test.modified} {
-				if value != "" {
-					w.Header().Set(name, value)
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", now.Format(http.TimeFormat))
+				for name, value := range map[string]string{"ETag": test.etag, "Last-Modified": test.modified} {
+					if value != "" {
+						w.Header().Set(name, value)
+					}
 				}
+				if r.Header.Get("If-None-Match") != "" && r.Header.Get("If-None-Match") == test.etag ||
+					r.Header.Get("If-Modified-Since") != "" && r.Header.Get("If-Modified-Since") == test.modified {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				_, _ = io.WriteString(w, "content")
+			}))
+			var c Client
+			var first, second bytes.Buffer
+			mark, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Validator{}, &first)
+			if err != nil || mark != test.want || first.String() != "content" {
+				t.Errorf("%s: %q, %+v, %v", test.name, first.String(), mark, err)
 			}
-			if r.Header.Get("If-None-Match") != "" && r.Header.Get("If-None-Match") == test.etag ||
-				r.Header.Get("If-Modified-Since") != "" && r.Header.Get("If-Modified-Since") == test.modified {
-				w.WriteHeader(http.StatusNotModified)
-				return
+			_, err = c.GetChanged(t.Context(), server.URL, "", Access{}, 100, mark, &second)
+			switch {
+			case test.want != Validator{} && (!errors.Is(err, ErrNotModified) || second.Len() > 0):
+				t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
+			case test.want == Validator{} && (err != nil || second.String() != "content"):
+				t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
 			}
-			_, _ = io.WriteString(w, "content")
-		}))
-		var c Client
-		var first, second bytes.Buffer
-		mark, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Validator{}, &first)
-		if err != nil || mark != test.want || first.String() != "content" {
-			t.Errorf("%s: %q, %+v, %v", test.name, first.String(), mark, err)
-		}
-		_, err = c.GetChanged(t.Context(), server.URL, "", Access{}, 100, mark, &second)
-		switch {
-		case test.want != Validator{} && (!errors.Is(err, ErrNotModified) || second.Len() > 0):
-			t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
-		case test.want == Validator{} && (err != nil || second.String() != "content"):
-			t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
-		}
-		server.Close()
+			server.Close()
+		})
 	}
 }
 

@@ -287,12 +287,14 @@ func TestSizesAreBounded(t *testing.T) {
 		t.Errorf("a large header: %v", err)
 	}
 	for path, fits := range map[string]bool{"/announced": false, "/endless": false, "/bomb": false, "/exact": true} {
-		var got counter
-		err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, limit, &got)
-		var size *SizeError
-		if fits != (err == nil) || !fits && !errors.As(err, &size) || got.n > limit || fits && got.n != limit {
-			t.Errorf("%s: %d bytes, %v", path, got.n, err)
-		}
+		t.Run(path, func(t *testing.T) {
+			var got counter
+			err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, limit, &got)
+			var size *SizeError
+			if fits != (err == nil) || !fits && !errors.As(err, &size) || got.n > limit || fits && got.n != limit {
+				t.Errorf("%s: %d bytes, %v", path, got.n, err)
+			}
+		})
 	}
 }
 
@@ -324,14 +326,16 @@ func TestPatienceEnds(t *testing.T) {
 		"/stalled":   {idle: 20 * time.Millisecond},
 		"/trickling": {grace: time.Millisecond, pace: 1 << 50},
 	} {
-		c := &Client{patience: p}
-		defer c.Close()
-		var got counter
-		err := c.Get(t.Context(), s.URL+path, "", Access{}, 1<<40, &got)
-		var stalled *StalledError
-		if !errors.As(err, &stalled) || strings.Contains(err.Error(), "canceled") {
-			t.Errorf("%s: %v", path, err)
-		}
+		t.Run(path, func(t *testing.T) {
+			c := &Client{patience: p}
+			defer c.Close()
+			var got counter
+			err := c.Get(t.Context(), s.URL+path, "", Access{}, 1<<40, &got)
+			var stalled *StalledError
+			if !errors.As(err, &stalled) || strings.Contains(err.Error(), "canceled") {
+				t.Errorf("%s: %v", path, err)
+			}
+		})
 	}
 }
 
@@ -452,10 +456,12 @@ func TestArchivesAreTakenAsTheyAre(t *testing.T) {
 		_, _ = w.Write(archive.Bytes())
 	})
 	for path, want := range map[string]string{"/web-1.0.0.tgz": archive.String(), "/index.yaml": "tar"} {
-		var got strings.Builder
-		if err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, 1000, &got); err != nil || got.String() != want {
-			t.Errorf("%s: %q, %v", path, got.String(), err)
-		}
+		t.Run(path, func(t *testing.T) {
+			var got strings.Builder
+			if err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, 1000, &got); err != nil || got.String() != want {
+				t.Errorf("%s: %q, %v", path, got.String(), err)
+			}
+		})
 	}
 }
 
@@ -472,14 +478,16 @@ func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
 		"torn":             {"gzip", torn, "unexpected EOF"},
 		"unasked":          {"br", "x", `packed by "br", which was not asked for`},
 	} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Encoding", c.encoding)
-			_, _ = io.WriteString(w, c.body)
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Encoding", c.encoding)
+				_, _ = io.WriteString(w, c.body)
+			})
+			err := hurried(t).Get(t.Context(), s.URL+"/index.yaml", "", Access{}, 100, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fetch "+s.URL) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
 		})
-		err := hurried(t).Get(t.Context(), s.URL+"/index.yaml", "", Access{}, 100, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fetch "+s.URL) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
 	}
 }
 

@@ -580,12 +580,14 @@ func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
 		"about the archive":  func(p *registry.Pulled) { p.Digest = digestOf("x") },
 		"about the manifest": func(p *registry.Pulled) { p.Manifest = "sha256:" + digestOf("x") },
 	} {
-		f := finder(t)
-		f.Registry = &fakeRegistry{lie: lie}
-		var wrong *DigestError
-		if a, err := f.Find(t.Context(), Ref{Name: "oci://host/web@sha256:" + digestOf(manifestOf(tgz("web")))}); !errors.As(err, &wrong) {
-			t.Errorf("%s: %+v, %v", name, a, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := finder(t)
+			f.Registry = &fakeRegistry{lie: lie}
+			var wrong *DigestError
+			if a, err := f.Find(t.Context(), Ref{Name: "oci://host/web@sha256:" + digestOf(manifestOf(tgz("web")))}); !errors.As(err, &wrong) {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+		})
 	}
 	// An old version, with the provenance of then, is not the one that was asked for:
 	// what the registry says of a chart is signed by no one.
@@ -593,10 +595,12 @@ func TestRegistriesThatLieAreNotBelieved(t *testing.T) {
 	old := "signed web-1.1.0.tgz " + digestOf(tgz("web"))
 	f.Registry, f.Verifier = &fakeRegistry{prov: []byte(old)}, seal{}
 	for ref, want := range map[string]string{"web:1.1.0": "web-1.1.0.tgz", "web:2.0.0": "", "db:1.1.0": "", "web:1.1.0_b": ""} {
-		a, err := f.Find(t.Context(), Ref{Name: "oci://host/" + ref, Verify: true})
-		if want == "" && err == nil || want != "" && (err != nil || a.Name != want) {
-			t.Errorf("%s: %+v, %v", ref, a, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			a, err := f.Find(t.Context(), Ref{Name: "oci://host/" + ref, Verify: true})
+			if want == "" && err == nil || want != "" && (err != nil || a.Name != want) {
+				t.Errorf("%s: %+v, %v", ref, a, err)
+			}
+		})
 	}
 	f = finder(t)
 	f.Registry, f.Verifier = &fakeRegistry{}, seal{}
@@ -646,17 +650,21 @@ func TestPluginsBringWhatTheyServe(t *testing.T) {
 		"s3://bucket/text.tgz": "no chart archive", "s3://bucket/gone.tgz": "fetch s3://bucket/gone.tgz: nothing for ",
 		"git://host/web.tgz": "there is http, https, oci, s3,",
 	} {
-		if a, err := f.Find(t.Context(), Ref{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %+v, %v", name, a, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if a, err := f.Find(t.Context(), Ref{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+		})
 	}
 	if got, err := f.Text(t.Context(), "s3://bucket/values.yaml"); err != nil || string(got) != "a: b\n" {
 		t.Errorf("%q, %v", got, err)
 	}
 	for location, want := range map[string]string{"s3://bucket/large.yaml": "larger than 20 MiB", "git://host/a": "there is http, https, s3,", "file:///etc/passwd": "by their paths"} {
-		if got, err := f.Text(t.Context(), location); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %.20q, %v", location, got, err)
-		}
+		t.Run(location, func(t *testing.T) {
+			if got, err := f.Text(t.Context(), location); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %.20q, %v", location, got, err)
+			}
+		})
 	}
 }
 
@@ -707,9 +715,11 @@ func TestAnArchiveIsNamedOnce(t *testing.T) {
 		"web.tgz cannot be verified: b is altered":  &ProvenanceError{Archive: "web.tgz", Err: altered("b")},
 		"web.tgz cannot be verified: no such thing": &ProvenanceError{Archive: "web.tgz", Err: errors.New("no such thing")},
 	} {
-		if err.Error() != want {
-			t.Errorf("got %q, want %q", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if err.Error() != want {
+				t.Errorf("got %q, want %q", err, want)
+			}
+		})
 	}
 }
 

@@ -279,9 +279,11 @@ uint: 7
 		t.Errorf("got:\n%s", got)
 	}
 	for name, bad := range map[string]any{"a channel": make(chan int), "no UTF-8": "\xff"} {
-		if _, err := Encode(map[string]any{"a": []any{bad}}); err == nil || !strings.Contains(err.Error(), "a: [0]") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Encode(map[string]any{"a": []any{bad}}); err == nil || !strings.Contains(err.Error(), "a: [0]") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

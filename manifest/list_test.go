@@ -84,12 +84,14 @@ func TestFlattenRefusesItemsThatAreNoObjects(t *testing.T) {
 		"{kind: List, items: [{kind: List, items: [1]}]}": "items[0]: items[0] must be an object",
 		"{kind: List, items: [{kind: A, metadata: 1}]}":   "items[0] of List: metadata must be a map",
 	} {
-		objs, err := Parse("a.yaml", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Flatten(objs); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			objs, err := Parse("a.yaml", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Flatten(objs); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
+		})
 	}
 }

@@ -162,9 +162,11 @@ func TestParseOfWhatIsNoDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"A", "B"} {
-		if got := d.Check(map[string]any{"kind": kind, "x": 1, "y": map[string]any{"z": 1}}); len(got) > 0 && kind == "A" {
-			t.Errorf("%s: %v", kind, got)
-		}
+		t.Run(kind, func(t *testing.T) {
+			if got := d.Check(map[string]any{"kind": kind, "x": 1, "y": map[string]any{"z": 1}}); len(got) > 0 && kind == "A" {
+				t.Errorf("%s: %v", kind, got)
+			}
+		})
 	}
 }
 

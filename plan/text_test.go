@@ -118,9 +118,11 @@ func TestAnObjectThatChangesIsDriftedOnlyWhereOthersChangedIt(t *testing.T) {
 		{`{data: {a: "1"}}`, `{data: {a: "2"}}`, `{data: {a: "2"}}`, true},
 		{`{data: {a: "1"}}`, `{data: {a: "1", b: "1"}}`, `{data: {a: "1"}}`, false},
 	} {
-		if s := one(t, item(t, cm, tc.live, tc.want, tc.old), Options{}); s.Drifted != tc.drifted {
-			t.Errorf("%+v: drifted is %v", tc, s.Drifted)
-		}
+		t.Run(tc.live, func(t *testing.T) {
+			if s := one(t, item(t, cm, tc.live, tc.want, tc.old), Options{}); s.Drifted != tc.drifted {
+				t.Errorf("%+v: drifted is %v", tc, s.Drifted)
+			}
+		})
 	}
 }
 
@@ -164,9 +166,11 @@ func TestRedact(t *testing.T) {
 		t.Error("Redact changed its input")
 	}
 	for _, odd := range []string{`{kind: Secret, data: topsecret}`, `{kind: Secret, data: [topsecret]}`, `{kind: Secret, stringData: {a: [topsecret]}}`} {
-		if _, a := Redact(nil, object(t, odd)); strings.Contains(Text(a), "topsecret") {
-			t.Errorf("%s shows as\n%s", odd, Text(a))
-		}
+		t.Run(odd, func(t *testing.T) {
+			if _, a := Redact(nil, object(t, odd)); strings.Contains(Text(a), "topsecret") {
+				t.Errorf("%s shows as\n%s", odd, Text(a))
+			}
+		})
 	}
 	cm := object(t, `{kind: ConfigMap, data: {a: b}}`)
 	if b, a := Redact(nil, cm); b != nil || Text(a) != Text(cm) {

@@ -106,11 +106,13 @@ func TestAPluginGetsArgumentsStreamsAndEnvironment(t *testing.T) {
 
 func TestExitCodes(t *testing.T) {
 	for script, want := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 42": 42, "kill -9 $$": 255} {
-		err := Process{}.Run(t.Context(), Invocation{Plugin: shell(t, script), Env: os.Environ()})
-		var exit *ExitError
-		if code := 0; errors.As(err, &exit) != (want != 0) || exit != nil && exit.Code != want {
-			t.Errorf("%s: %d, %v", script, code, err)
-		}
+		t.Run(script, func(t *testing.T) {
+			err := Process{}.Run(t.Context(), Invocation{Plugin: shell(t, script), Env: os.Environ()})
+			var exit *ExitError
+			if code := 0; errors.As(err, &exit) != (want != 0) || exit != nil && exit.Code != want {
+				t.Errorf("%s: %d, %v", script, code, err)
+			}
+		})
 	}
 	missing := &Plugin{Dir: t.TempDir(), Manifest: Manifest{Name: "p", Programs: []Program{{Command: "./nope"}}}}
 	if err := (Process{}).Run(t.Context(), Invocation{Plugin: missing}); err == nil || !strings.Contains(err.Error(), `plugin "p" cannot be started`) {

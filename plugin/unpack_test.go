@@ -129,9 +129,11 @@ func TestUnpackFindsThePlugin(t *testing.T) {
 		"no manifest": archiveOfEntries(t, entry{Name: "a/b/plugin.yaml", Text: "name: a\n"}),
 		"torn":        archiveOfEntries(t, entry{Name: "a/plugin.yaml", Text: "name: a\n"})[:60],
 	} {
-		if _, err := unpack(bytes.NewReader(data), t.TempDir()); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := unpack(bytes.NewReader(data), t.TempDir()); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
 	}
 }
 

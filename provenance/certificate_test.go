@@ -362,13 +362,15 @@ func TestSecretAndPublicCopiesAreOneKey(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"public first": append(packets(t, ann), secretPackets(t, ann)...), "secret first": append(secretPackets(t, ann), packets(t, ann)...),
 	} {
-		k := joined(t, noon.Add(time.Hour), data)
-		if got := len(k.entities()); got != 1 {
-			t.Errorf("%s: got %d keys, want 1", name, got)
-		}
-		if _, err := k.Signer("Ann"); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			k := joined(t, noon.Add(time.Hour), data)
+			if got := len(k.entities()); got != 1 {
+				t.Errorf("%s: got %d keys, want 1", name, got)
+			}
+			if _, err := k.Signer("Ann"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -97,29 +97,31 @@ func TestGnuPG(t *testing.T) {
 		"armoured secrets": load(t, g.file("sec.asc", g.run(append([]string{"--armor"}, pass...)...))),
 	}
 	for from, ring := range secret {
-		for _, name := range everybody {
-			s, err := ring.Signer(name)
-			if err != nil {
-				t.Errorf("%s: %s: %v", from, name, err)
-				continue
-			}
-			s.Passphrase = func() ([]byte, error) { return []byte("open sesame"), nil }
-			prov, err := s.Sign(t.Context(), "web-1.0.0.tgz", strings.NewReader(archiveText), []byte("name: web\nlist:\n- a\n"))
-			if err != nil {
-				t.Errorf("%s: %s: %v", from, name, err)
-				continue
-			}
-			want := beginMessage + "\nHash: SHA512\n\nname: web\nlist:\n- - a\n\n...\nfiles:\n  web-1.0.0.tgz: " + hashOf(t, archiveText) + "\n\n-----BEGIN PGP SIGNATURE-----\n"
-			if !strings.HasPrefix(string(prov), want) {
-				t.Errorf("%s: %s: %s", from, name, prov)
-			}
-			for with, ring := range public {
-				if _, err := ring.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov); err != nil {
-					t.Errorf("%s: %s: by %s: %v", from, name, with, err)
+		t.Run(from, func(t *testing.T) {
+			for _, name := range everybody {
+				s, err := ring.Signer(name)
+				if err != nil {
+					t.Errorf("%s: %s: %v", from, name, err)
+					continue
 				}
+				s.Passphrase = func() ([]byte, error) { return []byte("open sesame"), nil }
+				prov, err := s.Sign(t.Context(), "web-1.0.0.tgz", strings.NewReader(archiveText), []byte("name: web\nlist:\n- a\n"))
+				if err != nil {
+					t.Errorf("%s: %s: %v", from, name, err)
+					continue
+				}
+				want := beginMessage + "\nHash: SHA512\n\nname: web\nlist:\n- - a\n\n...\nfiles:\n  web-1.0.0.tgz: " + hashOf(t, archiveText) + "\n\n-----BEGIN PGP SIGNATURE-----\n"
+				if !strings.HasPrefix(string(prov), want) {
+					t.Errorf("%s: %s: %s", from, name, prov)
+				}
+				for with, ring := range public {
+					if _, err := ring.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov); err != nil {
+						t.Errorf("%s: %s: by %s: %v", from, name, with, err)
+					}
+				}
+				g.run("--verify", g.file("web.prov", prov))
 			}
-			g.run("--verify", g.file("web.prov", prov))
-		}
+		})
 	}
 }
 

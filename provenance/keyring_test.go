@@ -106,10 +106,12 @@ func TestReadKeyrings(t *testing.T) {
 		"a keybox without keys":        {keybox(), nil},
 		"an export with something odd": {append(packets(t, ann), append([]byte{0xc0 | 60, 1, 0}, packets(t, bob)...)...), both},
 	} {
-		k, err := Read(test.data)
-		if err != nil || !slices.Equal(names(k), test.want) {
-			t.Errorf("%s: %v, %v", name, k, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			k, err := Read(test.data)
+			if err != nil || !slices.Equal(names(k), test.want) {
+				t.Errorf("%s: %v, %v", name, k, err)
+			}
+		})
 	}
 	long := keybox(packets(t, ann))
 	beyond := bytes.Clone(long)
@@ -126,9 +128,11 @@ func TestReadKeyrings(t *testing.T) {
 		"a keybox of short blobs": append(bytes.Clone(long), 0, 0, 0, 6, 2, 0),
 		"a key beyond its blob":   beyond,
 	} {
-		if k, err := Read(data); err == nil {
-			t.Errorf("%s: was read as %v", name, names(k))
-		}
+		t.Run(name, func(t *testing.T) {
+			if k, err := Read(data); err == nil {
+				t.Errorf("%s: was read as %v", name, names(k))
+			}
+		})
 	}
 }
 
@@ -161,10 +165,12 @@ func TestLoadTakesTheKeyboxWhereTheOldKeyringIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"pubring.gpg", "secring.gpg", "pubring.kbx"} {
-		k, err := Load(t.Context(), filepath.Join(dir, name))
-		if err != nil || k.Path() != box || len(k.entities()) != 1 {
-			t.Errorf("%s: %v, %v", name, k, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			k, err := Load(t.Context(), filepath.Join(dir, name))
+			if err != nil || k.Path() != box || len(k.entities()) != 1 {
+				t.Errorf("%s: %v, %v", name, k, err)
+			}
+		})
 	}
 	if _, err := Load(t.Context(), filepath.Join(dir, "mine.gpg")); err == nil {
 		t.Error("another keyring was taken for one that was named")
@@ -256,28 +262,30 @@ func TestSign(t *testing.T) {
 	sub.PrivateKey = nil // as of keys whose main part is in a safe
 	ring := ringOf(ann, locked, sub)
 	for _, name := range []string{"Ann", "Lock", "Sub"} {
-		s, err := ring.Signer(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		asked := 0
-		s.Passphrase = func() ([]byte, error) { asked++; return []byte("sesame"), nil }
-		for range 2 {
-			prov, err := s.Sign(t.Context(), "web-1.0.0.tgz", strings.NewReader(archiveText), []byte("name: web\nx: |\n  -----BEGIN PGP SIGNATURE-----\n  ...\n"))
+		t.Run(name, func(t *testing.T) {
+			s, err := ring.Signer(name)
 			if err != nil {
-				t.Fatal(name, err)
+				t.Fatal(err)
 			}
-			want := "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\nname: web\nx: |\n  -----BEGIN PGP SIGNATURE-----\n  ...\n\n...\nfiles:\n  web-1.0.0.tgz: " + hashOf(t, archiveText) + "\n\n-----BEGIN PGP SIGNATURE-----\n\n"
-			if !strings.HasPrefix(string(prov), want) || !strings.HasSuffix(string(prov), "\n-----END PGP SIGNATURE-----") {
-				t.Errorf("%s: %s", name, prov)
+			asked := 0
+			s.Passphrase = func() ([]byte, error) { asked++; return []byte("sesame"), nil }
+			for range 2 {
+				prov, err := s.Sign(t.Context(), "web-1.0.0.tgz", strings.NewReader(archiveText), []byte("name: web\nx: |\n  -----BEGIN PGP SIGNATURE-----\n  ...\n"))
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				want := "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\nname: web\nx: |\n  -----BEGIN PGP SIGNATURE-----\n  ...\n\n...\nfiles:\n  web-1.0.0.tgz: " + hashOf(t, archiveText) + "\n\n-----BEGIN PGP SIGNATURE-----\n\n"
+				if !strings.HasPrefix(string(prov), want) || !strings.HasSuffix(string(prov), "\n-----END PGP SIGNATURE-----") {
+					t.Errorf("%s: %s", name, prov)
+				}
+				if sig, err := ring.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov); err != nil || !strings.HasPrefix(sig.Signers[0], name) {
+					t.Errorf("%s: %v, %v", name, sig, err)
+				}
 			}
-			if sig, err := ring.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov); err != nil || !strings.HasPrefix(sig.Signers[0], name) {
-				t.Errorf("%s: %v, %v", name, sig, err)
+			if want := map[string]int{"Lock": 1}[name]; asked != want {
+				t.Errorf("%s: the passphrase was wanted %d times", name, asked)
 			}
-		}
-		if want := map[string]int{"Lock": 1}[name]; asked != want {
-			t.Errorf("%s: the passphrase was wanted %d times", name, asked)
-		}
+		})
 	}
 }
 
@@ -316,9 +324,11 @@ func TestSignRefuses(t *testing.T) {
 			return s.Sign(t.Context(), "a.tgz", io.MultiReader(&broken{torn}), nil)
 		},
 	} {
-		if prov, err := try(); err == nil || prov != nil {
-			t.Errorf("%s: %s", name, prov)
-		}
+		t.Run(name, func(t *testing.T) {
+			if prov, err := try(); err == nil || prov != nil {
+				t.Errorf("%s: %s", name, prov)
+			}
+		})
 	}
 }
 
@@ -358,11 +368,13 @@ func TestLockedKeys(t *testing.T) {
 		t.Error(err)
 	}
 	for typed, want := range map[string]int{"a,b,sesame": 3, "sesame": 1, "a,b,c,sesame": 3} {
-		s, asked := signer(), 0
-		s.Ask = asking(t, strings.Split(typed, ","), &asked)
-		if err := sign(s); asked != want || (err == nil) != (typed != "a,b,c,sesame") {
-			t.Errorf("%s: asked %d times, %v", typed, asked, err)
-		}
+		t.Run(typed, func(t *testing.T) {
+			s, asked := signer(), 0
+			s.Ask = asking(t, strings.Split(typed, ","), &asked)
+			if err := sign(s); asked != want || (err == nil) != (typed != "a,b,c,sesame") {
+				t.Errorf("%s: asked %d times, %v", typed, asked, err)
+			}
+		})
 	}
 }
 
@@ -371,9 +383,11 @@ func TestSecretKeysOfOldGnuPG(t *testing.T) {
 	dir := t.TempDir()
 	ann := newKey(t, "Ann", config())
 	for name, data := range map[string][]byte{"pubring.gpg": packets(t, ann), "secring.gpg": secretPackets(t, newKey(t, "Bob", config()), ann)} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	k, err := Load(t.Context(), filepath.Join(dir, "pubring.gpg"))
 	if err != nil {

@@ -106,15 +106,17 @@ func TestVerify(t *testing.T) {
 		"of two, one of whom is known": signedBy(t, body(t), newKey(t, "Stranger", config()), ann),
 		"with a capital hash":          signedBy(t, strings.Replace(body(t), strings.TrimPrefix(hashOf(t, archiveText), "sha256:"), strings.ToUpper(strings.TrimPrefix(hashOf(t, archiveText), "sha256:")), 1), ann),
 	} {
-		sig, err := ringOf(newKey(t, "Bob", config()), ann).Verify("web-1.0.0.tgz", strings.NewReader(archiveText), text)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		want := fmt.Sprintf("Signed by: Ann <ann@example.com>\nUsing Key With Fingerprint: %X\nChart Hash Verified: %s", ann.PrimaryKey.Fingerprint, hashOf(t, archiveText))
-		if sig.String() != want || !sig.Time.Equal(noon) {
-			t.Errorf("%s: got %s at %s", name, sig, sig.Time)
-		}
+		t.Run(name, func(t *testing.T) {
+			sig, err := ringOf(newKey(t, "Bob", config()), ann).Verify("web-1.0.0.tgz", strings.NewReader(archiveText), text)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			want := fmt.Sprintf("Signed by: Ann <ann@example.com>\nUsing Key With Fingerprint: %X\nChart Hash Verified: %s", ann.PrimaryKey.Fingerprint, hashOf(t, archiveText))
+			if sig.String() != want || !sig.Time.Equal(noon) {
+				t.Errorf("%s: got %s at %s", name, sig, sig.Time)
+			}
+		})
 	}
 }
 
@@ -165,10 +167,12 @@ func TestVerifyFailsClosed(t *testing.T) {
 		"another archive's hash":        {signed(hash, hashOf(t, "evil")), "the archive was altered: its hash is " + hash + ", and signed was " + hashOf(t, "evil")},
 		"too large":                     {prov + strings.Repeat("\n", MaxProvenance), "larger than 8 MiB"},
 	} {
-		sig, err := ringOf(ann).Verify("web-1.0.0.tgz", strings.NewReader(archiveText), []byte(test.prov))
-		if err == nil || sig != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "web-1.0.0.tgz is not verified: ") {
-			t.Errorf("%s: got %v, %v; wanted %q", name, sig, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			sig, err := ringOf(ann).Verify("web-1.0.0.tgz", strings.NewReader(archiveText), []byte(test.prov))
+			if err == nil || sig != nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "web-1.0.0.tgz is not verified: ") {
+				t.Errorf("%s: got %v, %v; wanted %q", name, sig, err, test.want)
+			}
+		})
 	}
 }
 
@@ -182,14 +186,16 @@ func TestVerifyWantsAStrongHash(t *testing.T) {
 	for hash, want := range map[string]string{
 		"SHA256": "", "SHA1": "it is signed over a SHA-1 hash, which can be forged", "RIPEMD160": "no signature of a kind that is known",
 	} {
-		prov, err := ReadFile(filepath.Join("testdata", hash+".prov"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = k.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v; wanted %q", hash, err, want)
-		}
+		t.Run(hash, func(t *testing.T) {
+			prov, err := ReadFile(filepath.Join("testdata", hash+".prov"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = k.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), prov)
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s: %v; wanted %q", hash, err, want)
+			}
+		})
 	}
 }
 
@@ -223,15 +229,17 @@ func TestVerifyLooksAtTheKey(t *testing.T) {
 		"by a subkey":                 {sub, bySub, noon.Add(time.Hour), ""},
 		"by the main key of the same": {sub, byMain, noon.Add(time.Hour), ""},
 	} {
-		k := ringOf(test.key)
-		k.Now = at(test.now)
-		sig, err := k.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), test.prov)
-		switch {
-		case test.want == "" && (err != nil || sig.Fingerprint != fingerprint(test.key)):
-			t.Errorf("%s: %v, %v", name, sig, err)
-		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-			t.Errorf("%s: %v; wanted %q", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			k := ringOf(test.key)
+			k.Now = at(test.now)
+			sig, err := k.Verify("web-1.0.0.tgz", strings.NewReader(archiveText), test.prov)
+			switch {
+			case test.want == "" && (err != nil || sig.Fingerprint != fingerprint(test.key)):
+				t.Errorf("%s: %v, %v", name, sig, err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("%s: %v; wanted %q", name, err, test.want)
+			}
+		})
 	}
 }
 

@@ -194,32 +194,34 @@ func TestCredentialsStayWithTheirRegistry(t *testing.T) {
 			}
 		},
 	} {
-		for _, who := range []struct{ user, password string }{{"ann", "secret"}, {"", "secret"}} {
-			f := newFake(t)
-			archive := f.chart("web", "1.0.0", "the archive")
-			other.mu.Lock()
-			other.blobs[archive.Digest] = []byte("the archive")
-			other.handle = func(w http.ResponseWriter, r *http.Request) bool {
-				switch r.URL.Path {
-				case "/bounce":
-					http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
-				case "/curious":
-					return wantToken(other.URL+"/token", "abc")(w, r)
-				default:
-					return false
+		t.Run(name, func(t *testing.T) {
+			for _, who := range []struct{ user, password string }{{"ann", "secret"}, {"", "secret"}} {
+				f := newFake(t)
+				archive := f.chart("web", "1.0.0", "the archive")
+				other.mu.Lock()
+				other.blobs[archive.Digest] = []byte("the archive")
+				other.handle = func(w http.ResponseWriter, r *http.Request) bool {
+					switch r.URL.Path {
+					case "/bounce":
+						http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
+					case "/curious":
+						return wantToken(other.URL+"/token", "abc")(w, r)
+					default:
+						return false
+					}
+					return true
 				}
-				return true
+				other.mu.Unlock()
+				f.handle = lead(f)
+				text, err := f.pullAs(f.as(who.user, who.password), "web:1.0.0")
+				if sent := other.secrets(); len(sent) > 0 {
+					t.Fatalf("%s, as %q: the other host got %q (%q, %v)", name, who.user, sent, text, err)
+				}
+				if err != nil && strings.Contains(err.Error(), "secret") {
+					t.Errorf("%s: an error tells the password: %v", name, err)
+				}
 			}
-			other.mu.Unlock()
-			f.handle = lead(f)
-			text, err := f.pullAs(f.as(who.user, who.password), "web:1.0.0")
-			if sent := other.secrets(); len(sent) > 0 {
-				t.Fatalf("%s, as %q: the other host got %q (%q, %v)", name, who.user, sent, text, err)
-			}
-			if err != nil && strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: an error tells the password: %v", name, err)
-			}
-		}
+		})
 	}
 }
 
@@ -317,11 +319,13 @@ func TestRedirects(t *testing.T) {
 		{"https://a/token", "https://a/token2", "secret", true, true},
 		{"https://a/token", "https://b/token", "secret", false, false},
 	} {
-		next := request("POST", test.to, test.body)
-		err := checkRedirect(next, []*http.Request{request("POST", test.from, test.body)})
-		if (err == nil) != test.ok || err == nil && (next.Header.Get("Authorization") != "") != test.keeps {
-			t.Errorf("%s → %s: %v, %v", test.from, test.to, err, next.Header)
-		}
+		t.Run(test.to, func(t *testing.T) {
+			next := request("POST", test.to, test.body)
+			err := checkRedirect(next, []*http.Request{request("POST", test.from, test.body)})
+			if (err == nil) != test.ok || err == nil && (next.Header.Get("Authorization") != "") != test.keeps {
+				t.Errorf("%s → %s: %v, %v", test.from, test.to, err, next.Header)
+			}
+		})
 	}
 	back := request("GET", "https://a/", "")
 	if err := checkRedirect(back, []*http.Request{request("GET", "https://a/", ""), request("GET", "https://b/", "")}); err != nil || back.Header.Get("Authorization") != "" {
@@ -338,12 +342,14 @@ func TestRealmsOverHTTP(t *testing.T) {
 		{true, "http://b/token", "a"},
 		{true, "http://a.evil/token", "a"},
 	} {
-		c := (&Client{PlainHTTP: test.plain, Username: "ann", Password: "secret"}).call(Ref{Host: test.of, Path: "web"})
-		var foreign *ForeignError
-		_, err := c.token(context.Background(), challenge{params: map[string]string{"realm": test.realm}}, secret{user: "ann", password: "secret"}, false)
-		if !errors.As(err, &foreign) {
-			t.Errorf("%+v: %v", test, err)
-		}
+		t.Run(test.realm, func(t *testing.T) {
+			c := (&Client{PlainHTTP: test.plain, Username: "ann", Password: "secret"}).call(Ref{Host: test.of, Path: "web"})
+			var foreign *ForeignError
+			_, err := c.token(context.Background(), challenge{params: map[string]string{"realm": test.realm}}, secret{user: "ann", password: "secret"}, false)
+			if !errors.As(err, &foreign) {
+				t.Errorf("%+v: %v", test, err)
+			}
+		})
 	}
 }
 
@@ -380,16 +386,18 @@ func TestLoginAsksBeforeItStores(t *testing.T) {
 	f.handle = wantBasic("ann", "secret")
 	file := t.TempDir() + "/registry/config.json"
 	for _, password := range []string{"hunter2", "secret"} {
-		c := f.as("ann", password)
-		c.Credentials = &Credentials{File: file}
-		t.Setenv("PATH", t.TempDir()) // no helper programs
-		err := c.Login(context.Background(), Ref{Host: f.host()})
-		if (err == nil) != (password == "secret") {
-			t.Errorf("%s: %v", password, err)
-		}
-		if err != nil && strings.Contains(err.Error(), password) {
-			t.Errorf("an error tells the password: %v", err)
-		}
+		t.Run(password, func(t *testing.T) {
+			c := f.as("ann", password)
+			c.Credentials = &Credentials{File: file}
+			t.Setenv("PATH", t.TempDir()) // no helper programs
+			err := c.Login(context.Background(), Ref{Host: f.host()})
+			if (err == nil) != (password == "secret") {
+				t.Errorf("%s: %v", password, err)
+			}
+			if err != nil && strings.Contains(err.Error(), password) {
+				t.Errorf("an error tells the password: %v", err)
+			}
+		})
 	}
 	f.chart("web", "1.0.0", "the archive")
 	c := f.client()

@@ -69,15 +69,17 @@ func TestTheLongestPathGoesFirst(t *testing.T) {
 		{"Docker Hub by its own name", "", auths("https://index.docker.io/v1/"), "registry-1.docker.io/ann/web", "for https://index.docker.io/v1/"},
 		{"an empty file", " \n", "", "h/web", ""},
 	} {
-		c := &Credentials{File: write(t, test.ours), Docker: write(t, test.docker)}
-		ref, err := ParseRef(test.ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := c.find(context.Background(), ref)
-		if err != nil || got.password != test.want {
-			t.Errorf("%s: %+v, %v", test.name, got, err)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			c := &Credentials{File: write(t, test.ours), Docker: write(t, test.docker)}
+			ref, err := ParseRef(test.ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.find(context.Background(), ref)
+			if err != nil || got.password != test.want {
+				t.Errorf("%s: %+v, %v", test.name, got, err)
+			}
+		})
 	}
 }
 
@@ -107,19 +109,21 @@ func TestUnreadableCredentialsAreToldWhereTheyMatter(t *testing.T) {
 		"a helper that is not there": `{"credsStore":"surely-not-there"}`,
 		"a helper elsewhere":         `{"credsStore":"../../bin/x"}`,
 	} {
-		f := newFake(t)
-		f.chart("web", "1.0.0", "the archive")
-		c := f.client()
-		c.Credentials = &Credentials{File: write(t, strings.ReplaceAll(text, "HOST", f.host()))}
-		if got, err := f.pullAs(c, "web:1.0.0"); err != nil || got != "the archive" {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		f.handle = wantBasic("ann", "secret")
-		_, err := f.pullAs(c, "web:1.0.0")
-		var unauthorized *UnauthorizedError
-		if !errors.As(err, &unauthorized) || unauthorized.Err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.chart("web", "1.0.0", "the archive")
+			c := f.client()
+			c.Credentials = &Credentials{File: write(t, strings.ReplaceAll(text, "HOST", f.host()))}
+			if got, err := f.pullAs(c, "web:1.0.0"); err != nil || got != "the archive" {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+			f.handle = wantBasic("ann", "secret")
+			_, err := f.pullAs(c, "web:1.0.0")
+			var unauthorized *UnauthorizedError
+			if !errors.As(err, &unauthorized) || unauthorized.Err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -33,12 +33,14 @@ func TestManifestsAreHelmsToTheByte(t *testing.T) {
 		{"authors", chart.Metadata{Name: "db", Version: "0.2.0", Maintainers: []*chart.Maintainer{{Name: "Bob", URL: "http://bob"}, {Email: "foo@b"}, {}}}, layers{archive: archive},
 			`"layers":[{"mediaType":"application/vnd.cncf.helm.chart.content.v1.tar+gzip","digest":"` + archive.Digest + `","size":5017}],"annotations":{"org.opencontainers.image.authors":"Bob,  (foo@b), ","org.opencontainers.image.created":"2020-01-01T07:00:00-05:00","org.opencontainers.image.title":"db","org.opencontainers.image.version":"0.2.0"}}`},
 	} {
-		test.layers.config = descriptor{configType, "sha256:3055e00bd089685f76a15f12d6ab9279c5aeb80a3c049387741559ae12ffd9fe", 472}
-		got, err := newManifest(&test.meta, created, test.layers)
-		want := `{"schemaVersion":2,"config":{"mediaType":"application/vnd.cncf.helm.config.v1+json","digest":"` + test.layers.config.Digest + `","size":472},` + test.want
-		if err != nil || string(got) != want {
-			t.Errorf("%s: %v\n%s\nwanted\n%s", test.name, err, got, want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			test.layers.config = descriptor{configType, "sha256:3055e00bd089685f76a15f12d6ab9279c5aeb80a3c049387741559ae12ffd9fe", 472}
+			got, err := newManifest(&test.meta, created, test.layers)
+			want := `{"schemaVersion":2,"config":{"mediaType":"application/vnd.cncf.helm.config.v1+json","digest":"` + test.layers.config.Digest + `","size":472},` + test.want
+			if err != nil || string(got) != want {
+				t.Errorf("%s: %v\n%s\nwanted\n%s", test.name, err, got, want)
+			}
+		})
 	}
 }
 

@@ -93,10 +93,12 @@ func TestOnlyChartsArePulled(t *testing.T) {
 		"index": "is not a chart but an index of several images", "list": "is not a chart but an index of several images",
 		"other": `is not a chart but something of the type "application/x.y"`, "nothing": "is not a chart but something without a media type",
 	} {
-		var kind *KindError
-		if _, _, err := pull(f, path+":1", PullOptions{}); !errors.As(err, &kind) || err.Error() != "oci://"+f.host()+"/"+path+":1 "+want {
-			t.Errorf("%s: %v", path, err)
-		}
+		t.Run(path, func(t *testing.T) {
+			var kind *KindError
+			if _, _, err := pull(f, path+":1", PullOptions{}); !errors.As(err, &kind) || err.Error() != "oci://"+f.host()+"/"+path+":1 "+want {
+				t.Errorf("%s: %v", path, err)
+			}
+		})
 	}
 }
 
@@ -122,12 +124,14 @@ func TestDamagedContentIsNoticed(t *testing.T) {
 		"two dots":                  func(f *fake, _ descriptor) { swapConfig(f, `{"name":"..","version":"1.0.0"}`) },
 		"no version":                func(f *fake, _ descriptor) { swapConfig(f, `{"name":"web"}`) },
 	} {
-		f := newFake(t)
-		damage(f, f.chart("web", "1.0.0", "the archive"))
-		var wrong *ContentError
-		if _, _, err := pull(f, "web:1.0.0", PullOptions{}); !errors.As(err, &wrong) {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			damage(f, f.chart("web", "1.0.0", "the archive"))
+			var wrong *ContentError
+			if _, _, err := pull(f, "web:1.0.0", PullOptions{}); !errors.As(err, &wrong) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
@@ -163,10 +167,12 @@ func TestSizesAreBounded(t *testing.T) {
 	f.put("web", "1.0.0", imageManifest, huge)
 	f.put("big", "1", imageManifest, bytes.Repeat([]byte(" "), maxManifest+1))
 	for _, path := range []string{"web:1.0.0", "big:1"} {
-		var size *SizeError
-		if _, _, err := pull(f, path, PullOptions{}); !errors.As(err, &size) {
-			t.Errorf("%s: %v", path, err)
-		}
+		t.Run(path, func(t *testing.T) {
+			var size *SizeError
+			if _, _, err := pull(f, path, PullOptions{}); !errors.As(err, &size) {
+				t.Errorf("%s: %v", path, err)
+			}
+		})
 	}
 	negative := bytes.Replace(huge, []byte("99999999999"), []byte("-1"), 1)
 	f.put("web", "1.0.0", imageManifest, negative)
@@ -472,10 +478,12 @@ func TestPushTellsWhatIsWrong(t *testing.T) {
 		{"charts", art("web", strings.Repeat("1", 200)), "is not a tag"},
 		{"charts", art("../web", "1.0.0"), "is not a name"}, // CVE-2026-35206
 	} {
-		_, err := f.client().Push(context.Background(), f.ref(test.directory), test.a)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.directory, err)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			_, err := f.client().Push(context.Background(), f.ref(test.directory), test.a)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v", test.directory, err)
+			}
+		})
 	}
 	if f.count("") != 0 {
 		t.Errorf("asked: %q", f.requests)

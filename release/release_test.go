@@ -165,9 +165,11 @@ func TestKeysThatOnlyMoonhelmWritesMayBeMissingOrNull(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`{"orphans":7}`, `{"orphans":[7]}`, `{"info":{"rollback_revision":"two"}}`} {
-		if r, err := Decode(pack(t, text)); err == nil {
-			t.Errorf("%s was read as %+v", text, r)
-		}
+		t.Run(text, func(t *testing.T) {
+			if r, err := Decode(pack(t, text)); err == nil {
+				t.Errorf("%s was read as %+v", text, r)
+			}
+		})
 	}
 }
 

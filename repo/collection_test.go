@@ -124,15 +124,17 @@ func TestAddAndRemove(t *testing.T) {
 		t.Errorf("in its place: %v", err)
 	}
 	for _, bad := range []string{"http://page", "http://empty", "http://nowhere"} {
-		_, err := c.Add(t.Context(), Entry{Name: "bad", URL: bad}, false, false)
-		var invalid *InvalidError
-		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), fmt.Sprintf("looks like %q is not a valid chart repository or cannot be reached", bad)) {
-			t.Errorf("%s: %v", bad, err)
-		}
-		// An index that cannot replace the old one leaves it alone.
-		if _, err := c.Add(t.Context(), Entry{Name: "a", URL: bad}, true, false); err == nil {
-			t.Errorf("%s replaced one that works", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			_, err := c.Add(t.Context(), Entry{Name: "bad", URL: bad}, false, false)
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), fmt.Sprintf("looks like %q is not a valid chart repository or cannot be reached", bad)) {
+				t.Errorf("%s: %v", bad, err)
+			}
+			// An index that cannot replace the old one leaves it alone.
+			if _, err := c.Add(t.Context(), Entry{Name: "a", URL: bad}, true, false); err == nil {
+				t.Errorf("%s replaced one that works", bad)
+			}
+		})
 	}
 	if f, err := c.Load(); err != nil || len(f.Entries) != 1 || f.Entries[0].URL != "http://b" {
 		t.Errorf("%+v, %v", f, err)
@@ -189,10 +191,12 @@ func TestUpdateHidesNothing(t *testing.T) {
 		t.Errorf("told %v", told)
 	}
 	for name, want := range map[string]string{"r03": "1.0.0", "r07": "1.0.0", "r04": "1.1.0"} {
-		x, err := c.Cache.Index(name)
-		if err != nil || !slices.Equal(x.Versions("web"), []string{want}) {
-			t.Errorf("%s has %v, %v", name, x.Versions("web"), err)
-		}
+		t.Run(name, func(t *testing.T) {
+			x, err := c.Cache.Index(name)
+			if err != nil || !slices.Equal(x.Versions("web"), []string{want}) {
+				t.Errorf("%s has %v, %v", name, x.Versions("web"), err)
+			}
+		})
 	}
 	if got := c.Cache.files(t); len(got) != 40 {
 		t.Errorf("the cache has %v", got)
@@ -379,9 +383,11 @@ func TestLockIsHelms(t *testing.T) {
 	for path, want := range map[string]string{
 		"/a/repositories.yaml": "/a/repositories.lock", "/a/noext": "/a/noext.lock", "/a.b/noext": "/a.b/noext.lock", "/a/.repos": "/a/.lock", "a.b.c": "a.b.lock",
 	} {
-		if got := lockPath(path); got != want {
-			t.Errorf("%s: %s", path, got)
-		}
+		t.Run(path, func(t *testing.T) {
+			if got := lockPath(path); got != want {
+				t.Errorf("%s: %s", path, got)
+			}
+		})
 	}
 }
 
@@ -504,25 +510,27 @@ func TestNamesStayInTheCache(t *testing.T) {
 	s := &site{pages: map[string]string{"http://a/index.yaml": small}}
 	c := collection(t, s)
 	for _, name := range []string{"../out", "a/../../out", `..\out`, "/etc/out", "a\x00"} {
-		if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f := &File{Entries: []Entry{{Name: name, URL: "http://a"}}}
-		if err := f.Save(c.Path); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Update(t.Context(), f.Entries, nil); !errors.As(err, new(*NameError)) {
-			t.Errorf("%q: %v", name, err)
-		}
-		if _, err := c.Cache.Index(name); !errors.As(err, new(*NameError)) {
-			t.Errorf("%q: %v", name, err)
-		}
-		if got := c.Cache.Charts(name); got != nil {
-			t.Errorf("%q: %v", name, got)
-		}
-		if err := c.Remove(t.Context(), name); err != nil { // it must be possible to get rid of it
-			t.Errorf("%q: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if err := os.MkdirAll(filepath.Dir(c.Path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			f := &File{Entries: []Entry{{Name: name, URL: "http://a"}}}
+			if err := f.Save(c.Path); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Update(t.Context(), f.Entries, nil); !errors.As(err, new(*NameError)) {
+				t.Errorf("%q: %v", name, err)
+			}
+			if _, err := c.Cache.Index(name); !errors.As(err, new(*NameError)) {
+				t.Errorf("%q: %v", name, err)
+			}
+			if got := c.Cache.Charts(name); got != nil {
+				t.Errorf("%q: %v", name, got)
+			}
+			if err := c.Remove(t.Context(), name); err != nil { // it must be possible to get rid of it
+				t.Errorf("%q: %v", name, err)
+			}
+		})
 	}
 	if out, _ := filepath.Glob(filepath.Join(filepath.Dir(c.Cache.Dir), "out*")); out != nil {
 		t.Errorf("written: %v", out)
@@ -595,20 +603,22 @@ func TestAnUpdateDoesNotBringBackWhatIsGone(t *testing.T) {
 			return err
 		},
 	} {
-		if _, err := c.Add(t.Context(), a, true, false); err != nil {
-			t.Fatal(err)
-		}
-		slow := c
-		slow.HTTP = getter(func(_ Entry, w io.Writer) error {
-			_, err := io.WriteString(w, small)
-			return errors.Join(err, meanwhile())
+		t.Run(name, func(t *testing.T) {
+			if _, err := c.Add(t.Context(), a, true, false); err != nil {
+				t.Fatal(err)
+			}
+			slow := c
+			slow.HTTP = getter(func(_ Entry, w io.Writer) error {
+				_, err := io.WriteString(w, small)
+				return errors.Join(err, meanwhile())
+			})
+			if err := slow.Update(t.Context(), []Entry{a}, nil); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if got := c.Cache.Charts("a"); slices.Contains(got, "web") {
+				t.Errorf("%s: the cache still has %v", name, got)
+			}
 		})
-		if err := slow.Update(t.Context(), []Entry{a}, nil); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if got := c.Cache.Charts("a"); slices.Contains(got, "web") {
-			t.Errorf("%s: the cache still has %v", name, got)
-		}
 	}
 }
 

@@ -52,9 +52,11 @@ func TestIndexURL(t *testing.T) {
 		"http://me:pw@host/a%2fb": "http://me:pw@host/a%2fb/index.yaml",
 		"s3://bucket/charts":      "s3://bucket/charts/index.yaml",
 	} {
-		if got, err := (Entry{URL: address}).IndexURL(); err != nil || got != want {
-			t.Errorf("%s: %s, %v", address, got, err)
-		}
+		t.Run(address, func(t *testing.T) {
+			if got, err := (Entry{URL: address}).IndexURL(); err != nil || got != want {
+				t.Errorf("%s: %s, %v", address, got, err)
+			}
+		})
 	}
 	for _, address := range []string{"", "host/charts", "http://me:hunter2@ho st"} {
 		if got, err := (Entry{URL: address}).IndexURL(); err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -70,8 +72,10 @@ func TestPasswordsAreNotShown(t *testing.T) {
 		"http://me:hunter2@ho st/a": "(a malformed URL)",
 		"a host":                    "a%20host",
 	} {
-		if got := (Entry{URL: address}).Shown(); got != want {
-			t.Errorf("%s: %s", address, got)
-		}
+		t.Run(address, func(t *testing.T) {
+			if got := (Entry{URL: address}).Shown(); got != want {
+				t.Errorf("%s: %s", address, got)
+			}
+		})
 	}
 }

@@ -17,9 +17,11 @@ func TestCollectionWithoutGetter(t *testing.T) {
 	_, fetched := c.Fetch(t.Context(), e)
 	_, added := c.Add(t.Context(), e, false, false)
 	for method, err := range map[string]error{"Fetch": fetched, "Add": added, "Update": c.Update(t.Context(), []repo.Entry{e}, nil)} {
-		var missing *repo.FieldError
-		if !errors.As(err, &missing) || missing.Field != "HTTP" {
-			t.Errorf("%s: got %v, want a FieldError for HTTP", method, err)
-		}
+		t.Run(method, func(t *testing.T) {
+			var missing *repo.FieldError
+			if !errors.As(err, &missing) || missing.Field != "HTTP" {
+				t.Errorf("%s: got %v, want a FieldError for HTTP", method, err)
+			}
+		})
 	}
 }

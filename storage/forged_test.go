@@ -37,13 +37,15 @@ func TestARecordIsOfTheReleaseThatItStandsAt(t *testing.T) {
 		"by revision": func() (*release.Release, error) { return s.Get(ctx, "web", 1) },
 		"the last":    func() (*release.Release, error) { return s.Get(ctx, "web", 0) },
 	} {
-		r, err := read()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Name != "web" || r.Namespace != "mine" || r.Revision != 1 {
-			t.Errorf("%s: it is revision %d of %s in %s", name, r.Revision, r.Name, r.Namespace)
-		}
+		t.Run(name, func(t *testing.T) {
+			r, err := read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Name != "web" || r.Namespace != "mine" || r.Revision != 1 {
+				t.Errorf("%s: it is revision %d of %s in %s", name, r.Revision, r.Name, r.Namespace)
+			}
+		})
 	}
 }
 

@@ -41,13 +41,15 @@ func TestObjectsAreReadInBothForms(t *testing.T) {
 		"secret":    `{"kind":"Secret","type":"helm.sh/release.v1","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"` + base64.StdEncoding.EncodeToString([]byte("text")) + `"}}`,
 		"configmap": `{"kind":"ConfigMap","metadata":{"labels":{"status":"deployed"},"annotations":{"by":"me"}},"data":{"release":"text"}}`,
 	} {
-		o, err := decodeObject([]byte(body), "Secret")
-		if err != nil || string(o.data) != "text" || o.labels["status"] != "deployed" || len(o.labels) != 1 || o.annotations["by"] != "me" || len(o.annotations) != 1 {
-			t.Errorf("%s: %+v %v", form, o, err)
-		}
-		if form != "configmap" && o.secretType != secretType {
-			t.Errorf("%s: type is %q, want %q", form, o.secretType, secretType)
-		}
+		t.Run(form, func(t *testing.T) {
+			o, err := decodeObject([]byte(body), "Secret")
+			if err != nil || string(o.data) != "text" || o.labels["status"] != "deployed" || len(o.labels) != 1 || o.annotations["by"] != "me" || len(o.annotations) != 1 {
+				t.Errorf("%s: %+v %v", form, o, err)
+			}
+			if form != "configmap" && o.secretType != secretType {
+				t.Errorf("%s: type is %q, want %q", form, o.secretType, secretType)
+			}
+		})
 	}
 	for _, body := range []string{"", "{", "k8s\x00\xff", `{"kind":"Secret","data":{}}`, `{"kind":"Secret","data":{"release":"?"}}`, "k8s\x00", "k8s\x00\x12\x05abc"} {
 		if o, err := decodeObject([]byte(body), "Secret"); err == nil {

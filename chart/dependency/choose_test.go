@@ -45,10 +45,12 @@ func TestChoose(t *testing.T) {
 		{"alternatives", "^1.0.0 || ^3.0.0;>=2.0.0", "1.0.0 2.0.0 3.1.0", "3.1.0"},
 		{"nothing suits all", "^1.0.0;^2.0.0", "1.0.0 2.0.0", ""},
 	} {
-		got, err := dependency.Choose(asks(strings.Split(tc.ranges, ";")...), strings.Fields(tc.have))
-		if got != tc.want || (err == nil) != (tc.want != "") {
-			t.Errorf("%s: got %q, %v, want %q", tc.name, got, err, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := dependency.Choose(asks(strings.Split(tc.ranges, ";")...), strings.Fields(tc.have))
+			if got != tc.want || (err == nil) != (tc.want != "") {
+				t.Errorf("%s: got %q, %v, want %q", tc.name, got, err, tc.want)
+			}
+		})
 	}
 }
 

@@ -183,10 +183,12 @@ func TestParseLockRefuses(t *testing.T) {
 		"dependencies: 7":                          "Chart.lock",
 		"a: b: c":                                  "Chart.lock",
 	} {
-		l, err := dependency.ParseLock(chart.FileLock, []byte(text))
-		if err == nil || l != nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %+v, %v; wanted %q", text, l, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			l, err := dependency.ParseLock(chart.FileLock, []byte(text))
+			if err == nil || l != nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %+v, %v; wanted %q", text, l, err, want)
+			}
+		})
 	}
 }
 
@@ -202,17 +204,19 @@ func TestCheckSaysWhatDiffers(t *testing.T) {
 		{"a name", "name: redis", "name: valkey", "valkey: Chart.yaml lists it (^1), the lock does not have it; redis: the lock has 1.2.0, Chart.yaml does not list it"},
 		{"what Helm does not know", "depends-on: [mysql]", "depends-on: []", ""},
 	} {
-		text := strings.Replace(oddChart[:strings.Index(oddChart, "libraries:")], tc.from, tc.to, 1)
-		err := lock(t, oddLock).Check("Chart.lock", "Chart.yaml", metadata(t, text))
-		var sync *dependency.SyncError
-		switch {
-		case tc.want == "" && err != nil:
-			t.Errorf("%s: %v", tc.name, err)
-		case tc.want != "" && (!errors.As(err, &sync) || strings.Join(sync.Differences, "; ") != tc.want):
-			t.Errorf("%s: got %v", tc.name, err)
-		case sync != nil && !strings.HasPrefix(err.Error(), "the lock file (Chart.lock) is out of sync with the dependencies file (Chart.yaml)"):
-			t.Errorf("%s: not Helm's words: %v", tc.name, err)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			text := strings.Replace(oddChart[:strings.Index(oddChart, "libraries:")], tc.from, tc.to, 1)
+			err := lock(t, oddLock).Check("Chart.lock", "Chart.yaml", metadata(t, text))
+			var sync *dependency.SyncError
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("%s: %v", tc.name, err)
+			case tc.want != "" && (!errors.As(err, &sync) || strings.Join(sync.Differences, "; ") != tc.want):
+				t.Errorf("%s: got %v", tc.name, err)
+			case sync != nil && !strings.HasPrefix(err.Error(), "the lock file (Chart.lock) is out of sync with the dependencies file (Chart.yaml)"):
+				t.Errorf("%s: not Helm's words: %v", tc.name, err)
+			}
+		})
 	}
 }
 

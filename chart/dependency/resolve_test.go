@@ -297,9 +297,11 @@ func TestNamed(t *testing.T) {
 		"web/charts/a":       {"base=web/charts/a/charts/base", "common=web/library/common", "tools=web/library/tools"},
 	}
 	for path := range got {
-		if !slices.Equal(got[path], want[path]) {
-			t.Errorf("%s may name %q, want %q", path, got[path], want[path])
-		}
+		t.Run(path, func(t *testing.T) {
+			if !slices.Equal(got[path], want[path]) {
+				t.Errorf("%s may name %q, want %q", path, got[path], want[path])
+			}
+		})
 	}
 }
 

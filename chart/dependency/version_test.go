@@ -40,11 +40,13 @@ func TestVersion(t *testing.T) {
 		t.Errorf("order %v", dependency.Versions(list))
 	}
 	for want, text := range map[string]string{"4.x": "there is 3.0.0-alpha", "a b": "is neither a version nor a range", "^": "is neither a version nor a range"} {
-		_, err := dependency.Version(list, want, false)
-		var bad *dependency.VersionError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), text) {
-			t.Errorf("%q: %v", want, err)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := dependency.Version(list, want, false)
+			var bad *dependency.VersionError
+			if !errors.As(err, &bad) || !strings.Contains(err.Error(), text) {
+				t.Errorf("%q: %v", want, err)
+			}
+		})
 	}
 	if _, err := dependency.Version([]string{"1.0.0-a"}, "", false); err == nil || !strings.Contains(err.Error(), "only pre-releases") {
 		t.Error(err)

@@ -97,16 +97,18 @@ func TestNameProblem(t *testing.T) {
 		{"CertificateSigningRequest", []string{"a:B", "a/b"}, nil},
 	}
 	for _, tt := range tests {
-		for _, n := range tt.good {
-			if p := nameProblem(tt.kind, n); p != "" {
-				t.Errorf("%s %q: %s, want no problem", tt.kind, n, p)
+		t.Run(tt.kind, func(t *testing.T) {
+			for _, n := range tt.good {
+				if p := nameProblem(tt.kind, n); p != "" {
+					t.Errorf("%s %q: %s, want no problem", tt.kind, n, p)
+				}
 			}
-		}
-		for _, n := range tt.bad {
-			if nameProblem(tt.kind, n) == "" {
-				t.Errorf("%s %q has no problem, want one", tt.kind, n)
+			for _, n := range tt.bad {
+				if nameProblem(tt.kind, n) == "" {
+					t.Errorf("%s %q has no problem, want one", tt.kind, n)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -61,21 +61,23 @@ func TestEqualFilesAreHeldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]*chart.Chart{"directories": fromDir, "archives": fromArchives} {
-		var libs []*chart.File
-		for _, service := range c.Dependencies() {
-			for _, lib := range service.Dependencies() {
-				libs = append(libs, lib.File("templates/_lib.tpl"))
+		t.Run(name, func(t *testing.T) {
+			var libs []*chart.File
+			for _, service := range c.Dependencies() {
+				for _, lib := range service.Dependencies() {
+					libs = append(libs, lib.File("templates/_lib.tpl"))
+				}
 			}
-		}
-		if len(libs) != 2 {
-			t.Fatalf("%s: got %d libraries, want 2", name, len(libs))
-		}
-		if string(libs[0].Data) != helpers {
-			t.Errorf("%s: the file was not read as it is: %q", name, libs[0].Data)
-		}
-		if !sameMemory(libs[0].Data, libs[1].Data) {
-			t.Errorf("%s: two equal files are held twice", name)
-		}
+			if len(libs) != 2 {
+				t.Fatalf("%s: got %d libraries, want 2", name, len(libs))
+			}
+			if string(libs[0].Data) != helpers {
+				t.Errorf("%s: the file was not read as it is: %q", name, libs[0].Data)
+			}
+			if !sameMemory(libs[0].Data, libs[1].Data) {
+				t.Errorf("%s: two equal files are held twice", name)
+			}
+		})
 	}
 }
 

@@ -60,9 +60,11 @@ func TestIgnore(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"**/a", "sub/**", "x**y", "[a-", `\`} {
-		if _, err := loader.ParseIgnore([]byte(bad)); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
+		t.Run(bad, func(t *testing.T) {
+			if _, err := loader.ParseIgnore([]byte(bad)); err == nil {
+				t.Errorf("%q was taken", bad)
+			}
+		})
 	}
 }
 

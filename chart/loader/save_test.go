@@ -111,9 +111,11 @@ func TestSourceDateEpoch(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"x", "-1", "1.5", "99999999999999999999"} {
-		if _, err := loader.ModTime(func(string) string { return text }); err == nil {
-			t.Errorf("%q is a time", text)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := loader.ModTime(func(string) string { return text }); err == nil {
+				t.Errorf("%q is a time", text)
+			}
+		})
 	}
 }
 
@@ -178,15 +180,17 @@ func TestChangesInMemoryAreWritten(t *testing.T) {
 // TestWithoutFiles: a chart out of a release's record has no raw files.
 func TestWithoutFiles(t *testing.T) {
 	for _, api := range []string{"v1", "v2"} {
-		c := &chart.Chart{
-			Metadata: &chart.Metadata{APIVersion: api, Name: "web", Version: "1.0.0", Dependencies: []*chart.Dependency{{Name: "db", Version: "1.x"}}},
-			Values:   map[string]any{"a": true}, Lock: &chart.Lock{Digest: "x"}, Templates: fileList("templates/a", "a"),
-		}
-		c.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "db", Version: "1.0.0"}}, &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "db", Version: "2.0.0"}})
-		back, err := loader.LoadArchive("web", bytes.NewReader(write(t, c, loader.Options{})))
-		if err != nil || back.Lock.Digest != "x" || back.Values["a"] != true || len(back.Dependencies()) != 2 || len(back.Metadata.Dependencies) != 1 {
-			t.Errorf("%s: %+v, %v", api, back, err)
-		}
+		t.Run(api, func(t *testing.T) {
+			c := &chart.Chart{
+				Metadata: &chart.Metadata{APIVersion: api, Name: "web", Version: "1.0.0", Dependencies: []*chart.Dependency{{Name: "db", Version: "1.x"}}},
+				Values:   map[string]any{"a": true}, Lock: &chart.Lock{Digest: "x"}, Templates: fileList("templates/a", "a"),
+			}
+			c.SetDependencies(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "db", Version: "1.0.0"}}, &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "db", Version: "2.0.0"}})
+			back, err := loader.LoadArchive("web", bytes.NewReader(write(t, c, loader.Options{})))
+			if err != nil || back.Lock.Digest != "x" || back.Values["a"] != true || len(back.Dependencies()) != 2 || len(back.Metadata.Dependencies) != 1 {
+				t.Errorf("%s: %+v, %v", api, back, err)
+			}
+		})
 	}
 }
 
@@ -208,9 +212,11 @@ func TestSaveRefuses(t *testing.T) {
 		"a backslash":        with(&chart.File{Name: `a\b`}),
 		"a large file":       with(&chart.File{Name: "x", Data: make([]byte, 5<<20+1)}),
 	} {
-		if p, err := loader.Save(c, filepath.Join(dir, "out"), loader.Options{}); err == nil {
-			t.Errorf("%s: saved as %s", name, p)
-		}
+		t.Run(name, func(t *testing.T) {
+			if p, err := loader.Save(c, filepath.Join(dir, "out"), loader.Options{}); err == nil {
+				t.Errorf("%s: saved as %s", name, p)
+			}
+		})
 	}
 	var left []string
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -323,10 +329,12 @@ func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, got := range map[string][]*chart.File{"flattened": flat, "saved": saved} {
-		slices.SortFunc(got, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
-		if !reflect.DeepEqual(got, files) {
-			t.Errorf("%s: got %q, want %q, or other texts", what, names(got), names(files))
-		}
+		t.Run(what, func(t *testing.T) {
+			slices.SortFunc(got, func(a, b *chart.File) int { return strings.Compare(a.Name, b.Name) })
+			if !reflect.DeepEqual(got, files) {
+				t.Errorf("%s: got %q, want %q, or other texts", what, names(got), names(files))
+			}
+		})
 	}
 	roundTrip(t, c)
 

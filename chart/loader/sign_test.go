@@ -46,10 +46,12 @@ func TestSaveSigned(t *testing.T) {
 	opts.Sign = func(string, io.Reader, *chart.Metadata) ([]byte, error) { return nil, refused }
 	opts.AppVersion = "9"
 	for _, version := range []string{"2.0.0", "3.0.0"} {
-		opts.Version = version
-		if _, err := loader.Save(c, dir, opts); !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), "sign web-"+version+".tgz: ") {
-			t.Error(err)
-		}
+		t.Run(version, func(t *testing.T) {
+			opts.Version = version
+			if _, err := loader.Save(c, dir, opts); !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), "sign web-"+version+".tgz: ") {
+				t.Error(err)
+			}
+		})
 	}
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, packed) {
 		t.Errorf("the archive there was has changed: %v", err)

@@ -161,25 +161,27 @@ func TestOpenFolderTakesBadLocksForNone(t *testing.T) {
 // CVE-2025-53547: a lock that is a link is refused, its target untouched.
 func TestLocksThatAreLinksAreRefused(t *testing.T) {
 	for _, name := range []string{"Chart.lock", "requirements.lock"} {
-		root := plant(t, map[string]string{"../target": "precious", name: "-> ../target"})
-		if _, err := OpenDirectory(root); err == nil || !strings.Contains(err.Error(), `"`+name+`" is a symbolic link`) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := os.Remove(filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
-		f := open(t, root)
-		write(t, root, name, "-> ../target") // in the meantime
-		err := f.replace(t.Context(), replacement{put: []NewArchive{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
-		if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if text, _ := os.ReadFile(filepath.Join(root, "../target")); string(text) != "precious" {
-			t.Errorf("the target holds %q", text)
-		}
-		if got := listed(t, root); got != "Chart.yaml "+name+"->../target" && got != name+"->../target Chart.yaml" {
-			t.Errorf("left %s", got)
-		}
+		t.Run(name, func(t *testing.T) {
+			root := plant(t, map[string]string{"../target": "precious", name: "-> ../target"})
+			if _, err := OpenDirectory(root); err == nil || !strings.Contains(err.Error(), `"`+name+`" is a symbolic link`) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := os.Remove(filepath.Join(root, name)); err != nil {
+				t.Fatal(err)
+			}
+			f := open(t, root)
+			write(t, root, name, "-> ../target") // in the meantime
+			err := f.replace(t.Context(), replacement{put: []NewArchive{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
+			if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if text, _ := os.ReadFile(filepath.Join(root, "../target")); string(text) != "precious" {
+				t.Errorf("the target holds %q", text)
+			}
+			if got := listed(t, root); got != "Chart.yaml "+name+"->../target" && got != name+"->../target Chart.yaml" {
+				t.Errorf("left %s", got)
+			}
+		})
 	}
 }
 
@@ -266,25 +268,27 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 		"library/ that is a file":     {t.Context(), newArchive(t, "library", "db", "2.0.0"), map[string]string{"library": "x"}, `"library" is not a directory`},
 		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "-> real"}, `"charts" is not a directory`}, // CVE-2019-18658
 	} {
-		all := map[string]string{}
-		for k, v := range files {
-			if name != "charts/ that is a link" {
+		t.Run(name, func(t *testing.T) {
+			all := map[string]string{}
+			for k, v := range files {
+				if name != "charts/ that is a link" {
+					all[k] = v
+				}
+			}
+			for k, v := range tc.more {
 				all[k] = v
 			}
-		}
-		for k, v := range tc.more {
-			all[k] = v
-		}
-		root := plant(t, all)
-		before := listed(t, root)
-		f := open(t, root)
-		err := f.replace(tc.ctx, replacement{put: []NewArchive{tc.put}, drop: f.Vendored(), lockName: "Chart.lock", lock: []byte("x")})
-		if err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: got %v", name, err)
-		}
-		if got := listed(t, root); got != before {
-			t.Errorf("%s: left %s", name, got)
-		}
+			root := plant(t, all)
+			before := listed(t, root)
+			f := open(t, root)
+			err := f.replace(tc.ctx, replacement{put: []NewArchive{tc.put}, drop: f.Vendored(), lockName: "Chart.lock", lock: []byte("x")})
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: got %v", name, err)
+			}
+			if got := listed(t, root); got != before {
+				t.Errorf("%s: left %s", name, got)
+			}
+		})
 	}
 }
 
@@ -340,33 +344,35 @@ func TestKilledInTheMiddle(t *testing.T) {
 		"lock":        newState,
 		"done":        "Chart.lock " + newState,
 	} {
-		root := plant(t, map[string]string{"charts/hand/Chart.yaml": dbMetadata, "charts/old-1.0.0.tgz": string(packed(t, "old", "1.0.0"))})
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledInTheMiddle$")
-		cmd.Env = append(os.Environ(), "KILL_AT="+at, "KILL_ROOT="+root)
-		out, err := cmd.CombinedOutput()
-		if err == nil || strings.Contains(string(out), "FAIL") {
-			t.Fatalf("%s: it lived: %v\n%s", at, err, out)
-		}
-		var seen []string
-		for _, name := range strings.Fields(listed(t, root)) {
-			if !strings.HasPrefix(name, stagePrefix) {
-				seen = append(seen, name)
+		t.Run(at, func(t *testing.T) {
+			root := plant(t, map[string]string{"charts/hand/Chart.yaml": dbMetadata, "charts/old-1.0.0.tgz": string(packed(t, "old", "1.0.0"))})
+			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledInTheMiddle$")
+			cmd.Env = append(os.Environ(), "KILL_AT="+at, "KILL_ROOT="+root)
+			out, err := cmd.CombinedOutput()
+			if err == nil || strings.Contains(string(out), "FAIL") {
+				t.Fatalf("%s: it lived: %v\n%s", at, err, out)
 			}
-		}
-		if got := strings.Join(seen, " "); got != want {
-			t.Errorf("%s: got %s, want %s", at, got, want)
-		}
-		// What is left behind hinders no one: the next one does it all.
-		if err := Recover(root); err != nil {
-			t.Error(err)
-		}
-		f := open(t, root)
-		if err := f.replace(t.Context(), upgraded(t, f)); err != nil {
-			t.Errorf("%s: the next one: %v", at, err)
-		}
-		if c, err := Load(root); err != nil || len(c.Subcharts()) != 2 || c.Lock == nil {
-			t.Errorf("%s: the next one left %s, %v", at, listed(t, root), err)
-		}
+			var seen []string
+			for _, name := range strings.Fields(listed(t, root)) {
+				if !strings.HasPrefix(name, stagePrefix) {
+					seen = append(seen, name)
+				}
+			}
+			if got := strings.Join(seen, " "); got != want {
+				t.Errorf("%s: got %s, want %s", at, got, want)
+			}
+			// What is left behind hinders no one: the next one does it all.
+			if err := Recover(root); err != nil {
+				t.Error(err)
+			}
+			f := open(t, root)
+			if err := f.replace(t.Context(), upgraded(t, f)); err != nil {
+				t.Errorf("%s: the next one: %v", at, err)
+			}
+			if c, err := Load(root); err != nil || len(c.Subcharts()) != 2 || c.Lock == nil {
+				t.Errorf("%s: the next one left %s, %v", at, listed(t, root), err)
+			}
+		})
 	}
 }
 

@@ -55,15 +55,19 @@ func TestCreate(t *testing.T) {
 		"podSecurityContext", "securityContext", "service", "ingress", "httpRoute", "resources", "livenessProbe", "readinessProbe",
 		"autoscaling", "volumes", "volumeMounts", "nodeSelector", "tolerations", "affinity",
 	} {
-		if _, ok := c.Values[key]; !ok {
-			t.Errorf("values.yaml has no %s", key)
-		}
+		t.Run(key, func(t *testing.T) {
+			if _, ok := c.Values[key]; !ok {
+				t.Errorf("values.yaml has no %s", key)
+			}
+		})
 	}
 	helpers := string(c.File("templates/_helpers.tpl").Data)
 	for _, h := range []string{"name", "fullname", "chart", "labels", "selectorLabels", "serviceAccountName"} {
-		if !strings.Contains(helpers, `define "web.`+h+`"`) {
-			t.Errorf("no helper web.%s", h)
-		}
+		t.Run(h, func(t *testing.T) {
+			if !strings.Contains(helpers, `define "web.`+h+`"`) {
+				t.Errorf("no helper web.%s", h)
+			}
+		})
 	}
 }
 
@@ -72,13 +76,15 @@ func TestCreate(t *testing.T) {
 func TestNamesThatYAMLWouldReadOtherwise(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"on", "1", "1e3", "0x1", "null", "y", "a.b", "A_b", "-x"} {
-		if _, err := create(dir, name, ""); err != nil {
-			t.Error(err)
-			continue
-		}
-		if c, err := loader.Load(filepath.Join(dir, name)); err != nil || c.Name() != name {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := create(dir, name, ""); err != nil {
+				t.Error(err)
+				return
+			}
+			if c, err := loader.Load(filepath.Join(dir, name)); err != nil || c.Name() != name {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 
@@ -174,9 +180,11 @@ func TestStarter(t *testing.T) {
 	for name, want := range map[string]string{
 		"values.yaml": "name: web # web\n", "README.md": "web\n", "logo.png": "\xff\xfe<CHARTNAME>", "templates/x.yaml": "{{ include \"web.x\" . }}",
 	} {
-		if f := c.File(name); f == nil || string(f.Data) != want {
-			t.Errorf("%s: %v", name, f)
-		}
+		t.Run(name, func(t *testing.T) {
+			if f := c.File(name); f == nil || string(f.Data) != want {
+				t.Errorf("%s: %v", name, f)
+			}
+		})
 	}
 	if f := c.Dependencies()[0].File("values.yaml"); string(f.Data) != "x: <CHARTNAME>\n" {
 		t.Error("a subchart was changed")

@@ -505,9 +505,11 @@ type: object`,
 		"a: [":         "values.schema.yaml:1: is not valid YAML",
 		"{type: what}": "values.schema.yaml: is not a valid JSON Schema",
 	} {
-		if _, err := Derive([]byte(vals), []byte(existing)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v", existing, err)
-		}
+		t.Run(existing, func(t *testing.T) {
+			if _, err := Derive([]byte(vals), []byte(existing)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v", existing, err)
+			}
+		})
 	}
 }
 
@@ -528,9 +530,11 @@ func TestADerivedSchemaIsMadeAnewUntilSomebodyWritesInIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"minimum: 1", "gone", "new"} {
-		if !strings.Contains(string(third), want) {
-			t.Errorf("%s is not there:\n%s", want, third)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(string(third), want) {
+				t.Errorf("%s is not there:\n%s", want, third)
+			}
+		})
 	}
 }
 
@@ -639,11 +643,13 @@ func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
 		wide.WriteString(": {a: 1}\n")
 	}
 	for name, vals := range map[string]string{"aliases": bomb, "keys": wide.String()} {
-		start := time.Now()
-		out, err := Derive([]byte(vals), nil)
-		if took := time.Since(start); took > time.Minute || len(out) > 64<<20 {
-			t.Errorf("%s: %d bytes in %s (%v)", name, len(out), took, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			out, err := Derive([]byte(vals), nil)
+			if took := time.Since(start); took > time.Minute || len(out) > 64<<20 {
+				t.Errorf("%s: %d bytes in %s (%v)", name, len(out), took, err)
+			}
+		})
 	}
 }
 

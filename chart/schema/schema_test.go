@@ -93,11 +93,13 @@ func TestReferencesStayInTheChart(t *testing.T) {
 		t.Error("the file in the chart was not looked at")
 	}
 	for _, ref := range []string{"file:///dev/zero", "file:///etc/passwd", "http://127.0.0.1:1/x.json", "https://example.com/x.json", "/dev/zero", "../../x.json", "nope.json"} {
-		err := Validate(newChart("web", `{"$ref":"`+ref+`"}`), nil)
-		var bad *SchemaError
-		if !errors.As(err, &bad) {
-			t.Errorf("$ref %s: got %v", ref, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			err := Validate(newChart("web", `{"$ref":"`+ref+`"}`), nil)
+			var bad *SchemaError
+			if !errors.As(err, &bad) {
+				t.Errorf("$ref %s: got %v", ref, err)
+			}
+		})
 	}
 	// An $id of the author's choice moves relative references with it.
 	if err := Validate(newChart("web", `{"$id":"https://example.com/a.json","$ref":"b.json"}`), nil); !errors.Is(err, ErrOutside) {
@@ -149,15 +151,17 @@ web:
 // Where every branch fails, the errors would fill the memory.
 func TestBranchesThatFailEnd(t *testing.T) {
 	for _, branch := range []string{"allOf", "anyOf", "oneOf"} {
-		text := `{"$defs":{"x0":{"required":["nope"]}`
-		for i := 1; i < 40; i++ {
-			text += fmt.Sprintf(`,"x%d":{"%s":[{"$ref":"#/$defs/x%d"},{"$ref":"#/$defs/x%d"}]}`, i, branch, i-1, i-1)
-		}
-		text += `},"$ref":"#/$defs/x39"}`
-		err := Validate(newChart("web", text), map[string]any{})
-		if !errors.Is(err, ErrTooSlow) {
-			t.Errorf("%s: got %v", branch, err)
-		}
+		t.Run(branch, func(t *testing.T) {
+			text := `{"$defs":{"x0":{"required":["nope"]}`
+			for i := 1; i < 40; i++ {
+				text += fmt.Sprintf(`,"x%d":{"%s":[{"$ref":"#/$defs/x%d"},{"$ref":"#/$defs/x%d"}]}`, i, branch, i-1, i-1)
+			}
+			text += `},"$ref":"#/$defs/x39"}`
+			err := Validate(newChart("web", text), map[string]any{})
+			if !errors.Is(err, ErrTooSlow) {
+				t.Errorf("%s: got %v", branch, err)
+			}
+		})
 	}
 }
 
@@ -166,13 +170,15 @@ func TestAllDrafts(t *testing.T) {
 		"http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
 		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
 	} {
-		c := newChart("web", `{"$schema":"`+draft+`","properties":{"a":{"type":"string"}}}`)
-		if err := Validate(c, map[string]any{"a": "x"}); err != nil {
-			t.Errorf("%s: %v", draft, err)
-		}
-		if err := Validate(c, map[string]any{"a": true}); err == nil {
-			t.Errorf("%s: a boolean passed as a string", draft)
-		}
+		t.Run(draft, func(t *testing.T) {
+			c := newChart("web", `{"$schema":"`+draft+`","properties":{"a":{"type":"string"}}}`)
+			if err := Validate(c, map[string]any{"a": "x"}); err != nil {
+				t.Errorf("%s: %v", draft, err)
+			}
+			if err := Validate(c, map[string]any{"a": true}); err == nil {
+				t.Errorf("%s: a boolean passed as a string", draft)
+			}
+		})
 	}
 }
 
@@ -221,9 +227,11 @@ func TestASchemaIsCheckedAgainstAllOfItsMetaschema(t *testing.T) {
 		`{"title":7}`:         "schema of chart web (values.schema.json): is not a valid JSON Schema: title: got number, want string",
 		`{"prefixItems":[7]}`: "schema of chart web (values.schema.json): is not a valid JSON Schema: prefixItems[0]: got number, want boolean or object",
 	} {
-		if err := Validate(newChart("web", text), nil); err == nil || err.Error() != want {
-			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if err := Validate(newChart("web", text), nil); err == nil || err.Error() != want {
+				t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
+			}
+		})
 	}
 }
 

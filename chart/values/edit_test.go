@@ -61,15 +61,17 @@ func TestEditKeepsAValuesFile(t *testing.T) {
 		{"a key that goes", func(m map[string]any) { delete(m, "podAnnotations") }, "podAnnotations: {}\n", ""},
 		{"a list in brackets", func(m map[string]any) { m["ports"] = []any{80.0} }, "[80, 443]", "[80]"},
 	} {
-		now, err := Parse("values.yaml", []byte(commented))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.edit(now)
-		got, err := Edit([]byte(commented), now)
-		if want := strings.Replace(commented, c.old, c.new, 1); err != nil || string(got) != want {
-			t.Errorf("%s: %v\ngot:\n%s", c.name, err, got)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			now, err := Parse("values.yaml", []byte(commented))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.edit(now)
+			got, err := Edit([]byte(commented), now)
+			if want := strings.Replace(commented, c.old, c.new, 1); err != nil || string(got) != want {
+				t.Errorf("%s: %v\ngot:\n%s", c.name, err, got)
+			}
+		})
 	}
 	for raw, want := range map[string]string{
 		"": "new: 1\n", "# only a comment\n": "# only a comment\nnew: 1\n", "a: 1\n---\na: 2\n": "a: 1\nnew: 1\n---\na: 2\n",

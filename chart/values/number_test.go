@@ -43,9 +43,11 @@ func TestNumbersAreExact(t *testing.T) {
 			return m["a"].(map[string]any), err
 		},
 	} {
-		if got, err := read(); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v\n got %#v\nwant %#v", name, err, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, err := read(); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v\n got %#v\nwant %#v", name, err, got, want)
+			}
+		})
 	}
 }
 
@@ -78,14 +80,16 @@ func TestExactNumbersAreWrittenAsHelmDoes(t *testing.T) {
 	for name, write := range map[string]func(any) ([]byte, error){
 		"JSON": json.Marshal, "sigs": sigsyaml.Marshal, "v2": yamlv2.Marshal, "v3": yamlv3.Marshal,
 	} {
-		got, err := write(exact)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := write(Rounded(exact))
-		if err != nil || string(got) != string(want) {
-			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := write(exact)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := write(Rounded(exact))
+			if err != nil || string(got) != string(want) {
+				t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, want)
+			}
+		})
 	}
 }
 

@@ -243,12 +243,14 @@ func TestVersions(t *testing.T) {
 		"0.x": {2.0, "root root.s root.s"}, "2.0.0": {1.0, "root root.s root.s"}, ">1": {1.0, "root root.s root.s"},
 		"9.9.9": {1.0, "root root.s root.s"}, "no version": {1.0, "root root.s root.s"}, "*": {1.0, "root root.s"},
 	} {
-		c := two(t)
-		c.Metadata.Dependencies = []*chart.Dependency{{Name: "s", Version: want}}
-		r := resolved(t, c, "")
-		if got, _ := Path(r.Values, "s.v"); got != tc.v || names(r.Chart) != tc.names {
-			t.Errorf("%s: got the chart of v %v and the tree %s, want %v and %s", want, got, names(r.Chart), tc.v, tc.names)
-		}
+		t.Run(want, func(t *testing.T) {
+			c := two(t)
+			c.Metadata.Dependencies = []*chart.Dependency{{Name: "s", Version: want}}
+			r := resolved(t, c, "")
+			if got, _ := Path(r.Values, "s.v"); got != tc.v || names(r.Chart) != tc.names {
+				t.Errorf("%s: got the chart of v %v and the tree %s, want %v and %s", want, got, names(r.Chart), tc.v, tc.names)
+			}
+		})
 	}
 	c := two(t)
 	c.Metadata.Dependencies = []*chart.Dependency{{Name: "s", Version: "2.x"}, {Name: "s", Version: "0.x", Alias: "old"}}
@@ -328,9 +330,11 @@ func TestContradictions(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, want := range []string{"root.a", "root.b", "root.s.c", "global"} {
-		if !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
-			t.Errorf("no word about %s in %q", want, r.Warnings)
-		}
+		t.Run(want, func(t *testing.T) {
+			if !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
+				t.Errorf("no word about %s in %q", want, r.Warnings)
+			}
+		})
 	}
 	if _, err := Resolve(c, map[string]any{"s": "text"}); err == nil || !strings.Contains(err.Error(), `"s"`) {
 		t.Errorf("a subchart's values are text: %v", err)

@@ -69,9 +69,11 @@ func TestApplyOnWhatIsThere(t *testing.T) {
 		mode Mode
 		expr string
 	}{{Set, "a.y=2"}, {Set, "l[1].r=3,l[3]=s"}, {Set, "a.x=null"}, {SetJSON, `{"j":{"k":2}}`}} {
-		if err := Apply(dst, step.mode, step.expr, nil); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(step.expr, func(t *testing.T) {
+			if err := Apply(dst, step.mode, step.expr, nil); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	const want = `{"a":{"x":nil,"y":int64(2),},"j":{"k":float64(2),"m":float64(1),},"l":["p",{"q":float64(1),"r":int64(3),},nil,"s",],}`
 	if dump(dst) != want {
@@ -106,11 +108,13 @@ func TestApplyRefuses(t *testing.T) {
 		{SetJSON, "[1]", `failed parsing --set-json data: is a JSON list, must be key=JSON or one JSON object (in "[1]")`},
 		{SetFile, "a=nope", `failed parsing --set-file data: read "nope": file does not exist (in "a=nope")`},
 	} {
-		err := Apply(map[string]any{}, tc.mode, tc.expr, readFake)
-		var bad *SetError
-		if !errors.As(err, &bad) || err.Error() != tc.want {
-			t.Errorf("got  %v\nwant %s", err, tc.want)
-		}
+		t.Run(tc.expr, func(t *testing.T) {
+			err := Apply(map[string]any{}, tc.mode, tc.expr, readFake)
+			var bad *SetError
+			if !errors.As(err, &bad) || err.Error() != tc.want {
+				t.Errorf("got  %v\nwant %s", err, tc.want)
+			}
+		})
 	}
 	if err := Apply(map[string]any{}, SetFile, "a=nope", readFake); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)

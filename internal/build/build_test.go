@@ -31,13 +31,15 @@ func TestShortNamesTheCommitWhereItIsKnown(t *testing.T) {
 
 func TestHelmHasHelmsOwnNumber(t *testing.T) {
 	for generation, want := range map[string]uint64{"3": 3, "4": 4} {
-		got, err := semver.StrictNewVersion(Helm(generation).Version[1:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Major() != want || got.Metadata() != "" {
-			t.Errorf("generation %s: got %s", generation, got)
-		}
+		t.Run(generation, func(t *testing.T) {
+			got, err := semver.StrictNewVersion(Helm(generation).Version[1:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Major() != want || got.Metadata() != "" {
+				t.Errorf("generation %s: got %s", generation, got)
+			}
+		})
 	}
 }
 

@@ -163,12 +163,14 @@ func TestAListOfNothingIsAnEmptyList(t *testing.T) {
 		"list -q":         "",
 		"list":            "NAME\tNAMESPACE\tREVISION\tUPDATED\tSTATUS\tCHART\tAPP VERSION\n",
 	} {
-		var out, errs bytes.Buffer
-		f := cmdutil.New(term.Streams{Out: &out, Err: &errs})
-		f.Settings.Driver, f.Settings.Namespace = "memory", "ns"
-		if code := Run(t.Context(), strings.Fields(args), f); code != 0 || out.String() != want {
-			t.Errorf("helm %s: %d, %q, %s", args, code, out.String(), errs.String())
-		}
+		t.Run(args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			f := cmdutil.New(term.Streams{Out: &out, Err: &errs})
+			f.Settings.Driver, f.Settings.Namespace = "memory", "ns"
+			if code := Run(t.Context(), strings.Fields(args), f); code != 0 || out.String() != want {
+				t.Errorf("helm %s: %d, %q, %s", args, code, out.String(), errs.String())
+			}
+		})
 	}
 }
 
@@ -208,13 +210,15 @@ func TestAnInterruptOfACommandThatChangesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, args := range []string{"search hub --endpoint http://127.0.0.1:1", "repo add x http://127.0.0.1:1", "pull oci://127.0.0.1:1/web"} {
-		var errs bytes.Buffer
-		f := cmdutil.New(term.Streams{Err: &errs})
-		f.Settings.RepositoryConfig, f.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
-		Run(ctx, strings.Fields(args), f)
-		if got := errs.String(); !strings.HasSuffix(got, "interrupted\n") {
-			t.Errorf("helm %s: %s", args, got)
-		}
+		t.Run(args, func(t *testing.T) {
+			var errs bytes.Buffer
+			f := cmdutil.New(term.Streams{Err: &errs})
+			f.Settings.RepositoryConfig, f.Settings.RepositoryCache = filepath.Join(t.TempDir(), "repositories.yaml"), t.TempDir()
+			Run(ctx, strings.Fields(args), f)
+			if got := errs.String(); !strings.HasSuffix(got, "interrupted\n") {
+				t.Errorf("helm %s: %s", args, got)
+			}
+		})
 	}
 }
 

@@ -72,7 +72,9 @@ func TestScaffoldedScript(t *testing.T) {
 		"web/values/mysql.yaml":   "mysql: {}",
 		"web/templates/said.yaml": `{kind: ConfigMap, apiVersion: v1, metadata: {name: said}, data: {said: {{ shout "hello" }}}}`,
 	} {
-		block{file: name, lines: []string{text}}.write(t, dir)
+		t.Run(name, func(t *testing.T) {
+			block{file: name, lines: []string{text}}.write(t, dir)
+		})
 	}
 	out := run("helm template x web -f web/values/mysql.yaml --trace-events")
 	for _, want := range []string{

@@ -29,13 +29,15 @@ metadata:
   annotations: {helm.sh/hook: post-delete}
 `,
 	} {
-		path := filepath.Join(dir, "web", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, "web", name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	run := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("helm", append(args, "-n", ns)...)

@@ -31,13 +31,15 @@ local ways = {
 function main(args) ways[args[1]]() end
 `,
 	} {
-		path := filepath.Join(dir, "plugins", "eater", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, "plugins", "eater", name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 	helm := func(way string) (complaint string, peak int64, err error) {
 		cmd := exec.Command("helm", "eater", way)

@@ -70,37 +70,43 @@ func asker(t *testing.T, args ...string) *exec.Cmd {
 
 func TestPluginsReadAndWritePipes(t *testing.T) {
 	for _, name := range []string{"ask-shell", "ask-lua"} {
-		cmd := asker(t, name)
-		var out, said bytes.Buffer
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("ada\n"), &out, &said
-		err := cmd.Run()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 3 || out.String() != "name? hello ada\n" || !strings.HasPrefix(said.String(), "bye\n") {
-			t.Errorf("%s ended with %v, printed %q and said %q", name, err, &out, &said)
-		}
+		t.Run(name, func(t *testing.T) {
+			cmd := asker(t, name)
+			var out, said bytes.Buffer
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("ada\n"), &out, &said
+			err := cmd.Run()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 3 || out.String() != "name? hello ada\n" || !strings.HasPrefix(said.String(), "bye\n") {
+				t.Errorf("%s ended with %v, printed %q and said %q", name, err, &out, &said)
+			}
+		})
 	}
 }
 
 func TestPluginsReadAndWriteTheTerminal(t *testing.T) {
 	for _, name := range []string{"ask-shell", "ask-lua"} {
-		got, err := atTerminal(t, asker(t, name), "name? ", "ada\n")
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.HasPrefix(got, "at a terminal\nname? ada\nhello ada\nbye\n") {
-			t.Errorf("%s ended with %v and showed\n%s", name, err, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, err := atTerminal(t, asker(t, name), "name? ", "ada\n")
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.HasPrefix(got, "at a terminal\nname? ada\nhello ada\nbye\n") {
+				t.Errorf("%s ended with %v and showed\n%s", name, err, got)
+			}
+		})
 	}
 }
 
 // A plugin that is busy, or waits for its user, ends with the interrupt key.
 func TestTheInterruptKeyEndsPlugins(t *testing.T) {
 	for _, name := range []string{"ask-shell", "ask-lua"} {
-		for prompt, args := range map[string][]string{"name? ": {name}, "busy\r\n": {name, "--forever"}} {
-			got, err := atTerminal(t, asker(t, args...), prompt, "\x03")
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(got, "bye") || strings.Contains(got, "exited with error") {
-				t.Errorf("%v ended with %v and showed\n%s", args, err, got)
+		t.Run(name, func(t *testing.T) {
+			for prompt, args := range map[string][]string{"name? ": {name}, "busy\r\n": {name, "--forever"}} {
+				got, err := atTerminal(t, asker(t, args...), prompt, "\x03")
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(got, "bye") || strings.Contains(got, "exited with error") {
+					t.Errorf("%v ended with %v and showed\n%s", args, err, got)
+				}
 			}
-		}
+		})
 	}
 }
 

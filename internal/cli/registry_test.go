@@ -43,13 +43,15 @@ func TestARegistrysPasswordIsTypedUnseen(t *testing.T) {
 
 func TestAnInterruptEndsTheQuestionsOfALogin(t *testing.T) {
 	for prompt, args := range map[string][]string{"Username: ": nil, "Password: ": {"-u", "ann"}} {
-		cmd, config := loginAt(t, args...)
-		got, err := atTerminal(t, cmd, prompt, "\x03")
-		if err == nil || !strings.Contains(got, "interrupted") || strings.Contains(got, "hint:") {
-			t.Errorf("%s %v:\n%s", prompt, err, got)
-		}
-		if _, err := os.Stat(config); !os.IsNotExist(err) {
-			t.Errorf("something was stored: %v", err)
-		}
+		t.Run(prompt, func(t *testing.T) {
+			cmd, config := loginAt(t, args...)
+			got, err := atTerminal(t, cmd, prompt, "\x03")
+			if err == nil || !strings.Contains(got, "interrupted") || strings.Contains(got, "hint:") {
+				t.Errorf("%s %v:\n%s", prompt, err, got)
+			}
+			if _, err := os.Stat(config); !os.IsNotExist(err) {
+				t.Errorf("something was stored: %v", err)
+			}
+		})
 	}
 }

@@ -234,10 +234,12 @@ func TestSecretsAreHidden(t *testing.T) {
 		"templates/e.yaml": "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems:\n" + item,
 	})
 	for _, format := range []string{"table", "json", "yaml"} {
-		out, err, ok := a.run("install", "web", chart, "--dry-run=client", "--hide-secret", "-o", format)
-		if !ok && !strings.Contains(err, "List") || strings.Contains(out+err, "hunter2") {
-			t.Errorf("%s: %s%s", format, out, err)
-		}
+		t.Run(format, func(t *testing.T) {
+			out, err, ok := a.run("install", "web", chart, "--dry-run=client", "--hide-secret", "-o", format)
+			if !ok && !strings.Contains(err, "List") || strings.Contains(out+err, "hunter2") {
+				t.Errorf("%s: %s%s", format, out, err)
+			}
+		})
 	}
 }
 

@@ -61,12 +61,14 @@ func TestWaitOfBothGenerations(t *testing.T) {
 		}
 	}
 	for _, args := range []string{"--wait=long", "--timeout=5", "--wait-for-jobs"} {
-		var w WaitFlags
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		w.Bind(fs, false)
-		if err := fs.Parse([]string{args}); err == nil {
-			t.Errorf("%s was taken: %+v", args, w)
-		}
+		t.Run(args, func(t *testing.T) {
+			var w WaitFlags
+			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+			w.Bind(fs, false)
+			if err := fs.Parse([]string{args}); err == nil {
+				t.Errorf("%s was taken: %+v", args, w)
+			}
+		})
 	}
 }
 

@@ -35,17 +35,19 @@ func TestPathsOfEverySystem(t *testing.T) {
 		{"XDG, on every system", "darwin", map[string]string{"HOME": user, "XDG_CACHE_HOME": "/xc", "XDG_CONFIG_HOME": "/xo", "XDG_DATA_HOME": "/xd"}, "/xc/helm", "/xo/helm", "/xd/helm"},
 		{"helm's own, over XDG", "linux", map[string]string{"HELM_CACHE_HOME": "/c", "XDG_CACHE_HOME": "/xc", "HELM_CONFIG_HOME": "/o", "HELM_DATA_HOME": "/d"}, "/c", "/o", "/d"},
 	} {
-		p := newPaths(from(test.vars), test.goos)
-		for _, pair := range [][2]string{
-			{p.CacheHome, test.cache}, {p.ConfigHome, test.config}, {p.DataHome, test.data},
-			{p.ContentCache, test.cache + "/content"}, {p.Plugins, test.data + "/plugins"},
-			{p.RegistryConfig, test.config + "/registry/config.json"}, {p.RepositoryConfig, test.config + "/repositories.yaml"},
-			{p.RepositoryCache, test.cache + "/repository"},
-		} {
-			if filepath.ToSlash(pair[0]) != pair[1] {
-				t.Errorf("%s: got %s, wanted %s", test.name, pair[0], pair[1])
+		t.Run(test.name, func(t *testing.T) {
+			p := newPaths(from(test.vars), test.goos)
+			for _, pair := range [][2]string{
+				{p.CacheHome, test.cache}, {p.ConfigHome, test.config}, {p.DataHome, test.data},
+				{p.ContentCache, test.cache + "/content"}, {p.Plugins, test.data + "/plugins"},
+				{p.RegistryConfig, test.config + "/registry/config.json"}, {p.RepositoryConfig, test.config + "/repositories.yaml"},
+				{p.RepositoryCache, test.cache + "/repository"},
+			} {
+				if filepath.ToSlash(pair[0]) != pair[1] {
+					t.Errorf("%s: got %s, wanted %s", test.name, pair[0], pair[1])
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -132,9 +134,11 @@ func TestNoColorIsStrongerThanHelmColor(t *testing.T) {
 		"always": {"HELM_COLOR": "always"},
 		"auto":   {"HELM_COLOR": "always", "NO_COLOR": "1"},
 	} {
-		if got := NewSettings(from(vars)).Color; got != want {
-			t.Errorf("%v: got %s", vars, got)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := NewSettings(from(vars)).Color; got != want {
+				t.Errorf("%v: got %s", vars, got)
+			}
+		})
 	}
 }
 

@@ -66,11 +66,13 @@ func TestValuesOfAllSourcesMeetInHelmsOrder(t *testing.T) {
 		{"files and JSON", []string{"--set-file", "f=" + text, "--set-json", `{"j": [1]}`}, "map[f:contents\n j:[1]]"},
 		{"a file of a URL", []string{"--set-file", "f=" + server.URL}, "map[f:from: url\nurl: true\n]"},
 	} {
-		f := New(term.Streams{In: strings.NewReader("from: stdin\nstdin: true\n")})
-		vals, err := parsed(t, test.args...).Build(t.Context(), f)
-		if err != nil || fmt.Sprint(vals) != test.want {
-			t.Errorf("%s: got %v, %v; wanted %s", test.name, vals, err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			f := New(term.Streams{In: strings.NewReader("from: stdin\nstdin: true\n")})
+			vals, err := parsed(t, test.args...).Build(t.Context(), f)
+			if err != nil || fmt.Sprint(vals) != test.want {
+				t.Errorf("%s: got %v, %v; wanted %s", test.name, vals, err, test.want)
+			}
+		})
 	}
 }
 
@@ -98,10 +100,12 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		{"--set-file of nothing", nil, []string{"--set-file", "a=nowhere"}, "nowhere"},
 		{"--set", nil, []string{"--set", "a[b]=1"}, "--set"},
 	} {
-		vals, err := parsed(t, test.args...).Build(t.Context(), New(term.Streams{In: test.in}))
-		if err == nil || vals != nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, %v; wanted %q", test.name, vals, err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			vals, err := parsed(t, test.args...).Build(t.Context(), New(term.Streams{In: test.in}))
+			if err == nil || vals != nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: got %v, %v; wanted %q", test.name, vals, err, test.want)
+			}
+		})
 	}
 }
 

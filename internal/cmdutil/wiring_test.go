@@ -52,11 +52,13 @@ func TestTheNamespaceInForce(t *testing.T) {
 		{"of a context without one", "", "plain", "default"},
 		{"of a context that is not there", "", "nowhere", "default"},
 	} {
-		f := kubeconfig(t, "https://127.0.0.1:1")
-		f.Settings.Namespace, f.Settings.KubeContext = test.flag, test.context
-		if got := f.Namespace(); got != test.want {
-			t.Errorf("%s: got %s, wanted %s", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			f := kubeconfig(t, "https://127.0.0.1:1")
+			f.Settings.Namespace, f.Settings.KubeContext = test.flag, test.context
+			if got := f.Namespace(); got != test.want {
+				t.Errorf("%s: got %s, wanted %s", test.name, got, test.want)
+			}
+		})
 	}
 }
 
@@ -85,16 +87,18 @@ func TestAKubeconfigThatCannotBeUsedSaysWhy(t *testing.T) {
 		{"the context is not there", func(f *Factory) { f.Settings.KubeContext = "nowhere" }, `context "nowhere" does not exist`},
 		{"the file is not a kubeconfig", func(f *Factory) { f.Settings.KubeConfig = written(t, "bad", "a: b: c") }, "read kubeconfig"},
 	} {
-		f := kubeconfig(t, "https://127.0.0.1:1")
-		test.change(f)
-		_, err := f.Cluster()
-		var config *KubeconfigError
-		if !errors.As(err, &config) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", test.name, err)
-		}
-		if _, err := f.Records("ns"); err == nil {
-			t.Errorf("%s: records all the same", test.name)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			f := kubeconfig(t, "https://127.0.0.1:1")
+			test.change(f)
+			_, err := f.Cluster()
+			var config *KubeconfigError
+			if !errors.As(err, &config) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v", test.name, err)
+			}
+			if _, err := f.Records("ns"); err == nil {
+				t.Errorf("%s: records all the same", test.name)
+			}
+		})
 	}
 }
 
@@ -132,9 +136,11 @@ func TestCompletionIsSilentWhereNothingAnswers(t *testing.T) {
 		t.Errorf("contexts are not sorted: %v", got)
 	}
 	for name, fn := range map[string]cobra.CompletionFunc{"releases": f.CompleteReleases(1), "namespaces": f.CompleteNamespaces} {
-		if got, d := fn(nil, nil, ""); got != nil || d != cobra.ShellCompDirectiveNoFileComp {
-			t.Errorf("%s: %v, %d", name, got, d)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got, d := fn(nil, nil, ""); got != nil || d != cobra.ShellCompDirectiveNoFileComp {
+				t.Errorf("%s: %v, %d", name, got, d)
+			}
+		})
 	}
 	if got, _ := f.CompleteReleases(1)(nil, []string{"web"}, ""); got != nil {
 		t.Errorf("a second name is offered where one is taken: %v", got)
@@ -209,10 +215,12 @@ func TestCharts(t *testing.T) {
 		t.Error(c, err)
 	}
 	for ref, want := range map[string]string{"./nowhere": "no such file or directory"} {
-		var notFound *action.ChartNotFoundError
-		if _, err := f.Chart(t.Context(), ref, nil); !errors.As(err, &notFound) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", ref, err)
-		}
+		t.Run(ref, func(t *testing.T) {
+			var notFound *action.ChartNotFoundError
+			if _, err := f.Chart(t.Context(), ref, nil); !errors.As(err, &notFound) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", ref, err)
+			}
+		})
 	}
 }
 

@@ -33,9 +33,11 @@ func TestHeadWriter(t *testing.T) {
 	var b bytes.Buffer
 	w := &file.HeadWriter{W: &b, Left: 4}
 	for _, s := range []string{"abc", "def", "ghi"} {
-		if n, err := w.Write([]byte(s)); n != 3 || err != nil {
-			t.Errorf("Write(%q): %d, %v", s, n, err)
-		}
+		t.Run(s, func(t *testing.T) {
+			if n, err := w.Write([]byte(s)); n != 3 || err != nil {
+				t.Errorf("Write(%q): %d, %v", s, n, err)
+			}
+		})
 	}
 	if got := b.String(); got != "abcd" {
 		t.Errorf("passed on: got %q, want abcd", got)

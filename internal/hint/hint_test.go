@@ -43,9 +43,11 @@ func TestWithKeepsTheError(t *testing.T) {
 
 func TestProxy(t *testing.T) {
 	for op, want := range map[string]bool{"proxyconnect": true, "dial": false} {
-		err := fmt.Errorf("a: %w", &net.OpError{Op: op, Err: errors.New("x")})
-		if got := Proxy(err) != ""; got != want {
-			t.Errorf("Proxy(%s): got a hint: %v, want %v", op, got, want)
-		}
+		t.Run(op, func(t *testing.T) {
+			err := fmt.Errorf("a: %w", &net.OpError{Op: op, Err: errors.New("x")})
+			if got := Proxy(err) != ""; got != want {
+				t.Errorf("Proxy(%s): got a hint: %v, want %v", op, got, want)
+			}
+		})
 	}
 }

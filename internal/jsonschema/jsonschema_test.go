@@ -126,9 +126,11 @@ func TestBadSchemas(t *testing.T) {
 		`{"properties":{"a":{"$id":"x"},"b":{"$id":"x"}}}`:         `duplicate id "chart:///x" in "chart:///s.json" at "/properties/a" and "/properties/b"`,
 		`{"properties":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`: `duplicate anchor "x" in "chart:///s.json" at "/properties/a" and "/properties/b"`,
 	} {
-		if _, err := c.Compile("chart:///s.json", decode(schema)); err == nil || err.Error() != want {
-			t.Errorf("%s\ngot  %v\nwant %s", schema, err, want)
-		}
+		t.Run(schema, func(t *testing.T) {
+			if _, err := c.Compile("chart:///s.json", decode(schema)); err == nil || err.Error() != want {
+				t.Errorf("%s\ngot  %v\nwant %s", schema, err, want)
+			}
+		})
 	}
 }
 
@@ -167,10 +169,12 @@ func TestOnlyChosenVocabulariesAreChecked(t *testing.T) {
 		return decode(`{"$vocabulary":{"https://json-schema.org/draft/2020-12/vocab/applicator":true}}`), nil
 	}}
 	for schema, valid := range map[string]bool{`"$comment":7`: false, `"type":7`: true, `"allOf":7`: false} {
-		_, err := c.Compile("chart:///s.json", decode(`{"$schema":"chart:///meta.json",`+schema+`}`))
-		if (err == nil) != valid {
-			t.Errorf("%s: %v", schema, err)
-		}
+		t.Run(schema, func(t *testing.T) {
+			_, err := c.Compile("chart:///s.json", decode(`{"$schema":"chart:///meta.json",`+schema+`}`))
+			if (err == nil) != valid {
+				t.Errorf("%s: %v", schema, err)
+			}
+		})
 	}
 }
 

@@ -112,12 +112,14 @@ func (b broken) Write([]byte) (int, error) { return 0, b.err }
 
 func TestTheFlag(t *testing.T) {
 	for arg, want := range map[string]Format{"-o=json": JSON, "-oyaml": YAML, "--output=table": Table} {
-		var f Format
-		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-		f.Bind(fs)
-		if err := fs.Parse([]string{arg}); err != nil || f != want || f.String() != string(want) {
-			t.Errorf("%s: %s, %v", arg, f, err)
-		}
+		t.Run(arg, func(t *testing.T) {
+			var f Format
+			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+			f.Bind(fs)
+			if err := fs.Parse([]string{arg}); err != nil || f != want || f.String() != string(want) {
+				t.Errorf("%s: %s, %v", arg, f, err)
+			}
+		})
 	}
 	var f Format
 	if f.String() != "table" || f.Set("xml") == nil || f.Type() == "" {

@@ -48,9 +48,11 @@ func TestAReleaseForPeople(t *testing.T) {
 		{"bare", View{HideNotes: true, NoDescription: true}, head},
 		{"with objects", View{HideNotes: true, Resources: "==> v1/Pod\n"}, head + "DESCRIPTION: Install complete\nRESOURCES:\n==> v1/Pod\n\n"},
 	} {
-		if got := printed(t, test.view, output.Table, web()); got != test.want {
-			t.Errorf("%s: got\n%s\nwanted\n%s", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := printed(t, test.view, output.Table, web()); got != test.want {
+				t.Errorf("%s: got\n%s\nwanted\n%s", test.name, got, test.want)
+			}
+		})
 	}
 	fresh := web()
 	fresh.Info.LastDeployed = time.Time{}
@@ -152,9 +154,11 @@ func TestStatusesHaveColours(t *testing.T) {
 
 func TestChartNames(t *testing.T) {
 	for want, in := range map[string][2]string{"web-1.0.0": {"web", "1.0.0"}, "web": {"web", ""}, "MISSING": {"", "1.0.0"}} {
-		if got := ChartName(in[0], in[1]); got != want {
-			t.Errorf("got %s, wanted %s", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := ChartName(in[0], in[1]); got != want {
+				t.Errorf("got %s, wanted %s", got, want)
+			}
+		})
 	}
 }
 

@@ -105,11 +105,13 @@ func TestColourIsTheUsersChoiceThenTheEnvironments(t *testing.T) {
 		{"the flag turns it off", "never", nil, false},
 		{"dumb terminals have none", "", map[string]string{"TERM": "dumb"}, false},
 	} {
-		s := Streams{Color: test.color, Getenv: func(k string) string { return test.env[k] }}
-		got := s.Style(&bytes.Buffer{}).Red("x") == "\x1b[31mx\x1b[0m"
-		if got != test.want || s.Colored(&bytes.Buffer{}) != test.want {
-			t.Errorf("%s: got %t", test.name, got)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			s := Streams{Color: test.color, Getenv: func(k string) string { return test.env[k] }}
+			got := s.Style(&bytes.Buffer{}).Red("x") == "\x1b[31mx\x1b[0m"
+			if got != test.want || s.Colored(&bytes.Buffer{}) != test.want {
+				t.Errorf("%s: got %t", test.name, got)
+			}
+		})
 	}
 	for _, paint := range []func(Style, string) string{Style.Bold, Style.Dim, Style.Red, Style.Green, Style.Yellow, Style.Cyan} {
 		if got := paint(Style{}, "x"); got != "x" {

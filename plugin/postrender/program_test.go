@@ -36,10 +36,12 @@ func TestProgram(t *testing.T) {
 		"kill -9 $$":          "killed",
 		"exit 0":              "printed nothing", // without having read
 	} {
-		_, err := Renderer{Name: "p", Runner: Program{Path: program(t, text)}}.Render(context.Background(), rendered(t))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, err := Renderer{Name: "p", Runner: Program{Path: program(t, text)}}.Render(context.Background(), rendered(t))
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: got %v, want %q", text, err, want)
+			}
+		})
 	}
 	if err := (Program{Path: filepath.Join(t.TempDir(), "nope")}).Run(context.Background(), strings.NewReader(""), &out, &stderr); err == nil {
 		t.Error("a program that is not there was run")
@@ -61,15 +63,17 @@ func TestAFloodIsStopped(t *testing.T) {
 
 func TestAHangingProgramEndsWithTheOperation(t *testing.T) {
 	for _, text := range []string{"sleep 1000", "trap '' TERM; sleep 1000 & wait; sleep 1000", "exec sleep 1000"} {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		began := time.Now()
-		_, err := Renderer{Name: "p", Runner: Program{Path: program(t, text)}}.Render(ctx, rendered(t))
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%q: got %v", text, err)
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%q took %s", text, took)
-		}
-		cancel()
+		t.Run(text, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+			began := time.Now()
+			_, err := Renderer{Name: "p", Runner: Program{Path: program(t, text)}}.Render(ctx, rendered(t))
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%q: got %v", text, err)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%q took %s", text, took)
+			}
+			cancel()
+		})
 	}
 }

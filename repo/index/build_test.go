@@ -76,12 +76,14 @@ func TestBuild(t *testing.T) {
 	}
 	var got []string
 	for _, name := range []string{"db", "deep", "hid", "new", "old", "other", "web"} {
-		for _, e := range l.Entries[name] {
-			got = append(got, e.Name+" "+e.Version+" "+e.URLs[0])
-			if !e.Created.Equal(now) || len(e.Digest) != 64 {
-				t.Errorf("%+v", e)
+		t.Run(name, func(t *testing.T) {
+			for _, e := range l.Entries[name] {
+				got = append(got, e.Name+" "+e.Version+" "+e.URLs[0])
+				if !e.Created.Equal(now) || len(e.Digest) != 64 {
+					t.Errorf("%+v", e)
+				}
 			}
-		}
+		})
 	}
 	want := "db 0.1.0 sub/db é+%.tgz,hid 0.1.0 .hid/hid.tgz,new 0.1.0 new.tgz,old 0.1.0 old.tgz,web 2.0.0-rc.1 web-2.0.0-rc.1.tgz,web 1.10.0 link.tgz,web 1.10.0 web-1.10.0.tgz,web 1.2.0 again.tgz,web 1.2.0 web-1.2.0.tgz"
 	if strings.Join(got, ",") != want {
@@ -149,9 +151,11 @@ func TestBuildSkipsWhatIsNoChart(t *testing.T) {
 		t.Fatal(l.Skipped)
 	}
 	for i, w := range want {
-		if _, ok := errors.AsType[*ArchiveError](l.Skipped[i]); !ok || !strings.Contains(l.Skipped[i].Error(), w) || strings.Contains(l.Skipped[i].Error(), dir) {
-			t.Errorf("%v, want %s", l.Skipped[i], w)
-		}
+		t.Run(w, func(t *testing.T) {
+			if _, ok := errors.AsType[*ArchiveError](l.Skipped[i]); !ok || !strings.Contains(l.Skipped[i].Error(), w) || strings.Contains(l.Skipped[i].Error(), dir) {
+				t.Errorf("%v, want %s", l.Skipped[i], w)
+			}
+		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

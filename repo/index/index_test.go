@@ -231,30 +231,32 @@ func TestBadEntriesDoNotHideTheOthers(t *testing.T) {
 		{strings.Replace(entry("1.5.0"), "name: web", "name: ../x", 1), `name is "../x"`},
 		{strings.Replace(entry("1.5.0"), "name: web", "name: ..", 1), `name is ".."`},
 	} {
-		inAllForms(t, index("  web:\n", c.bad, entry("1.1.0"), "  zoo:\n", entry("0.1.0")), func(t *testing.T, x *Index) {
-			unusable, err := x.Unusable()
-			if err != nil || len(unusable) != 1 || !strings.Contains(unusable[0].Error(), c.problem) {
-				t.Errorf("%s: %v, %v, want %s", c.bad, unusable, err, c.problem)
-			}
-			if e, err := x.Find("web", "", false); err != nil || e.Version != "1.1.0" {
-				t.Errorf("%s: %+v, %v", c.bad, e, err)
-			}
-			var got []string
-			for e, err := range x.Latest(false) {
-				if err == nil {
-					got = append(got, e.Name+" "+e.Version)
-				} else if !isEntry(err) {
-					t.Error(err)
+		t.Run(c.problem, func(t *testing.T) {
+			inAllForms(t, index("  web:\n", c.bad, entry("1.1.0"), "  zoo:\n", entry("0.1.0")), func(t *testing.T, x *Index) {
+				unusable, err := x.Unusable()
+				if err != nil || len(unusable) != 1 || !strings.Contains(unusable[0].Error(), c.problem) {
+					t.Errorf("%s: %v, %v, want %s", c.bad, unusable, err, c.problem)
 				}
-			}
-			if !slices.Equal(got, []string{"web 1.1.0", "zoo 0.1.0"}) {
-				t.Errorf("%s: %s", c.bad, got)
-			}
-			if v := unusable[0].Version; v == "1.5.0" {
-				if _, err := x.Find("web", v, false); !isEntry(err) {
-					t.Errorf("%s: %v", c.bad, err)
+				if e, err := x.Find("web", "", false); err != nil || e.Version != "1.1.0" {
+					t.Errorf("%s: %+v, %v", c.bad, e, err)
 				}
-			}
+				var got []string
+				for e, err := range x.Latest(false) {
+					if err == nil {
+						got = append(got, e.Name+" "+e.Version)
+					} else if !isEntry(err) {
+						t.Error(err)
+					}
+				}
+				if !slices.Equal(got, []string{"web 1.1.0", "zoo 0.1.0"}) {
+					t.Errorf("%s: %s", c.bad, got)
+				}
+				if v := unusable[0].Version; v == "1.5.0" {
+					if _, err := x.Find("web", v, false); !isEntry(err) {
+						t.Errorf("%s: %v", c.bad, err)
+					}
+				}
+			})
 		})
 	}
 }
@@ -424,13 +426,15 @@ func TestTooManyEntriesRefuse(t *testing.T) {
 		"full":  index("  web: &a\n", strings.Repeat("  -\n", mostEntries+1)),
 		"json":  `{"apiVersion":"v1","entries":{"web":[null` + strings.Repeat(",0", mostEntries) + "]}}",
 	} {
-		x, err := Parse([]byte(text))
-		if err == nil {
-			err = x.Check()
-		}
-		if !strings.Contains(fmt.Sprint(err), `chart "web" has more than 100000 entries`) {
-			t.Errorf("%s: %v", form, err)
-		}
+		t.Run(form, func(t *testing.T) {
+			x, err := Parse([]byte(text))
+			if err == nil {
+				err = x.Check()
+			}
+			if !strings.Contains(fmt.Sprint(err), `chart "web" has more than 100000 entries`) {
+				t.Errorf("%s: %v", form, err)
+			}
+		})
 	}
 	x := parse(t, index("  web:\n", strings.Repeat("  -\n", mostTold*2), entry("1.0.0")))
 	if unusable, err := x.Unusable(); len(unusable) != mostTold || err != nil {

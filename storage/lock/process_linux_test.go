@@ -31,9 +31,11 @@ func TestWhetherAProcessIsGone(t *testing.T) {
 		"of no known start":    {Machine: me.Machine, PID: it.PID},
 		"of no process number": {Machine: me.Machine, PID: -1, Start: "1"},
 	} {
-		if other.gone() {
-			t.Errorf("one %s counts as gone", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if other.gone() {
+				t.Errorf("one %s counts as gone", name)
+			}
+		})
 	}
 	if again := (process{Machine: me.Machine, PID: it.PID, Start: "1"}); !again.gone() {
 		t.Error("its number is another's now")

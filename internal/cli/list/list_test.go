@@ -71,10 +71,12 @@ func TestATerminalShowsStatusesInColour(t *testing.T) {
 		"always": "db        \t\x1b[36ma\x1b[0m        \t1       \t2023   \t\x1b[31mfailed\x1b[0m  \tnginx-1.2.3\t           \n" +
 			"web\\x1b[2J\t\x1b[36mab\x1b[0m       \t12      \t-      \t\x1b[32mdeployed\x1b[0m\tnginx-1.2.3\t           \n",
 	} {
-		var b bytes.Buffer
-		f := cmdutil.New(term.Streams{Out: &b, Color: color})
-		if err := (Options{Output: output.Table, TimeFormat: "2006"}).write(f, found); err != nil || !strings.Contains(b.String(), want) {
-			t.Errorf("%s: %v\n%q\nwanted\n%q", color, err, b.String(), want)
-		}
+		t.Run(color, func(t *testing.T) {
+			var b bytes.Buffer
+			f := cmdutil.New(term.Streams{Out: &b, Color: color})
+			if err := (Options{Output: output.Table, TimeFormat: "2006"}).write(f, found); err != nil || !strings.Contains(b.String(), want) {
+				t.Errorf("%s: %v\n%q\nwanted\n%q", color, err, b.String(), want)
+			}
+		})
 	}
 }

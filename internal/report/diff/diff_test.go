@@ -190,20 +190,24 @@ func TestJSONWithoutATemplateIsTheSame(t *testing.T) {
 
 func TestTemplatesThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{"{{ range": "read the template of HELM_DIFF_TPL", "{{ .Nope }}": "execute the template of HELM_DIFF_TPL"} {
-		err := Write(context.Background(), term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			err := Write(context.Background(), term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", text, err, want)
+			}
+		})
 	}
 }
 
 func TestADocument(t *testing.T) {
 	for name, o := range map[string]Options{"document.json": {}, "document-unchanged.json": {ShowUnchanged: true}} {
-		var b bytes.Buffer
-		if err := json.Indent(&b, []byte(printDocument(t, output.JSON, upgrade(t), o)), "", "  "); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name, b.String())
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := json.Indent(&b, []byte(printDocument(t, output.JSON, upgrade(t), o)), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.String())
+		})
 	}
 	if got := printDocument(t, output.YAML, upgrade(t), Options{}); !strings.Contains(got, "\nrelease: web\n") || !strings.Contains(got, "path: spec.template.spec.containers[web].image") {
 		t.Error(got)
@@ -230,23 +234,25 @@ func TestValuesOfSecretsAreNowhereUnlessAskedFor(t *testing.T) {
 		"json":       func(o Options) string { return printDocument(t, output.JSON, d, o) },
 		"yaml":       func(o Options) string { return printDocument(t, output.YAML, d, o) },
 	} {
-		got := show(Options{ShowUnchanged: true})
-		for _, secret := range []string{"hunter", "aHVudGVy", "Z29uZS1", "ZnJlc2gt", "c2FtZQ"} {
-			if strings.Contains(got, secret) {
-				t.Errorf("%s shows %s:\n%s", name, secret, got)
+		t.Run(name, func(t *testing.T) {
+			got := show(Options{ShowUnchanged: true})
+			for _, secret := range []string{"hunter", "aHVudGVy", "Z29uZS1", "ZnJlc2gt", "c2FtZQ"} {
+				if strings.Contains(got, secret) {
+					t.Errorf("%s shows %s:\n%s", name, secret, got)
+				}
 			}
-		}
-		for _, key := range []string{"token", "gone", "fresh"} {
-			if !strings.Contains(got, key) {
-				t.Errorf("%s does not tell that %s changes", name, key)
+			for _, key := range []string{"token", "gone", "fresh"} {
+				if !strings.Contains(got, key) {
+					t.Errorf("%s does not tell that %s changes", name, key)
+				}
 			}
-		}
-		if got := show(Options{ShowSecrets: true}); !strings.Contains(got, "aHVudGVyMg==") {
-			t.Errorf("%s hides what was asked for", name)
-		}
-		if got := show(Options{DecodeSecrets: true}); !strings.Contains(got, "hunter2") {
-			t.Errorf("%s does not decode what was asked for", name)
-		}
+			if got := show(Options{ShowSecrets: true}); !strings.Contains(got, "aHVudGVyMg==") {
+				t.Errorf("%s hides what was asked for", name)
+			}
+			if got := show(Options{DecodeSecrets: true}); !strings.Contains(got, "hunter2") {
+				t.Errorf("%s does not decode what was asked for", name)
+			}
+		})
 	}
 }
 
@@ -491,10 +497,12 @@ func TestFieldsThatChange(t *testing.T) {
 		{"a: {x.y/z: 1}", "a: {x.y/z: 2}", `[{"path":"a[x.y/z]","before":1,"after":2}]`},
 		{"a: {b: 1}", "a: text", `[{"path":"a","before":{"b":1},"after":"text"}]`},
 	} {
-		got, err := json.Marshal(fieldChanges(object(t, test.before), object(t, test.after), false))
-		if err != nil || string(got) != test.want {
-			t.Errorf("%s -> %s: got %s", test.before, test.after, got)
-		}
+		t.Run(test.after, func(t *testing.T) {
+			got, err := json.Marshal(fieldChanges(object(t, test.before), object(t, test.after), false))
+			if err != nil || string(got) != test.want {
+				t.Errorf("%s -> %s: got %s", test.before, test.after, got)
+			}
+		})
 	}
 }
 
