@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Names of permissions.
@@ -92,7 +91,7 @@ func parsePermissions(data []byte) ([]string, error) {
 	if len(data) > maxPermissions {
 		return nil, fmt.Errorf(": is larger than %d KiB", maxPermissions>>10)
 	}
-	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	dec := yaml.NewDecoderV3(strings.NewReader(string(data)))
 	var doc, more yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {

@@ -70,10 +70,8 @@ var yamlLibraries = []string{"sigs.k8s.io/yaml", "go.yaml.in/yaml", "gopkg.in/ya
 
 // yamlReaders are the packages that import YAML libraries, with the reason.
 var yamlReaders = map[string]string{
-	"internal/yaml":         "the one place",
-	"internal/yamltest":     "the reference that tests compare with",
-	"script":                "yet to move to internal/yaml",
-	"script/engine/modules": "yet to move to internal/yaml",
+	"internal/yaml":     "the one place",
+	"internal/yamltest": "the reference that tests compare with",
 }
 
 // related reports whether two packages are of one family.

@@ -9,8 +9,7 @@ import (
 	"math"
 	"strings"
 
-	"go.yaml.in/yaml/v2"
-
+	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script/engine/bridge"
 	"github.com/moonhelm/moonhelm/script/wire"
@@ -65,7 +64,7 @@ func (c *call) readYAML() ([]any, error) {
 	}
 	c.billYAML(text)
 	docs := []any{}
-	d := yaml.NewDecoder(strings.NewReader(text))
+	d := yaml.NewDecoderV2(strings.NewReader(text))
 	for n := 0; ; n++ {
 		if n == maxDocuments {
 			return nil, c.fail("the text holds more than %d documents", maxDocuments)
