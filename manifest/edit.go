@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Edit returns the text of an object, raw, changed so that it decodes to now (see
@@ -89,7 +89,7 @@ func anew(goal map[string]any, rules Rules) string {
 func headComments(text string) string {
 	at := 0
 	for at < len(text) && (text[at] == '#' || text[at] == '\n') {
-		at = min(quickyaml.LineEnd(text, at)+1, len(text))
+		at = min(yaml.LineEnd(text, at)+1, len(text))
 	}
 	return text[:at]
 }
@@ -122,7 +122,7 @@ func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string,
 	case top.shape == flowMap && x.flowTable(top, old, goal):
 	default:
 		e := x.encoder()
-		x.replace(lineStart(text, top.start), quickyaml.LineEnd(text, top.end)+1, e.document(goal))
+		x.replace(lineStart(text, top.start), yaml.LineEnd(text, top.end)+1, e.document(goal))
 	}
 	return x.result()
 }

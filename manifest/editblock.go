@@ -5,7 +5,7 @@ package manifest
 import (
 	"strings"
 
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // editable reports whether something of a block map stays, so that it can be
@@ -130,9 +130,9 @@ func (x *editor) commentStart(p *part, i int) int {
 // stand deeper than it.
 func (x *editor) entryEnd(p *part, i int) int {
 	e := p.entries[i]
-	stop := min(quickyaml.LineEnd(x.text, e.value.end)+1, len(x.text))
+	stop := min(yaml.LineEnd(x.text, e.value.end)+1, len(x.text))
 	for at := stop; at < len(x.text); {
-		end := quickyaml.LineEnd(x.text, at)
+		end := yaml.LineEnd(x.text, at)
 		line := strings.TrimRight(x.text[at:end], "\r")
 		trimmed := strings.TrimLeft(line, " ")
 		at = min(end+1, len(x.text))
@@ -209,7 +209,7 @@ func (x *editor) anew(p *part, i int, goal any) {
 	text := w.String()
 	first, rest, block := strings.Cut(text, "\n")
 	after := e.after
-	inline := e.value.start < quickyaml.LineEnd(x.text, after)
+	inline := e.value.start < yaml.LineEnd(x.text, after)
 	to := x.entryEnd(p, i) - 1
 	if to > 0 && x.text[to-1] == '\r' {
 		to--
@@ -235,7 +235,7 @@ func (x *editor) anew(p *part, i int, goal any) {
 // lineComment is the comment on the line of an entry's key, with the space in
 // front of it.
 func (x *editor) lineComment(e entry) string {
-	end := quickyaml.LineEnd(x.text, e.after)
+	end := yaml.LineEnd(x.text, e.after)
 	at := e.after
 	if v := e.value; v.start < end && v.end <= end && v.quote != '|' && v.quote != '>' {
 		at = max(at, v.end)

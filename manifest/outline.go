@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // part is a value in a text, with its place.
@@ -129,7 +128,7 @@ func (o *outliner) blank(at int) int {
 		case c == ' ', c == '\n', c == '\r':
 			at++
 		case c == '#' && (at == 0 || strings.IndexByte(" \n", o.text[at-1]) >= 0):
-			at = quickyaml.LineEnd(o.text, at)
+			at = yaml.LineEnd(o.text, at)
 		default:
 			return at
 		}
@@ -344,7 +343,7 @@ func (o *outliner) scalar(p *part, n *yaml.Node, at, around int) {
 // blockScalar finds the end of a literal or folded block; around is the column
 // of the collection that it stands in.
 func (o *outliner) blockScalar(p *part, at, around int) {
-	end := quickyaml.LineEnd(o.text, at)
+	end := yaml.LineEnd(o.text, at)
 	header := o.text[at+1 : end]
 	if hash := strings.IndexByte(header, '#'); hash >= 0 {
 		header = header[:hash]
@@ -356,7 +355,7 @@ func (o *outliner) blockScalar(p *part, at, around int) {
 	}
 	p.end = end
 	for at = end + 1; at < len(o.text); at = end + 1 {
-		end = quickyaml.LineEnd(o.text, at)
+		end = yaml.LineEnd(o.text, at)
 		first := o.spaces(at)
 		switch {
 		case strings.Trim(o.text[at:end], " \r") == "" && (inner == 0 || first-at <= inner):

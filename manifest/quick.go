@@ -2,7 +2,7 @@
 
 package manifest
 
-import "github.com/moonhelm/moonhelm/manifest/quickyaml"
+import "github.com/moonhelm/moonhelm/internal/yaml"
 
 // Quick decodes one document of the subset of YAML that charts nearly always use: block
 // maps and lists, scalars on one line, literal blocks, flow collections on one line. ok is
@@ -27,10 +27,10 @@ func quickDecode(raw string, headOnly bool) (v any, ok bool) {
 func isHead(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
 
 func quickDocument(text string, number func(bool, int64, float64) any, wanted func(key string) bool) (any, bool) {
-	if !quickyaml.Simple(text) {
+	if !yaml.Simple(text) {
 		return nil, false
 	}
-	q := quick{Reader: quickyaml.Reader{Text: text}, number: number}
+	q := quick{Reader: yaml.Reader{Text: text}, number: number}
 	q.Next()
 	if q.End {
 		return nil, !q.Bad
@@ -49,7 +49,7 @@ func quickDocument(text string, number func(bool, int64, float64) any, wanted fu
 
 // quick makes values of what its reader finds.
 type quick struct {
-	quickyaml.Reader
+	yaml.Reader
 	number func(isWhole bool, whole int64, float float64) any
 	depth  int
 	odd    bool // the last key is a number or boolean made text
@@ -62,7 +62,7 @@ func (q *quick) fail() any {
 
 // block reads the map or list that begins here.
 func (q *quick) block(indent int, build bool) any {
-	if q.depth++; q.depth > quickyaml.MaxDepth {
+	if q.depth++; q.depth > yaml.MaxDepth {
 		return q.fail()
 	}
 	defer func() { q.depth-- }()
@@ -180,7 +180,7 @@ func (q *quick) scalar(indent int, build bool) any {
 
 // flow reads a collection in brackets that ends in its line.
 func (q *quick) flow(build bool) any {
-	if q.depth++; q.depth > quickyaml.MaxDepth {
+	if q.depth++; q.depth > yaml.MaxDepth {
 		return q.fail()
 	}
 	defer func() { q.depth-- }()

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yaml is the one package that imports YAML libraries. Three readings of
-// YAML are part of what Helm's users see, and the names say which is meant:
+// Package yaml reads and writes YAML, and is the one package that imports YAML libraries.
+//
+// What people and programs usually write is read without them, by a [Reader]. For the
+// rest, three readings of YAML are part of what Helm's users see, and the names say which
+// is meant:
 //
 //   - [Unmarshal], [Marshal], [FromJSON] and [ToJSONStrict] go by way of JSON: JSON
 //     tags name the fields, maps have string keys, and numbers are those of JSON.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // item is an entry that is not decoded.
@@ -111,7 +111,7 @@ func (l *lines) simpleValue() string {
 		s = s[1 : n-1]
 	}
 	for i := range len(s) {
-		if !quickyaml.IsWordByte(s[i]) && strings.IndexByte(".-+", s[i]) < 0 {
+		if !yaml.IsWordByte(s[i]) && strings.IndexByte(".-+", s[i]) < 0 {
 			return ""
 		}
 	}
@@ -219,7 +219,7 @@ func (b *block) check() error {
 	for _, g := range gaps {
 		if text, err := b.piece(g); err != nil {
 			return err
-		} else if !quickyaml.Simple(unchanging(text)) {
+		} else if !yaml.Simple(unchanging(text)) {
 			return b.refuse(g)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // canonical returns an index in the form that [block] reads, as YAML that says what
@@ -162,7 +162,7 @@ func (w *writer) quoteKey(key string) {
 
 // plainKey reports whether a key is nothing but a word, to every reader of YAML.
 func plainKey(s string) bool {
-	if len(s) < 3 || len(s) > 40 || s[0] <= '9' || strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !quickyaml.IsWordByte(byte(r)) }) >= 0 {
+	if len(s) < 3 || len(s) > 40 || s[0] <= '9' || strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !yaml.IsWordByte(byte(r)) }) >= 0 {
 		return false
 	}
 	switch strings.ToLower(s) {
@@ -217,7 +217,7 @@ func (w *writer) comma(more bool) {
 // that means something, can stand anywhere. What else stands without quotes is text.
 func plainValue(s string) bool {
 	for i := range len(s) {
-		if !quickyaml.IsWordByte(s[i]) && (strings.IndexByte("./+-", s[i]) < 0 || s[i] == '-' && i == 0 && (len(s) == 1 || s[1] < '0' || s[1] > '9')) {
+		if !yaml.IsWordByte(s[i]) && (strings.IndexByte("./+-", s[i]) < 0 || s[i] == '-' && i == 0 && (len(s) == 1 || s[1] < '0' || s[1] > '9')) {
 			return false
 		}
 	}
@@ -235,7 +235,7 @@ func (w *writer) quote(s string) {
 			out = append(out, `\n`...)
 		case r == '\t':
 			out = append(out, `\t`...)
-		case r >= ' ' && r <= '~', r >= 0xa0 && r != utf8.RuneError && quickyaml.Simple(string(r)):
+		case r >= ' ' && r <= '~', r >= 0xa0 && r != utf8.RuneError && yaml.Simple(string(r)):
 			out = utf8.AppendRune(out, r)
 		case r < 0x100:
 			out = fmt.Appendf(out, `\x%02x`, r)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Entry is one version of a chart. Its Name is the one that the index lists it
@@ -294,7 +294,7 @@ func (d *decoder) check(m *chart.Metadata) {
 		d.bad("type", "is %q, must be application or library", m.Type)
 	}
 	for _, dep := range m.Dependencies {
-		if dep != nil && strings.IndexFunc(dep.Alias, func(r rune) bool { return r >= 0x80 || r != '-' && !quickyaml.IsWordByte(byte(r)) }) >= 0 {
+		if dep != nil && strings.IndexFunc(dep.Alias, func(r rune) bool { return r >= 0x80 || r != '-' && !yaml.IsWordByte(byte(r)) }) >= 0 {
 			d.bad("dependencies", "have the alias %q, which may hold only letters, digits, '-' and '_'", dep.Alias)
 		}
 	}

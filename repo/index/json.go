@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // json writes an index that is a valid JSON object.
@@ -95,7 +95,7 @@ func (d jsonReader) each(most int, beyond error, do func(key string) error) erro
 
 // value appends the value that begins with tok to t.
 func (d jsonReader) value(t *tape, tok json.Token, depth int) error {
-	if depth > 10*quickyaml.MaxDepth {
+	if depth > 10*yaml.MaxDepth {
 		return &FormatError{Problem: "it has lists and tables too deep in each other"}
 	}
 	switch tok := tok.(type) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart/dependency"
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // newest is the version that [dependency.Version] means by "". Lists of nothing but
@@ -59,5 +59,5 @@ func numbers(v string) (p [3]uint64, ok bool) {
 
 // usualPre tells that a pre-release part is one without a doubt.
 func usualPre(pre string) bool {
-	return quickyaml.IsWordByte(pre[0]) && pre[0] > '9' && strings.Trim(pre, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
+	return yaml.IsWordByte(pre[0]) && pre[0] > '9' && strings.Trim(pre, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
 )
 
 // slowly appends the YAML document text to t by way of the full parser.
@@ -134,7 +133,7 @@ func (w *writer) yamlChart(name string, v *yaml.Node) error {
 }
 
 func followed(n *yaml.Node) *yaml.Node {
-	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < quickyaml.MaxDepth; i++ {
+	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < yaml.MaxDepth; i++ {
 		n = n.Alias
 	}
 	return n
@@ -166,7 +165,7 @@ func (p *putter) put(n *yaml.Node, depth int) error {
 	if p.inside > 0 {
 		p.aliased++
 	}
-	if depth > 10*quickyaml.MaxDepth || p.aliased > mostAliased {
+	if depth > 10*yaml.MaxDepth || p.aliased > mostAliased {
 		return &FormatError{Line: n.Line, Problem: errAliases.Error()}
 	}
 	switch n.Kind {
@@ -241,7 +240,7 @@ func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 // merged are the pairs that a merge key (<<) brings: those of a table, or of
 // the tables of a list, the first of which count.
 func (p *putter) merged(n *yaml.Node, depth int) ([]*yaml.Node, error) {
-	if p.aliased += len(n.Content); depth > quickyaml.MaxDepth || p.aliased > mostAliased {
+	if p.aliased += len(n.Content); depth > yaml.MaxDepth || p.aliased > mostAliased {
 		return nil, &FormatError{Line: n.Line, Problem: errAliases.Error()}
 	}
 	switch n.Kind {

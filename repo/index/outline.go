@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/manifest/quickyaml"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // span is a piece of the text.
@@ -203,7 +203,7 @@ func unique(parts []part) bool {
 func simpleKey(s []byte) (key string, ok bool) {
 	if len(s) > 1 && (s[0] == '"' || s[0] == '\'') {
 		inner := s[1 : len(s)-1]
-		if !bytes.ContainsAny(inner, "\"'\\\t") && quickyaml.Simple(unchanging(inner)) {
+		if !bytes.ContainsAny(inner, "\"'\\\t") && yaml.Simple(unchanging(inner)) {
 			return string(inner), true
 		}
 		var t tape
@@ -212,11 +212,11 @@ func simpleKey(s []byte) (key string, ok bool) {
 		}
 		return t[0].text, true
 	}
-	if len(s) == 0 || !quickyaml.IsWordByte(s[0]) {
+	if len(s) == 0 || !yaml.IsWordByte(s[0]) {
 		return "", false
 	}
 	for _, c := range s {
-		if !quickyaml.IsWordByte(c) && strings.IndexByte("-./", c) < 0 {
+		if !yaml.IsWordByte(c) && strings.IndexByte("-./", c) < 0 {
 			return "", false
 		}
 	}

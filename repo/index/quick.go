@@ -2,22 +2,22 @@
 
 package index
 
-import "github.com/moonhelm/moonhelm/manifest/quickyaml"
+import "github.com/moonhelm/moonhelm/internal/yaml"
 
 // quick reads a piece of YAML in block style onto a tape: the plain subset that
 // indexes are written in nearly always. What it takes, the full parser would
 // read the same; what it does not take may be valid or not.
 type quick struct {
 	*tape
-	quickyaml.Reader
+	yaml.Reader
 	depth int
 }
 
 // quickly appends the document text to t. Where ok is false t is as it was.
 func quickly(t *tape, text string) (ok bool) {
 	before := len(*t)
-	q := quick{tape: t, Reader: quickyaml.Reader{Text: text}}
-	if !quickyaml.Simple(text) {
+	q := quick{tape: t, Reader: yaml.Reader{Text: text}}
+	if !yaml.Simple(text) {
 		return false
 	}
 	q.Next()
@@ -33,7 +33,7 @@ func quickly(t *tape, text string) (ok bool) {
 
 // block reads the table or list that begins here.
 func (q *quick) block(indent int) {
-	if q.depth++; q.depth > quickyaml.MaxDepth {
+	if q.depth++; q.depth > yaml.MaxDepth {
 		q.Fail()
 		return
 	}
@@ -134,7 +134,7 @@ func (q *quick) scalar(indent int) {
 
 // flow reads a collection in brackets that ends in its line.
 func (q *quick) flow() {
-	if q.depth++; q.depth > quickyaml.MaxDepth {
+	if q.depth++; q.depth > yaml.MaxDepth {
 		q.Fail()
 		return
 	}

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quickyaml reads the lines of YAML as people and programs usually write
-// it: block style, scalars on one line or several, collections in brackets on one
-// line. It makes no values: who embeds a [Reader] says what becomes of what it
-// finds, and asks a full parser where the reader met what it does not know. Such
-// parsers are the judges of its users, in fuzz tests.
-package quickyaml
+package yaml
 
 import (
 	"strings"
@@ -18,7 +13,13 @@ const MaxDepth = 60
 // longestKey bounds keys, in bytes; a longer one is not a key to some parsers.
 const longestKey = 200
 
-// Reader reads Text line by line. It stands at At, which is the first character
+// Reader reads the lines of YAML as people and programs usually write it: block style,
+// scalars on one line or several, collections in brackets on one line. It makes no values:
+// the type that embeds it says what becomes of what it finds, and asks a full parser where
+// the Reader met what it does not know. Fuzz tests of those types hold them against full
+// parsers.
+//
+// It reads Text line by line. It stands at At, which is the first character
 // of a line's content whenever a line begins; Indent is that one's column, -1
 // behind the end. Bad reports that it met what it does not know, valid or not; then
 // nothing that it says counts. A Reader begins with [Reader.Next].
