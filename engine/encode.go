@@ -12,7 +12,6 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
-	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // The functions of this file are the encoders and decoders that templates
@@ -96,7 +95,7 @@ func asFloat(isWhole bool, whole int64, float float64) any {
 }
 
 func fromYAML(text string) map[string]any {
-	if v, ok := manifest.Quick(text, asFloat); ok {
+	if v, ok := yaml.Quick(text, asFloat); ok {
 		switch v := v.(type) {
 		case nil:
 			return map[string]any{}
@@ -112,7 +111,7 @@ func fromYAML(text string) map[string]any {
 }
 
 func fromYAMLArray(text string) []any {
-	if v, ok := manifest.Quick(text, asFloat); ok {
+	if v, ok := yaml.Quick(text, asFloat); ok {
 		switch v := v.(type) {
 		case nil:
 			return []any{}

@@ -19,7 +19,7 @@ func FuzzDocument(f *testing.F) {
 }
 
 func TestObjectsAreReadAsHelmReadsThem(t *testing.T) {
-	for _, text := range append(seeds(),
+	for _, text := range append(yamltest.Samples(),
 		"a: .inf\n", "a: {b: [-.Inf]}\n", "kind: .nan\n", "a: +.INF\n", "12345678901234567890: a\n", ".inf: a\n-.Inf: b\n.NaN: c\n", "1e40: a\n",
 		"a: !!binary /////w==\n", "a: 2.0\nb: -0.0\nc: 1e21\nd: 1e20\ne: 9223372036854775808\n", "a: |\n  x", "a: >+\n  x\n\n", "+0e2: 1\n",
 	) {

@@ -20,7 +20,7 @@ func parseDocument(source, raw string) (*Object, error) {
 		return nil, &problem{text: "the text is UTF-16: save the template as UTF-8"}
 	}
 	o := &Object{Source: source, Raw: raw}
-	v, ok := quickDecode(raw, true)
+	v, ok := yaml.QuickKeys(raw, isHead)
 	if !ok {
 		if err := yaml.UnmarshalV2([]byte(ended(raw)), &v); err != nil {
 			return nil, yamlProblem(err)
@@ -32,6 +32,8 @@ func parseDocument(source, raw string) (*Object, error) {
 	}
 	return o, o.readHead(v)
 }
+
+func isHead(key string) bool { return key == "apiVersion" || key == "kind" || key == "metadata" }
 
 func (o *Object) readHead(v any) error {
 	var m map[string]any
@@ -137,7 +139,7 @@ func describe(v any) string {
 
 // decodeMap decodes a whole document.
 func decodeMap(source, raw string) (map[string]any, error) {
-	v, ok := quickDecode(raw, false)
+	v, ok := yaml.Quick(raw, nil)
 	if !ok {
 		if err := yaml.UnmarshalV2([]byte(raw), &v); err != nil {
 			return nil, located(yamlProblem(err), source, raw, 1)
@@ -161,7 +163,7 @@ func decodeMap(source, raw string) (map[string]any, error) {
 func plainValue(v any) (any, error) {
 	switch v := v.(type) {
 	case map[any]any:
-		return anyMap(TextKeys(v, func(_ string, e any) (any, error) { return plainValue(e) }))
+		return anyMap(yaml.TextKeys(v, func(_ string, e any) (any, error) { return plainValue(e) }))
 	case []any:
 		for i, e := range v {
 			p, err := plainValue(e)

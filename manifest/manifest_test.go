@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
 // What Helm 4.3.1 makes of these streams was seen with helm template.
@@ -198,7 +200,7 @@ func TestManifestTextComesBack(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range seeds() {
+	for _, s := range yamltest.Samples() {
 		f.Add(s)
 	}
 	f.Add("\xfe\xff")

@@ -258,7 +258,7 @@ func plainKeyText(s string) (string, bool) {
 		return s, s == "<<"
 	}
 	for k := range m {
-		if text, ok := keyText(k); ok {
+		if text, ok := yaml.KeyText(k); ok {
 			return text, true
 		}
 	}

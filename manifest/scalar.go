@@ -25,7 +25,7 @@ func plainSafe(s string, flow bool) bool {
 	if flow && strings.ContainsAny(s, ",[]{}:?") {
 		return false
 	}
-	if _, known := word(s); known {
+	if _, known := yaml.Word(s); known {
 		return false
 	}
 	switch c := s[0]; {
@@ -185,3 +185,5 @@ func floatText(n float64, bare bool) string {
 	}
 	return s
 }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

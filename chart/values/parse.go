@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
-	"github.com/moonhelm/moonhelm/manifest"
 )
 
 // A ParseError is returned for a file that values cannot be read from.
@@ -118,7 +117,7 @@ func cut(data []byte) (doc []byte, lines int, rest []byte) {
 // document reads one YAML document that begins behind so many lines of its
 // file.
 func document(name string, data []byte, line int) (map[string]any, error) {
-	if v, ok := manifest.Quick(string(data), number); ok {
+	if v, ok := yaml.Quick(string(data), number); ok {
 		return top(name, v, line)
 	}
 	return slowDocument(name, data, line)
@@ -242,14 +241,14 @@ func plain(v any, depth int) (any, error) {
 }
 
 func plainTable(v map[any]any, depth int) (any, error) {
-	out, err := manifest.TextKeys(v, func(key string, v any) (any, error) {
+	out, err := yaml.TextKeys(v, func(key string, v any) (any, error) {
 		p, err := plain(v, depth+1)
 		if err != nil {
 			return nil, below(key, err)
 		}
 		return p, nil
 	})
-	if key, ok := errors.AsType[*manifest.KeyError](err); ok {
+	if key, ok := errors.AsType[*yaml.KeyError](err); ok {
 		return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", key.Key, kind(key.Key))}
 	}
 	if err != nil {

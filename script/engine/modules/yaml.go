@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
-	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/script/engine/bridge"
 	"github.com/moonhelm/moonhelm/script/wire"
 )
@@ -159,8 +158,8 @@ func (c *call) plain(v any, depth int) (any, error) {
 func (c *call) plainMap(v map[any]any, depth int) (any, error) {
 	c.spend(4 * uint64(len(v)))
 	c.borrow(64 + 64*uint64(len(v)))
-	out, err := manifest.TextKeys(v, func(_ string, e any) (any, error) { return c.plain(e, depth+1) })
-	if key, ok := errors.AsType[*manifest.KeyError](err); ok {
+	out, err := yaml.TextKeys(v, func(_ string, e any) (any, error) { return c.plain(e, depth+1) })
+	if key, ok := errors.AsType[*yaml.KeyError](err); ok {
 		return nil, fmt.Errorf("the document has the key %v; a key is text, a number or a boolean", key.Key)
 	}
 	if err != nil {

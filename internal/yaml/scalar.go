@@ -1,40 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package yaml
 
 import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// key is a key as the reader found it: what it is as text, and whether it can be
-// one.
-func (q *quick) key(s string, plain, ok bool) (string, bool) {
-	q.odd = false
-	if !plain || !ok {
-		return s, ok
-	}
-	return q.plainKey(s)
-}
-
-// plainKey gives the text that s, without quotes, is as a key: s itself, which
-// a whole number is too, or "true" and "false" for the words that mean them. It
-// marks the latter as odd, since another key of the map may be the same text.
-func (q *quick) plainKey(s string) (string, bool) {
-	if v, known := word(s); known {
+// PlainKey returns the text that a key is which stands as s without quotes: s itself,
+// which a whole number is too, or "true" and "false" for the words that mean them. odd
+// reports one of the latter, since another key of the map may be the same text. ok is
+// false where it takes a full parser to tell.
+func PlainKey(s string) (key string, odd, ok bool) {
+	if v, known := Word(s); known {
 		b, isBool := v.(bool)
-		q.odd = true
-		return strconv.FormatBool(b), isBool
+		return strconv.FormatBool(b), true, isBool
 	}
 	if _, number := decimal(s); number {
-		q.odd = true
-		return s, true
+		return s, true, true
 	}
 	c := s[0]
-	return s, isLetter(c) || c == '_' || c == '/' || c == '$' || textNumber(s)
+	return s, false, isLetter(c) || c == '_' || c == '/' || c == '$' || textNumber(s)
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
@@ -46,8 +33,9 @@ func textNumber(s string) bool {
 		strings.Count(s, ".") > 1 && strings.Trim(s, "0123456789.") == "")
 }
 
-// word is the meaning of a word that stands for something else than itself.
-func word(s string) (v any, known bool) {
+// Word returns the meaning of a word that stands for something else than itself in YAML
+// 1.1: nil or a boolean.
+func Word(s string) (v any, known bool) {
 	if len(s) > 5 {
 		return nil, false
 	}
@@ -62,37 +50,39 @@ func word(s string) (v any, known bool) {
 	return nil, false
 }
 
-// resolve gives the value that a scalar without quotes stands for.
-func (q *quick) resolve(s string) any {
-	if v, known := word(s); known {
-		return v
+// Resolve returns the value that s stands for without quotes: nil, a bool, an int64, a
+// finite float64 or a string. ok is false for what is none of them, or not the same to
+// every reader of JSON, such as infinity.
+func Resolve(s string) (v any, ok bool) {
+	if v, known := Word(s); known {
+		return v, true
 	}
 	c := s[0]
 	if isLetter(c) || c == '/' || c == '_' || c == '$' || c == '(' || textNumber(s) {
-		return s
+		return s, true
 	}
 	if n, ok := decimal(s); ok {
-		return q.whole(n)
+		return n, true
 	}
-	var item []any // an item of a list, since s alone could be a document's marker
-	if err := yaml.UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
-		return q.fail()
-	}
-	switch n := item[0].(type) {
-	case string, bool, nil:
-		return n
+	switch n := library(s).(type) {
+	case string, bool:
+		return n, true
 	case int:
-		return q.whole(int64(n))
+		return int64(n), true
 	case float64:
-		if math.IsInf(n, 0) || math.IsNaN(n) { // not everybody takes these
-			return q.fail()
-		}
-		if q.number != nil {
-			return q.number(false, 0, n)
-		}
-		return n
+		return n, !math.IsInf(n, 0) && !math.IsNaN(n) // not everybody takes these
 	}
-	return q.fail()
+	return nil, false
+}
+
+// library is what the full parser makes of s without quotes, nil where that is not a
+// scalar or nothing.
+func library(s string) any {
+	var item []any // an item of a list, since s alone could be a document's marker
+	if err := UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
+		return nil
+	}
+	return item[0]
 }
 
 // notFinite reports whether s, without quotes, is a number that JSON does not have.
@@ -102,13 +92,6 @@ func notFinite(s string) bool {
 		return true
 	}
 	return false
-}
-
-func (q *quick) whole(n int64) any {
-	if q.number != nil {
-		return q.number(true, n, 0)
-	}
-	return n
 }
 
 // decimal is a whole number without sign tricks, leading zeros or underscores.

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package yamltest
 
-import (
-	"reflect"
-	"strings"
-	"testing"
+import "strings"
 
-	"go.yaml.in/yaml/v2"
-)
-
-// slow is what the real parser makes of text.
-func slow(text string) (any, error) {
-	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		return nil, err
-	}
-	return plainValue(v)
-}
-
-// seeds are documents of all shapes, valid and not.
-func seeds() []string {
+// Samples returns documents of all shapes, valid and not.
+func Samples() []string {
 	return []string{
 		"", "# only a comment\n", "\n\n", "a: 1\n", "a: 1", "a:\n  b: 2\nc: 3\n",
 		"a:\n- 1\n- two\nb:\n  - x: 1\n    y: 2\n  - - 1\n    - 2\n  -\n    z: 3\n  -\n- q\n",
@@ -30,7 +15,7 @@ func seeds() []string {
 		"a: 'it''s'\nb: \"q\\\"\\n\\t\\\\\"\nc: \"\\u00e9\"\nd: 'x' # c\ne: \"x\"#c\nf: 'a\n  b'\n",
 		"a: yes\nb: No\nc: ~\nd: null\ne: 010\nf: 0x1F\ng: 1.5\nh: 1e3\ni: -1\nj: +1\nk: .5\nl: 1_000\nm: 1:20\nn: 2001-01-01\no: 10Gi\np: 1.2.3\nq: 0\nr: -0\ns: 00\nt: .inf\nu: y\nv: yEs\nw: 12345678901234567890\nx: 0o7\nz: 0b1\n",
 		"a: b: c\n", "a: b:\n", "a: b #c\n", "a: b#c\n", "a: b\n  c\n", "a:\n  b\n", "a:\n b: 1\n  c: 2\n", "a: 1\n b: 2\n", " a: 1\nb: 2\n",
-		"a: - b\n", "a: [\n", "a: [1,\n 2]\n", "a: {b: c\n}\n", "a: {b:c}\n", "a: {\"b\":c, 'd':[1], \"e\":{\"f\":null,\"g\":\"h\"}}\n", "a: {\"b\":}\n", "a: {\"b\"::c}\n", "a: {\"b\":c:d}\n", "a: {\"b\" :c}\n", "a: {\"b\":,}\n", "a: [\"b\":c]\n", "a: {\"b\":-c}\n", "a: {\"b\":#c}\n", "a: {\"1\":c, 1: d}\n", "a: [a:b]\n", "a: [a, ]\n", "a: {}b\n", "a: [] # x\n", "a: []#x\n", "{a: 1}\n", "[1]\n", "text\n", "- a\n- b\n", "-\n-\n", "- \n- a:\n", "- a:\n  - b\n- c: |\n    d\n",
+		"a: - b\n", "a: [\n", "a: [1,\n 2]\n", "a: {b: c\n}\n", "a: {b:c}\n", "a: {\"b\":c, 'd':[1], \"e\":{\"f\":null,\"g\":\"h\"}}\n", "a: {\"b\":}\n", "a: {\"b\"::c}\n", "a: {\"b\":c:d}\n", "a: {\"b\" :c}\n", "a: {\"b\":,}\n", "a: [\"b\":c]\n", "a: {\"b\":-c}\n", "a: {\"b\":#c}\n", "a: {\"1\":c, 1: d}\n", "a: [a:b]\n", "a: [a, ]\n", "a: {}b\n", "a: [] # x\n", "a: []#x\n", "{a: 1}\n", "[1]\n", "text\n", "- a\n- b\n", "-\n-\n", "-\n00", "- \n- a:\n", "- a:\n  - b\n- c: |\n    d\n",
 		"a: &x 1\nb: *x\n", "a: !!str 1\n", "<<: {a: 1}\n", "? a\n: b\n", "a: >\n  x\n  y\n", "a: >-\n  x\n", "---\na: 1\n", "a: 1\n...\n", "%YAML 1.1\n", "a: 1\n---\nb: 2\n",
 		"a:\tb\n", "\ta: 1\n", "a: b\tc\n", "a:\n\tb: 1\n", "a: 1\r\nb: 2\r\n", "\ufeffa: 1\n", "é: ü\n", "a: \u2028\n", "a: ---", "a: ...", "- ---", "- ...", "a: \x07\n", "a: 日本\n",
 		"1: a\ntrue: b\ny: c\n1.5: d\n\"1\": e\n'x y': f\nx y: g\na/b.c-d: h\n/x: 1\n.x: 2\n$x: 3\na:b: 4\n\"a\" : 5\na : 6\n",
@@ -40,51 +25,4 @@ func seeds() []string {
 		"a: >\n  x\n  y\n\n  z\n    more\n  w\n\n\n", "a: >-\n  x\n\n    y\n\n  z\nb: >+\n  q\n\n", "a: >\n\n\n  x\n", "a: >\n  x", "a: |\n  x\n     \n  y\n", "a: >\n  x\n     \n  y\n", "a: >\n    x\n  y\n", "a: |\n\n\n  x\n", "a: >2\n   x\n", "a: |-\n  x\n   \n", "a: |+\n   \n  \nb: 1\n",
 		"a:\n- b\n c: 1\n", "- a\n b\n", "- a: 1\n b: 2\n", "- a: 1\n   b: 2\n", "a:\n  - b: 1\n    c:\n    - d\n    e: 2\n", "a: |\n  x\n b\n", "a: |\n  x\n   \n  y\n  \n", "a: |-\n  x   \n   \n", "a: |\n  x\n    ", strings.Repeat("a:\n ", 100), "- - - a\n    - b\n  - c\n", "- a: b: c\n", "- 'a': 1\n- \"b\": 2\n- \"c\"\n", "a: 'b': c\n",
 	}
-}
-
-func TestQuickAgreesWithTheRealParser(t *testing.T) {
-	taken := 0
-	for _, text := range seeds() {
-		if compareQuick(t, text) {
-			taken++
-		}
-	}
-	if taken < 40 {
-		t.Errorf("Quick takes only %d of the samples", taken)
-	}
-}
-
-// What toJson writes behind a key is read without the full parser.
-func TestQuickReadsJSON(t *testing.T) {
-	text := "metadata: {\"annotations\":{\"v\":\"1\"},\"name\":\"x\",\"finalizers\":[],\"n\":[1,null,true,{\"a\":1.5}]}\n"
-	if !compareQuick(t, text) {
-		t.Errorf("Quick(%q) leaves it to the full parser", text)
-	}
-}
-
-// compareQuick reports whether Quick took the text, and fails where it took it
-// wrongly.
-func compareQuick(t *testing.T, text string) bool {
-	t.Helper()
-	got, ok := Quick(text, nil)
-	if !ok {
-		return false
-	}
-	want, err := slow(text)
-	if err != nil {
-		t.Errorf("%q: Quick takes it, the parser says %v", text, err)
-	} else if !reflect.DeepEqual(got, want) {
-		t.Errorf("%q:\n got %#v\nwant %#v", text, got, want)
-	}
-	if _, ok := quickDecode(text, true); !ok {
-		t.Errorf("%q: Quick takes it, but not its head alone", text)
-	}
-	return true
-}
-
-func FuzzQuick(f *testing.F) {
-	for _, s := range seeds() {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) { compareQuick(t, text) })
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package yaml_test
+
+import (
+	"reflect"
+	"testing"
+
+	v2 "go.yaml.in/yaml/v2"
+
+	"github.com/moonhelm/moonhelm/internal/yaml"
+	"github.com/moonhelm/moonhelm/internal/yamltest"
+)
+
+// slow is what the full parser makes of text, with keys as text.
+func slow(text string) (v any, err error) {
+	if err := v2.Unmarshal([]byte(text), &v); err != nil {
+		return nil, err
+	}
+	return plain(v)
+}
+
+func plain(v any) (any, error) {
+	switch v := v.(type) {
+	case map[any]any:
+		return yaml.TextKeys(v, func(_ string, e any) (any, error) { return plain(e) })
+	case []any:
+		for i, e := range v {
+			p, err := plain(e)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = p
+		}
+	case int:
+		return int64(v), nil
+	case uint64:
+		return float64(v), nil
+	}
+	return v, nil
+}
+
+func TestQuickAgreesWithTheRealParser(t *testing.T) {
+	taken := 0
+	for _, text := range yamltest.Samples() {
+		if compareQuick(t, text) {
+			taken++
+		}
+	}
+	if taken < 40 {
+		t.Errorf("Quick takes only %d of the samples", taken)
+	}
+}
+
+// What toJson writes behind a key is read without the full parser.
+func TestQuickReadsJSON(t *testing.T) {
+	text := "metadata: {\"annotations\":{\"v\":\"1\"},\"name\":\"x\",\"finalizers\":[],\"n\":[1,null,true,{\"a\":1.5}]}\n"
+	if !compareQuick(t, text) {
+		t.Errorf("Quick(%q) leaves it to the full parser", text)
+	}
+}
+
+// compareQuick reports whether Quick took the text, and fails where it took it
+// wrongly.
+func compareQuick(t *testing.T, text string) bool {
+	t.Helper()
+	got, ok := yaml.Quick(text, nil)
+	if !ok {
+		return false
+	}
+	want, err := slow(text)
+	if err != nil {
+		t.Errorf("%q: Quick takes it, the parser says %v", text, err)
+	} else if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q:\n got %#v\nwant %#v", text, got, want)
+	}
+	head, ok := yaml.QuickKeys(text, func(key string) bool { return key == "kind" })
+	if m, isMap := want.(map[string]any); isMap {
+		kind, there := m["kind"]
+		if want = map[string]any{}; there {
+			want = map[string]any{"kind": kind}
+		}
+	}
+	if !ok || !reflect.DeepEqual(head, want) {
+		t.Errorf("%q: the key kind alone:\n got %#v, %v\nwant %#v", text, head, ok, want)
+	}
+	return true
+}
+
+func FuzzQuick(f *testing.F) {
+	for _, s := range yamltest.Samples() {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) { compareQuick(t, text) })
+}
