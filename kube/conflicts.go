@@ -177,3 +177,9 @@ func (c *Client) autoscalers(ctx context.Context, namespace string, found plan.A
 func unresolved(s plan.Step) bool {
 	return slices.ContainsFunc(s.Conflicts, func(c plan.Conflict) bool { return c.Resolution == plan.Fail })
 }
+
+// Hint says what a user of the command line can do about it.
+func (e *ApplyConflictError) Hint() string {
+	return "--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; " +
+		"the annotation " + plan.OwnershipAnnotation + " says it for one object"
+}

@@ -15,11 +15,6 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-const (
-	crdGroup = "apiextensions.k8s.io"
-	crdKind  = "CustomResourceDefinition"
-)
-
 // MissingCRDs are those of crds that the cluster does not have.
 func (c *Client) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
 	var targets []*target

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,24 +73,6 @@ func (c *Client) Delete(ctx context.Context, objects []*manifest.Object, owner O
 	return errors.Join(errs...)
 }
 
-// existing are the targets whose kinds the cluster serves: an object of a kind
-// that is gone is gone with it.
-func (c *Client) existing(ctx context.Context, objects []*manifest.Object, namespace string) ([]*target, error) {
-	targets, err := c.targets(ctx, objects, namespace)
-	var gone *NoMatchError
-	if !errors.As(err, &gone) {
-		return targets, err
-	}
-	c.gonewith(gone)
-	return targets, nil
-}
-
-// gonewith reports that objects are gone with their kinds.
-func (c *Client) gonewith(e *NoMatchError) {
-	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
-		" any more, and so none of " + strings.Join(e.Objects, ", ")})
-}
-
 // remove deletes the very object that was looked at (uid), or the one that is
 // there where uid is empty.
 func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Cascade) error {
@@ -122,16 +102,3 @@ func (c *Client) remove(ctx context.Context, t *target, uid string, cascade Casc
 	}
 	return nil
 }
-
-func keep(targets []*target, wanted func(*target) bool) []*target {
-	var out []*target
-	for _, t := range targets {
-		if wanted(t) {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// one is the query that selects a single object in a list or watch.
-func one(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }

@@ -364,3 +364,11 @@ func (c *Client) askOne(ctx context.Context, gv *groupVersion) error {
 	gv.dropKnown()
 	return nil
 }
+
+func groupOf(apiVersion string) string {
+	group, _, found := strings.Cut(apiVersion, "/")
+	if !found {
+		return ""
+	}
+	return group
+}

@@ -86,3 +86,8 @@ func (t *target) makesPods() bool {
 	}
 	return false
 }
+
+const (
+	crdGroup = "apiextensions.k8s.io"
+	crdKind  = "CustomResourceDefinition"
+)

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moonhelm/moonhelm/internal/hint"
-	"github.com/moonhelm/moonhelm/plan"
 )
 
 // askForPermission is the hint of errors for want of a permission.
@@ -18,9 +17,6 @@ const askForPermission = "ask whoever runs the cluster for what is missing, or u
 
 // Hint says what a user of the command line can do about it.
 func (e *ForbiddenError) Hint() string { return askForPermission }
-
-// Hint says what a user of the command line can do about it.
-func (e *PermissionError) Hint() string { return askForPermission }
 
 // Hint says what a user of the command line can do about it.
 func (e *UnreachableError) Hint() string {
@@ -32,23 +28,9 @@ func (e *UnreachableError) Hint() string {
 		"--kube-context chooses another, --kube-apiserver names one"
 }
 
-// Hint says what a user of the command line can do about it, "" where no field is unknown.
-func (e *ValidationError) Hint() string {
-	if !e.Unknown() {
-		return ""
-	}
-	return "--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does not know, and drops them"
-}
-
 // Hint says what a user of the command line can do about it.
 func (e *ConflictError) Hint() string {
 	return "--take-ownership takes them over; otherwise delete them, or choose other names"
-}
-
-// Hint says what a user of the command line can do about it.
-func (e *ApplyConflictError) Hint() string {
-	return "--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; " +
-		"the annotation " + plan.OwnershipAnnotation + " says it for one object"
 }
 
 // Hint says what a user of the command line can do about it.

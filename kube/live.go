@@ -202,3 +202,6 @@ func (m *meta) others(owner Owner) bool {
 	release, namespace := m.Annotations[annotationRelease], m.Annotations[annotationNamespace]
 	return release != "" && release != owner.Release || namespace != "" && namespace != owner.Namespace
 }
+
+// one is the query that selects a single object in a list or watch.
+func one(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }

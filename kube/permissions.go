@@ -90,14 +90,6 @@ func (r *resource) name() string {
 	return r.Plural
 }
 
-func groupOf(apiVersion string) string {
-	group, _, found := strings.Cut(apiVersion, "/")
-	if !found {
-		return ""
-	}
-	return group
-}
-
 // review is what the cluster says of the user's permissions. It asks as little as
 // it can: a user who may do everything is known with one question, others with
 // one for each namespace, and single permissions are asked for only where the rules
@@ -327,3 +319,6 @@ func (v *review) question(ctx context.Context, kind string, spec map[string]any,
 		Status any `json:"status"`
 	}{status})
 }
+
+// Hint says what a user of the command line can do about it.
+func (e *PermissionError) Hint() string { return askForPermission }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
 )
 
 // Owner is the release that objects belong to.
@@ -286,4 +287,32 @@ func with(m any, pairs ...string) any {
 		out[pairs[i]] = pairs[i+1]
 	}
 	return out
+}
+
+func keep(targets []*target, wanted func(*target) bool) []*target {
+	var out []*target
+	for _, t := range targets {
+		if wanted(t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// existing are the targets whose kinds the cluster serves: an object of a kind
+// that is gone is gone with it.
+func (c *Client) existing(ctx context.Context, objects []*manifest.Object, namespace string) ([]*target, error) {
+	targets, err := c.targets(ctx, objects, namespace)
+	var gone *NoMatchError
+	if !errors.As(err, &gone) {
+		return targets, err
+	}
+	c.gonewith(gone)
+	return targets, nil
+}
+
+// gonewith reports that objects are gone with their kinds.
+func (c *Client) gonewith(e *NoMatchError) {
+	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
+		" any more, and so none of " + strings.Join(e.Objects, ", ")})
 }

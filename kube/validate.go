@@ -240,3 +240,11 @@ func defined(objects []*manifest.Object) map[string]bool {
 	}
 	return out
 }
+
+// Hint says what a user of the command line can do about it, "" where no field is unknown.
+func (e *ValidationError) Hint() string {
+	if !e.Unknown() {
+		return ""
+	}
+	return "--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does not know, and drops them"
+}
