@@ -194,19 +194,6 @@ func lostVersions(crd, live map[string]any) []string {
 	return lost
 }
 
-func established(t *target, o map[string]any) (bool, string, error) {
-	state, _ := o["status"].(map[string]any)
-	for _, c := range conditions(state) {
-		switch {
-		case c["type"] == "Established" && c["status"] == "True":
-			return true, "", nil
-		case c["type"] == "NamesAccepted" && c["status"] == "False":
-			return false, "", &FailedError{Object: t.String(), Reason: reason(c)}
-		}
-	}
-	return false, "to be established", nil
-}
-
 // serves returns when discovery knows the kinds that crds define, which it
 // does a moment after they are established.
 func (c *Client) serves(ctx context.Context, crds []*target) error {

@@ -205,3 +205,16 @@ func beginning(s string, most int) string {
 	}
 	return s
 }
+
+func established(t *target, o map[string]any) (bool, string, error) {
+	state, _ := o["status"].(map[string]any)
+	for _, c := range conditions(state) {
+		switch {
+		case c["type"] == "Established" && c["status"] == "True":
+			return true, "", nil
+		case c["type"] == "NamesAccepted" && c["status"] == "False":
+			return false, "", &FailedError{Object: t.String(), Reason: reason(c)}
+		}
+	}
+	return false, "to be established", nil
+}

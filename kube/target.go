@@ -316,3 +316,16 @@ func (c *Client) gonewith(e *NoMatchError) {
 	c.progress.Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
 		" any more, and so none of " + strings.Join(e.Objects, ", ")})
 }
+
+// single is the target of o, which must be a single object and no list: what is true
+// of a list as a whole, such as its name or its kind, is not true of its items.
+func (c *Client) single(ctx context.Context, o *manifest.Object, namespace string) (*target, error) {
+	targets, err := c.targets(ctx, []*manifest.Object{o}, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if len(targets) != 1 {
+		return nil, fmt.Errorf("%s holds %d objects, not one", o, len(targets))
+	}
+	return targets[0], nil
+}

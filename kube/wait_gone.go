@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/moonhelm/moonhelm/manifest"
@@ -77,4 +78,21 @@ func pendingGone(targets []*target, live map[*target]*meta) []string {
 		out = append(out, s)
 	}
 	return out
+}
+
+// WaitHookGone returns when the object with that uid, which [Client.DeleteHook] has
+// deleted, does not exist any more; where uid is "", when nothing stands there.
+func (c *Client) WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error {
+	if c.dryRun {
+		return nil
+	}
+	t, err := c.single(ctx, o, namespace)
+	var noMatch *NoMatchError
+	if errors.As(err, &noMatch) {
+		return nil // gone with its kind
+	}
+	if err != nil {
+		return err
+	}
+	return c.gone(ctx, []*target{t}, func(m *meta) bool { return uid == "" || m.UID == uid })
 }
