@@ -386,12 +386,12 @@ func (c *Client) completeAll(ctx context.Context, s *stock) {
 func (s *stock) unite() {
 	wanted := map[string]*part{}
 	for _, p := range s.parts {
-		if uid := textAt(p.live, "metadata", "uid"); p.wanted && uid != "" {
+		if uid := str(p.live, "metadata", "uid"); p.wanted && uid != "" {
 			wanted[uid] = p
 		}
 	}
 	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
-		to := wanted[textAt(p.live, "metadata", "uid")]
+		to := wanted[str(p.live, "metadata", "uid")]
 		if p.wanted || p.live == nil || to == nil {
 			return false
 		}
@@ -461,7 +461,7 @@ func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[st
 		if p.byHook(owner) {
 			it.Old = append(it.Old, p.lastOfHook(owner))
 		}
-		if p.wanted && textAt(p.live, "metadata", "deletionTimestamp") != "" {
+		if p.wanted && str(p.live, "metadata", "deletionTimestamp") != "" {
 			going[p.identity()] = p.live
 			if !precious(it) {
 				it.Live = nil
@@ -477,7 +477,7 @@ func (p *part) lastOfHook(owner Owner) map[string]any {
 	object := p.hook.moved(p.namespace).marked(owner)
 	object["apiVersion"] = p.res.apiVersion
 	meta := object["metadata"].(map[string]any)
-	meta["annotations"] = with(meta["annotations"], release.HookOfAnnotation, textAt(p.live, "metadata", "annotations", release.HookOfAnnotation))
+	meta["annotations"] = with(meta["annotations"], release.HookOfAnnotation, str(p.live, "metadata", "annotations", release.HookOfAnnotation))
 	return object
 }
 

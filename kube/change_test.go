@@ -85,7 +85,7 @@ func (s *story) versions() string {
 	s.Helper()
 	var out []string
 	for _, o := range s.New {
-		out = append(out, o.String()+"@"+textAt(s.get(o.APIVersion, o.Kind, o.Name), "metadata", "resourceVersion"))
+		out = append(out, o.String()+"@"+str(s.get(o.APIVersion, o.Kind, o.Name), "metadata", "resourceVersion"))
 	}
 	return strings.Join(out, " ")
 }
@@ -459,11 +459,11 @@ func TestWhatIsBeingDeletedIsMadeAgain(t *testing.T) {
 			if err := s.c.Delete(t.Context(), s.New, s.Owner, Background); err != nil {
 				t.Fatal(err)
 			}
-			uid := textAt(s.get("v1", "Secret", "s"), "metadata", "uid")
+			uid := str(s.get("v1", "Secret", "s"), "metadata", "uid")
 			time.AfterFunc(time.Second, func() { s.by("hand", "v1", "Secret", "s", `{"metadata":{"finalizers":null}}`) })
 			want(t, "plan", s.to(text), "replace Secret/s")
 			now := s.get("v1", "Secret", "s")
-			if got := textAt(now, "metadata", "uid"); got == uid || textAt(now, "data", "a") != "Yg==" {
+			if got := str(now, "metadata", "uid"); got == uid || str(now, "data", "a") != "Yg==" {
 				t.Errorf("got %v", now)
 			}
 			want(t, "again", s.to(text), "unchanged Secret/s")

@@ -118,7 +118,7 @@ func (c *Client) do(ctx context.Context, j *job) error {
 		c.progress.Send(progress.Event{Kind: progress.Kept, Object: j.short(), Text: j.Reason})
 		return nil
 	case plan.Delete:
-		return c.remove(ctx, j.target, textAt(j.Live, "metadata", "uid"), Background)
+		return c.remove(ctx, j.target, str(j.Live, "metadata", "uid"), Background)
 	case plan.Create:
 		return c.createNew(ctx, j)
 	case plan.Update:
@@ -215,8 +215,8 @@ func (j *job) checkOwner(live map[string]any) error {
 // ownerOf reads an object's marks.
 func ownerOf(object map[string]any) Owner {
 	return Owner{
-		Release:   textAt(object, "metadata", "annotations", annotationRelease),
-		Namespace: textAt(object, "metadata", "annotations", annotationNamespace),
+		Release:   str(object, "metadata", "annotations", annotationRelease),
+		Namespace: str(object, "metadata", "annotations", annotationNamespace),
 	}
 }
 
@@ -307,7 +307,7 @@ func (c *Client) replace(ctx context.Context, j *job) error {
 // erase deletes the very object that the plan has seen, and returns when it is
 // gone and what it owned as well.
 func (c *Client) erase(ctx context.Context, j *job) error {
-	uid := textAt(j.Live, "metadata", "uid")
+	uid := str(j.Live, "metadata", "uid")
 	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": Foreground.policy(), "preconditions": map[string]string{"uid": uid}}
 	if c.dryRun {
 		options["dryRun"] = []string{"All"}

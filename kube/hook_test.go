@@ -80,7 +80,7 @@ func TestHooksAreKnownByTheirUIDs(t *testing.T) {
 		t.Errorf("delete of another object: %v", err)
 	}
 	live, err := c.LiveHook(t.Context(), o, ns)
-	if err != nil || textAt(live, "metadata", "uid") != second {
+	if err != nil || str(live, "metadata", "uid") != second {
 		t.Errorf("%v, %v", live, err)
 	}
 }

@@ -59,7 +59,7 @@ func precious(it plan.Item) bool {
 	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", crdKind:
 		return true
 	}
-	return strings.EqualFold(strings.TrimSpace(textAt(it.New, "metadata", "annotations", "helm.sh/resource-policy")), "keep")
+	return strings.EqualFold(strings.TrimSpace(str(it.New, "metadata", "annotations", "helm.sh/resource-policy")), "keep")
 }
 
 // immutable makes an [*ImmutableError] of the server's refusal to change

@@ -83,7 +83,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 		name = s.ns
 	}
 	apiVersion := s.New[0].APIVersion
-	before := textAt(s.get(apiVersion, kind, name), "metadata", "uid")
+	before := str(s.get(apiVersion, kind, name), "metadata", "uid")
 	if kind == "PersistentVolumeClaim" {
 		if err := s.fails(to); !strings.Contains(err.Error(), "alone does not touch it") {
 			t.Errorf("the flag: %v", err)
@@ -103,7 +103,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 	}
 	want(t, "told", s.rec.of(progress.Deleted)+" "+s.rec.of(progress.Created), kind+"/"+name+" "+kind+"/"+name)
 	after := s.get(apiVersion, kind, name)
-	if uid := textAt(after, "metadata", "uid"); kind != "PersistentVolumeClaim" && (uid == before || uid == "") {
+	if uid := str(after, "metadata", "uid"); kind != "PersistentVolumeClaim" && (uid == before || uid == "") {
 		t.Errorf("it is the same object: %s", uid)
 	}
 }

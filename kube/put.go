@@ -49,7 +49,7 @@ func (c *Client) replan(ctx context.Context, j *job, replace bool) error {
 	if live == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: j.res.Plural}, j.name)
 	}
-	if textAt(live, "metadata", "uid") != textAt(j.Live, "metadata", "uid") {
+	if str(live, "metadata", "uid") != str(j.Live, "metadata", "uid") {
 		if err := j.checkOwner(live); err != nil {
 			return err
 		}

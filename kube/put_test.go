@@ -34,7 +34,7 @@ spec:
 func TestReplaceRemovesWhatOtherClientsHaveSet(t *testing.T) {
 	s := tell(t)
 	s.to(replaced)
-	uid := func(apiVersion, kind string) string { return textAt(s.get(apiVersion, kind, "web"), "metadata", "uid") }
+	uid := func(apiVersion, kind string) string { return str(s.get(apiVersion, kind, "web"), "metadata", "uid") }
 	before := uid("v1", "ConfigMap") + uid("v1", "Service") + uid("apps/v1", "Deployment")
 	service := s.get("v1", "Service", "web")
 	s.by("ops", "v1", "ConfigMap", "web", `{"metadata":{"labels":{"team":"ops"},"annotations":{"note":"x"},"finalizers":["example.com/wait"]},"data":{"b":"2"}}`)
@@ -119,12 +119,12 @@ func TestWhatCannotBePutIsMerged(t *testing.T) {
 			s := tell(t)
 			s.to(test.from)
 			o := s.New[0]
-			uid := textAt(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid")
+			uid := str(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid")
 			s.rest()
 			s.ForceReplace = true
 			want(t, "plan", s.to(test.to), test.says)
 			want(t, "updated", s.rec.of(progress.Updated), test.updated)
-			want(t, "uid", textAt(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid"), uid)
+			want(t, "uid", str(s.get(o.APIVersion, o.Kind, "x"), "metadata", "uid"), uid)
 			s.ServerDryRun = true
 			if _, says := s.plan(test.to); !strings.HasPrefix(says, "unchanged ") {
 				t.Errorf("foretold %s", says)

@@ -95,7 +95,7 @@ func (c *Client) wholeList(ctx context.Context, place placeKey, members []*targe
 			return nil, err
 		}
 		for _, object := range items {
-			name := textAt(object, "metadata", "name")
+			name := str(object, "metadata", "name")
 			if t := left[name]; t != nil {
 				object["apiVersion"], object["kind"] = place.res.apiVersion, place.res.Kind
 				delete(left, name)
@@ -149,24 +149,15 @@ func decodeObject(raw []byte, managers bool) (map[string]any, error) {
 	return object, nil
 }
 
-// textAt is the text at a path of maps, "" where there is none.
-func textAt(m map[string]any, path ...string) string {
-	for _, key := range path[:len(path)-1] {
-		m, _ = m[key].(map[string]any)
-	}
-	s, _ := m[path[len(path)-1]].(string)
-	return s
-}
-
 // metaOf is what an object's metadata say of it.
 func metaOf(object map[string]any) *meta {
 	return &meta{
-		Name:        textAt(object, "metadata", "name"),
-		Namespace:   textAt(object, "metadata", "namespace"),
-		UID:         textAt(object, "metadata", "uid"),
+		Name:        str(object, "metadata", "name"),
+		Namespace:   str(object, "metadata", "namespace"),
+		UID:         str(object, "metadata", "uid"),
 		Labels:      texts(object, "labels"),
 		Annotations: texts(object, "annotations"),
-		Deletion:    textAt(object, "metadata", "deletionTimestamp"),
+		Deletion:    str(object, "metadata", "deletionTimestamp"),
 	}
 }
 

@@ -96,7 +96,7 @@ func TestWholeObjectsAreReadWithFewRequests(t *testing.T) {
 			var found []string
 			for tt, object := range live {
 				found = append(found, tt.name)
-				if textAt(object, "metadata", "uid") != "u-"+tt.name || at(object, "metadata", "managedFields") != "<nil>" || at(object, "data", "n") != "1" {
+				if str(object, "metadata", "uid") != "u-"+tt.name || at(object, "metadata", "managedFields") != "<nil>" || at(object, "data", "n") != "1" {
 					t.Errorf("%s is %v", tt.name, object)
 				}
 			}

@@ -73,7 +73,7 @@ func (c *Client) contest(ctx context.Context, j *job, no *applyRefusal) error {
 	if err != nil {
 		return err
 	}
-	if textAt(live, "metadata", "uid") != textAt(j.Live, "metadata", "uid") && live != nil {
+	if str(live, "metadata", "uid") != str(j.Live, "metadata", "uid") && live != nil {
 		if err := j.checkOwner(live); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (c *Client) completeManagers(ctx context.Context, t *target, live map[strin
 		return
 	}
 	now, err := decodeObject(answer, true)
-	if err != nil || textAt(now, "metadata", "uid") != textAt(live, "metadata", "uid") {
+	if err != nil || str(now, "metadata", "uid") != str(live, "metadata", "uid") {
 		return
 	}
 	if after, _ := now["metadata"].(map[string]any); after["managedFields"] != nil {
@@ -168,7 +168,7 @@ func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item, displa
 		// conflict where it is not this one any more. There may be no managers yet.
 		body, err := json.Marshal([]map[string]any{
 			{"op": "add", "path": "/metadata/managedFields", "value": entries},
-			{"op": "replace", "path": "/metadata/resourceVersion", "value": textAt(it.Live, "metadata", "resourceVersion")},
+			{"op": "replace", "path": "/metadata/resourceVersion", "value": str(it.Live, "metadata", "resourceVersion")},
 		})
 		if err != nil {
 			return err
@@ -375,5 +375,5 @@ func changed(live map[string]any, answer []byte) bool {
 		} `json:"metadata"`
 	}
 	_ = json.Unmarshal(answer, &now)
-	return now.Metadata.ResourceVersion == "" || now.Metadata.ResourceVersion != textAt(live, "metadata", "resourceVersion")
+	return now.Metadata.ResourceVersion == "" || now.Metadata.ResourceVersion != str(live, "metadata", "resourceVersion")
 }

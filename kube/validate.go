@@ -235,7 +235,7 @@ func defined(objects []*manifest.Object) map[string]bool {
 			continue
 		}
 		if m, err := o.Map(); err == nil {
-			out[textAt(m, "spec", "group")+" "+textAt(m, "spec", "names", "kind")] = true
+			out[str(m, "spec", "group")+" "+str(m, "spec", "names", "kind")] = true
 		}
 	}
 	return out
