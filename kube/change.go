@@ -499,20 +499,6 @@ func (c *Client) outlive(p *plan.Plan, going map[identity]map[string]any) {
 	}
 }
 
-func (t *target) ref() plan.Ref {
-	return plan.Ref{APIVersion: t.res.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: t.name}
-}
-
-// moved is t in a namespace.
-func (t *target) moved(namespace string) *target {
-	if t.namespace == namespace {
-		return t
-	}
-	m := *t
-	m.namespace = namespace
-	return &m
-}
-
 // permissions are those for verb on each object, and the ones given.
 func (s *stock) permissions(verb string, also []Permission) []Permission {
 	out := slices.Clone(also)

@@ -372,3 +372,11 @@ func groupOf(apiVersion string) string {
 	}
 	return group
 }
+
+// name is how rules call the resource: "deployments.apps".
+func (r *resource) name() string {
+	if group := groupOf(r.apiVersion); group != "" {
+		return r.Plural + "." + group
+	}
+	return r.Plural
+}

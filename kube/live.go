@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // meta is what the cluster says of an object without its contents.
@@ -205,3 +206,17 @@ func (m *meta) others(owner Owner) bool {
 
 // one is the query that selects a single object in a list or watch.
 func one(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }
+
+// decode reads an object of a list, which does not say its kind. Numbers are
+// int64 or float64.
+func (p placeKey) decode(raw []byte) (map[string]any, error) {
+	var object map[string]any
+	if err := k8sjson.Unmarshal(raw, &object); err != nil {
+		return nil, err
+	}
+	if object == nil {
+		return nil, errors.New("the server's answer is null, not an object")
+	}
+	object["apiVersion"], object["kind"] = p.res.apiVersion, p.res.Kind
+	return object, nil
+}

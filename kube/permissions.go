@@ -82,14 +82,6 @@ func (t *target) permission(verb string) Permission {
 	return Permission{Verb: verb, Resource: t.res.name(), Namespace: t.namespace, Name: t.name}
 }
 
-// name is how rules call the resource: "deployments.apps".
-func (r *resource) name() string {
-	if group := groupOf(r.apiVersion); group != "" {
-		return r.Plural + "." + group
-	}
-	return r.Plural
-}
-
 // review is what the cluster says of the user's permissions. It asks as little as
 // it can: a user who may do everything is known with one question, others with
 // one for each namespace, and single permissions are asked for only where the rules

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -328,4 +329,18 @@ func (c *Client) single(ctx context.Context, o *manifest.Object, namespace strin
 		return nil, fmt.Errorf("%s holds %d objects, not one", o, len(targets))
 	}
 	return targets[0], nil
+}
+
+// moved is t in a namespace.
+func (t *target) moved(namespace string) *target {
+	if t.namespace == namespace {
+		return t
+	}
+	m := *t
+	m.namespace = namespace
+	return &m
+}
+
+func (t *target) ref() plan.Ref {
+	return plan.Ref{APIVersion: t.res.apiVersion, Kind: t.kind, Namespace: t.namespace, Name: t.name}
 }

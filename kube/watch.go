@@ -13,7 +13,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	k8sjson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // observer is told of an object: its name, and its JSON or nil where it is not
@@ -145,20 +144,6 @@ func identify(raw []byte) (name, version string, err error) {
 	}
 	err = json.Unmarshal(raw, &o)
 	return o.Metadata.Name, o.Metadata.ResourceVersion, err
-}
-
-// decode reads an object of a list, which does not say its kind. Numbers are
-// int64 or float64.
-func (p placeKey) decode(raw []byte) (map[string]any, error) {
-	var object map[string]any
-	if err := k8sjson.Unmarshal(raw, &object); err != nil {
-		return nil, err
-	}
-	if object == nil {
-		return nil, errors.New("the server's answer is null, not an object")
-	}
-	object["apiVersion"], object["kind"] = p.res.apiVersion, p.res.Kind
-	return object, nil
 }
 
 // watchSeconds is how long the server keeps one watch.
