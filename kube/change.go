@@ -150,10 +150,6 @@ type stock struct {
 // identity is what makes two objects the same, whatever their version.
 type identity struct{ group, kind, namespace, name string }
 
-func (t *target) identity() identity {
-	return identity{groupOf(t.res.apiVersion), t.kind, t.namespace, t.name}
-}
-
 func identityOf(r plan.Ref) identity {
 	return identity{groupOf(r.APIVersion), r.Kind, r.Namespace, r.Name}
 }
@@ -172,11 +168,11 @@ func (c *Client) stock(ctx context.Context, r ChangeRequest) (*stock, error) {
 		if t.name == "" {
 			continue
 		}
-		if first := s.index[t.identity()]; first != nil {
+		if first := s.index[identityOf(t.ref())]; first != nil {
 			twice.Objects = append(twice.Objects, DuplicateObject{t.String(), first.source, t.source})
 			continue
 		}
-		s.index[t.identity()] = p
+		s.index[identityOf(t.ref())] = p
 	}
 	if len(twice.Objects) > 0 {
 		return nil, twice
@@ -221,10 +217,10 @@ func (c *Client) before(ctx context.Context, s *stock, objects []*manifest.Objec
 			s.generated(t)
 			continue
 		}
-		p := s.index[t.identity()]
+		p := s.index[identityOf(t.ref())]
 		if p == nil {
 			p = &part{target: t}
-			s.parts, s.index[t.identity()] = append(s.parts, p), p
+			s.parts, s.index[identityOf(t.ref())] = append(s.parts, p), p
 		}
 		if !p.wanted {
 			p.target = t
@@ -257,7 +253,7 @@ func (c *Client) pendingDeletions(ctx context.Context, s *stock, pending []relea
 	}
 	placed, _, err := c.place(ctx, all, namespace)
 	for _, t := range placed {
-		if id := t.identity(); s.index[id] == nil {
+		if id := identityOf(t.ref()); s.index[id] == nil {
 			p := &part{target: t}
 			s.parts, s.index[id] = append(s.parts, p), p
 		}
@@ -278,7 +274,7 @@ func (c *Client) hooks(ctx context.Context, s *stock, hooks []*manifest.Object, 
 	all = keep(all, func(t *target) bool { return t.name != "" && named[t.short()] && t.checkName() == nil })
 	placed, _, err := c.place(ctx, all, namespace)
 	for _, t := range placed {
-		if p := s.index[t.identity()]; p != nil && p.wanted {
+		if p := s.index[identityOf(t.ref())]; p != nil && p.wanted {
 			p.hook = t
 		}
 	}
@@ -432,9 +428,9 @@ func (s *stock) foreign(owner Owner) map[identity]string {
 			continue
 		}
 		m := metaOf(p.live)
-		out[p.identity()] = m.foreign(owner)
+		out[identityOf(p.ref())] = m.foreign(owner)
 		if m.madeByHook(owner) {
-			out[p.identity()] = "it is a hook of the release now"
+			out[identityOf(p.ref())] = "it is a hook of the release now"
 		}
 	}
 	return out
@@ -462,7 +458,7 @@ func (s *stock) items(owner Owner) (items []plan.Item, going map[identity]map[st
 			it.Old = append(it.Old, p.lastOfHook(owner))
 		}
 		if p.wanted && str(p.live, "metadata", "deletionTimestamp") != "" {
-			going[p.identity()] = p.live
+			going[identityOf(p.ref())] = p.live
 			if !precious(it) {
 				it.Live = nil
 			}
@@ -503,7 +499,7 @@ func (c *Client) outlive(p *plan.Plan, going map[identity]map[string]any) {
 func (s *stock) permissions(verb string, also []Permission) []Permission {
 	out := slices.Clone(also)
 	for _, p := range s.parts {
-		out = append(out, p.permission(verb))
+		out = append(out, permissionFor(verb, p.target))
 	}
 	return out
 }
@@ -512,7 +508,7 @@ func (s *stock) permissions(verb string, also []Permission) []Permission {
 func (s *stock) needed(p *plan.Plan, also []Permission) []Permission {
 	places := make(map[identity]*target, len(s.parts))
 	for _, q := range s.parts {
-		places[q.identity()] = q.target
+		places[identityOf(q.ref())] = q.target
 	}
 	out := slices.Clone(also)
 	for _, step := range p.Steps {
@@ -521,7 +517,7 @@ func (s *stock) needed(p *plan.Plan, also []Permission) []Permission {
 			continue
 		}
 		for _, verb := range verbs(step, p.ServerSide) {
-			out = append(out, t.permission(verb))
+			out = append(out, permissionFor(verb, t))
 		}
 	}
 	return out

@@ -72,13 +72,13 @@ func (c *Client) CheckPermissions(ctx context.Context, verb string, objects []*m
 	}
 	permissions := make([]Permission, len(targets))
 	for i, t := range targets {
-		permissions[i] = t.permission(verb)
+		permissions[i] = permissionFor(verb, t)
 	}
 	permissions = append(permissions, also...)
 	return c.newReview(ctx, permissions).check(ctx, permissions)
 }
 
-func (t *target) permission(verb string) Permission {
+func permissionFor(verb string, t *target) Permission {
 	return Permission{Verb: verb, Resource: t.res.name(), Namespace: t.namespace, Name: t.name}
 }
 

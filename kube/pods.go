@@ -79,7 +79,7 @@ func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
 	if a == nil {
 		return
 	}
-	found := p.troubles(w.grace, a.kind == "Job")
+	found := troublesOf(&p, w.grace, a.kind == "Job")
 	old := a.pods[name]
 	if len(found) == 0 {
 		if old != nil {

@@ -302,7 +302,7 @@ func TestTroublesOfPods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := p.troubles(Grace{Start: time.Second, Crash: time.Minute}, test.patient)
+		got := troublesOf(p, Grace{Start: time.Second, Crash: time.Minute}, test.patient)
 		switch {
 		case len(got) == 0 && test.want == "":
 		case len(got) != 1 || got[0].text != test.want || got[0].grace != test.grace:

@@ -46,10 +46,10 @@ const restartsEnough = 3
 
 const never = time.Duration(-1)
 
-// troubles are what is wrong with a pod. Only facts count: what the containers
+// troublesOf returns what is wrong with a pod. Only facts count: what the containers
 // wait for and how they ended, not what events say. patient is for pods of
 // which their controller decides how often they may crash.
-func (p *pod) troubles(grace Grace, patient bool) []trouble {
+func troublesOf(p *pod, grace Grace, patient bool) []trouble {
 	if p.Metadata.Deletion != "" || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (p *pod) troubles(grace Grace, patient bool) []trouble {
 		}
 	}
 	for _, s := range p.containers() {
-		if t, ok := s.trouble(p.Metadata.Name, grace, patient); ok {
+		if t, ok := containerTrouble(s, p.Metadata.Name, grace, patient); ok {
 			out = append(out, t)
 		}
 	}
@@ -71,10 +71,10 @@ func (p *pod) troubles(grace Grace, patient bool) []trouble {
 	return out
 }
 
-func (s containerStatus) trouble(pod string, grace Grace, patient bool) (trouble, bool) {
+func containerTrouble(s containerStatus, pod string, grace Grace, patient bool) (trouble, bool) {
 	wait := s.State.Waiting
 	if wait == nil {
-		return s.crash(pod, grace, patient)
+		return crashOf(s, pod, grace, patient)
 	}
 	t := trouble{container: s.Name, class: unstarts, grace: grace.Start}
 	switch wait.Reason {
@@ -88,13 +88,13 @@ func (s containerStatus) trouble(pod string, grace Grace, patient bool) (trouble
 		"PreCreateHookError", "PreStartHookError", "PostStartHookError":
 		t.text = fmt.Sprintf("container %s of pod %s cannot start: %s", s.Name, pod, wait.words())
 	default:
-		return s.crash(pod, grace, patient)
+		return crashOf(s, pod, grace, patient)
 	}
 	return t, true
 }
 
-// crash is about a container that has ended badly and is not ready since.
-func (s containerStatus) crash(pod string, grace Grace, patient bool) (trouble, bool) {
+// crashOf is about a container that has ended badly and is not ready since.
+func crashOf(s containerStatus, pod string, grace Grace, patient bool) (trouble, bool) {
 	end := s.LastState.Terminated
 	if s.State.Terminated != nil {
 		end = s.State.Terminated
@@ -163,7 +163,7 @@ func (a *awaited) note(now time.Time, grace Grace, v verdict) {
 	}
 	if a.isPod() {
 		if p, err := podOf(a.live); err == nil {
-			own = append(own, p.troubles(grace, false)...)
+			own = append(own, troublesOf(p, grace, false)...)
 		}
 	}
 	carry(a.own, own, now)
