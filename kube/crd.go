@@ -146,8 +146,7 @@ func (c *Client) settleCRDs(ctx context.Context, defined []*target) error {
 	if c.dryRun {
 		return nil
 	}
-	err := c.wait(ctx, defined, &waiting{pending: map[*target]string{}, report: c.progress, ready: established})
-	if err != nil {
+	if err := c.awaitEstablished(ctx, defined); err != nil {
 		return err
 	}
 	return c.serves(ctx, defined)

@@ -80,6 +80,12 @@ func (c *Client) Await(ctx context.Context, r WaitRequest) error {
 	return c.wait(ctx, targets, w)
 }
 
+// awaitEstablished returns when all definitions are established, and a [*FailedError]
+// when the server refuses the names of one.
+func (c *Client) awaitEstablished(ctx context.Context, definitions []*target) error {
+	return c.wait(ctx, definitions, &waiting{pending: map[*target]string{}, report: c.progress, ready: established})
+}
+
 // wait follows all places that targets live in until each of them is ready.
 func (c *Client) wait(ctx context.Context, targets []*target, w *waiting) error {
 	targets = keep(targets, func(t *target) bool { return t.name != "" })
