@@ -89,7 +89,7 @@ func (w *crdWork) preview() (*plan.Plan, error) {
 	if w.plan != nil || len(w.missing) == 0 {
 		return w.plan, nil
 	}
-	steps, err := plan.Between(nil, w.missing, "")
+	steps, err := plan.Compare(nil, w.missing, "")
 	return &plan.Plan{Steps: steps}, err
 }
 

@@ -35,9 +35,9 @@ type RepositoryResolver struct {
 	Finder *fetch.Finder
 	// Repositories are those of the Finder.
 	Repositories *Repositories
-	// Access is for repositories and registries that have no credentials of their own. User
+	// Host is for repositories and registries that have no credentials of their own. User
 	// name and password are sent to one host only.
-	Access fetch.Access
+	Host fetch.HostOptions
 	// Verify requires a valid provenance file of every archive that is fetched.
 	Verify bool
 	// Loader reads charts at file:// paths.
@@ -206,7 +206,7 @@ func (r *RepositoryResolver) Resolve(ctx context.Context, w Dependency) (Resolve
 
 // ref is what w is to the finder, and from where it comes as a lock has it.
 func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err error) {
-	ref = fetch.Ref{Name: w.Name, Version: w.Version, Access: r.Access, Verify: r.Verify}
+	ref = fetch.Ref{Name: w.Name, Version: w.Version, Host: r.Host, Verify: r.Verify}
 	from = w.Repository
 	if schemeOf(from) == "oci" {
 		ref.Name = strings.TrimSuffix(from, "/") + "/" + w.Name
@@ -219,7 +219,7 @@ func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err 
 	ref.Repo = strings.TrimSuffix(source.URL, "/")
 	if source.Name != "" {
 		ref.Name, ref.Repo = source.Name+"/"+w.Name, ""
-		ref.Access.Username, ref.Access.Password = "", "" // it has its own
+		ref.Host.Username, ref.Host.Password = "", "" // it has its own
 	}
 	if schemeOf(from) == "" {
 		from = withoutSecrets(source.URL)
@@ -230,7 +230,7 @@ func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err 
 // confine sees that user name and password go to one place only: no one has
 // said which of several they are for.
 func (r *RepositoryResolver) confine(ref *fetch.Ref, repository string) error {
-	if ref.Access.Username == "" && ref.Access.Password == "" {
+	if ref.Host.Username == "" && ref.Host.Password == "" {
 		return nil
 	}
 	u, err := url.Parse(repository)

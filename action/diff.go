@@ -27,7 +27,7 @@ func hookSteps(from, to *release.Release) ([]plan.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Between(old, now, to.Namespace)
+	return plan.Compare(old, now, to.Namespace)
 }
 
 func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
@@ -125,7 +125,7 @@ func Compare(from, to *release.Release) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := plan.Between(old, now, namespace)
+	steps, err := plan.Compare(old, now, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func CompareChartCRDs(from, to *chart.Chart) (*plan.Plan, error) {
 	if err != nil || len(old)+len(now) == 0 {
 		return nil, err
 	}
-	steps, err := plan.Between(old, now, "")
+	steps, err := plan.Compare(old, now, "")
 	return &plan.Plan{Steps: steps}, err
 }
 

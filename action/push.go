@@ -38,8 +38,8 @@ type PushRequest struct {
 	// Remote is the directory of a registry, "oci://host/path". The chart's name and
 	// version are added to it.
 	Remote string
-	// Access is used before the credentials of Registries.
-	Access fetch.Access
+	// Host is used before the credentials of Registries.
+	Host fetch.HostOptions
 }
 
 // Run pushes. The error is a [*RemoteError] where Remote is no registry, and a
@@ -52,7 +52,7 @@ func (p Push) Run(ctx context.Context, req PushRequest) (*registry.Pushed, error
 	if registries == nil {
 		registries = &Registries{}
 	}
-	directory, client, err := registries.At(ctx, req.Remote, req.Access)
+	directory, client, err := registries.At(ctx, req.Remote, req.Host)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func TestPush(t *testing.T) {
 	path := filepath.Join(dir, "queue-2.0.1.tgz")
 	filetest.Write(t, dir, map[string]string{"queue-2.0.1.tgz": archive.String()})
 	host, manifests := accepting(t)
-	request := action.PushRequest{Path: path, Remote: "oci://" + host + "/charts", Access: fetch.Access{PlainHTTP: true}}
+	request := action.PushRequest{Path: path, Remote: "oci://" + host + "/charts", Host: fetch.HostOptions{PlainHTTP: true}}
 	pushed, err := action.Push{}.Run(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)

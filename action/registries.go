@@ -18,21 +18,21 @@ import (
 type Registries struct {
 	// HTTP makes the connections; nil for a client of its own.
 	HTTP *fetch.Client
-	// Credentials are used for hosts without credentials in the [fetch.Access]; nil for none.
+	// Credentials are used for hosts without credentials in the [fetch.HostOptions]; nil for none.
 	Credentials *registry.Credentials
 	// Progress is told how far transfers are; nil is not.
 	Progress progress.Func
 
 	mu      sync.Mutex
 	own     fetch.Client // in place of HTTP
-	clients map[fetch.Access]*registry.Client
+	clients map[fetch.HostOptions]*registry.Client
 }
 
 var _ fetch.Registry = (*Registries)(nil)
 
 // Client returns the client that reaches registries as a has it, the same one for the same
 // access. Certificates are read until ctx ends.
-func (r *Registries) Client(ctx context.Context, a fetch.Access) (*registry.Client, error) {
+func (r *Registries) Client(ctx context.Context, a fetch.HostOptions) (*registry.Client, error) {
 	a.PassAll = false // a registry's credentials go nowhere else
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *Registries) Client(ctx context.Context, a fetch.Access) (*registry.Clie
 		Credentials: r.Credentials,
 	}
 	if r.clients == nil {
-		r.clients = map[fetch.Access]*registry.Client{}
+		r.clients = map[fetch.HostOptions]*registry.Client{}
 	}
 	r.clients[a] = c
 	return c, nil
@@ -66,7 +66,7 @@ func (r *Registries) Client(ctx context.Context, a fetch.Access) (*registry.Clie
 
 // At returns the place that ref names, "oci://host/path", and the client for it. The error is
 // a *registry.RefError where ref names none.
-func (r *Registries) At(ctx context.Context, ref string, a fetch.Access) (registry.Ref, *registry.Client, error) {
+func (r *Registries) At(ctx context.Context, ref string, a fetch.HostOptions) (registry.Ref, *registry.Client, error) {
 	at, err := registry.ParseRef(ref)
 	if err != nil {
 		return at, nil, err
@@ -76,7 +76,7 @@ func (r *Registries) At(ctx context.Context, ref string, a fetch.Access) (regist
 }
 
 // Tags implements [fetch.Registry].
-func (r *Registries) Tags(ctx context.Context, ref string, a fetch.Access) ([]string, error) {
+func (r *Registries) Tags(ctx context.Context, ref string, a fetch.HostOptions) ([]string, error) {
 	at, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (r *Registries) Tags(ctx context.Context, ref string, a fetch.Access) ([]st
 }
 
 // Pull implements [fetch.Registry]. o.Progress counts, or where it is nil [Registries.Transfer].
-func (r *Registries) Pull(ctx context.Context, ref string, a fetch.Access, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
+func (r *Registries) Pull(ctx context.Context, ref string, a fetch.HostOptions, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
 	at, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err

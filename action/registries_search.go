@@ -16,7 +16,7 @@ import (
 // Search finds versions of the chart at ref, oci://host/path/name. Registries list
 // nothing but versions: the rest is known of the newest only, and of that where it
 // alone is looked for, because asking about each counts as a download with some.
-func (r *Registries) Search(ctx context.Context, ref string, a fetch.Access, q *repo.Query) ([]repo.Found, error) {
+func (r *Registries) Search(ctx context.Context, ref string, a fetch.HostOptions, q *repo.Query) ([]repo.Found, error) {
 	at, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func TestRegistriesServeAFinder(t *testing.T) {
 		}
 	}}
 	finder := &fetch.Finder{Registry: registries, Cache: &fetch.Cache{Dir: filepath.Join(t.TempDir(), "content")}}
-	found, err := finder.Find(t.Context(), fetch.Ref{Name: reference, Version: "^2", Access: fetch.Access{PlainHTTP: true}})
+	found, err := finder.Find(t.Context(), fetch.Ref{Name: reference, Version: "^2", Host: fetch.HostOptions{PlainHTTP: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestRegistriesServeAFinder(t *testing.T) {
 
 func TestRegistriesKeepTheirClients(t *testing.T) {
 	var r Registries
-	client := func(a fetch.Access) *registry.Client {
+	client := func(a fetch.HostOptions) *registry.Client {
 		t.Helper()
 		c, err := r.Client(t.Context(), a)
 		if err != nil {
@@ -96,17 +96,17 @@ func TestRegistriesKeepTheirClients(t *testing.T) {
 		}
 		return c
 	}
-	alice := fetch.Access{Username: "alice", Password: "secret"}
+	alice := fetch.HostOptions{Username: "alice", Password: "secret"}
 	again := alice
 	again.PassAll = true // makes no difference to a registry
-	if client(alice) != client(again) || client(alice) == client(fetch.Access{}) {
+	if client(alice) != client(again) || client(alice) == client(fetch.HostOptions{}) {
 		t.Error("clients do not go by their access")
 	}
-	if _, err := r.Client(t.Context(), fetch.Access{CAFile: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := r.Client(t.Context(), fetch.HostOptions{CAFile: filepath.Join(t.TempDir(), "none")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an authority's file that is not there: %v", err)
 	}
 	var malformed *registry.RefError
-	if _, err := r.Tags(t.Context(), "oci://host/UPPER", fetch.Access{}); !errors.As(err, &malformed) {
+	if _, err := r.Tags(t.Context(), "oci://host/UPPER", fetch.HostOptions{}); !errors.As(err, &malformed) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func (r *Repositories) load() (*repo.File, error) {
 	return r.file()
 }
 
-// Named implements fetch.Repositories. The error is a *repo.UnknownError.
+// Named implements fetch.Repositories. The error is a *repo.NotFoundError.
 func (r *Repositories) Named(name string) (fetch.Repository, error) {
 	f, err := r.load()
 	if err != nil {
@@ -114,7 +114,7 @@ func canonical(address string) string {
 }
 
 func repository(e repo.Entry) fetch.Repository {
-	return fetch.Repository{Name: e.Name, URL: e.URL, Access: fetch.Access{
+	return fetch.Repository{Name: e.Name, URL: e.URL, Host: fetch.HostOptions{
 		Username: e.Username, Password: e.Password, PassAll: e.PassAll,
 		CertFile: e.CertFile, KeyFile: e.KeyFile, CAFile: e.CAFile, SkipTLS: e.SkipTLS,
 	}}
@@ -200,8 +200,8 @@ func (r *Repositories) Index(ctx context.Context, at fetch.Repository) (*index.I
 
 func entry(r fetch.Repository) repo.Entry {
 	return repo.Entry{
-		Name: r.Name, URL: r.URL, Username: r.Access.Username, Password: r.Access.Password, PassAll: r.Access.PassAll,
-		CertFile: r.Access.CertFile, KeyFile: r.Access.KeyFile, CAFile: r.Access.CAFile, SkipTLS: r.Access.SkipTLS,
+		Name: r.Name, URL: r.URL, Username: r.Host.Username, Password: r.Host.Password, PassAll: r.Host.PassAll,
+		CertFile: r.Host.CertFile, KeyFile: r.Host.KeyFile, CAFile: r.Host.CAFile, SkipTLS: r.Host.SkipTLS,
 	}
 }
 
@@ -254,7 +254,7 @@ func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found,
 		return nil, err
 	}
 	if len(f.Entries) == 0 {
-		return nil, &repo.NoneError{}
+		return nil, &repo.NoRepositoriesError{}
 	}
 	found := make([][]repo.Found, len(f.Entries))
 	var wg sync.WaitGroup

@@ -30,7 +30,7 @@ var _ repo.Getter = (*IndexGetter)(nil)
 
 // Get implements repo.Getter.
 func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, have fetch.Validator, w io.Writer) (fetch.Validator, error) {
-	access := repository(e).Access
+	access := repository(e).Host
 	scheme, _, _ := strings.Cut(address, "://")
 	scheme = strings.ToLower(scheme)
 	if scheme == "http" || scheme == "https" {

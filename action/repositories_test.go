@@ -25,7 +25,7 @@ type flood struct{}
 
 func (flood) Schemes() []string { return []string{"s3"} }
 
-func (flood) Get(_ context.Context, _ string, _ fetch.Access, w io.Writer) error {
+func (flood) Get(_ context.Context, _ string, _ fetch.HostOptions, w io.Writer) error {
 	for chunk := make([]byte, 1<<20); ; {
 		if _, err := w.Write(chunk); err != nil {
 			return err

@@ -43,11 +43,11 @@ func TestGetChangedAsksWhetherThereIsSomethingNew(t *testing.T) {
 			}))
 			var c Client
 			var first, second bytes.Buffer
-			mark, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Validator{}, &first)
+			mark, err := c.GetChanged(t.Context(), server.URL, "", HostOptions{}, 100, Validator{}, &first)
 			if err != nil || mark != test.want || first.String() != "content" {
 				t.Errorf("%s: %q, %+v, %v", test.name, first.String(), mark, err)
 			}
-			_, err = c.GetChanged(t.Context(), server.URL, "", Access{}, 100, mark, &second)
+			_, err = c.GetChanged(t.Context(), server.URL, "", HostOptions{}, 100, mark, &second)
 			switch {
 			case test.want != Validator{} && (!errors.Is(err, ErrNotModified) || second.Len() > 0):
 				t.Errorf("%s: the second time %q, %v", test.name, second.String(), err)
@@ -65,7 +65,7 @@ func TestUnaskedNotModifiedIsAnError(t *testing.T) {
 	defer server.Close()
 	var c Client
 	var status *StatusError
-	if _, err := c.GetChanged(t.Context(), server.URL, "", Access{}, 100, Validator{}, io.Discard); !errors.As(err, &status) || status.Code != http.StatusNotModified {
+	if _, err := c.GetChanged(t.Context(), server.URL, "", HostOptions{}, 100, Validator{}, io.Discard); !errors.As(err, &status) || status.Code != http.StatusNotModified {
 		t.Error(err)
 	}
 }

@@ -67,14 +67,14 @@ func (p patience) orUsual() patience {
 // [*StalledError], [*SizeError], [*EncodingError], [*CertificateError],
 // [*InterruptedError] where the context has ended, and those of w. None has a password
 // in it.
-func (c *Client) Get(ctx context.Context, address, home string, a Access, limit int64, w io.Writer) error {
+func (c *Client) Get(ctx context.Context, address, home string, a HostOptions, limit int64, w io.Writer) error {
 	return c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address)}, w)
 }
 
 // want is what to fetch, and how.
 type want struct {
 	address, home string
-	access        Access
+	access        HostOptions
 	limit         int64
 	// packed has the body taken as it is. Servers that call an archive's own
 	// compression the transfer's would have it unpacked, and its digest change.
@@ -110,7 +110,7 @@ func (c *Client) fetch(ctx context.Context, wanted want, w io.Writer) error {
 // without credentials except those in the URL. Errors are those of [Client.Get].
 func (c *Client) Text(ctx context.Context, location string) ([]byte, error) {
 	var b strings.Builder
-	if err := c.Get(ctx, location, "", Access{}, MaxText, &b); err != nil {
+	if err := c.Get(ctx, location, "", HostOptions{}, MaxText, &b); err != nil {
 		return nil, err
 	}
 	return []byte(b.String()), nil

@@ -113,12 +113,12 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 	}
 	plain, other, secure := serve(t, lead), serve(t, tell), serveTLS(t, lead)
 	cert, key := identityFiles(t)
-	given := Access{Username: "anna", Password: "hunter2", CertFile: cert, KeyFile: key, SkipTLS: true}
+	given := HostOptions{Username: "anna", Password: "hunter2", CertFile: cert, KeyFile: key, SkipTLS: true}
 	all := given
 	all.PassAll = true
 	for _, c := range []struct {
 		name, address, home, to string
-		access                  Access
+		access                  HostOptions
 		want                    string
 	}{
 		{"the host that they are for", plain.URL + "/a", plain.URL, "", given, "anna"},
@@ -136,12 +136,12 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 		{"a redirect to TLS elsewhere", plain.URL + "/lead", plain.URL, secure.URL + "/b", given, ""},
 		{"a redirect elsewhere, passing all", plain.URL + "/lead", plain.URL, secure.URL + "/b", all, "anna+certificate"},
 		{"a redirect from elsewhere back home", byName(plain.URL) + "/lead", plain.URL, plain.URL + "/b", given, "anna"},
-		{"in the URL", withUser(plain.URL) + "/a", "", "", Access{}, "url"},
-		{"in the URL, on the same host", withUser(plain.URL) + "/lead", "", "/b", Access{}, "url"},
-		{"in the URL, to another port", withUser(plain.URL) + "/lead", "", other.URL + "/b", Access{}, ""},
-		{"in the URL, to another host", withUser(plain.URL) + "/lead", "", byName(plain.URL) + "/b", Access{}, ""},
-		{"in the home's URL", plain.URL + "/a", withUser(plain.URL), "", Access{}, "url"},
-		{"in the home's URL, to another port", other.URL + "/a", withUser(plain.URL), "", Access{}, ""},
+		{"in the URL", withUser(plain.URL) + "/a", "", "", HostOptions{}, "url"},
+		{"in the URL, on the same host", withUser(plain.URL) + "/lead", "", "/b", HostOptions{}, "url"},
+		{"in the URL, to another port", withUser(plain.URL) + "/lead", "", other.URL + "/b", HostOptions{}, ""},
+		{"in the URL, to another host", withUser(plain.URL) + "/lead", "", byName(plain.URL) + "/b", HostOptions{}, ""},
+		{"in the home's URL", plain.URL + "/a", withUser(plain.URL), "", HostOptions{}, "url"},
+		{"in the home's URL, to another port", other.URL + "/a", withUser(plain.URL), "", HostOptions{}, ""},
 		{"in the home's URL, with given ones", plain.URL + "/a", withUser(plain.URL), "", given, "anna"},
 		{"in a foreign URL", withUser(other.URL) + "/a", plain.URL, "", given, "url"},
 		{"in a redirect's URL, for its host", plain.URL + "/lead", plain.URL, withUser(other.URL) + "/b", given, "url"},
@@ -201,19 +201,19 @@ func TestCertificatesAreChecked(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		address string
-		access  Access
+		access  HostOptions
 		want    string // part of the error, "" for success
 	}{
-		"a known authority":          {s.URL, Access{CAFile: ca}, ""},
-		"unchecked":                  {s.URL, Access{SkipTLS: true}, ""},
-		"an unknown authority":       {s.URL, Access{}, "certificate is not trusted: "},
-		"another authority":          {s.URL, Access{CAFile: otherCA}, "certificate is not trusted: "},
-		"another host":               {byName(s.URL), Access{CAFile: ca}, "*.example.com, not localhost"},
-		"no TLS at all":              {strings.Replace(foreign.URL, "http:", "https:", 1), Access{}, "does not speak TLS"},
-		"no such file":               {s.URL, Access{CAFile: "/nowhere.pem"}, "certificate /nowhere.pem: "},
-		"a file without certificate": {s.URL, Access{CAFile: empty}, "holds no certificate"},
-		"a certificate without key":  {s.URL, Access{CertFile: ca}, "belong together"},
-		"a key of another":           {s.URL, Access{CertFile: ca, KeyFile: key}, "does not match"},
+		"a known authority":          {s.URL, HostOptions{CAFile: ca}, ""},
+		"unchecked":                  {s.URL, HostOptions{SkipTLS: true}, ""},
+		"an unknown authority":       {s.URL, HostOptions{}, "certificate is not trusted: "},
+		"another authority":          {s.URL, HostOptions{CAFile: otherCA}, "certificate is not trusted: "},
+		"another host":               {byName(s.URL), HostOptions{CAFile: ca}, "*.example.com, not localhost"},
+		"no TLS at all":              {strings.Replace(foreign.URL, "http:", "https:", 1), HostOptions{}, "does not speak TLS"},
+		"no such file":               {s.URL, HostOptions{CAFile: "/nowhere.pem"}, "certificate /nowhere.pem: "},
+		"a file without certificate": {s.URL, HostOptions{CAFile: empty}, "holds no certificate"},
+		"a certificate without key":  {s.URL, HostOptions{CertFile: ca}, "belong together"},
+		"a key of another":           {s.URL, HostOptions{CertFile: ca, KeyFile: key}, "does not match"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
@@ -237,14 +237,14 @@ func TestCertificatesAreChecked(t *testing.T) {
 
 func TestTransportsAreShared(t *testing.T) {
 	c := hurried(t)
-	one, err := c.Transport(t.Context(), Access{Username: "a", SkipTLS: true})
+	one, err := c.Transport(t.Context(), HostOptions{Username: "a", SkipTLS: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if same, _ := c.Transport(t.Context(), Access{Username: "b", SkipTLS: true}); same != one {
+	if same, _ := c.Transport(t.Context(), HostOptions{Username: "b", SkipTLS: true}); same != one {
 		t.Error("two transports for the same wishes")
 	}
-	if other, _ := c.Transport(t.Context(), Access{}); other == one {
+	if other, _ := c.Transport(t.Context(), HostOptions{}); other == one {
 		t.Error("one transport for different wishes")
 	}
 }
@@ -283,13 +283,13 @@ func TestSizesAreBounded(t *testing.T) {
 		}
 	})
 	var none *UnreachableError
-	if err := hurried(t).Get(t.Context(), s.URL+"/header", "", Access{}, limit, io.Discard); !errors.As(err, &none) {
+	if err := hurried(t).Get(t.Context(), s.URL+"/header", "", HostOptions{}, limit, io.Discard); !errors.As(err, &none) {
 		t.Errorf("a large header: %v", err)
 	}
 	for path, fits := range map[string]bool{"/announced": false, "/endless": false, "/bomb": false, "/exact": true} {
 		t.Run(path, func(t *testing.T) {
 			var got counter
-			err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, limit, &got)
+			err := hurried(t).Get(t.Context(), s.URL+path, "", HostOptions{}, limit, &got)
 			var size *SizeError
 			if fits != (err == nil) || !fits && !errors.As(err, &size) || got.n > limit || fits && got.n != limit {
 				t.Errorf("%s: %d bytes, %v", path, got.n, err)
@@ -330,7 +330,7 @@ func TestPatienceEnds(t *testing.T) {
 			c := &Client{patience: p}
 			defer c.Close()
 			var got counter
-			err := c.Get(t.Context(), s.URL+path, "", Access{}, 1<<40, &got)
+			err := c.Get(t.Context(), s.URL+path, "", HostOptions{}, 1<<40, &got)
 			var stalled *StalledError
 			if !errors.As(err, &stalled) || strings.Contains(err.Error(), "canceled") {
 				t.Errorf("%s: %v", path, err)
@@ -426,7 +426,7 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, r *http.Request) { c.answer(int(tries.Add(1)), w, r) })
 			s.Config.ErrorLog = discardLog()
 			var got strings.Builder
-			err := hurried(t).Get(t.Context(), s.URL+"/web.tgz", "", Access{}, 100, &got)
+			err := hurried(t).Get(t.Context(), s.URL+"/web.tgz", "", HostOptions{}, 100, &got)
 			want, fails := strings.CutPrefix(c.want, "error: ")
 			switch {
 			case fails && (err == nil || !strings.Contains(err.Error(), want)):
@@ -458,7 +458,7 @@ func TestArchivesAreTakenAsTheyAre(t *testing.T) {
 	for path, want := range map[string]string{"/web-1.0.0.tgz": archive.String(), "/index.yaml": "tar"} {
 		t.Run(path, func(t *testing.T) {
 			var got strings.Builder
-			if err := hurried(t).Get(t.Context(), s.URL+path, "", Access{}, 1000, &got); err != nil || got.String() != want {
+			if err := hurried(t).Get(t.Context(), s.URL+path, "", HostOptions{}, 1000, &got); err != nil || got.String() != want {
 				t.Errorf("%s: %q, %v", path, got.String(), err)
 			}
 		})
@@ -483,7 +483,7 @@ func TestWhatDoesNotUnpackIsAnError(t *testing.T) {
 				w.Header().Set("Content-Encoding", c.encoding)
 				_, _ = io.WriteString(w, c.body)
 			})
-			err := hurried(t).Get(t.Context(), s.URL+"/index.yaml", "", Access{}, 100, io.Discard)
+			err := hurried(t).Get(t.Context(), s.URL+"/index.yaml", "", HostOptions{}, 100, io.Discard)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fetch "+s.URL) {
 				t.Errorf("%s: %v, want %q", name, err, c.want)
 			}
@@ -507,7 +507,7 @@ func TestProgressIsTold(t *testing.T) {
 		defer mu.Unlock()
 		events = append(events, e)
 	}
-	if err := c.Get(t.Context(), s.URL+"/a/web-1.0.0.tgz?x=y", "", Access{}, 1<<20, io.Discard); err != nil {
+	if err := c.Get(t.Context(), s.URL+"/a/web-1.0.0.tgz?x=y", "", HostOptions{}, 1<<20, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if len(events) < 4 || events[0] != (progress.Event{Kind: progress.Download, Text: "web-1.0.0.tgz", Total: 1 << 20}) ||
@@ -518,11 +518,11 @@ func TestProgressIsTold(t *testing.T) {
 		t.Errorf("goes back: %+v", events)
 	}
 	events = nil
-	if err := c.Get(t.Context(), withUser(s.URL)+"/a/index.yaml?x=y", "", Access{}, 1<<20, io.Discard); err != nil || events[0].Text != strings.TrimPrefix(s.URL, "http://")+"/a/index.yaml" {
+	if err := c.Get(t.Context(), withUser(s.URL)+"/a/index.yaml?x=y", "", HostOptions{}, 1<<20, io.Discard); err != nil || events[0].Text != strings.TrimPrefix(s.URL, "http://")+"/a/index.yaml" {
 		t.Errorf("%v, %+v", err, events)
 	}
 	events = nil
-	if err := c.Get(t.Context(), s.URL+"/nowhere", "", Access{}, 1<<20, io.Discard); err == nil || len(events) > 0 {
+	if err := c.Get(t.Context(), s.URL+"/nowhere", "", HostOptions{}, 1<<20, io.Discard); err == nil || len(events) > 0 {
 		t.Errorf("%v, %+v", err, events)
 	}
 }
@@ -540,7 +540,7 @@ func TestGetEndsWithItsContext(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	if err := hurried(t).Get(ctx, s.URL, "", Access{}, 1<<20, io.Discard); !errors.Is(err, context.Canceled) {
+	if err := hurried(t).Get(ctx, s.URL, "", HostOptions{}, 1<<20, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -558,7 +558,7 @@ func TestErrorsTellNoSecrets(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	given := Access{Username: "anna", Password: "hunter2"}
+	given := HostOptions{Username: "anna", Password: "hunter2"}
 	for _, address := range []string{
 		withUser(s.URL) + "/a?token=hunter2", s.URL + "/lead", s.URL + "/odd", "http://x:hunter2@[::1/", "ftp://x:hunter2@a/",
 		"http://x:hunter2@127.0.0.1:1/?token=hunter2", "https://:hunter2@/a",

@@ -13,7 +13,7 @@
 // A name is "repository/name", an oci:// reference, a URL, or a chart in the repository
 // Ref.Repo. An [Archive] is a file of the [Cache], named and verified by its SHA-256, so
 // that what was fetched before needs no request. Sizes and times are bounded, and
-// credentials are sent only to the host that they were given for ([Access.For]).
+// credentials are sent only to the host that they were given for ([HostOptions.For]).
 //
 // Repositories, registries, plugins and signatures come in as small interfaces
 // ([Repositories], [Registry], [Downloader], [Verifier]); package action has

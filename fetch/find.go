@@ -108,7 +108,7 @@ func (f *Finder) download(ctx context.Context, s source, address string, prov bo
 }
 
 // get writes what is at a URL of http, https or a plugin's scheme to w.
-func (f *Finder) get(ctx context.Context, address, home string, a Access, text string, limit int64, w io.Writer) error {
+func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, text string, limit int64, w io.Writer) error {
 	switch schemeOf(address) {
 	case "http", "https":
 		client := f.HTTP
@@ -144,6 +144,6 @@ func (f *Finder) Text(ctx context.Context, location string) ([]byte, error) {
 		return nil, f.unserved(location, "http", "https")
 	}
 	var b bytes.Buffer
-	err := f.get(ctx, location, "", Access{}, path.Base(Clean(location)), MaxText, &b)
+	err := f.get(ctx, location, "", HostOptions{}, path.Base(Clean(location)), MaxText, &b)
 	return b.Bytes(), err
 }

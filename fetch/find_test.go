@@ -107,7 +107,7 @@ func (s shelves) Find(_ context.Context, want Repository, chart, version string,
 		}
 		return r.entries[slices.IndexFunc(r.entries, func(e Entry) bool { return e.Name == chart && e.Version == v })], nil
 	}
-	return Entry{}, fmt.Errorf("no index of %q at %s as %s", want.Name, want.URL, want.Access.Username)
+	return Entry{}, fmt.Errorf("no index of %q at %s as %s", want.Name, want.URL, want.Host.Username)
 }
 
 // finder is one with an empty cache.
@@ -120,7 +120,7 @@ func TestFindInRepositories(t *testing.T) {
 		"/charts/web-1.0.0.tgz": tgz("one"), "/charts/web-1.1.0.tgz": tgz("two"), "/up.tgz": tgz("up"), "/charts/download": tgz("odd"),
 	}
 	home, other := newSite(t, pages), newSite(t, pages)
-	anna := Access{Username: "anna", Password: "pw"}
+	anna := HostOptions{Username: "anna", Password: "pw"}
 	entries := []Entry{
 		{Name: "web", Version: "1.0.0", URLs: []string{"web-1.0.0.tgz"}, Digest: digestOf(tgz("one"))},
 		{Name: "web", Version: "1.1.0", URLs: []string{"/charts/web-1.1.0.tgz"}, Digest: "sha256:" + strings.ToUpper(digestOf(tgz("two")))},
@@ -132,10 +132,10 @@ func TestFindInRepositories(t *testing.T) {
 		{Name: "odd", Version: "1.0.0", URLs: []string{"download"}},
 		{Name: "../../evil", Version: "1.0.0", URLs: []string{"download"}},
 	}
-	repo := Repository{Name: "r", URL: home.URL + "/charts", Access: anna}
+	repo := Repository{Name: "r", URL: home.URL + "/charts", Host: anna}
 	token := Repository{Name: "token", URL: home.URL + "/charts/?token=x"}
 	every := repo
-	every.Name, every.Access.PassAll = "every", true
+	every.Name, every.Host.PassAll = "every", true
 	repos := []shelf{{repo, entries}, {token, entries}, {every, entries}, {Repository{URL: repo.URL}, entries}, {Repository{URL: other.URL + "/charts"}, entries}}
 
 	for _, c := range []struct {
@@ -153,11 +153,11 @@ func TestFindInRepositories(t *testing.T) {
 		{Ref{Name: "r/away"}, "up.tgz", "1.0.0", nil, []string{"/up.tgz"}},
 		{Ref{Name: "token/slashes"}, "up.tgz", "1.0.0", nil, []string{"/up.tgz"}},
 		{Ref{Name: "every/away"}, "up.tgz", "1.0.0", nil, []string{"/up.tgz anna"}},
-		{Ref{Name: "r/away", Access: Access{PassAll: true}}, "up.tgz", "1.0.0", nil, []string{"/up.tgz anna"}},
+		{Ref{Name: "r/away", Host: HostOptions{PassAll: true}}, "up.tgz", "1.0.0", nil, []string{"/up.tgz anna"}},
 		{Ref{Name: "r/mirrored"}, "up.tgz", "1.0.0", []string{"/charts/gone.tgz anna"}, []string{"/up.tgz"}},
 		{Ref{Name: "r/odd"}, "odd-1.0.0.tgz", "1.0.0", []string{"/charts/download anna"}, nil},
 		{Ref{Name: "r/../../evil"}, "evil-1.0.0.tgz", "1.0.0", []string{"/charts/download anna"}, nil},
-		{Ref{Name: "r/web", Access: Access{Username: "otto", Password: "x"}}, "web-1.1.0.tgz", "1.1.0", []string{"/charts/web-1.1.0.tgz otto"}, nil},
+		{Ref{Name: "r/web", Host: HostOptions{Username: "otto", Password: "x"}}, "web-1.1.0.tgz", "1.1.0", []string{"/charts/web-1.1.0.tgz otto"}, nil},
 		// --repo: the credentials of one that was added, for its own host.
 		{Ref{Name: "web", Repo: repo.URL}, "web-1.1.0.tgz", "1.1.0", []string{"/charts/web-1.1.0.tgz anna"}, nil},
 		{Ref{Name: "web", Repo: other.URL + "/charts"}, "web-1.1.0.tgz", "1.1.0", nil, []string{"/charts/web-1.1.0.tgz"}},
@@ -337,7 +337,7 @@ func (seal) Verify(name string, r io.Reader, provenance []byte) (string, error) 
 func TestVerify(t *testing.T) {
 	good := "signed web-1.0.0.tgz " + digestOf(tgz("web"))
 	s := newSite(t, map[string]string{"/web-1.0.0.tgz": tgz("web")})
-	f := finder(t, shelf{Repository{Name: "r", URL: s.URL + "?token=x", Access: Access{Username: "anna"}}, []Entry{{Name: "web", Version: "1.0.0", URLs: []string{"web-1.0.0.tgz"}, Digest: digestOf(tgz("web"))}}})
+	f := finder(t, shelf{Repository{Name: "r", URL: s.URL + "?token=x", Host: HostOptions{Username: "anna"}}, []Entry{{Name: "web", Version: "1.0.0", URLs: []string{"web-1.0.0.tgz"}, Digest: digestOf(tgz("web"))}}})
 	f.Verifier = seal{}
 	var warned []string
 	f.Progress = func(e progress.Event) {
@@ -450,7 +450,7 @@ func (r *fakeRegistry) requests() []string {
 	return asked
 }
 
-func (r *fakeRegistry) Tags(_ context.Context, ref string, _ Access) ([]string, error) {
+func (r *fakeRegistry) Tags(_ context.Context, ref string, _ HostOptions) ([]string, error) {
 	r.ask("tags " + ref)
 	return r.tags, nil
 }
@@ -459,7 +459,7 @@ func manifestOf(content string) string {
 	return fmt.Sprintf(`{"layers":[{"mediaType":%q,"digest":"sha256:%s"}],"annotations":{%q:"web",%q:"1.1.0"}}`, contentType, digestOf(content), annotationTitle, annotationVersion)
 }
 
-func (r *fakeRegistry) Pull(_ context.Context, ref string, a Access, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
+func (r *fakeRegistry) Pull(_ context.Context, ref string, a HostOptions, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
 	content := tgz("web")
 	p := &registry.Pulled{Metadata: &chart.Metadata{Name: "web", Version: "1.1.0"}, ManifestJSON: []byte(manifestOf(content)), Digest: digestOf(content), Size: int64(len(content))}
 	p.Manifest = "sha256:" + digestOf(string(p.ManifestJSON))
@@ -480,12 +480,12 @@ func (r *fakeRegistry) Pull(_ context.Context, ref string, a Access, w io.Writer
 
 func TestFindInRegistries(t *testing.T) {
 	manifest := "sha256:" + digestOf(manifestOf(tgz("web")))
-	anna := Access{Username: "anna"}
+	anna := HostOptions{Username: "anna"}
 	for _, c := range []struct {
 		ref  Ref
 		want []string // requests, or one that begins with "error: "
 	}{
-		{Ref{Name: "oci://host:5000/a/web", Access: anna}, []string{"tags oci://host:5000/a/web", "pull oci://host:5000/a/web:1.1.0 anna"}},
+		{Ref{Name: "oci://host:5000/a/web", Host: anna}, []string{"tags oci://host:5000/a/web", "pull oci://host:5000/a/web:1.1.0 anna"}},
 		{Ref{Name: "oci://host/a/web", Version: "^1"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
 		{Ref{Name: "oci://host/a/web", Version: "1.1"}, []string{"tags oci://host/a/web:1.1", "pull oci://host/a/web:1.1.0 "}},
 		{Ref{Name: "oci://host/a/web", Version: "0.5"}, []string{"tags oci://host/a/web:0.5", "pull oci://host/a/web:0.5 "}},
@@ -502,8 +502,8 @@ func TestFindInRegistries(t *testing.T) {
 		{Ref{Name: "oci://host/a/web@sha256:" + digestOf("x")}, []string{"error: fetch oci://host/a/web@sha256:" + digestOf("x") + ": the content has the digest " + manifest}},
 		{Ref{Name: "web", Repo: "oci://host/a/"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
 		// An index may lead to a registry, which is another place.
-		{Ref{Name: "r/web", Access: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
-		{Ref{Name: "r/tagged", Access: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{Ref{Name: "r/web", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
+		{Ref{Name: "r/tagged", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
 	} {
 		reg := &fakeRegistry{tags: []string{"1.0.0", "1.1.0", "2.0.0-rc.1", "latest", "0.5"}}
 		f := finder(t, shelf{Repository{Name: "r", URL: "https://host"}, []Entry{
@@ -615,7 +615,7 @@ type bucket map[string]string
 
 func (bucket) Schemes() []string { return []string{"s3"} }
 
-func (b bucket) Get(_ context.Context, url string, a Access, w io.Writer) error {
+func (b bucket) Get(_ context.Context, url string, a HostOptions, w io.Writer) error {
 	page, ok := b[url+" "+a.Username]
 	if !ok {
 		return fmt.Errorf("nothing for %s", a.Username)
@@ -626,7 +626,7 @@ func (b bucket) Get(_ context.Context, url string, a Access, w io.Writer) error 
 
 func TestPluginsBringWhatTheyServe(t *testing.T) {
 	s := newSite(t, map[string]string{"/web.tgz": tgz("web")})
-	f := finder(t, shelf{Repository{Name: "r", URL: "s3://bucket/charts", Access: Access{Username: "anna"}}, []Entry{
+	f := finder(t, shelf{Repository{Name: "r", URL: "s3://bucket/charts", Host: HostOptions{Username: "anna"}}, []Entry{
 		{Name: "web", Version: "1.0.0", URLs: []string{"web-1.0.0.tgz"}},
 		{Name: "away", Version: "1.0.0", URLs: []string{"s3://other/web.tgz"}},
 		{Name: "http", Version: "1.0.0", URLs: []string{s.URL + "/web.tgz"}},

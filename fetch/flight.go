@@ -11,7 +11,7 @@ import (
 // flight is what makes two downloads the same.
 type flight struct {
 	url, digest, home string
-	access            Access
+	access            HostOptions
 	prov              bool
 }
 

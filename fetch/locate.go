@@ -22,8 +22,8 @@ type Ref struct {
 	Devel bool
 	// Repo is the URL of a repository that need not have been added.
 	Repo string
-	// Access is used before the access that a repository was added with, field by field.
-	Access Access
+	// Host is used before the options that a repository was added with, field by field.
+	Host HostOptions
 	// Verify has the provenance file fetched and checked; Prov has it fetched, if there is
 	// one, without being checked.
 	Verify, Prov bool
@@ -63,9 +63,9 @@ type Entry struct {
 
 // Repository is a chart repository, which has an index.
 type Repository struct {
-	Name   string // "" for one that was not added
-	URL    string
-	Access Access
+	Name string // "" for one that was not added
+	URL  string
+	Host HostOptions
 }
 
 // Repositories finds charts in the indexes of repositories, those that were added and
@@ -89,11 +89,11 @@ type Registry interface {
 	// Tags returns the versions of a chart, oci://host/path/name, in any order and with +
 	// for the _ of tags. With a tag at the end of ref, that tag is listed too, if it
 	// exists, even where it is not a full version ("1.2").
-	Tags(ctx context.Context, ref string, a Access) ([]string, error)
+	Tags(ctx context.Context, ref string, a HostOptions) ([]string, error)
 	// Pull writes the archive at oci://host/path/name:version, @sha256:... or
 	// :version@sha256:... to w, unless o.Have has it. What it returns has metadata, with
 	// the chart's name and version at least.
-	Pull(ctx context.Context, ref string, a Access, w io.Writer, o registry.PullOptions) (*registry.Pulled, error)
+	Pull(ctx context.Context, ref string, a HostOptions, w io.Writer, o registry.PullOptions) (*registry.Pulled, error)
 }
 
 // Downloader downloads from URLs of other schemes, as plugins do. Implementations must be
@@ -102,7 +102,7 @@ type Downloader interface {
 	// Schemes returns the schemes that are served ("s3"), without http, https and oci.
 	Schemes() []string
 	// Get writes the content at url to w.
-	Get(ctx context.Context, url string, a Access, w io.Writer) error
+	Get(ctx context.Context, url string, a HostOptions, w io.Writer) error
 }
 
 // Verifier checks signatures of archives, as package provenance does. Implementations

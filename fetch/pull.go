@@ -48,7 +48,7 @@ func (i image) String() string {
 // such; for others, the registry tells which there are.
 func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 	i := parseImage(ref.Name)
-	s := source{access: ref.Access}
+	s := source{access: ref.Host}
 	_, inexact := semver.StrictNewVersion(strings.TrimPrefix(ref.Version, "v"))
 	switch {
 	case f.Registry == nil:
@@ -60,7 +60,7 @@ func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 		if _, err := semver.NewVersion(ref.Version); err == nil { // "1.2": a range, and perhaps a version
 			listed += ":" + ref.Version
 		}
-		tags, err := f.Registry.Tags(ctx, listed, ref.Access)
+		tags, err := f.Registry.Tags(ctx, listed, ref.Host)
 		if err != nil {
 			return s, err
 		}
@@ -84,7 +84,7 @@ func (f *Finder) tagged(ctx context.Context, ref Ref) (source, error) {
 var errHave = errors.New("it is in the cache")
 
 // pull brings a chart from a registry.
-func (f *Finder) pull(ctx context.Context, s source, address string, a Access, prov bool) (Archive, error) {
+func (f *Finder) pull(ctx context.Context, s source, address string, a HostOptions, prov bool) (Archive, error) {
 	if f.Registry == nil {
 		return Archive{}, fmt.Errorf("fetch %s: registries cannot be reached from here", Clean(address))
 	}
@@ -128,7 +128,7 @@ func (s *source) call(i image, pulled *registry.Pulled) {
 
 // pullAnew asks the registry; the archive itself is transferred only where it is
 // not here.
-func (f *Finder) pullAnew(ctx context.Context, s source, address string, a Access, prov bool) (path string, pulled *registry.Pulled, err error) {
+func (f *Finder) pullAnew(ctx context.Context, s source, address string, a HostOptions, prov bool) (path string, pulled *registry.Pulled, err error) {
 	here := ""
 	have := func(digest string) bool {
 		file, ok := f.Cache.Lookup(digest)

@@ -101,7 +101,7 @@ func (d *download) send(ctx context.Context, hop *url.URL) (*http.Response, erro
 
 // identity is who we are to a host: with the client certificate and the
 // credentials where they were given for it (CVE-2021-32690), else no one.
-func (d *download) identity(hop *url.URL) (Access, *url.Userinfo) {
+func (d *download) identity(hop *url.URL) (HostOptions, *url.Userinfo) {
 	access := d.access
 	if access.PassAll || samePlace(d.home, hop) {
 		if access.Username != "" || access.Password != "" {

@@ -18,7 +18,7 @@ type source struct {
 	urls []string // one at least; with credentials, if they are in them
 	// home is the URL that access was given for, "" for urls.
 	home           string
-	access         Access
+	access         HostOptions
 	chart, version string // "" where only the archive can tell
 	digest         string // SHA-256 in hex, "" where no one says
 	want           string // the version that it must be, once it is known; "" for any
@@ -41,7 +41,7 @@ func (f *Finder) locate(ctx context.Context, ref Ref) (source, error) {
 		if !f.served(scheme) {
 			return source{}, f.unserved(ref.Name, "http", "https", "oci")
 		}
-		return source{urls: []string{ref.Name}, access: ref.Access}, nil
+		return source{urls: []string{ref.Name}, access: ref.Host}, nil
 	}
 	name, chart, ok := strings.Cut(ref.Name, "/")
 	if !ok || chart == "" || isPath(ref.Name) {
@@ -70,7 +70,7 @@ func (f *Finder) unnamed(address string) Repository {
 	r := Repository{URL: address}
 	if f.Repositories != nil {
 		if added, ok := f.Repositories.ByURL(address); ok {
-			r.Access = added.Access
+			r.Host = added.Host
 		}
 	}
 	return r
@@ -81,12 +81,12 @@ func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref
 	if f.Repositories == nil {
 		return source{}, fmt.Errorf("find %s: there are no repositories here", chart)
 	}
-	r.Access = ref.Access.over(r.Access)
+	r.Host = ref.Host.over(r.Host)
 	entry, err := f.Repositories.Find(ctx, r, chart, ref.Version, ref.Devel)
 	if err != nil {
 		return source{}, err
 	}
-	s := source{home: r.URL, access: r.Access, chart: entry.Name, version: entry.Version}
+	s := source{home: r.URL, access: r.Host, chart: entry.Name, version: entry.Version}
 	s.digest = strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 	if s.digest != "" && cachePath(s.digest, "") == "" {
 		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version, Problem: fmt.Sprintf("its digest %q is not a SHA-256", entry.Digest)}
@@ -138,8 +138,8 @@ func (f *Finder) plain(ref Ref) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	s := source{urls: []string{ref.Name}, access: ref.Access}
-	if f.Repositories == nil || u.User != nil || ref.Access.Username != "" {
+	s := source{urls: []string{ref.Name}, access: ref.Host}
+	if f.Repositories == nil || u.User != nil || ref.Host.Username != "" {
 		return s, nil
 	}
 	above := *u
@@ -147,7 +147,7 @@ func (f *Finder) plain(ref Ref) (source, error) {
 	for above.Path != "" && above.Path != "/" {
 		above.Path = strings.TrimSuffix(path.Dir(above.Path), "/")
 		if added, ok := f.Repositories.ByURL(above.String()); ok {
-			s.access, s.home = ref.Access.over(added.Access), added.URL
+			s.access, s.home = ref.Host.over(added.Host), added.URL
 			return s, nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// trust is the part of an [Access] that makes connections differ.
+// trust is the part of an [HostOptions] that makes connections differ.
 type trust struct {
 	certFile, keyFile, caFile string
 	skip                      bool
@@ -25,7 +25,7 @@ type trust struct {
 // for the same files, which are read once. It sends no credentials. Proxies are those of
 // the environment. ctx bounds the reading of certificates from a pipe. An error is a
 // [*CertificateError].
-func (c *Client) Transport(ctx context.Context, a Access) (*http.Transport, error) {
+func (c *Client) Transport(ctx context.Context, a HostOptions) (*http.Transport, error) {
 	key := trust{certFile: a.CertFile, keyFile: a.KeyFile, caFile: a.CAFile, skip: a.SkipTLS}
 	c.mu.Lock()
 	defer c.mu.Unlock()

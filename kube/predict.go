@@ -201,7 +201,7 @@ func (c *Client) trial(ctx context.Context, j *job) (map[string]any, error) {
 	}
 	answer, err := c.Call(ctx, method, path, query, header, body)
 	moves, _ := movedFields(j.Item, j.Displaced)
-	no := applyRefused(j.target, err, func(m string) bool { return moves != nil && (plan.IsHelm(m) || plan.Joins(m)) })
+	no := applyRefused(j.target, err, func(m string) bool { return moves != nil && (plan.IsHelm(m) || plan.Migrates(m)) })
 	if no != nil {
 		return c.retrial(ctx, j, no)
 	}

@@ -155,7 +155,7 @@ const moveTries = 5
 // takeFields moves the fields that client-side releases have set, the manager's
 // by operation Update, to those that it applies, and those that other managers have
 // set which join the release, or are displaced.
-func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item, displaced []plan.Displaced) error {
+func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item, displaced []plan.DisplacedField) error {
 	if it.Live == nil || c.dryRun {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (c *Client) takeFields(ctx context.Context, t *target, it plan.Item, displa
 // movedFields is an object's managedFields with what client-side releases have set,
 // what of others' joins the release, and what is displaced made the manager's that
 // applies: what it then does not apply goes. It is nil where there is nothing to move.
-func movedFields(it plan.Item, displaced []plan.Displaced) ([]any, error) {
+func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 	metadata, _ := it.Live["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
 	var out []any
@@ -250,7 +250,7 @@ func movedFields(it plan.Item, displaced []plan.Displaced) ([]any, error) {
 }
 
 // pathSet is the set of displaced fields, nil where there are none.
-func pathSet(displaced []plan.Displaced) (*fieldpath.Set, error) {
+func pathSet(displaced []plan.DisplacedField) (*fieldpath.Set, error) {
 	var all *fieldpath.Set
 	for _, d := range displaced {
 		fields := map[string]any{}
@@ -316,8 +316,8 @@ func ownedBy(it plan.Item, entry map[string]any) (owned, rest map[string]any, of
 		of = applier
 	case plan.IsHelm(name):
 		of = former
-	case plan.Joins(name):
-		if owned, rest = plan.Joined(it, version, owned); owned == nil {
+	case plan.Migrates(name):
+		if owned, rest = plan.MigratedFields(it, version, owned); owned == nil {
 			return nil, nil, others
 		}
 		return owned, rest, former

@@ -33,7 +33,7 @@ func (m *merger) ownedFields(f field, olds []map[string]any, live, want map[stri
 		switch {
 		case e.former():
 			return nil
-		case e.Subresource == "" && Joins(e.Name):
+		case e.Subresource == "" && Migrates(e.Name):
 			if taken, _ := m.joined(f, e.fields, append(slices.Clone(olds), want)); taken != nil {
 				return nil
 			}

@@ -542,7 +542,7 @@ func TestMerge(t *testing.T) {
 			}
 			want := item(t, tc.kind, tc.after, "").Live
 			if !alike(s.After, want) {
-				t.Errorf("after is\n%s\nwant\n%s\nby %s", Text(s.After), Text(want), s.Patch)
+				t.Errorf("after is\n%s\nwant\n%s\nby %s", FormatObject(s.After), FormatObject(want), s.Patch)
 			}
 			if tc.patch != "" && !alike(object(t, string(s.Patch)), object(t, tc.patch)) {
 				t.Errorf("patch is %s\nwant %s", s.Patch, tc.patch)
@@ -576,7 +576,7 @@ func TestSeveralRevisionsMayHaveBeenApplied(t *testing.T) {
 	s := one(t, it, Options{})
 	want := item(t, "v1 Pod", `{metadata: {labels: {app: web}}, spec: {containers: [{name: a, env: [{name: X, value: "1"}]}]}}`, "").Live
 	if !alike(s.After, want) {
-		t.Errorf("after is\n%s", Text(s.After))
+		t.Errorf("after is\n%s", FormatObject(s.After))
 	}
 }
 

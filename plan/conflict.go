@@ -80,7 +80,7 @@ func (m *merger) claims(r Ref, live, want map[string]any, refused map[string]boo
 		known[i] = e.fields
 	}
 	for _, e := range all {
-		told := e.APIVersion != want["apiVersion"] || e.Subresource == "" && Joins(e.Name)
+		told := e.APIVersion != want["apiVersion"] || e.Subresource == "" && Migrates(e.Name)
 		if e.releases() || e.former() || told && len(refused) == 0 {
 			continue
 		}
@@ -210,7 +210,7 @@ func (o Options) resolve(r Ref, own ownership, claims []claim) {
 			c.Resolution, c.Reason = Yield, "scaled by "+by
 		} else if c.Manager.Subresource == "scale" && o.Conflicts != Take {
 			c.Resolution, c.Reason = Yield, "it was scaled"
-		} else if Joins(c.Manager.Name) {
+		} else if Migrates(c.Manager.Name) {
 			c.Resolution, c.Reason = Take, "it is applied by the release now"
 		}
 	}
@@ -285,12 +285,12 @@ func edited(v any, paths [][]step, depth int, change func(any) (any, bool)) (any
 	return v, true
 }
 
-// Joined divides the fields that a manager of the kind [Joins] has set in an item's live
+// MigratedFields divides the fields that a manager of the kind [Migrates] has set in an item's live
 // object: taken are those that the old or new manifests have, which become the release's,
 // rest those that stay the manager's. fields, taken and rest are in the format of
 // managedFields' fieldsV1; apiVersion is the entry's. Both are nil where there is nothing
 // to take, and where apiVersion is not that of the new manifest.
-func Joined(it Item, apiVersion string, fields map[string]any) (taken, rest map[string]any) {
+func MigratedFields(it Item, apiVersion string, fields map[string]any) (taken, rest map[string]any) {
 	if it.New == nil || apiVersion != it.New["apiVersion"] {
 		return nil, nil
 	}
@@ -298,7 +298,7 @@ func Joined(it Item, apiVersion string, fields map[string]any) (taken, rest map[
 	return m.joined(m.top(it.Ref), fields, append(olds(it), normal(it.New)))
 }
 
-// joined parts the fields that managers of the kind [Joins] have set by what the
+// joined parts the fields that managers of the kind [Migrates] have set by what the
 // release says, or has said, of the same object: taken become the release's, rest
 // stays. Both are nil where there is nothing to take.
 func (m *merger) joined(f field, owned map[string]any, manifests []map[string]any) (taken, rest map[string]any) {

@@ -290,7 +290,7 @@ func TestFieldsThatJoinTheRelease(t *testing.T) {
 		slices.Sort(paths)
 		return strings.Join(paths, " ")
 	}
-	taken, rest := Joined(it, "apps/v1", owned)
+	taken, rest := MigratedFields(it, "apps/v1", owned)
 	const container = `.spec.template.spec.containers`
 	if got, want := set(taken), `.metadata.labels.a .spec.replicas `+container+`[name="web"].image `+container+`[name="web"].name`; got != want {
 		t.Errorf("taken are\n%s, want\n%s", got, want)
@@ -298,10 +298,10 @@ func TestFieldsThatJoinTheRelease(t *testing.T) {
 	if got, want := set(rest), `.metadata.annotations.note .metadata.labels.theirs `+container+`[name="side"].image `+container+`[name="side"].name `+container+`[name="web"].tty`; got != want {
 		t.Errorf("left are\n%s, want\n%s", got, want)
 	}
-	if taken, rest = Joined(it, "apps/v1beta1", owned); taken != nil || rest != nil {
+	if taken, rest = MigratedFields(it, "apps/v1beta1", owned); taken != nil || rest != nil {
 		t.Errorf("of another version %v are taken", taken)
 	}
-	if again, _ := Joined(it, "apps/v1", map[string]any{"f:status": map[string]any{}}); again != nil {
+	if again, _ := MigratedFields(it, "apps/v1", map[string]any{"f:status": map[string]any{}}); again != nil {
 		t.Errorf("of status %v are taken", again)
 	}
 }

@@ -47,7 +47,7 @@ func TestDirectivesInOldManifestsMeanNothing(t *testing.T) {
 	s := one(t, it, Options{})
 	want := item(t, "v1 Pod", `{spec: {containers: [{name: a, image: y}, {name: b, image: b}]}}`, "").Live
 	if !alike(s.After, want) {
-		t.Errorf("after is\n%s\nby %s", Text(s.After), s.Patch)
+		t.Errorf("after is\n%s\nby %s", FormatObject(s.After), s.Patch)
 	}
 }
 

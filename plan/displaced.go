@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Displaced is a field of the live object that excludes one that the release sets, such as
+// DisplacedField is a field of the live object that excludes one that the release sets, such as
 // minAvailable and maxUnavailable of a PodDisruptionBudget. Server-side apply removes it
 // only if the release is its manager.
-type Displaced struct {
+type DisplacedField struct {
 	// Path is the field's, in the elements of managedFields: "f:spec", "f:maxUnavailable".
 	Path []string
 
@@ -22,11 +22,11 @@ type Displaced struct {
 // displacing finds what has to go for the fields of a manifest.
 type displacing struct {
 	*merger
-	found []Displaced
+	found []DisplacedField
 }
 
 // displaced are the fields of live that have to go for want's, all of an object.
-func (m *merger) displaced(r Ref, live, want map[string]any) []Displaced {
+func (m *merger) displaced(r Ref, live, want map[string]any) []DisplacedField {
 	if !m.builtIn {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (d *displacing) items(at []step, path []string, f field, live, want []any) 
 
 func (d *displacing) add(at []step, path []string, name, by string, live map[string]any) {
 	below := func(name string) []step { return append(slices.Clip(at), step{element: element{name: name}}) }
-	d.found = append(d.found, Displaced{
+	d.found = append(d.found, DisplacedField{
 		Path: append(slices.Clip(path), "f:"+name), field: below(name), by: below(by), live: live[name], byLive: live[by],
 	})
 }
@@ -181,7 +181,7 @@ func (e entry) ownsPath(path []string, at []step) bool {
 // displace has the step remove what has to go for the fields of want, unless the release
 // alone has set it, which goes anyway. What another manager has set is left to it where
 // the policy or the object's annotation says so; those are returned.
-func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any) (left []Displaced) {
+func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any) (left []DisplacedField) {
 	all := entries(s.Live)
 	for _, d := range m.displaced(s.Ref, s.Live, want) {
 		var other *Manager

@@ -486,7 +486,7 @@ func FuzzCompute(f *testing.F) {
 		}
 		p, err := Compute([]Item{it}, Options{})
 		Drift(it)
-		Text(it.New)
+		FormatObject(it.New)
 		Redact(it.Live, it.New)
 		if _, err := Compute([]Item{it}, Options{ServerSide: true}); err != nil && p == nil {
 			return

@@ -43,11 +43,11 @@ func IsHelm(manager string) bool {
 	return is && strings.Trim(rest, "_-v.0123456789") == ""
 }
 
-// Joins reports whether fields that a manager has set become the release's where the
+// Migrates reports whether fields that a manager has set become the release's where the
 // release sets them too: fields of kubectl's client-side apply, of objects from before
 // server-side apply, and of other programs that install Helm releases (Flux, Terraform).
 // Fields that only they set stay theirs.
-func Joins(manager string) bool {
+func Migrates(manager string) bool {
 	switch manager {
 	case "kubectl-client-side-apply", "before-first-apply", "helm-controller":
 		return true

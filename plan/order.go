@@ -25,11 +25,11 @@ type Order struct {
 	// to the subcharts that it waits for; the chart's own objects wait for all of them.
 	Charts map[string]map[string][]string `json:"charts"`
 	// Unknown are names in these orders that no subchart has. They are not waited for.
-	Unknown []Unknown `json:"unknown,omitempty"`
+	Unknown []UnknownDependency `json:"unknown,omitempty"`
 }
 
-// Unknown is a name that a chart waits for and no subchart of it has.
-type Unknown struct {
+// UnknownDependency is a name that a chart waits for and no subchart of it has.
+type UnknownDependency struct {
 	Chart string `json:"chart"`        // the chart whose Chart.yaml has the name
 	Of    string `json:"of,omitempty"` // the subchart that waits; "" for the chart's own objects
 	Name  string `json:"name"`         // the missing subchart
@@ -107,7 +107,7 @@ func (o *Order) read(path string, c *chart.Chart) error {
 				for _, name := range d.names {
 					found := named(c, name)
 					if len(found) == 0 && !disabled(c, name) {
-						o.Unknown = append(o.Unknown, Unknown{c.Name(), of, name})
+						o.Unknown = append(o.Unknown, UnknownDependency{c.Name(), of, name})
 					}
 					if len(found) > 1 { // an alias of the one that waits is not meant
 						found = slices.DeleteFunc(found, func(n string) bool { return n == of })

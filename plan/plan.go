@@ -21,7 +21,7 @@
 // The default is a three-way merge, as kubectl and Helm 3 do it: what a release no longer
 // says is removed, what it changes is set, and fields that it has never set stay. With
 // [Options.ServerSide] the API server merges, and the plan names the fields that other
-// managers have set otherwise ([Conflict]). [Between] compares two manifests without a
+// managers have set otherwise ([Conflict]). [Compare] compares two manifests without a
 // cluster, [Drift] finds what was changed by hand, and [Sequence] divides objects into
 // batches where charts ask for an order.
 //
@@ -115,7 +115,7 @@ type Step struct {
 	Conflicts []Conflict
 	// Displaced are fields of Live that server-side apply is to remove, whichever client set them:
 	// before, the executor has to make the release their manager.
-	Displaced []Displaced
+	Displaced []DisplacedField
 	// Drifted is set where another client has changed fields of Live that the release
 	// sets; see [Drift], which lists them.
 	Drifted bool

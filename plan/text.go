@@ -11,10 +11,10 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Text returns an object as YAML for people to compare: equal objects give equal text. It
+// FormatObject returns an object as YAML for people to compare: equal objects give equal text. It
 // leaves out status, nulls and the metadata that only the server writes. It is "" for nil,
 // and indented JSON for an object that YAML cannot hold.
-func Text(object map[string]any) string {
+func FormatObject(object map[string]any) string {
 	if object == nil {
 		return ""
 	}

@@ -137,14 +137,14 @@ data:
   a: "1"
   b: x
 `
-	if got := Text(o); got != want {
+	if got := FormatObject(o); got != want {
 		t.Errorf("got\n%s", got)
 	}
-	if Text(nil) != "" {
+	if FormatObject(nil) != "" {
 		t.Error("an object that is not there has a text")
 	}
 	o["data"].(map[string]any)["b"] = "\xff"
-	if got := Text(o); !strings.Contains(got, `"b": `) {
+	if got := FormatObject(o); !strings.Contains(got, `"b": `) {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -159,7 +159,7 @@ func TestRedact(t *testing.T) {
 	if got := fmt.Sprint(a["data"]); got != "map[more:++++++++ # (1 bytes) pass:++++++++ # (10 bytes) user:REDACTED # (5 bytes)]" {
 		t.Errorf("after is %s", got)
 	}
-	if text := Text(b) + Text(a); strings.Contains(text, "b2xkZXI") || strings.Contains(text, "newer") {
+	if text := FormatObject(b) + FormatObject(a); strings.Contains(text, "b2xkZXI") || strings.Contains(text, "newer") {
 		t.Errorf("it shows\n%s", text)
 	}
 	if before["data"].(map[string]any)["pass"] != "b2xkZXI=" {
@@ -167,14 +167,14 @@ func TestRedact(t *testing.T) {
 	}
 	for _, odd := range []string{`{kind: Secret, data: topsecret}`, `{kind: Secret, data: [topsecret]}`, `{kind: Secret, stringData: {a: [topsecret]}}`} {
 		t.Run(odd, func(t *testing.T) {
-			if _, a := Redact(nil, object(t, odd)); strings.Contains(Text(a), "topsecret") {
-				t.Errorf("%s shows as\n%s", odd, Text(a))
+			if _, a := Redact(nil, object(t, odd)); strings.Contains(FormatObject(a), "topsecret") {
+				t.Errorf("%s shows as\n%s", odd, FormatObject(a))
 			}
 		})
 	}
 	cm := object(t, `{kind: ConfigMap, data: {a: b}}`)
-	if b, a := Redact(nil, cm); b != nil || Text(a) != Text(cm) {
-		t.Errorf("a ConfigMap is\n%s", Text(a))
+	if b, a := Redact(nil, cm); b != nil || FormatObject(a) != FormatObject(cm) {
+		t.Errorf("a ConfigMap is\n%s", FormatObject(a))
 	}
 }
 
@@ -242,7 +242,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: same, namespace: other}
 `)
-	steps, err := Between(old, now, "shop")
+	steps, err := Compare(old, now, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func (c *call) token(ctx context.Context, ch challenge, who secret, write bool) 
 		return "", &ContentError{Ref: c.ref.told(), Problem: "the registry names a malformed token server"}
 	}
 	if realm.Scheme == "http" && (!c.plain || !strings.EqualFold(realm.Hostname(), c.base().Hostname())) {
-		return "", &ForeignError{Host: c.ref.Host, Other: realm.Host}
+		return "", &TokenServerError{Host: c.ref.Host, Other: realm.Host}
 	}
 	realm.User = nil
 	form := url.Values{}
@@ -267,10 +267,10 @@ func paramValue(text string) (value, rest string, err error) {
 	return "", "", errQuote
 }
 
-// A ForeignError is returned when a registry names a token server to be reached without
+// A TokenServerError is returned when a registry names a token server to be reached without
 // encryption. No credentials were sent.
-type ForeignError struct{ Host, Other string }
+type TokenServerError struct{ Host, Other string }
 
-func (e *ForeignError) Error() string {
+func (e *TokenServerError) Error() string {
 	return fmt.Sprintf("%s has its users known by %s, and that without encryption: nothing was sent there", e.Host, e.Other)
 }

@@ -344,7 +344,7 @@ func TestRealmsOverHTTP(t *testing.T) {
 	} {
 		t.Run(test.realm, func(t *testing.T) {
 			c := (&Client{PlainHTTP: test.plain, Username: "ann", Password: "secret"}).call(Ref{Host: test.of, Path: "web"})
-			var foreign *ForeignError
+			var foreign *TokenServerError
 			_, err := c.token(context.Background(), challenge{params: map[string]string{"realm": test.realm}}, secret{user: "ann", password: "secret"}, false)
 			if !errors.As(err, &foreign) {
 				t.Errorf("%+v: %v", test, err)

@@ -111,10 +111,10 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: %s larger than %d MiB", e.Ref, e.What, e.Limit>>20)
 }
 
-// A PlainError is returned when a registry does not speak TLS.
-type PlainError struct{ Ref, Host string }
+// A PlainHTTPError is returned when a registry does not speak TLS.
+type PlainHTTPError struct{ Ref, Host string }
 
-func (e *PlainError) Error() string {
+func (e *PlainHTTPError) Error() string {
 	if e.Ref == e.Host { // a login
 		return e.Host + " does not speak TLS"
 	}
@@ -165,7 +165,7 @@ func (c *call) refused(resp *http.Response, err error) error {
 	)
 	switch {
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &noTLS):
-		return &PlainError{Ref: c.ref.told(), Host: c.ref.Host}
+		return &PlainHTTPError{Ref: c.ref.told(), Host: c.ref.Host}
 	case errors.As(err, &request):
 		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: request.Err}
 	case err != nil:

@@ -17,7 +17,7 @@ func (e *UnauthorizedError) Hint() string {
 }
 
 // Hint says what a user of the command line can do about it.
-func (e *PlainError) Hint() string {
+func (e *PlainHTTPError) Hint() string {
 	return "--plain-http speaks to it without TLS; what is sent can then be read by others on the way"
 }
 

@@ -48,7 +48,7 @@ type PullOptions struct {
 // must be of that digest.
 //
 // Errors: *[RefError], *[NotFoundError], *[UnauthorizedError], *[KindError],
-// *[ContentError], *[SizeError], *[StatusError], *[PlainError], *[ConnectError],
+// *[ContentError], *[SizeError], *[StatusError], *[PlainHTTPError], *[ConnectError],
 // *[InterruptedError] where the context has ended, and those of w.
 func (c *Client) Pull(ctx context.Context, ref Ref, w io.Writer, o PullOptions) (*Pulled, error) {
 	if err := chartRef(ref); err != nil {

@@ -457,7 +457,7 @@ func TestATricklingRegistryIsGivenUp(t *testing.T) {
 
 func TestWhoSpeaksHTTPOnlyIsToldSo(t *testing.T) {
 	f := newFake(t)
-	var plain *PlainError
+	var plain *PlainHTTPError
 	if _, err := (&Client{}).Tags(context.Background(), f.ref("web")); !errors.As(err, &plain) {
 		t.Error(err)
 	}

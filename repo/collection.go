@@ -53,7 +53,7 @@ func (c Collection) Load() (*File, error) { return Load(c.Path) }
 // did: one that was added with the same settings already is left alone.
 // With replace, e takes the place of one that has its name.
 //
-// Errors: *[NameError], *[TakenError], *[ExpiredError] (but for old), *[URLError],
+// Errors: *[NameError], *[ExistsError], *[ExpiredError] (but for old), *[URLError],
 // *[RegistryError], *[InvalidError], and those of [Update].
 func (c Collection) Add(ctx context.Context, e Entry, replace, old bool) (bool, error) {
 	var expired *ExpiredError
@@ -116,18 +116,18 @@ func (f *File) has(e Entry, replace bool) (same bool, err error) {
 	case have.Same(e):
 		return true, nil
 	}
-	return false, &TakenError{Name: e.Name}
+	return false, &ExistsError{Name: e.Name}
 }
 
-// Remove removes a repository and what is cached of it. Errors: *[NoneError],
-// *[UnknownError], and those of [Update].
+// Remove removes a repository and what is cached of it. Errors: *[NoRepositoriesError],
+// *[NotFoundError], and those of [Update].
 func (c Collection) Remove(ctx context.Context, name string) error {
 	f, err := c.Load()
 	if err != nil {
 		return err
 	}
 	if len(f.Entries) == 0 {
-		return &NoneError{}
+		return &NoRepositoriesError{}
 	}
 	err = update(ctx, c.Path, usual(c.Waiting), func(f *File) error {
 		if !f.Remove(name) {
@@ -153,10 +153,10 @@ type Result struct {
 }
 
 // Pick are the repositories of those names, each once; all without a name.
-// Errors: *[NoneError], *[UnmatchedError].
+// Errors: *[NoRepositoriesError], *[NamesNotFoundError].
 func (f *File) Pick(names ...string) ([]Entry, error) {
 	if len(f.Entries) == 0 {
-		return nil, &NoneError{}
+		return nil, &NoRepositoriesError{}
 	}
 	if len(names) == 0 {
 		return f.Entries, nil
@@ -174,7 +174,7 @@ func (f *File) Pick(names ...string) ([]Entry, error) {
 	}
 	if missing != nil {
 		have := f.Names()
-		return nil, &UnmatchedError{Names: missing, Suggestion: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
+		return nil, &NamesNotFoundError{Names: missing, Suggestion: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
 	}
 	return entries, nil
 }

@@ -115,7 +115,7 @@ func TestAddAndRemove(t *testing.T) {
 	}
 	for _, other := range []Entry{{Name: "a", URL: "http://b", Username: "me", Password: "pw"}, {Name: "a", URL: "http://a"}, {Name: "a", URL: "http://a", Username: "me", Password: "other"}} {
 		_, err := c.Add(t.Context(), other, false, false)
-		var taken *TakenError
+		var taken *ExistsError
 		if !errors.As(err, &taken) || err.Error() != "repository name (a) already exists, please specify a different name" {
 			t.Errorf("%+v: %v", other, err)
 		}
@@ -139,7 +139,7 @@ func TestAddAndRemove(t *testing.T) {
 	if f, err := c.Load(); err != nil || len(f.Entries) != 1 || f.Entries[0].URL != "http://b" {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if err := c.Remove(t.Context(), "b"); !errors.As(err, new(*UnknownError)) || err.Error() != `no repo named "b" found` {
+	if err := c.Remove(t.Context(), "b"); !errors.As(err, new(*NotFoundError)) || err.Error() != `no repo named "b" found` {
 		t.Error(err)
 	}
 	if err := c.Remove(t.Context(), "a"); err != nil {
@@ -148,7 +148,7 @@ func TestAddAndRemove(t *testing.T) {
 	if got := c.Cache.files(t); got != nil {
 		t.Errorf("left in the cache: %v", got)
 	}
-	if err := c.Remove(t.Context(), "a"); !errors.As(err, new(*NoneError)) {
+	if err := c.Remove(t.Context(), "a"); !errors.As(err, new(*NoRepositoriesError)) {
 		t.Error(err)
 	}
 }
@@ -357,7 +357,7 @@ func TestTwentyAreAddedAtOnce(t *testing.T) {
 	for i := range 20 {
 		wg.Go(func() {
 			ok, err := c.Add(t.Context(), Entry{Name: "same", URL: fmt.Sprint("http://host", i)}, false, false)
-			if err != nil && !errors.As(err, new(*TakenError)) {
+			if err != nil && !errors.As(err, new(*ExistsError)) {
 				t.Error(err)
 			}
 			added <- ok

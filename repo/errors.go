@@ -17,11 +17,11 @@ type NameError struct {
 
 func (e *NameError) Error() string { return fmt.Sprintf("repository name (%s) %s", e.Name, e.Problem) }
 
-// A TakenError is returned when a repository of that name was added with another URL or
+// An ExistsError is returned when a repository of that name was added with another URL or
 // other settings. The message is Helm's.
-type TakenError struct{ Name string }
+type ExistsError struct{ Name string }
 
-func (e *TakenError) Error() string {
+func (e *ExistsError) Error() string {
 	return fmt.Sprintf("repository name (%s) already exists, please specify a different name", e.Name)
 }
 
@@ -65,8 +65,8 @@ func (e *InvalidError) Error() string {
 
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// An UnknownError is returned for the name of a repository that was not added.
-type UnknownError struct {
+// A NotFoundError is returned for the name of a repository that was not added.
+type NotFoundError struct {
 	Name string
 	// Chart is set where a chart of the repository was looked for.
 	Chart      bool
@@ -75,21 +75,21 @@ type UnknownError struct {
 }
 
 // Error is in the words of Helm, which has two sentences for it.
-func (e *UnknownError) Error() string {
+func (e *NotFoundError) Error() string {
 	if e.Chart {
 		return fmt.Sprintf("repo %s not found", e.Name)
 	}
 	return fmt.Sprintf("no repo named %q found", e.Name)
 }
 
-// An UnmatchedError is returned for names of repositories to update that were not added.
-type UnmatchedError struct {
+// A NamesNotFoundError is returned for names of repositories to update that were not added.
+type NamesNotFoundError struct {
 	Names      []string
 	Suggestion string // what may have been meant by the first, or ""
 	Have       []string
 }
 
-func (e *UnmatchedError) Error() string {
+func (e *NamesNotFoundError) Error() string {
 	quoted := make([]string, len(e.Names))
 	for i, name := range e.Names {
 		quoted[i] = "'" + name + "'"
@@ -97,10 +97,10 @@ func (e *UnmatchedError) Error() string {
 	return fmt.Sprintf("no repositories found matching %s.  Nothing will be updated", strings.Join(quoted, ", "))
 }
 
-// A NoneError is returned where no repository was added.
-type NoneError struct{}
+// A NoRepositoriesError is returned where no repository was added.
+type NoRepositoriesError struct{}
 
-func (e *NoneError) Error() string { return "no repositories configured" }
+func (e *NoRepositoriesError) Error() string { return "no repositories configured" }
 
 // An UpdateError lists the repositories that could not be updated. It unwraps to the
 // error of each.

@@ -175,9 +175,9 @@ func (f *File) Names() []string {
 }
 
 // Unknown is the error for a name that is not there.
-func (f *File) Unknown(name string) *UnknownError {
+func (f *File) Unknown(name string) *NotFoundError {
 	names := f.Names()
-	return &UnknownError{Name: name, Suggestion: near.Pick(names, name, min(2, len(name)/2), nil), Have: names}
+	return &NotFoundError{Name: name, Suggestion: near.Pick(names, name, min(2, len(name)/2), nil), Have: names}
 }
 
 // Save writes the file in Helm's form. It takes the place of the old one at

@@ -188,7 +188,7 @@ func TestFilesThatMeanNothing(t *testing.T) {
 
 func TestPick(t *testing.T) {
 	f := &File{}
-	if _, err := f.Pick("a"); !errors.As(err, new(*NoneError)) {
+	if _, err := f.Pick("a"); !errors.As(err, new(*NoRepositoriesError)) {
 		t.Error(err)
 	}
 	for _, name := range []string{"stable", "mine", "other"} {
@@ -202,7 +202,7 @@ func TestPick(t *testing.T) {
 		t.Error(some, err)
 	}
 	_, err = f.Pick("stabel", "mine", "nope", "nope")
-	var missing *UnmatchedError
+	var missing *NamesNotFoundError
 	if !errors.As(err, &missing) || missing.Suggestion != "stable" || !slices.Equal(missing.Names, []string{"stabel", "nope"}) ||
 		err.Error() != "no repositories found matching 'stabel', 'nope'.  Nothing will be updated" {
 		t.Error(err)

@@ -15,10 +15,10 @@ import (
 const addOne = "helm repo add NAME URL adds one"
 
 // Hint says what a user of the command line can do about it.
-func (e *UnknownError) Hint() string { return names(e.Suggestion, e.Have) }
+func (e *NotFoundError) Hint() string { return names(e.Suggestion, e.Have) }
 
 // Hint says what a user of the command line can do about it.
-func (e *UnmatchedError) Hint() string { return names(e.Suggestion, e.Have) }
+func (e *NamesNotFoundError) Hint() string { return names(e.Suggestion, e.Have) }
 
 func names(suggestion string, have []string) string {
 	switch {
@@ -31,10 +31,10 @@ func names(suggestion string, have []string) string {
 }
 
 // Hint says what a user of the command line can do about it.
-func (e *NoneError) Hint() string { return addOne }
+func (e *NoRepositoriesError) Hint() string { return addOne }
 
 // Hint says what a user of the command line can do about it.
-func (e *TakenError) Hint() string {
+func (e *ExistsError) Hint() string {
 	return fmt.Sprintf("helm repo list shows it; --force-update puts this one in its place, helm repo remove %s removes it", e.Name)
 }
 

@@ -47,7 +47,7 @@ func (f *Factory) Chart(ctx context.Context, ref string, flags *ChartFlags) (*ch
 		}
 	}
 	found, err := f.Finder(flags.Keyring).Find(ctx, flags.Ref(ref))
-	if unknown := (*repo.UnknownError)(nil); errors.As(err, &unknown) { // it may have been meant as a path
+	if unknown := (*repo.NotFoundError)(nil); errors.As(err, &unknown) { // it may have been meant as a path
 		return nil, fmt.Errorf("%w, and there is no directory or archive %q", err, ref)
 	}
 	if errors.As(err, new(*fetch.NameError)) { // it can only be a path, and there is nothing

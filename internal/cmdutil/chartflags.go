@@ -33,9 +33,9 @@ func (a *AccessFlags) BindPlain(fs *pflag.FlagSet) {
 	fs.BoolVar(&a.PlainHTTP, "plain-http", false, "speak HTTP without TLS to OCI registries")
 }
 
-// Access is what the flags come to.
-func (a *AccessFlags) Access() fetch.Access {
-	return fetch.Access{
+// HostOptions is what the flags come to.
+func (a *AccessFlags) HostOptions() fetch.HostOptions {
+	return fetch.HostOptions{
 		Username: a.Username, Password: a.Password, CertFile: a.CertFile, KeyFile: a.KeyFile,
 		CAFile: a.CAFile, SkipTLS: a.SkipTLS, PlainHTTP: a.PlainHTTP,
 	}
@@ -104,7 +104,7 @@ func (c *ChartFlags) Bind(cmd *cobra.Command, f *Factory) {
 
 // Ref is the chart of that name as the flags want it.
 func (c *ChartFlags) Ref(name string) fetch.Ref {
-	access := c.Access()
+	access := c.HostOptions()
 	access.PassAll = c.passAll
-	return fetch.Ref{Name: name, Version: c.Version, Devel: c.Devel, Repo: c.Repo, Access: access, Verify: c.Verify}
+	return fetch.Ref{Name: name, Version: c.Version, Devel: c.Devel, Repo: c.Repo, Host: access, Verify: c.Verify}
 }

@@ -77,7 +77,7 @@ func (f *Factory) dependencies(path string, flags DependencyFlags, out io.Writer
 	}
 	verb.Resolver = &action.RepositoryResolver{
 		Directory: path, Finder: f.Finder(flags.Keyring), Repositories: f.Repositories(),
-		Access: flags.Access(), Verify: flags.Verify, Loader: f.Loader(), ModTime: modTime, Progress: verb.Progress,
+		Host: flags.HostOptions(), Verify: flags.Verify, Loader: f.Loader(), ModTime: modTime, Progress: verb.Progress,
 	}
 	verb.Events, err = f.Events(flags.ScriptFlags)
 	return verb, action.DependencyRequest{Directory: directory, SkipRefresh: flags.SkipRefresh}, err

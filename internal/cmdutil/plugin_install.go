@@ -14,7 +14,7 @@ import (
 // Installer installs plugins into the first directory of HELM_PLUGINS. Archives are
 // fetched with access, and verified with the public keys of keyring; verified is
 // told who signed one.
-func (f *Factory) Installer(access fetch.Access, keyring string, verified func(signer string)) plugin.Installer {
+func (f *Factory) Installer(access fetch.HostOptions, keyring string, verified func(signer string)) plugin.Installer {
 	return plugin.Installer{
 		Dir: f.pluginsDir(),
 		Download: func(ctx context.Context, url string, limit int64, w io.Writer) error {

@@ -198,7 +198,7 @@ const maxDownload = fetch.MaxArchive
 // Get implements fetch.Downloader. The caller sees to it that a's credentials
 // are for the host of address. Errors name the plugin, and leave the address to
 // the caller.
-func (p *Plugins) Get(ctx context.Context, address string, a fetch.Access, w io.Writer) error {
+func (p *Plugins) Get(ctx context.Context, address string, a fetch.HostOptions, w io.Writer) error {
 	scheme, _, _ := strings.Cut(address, "://")
 	of := p.serving(strings.ToLower(scheme))
 	if of == nil {

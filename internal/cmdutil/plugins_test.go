@@ -57,7 +57,7 @@ func TestManyDownloadsAtOnce(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			var b bytes.Buffer
-			err := plugins.Get(t.Context(), "echo://x", fetch.Access{Username: "ann", Password: "pw", CAFile: "ca", PassAll: true}, &b)
+			err := plugins.Get(t.Context(), "echo://x", fetch.HostOptions{Username: "ann", Password: "pw", CAFile: "ca", PassAll: true}, &b)
 			if err != nil || b.String() != "  ca echo://x ann:pw true echoing\n" {
 				t.Errorf("%q, %v", b.String(), err)
 			}
@@ -70,7 +70,7 @@ func TestManyDownloadsAtOnce(t *testing.T) {
 	if got := plugins.Schemes(); len(got) != 1 || got[0] != "echo" { // helm's own are not taken over
 		t.Errorf("schemes %q", got)
 	}
-	if err := plugins.Get(t.Context(), "s3://ann:hunter2@x", fetch.Access{}, &complaints); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if err := plugins.Get(t.Context(), "s3://ann:hunter2@x", fetch.HostOptions{}, &complaints); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}
 }

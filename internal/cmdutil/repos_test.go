@@ -74,10 +74,10 @@ func TestRepositoriesByURL(t *testing.T) {
 			t.Errorf("%s: %q", url, got.Name)
 		}
 	}
-	if a, err := r.Named("a"); err != nil || a.Access.Username != "me" || a.Access.Password != "pw" || a.Access.PassAll {
+	if a, err := r.Named("a"); err != nil || a.Host.Username != "me" || a.Host.Password != "pw" || a.Host.PassAll {
 		t.Errorf("%+v, %v", a, err)
 	}
-	var unknown *repo.UnknownError
+	var unknown *repo.NotFoundError
 	if _, err := r.Named("b"); !errors.As(err, &unknown) || len(unknown.Have) != 3 {
 		t.Error(err)
 	}
@@ -126,7 +126,7 @@ func TestAnIndexIsFetchedOnce(t *testing.T) {
 	if n := asked.Load(); n != 2 {
 		t.Errorf("asked %d times", n)
 	}
-	if err := r.Update(t.Context(), "nope"); !errors.As(err, new(*repo.UnmatchedError)) {
+	if err := r.Update(t.Context(), "nope"); !errors.As(err, new(*repo.NamesNotFoundError)) {
 		t.Error(err)
 	}
 }

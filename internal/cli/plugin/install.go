@@ -79,7 +79,7 @@ func (o *installOptions) run(cmd *cobra.Command, f *cmdutil.Factory, from string
 			return err
 		}
 	}
-	in := f.Installer(o.Access(), o.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
+	in := f.Installer(o.HostOptions(), o.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
 	p, err := in.Install(cmd.Context(), plugin.InstallRequest{Source: source, Version: o.Version, Verify: verify})
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled // nothing is left to look after

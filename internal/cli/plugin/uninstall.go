@@ -22,7 +22,7 @@ from a directory only the link is removed.`,
 		Args:              cmdutil.Args(1, -1, "the name of a plugin"),
 		ValidArgsFunction: completeNames(f),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			in := f.Installer(fetch.Access{}, "", nil)
+			in := f.Installer(fetch.HostOptions{}, "", nil)
 			return each(cmd.Context(), f, names, func(p *plugin.Plugin) error {
 				if err := in.Uninstall(cmd.Context(), p); err != nil {
 					return fmt.Errorf("failed to uninstall plugin %s: %w", p.Name, err)

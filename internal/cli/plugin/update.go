@@ -43,7 +43,7 @@ asked for, or what is at the archive's URL now. If it fails, the old version sta
 }
 
 func (o *updateOptions) run(ctx context.Context, f *cmdutil.Factory, names []string) error {
-	in := f.Installer(o.Access(), o.Keyring.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
+	in := f.Installer(o.HostOptions(), o.Keyring.Keyring, func(signer string) { _ = say(f, "%s", inPluginsWords(signer)) })
 	return each(ctx, f, names, func(p *plugin.Plugin) error {
 		updated, err := in.Update(ctx, p)
 		if err != nil {

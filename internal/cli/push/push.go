@@ -58,7 +58,7 @@ have no + in tags; pulling it turns it back).
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	push := action.Push{Registries: f.Registry(), Loader: f.Loader(), Progress: f.Report()}
-	pushed, err := push.Run(ctx, action.PushRequest{Path: o.File, Remote: o.Remote, Access: o.Access()})
+	pushed, err := push.Run(ctx, action.PushRequest{Path: o.File, Remote: o.Remote, Host: o.HostOptions()})
 	if err != nil {
 		return err
 	}

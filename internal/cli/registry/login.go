@@ -63,7 +63,7 @@ func login(ctx context.Context, f *cmdutil.Factory, o LoginOptions) error {
 	if err := o.ask(ctx, f); err != nil {
 		return err
 	}
-	client, err := f.Registry().Client(ctx, o.Access())
+	client, err := f.Registry().Client(ctx, o.HostOptions())
 	if err != nil {
 		return err
 	}

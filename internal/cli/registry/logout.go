@@ -35,7 +35,7 @@ func logout(ctx context.Context, f *cmdutil.Factory, host string) error {
 	if err != nil {
 		return err
 	}
-	client, err := f.Registry().Client(ctx, fetch.Access{})
+	client, err := f.Registry().Client(ctx, fetch.HostOptions{})
 	if err != nil {
 		return err
 	}

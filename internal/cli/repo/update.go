@@ -50,7 +50,7 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 		return err
 	}
 	entries, err := f.Pick(names...)
-	var none *repo.NoneError
+	var none *repo.NoRepositoriesError
 	if errors.As(err, &none) {
 		return hint.With(errors.New("no repositories found. You must add one before updating"), "helm repo add NAME URL adds one")
 	}

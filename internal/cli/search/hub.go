@@ -125,7 +125,7 @@ func (o *hubOptions) ask(ctx context.Context, f *cmdutil.Factory, word string) (
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
 	var b bytes.Buffer
-	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.Access{}, maxAnswer, &b); err != nil {
+	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.HostOptions{}, maxAnswer, &b); err != nil {
 		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.Clean(o.Endpoint), err)
 	}
 	var said answer

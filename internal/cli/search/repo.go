@@ -69,7 +69,7 @@ func (o *repoOptions) run(ctx context.Context, factory *cmdutil.Factory) error {
 	}
 	var found []repo.Found
 	if strings.HasPrefix(o.Word, registry.Scheme) {
-		found, err = factory.Registry().Search(ctx, o.Word, o.Access(), query)
+		found, err = factory.Registry().Search(ctx, o.Word, o.HostOptions(), query)
 	} else {
 		found, err = factory.Repositories().Search(ctx, query)
 	}

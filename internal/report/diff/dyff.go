@@ -102,7 +102,7 @@ func addDocument(f *ytbx.InputFile, object map[string]any) error {
 		return nil
 	}
 	shown, _ := visible(object).(map[string]any)
-	docs, err := ytbx.LoadDocuments([]byte(plan.Text(shown)))
+	docs, err := ytbx.LoadDocuments([]byte(plan.FormatObject(shown)))
 	if err != nil {
 		return fmt.Errorf("compare objects: %w", err)
 	}

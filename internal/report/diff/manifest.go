@@ -56,7 +56,7 @@ func rendered(o *manifest.Object) []string {
 
 // normalized are the lines of an object's canonical text.
 func normalized(object map[string]any, source string) []string {
-	text := plan.Text(object)
+	text := plan.FormatObject(object)
 	if text != "" && source != "" {
 		text = sourceComment + source + "\n" + text
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Between compares two manifests without a cluster: an object of the old one counts as
+// Compare compares two manifests without a cluster: an object of the old one counts as
 // the live object. Objects without a namespace belong to the given one. An object that
 // only changes its API version is updated. Steps come in the order of now, then the
 // deletions in the order of [manifest.SortUninstall]; they have no patches. The error is
 // that of an object whose text is not a YAML map.
-func Between(old, now []*manifest.Object, namespace string) ([]Step, error) {
+func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 	former := map[Ref]*manifest.Object{}
 	for _, o := range old {
 		if !o.Empty {

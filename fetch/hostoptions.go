@@ -2,9 +2,9 @@
 
 package fetch
 
-// Access is the credentials for a host, and how its certificate is checked. The zero value
+// HostOptions are the credentials for a host, and how its certificate is checked. The zero value
 // has no credentials and trusts the system's authorities.
-type Access struct {
+type HostOptions struct {
 	Username, Password string
 	// PassAll has the credentials sent to every host, not only to the one that they were
 	// given for (--pass-credentials).
@@ -19,7 +19,7 @@ type Access struct {
 }
 
 // over is a, with b for what a does not say.
-func (a Access) over(b Access) Access {
+func (a HostOptions) over(b HostOptions) HostOptions {
 	if a.Username == "" && a.Password == "" {
 		a.Username, a.Password = b.Username, b.Password
 	}
@@ -38,7 +38,7 @@ func (a Access) over(b Access) Access {
 // For returns the part of a that may be sent to url, where a was given for the URL home,
 // "" for any: to another origin neither password nor client certificate is sent, unless
 // a.PassAll (CVE-2021-32690).
-func (a Access) For(url, home string) Access {
+func (a HostOptions) For(url, home string) HostOptions {
 	if home == "" || a.PassAll || SameOrigin(home, url) {
 		return a
 	}
