@@ -15,7 +15,7 @@
 //		Chart: c, Name: "web", Namespace: "shop", Values: map[string]any{"replicas": 2},
 //	})
 //
-// The order of the steps of an install, an upgrade and a rollback stands in deploy.go.
+// The order of the steps of an install, an upgrade and a rollback is in deploy.go.
 // Scripts of charts run only where Config.Scripts says how, and handlers of the caller
 // where Config.Events has some (see package event).
 //

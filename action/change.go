@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// Changer makes the objects of a release what they shall be. Objects without a
+// Changer makes the objects of a release what they should be. Objects without a
 // namespace of their own go into the owner's.
 type Changer interface {
 	// Plan reads the cluster and returns what it takes. It writes nothing, and

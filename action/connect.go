@@ -97,7 +97,7 @@ func (c *Config) InNamespace(namespace string) *Config {
 	case !ok || records == nil:
 		panic("action: InNamespace of a Config whose Releases are not a *storage.Storage")
 	case records == c.secrets:
-		records = nil // made anew, for the copy's progress
+		records = nil // opened again, for the copy's progress
 	default:
 		records = records.In(namespace)
 	}

@@ -134,7 +134,7 @@ func lockedWants(l *dependency.Lock) []Dependency {
 	return out
 }
 
-// listsFile is the file that a chart's dependencies stand in, as errors name it.
+// listsFile is the file that a chart's dependencies are in, as errors name it.
 func listsFile(c *chart.Chart) string {
 	if c.Metadata.APIVersion == chart.APIVersionV1 {
 		return chart.FileRequirements

@@ -40,7 +40,7 @@ type ListedDependency struct {
 type DependencyList struct{}
 
 // Run tells of everything that v's chart lists, in its order, libraries last;
-// and what else stands in charts/.
+// and what else is in charts/.
 func (DependencyList) Run(v ChartDirectory) (found []ListedDependency, unlisted []loader.Vendored) {
 	m, held := v.Chart().Metadata, v.Vendored()
 	deps := slices.DeleteFunc(slices.Clone(m.Dependencies), func(d *chart.Dependency) bool { return d == nil })

@@ -433,7 +433,7 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if len(s.supplied)+len(s.refreshed) > 0 {
-		t.Error("somebody was asked all the same")
+		t.Error("someone was asked all the same")
 	}
 	wantReplaced(t, f)
 }
@@ -453,7 +453,7 @@ func TestRepublishedArchivesAreNoticed(t *testing.T) {
 	heard := &said{}
 	u := updater(s)
 	u.Progress = heard.report
-	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil || !heard.has("warning: mysql 1.2.0 has been published anew") {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil || !heard.has("warning: mysql 1.2.0 has been published again") {
 		t.Errorf("%v; said %q", err, heard.lines)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")

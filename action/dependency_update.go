@@ -226,7 +226,7 @@ func (u DependencyUpdate) noteRepublished(old, now *dependency.Lock) {
 		for _, n := range is {
 			for _, o := range was {
 				if o.Name == n.Name && o.Version == n.Version && o.Repository == n.Repository && o.Content != n.Content && o.Content != "" && n.Content != "" {
-					u.warn("%s %s has been published anew since it was locked: its archive was %s, it is %s", n.Name, n.Version, o.Content, n.Content)
+					u.warn("%s %s has been published again since it was locked: its archive was %s, it is %s", n.Name, n.Version, o.Content, n.Content)
 				}
 			}
 		}
@@ -289,7 +289,7 @@ func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Paylo
 	return &pre.Payload, list, nil
 }
 
-// copied are the entries, each anew.
+// copied returns copies of the entries.
 func copied(deps []*chart.Dependency) []*chart.Dependency {
 	var out []*chart.Dependency
 	for _, d := range deps {

@@ -154,7 +154,7 @@ func (c *cluster) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) 
 	return nil
 }
 
-// set makes one object what it shall be: a moment at which a client may die.
+// set makes one object what it should be: a moment at which a client may die.
 func (c *cluster) set(name string, object map[string]any) {
 	c.moment("set " + name)
 	c.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // Hint says what a user of the command line can do about it.
 func (e *NoReleaseError) Hint() string {
 	if e.Uninstalled {
-		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it anew", e.Name)
+		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it again", e.Name)
 	}
 	return fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", e.Name)
 }

@@ -21,15 +21,15 @@ import (
 type HookCluster interface {
 	// PlaceHook finds out where o lives.
 	PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (kube.HookPlace, error)
-	// LiveHook reads the object that stands in o's place; nil where none does.
+	// LiveHook reads the object that is in o's place; nil where none does.
 	LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error)
 	// CreateHook creates o and returns the uid of what it has made. A custom
 	// resource definition that exists is left as it is, and none is returned.
 	CreateHook(ctx context.Context, o *manifest.Object, namespace string) (uid string, err error)
-	// UpdateHook changes the object with that uid, which stands in o's place, to what
+	// UpdateHook changes the object with that uid, which is in o's place, to what
 	// o says.
 	UpdateHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
-	// DeleteHook asks for the deletion of the object with that uid, which stands in o's
+	// DeleteHook asks for the deletion of the object with that uid, which is in o's
 	// place. One that is gone, or that another client has replaced, is fine.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	// WaitHookGone returns when the object with that uid, which was deleted, is gone.
@@ -48,7 +48,7 @@ type hooks interface {
 	enabled() bool
 	// check returns an error, before anything is written, where hooks of rel cannot
 	// run: permissions are missing, to create them or to do to the release's records
-	// what records says; objects that are not theirs stand in their place; or, where
+	// what records says; objects that are not theirs are in their place; or, where
 	// stored is set, they come from a record, would create objects outside the
 	// release's namespace, and that was not confirmed.
 	check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool, records ...string) error

@@ -26,9 +26,9 @@ var errHookName = errors.New("a hook needs metadata.name: of a name that the ser
 type hookWrite int
 
 const (
-	hookCreate  hookWrite = iota // nothing stands in its place
-	hookReplace                  // what stands there is deleted first
-	hookUpdate                   // what stands there is changed
+	hookCreate  hookWrite = iota // nothing is in its place
+	hookReplace                  // what is there is deleted first
+	hookUpdate                   // what is there is changed
 )
 
 // hookItem is one object of a hook.
@@ -60,7 +60,7 @@ func hookItems(h *release.Hook) ([]*hookItem, error) {
 	return out, nil
 }
 
-// locate finds the place of it, and what stands there.
+// locate finds the place of it, and what is there.
 func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookItem) (err error) {
 	if it.place, err = r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace); err != nil || !it.place.Served {
 		return err // to create what is not served is an error that says more
@@ -71,7 +71,7 @@ func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookI
 	return nil
 }
 
-// makeRoom sees to what stands in the places of a hook's objects, and decides how
+// makeRoom sees to what is in the places of a hook's objects, and decides how
 // each of them is written. Nothing is deleted where one of them is a conflict.
 //
 // The policy before-hook-creation deletes what is there. Without that policy, what
@@ -193,7 +193,7 @@ func allHookItems(hooks []*release.Hook) []*hookItem {
 	return out
 }
 
-// HookConflict is one object that stands in the place of a hook's.
+// HookConflict is one object that is in the place of a hook's.
 type HookConflict struct {
 	Object string
 	// Reason says what it is instead.

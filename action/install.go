@@ -42,7 +42,7 @@ type DeployRequest struct {
 	// Namespace is the release's, which must be that of Config.Releases; "" is that one.
 	Namespace   string
 	Description string // what the record says in place of "Install complete"
-	// Labels stand on the record. An upgrade lays them over those of the last
+	// Labels are on the record. An upgrade lays them over those of the last
 	// revision; the value "null" takes one away.
 	Labels map[string]string
 

@@ -143,8 +143,8 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 		{"CRDs cannot be read", webChart(t, "crds/a.yaml", crontab), func(s *story) {
 			s.fail["missing [CustomResourceDefinition/crontabs.example.com]"] = errBroken
 		}, "broken"},
-		{"somebody is at work", nil, func(s *story) { s.fail["lock web, install"] = errBroken }, "broken"},
-		{"an object is somebody else's", nil, func(s *story) {
+		{"someone is at work", nil, func(s *story) { s.fail["lock web, install"] = errBroken }, "broken"},
+		{"an object is someone else's", nil, func(s *story) {
 			s.fail["plan [ConfigMap/settings Service/web] for ns/web"] = errBroken
 		}, "broken"},
 		{"a handler refuses the values", nil, func(s *story) {

@@ -14,7 +14,7 @@ import (
 )
 
 // LoadForLint reads the chart at path, a directory or an archive, as far as it can be read,
-// and returns the request to check it. What is wrong with the chart stands in the request;
+// and returns the request to check it. What is wrong with the chart is in the request;
 // an error means that there is nothing to check.
 func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 	req := LintRequest{ChartV3: l.ChartV3}

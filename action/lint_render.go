@@ -92,7 +92,7 @@ func (w *linting) directives(files []lint.Rendered) {
 				w.add(lint.Warning, f.Name, 0, fmt.Sprintf("%s: annotation %s names %s, and the object has no such field", o, plan.OwnershipAnnotation, path))
 			}
 			if found := plan.Directive(m); found != "" {
-				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object shall be: leave it out", o, found))
+				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object should be: leave it out", o, found))
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (a *asides) without(c *chart.Chart) *chart.Chart {
 	return out
 }
 
-// templateError places an error where it happened; who called stands in the
+// templateError places an error where it happened; who called is in the
 // message.
 func (w *linting) templateError(root *chart.Chart, failed *engine.Error) {
 	text := failed.Error()

@@ -82,7 +82,7 @@ func TestWhatWaitsIsWrittenOnceTheOthersAreReady(t *testing.T) {
 	}
 }
 
-// The order of subcharts stands in Chart.yaml only, so it is recorded; it is
+// The order of subcharts is in Chart.yaml only, so it is recorded; it is
 // that of the revision that is taken up or taken away.
 func TestSubchartsWaitForEachOther(t *testing.T) {
 	tree := func(edges string) *chart.Chart {

@@ -32,7 +32,7 @@ type Push struct {
 
 // PushRequest says what is pushed.
 type PushRequest struct {
-	// Path is the chart's archive. Where a provenance file stands beside it, that is pushed
+	// Path is the chart's archive. Where a provenance file is next to it, that is pushed
 	// with it.
 	Path string
 	// Remote is the directory of a registry, "oci://host/path". The chart's name and
@@ -42,7 +42,7 @@ type PushRequest struct {
 	Host fetch.HostOptions
 }
 
-// Run pushes. The error is a [*RemoteError] where Remote is no registry, and a
+// Run pushes. The error is a [*RemoteError] where Remote is not a registry, and a
 // [*ChartNotFoundError] where there is no archive.
 func (p Push) Run(ctx context.Context, req PushRequest) (*registry.Pushed, error) {
 	if !strings.HasPrefix(req.Remote, registry.Scheme) {

@@ -30,7 +30,7 @@ type Rendered struct {
 	Values map[string]any
 	// Objects are in install order, hooks not among them.
 	Objects []*manifest.Object
-	// Hooks stand in install order of their kinds.
+	// Hooks are in install order of their kinds.
 	Hooks []*release.Hook
 	Notes string
 

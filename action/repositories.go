@@ -235,7 +235,7 @@ func (r *Repositories) UpdateEach(ctx context.Context, report func(repo.Result),
 	})
 }
 
-// forget has the index of a repository that was updated read anew.
+// forget drops the loaded index of a repository that was updated.
 func (r *Repositories) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// removal is one uninstall of a release that stands in the records.
+// removal is one uninstall of a release that is in the records.
 type removal struct {
 	*diary
 	cluster   *cluster

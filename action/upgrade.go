@@ -264,7 +264,7 @@ func lost(ctx context.Context) bool {
 
 // orLockLost is the error of an operation. One that has done all it had to fails
 // all the same where its lock was lost meanwhile: the client that has it counts it as
-// failed. The reason of a cancelled context stands before a bare "context
+// failed. The reason of a cancelled context precedes a bare "context
 // canceled".
 func orLockLost(ctx context.Context, err error) error {
 	if err == nil && lost(ctx) {

@@ -249,7 +249,7 @@ func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
 		want   string
 	}{
 		{"the name is not a name", func(_ *story, r *UpgradeRequest) { r.Name = "Web_1" }, "is invalid"},
-		{"somebody is at work", func(s *story, _ *UpgradeRequest) { s.fail["lock web, upgrade"] = errBroken }, "broken"},
+		{"someone is at work", func(s *story, _ *UpgradeRequest) { s.fail["lock web, upgrade"] = errBroken }, "broken"},
 		{"the chart is a library", func(_ *story, r *UpgradeRequest) { r.Chart = library }, "not installable"},
 		{"the cluster does not answer", func(s *story, _ *UpgradeRequest) { s.fail["capabilities"] = errBroken }, "broken"},
 		{"a value has the wrong type", func(_ *story, r *UpgradeRequest) {
@@ -257,7 +257,7 @@ func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
 			r.Values = map[string]any{"port": "eighty"}
 		}, "port"},
 		{"a template fails", func(_ *story, r *UpgradeRequest) { r.Chart = newChart(t, "templates/c.yaml", `{{ fail "no luck" }}`) }, "no luck"},
-		{"an object is somebody else's", func(s *story, _ *UpgradeRequest) { s.fail["plan [ConfigMap/a] for ns/web"] = errBroken }, "broken"},
+		{"an object is someone else's", func(s *story, _ *UpgradeRequest) { s.fail["plan [ConfigMap/a] for ns/web"] = errBroken }, "broken"},
 		{"the old manifest cannot be read", func(s *story, _ *UpgradeRequest) { s.records.kept["web.v1"].Manifest = "a: b: c" }, "revision 1 of release web"},
 		{"groups wait for each other", func(_ *story, r *UpgradeRequest) {
 			r.Chart = newChart(t, "templates/a.yaml", grouped("a", "one", "two")+grouped("b", "two", "one"))
@@ -411,11 +411,11 @@ func TestOfTwoDeployedRevisionsTheNewerCounts(t *testing.T) {
 	s := installed(t, conf("a=1", "b=1"))
 	s.do(t, second(s.up(t, conf("a=2", "c=1"))))
 	s.records.kept["web.v1"].Info.Status = release.Deployed
-	s.cluster.live["ConfigMap/b"] = map[string]any{"data": map[string]any{"v": "somebody's"}}
+	s.cluster.live["ConfigMap/b"] = map[string]any{"data": map[string]any{"v": "someone's"}}
 	if _, err := s.up(t, conf("a=3")); err != nil {
 		t.Fatal(err)
 	}
-	s.wantState(t, "ConfigMap/a=3 ConfigMap/b=somebody's", "1 superseded, 2 superseded, 3 deployed")
+	s.wantState(t, "ConfigMap/a=3 ConfigMap/b=someone's", "1 superseded, 2 superseded, 3 deployed")
 }
 
 // What another client has written into the old revision's record meanwhile stays,

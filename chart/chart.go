@@ -63,7 +63,7 @@ type Chart struct {
 	Values map[string]any
 	// Schema is values.schema.json, nil where there is none.
 	Schema []byte
-	// SchemaYAML is values.schema.yaml, nil where there is none. It stands in
+	// SchemaYAML is values.schema.yaml, nil where there is none. It is in
 	// Files too, where Helm's users find it.
 	SchemaYAML []byte
 	// Files are all files that are none of the above: README, LICENSE, crds/,
@@ -75,7 +75,7 @@ type Chart struct {
 	// FromLibrary is set for a chart in its parent's library/ directory:
 	// it is a library whatever its type says.
 	FromLibrary bool
-	// Unaliased is the name that Chart.yaml gives the chart, where it stands in
+	// Unaliased is the name that Chart.yaml gives the chart, where it is in
 	// its tree under an alias; "" where it has none.
 	Unaliased string
 

@@ -93,7 +93,7 @@ func (e *engine) parse(jobs []job) error {
 	return nil
 }
 
-// endsLine reports whether r could end a line: names of templates stand in the
+// endsLine reports whether r could end a line: names of templates are in the
 // comments that begin rendered documents.
 func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 

@@ -56,7 +56,7 @@ type Missing struct {
 type Call struct {
 	// Template is the name of the template that was running.
 	Template string
-	// File is the file that it stands in, "" for text handed to tpl.
+	// File is the file that it is in, "" for text handed to tpl.
 	File         string
 	Line, Column int
 	// Expr is what it was doing.

@@ -63,7 +63,7 @@ type variable struct {
 	value any
 }
 
-// nilElement is the nil that stands in a list or map being ranged over. Go's
+// nilElement is the nil that is in a list or map being ranged over. Go's
 // templates refuse to look for a field in it, but not in any other nil.
 type nilElement struct{}
 

@@ -11,7 +11,7 @@ import (
 // quickParse makes the tree that Go's parser would make, in a third of its
 // time, for templates as they are nearly always written. ok is false where the
 // text holds anything else, an error above all: then Go's parser must be asked.
-// The trees have no names of their own; the text's body stands under mainName.
+// The trees have no names of their own; the text's body is under mainName.
 func quickParse(text string, known map[string]any, a *arena) (trees map[string]*parse.ListNode, ok bool) {
 	if !utf8.ValidString(text) {
 		return nil, false

@@ -16,7 +16,7 @@ import (
 )
 
 // tree builds a chart of files as they lie in a directory: "templates/a.yaml",
-// "values.yaml", "README.md"; what stands below "charts/NAME/" is a subchart.
+// "values.yaml", "README.md"; what is below "charts/NAME/" is a subchart.
 // A file named "library" makes its chart one.
 func tree(t testing.TB, name string, contents map[string]string) *chart.Chart {
 	t.Helper()

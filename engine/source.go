@@ -62,7 +62,7 @@ func (s *templateSet) names() []string {
 	return out
 }
 
-// parsed are one text's bodies by name; its own stands under mainName.
+// parsed are one text's bodies by name; its own is under mainName.
 type parsed struct {
 	trees map[string]*parse.ListNode
 	err   error

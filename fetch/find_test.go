@@ -244,12 +244,12 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	if err := os.WriteFile(a.Path, []byte(tgz("evil")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	find() // damaged: anew
+	find() // damaged: again
 	if got := s.requests(); len(got) != 1 {
 		t.Errorf("asked %q", got)
 	}
 	if _, err := f.Find(t.Context(), Ref{Name: s.URL + "/web.tgz"}); err != nil || len(s.requests()) != 1 {
-		t.Error("a plain URL is asked each time: nobody knows what is there now")
+		t.Error("a plain URL is asked each time: no one knows what is there now")
 	}
 }
 
@@ -376,8 +376,8 @@ func TestVerify(t *testing.T) {
 	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || a.Provenance != nil || len(warned) != 1 {
 		t.Errorf("%+v, %v, %q", a, err, warned)
 	}
-	page("/web-1.0.0.tgz.prov", "signed by nobody")
-	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || string(a.Provenance) != "signed by nobody" || a.Signer != "" {
+	page("/web-1.0.0.tgz.prov", "signed by no one")
+	if a, err := f.Find(t.Context(), Ref{Name: "r/web", Prov: true}); err != nil || string(a.Provenance) != "signed by no one" || a.Signer != "" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	page("/web-1.0.0.tgz.prov", good)
@@ -413,7 +413,7 @@ func TestVerify(t *testing.T) {
 	}
 	f.Verifier = nil
 	if a, err := f.Find(t.Context(), ref); err == nil {
-		t.Errorf("verified by nobody: %+v", a)
+		t.Errorf("verified by no one: %+v", a)
 	}
 }
 

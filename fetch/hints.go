@@ -47,9 +47,9 @@ func (e *EntryError) Hint() string {
 	case errors.As(e.Err, &unproven):
 		return ""
 	case e.Gone():
-		return "the index may be out of date: helm repo update fetches it anew"
+		return "the index may be out of date: helm repo update fetches it again"
 	case errors.As(e.Err, &digest):
-		return "the index may be out of date: helm repo update fetches it anew; " +
+		return "the index may be out of date: helm repo update fetches it again; " +
 			"if they still differ, the archive was replaced: ask the repository's maintainers"
 	}
 	return ""

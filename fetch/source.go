@@ -65,7 +65,7 @@ func isPath(name string) bool {
 }
 
 // unnamed is the repository at a URL, with the access of one that was added
-// there; its index is read anew.
+// there; its index is read again.
 func (f *Finder) unnamed(address string) Repository {
 	r := Repository{URL: address}
 	if f.Repositories != nil {

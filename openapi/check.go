@@ -51,7 +51,7 @@ func (c *check) resolve(s *Schema) (to *Schema, name string) {
 	return nil, ""
 }
 
-// value checks v, which stands at a field. A null is a value that is missing.
+// value checks v, which is at a field. A null is a value that is missing.
 func (c *check) value(field string, s *Schema, v any) {
 	s, name := c.resolve(s)
 	if s == nil || v == nil {

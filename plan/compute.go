@@ -135,7 +135,7 @@ func write(it Item, o Options) (Step, error) {
 	}
 	odd := find(it.New)
 	if odd.directives && builtIn(it.New) {
-		return Step{}, &problem{Directive(it.New), "is a directive of a patch, and a manifest says what an object shall be: leave it out"}
+		return Step{}, &problem{Directive(it.New), "is a directive of a patch, and a manifest says what an object should be: leave it out"}
 	}
 	want := normalBy(it.New, odd)
 	s := Step{Item: it, Action: Create, After: want}

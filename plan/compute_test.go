@@ -25,7 +25,7 @@ func object(t testing.TB, text string) map[string]any {
 	return m
 }
 
-// item makes an item of what was, is and shall be. Each gets apiVersion, kind
+// item makes an item of what was, is and should be. Each gets apiVersion, kind
 // and a name.
 func item(t testing.TB, gvk, live, want string, olds ...string) Item {
 	t.Helper()
@@ -141,7 +141,7 @@ func TestMerge(t *testing.T) {
 		after: `{spec: {template: {metadata: {annotations: {restartedAt: noon}}}}}`,
 		patch: `{spec: {template: {metadata: {annotations: {checksum: null}}}}}`,
 	}, {
-		name: "annotations that a template leaves empty are nobody's",
+		name: "annotations that a template leaves empty are no one's",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {template: {metadata: {annotations: null}}}}`,
 		live: `{spec: {template: {metadata: {annotations: {restartedAt: noon}}}}}`,
@@ -515,7 +515,7 @@ func TestMerge(t *testing.T) {
 		want:  `{webhooks: [{name: a, clientConfig: {service: {name: s, namespace: n}}}]}`,
 		after: `{webhooks: [{name: a, clientConfig: {service: {name: s, namespace: n}, caBundle: eA==}}]}`,
 	}, {
-		name: "a status is nobody's but the server's",
+		name: "a status is no one's but the server's",
 		kind: "example.com/v1 Shop",
 		old:  `{spec: {a: 1}, status: {x: 1}}`,
 		live: `{spec: {a: 1}, status: {ready: true}}`,
@@ -598,7 +598,7 @@ func TestActions(t *testing.T) {
 		{name: "it keeps itself", item: item(t, cm, keep, "", "{}"), action: Keep, reason: "helm.sh/resource-policy: keep"},
 		{name: "an older manifest kept it", item: item(t, cm, "{}", "", keep, "{}"), action: Delete},
 		{
-			name: "somebody else's by now", item: item(t, cm, "{}", "", "{}"), action: Keep, reason: "belongs to shop",
+			name: "someone else's by now", item: item(t, cm, "{}", "", "{}"), action: Keep, reason: "belongs to shop",
 			options: Options{Foreign: func(Item) string { return "belongs to shop" }},
 		},
 		{
@@ -640,7 +640,7 @@ func TestServerSide(t *testing.T) {
 	}{
 		{"new", item(t, cm, "", "{data: {a: b}}"), Create},
 		{"written by the client so far", item(t, cm, "{data: {a: b}, metadata: {managedFields: [{manager: helm, operation: Update}]}}", "{data: {a: b}}", "{data: {a: b}}"), Update},
-		{"changed by somebody", item(t, cm, "{data: {a: x}, "+managed+"}", "{data: {a: b}}", "{data: {a: b}}"), Update},
+		{"changed by someone", item(t, cm, "{data: {a: x}, "+managed+"}", "{data: {a: b}}", "{data: {a: b}}"), Update},
 		{"dropped from the chart", item(t, cm, "{data: {a: b, c: d}, "+managed+"}", "{data: {a: b}}", "{data: {a: b, c: d}}"), Update},
 		{"no old manifest", item(t, cm, "{data: {a: b}, "+managed+"}", "{data: {a: b}}"), Update},
 	} {

@@ -129,7 +129,7 @@ func (c *contest) disagrees(at []step, parent string, known []map[string]any, wa
 	return !c.same(parent, at[len(at)-1].name, want, live)
 }
 
-// fields compares a map, which stands under name. known is what all managers own of it.
+// fields compares a map, which is under name. known is what all managers own of it.
 func (c *contest) fields(at []step, name string, f field, owned map[string]any, known []map[string]any, want, live map[string]any) {
 	for key, w := range want {
 		inner, owns := owned["f:"+key].(map[string]any)

@@ -63,7 +63,7 @@ func (o oddities) and(v any) oddities {
 	return o
 }
 
-// directiveIn is the path of the first directive in v, which stands at path.
+// directiveIn is the path of the first directive in v, which is at path.
 func directiveIn(path string, v any) string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -88,7 +88,7 @@ func walkPatch(out *[]Difference, path string, n *node, patch, live map[string]a
 	}
 }
 
-// walkOrder reports a list whose items are all as they should be, but stand in
+// walkOrder reports a list whose items are all as they should be, but are in
 // another order.
 func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[string]any) {
 	list, ok := strings.CutPrefix(key, orderPrefix)
@@ -137,7 +137,7 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 	}
 }
 
-// join adds a key to a path; one that looks like a path stands in brackets.
+// join adds a key to a path; one that looks like a path is in brackets.
 func join(path, key string) string {
 	switch {
 	case strings.ContainsAny(key, "./[]"):

@@ -352,7 +352,7 @@ func withoutNulls(old, want any) any {
 }
 
 // undirected is v without directives, which the library leaves behind where
-// live lacks the map that they stand in.
+// live lacks the map that they are in.
 func undirected(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

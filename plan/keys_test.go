@@ -31,7 +31,7 @@ type keyedList struct {
 	apiVersion, kind string
 	patched          any // what strategicpatch takes the patch for
 	path             []string
-	beside           map[string]any // what stands beside the list: no map here is empty
+	beside           map[string]any // what is next to the list: no map here is empty
 	field            field
 	first, second    []any            // values of the two keys; a nil is left out
 	others           map[string][]any // other fields

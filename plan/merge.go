@@ -142,14 +142,14 @@ func filledIn(m map[string]any, key string) bool {
 // plainMap reports whether a field of that name is labels or annotations.
 func plainMap(key string) bool { return key == "labels" || key == "annotations" }
 
-// notes reports whether the field of a map, which stands under name, is labels
+// notes reports whether the field of a map, which is under name, is labels
 // or annotations: others write there too. A custom resource may have fields of
 // its own that are called so.
 func (m *merger) notes(name, key string) bool {
 	return plainMap(key) && (m.builtIn || name == "metadata")
 }
 
-// value merges what stands under key, where the new manifest has w.
+// value merges what is under key, where the new manifest has w.
 func (m *merger) value(c *change, name, key string, f field, olds []map[string]any, live, w any) error {
 	if w == nil { // labels or a list without any
 		if w = map[string]any{}; f.merge {
@@ -261,7 +261,7 @@ func (m *merger) nothing(key string, w any) bool {
 	return w == nil
 }
 
-// zero reports whether w, which stands under key in the map under parent, is a
+// zero reports whether w, which is under key in the map under parent, is a
 // value that the API keeps as if it were not there: false, 0 or "".
 func (m *merger) zero(parent, key string, w any) bool {
 	switch w {

@@ -53,7 +53,7 @@ func withTexts(o map[string]any) map[string]any {
 	return o
 }
 
-// filled is m, which stands under name, with what the server reads for nulls in
+// filled is m, which is under name, with what the server reads for nulls in
 // maps of plain values; nil where m has none. selects says that a selector is
 // such a map too, which it is in two kinds.
 func (t *table) filled(name string, m map[string]any, selects bool) map[string]any {

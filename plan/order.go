@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// subchartsAnnotation stands in Chart.yaml: the subcharts that the chart's own
+// subchartsAnnotation is in Chart.yaml: the subcharts that the chart's own
 // objects wait for, or a map of which subcharts wait for which.
 const subchartsAnnotation = "helm.sh/depends-on/subcharts"
 

@@ -74,7 +74,7 @@ func TestSequence(t *testing.T) {
 		want     string // batches with " | " between them
 		warnings string
 	}{{
-		name:    "nobody asks for anything",
+		name:    "no one asks for anything",
 		chart:   "web\ndb",
 		objects: "web/templates/a.yaml a\nweb/charts/db/templates/b.yaml b",
 	}, {
@@ -93,7 +93,7 @@ func TestSequence(t *testing.T) {
 		objects: "web/templates/a.yaml a g\nweb/templates/a.yaml b g first\nweb/templates/a.yaml c first",
 		want:    "c | a b",
 	}, {
-		name:     "a group that nobody is in",
+		name:     "a group that no one is in",
 		chart:    "web",
 		objects:  "web/templates/a.yaml a g nope\nweb/templates/a.yaml b - nada",
 		want:     "a | b",
@@ -155,7 +155,7 @@ func TestSequence(t *testing.T) {
 		objects: "web/templates/x.yaml web\nweb/charts/app/templates/x.yaml app\nweb/charts/db/templates/x.yaml db",
 		want:    "db | app | web",
 	}, {
-		name:    "objects of which nobody knows whose they are count as the root's",
+		name:    "objects of which no one knows whose they are count as the root's",
 		chart:   "web\ndb\napp db",
 		objects: "x lost\nweb/charts/db/templates/x.yaml db",
 		want:    "db | lost",

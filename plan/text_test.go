@@ -17,7 +17,7 @@ func TestDrift(t *testing.T) {
 		old, live string
 		want      []string // "path: want -> have"
 	}{{
-		name: "nobody has changed anything",
+		name: "no one has changed anything",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {replicas: 3}}`, live: `{spec: {replicas: 3, paused: true}, status: {replicas: 2}}`,
 	}, {
@@ -41,7 +41,7 @@ func TestDrift(t *testing.T) {
 		old:  `{spec: {minReadySeconds: 0, template: {spec: {hostNetwork: false, dnsPolicy: "", schedulerName: null, containers: [{name: web, imagePullPolicy: null, env: [{name: X, value: ""}], livenessProbe: {periodSeconds: 0}}]}}}}`,
 		live: `{spec: {template: {spec: {dnsPolicy: ClusterFirst, schedulerName: default-scheduler, containers: [{name: web, imagePullPolicy: Always, env: [{name: X}], livenessProbe: {periodSeconds: 10}}]}}}}`,
 	}, {
-		name: "what the chart switches off, and somebody has switched on",
+		name: "what the chart switches off, and someone has switched on",
 		kind: "apps/v1 Deployment",
 		old:  `{spec: {paused: false}}`, live: `{spec: {paused: true}}`,
 		want: []string{"spec.paused: false -> true"},

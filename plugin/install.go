@@ -308,7 +308,7 @@ func (in Installer) verify(name string, source Source, s *staged) error {
 	return nil
 }
 
-// free reports whether nothing is where the plugin shall be, by name and by directory.
+// free reports whether nothing is where the plugin goes, by name and by directory.
 func (in Installer) free(s *staged) error {
 	// A name that was fine for git or the user's directory may not be one for ours,
 	// and what begins with a dot is not a plugin's there, but a record's or hidden.

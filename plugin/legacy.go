@@ -38,7 +38,7 @@ func programs(in []program, literal bool) []Program {
 	return out
 }
 
-// parseLegacy reads Helm 3's form. Where command stands beside platformCommand,
+// parseLegacy reads Helm 3's form. Where command is next to platformCommand,
 // and hooks beside platformHooks, what is for a platform comes first and the
 // other is for the rest: so does Helm 3, and plugins rely on it.
 func parseLegacy(data []byte) (Manifest, error) {

@@ -21,7 +21,7 @@ import (
 type Interpreter struct {
 	// Path is the program, an absolute path.
 	Path string
-	// Args stand before the file.
+	// Args precede the file.
 	Args []string
 }
 

@@ -137,7 +137,7 @@ func (s Source) plain() string {
 }
 
 // base is the last part of the location, the name of a directory or an archive: by it
-// Helm finds a plugin again that it shall update, with the .git of a repository.
+// Helm finds a plugin again that it should update, with the .git of a repository.
 func (s Source) base() string {
 	if s.Kind == Directory || s.Kind == Archive {
 		return filepath.Base(s.Location)

@@ -24,7 +24,7 @@ func (e *FixedError) Error() string {
 type DirtyError struct{ Plugin, Dir string }
 
 func (e *DirtyError) Error() string {
-	return fmt.Sprintf("plugin %q has been changed by hand in %s: undo that, or install it anew", e.Plugin, e.Dir)
+	return fmt.Sprintf("plugin %q has been changed by hand in %s: undo that, or install it again", e.Plugin, e.Dir)
 }
 
 // Update brings a plugin's newest version from where it came: for git the newest
@@ -45,7 +45,7 @@ func (in Installer) Update(ctx context.Context, p *Plugin) (*Plugin, error) {
 	if to, err := os.Readlink(p.Dir); err == nil {
 		return nil, &FixedError{p.Name, fmt.Sprintf("it is a link to %s, which is always as new as that directory", to)}
 	}
-	return nil, &FixedError{p.Name, "it is not recorded where it came from; uninstall it and install it anew"}
+	return nil, &FixedError{p.Name, "it is not recorded where it came from; uninstall it and install it again"}
 }
 
 // digestOf is a file's SHA-256 in hex, "" where it cannot be read.

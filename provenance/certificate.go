@@ -173,7 +173,7 @@ func (c *certificate) has(id uint64) bool {
 // build makes the key of what counts in the certificate. What counts of several
 // signatures is decided by GnuPG's rules: on a user id and a subkey the newest valid one,
 // with its expiry; a revocation of the key or a subkey always, whatever was signed since;
-// that of a user id until it is signed anew. Signatures over SHA-1 count, as in GnuPG:
+// that of a user id until it is signed again. Signatures over SHA-1 count, as in GnuPG:
 // they are of texts that the key's own owner chose. See docs/adr/0007-keyrings.md.
 func (c *certificate) build() *openpgp.Entity {
 	var out bytes.Buffer

@@ -335,7 +335,7 @@ func TestTheNewestSelfSignatureCounts(t *testing.T) {
 		"the older one has expired":    {[][]byte{signedID(t, e, "Ann", sig(cert, 1), sig(cert, 0, expired))}, "", []string{"Ann"}},
 		"of two kinds, the newer":      {[][]byte{signedID(t, e, "Ann", sig(packet.SigTypeGenericCert, 1, expired), sig(cert, 0))}, "has expired", nil},
 		"revoked":                      {[][]byte{signedID(t, e, "Ann", sig(cert, 0), sig(revocation, 1))}, "revoked", nil},
-		"revoked, and signed anew":     {[][]byte{signedID(t, e, "Ann", sig(cert, 2), sig(revocation, 1))}, "", []string{"Ann"}},
+		"revoked, and signed again":    {[][]byte{signedID(t, e, "Ann", sig(cert, 2), sig(revocation, 1))}, "", []string{"Ann"}},
 		"one of two names is revoked":  {[][]byte{signedID(t, e, "Ann", sig(cert, 0), sig(revocation, 1)), signedID(t, e, "Ann B.", sig(cert, 0))}, "", []string{"Ann B."}},
 		"a name that another claims":   {[][]byte{signedID(t, e, "Ann", sig(cert, 0)), signedID(t, eve, "Bob", selfSignature(eve, cert, noon))}, "", []string{"Ann"}},
 		"revoked by another":           {[][]byte{signedID(t, e, "Ann", sig(cert, 0)), signedID(t, eve, "Ann", selfSignature(eve, revocation, noon))[5:]}, "", []string{"Ann"}},

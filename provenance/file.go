@@ -19,7 +19,7 @@ func (e *UnsignedError) Error() string {
 	return fmt.Sprintf("%s is not verified: could not load provenance file %[1]s.prov: no such file or directory", e.Archive)
 }
 
-// Beside reads the provenance file of the archive at path, which stands beside it under
+// Beside reads the provenance file of the archive at path, which is next to it under
 // the archive's name and ".prov". Where there is none the error is a [*UnsignedError].
 func Beside(archive string) ([]byte, error) {
 	prov, err := ReadFile(archive + ".prov")

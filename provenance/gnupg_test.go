@@ -22,7 +22,7 @@ type gnuPG struct {
 }
 
 // newGnuPG makes a home with keys of these names; Paula's passphrase is "open
-// sesame", the others have none. Its path is short: an agent's socket stands there.
+// sesame", the others have none. Its path is short: an agent's socket is there.
 func newGnuPG(t *testing.T, names ...string) gnuPG {
 	t.Helper()
 	testdeps.Program(t, "gpg")

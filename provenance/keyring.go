@@ -191,7 +191,7 @@ func (e *KeyringError) Error() string {
 		return fmt.Sprintf("keyring %s may not be read by you", e.Path)
 	}
 	var at *fs.PathError
-	if errors.As(e.Err, &at) { // whose path stands here already
+	if errors.As(e.Err, &at) { // whose path is here already
 		return fmt.Sprintf("keyring %s: %v", e.Path, at.Err)
 	}
 	return fmt.Sprintf("keyring %s: %v", e.Path, e.Err)

@@ -26,7 +26,7 @@ const (
 // larger keys; photos of people, which may be, are passed over.
 const maxPacket = 256 << 10
 
-// rawPacket is a packet as it stands in a keyring.
+// rawPacket is a packet as it is in a keyring.
 type rawPacket struct {
 	tag  byte
 	body []byte

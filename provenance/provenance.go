@@ -50,7 +50,7 @@ type message struct {
 const beginMessage = "-----BEGIN PGP SIGNED MESSAGE-----"
 
 // parseMessage takes a provenance file apart. It is one signed message: what
-// stands before or after it is signed by no one, and could only mislead.
+// precedes or follows it is signed by no one, and could only mislead.
 func parseMessage(prov []byte) (*message, error) {
 	if len(prov) > MaxProvenance {
 		return nil, fmt.Errorf("it is larger than %d MiB", MaxProvenance>>20)
@@ -61,7 +61,7 @@ func parseMessage(prov []byte) (*message, error) {
 	}
 	if !bytes.HasPrefix(prov, []byte(beginMessage)) {
 		if bytes.Contains(prov, []byte(beginMessage)) {
-			return nil, errors.New("text that is not signed stands before the signed message")
+			return nil, errors.New("text that is not signed precedes the signed message")
 		}
 		return nil, errors.New("it has no signed message")
 	}
@@ -88,7 +88,7 @@ func (m *message) readSignatures(armoured io.Reader) error {
 		case err != nil:
 			return fmt.Errorf("the signature is damaged, or of a kind that is not known: %w", err)
 		case !ok:
-			return errors.New("what stands in the signature's place is none")
+			return errors.New("what follows the message is not a signature")
 		case len(m.signatures) == maxSignatures:
 			return errors.New("it has too many signatures")
 		}

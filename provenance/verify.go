@@ -120,7 +120,7 @@ func (k *Keyring) checkSignature(m *message) (*Signature, error) {
 	unknown := &UnknownKeyError{Keyring: k.path}
 	for _, s := range m.signatures {
 		if !strong(s.Hash) {
-			return nil, fmt.Errorf("it is signed over a %v hash, which can be forged: have it signed anew", s.Hash)
+			return nil, fmt.Errorf("it is signed over a %v hash, which can be forged: have it signed again", s.Hash)
 		}
 	}
 	for _, s := range m.signatures {
@@ -203,7 +203,7 @@ func userIDs(e *openpgp.Entity) []string {
 		names = append([]string{primary.Name}, names...)
 	}
 	if len(names) == 0 {
-		names = []string{"somebody without a name"}
+		names = []string{"someone without a name"}
 	}
 	for i, name := range names {
 		names[i] = strings.NewReplacer("\r", " ", "\n", " ").Replace(name)

@@ -140,7 +140,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 		"another's signature":           {prov[:strings.Index(prov, "-----BEGIN PGP SIGNATURE")] + foreign[strings.Index(foreign, "-----BEGIN PGP SIGNATURE"):], "does not have as a key"},
 		"a foreign key":                 {foreign, "it is signed with key " + fingerprint(eve) + ", which keyring ring.gpg does not have"},
 		"altered, and a foreign key":    {strings.Replace(string(signedBy(t, body(t), ann, eve)), "name: web", "name: wet", 1), "altered"},
-		"text before":                   {"name: evil\n" + prov, "before the signed message"},
+		"text before":                   {"name: evil\n" + prov, "precedes the signed message"},
 		"text after":                    {prov + "\nfiles: {}\n", "after the signature"},
 		"text behind the end":           {prov + "x", "after the signature"},
 		"two messages":                  {prov + "\n" + prov, "after the signature"},

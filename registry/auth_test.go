@@ -34,7 +34,7 @@ func TestPasswordsAreSentWhenAskedFor(t *testing.T) {
 	f := newFake(t)
 	f.chart("web", "1.0.0", "the archive")
 	if text, err := f.pullAs(f.as("ann", "secret"), "web:1.0.0"); err != nil || text != "the archive" || len(f.secrets()) != 0 {
-		t.Errorf("nobody asked: %q, %v, sent %q", text, err, f.secrets())
+		t.Errorf("no one asked: %q, %v, sent %q", text, err, f.secrets())
 	}
 	f.handle = wantBasic("ann", "secret")
 	if text, err := f.pullAs(f.as("ann", "secret"), "web:1.0.0"); err != nil || text != "the archive" {
@@ -174,7 +174,7 @@ func TestCredentialsStayWithTheirRegistry(t *testing.T) {
 		"a token server with an odd scheme": func(*fake) func(http.ResponseWriter, *http.Request) bool {
 			return wantToken("file:///etc/passwd", "abc")
 		},
-		"a redirect to somebody who has a token server": func(f *fake) func(http.ResponseWriter, *http.Request) bool {
+		"a redirect to someone who has a token server": func(f *fake) func(http.ResponseWriter, *http.Request) bool {
 			return func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.Contains(r.URL.Path, "/blobs/") {
 					return false

@@ -246,7 +246,7 @@ func TestHelperPrograms(t *testing.T) {
 			}
 			log, err := os.ReadFile(dir + "/log")
 			if err != nil || strings.Contains(string(log), "h/a") {
-				t.Errorf("the helper was asked about paths that nobody stored:\n%s", log)
+				t.Errorf("the helper was asked about paths that no one stored:\n%s", log)
 			}
 		})
 	}

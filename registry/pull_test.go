@@ -48,7 +48,7 @@ func TestPushedChartsArePulled(t *testing.T) {
 		}
 	}
 	if _, p, err := pull(f, "charts/web:1.2.3_b.5", PullOptions{}); err != nil || p.Provenance != nil {
-		t.Errorf("provenance nobody asked for: %+v, %v", p, err)
+		t.Errorf("provenance no one asked for: %+v, %v", p, err)
 	}
 	before := f.count("POST")
 	if _, err := f.client().Push(context.Background(), f.ref("charts"), Artifact{Metadata: meta, Archive: strings.NewReader("the archive"), Provenance: []byte("signed")}); err != nil || f.count("POST") != before {

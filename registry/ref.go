@@ -75,7 +75,7 @@ func isHost(text string) bool {
 	return err == nil && u.Hostname() != "" && u.Host == text && !strings.ContainsAny(text, " %\\\"'<>^`{|}$&+,;=!*()~_")
 }
 
-// isPath tells whether text is [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, several of them
+// isPath reports whether text is [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, several of them
 // between slashes.
 func isPath(text string) bool {
 	for part := range strings.SplitSeq(text, "/") {
@@ -103,7 +103,7 @@ func isTag(text string) bool {
 	return text != "" && len(text) <= 128 && strings.Contains(letters, text[:1]) && strings.Trim(text, letters+".-") == ""
 }
 
-// isDigest tells whether text is the one kind of digest that charts have.
+// isDigest reports whether text is the one kind of digest that charts have.
 func isDigest(text string) bool {
 	hex, ok := strings.CutPrefix(text, "sha256:")
 	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""

@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// HookOfAnnotation stands on the objects of hooks and names the release that made
+// HookOfAnnotation is on the objects of hooks and names the release that made
 // them: namespace, name and revision, "shop/web/3". With it, what an interrupted run
 // has left behind can be told from what another client has made. It is not part of the
 // release's record.

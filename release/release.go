@@ -24,7 +24,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Status is where a release stands in its life.
+// Status is where a release is in its life.
 type Status string
 
 // The statuses that a record may carry.
@@ -40,7 +40,7 @@ const (
 	PendingRollback Status = "pending-rollback"
 )
 
-// Statuses are all statuses, in the order that the constants stand in.
+// Statuses are all statuses, in the order that the constants are in.
 func Statuses() []Status {
 	return []Status{Unknown, Deployed, Uninstalled, Superseded, Failed,
 		Uninstalling, PendingInstall, PendingUpgrade, PendingRollback}
@@ -89,7 +89,7 @@ type Release struct {
 	// ApplyMethod is ApplyServerSide, ApplyClientSide or "", which is what
 	// Helm 3 writes and means client side.
 	ApplyMethod string
-	// Labels are the user's labels. They stand on the Secret beside the
+	// Labels are the user's labels. They are on the Secret beside the
 	// record's own and never inside the JSON.
 	Labels map[string]string
 	// PendingDeletions are objects that revisions before this one may have left in the
@@ -102,7 +102,7 @@ type Release struct {
 	// (package plan's Order as JSON), nil where they say nothing. The key is
 	// "order"; Helm reads past it.
 	Order json.RawMessage
-	// Holder says who is at work on a pending revision. It stands on the
+	// Holder says who is at work on a pending revision. It is on the
 	// record, never inside the JSON, and only while the revision is pending.
 	Holder string
 	// Stored is the state of the record that the release was read from or
@@ -120,7 +120,7 @@ type Stored struct {
 	// Version is the driver's name for it, Digest that of the text.
 	Version string
 	Digest  [sha256.Size]byte
-	// Status and Holder are those that stand beside the text.
+	// Status and Holder are those that are next to the text.
 	Status Status
 	Holder string
 }

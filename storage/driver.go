@@ -40,7 +40,7 @@ type Record struct {
 	// and "" for the one that is read and written here. No driver writes another.
 	Format string
 	// Version is the driver's own name for this state of this very record: one
-	// that was deleted and made anew has another. [Driver.Read] and
+	// that was deleted and created again has another. [Driver.Read] and
 	// [Driver.List] set it; [Driver.Update] looks at it.
 	Version string
 }
@@ -95,7 +95,7 @@ type Query struct {
 // driver's namespace without their Data, in any order. Read returns the newest
 // state, or, where it gets the Version of a listed record, that state or a newer
 // one, which may be had for less. Delete with a Version deletes that very record,
-// whatever its state; one that was made anew since is not found.
+// whatever its state; one that was created again since is not found.
 //
 // RenewHeartbeat makes holder the one who is at work on a pending record, if its heartbeat
 // is still the one that was seen, and returns the next one; otherwise, and for a

@@ -180,13 +180,13 @@ func userLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// A LabelError is returned by [CheckLabels] for a label that cannot stand on a record.
+// A LabelError is returned by [CheckLabels] for a label that a record cannot have.
 type LabelError struct{ Problem string }
 
 func (e *LabelError) Error() string { return e.Problem }
 
-// CheckLabels returns a [*LabelError] where one of a user's labels could not stand on a
-// release's record: names that records use themselves, and what Kubernetes refuses.
+// CheckLabels returns a [*LabelError] where a release's record cannot have one of a
+// user's labels: names that records use themselves, and what Kubernetes refuses.
 func CheckLabels(labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if systemLabel(key) {

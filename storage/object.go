@@ -351,7 +351,7 @@ func (c *Cluster) Delete(ctx context.Context, k Key, version string) error {
 	_, uid, _ := strings.Cut(version, "/")
 	err = c.deleteObject(ctx, k.Namespace, objectName(k), uid)
 	if uid != "" && apierrors.IsConflict(err) {
-		return &NotFoundError{k} // what is there was made anew
+		return &NotFoundError{k} // what is there was created again
 	}
 	if err = c.found("delete the record of release", k, err); err != nil {
 		return err

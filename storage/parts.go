@@ -354,7 +354,7 @@ func (c *Cluster) deleteObject(ctx context.Context, namespace, name, uid string)
 	return err
 }
 
-// beside is what stands beside a record's text on its Secret: in which parts the text
+// beside is what is next to a record's text on its Secret: in which parts the text
 // is, and the annotations of others, which an update keeps.
 type beside struct {
 	parts   parts

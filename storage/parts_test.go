@@ -137,7 +137,7 @@ func TestAWriterThatIsKilledLeavesAWholeRecord(t *testing.T) {
 
 func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 	r := large(t, release.PendingInstall, 3)
-	r.Holder = "somebody"
+	r.Holder = "someone"
 	for n, done := 0, false; !done; n++ {
 		api := storagetest.NewAPI(time.Now)
 		asked := kill(api, n)
@@ -157,7 +157,7 @@ func TestACreatorThatIsKilledLeavesNothingOrARecordToGoOnFrom(t *testing.T) {
 		if err != nil || failed == nil && len(whole.Files) != 1 {
 			t.Errorf("killed after request %d: half a record, %v", n, err)
 		}
-		if got.Info.Status != release.PendingInstall || got.Holder != "somebody" || got.Manifest == "" || whole.Metadata.Name != "nginx" {
+		if got.Info.Status != release.PendingInstall || got.Holder != "someone" || got.Manifest == "" || whole.Metadata.Name != "nginx" {
 			t.Errorf("killed after request %d: %+v", n, got)
 		}
 		got.Info.Status, got.Holder = release.Failed, ""
@@ -228,7 +228,7 @@ func TestWritersOfOneLargeRecordDoNotHarmEachOther(t *testing.T) {
 	wg.Wait()
 	got, err := secrets(api).Read(t.Context(), web1, "")
 	if err != nil || !slices.ContainsFunc(wrote, func(w storage.Record) bool { return bytes.Equal(w.Data, got.Data) }) {
-		t.Errorf("a record that nobody wrote, %v", err)
+		t.Errorf("a record that no one wrote, %v", err)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestPartsThatNobodyPointsToAreSweptWhenTheyAreOld(t *testing.T) {
 	}
 	next := large(t, release.Deployed, 2)
 	if err := storetest.Update(t.Context(), secrets(api), next); err != nil || len(api.Paths()) != left {
-		t.Errorf("young parts, which may be somebody's: %v, %q", err, api.Paths())
+		t.Errorf("young parts, which may be someone's: %v, %q", err, api.Paths())
 	}
 	now = now.Add(2 * time.Hour)
 	if err := storetest.Update(t.Context(), secrets(api), next); err != nil || len(api.Paths()) != 2 {
@@ -297,14 +297,14 @@ func TestWhoMayNotPatchBeatsBySendingTheWholeRecord(t *testing.T) {
 	}, nil)
 	st := storage.New(storage.Secrets(api, "a"), "a")
 	r := storetest.Release("a", "web", 1, release.PendingUpgrade)
-	r.Holder = "somebody"
+	r.Holder = "someone"
 	if err := st.Create(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for range 3 {
 		p, err := st.Heartbeat(t.Context(), "web", 1)
-		if err != nil || seen[p.Token] || p.Holder != "somebody" {
+		if err != nil || seen[p.Token] || p.Holder != "someone" {
 			t.Errorf("%+v, %v", p, err)
 		}
 		seen[p.Token] = true
@@ -323,7 +323,7 @@ func TestABeatDoesNotUndoAnUpdate(t *testing.T) {
 		api := storagetest.NewAPI(time.Now)
 		st := storage.New(storage.Secrets(api, "a"), "a")
 		r := storetest.Release("a", "web", 1, release.PendingUpgrade)
-		r.Holder = "somebody"
+		r.Holder = "someone"
 		if err := st.Create(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 
 // SQL keeps records in a PostgreSQL database, in the tables of Helm's driver of
 // that name, so that each reads what the other writes. What Helm has no column
-// for stands in a table of our own, and where we may not make that one, lists
+// for is in a table of our own, and where we may not make that one, lists
 // read records singly and holders are not known.
 //
 // It is made by [PostgreSQL], connects when it is first used, and is closed with
@@ -76,7 +76,7 @@ const (
 		owner = '` + owner + `', modifiedat = $7::integer
 		WHERE key = $1::text AND namespace = $4::text AND ($8::text = '' OR ` + versionOf + ` = $8::text)`
 	deleteLabels = `DELETE FROM custom_labels_v1 WHERE releasekey = $1::text AND releasenamespace = $2::text`
-	// What stands beside a row is written where this transaction wrote the row.
+	// What is next to a row is written where this transaction wrote the row.
 	written = ` (SELECT * FROM releases_v1 WHERE key = $1::text AND namespace = $2::text
 		AND xmin::text = (txid_current() & 4294967295)::text)`
 	clearLabels  = deleteLabels + ` AND EXISTS` + written
@@ -283,7 +283,7 @@ func (s *SQL) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder 
 }
 
 // beat writes a heartbeat, and reports whether it was still as seen. One of the
-// same holder stands beside the row. Another holder, and any where there is no
+// same holder is next to the row. Another holder, and any where there is no
 // note, makes a new state of the row: its last writer finds it changed.
 func (s *SQL) beat(ctx context.Context, k Key, seen Heartbeat, holder string, noted *string) (wrote bool, err error) {
 	key, now := objectName(k), s.now()
@@ -372,7 +372,7 @@ func noteOf(text *string) note {
 	return n
 }
 
-// annotate sets what stands beside a record's row.
+// annotate sets what is next to a record's row.
 func (r *Record) annotate(labels, noted *string) {
 	if labels != nil && json.Unmarshal([]byte(*labels), &r.Labels) == nil {
 		r.Labels = userLabels(r.Labels)

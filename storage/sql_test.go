@@ -201,7 +201,7 @@ func testWhatOthersWrite(t *testing.T, server *postgres.Server) {
 		t.Error(err)
 	}
 	if after, err := db.Heartbeat(t.Context(), storage.Key{Namespace: "a", Name: "web", Revision: 1}); err != nil || after.Token == before.Token {
-		t.Errorf("a beat on a record of somebody else's: %+v, %v", after, err)
+		t.Errorf("a beat on a record of someone else's: %+v, %v", after, err)
 	}
 	// A time that has not come yet counts as now, and as that ever after.
 	server.Run(t, postgres.Name(connection), "UPDATE releases_v1 SET createdat = 2000000000, modifiedat = 2100000000")

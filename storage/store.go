@@ -134,7 +134,7 @@ func (s *Storage) Update(ctx context.Context, r *release.Release) error {
 }
 
 // maxUpdates bounds how often an update is tried while others change what
-// stands beside the record.
+// is next to the record.
 const maxUpdates = 4
 
 // Get returns one revision of a release, the newest where revision is 0 or less, whatever

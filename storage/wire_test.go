@@ -163,7 +163,7 @@ func TestKeysThatLeadElsewhereAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if records, err := d.List(t.Context(), Query{Name: "x,owner=somebody"}); err != nil || records != nil {
+	if records, err := d.List(t.Context(), Query{Name: "x,owner=someone"}); err != nil || records != nil {
 		t.Errorf("listed %v, %v", records, err)
 	}
 	if len(api.asked) != 0 {

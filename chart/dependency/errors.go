@@ -43,8 +43,8 @@ func (e *ConflictError) Error() string {
 // LibraryName is the library that the error is about.
 func (e *ConflictError) LibraryName() string { return e.Library }
 
-// A MissingError is returned when a library is listed and stands in no library/ directory
-// of the tree.
+// A MissingError is returned when a library is listed and no library/ directory of
+// the tree has it.
 type MissingError struct {
 	Library string
 	Asks    []Ask

@@ -11,7 +11,7 @@
 //
 // # Who asks, and what is there
 //
-// A chart asks for what stands under libraries: in its Chart.yaml (or
+// A chart asks for what is under libraries: in its Chart.yaml (or
 // requirements.yaml), each with a range. A chart that is in a library/ directory
 // without standing in that chart's list is asked for without a range. A library
 // asks like any chart, once it is chosen itself. What is there are the charts of
@@ -55,8 +55,8 @@ type Library struct {
 }
 
 // Libraries gives the tree of c its libraries, as the package comment says.
-// The tree must be the caller's own: its charts are linked anew, and their
-// metadata replaced where a library that stands in library/ without being
+// The tree must be the caller's own: its charts are linked again, and their
+// metadata replaced where a library that is in library/ without being
 // listed is added to the list. After an error it is as it was.
 //
 // The result lists the libraries in the order in which they hang below c: those

@@ -17,10 +17,10 @@ import (
 // tree builds charts from lines such as
 //
 //	web                          the root
-//	web/library/common 2.0.0     a library that stands there
+//	web/library/common 2.0.0     a library that is there
 //	web/charts/db uses common ^1.0.0, base as b
 //
-// A chart stands behind its parent.
+// A chart follows its parent.
 func tree(t *testing.T, text string) *chart.Chart {
 	t.Helper()
 	byPath := map[string]*chart.Chart{}
@@ -157,7 +157,7 @@ func TestLibraries(t *testing.T) {
 			[]string{"web/library/common 1.0.0", "web/library/base 0.1.0", "web/charts/a", "web/charts/b"}, nil,
 		},
 		{
-			"nobody lists it: it takes part, and what others want decides",
+			"no one lists it: it takes part, and what others want decides",
 			`web
 			 web/library/common 3.0.0
 			 web/library/tools 0.1.0
@@ -173,7 +173,7 @@ func TestLibraries(t *testing.T) {
 			 web/library/common/library/base/library/ground 0.1.0
 			 web/charts/a uses base <1.4.0
 			 web/charts/a/library/base 1.3.0`,
-			// web/library/.../ground stands below a version of base that is dropped.
+			// web/library/.../ground is below a version of base that is dropped.
 			[]string{"web/library/base 1.3.0", "web/library/common 1.0.0", "web/charts/a"}, nil,
 		},
 		{
@@ -186,7 +186,7 @@ func TestLibraries(t *testing.T) {
 			[]string{"web/library/base 2.0.0", "web/library/common 2.0.0", "web/charts/a"}, nil,
 		},
 		{
-			"a lower version is taken where the highest wants something that suits nobody",
+			"a lower version is taken where the highest wants something that suits no one",
 			`web uses common, base ^1.0.0
 			 web/library/base 1.0.0
 			 web/library/common 2.0.0 uses base ^2.0.0

@@ -36,7 +36,7 @@ func (l *linter) checkValues() {
 	}
 }
 
-// templates checks the files of templates/ as they stand there.
+// templates checks the files of templates/ as they are there.
 func (l *linter) templates(m *chart.Metadata) {
 	const dir = chart.DirTemplates
 	files := l.below(dir)

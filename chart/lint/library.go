@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// libraries checks what stands in library/ and the list that it answers to.
+// libraries checks what is in library/ and the list that it answers to.
 // Whether each library has a version that suits everybody is found by package
 // resolve: see [Libraries].
 func (l *linter) libraries() {

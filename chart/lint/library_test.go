@@ -62,7 +62,7 @@ func TestLibrariesOfAChart(t *testing.T) {
 			},
 		},
 		{
-			"what nobody lists is used all the same",
+			"what no one lists is used all the same",
 			plain, []*chart.Chart{lib("common", "library"), lib("common", "library")}, nil,
 			[]string{"[INFO] library/common: the library is not listed under libraries: in Chart.yaml; any version of it will do"},
 		},

@@ -29,7 +29,7 @@ const (
 	Error                   // the chart cannot be installed, or not as it is meant
 )
 
-// String is the word that stands before a finding.
+// String is the word that precedes a finding.
 func (s Severity) String() string {
 	switch s {
 	case Error:

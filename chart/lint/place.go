@@ -159,7 +159,7 @@ func (p pattern) match(line string) int {
 const maxCells = 4_000_000
 
 // align lays patterns beside lines so that together they explain the most. It
-// returns for each line the pattern that it stands beside, from 1; 0 for none,
+// returns for each line the pattern that it is next to, from 1; 0 for none,
 // and nil where that would be too much work.
 func align(patterns []pattern, lines []string) []int {
 	rows, cols := len(patterns)+1, len(lines)+1

@@ -93,7 +93,7 @@ func TestScripts(t *testing.T) {
 			[]string{"[INFO] ext/lua: there is no chart.lua, which loads with the chart: these scripts run only where other charts require them"},
 		},
 		{
-			"permissions for nobody",
+			"permissions for no one",
 			ScriptInput{Chart: named("web", "ext/permissions.yaml", "")},
 			[]string{"[INFO] ext/permissions.yaml: the chart asks for permissions and has no ext/lua/chart.lua that would use them"},
 		},

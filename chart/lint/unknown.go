@@ -12,7 +12,7 @@ import (
 )
 
 // unknownFields warns of keys of Chart.yaml that mean nothing, and of keys that
-// stand there twice.
+// are there twice.
 func (l *linter) unknownFields(f *chart.File) {
 	var doc yaml.Node
 	if yaml.UnmarshalV3(f.Data, &doc) != nil || len(doc.Content) == 0 {

@@ -240,7 +240,7 @@ func TestSymbolicLinks(t *testing.T) {
 	}
 }
 
-// TestCorpusLoads reads every public chart of the corpus that stands beside the
+// TestCorpusLoads reads every public chart of the corpus that is next to the
 // project.
 func TestCorpusLoads(t *testing.T) {
 	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*"))

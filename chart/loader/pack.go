@@ -181,7 +181,7 @@ func metadataText(c *chart.Chart, opts Options) ([]byte, error) {
 		return nil, err
 	}
 	if c.File(chart.FileRequirements) != nil {
-		want.Dependencies, want.Libraries = nil, nil // they stand there
+		want.Dependencies, want.Libraries = nil, nil // they are there
 	}
 	if f := c.File(chart.FileMetadata); f != nil {
 		for _, quoted := range []bool{false, true} {

@@ -20,7 +20,7 @@ import (
 )
 
 // stagePrefix begins the names of directories in which new charts/ and library/
-// directories come to be. They stand in the chart's directory, for only within one
+// directories come to be. They are in the chart's directory, for only within one
 // file system is a rename a single step.
 const stagePrefix = ".tmp-dependencies-"
 

@@ -133,7 +133,7 @@ func entryName(h *tar.Header) (string, error) {
 	_, rest, ok := strings.Cut(h.Name, "/")
 	rest = path.Clean(rest)
 	if !ok || rest == "." || strings.HasPrefix(rest, "/") {
-		return bad("does not stand in the chart's directory")
+		return bad("is not in the chart's directory")
 	}
 	return rest, nil
 }

@@ -186,7 +186,7 @@ type parts struct {
 	library map[string]*group // below library/
 }
 
-// group is what stands under one name in charts/: a directory's files, named from
+// group is what is under one name in charts/: a directory's files, named from
 // that directory, or an archive.
 type group struct {
 	dir, name string // "charts", "db" or "db-1.2.3.tgz"

@@ -17,7 +17,7 @@ import (
 )
 
 // Vendored is a chart that another has in charts/ or, with Library, in library/; or
-// what stands there in the place of one.
+// what is there in the place of one.
 type Vendored struct {
 	Library bool
 	// File is the name there of a directory or, with Archive, of an archive.
@@ -59,7 +59,7 @@ type Directory struct {
 // Chart is what can be loaded: subcharts that are broken are left out.
 func (f *Directory) Chart() *chart.Chart { return f.chart }
 
-// Vendored returns what stands in charts/ and library/, by path. Files that
+// Vendored returns what is in charts/ and library/, by path. Files that
 // are never charts are left out: files whose names begin with _ or a dot, provenance files, and
 // files of library/ that are not archives.
 func (f *Directory) Vendored() []Vendored { return f.vendored }

@@ -120,7 +120,7 @@ func TestOpenFolderSeesThroughBrokenCharts(t *testing.T) {
 		"library/files/notes.txt":      "",
 		"library/plain.txt":            "",
 		"library/common-1.0.0.tgz":     string(packed(t, "common", "1.0.0")),
-		stagePrefix + "X/charts/a.tgz": "left by somebody who was killed",
+		stagePrefix + "X/charts/a.tgz": "left by someone who was killed",
 	})
 	f := open(t, root)
 	var got []string
@@ -309,7 +309,7 @@ func TestRecover(t *testing.T) {
 	root := plant(t, map[string]string{
 		stagePrefix + "A/" + oldPrefix + "charts/old.tgz": "x",
 		stagePrefix + "A/charts/new.tgz":                  "x",
-		stagePrefix + "B/charts/new.tgz":                  "somebody at work",
+		stagePrefix + "B/charts/new.tgz":                  "someone at work",
 		"library/there":                                   "",
 		stagePrefix + "A/" + oldPrefix + "library/x":      "",
 	})
@@ -403,7 +403,7 @@ func replaceAndDie(t testing.TB, root, at string) {
 		r.put[0].Open = func() (io.ReadCloser, error) { die(); return nil, nil }
 	}
 	_ = f.replace(t.Context(), r)
-	t.Error("nobody killed it")
+	t.Error("no one killed it")
 	os.Exit(0)
 }
 

@@ -20,7 +20,7 @@ const stagePrefix = ".tmp-create-"
 
 // Write writes a chart's files into the directory target, which is made where it
 // is missing, but not its parent. All of them are written or none: after an error
-// target is as it was. Nothing is written outside it, links that stand in it
+// target is as it was. Nothing is written outside it, links that are in it
 // notwithstanding. It returns the paths of the files that it overwrote.
 func Write(target string, files []*chart.File) (overwritten []string, err error) {
 	info, err := os.Stat(target)
@@ -173,7 +173,7 @@ func (m *move) take(name, place string) (replaced bool, err error) {
 	return replaced, nil
 }
 
-// setAside moves away what stands at place. What comes there from the path from
+// setAside moves away what is at place. What comes there from the path from
 // has its permissions.
 func (m *move) setAside(place, from string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {

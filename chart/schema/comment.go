@@ -99,7 +99,7 @@ func (c *comments) paths(group []line) {
 	}
 }
 
-// modifiers reads what stands in brackets behind a @param.
+// modifiers reads what is in brackets behind a @param.
 func modifiers(list string) []string {
 	var types []string
 	for m := range strings.SplitSeq(list, ",") {

@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // Derive writes a JSON Schema, as YAML, for values, the text of a values.yaml:
-// the types and defaults that stand there, descriptions from comments, and what
+// the types and defaults that are there, descriptions from comments, and what
 // "@schema" comments say. What is unknown stays open: null, an empty map and an
 // empty list say nothing about what may be put there, and keys that
 // values.yaml does not have are never forbidden.
@@ -36,7 +36,7 @@ type Options struct {
 // existing is the text of a schema, YAML or JSON, nil for none. What is written
 // there wins; what it lacks is filled in, and where it lacks nothing it comes
 // back as it is. A schema that Derive wrote and no one changed since is made
-// anew.
+// again.
 //
 // A schema that is derived from values alone accepts them; "@schema" comments
 // and an existing schema may ask for more. The same texts give the same bytes.
@@ -138,7 +138,7 @@ func digest(body []byte) string {
 
 func header(body []byte) string { return "# " + digest(body) + "\n" }
 
-// jsonHeader is the first member of a schema in JSON, and what stands before it.
+// jsonHeader is the first member of a schema in JSON, and what precedes it.
 func jsonHeader(body []byte) string {
 	return jsonStart + strconv.Quote(digest(body)) + ",\n"
 }

@@ -108,7 +108,7 @@ func TestDerive(t *testing.T) {
       - 1`,
 		},
 		"comments above": {
-			`# Copyright Somebody
+			`# Copyright Someone
 
 # how many pods
 #
@@ -653,7 +653,7 @@ func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
 	}
 }
 
-// TestCorpus derives schemas of the public charts that stand beside the project
+// TestCorpus derives schemas of the public charts that are next to the project
 // where it is developed.
 func TestCorpus(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*", chart.FileValues))

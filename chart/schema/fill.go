@@ -116,7 +116,7 @@ func describes(have *yaml.Node, kind string) bool {
 }
 
 // fillProperties fills the properties that are there and adds the others, each
-// behind the one that it stands behind in values.yaml. Those that a pattern or
+// behind the one that it follows in values.yaml. Those that a pattern or
 // a schema for all others speaks of are left to it.
 func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 	closed := false

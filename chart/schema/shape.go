@@ -19,7 +19,7 @@ const (
 	maxDefaultNodes = 500
 )
 
-// shape is what one value, or several that stand in one list, say about a
+// shape is what one value, or several that are in one list, say about a
 // schema. The empty kind is anything.
 type shape struct {
 	kind    string
@@ -66,7 +66,7 @@ func (d *deriver) document() (*yaml.Node, error) {
 	return n, nil
 }
 
-// shape looks at a value; nodes are the places that it stands at.
+// shape looks at a value; nodes are the places that it is at.
 func (d *deriver) shape(v any, nodes []*yaml.Node, path string, depth int) (*shape, error) {
 	s := &shape{value: v}
 	if d.nodes++; d.nodes > maxDerivedNodes || depth > maxDerivedDepth {

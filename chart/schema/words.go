@@ -8,7 +8,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// splitTop cuts at semicolons that stand in no brackets and no quotes; where
+// splitTop cuts at semicolons that are in no brackets and no quotes; where
 // those do not match, as in a pattern, at every semicolon.
 func splitTop(body string) []string {
 	var parts []string
@@ -37,7 +37,7 @@ func splitTop(body string) []string {
 	return append(parts, body[start:])
 }
 
-// unquote takes the quotes off a text that stands in them.
+// unquote takes the quotes off a text that is in them.
 func unquote(s string) string {
 	if len(s) >= 2 && (s[0] == '"' || s[0] == '\'') && s[len(s)-1] == s[0] {
 		var v string

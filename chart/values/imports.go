@@ -73,7 +73,7 @@ func (im *importer) run(n *node, path string) error {
 	return nil
 }
 
-// importPaths reads an entry of import-values: where the table stands in the
+// importPaths reads an entry of import-values: where the table is in the
 // child and where it goes in the parent.
 func importPaths(iv any) (from, to string, err error) {
 	switch iv := iv.(type) {

@@ -92,7 +92,7 @@ func wholeLines(data []byte) []byte {
 	return data
 }
 
-// cut takes the first document off a stream: what stands before a line that
+// cut takes the first document off a stream: what precedes a line that
 // begins with "---". It also tells how many lines that were. What follows the
 // dashes on their line belongs to the next document.
 func cut(data []byte) (doc []byte, lines int, rest []byte) {

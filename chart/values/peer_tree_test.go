@@ -53,7 +53,7 @@ func (f *forest) leaf() any {
 	return "w" + strconv.Itoa(f.Intn(100))
 }
 
-// value is what stands under key. Without conflicts the key decides whether it
+// value is what is under key. Without conflicts the key decides whether it
 // is a table, so that no two layers contradict each other.
 func (f *forest) value(key string, depth int) any {
 	table := key == "b" || key == "c"

@@ -52,7 +52,7 @@ func TestMergeKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// contradict reports that somewhere tables and other values stand in one place,
+// contradict reports that somewhere tables and other values are in one place,
 // where layers cannot be grouped at will: a scalar between two tables hides the
 // lower one.
 func contradict(layers ...map[string]any) bool {

@@ -247,7 +247,7 @@ func (p *setParser) index() (int, error) {
 	return i, nil
 }
 
-// value reads what stands behind '=', up to and with the comma that ends it.
+// value reads what follows '=', up to and with the comma that ends it.
 func (p *setParser) value() (any, error) {
 	rest := p.in[p.pos:]
 	switch {
@@ -312,7 +312,7 @@ func (p *setParser) jsonValue() (any, error) {
 }
 
 // skipComma steps over the comma behind a list or a JSON value. What else
-// stands there begins the next key.
+// is there begins the next key.
 func (p *setParser) skipComma() {
 	if strings.HasPrefix(p.in[p.pos:], ",") {
 		p.pos++

@@ -15,7 +15,7 @@ type node struct {
 	chart *chart.Chart
 	// listed reports that the chart's list of dependencies decides over the
 	// charts below it. Below a chart that lists nothing all charts are taken as
-	// they stand in charts/, whatever they list themselves.
+	// they are in charts/, whatever they list themselves.
 	listed bool
 	kids   []*node
 	// misfits are charts below it that its list names and wants in other versions.

@@ -42,9 +42,9 @@
 //     is not imported.
 //  4. Coalesce. From the root down, what comes from above is laid over a
 //     chart's defaults: tables are merged, all else from above wins. What then
-//     stands below a subchart's name, with the chart's globals laid over its
+//     is below a subchart's name, with the chart's globals laid over its
 //     own, comes from above for the subchart. So globals go down and never up,
-//     and no chart sees what stands beside it.
+//     and no chart sees what is next to it.
 //
 // A null from above deletes the default that it meets. Where it meets none it
 // stays, as null; below a subchart's name it goes on down until it meets one.

@@ -10,7 +10,7 @@ import (
 
 // Set by -ldflags "-X github.com/moonhelm/moonhelm/internal/build.version=...".
 // The number is the Helm release whose behaviour this is, because scripts and
-// plugins compare it; our own stands behind the plus.
+// plugins compare it; our own follows the plus.
 var (
 	version   = "v4.3.1+moonhelm.0.1.0"
 	gitCommit = ""

@@ -95,7 +95,7 @@ func Run(ctx context.Context, args []string, f *cmdutil.Factory) int {
 		if errors.As(err, &exit) {
 			return exit.Code
 		}
-		f.Close() // what is still drawn goes, and the last word stands alone
+		f.Close() // what is still drawn goes, and the last word is alone
 		if errors.Is(err, context.Canceled) && !changesReleases(cmd) {
 			err = &interruptedError{Err: err, Cause: context.Cause(ctx)}
 		}

@@ -75,7 +75,7 @@ func TestHints(t *testing.T) {
 		{errors.New(`strict decoding error: unknown field "spec.colour"`), nil},
 		{apierrors.NewBadRequest("no"), nil},
 		{context.Canceled, []string{"it was interrupted"}},
-		{errors.New("what nobody knows a remedy for"), nil},
+		{errors.New("what no one knows a remedy for"), nil},
 		{context.DeadlineExceeded, nil},
 	} {
 		for _, err := range []error{test.err, fmt.Errorf("install web: %w", test.err), errors.Join(errors.New("other"), test.err)} {

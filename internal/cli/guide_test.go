@@ -21,7 +21,7 @@ import (
 //     fenced block that file;
 //   - a block "console" holds commands behind "$ " and what they print, standard
 //     error included. A line "..." stands for any lines. A command fails exactly
-//     if it prints a line that begins with "Error:". What stands behind
+//     if it prints a line that begins with "Error:". What follows
 //     "Allow? (y, yes, n, no) > " is typed at a terminal;
 //   - the files of the first section with files are there in all that follow;
 //     other files stay to the end of their "##" section.
@@ -92,7 +92,7 @@ func TestGuideLeavesNothingUntested(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"a block without a name": {"```lua\nx = 1\n```\n", "11: this lua block is neither a file nor a console session"},
 		"a name far away":        {"`a.lua`\n\nwords\n\n```lua\nx = 1\n```\n", "15: this lua block is neither a file nor a console session"},
-		"a file nobody runs":     {"```console\n$ true\n```\n\n`a.lua`\n\n```lua\nx = 1\n```\n", "17: no command follows that could use a.lua"},
+		"a file no one runs":     {"```console\n$ true\n```\n\n`a.lua`\n\n```lua\nx = 1\n```\n", "17: no command follows that could use a.lua"},
 		"a file without an end":  {"`a.lua`\n\n```lua\nx = 1\n", "13: this block has no end"},
 		"output of nothing":      {"```console\nhello\n```\n", "11: this console block does not begin with a command"},
 		"all is well":            {"`a.lua`\n\n```lua\nx = 1\n```\n\n```console\n$ true\n```\n", ""},

@@ -31,7 +31,7 @@ func addPlugins(root *cobra.Command, f *cmdutil.Factory, args []string) {
 		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" && stays(root, f, words[at]) {
 			return
 		}
-		// Warnings would stand in the middle of what the user types.
+		// Warnings would appear in the middle of what the user types.
 		addAll(root, f, f.Plugins().Quietly(), pluginCall{e: f, root: root}, true)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// A command that is made alone is the one that stands in the whole tree, and its place is
+// A command that is made alone is the one that is in the whole tree, and its place is
 // never a plugin's.
 func TestCommandsStandAlone(t *testing.T) {
 	help := func(root *cobra.Command, name string) string {

@@ -42,7 +42,7 @@ func (p pod) config(over *clientcmd.ConfigOverrides) clientcmd.ClientConfig {
 		cluster.CertificateAuthority = ca
 	}
 	if over.AuthInfo.Token == "" {
-		user.TokenFile = filepath.Join(p.dir, "token") // which is read anew when it changes
+		user.TokenFile = filepath.Join(p.dir, "token") // which is read again when it changes
 	}
 	config := clientapi.NewConfig()
 	config.Clusters[name], config.AuthInfos[name] = cluster, user

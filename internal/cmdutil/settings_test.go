@@ -169,7 +169,7 @@ func TestWithoutStreamsNothingIsPrinted(t *testing.T) {
 	}
 	f.Report().Send(progress.Event{Kind: progress.Warning, Text: "x"})
 	if f.Getenv("HOME") != "" {
-		t.Error("an environment that nobody gave")
+		t.Error("an environment that no one gave")
 	}
 }
 

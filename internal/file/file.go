@@ -137,7 +137,7 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	return all(f, filepath.Join(dir, name), limit)
 }
 
-// bare is err without the path that stands before it.
+// bare is err without the path that precedes it.
 func bare(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

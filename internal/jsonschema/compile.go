@@ -268,7 +268,7 @@ func (c *compilation) target(ref string, from *resource) (*resource, string, err
 	return doc.resources[""], fragment, nil
 }
 
-// schemaAt returns the compiled schema v, which stands at a pointer and belongs to res.
+// schemaAt returns the compiled schema v, which is at a pointer and belongs to res.
 func (c *compilation) schemaAt(res *resource, pointer string, v any) (*Schema, error) {
 	doc := res.doc
 	if s := doc.schemas[pointer]; s != nil {
@@ -359,7 +359,7 @@ func (k *keywords) all() {
 	k.s.empty = !k.refers && k.s.isEmpty()
 }
 
-// besideRef compiles what stands beside a $ref in a draft that ignores all of it. Helm's
+// besideRef compiles what is next to a $ref in a draft that ignores all of it. Helm's
 // library does not ignore const, and wants the references below these keywords to lead
 // somewhere.
 func (k *keywords) besideRef() {

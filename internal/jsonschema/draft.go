@@ -57,7 +57,7 @@ var (
 	}
 )
 
-// draftOf returns the draft whose metaschema stands at a URL, nil if there is none.
+// draftOf returns the draft whose metaschema is at a URL, nil if there is none.
 func draftOf(url string) *draft {
 	rest, ok := strings.CutPrefix(strings.Replace(url, "https://", "http://", 1), "http://json-schema.org/")
 	if !ok {

@@ -262,7 +262,7 @@ func validEmail(s string) error {
 	return nil
 }
 
-// validLocal checks what stands before the @.
+// validLocal checks what precedes the @.
 func validLocal(s string) error {
 	if len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
 		if strings.ContainsAny(s[1:len(s)-1], `\"`) {

@@ -93,7 +93,7 @@ type Compiler struct {
 	Limits Limits
 }
 
-// Compile reads the schema doc, which stands at url. Numbers in doc may be of any of
+// Compile reads the schema doc, which is at url. Numbers in doc may be of any of
 // Go's types for numbers, or json.Number; objects are map[string]any, arrays []any. The
 // error is an [*InvalidError], a [*LoadError], [ErrTooSlow], or says what else is
 // wrong, such as a reference that leads nowhere.

@@ -347,7 +347,7 @@ type arrayKeywords struct {
 	unique               bool
 	prefix               []*Schema
 	rest                 *Schema
-	prefixWord, restWord string // the keywords that prefix and rest stand in
+	prefixWord, restWord string // the keywords that prefix and rest are in
 
 	contains                      *Schema
 	leastContained, mostContained int

@@ -133,7 +133,7 @@ func TestAsk(t *testing.T) {
 	}
 	for _, s := range []Streams{{}, {In: strings.NewReader("")}} {
 		if _, err := s.Ask("?"); !errors.Is(err, io.EOF) || s.Interactive() {
-			t.Errorf("nobody there, but %v", err)
+			t.Errorf("no one there, but %v", err)
 		}
 	}
 }

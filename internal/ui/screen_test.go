@@ -40,7 +40,7 @@ func (s *screen) Write(p []byte) (int, error) {
 		case strings.HasPrefix(text, "\x1b["):
 			end := strings.IndexAny(text, "AJKmhl")
 			if end < 0 {
-				s.t.Fatalf("an escape code that nobody knows: %q", text)
+				s.t.Fatalf("an escape code that no one knows: %q", text)
 			}
 			s.code(text[2:end], text[end])
 			text = text[end+1:]

@@ -34,7 +34,7 @@ type row struct {
 // table draws what is awaited, in at most that many columns and rows, one
 // string per line: the objects, how many more there are, how many are ready.
 // Trouble is shown first where not everything fits, and objects that are ready
-// last; what is shown stands in the order in which it was first awaited, so that
+// last; what is shown is in the order in which it was first awaited, so that
 // lines do not jump. A line never fills the last column: terminals differ in
 // where they go from there.
 func (w *wait) table(st term.Style, columns, height int, now time.Time) []string {
@@ -202,7 +202,7 @@ func pad(text string, columns int) string {
 }
 
 // padName is [pad] for names, which are cut in their middle: what tells many of
-// one release apart stands at the end.
+// one release apart is at the end.
 func padName(name string, columns int) string {
 	// What lies far from both ends is not shown, and finding the end to show takes time
 	// that grows with the square of the length.

@@ -64,7 +64,7 @@ const (
 // Marshal returns v as Helm writes it: by way of JSON, with keys in order.
 func Marshal(v any) ([]byte, error) { return sigs.Marshal(v) }
 
-// Unmarshal reads text into v by way of JSON. A key that stands twice is no error.
+// Unmarshal reads text into v by way of JSON. A duplicate key is not an error.
 func Unmarshal(text []byte, v any) error { return sigs.Unmarshal(text, v) }
 
 // FromJSON returns JSON text as YAML, as [Marshal] writes it.

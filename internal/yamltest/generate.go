@@ -186,7 +186,7 @@ func (g *generator) index() {
 	}
 }
 
-// entry is a chart's entry, whose first key stands behind the dash.
+// entry is a chart's entry, whose first key follows the dash.
 func (g *generator) entry(column int) {
 	g.WriteString(g.of([]string{"name: web\n", "name: 'web' # c\n", "name:\n" + strings.Repeat(" ",
 		column+2) + "web\n", "# c\n" + strings.Repeat(" ", column) + "name: web\n"}))
@@ -288,7 +288,7 @@ func (g *generator) comment(column int) {
 	}
 }
 
-// node is what stands behind a colon or a dash that stands at column, up to the
+// node is what follows a colon or a dash that is at column, up to the
 // end of the value's last line.
 func (g *generator) node(column int, ofKey bool) {
 	if g.odd(16) {

@@ -238,7 +238,7 @@ func (b *block) refuse(p span) error {
 			return b.locate(err, p.at)
 		}
 	}
-	return &FormatError{Line: b.line(p.at), Problem: "what stands here is no entry"}
+	return &FormatError{Line: b.line(p.at), Problem: "an entry must be a map"}
 }
 
 // locate makes lines of a piece lines of the index.

@@ -49,7 +49,7 @@ func (e *ArchiveError) Unwrap() error { return e.Err }
 // Their URLs are below base, or relative to the index where base is "". Every
 // entry is created now.
 //
-// An archive that is no chart does not keep the others from being listed; see
+// An archive that is not a chart does not keep the others from being listed; see
 // [Listing.Skipped].
 func Build(ctx context.Context, dir, base string, now time.Time) (*Listing, error) {
 	below, err := url.Parse(base)

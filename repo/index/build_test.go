@@ -124,7 +124,7 @@ func TestBuildURLs(t *testing.T) {
 }
 
 // CVE-2025-32386: what unpacks to too much is left alone, and so is every
-// archive that is no chart, with a word about each.
+// archive that is not a chart, with a word about each.
 func TestBuildSkipsWhatIsNoChart(t *testing.T) {
 	dir := t.TempDir()
 	packChart(t, dir+"/good.tgz", "good", "0.1.0")

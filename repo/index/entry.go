@@ -112,7 +112,7 @@ func (d *decoder) flag(i int, field string) bool {
 	return false
 }
 
-// when reads a time. One that no one can read is no reason to do without the
+// when reads a time. One that no one can read does not take away the
 // entry.
 func (d *decoder) when(i int) time.Time {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {

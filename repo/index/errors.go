@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// FormatError tells that a text is no index. Problem is the rest of the sentence.
+// A FormatError is returned for a text that is not an index. Problem is the rest of the sentence.
 type FormatError struct {
 	// Line is 1-based, 0 where it is not known.
 	Line    int
@@ -16,12 +16,12 @@ type FormatError struct {
 
 func (e *FormatError) Error() string {
 	if e.Line > 0 {
-		return fmt.Sprintf("this is no repository index: line %d: %s", e.Line, e.Problem)
+		return fmt.Sprintf("this is not a repository index: line %d: %s", e.Line, e.Problem)
 	}
-	return "this is no repository index: " + e.Problem
+	return "this is not a repository index: " + e.Problem
 }
 
-// DuplicateError tells that a key stands twice in one table, of which two
+// A DuplicateError is returned for a key that a table has twice, of which two
 // readers may take one each.
 type DuplicateError struct {
 	Key  string
@@ -35,7 +35,7 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("the index is refused: it has the key %q twice in one place", e.Key)
 }
 
-// EntryError tells that an entry cannot be used. The other entries can.
+// An EntryError is returned for an entry that cannot be used. The other entries can.
 type EntryError struct {
 	Chart   string
 	Version string // "" where it has none
@@ -61,7 +61,7 @@ func (e *EntryError) Error() string {
 	return b.String()
 }
 
-// NotFoundError tells that an index does not have a chart.
+// A NotFoundError is returned for a chart that an index does not have.
 type NotFoundError struct {
 	Name       string
 	Suggestion string // a name that may have been meant, or ""

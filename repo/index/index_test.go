@@ -352,7 +352,7 @@ func TestDuplicateKeysRefuse(t *testing.T) {
 	}
 }
 
-// CVE-2024-26147, CVE-2022-23525: nothing, and what is no index.
+// CVE-2024-26147, CVE-2022-23525: nothing, and what is not an index.
 func TestWhatIsNoIndexIsRefused(t *testing.T) {
 	deep := strings.Repeat("[", 9000)
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
@@ -367,16 +367,16 @@ func TestWhatIsNoIndexIsRefused(t *testing.T) {
 		"apiVersion: v1\nentries: []\n": "entries is a list", "apiVersion: v1\nentries:\n- a\n": "entries is a list", "apiVersion: v1\nentries: hello\n": "entries is text",
 		`{"apiVersion":"v1","entries":[]}`: "entries is a list", `{"apiVersion":"v1","entries":1}`: "entries is text",
 		index("  web:\n", entry("1.0.0"), "   - a: b\n"): "no YAML", index("  web:\n  - \"a\n"): "no YAML", index("  web:\n  - a: *b\n"): "unknown anchor",
-		index("  ? [a]\n  : - x\n"): "a key is no text", "apiVersion: v1\nx: &a [*a]\n": "", index("  web:\n", entry("1.0.0"), entry("a: b: c")): "line 11: no YAML",
+		index("  ? [a]\n  : - x\n"): "a key is not a string", "apiVersion: v1\nx: &a [*a]\n": "", index("  web:\n", entry("1.0.0"), entry("a: b: c")): "line 11: no YAML",
 		"apiVersion: v1\nx: " + deep: "", `{"apiVersion":"v1","x":` + deep + strings.Repeat("]", 9000) + "}": "too deep", "apiVersion: v1\n" + bomb: "aliases", "\x00": "no YAML", "a\x00b: c": "no YAML",
-		index("  web:\n  - <<: x\n"): "merges what is no table",
+		index("  web:\n  - <<: x\n"): "merges a value that is not a map",
 	} {
 		x, err := Parse([]byte(text))
 		if err == nil {
 			err = x.Check()
 		}
 		f, ok := errors.AsType[*FormatError](err)
-		if !ok || !strings.Contains(f.Error(), want) || !strings.HasPrefix(f.Error(), "this is no repository index: ") {
+		if !ok || !strings.Contains(f.Error(), want) || !strings.HasPrefix(f.Error(), "this is not a repository index: ") {
 			t.Errorf("%.200q: %v, want %s", text, err, want)
 		}
 	}
@@ -478,7 +478,7 @@ func TestTooMuchRefuses(t *testing.T) {
 	}
 }
 
-// Git on Windows may have made other line ends; the index is no less quick.
+// Git on Windows may have made other line ends; the index is read as quickly.
 func TestWindowsLineEnds(t *testing.T) {
 	unix := index("  web:\n", entry("1.0.0", "description: |", "  two", "  lines"))
 	x := parse(t, strings.ReplaceAll(unix, "\n", "\r\n"))

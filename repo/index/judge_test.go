@@ -188,7 +188,7 @@ func alikeTapes(a, b tape) bool {
 	})
 }
 
-// lacks tells that an error is only about an index that says nothing.
+// lacks reports whether an error is only about an index that says nothing.
 func lacks(err error) bool {
 	f, ok := errors.AsType[*FormatError](err)
 	return ok && f.Problem == "empty index.yaml file"
@@ -269,7 +269,7 @@ func TestOpenAgreesWithParse(t *testing.T) {
 	}
 }
 
-// same tells whether two tapes mean the same.
+// same reports whether two tapes mean the same.
 func same(a, b tape) bool {
 	return slices.EqualFunc(a, b, func(a, b token) bool {
 		return a.kind == b.kind && a.plain == b.plain && a.text == b.text && a.end == b.end

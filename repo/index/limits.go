@@ -41,7 +41,7 @@ func bounded(n int64, what string, line func() int) error {
 
 func nowhere() int { return 0 }
 
-// tooManyNodes tells whether the full parser would make too many nodes of data:
+// tooManyNodes reports whether the full parser would make too many nodes of data:
 // each needs one of these characters, or is the first.
 func tooManyNodes(data []byte) bool {
 	n := 0

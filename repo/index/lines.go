@@ -101,12 +101,12 @@ func (l *lines) structure(at int) {
 	l.scalar(at, l.col)
 }
 
-// marks tells that a line without indentation begins or ends a document.
+// marks reports whether a line without indentation begins or ends a document.
 func marks(s []byte) bool {
 	return s[0] == '%' || bytes.HasPrefix(s, []byte("---")) || bytes.HasPrefix(s, []byte("..."))
 }
 
-// longestKey bounds keys; a longer one is no key to some parsers.
+// longestKey bounds keys; some parsers do not accept a longer one.
 const longestKey = 1000
 
 // keyAt finds the end of the key that begins at at, and its colon; -1 where
@@ -210,12 +210,12 @@ func (l *lines) quoted(start, at, end int) {
 	l.rest(at + stop + 1)
 }
 
-// rest takes what stands behind a scalar that is closed.
+// rest takes what follows a scalar that is closed.
 func (l *lines) rest(at int) {
 	l.odd = l.odd || !trailing(l.text[at:l.end])
 }
 
-// trailing tells that s is nothing, or blanks and a comment.
+// trailing reports whether s is nothing, or blanks and a comment.
 func trailing(s []byte) bool {
 	t := bytes.TrimLeft(s, " ")
 	return len(t) == 0 || t[0] == '#' && len(t) < len(s)
@@ -276,7 +276,7 @@ func flowEnd(s []byte) int {
 	return -1
 }
 
-// breaks tells whether text has characters that YAML takes for the end of a line,
+// breaks reports whether text has characters that YAML takes for the end of a line,
 // or for no text at all, and that a search for line feeds passes over.
 func breaks(text []byte) bool {
 	if bytes.IndexByte(text, '\r') >= 0 {
@@ -299,7 +299,7 @@ func breaks(text []byte) bool {
 	return false
 }
 
-// ascii tells that none of 32 bytes has its highest bit set.
+// ascii reports whether none of 32 bytes has its highest bit set.
 func ascii(b []byte) bool {
 	_ = b[31]
 	w := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])

@@ -67,7 +67,7 @@ func readMetadata(r io.Reader) (meta, requirements []byte, err error) {
 	return nil, nil, errTooLarge
 }
 
-// usesNoRequirements tells that a chart is of a generation that has its
+// usesNoRequirements reports whether a chart is of a generation that has its
 // dependencies in Chart.yaml.
 func usesNoRequirements(meta []byte) bool {
 	m, err := chart.ParseMetadata(chart.FileMetadata, meta)

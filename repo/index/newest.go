@@ -39,7 +39,7 @@ func less(a, b [3]uint64) bool {
 	return false
 }
 
-// isRelease tells that v is three whole numbers with dots.
+// isRelease reports whether v is three whole numbers with dots.
 func isRelease(v string) bool {
 	_, ok := numbers(v)
 	return ok
@@ -57,7 +57,7 @@ func numbers(v string) (p [3]uint64, ok bool) {
 	return p, true
 }
 
-// usualPre tells that a pre-release part is one without a doubt.
+// usualPre reports whether a pre-release part is one without a doubt.
 func usualPre(pre string) bool {
 	return yaml.IsWordByte(pre[0]) && pre[0] > '9' && strings.Trim(pre, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }

@@ -211,7 +211,7 @@ func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 		k := followed(n.Content[i])
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			return nil, &FormatError{Line: k.Line, Problem: "a key is no text"}
+			return nil, &FormatError{Line: k.Line, Problem: "a key is not a string"}
 		case seen[k.Value]:
 			return nil, &DuplicateError{Key: k.Value, Line: k.Line}
 		}
@@ -260,5 +260,5 @@ func (p *putter) merged(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 		}
 		return out, nil
 	}
-	return nil, &FormatError{Line: n.Line, Problem: fmt.Sprintf("%q merges what is no table", "<<")}
+	return nil, &FormatError{Line: n.Line, Problem: fmt.Sprintf("%q merges a value that is not a map", "<<")}
 }

@@ -15,14 +15,14 @@ import (
 // span is a piece of the text.
 type span struct{ at, end int64 }
 
-// outline is where things stand in an index that is YAML in block style.
+// outline is where things are in an index that is YAML in block style.
 type outline struct {
 	top    []part // the keys of the index, without entries
 	charts []part // the keys below entries
 	gaps   []span // the lines that belong to none of them
 }
 
-// has tells whether the index has such a key.
+// has reports whether the index has such a key.
 func (o *outline) has(key string) bool {
 	return slices.ContainsFunc(o.top, func(p part) bool { return p.name == key })
 }
@@ -38,7 +38,7 @@ type part struct {
 // chunk is how much text is looked at at once.
 const chunk = 256 << 10
 
-// outlined reads where things stand in size bytes of r. ok is false where the
+// outlined reads where things are in size bytes of r. ok is false where the
 // text is anything but the usual, valid or not. What has too much in it is an
 // error.
 func outlined(r io.ReaderAt, size int64) (o *outline, ok bool, err error) {
@@ -171,7 +171,7 @@ func (b *builder) topKey(l *lines, at int64) bool {
 	return true
 }
 
-// close ends what stands above at.
+// close ends what is above at.
 func (b *builder) close(at int64) {
 	if n := len(b.charts); n > 0 && b.charts[n-1].end == 0 {
 		b.charts[n-1].end = at
@@ -184,7 +184,7 @@ func (b *builder) close(at int64) {
 	}
 }
 
-// end finishes the outline. A key that stands twice is the full parser's.
+// end finishes the outline. A key that occurs twice is the full parser's.
 func (b *builder) end(size int64) bool {
 	b.close(size)
 	return unique(b.top) && unique(b.charts)

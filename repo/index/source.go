@@ -32,7 +32,7 @@ func (s *source) ReadAt(p []byte, at int64) (int, error) {
 	return copy(p, s.data[at:]), nil
 }
 
-// errChanged tells that a file is not what it was when it was opened: Helm
+// errChanged is returned for a file that is not what it was when it was opened: Helm
 // writes indexes in place.
 var errChanged = errors.New("the index was changed while it was read; try again")
 

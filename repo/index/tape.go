@@ -10,7 +10,7 @@ type tape []token
 type token struct {
 	kind  kind
 	plain bool   // a scalar without quotes, which may be null or a boolean
-	text  string // a scalar's text as it stands there, without quotes and folds
+	text  string // a scalar's text as it is there, without quotes and folds
 	end   int    // the index behind the value
 	line  int    // 1-based in the text that was read, 0 where it is not known
 }
@@ -27,7 +27,7 @@ func (k kind) String() string {
 	return [...]string{"text", "a list", "a table"}[k]
 }
 
-// null tells that the value at i is none.
+// null reports whether the value at i is none.
 func (t tape) null(i int) bool {
 	if t[i].kind != scalar || !t[i].plain {
 		return false
@@ -39,7 +39,7 @@ func (t tape) null(i int) bool {
 	return false
 }
 
-// duplicate finds a key of the table at i, and of it alone, that stands there a
+// duplicate finds a key of the table at i, and of it alone, that is there a
 // second time: its index, or -1.
 func (t tape) duplicate(i int) int {
 	const few = 24

@@ -127,7 +127,7 @@ func (l *Listing) texts(order []string) func(yield func([]byte, error) bool) {
 	}
 }
 
-// chartText is a chart and its entries as they stand in an index. The encoder
+// chartText is a chart and its entries as they are in an index. The encoder
 // folds long lines by their column, so it is given what is around them too.
 func chartText(name string, all []*Entry) ([]byte, error) {
 	entries := make([]*Entry, len(all))

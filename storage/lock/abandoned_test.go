@@ -35,7 +35,7 @@ func TestAbandoned(t *testing.T) {
 		"one without a lease is watched":         {status: release.PendingUpgrade, holder: stranger(ByRecord), within: silence + 2*time.Second, watching: true},
 		"we, without a lease, watch all":         {status: release.PendingUpgrade, holder: stranger(ByLease), noLease: true, within: silence + 2*time.Second, watching: true},
 		"an uninstall is work too":               {status: release.Uninstalling, holder: stranger(ByRecord), within: silence + 2*time.Second, watching: true},
-		"words that nobody understands":          {status: release.PendingUpgrade, holder: "v9", within: silence + 2*time.Second, watching: true},
+		"words that no one understands":          {status: release.PendingUpgrade, holder: "v9", within: silence + 2*time.Second, watching: true},
 		"one who is alive stays":                 {status: release.PendingUpgrade, holder: stranger(ByRecord), after: (*records).beat, says: "locked: bob@ci has been upgrading it since 2001-09-09", within: 14 * time.Second, watching: true},
 		"one who ends while watched":             {status: release.PendingUpgrade, holder: stranger(ByRecord), after: func(r *records) { r.set(release.Deployed, "") }, within: 14 * time.Second, watching: true},
 		"Helm's of just now may be alive":        {status: release.PendingUpgrade, says: "another operation (install/upgrade/rollback) is in progress: release \"web\" is locked: revision 3 has been pending-upgrade since ", within: time.Second},

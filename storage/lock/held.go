@@ -202,7 +202,7 @@ func (k *releaseLock) renew(ctx context.Context, stale bool) error {
 // errGone is why a lock is lost whose lease is not there any more.
 var errGone error = &takenError{"its lease is gone, which another client may have taken and given back"}
 
-// again makes the lease anew, which was deleted: it is still ours if
+// again creates the lease again, which was deleted: it is still ours if
 // no one was quicker.
 func (k *releaseLock) again(ctx context.Context) (*lease, error) {
 	got, err := k.locker.post(ctx, k.name, newLease(k.locker.namespace, k.name, k.holder))

@@ -21,7 +21,7 @@ const (
 // holderVersion is the version of the text that a holder is written as.
 const holderVersion = 1
 
-// Holder says who is at work on a release. Its text stands on the lease and on
+// Holder says who is at work on a release. Its text is on the lease and on
 // the pending record.
 type Holder struct {
 	Version int `json:"v"`
@@ -65,7 +65,7 @@ func (l *Locker) self(doing string) Holder {
 }
 
 func userAtHost() string {
-	name := "somebody"
+	name := "someone"
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
@@ -98,14 +98,14 @@ func ParseHolder(text string) (h Holder, ok bool) {
 func (h Holder) Name() string {
 	switch {
 	case h.Who == "":
-		return "somebody"
+		return "someone"
 	case h.PID == 0:
 		return h.Who
 	}
 	return fmt.Sprintf("%s (pid %d)", h.Who, h.PID)
 }
 
-// identity is what stands in the lease's own field.
+// identity is what is in the lease's own field.
 func (h Holder) identity() string { return h.Name() + " " + h.ID }
 
 // what is the operation as a noun.

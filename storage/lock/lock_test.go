@@ -145,7 +145,7 @@ func TestALostLeaseEndsTheOperation(t *testing.T) {
 		"the API server is out of reach": {func(s *server) {
 			s.set(func(string) error { return errors.New("no route") }, nil)
 		}, 26 * time.Second, "could not be renewed for 25s, and others may take it: no route"},
-		"somebody has taken it": {func(s *server) {
+		"someone has taken it": {func(s *server) {
 			s.edit(func(all map[string]*lease) {
 				all["moonhelm.v1.web"] = newLease("prod", "web", Holder{ID: "x", Who: "eve@attic"})
 			})
@@ -186,8 +186,8 @@ func TestTroubleThatPassesIsNoLoss(t *testing.T) {
 	for name, trouble := range map[string]func(s *server){
 		"no answers for 15 seconds": func(s *server) { s.set(func(string) error { return errors.New("reset") }, nil) },
 		"answers that are lost":     func(s *server) { s.set(nil, func(string) error { return errors.New("reset") }) },
-		"somebody deletes it":       func(s *server) { s.edit(func(all map[string]*lease) { clear(all) }) },
-		"somebody labels it": func(s *server) {
+		"someone deletes it":        func(s *server) { s.edit(func(all map[string]*lease) { clear(all) }) },
+		"someone labels it": func(s *server) {
 			s.edit(func(all map[string]*lease) {
 				labelled := *all["moonhelm.v1.web"]
 				labelled.Metadata.ResourceVersion = "label"

@@ -95,10 +95,10 @@ func (s suite) anew(t *testing.T, open Open) {
 	must(t, st.Create(ctx, second))
 	first.Info.Status = release.Superseded
 	if err := st.Update(ctx, first); !errors.Is(err, storage.ErrChanged) {
-		t.Errorf("an update of a record that was made anew: %v", err)
+		t.Errorf("an update of a record that was created again: %v", err)
 	}
 	if err := st.Delete(ctx, "web", 1, listed[0].Version); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("the deletion of a record that was made anew: %v", err)
+		t.Errorf("the deletion of a record that was created again: %v", err)
 	}
 	got, err := st.Get(ctx, "web", 1)
 	must(t, err)

@@ -56,7 +56,7 @@ func (s suite) run(t *testing.T, setup func(t *testing.T) Open) {
 		{"a list shows the newest revisions, read singly where need be", s.releases},
 		{"a record that is taken over has another holder", s.takeOver},
 		{"an update replaces the state that was read, and no other", s.guarded},
-		{"a record that was made anew is another", s.anew},
+		{"a record that was created again is another", s.anew},
 		{"writers of one record do not mix", s.writers},
 		{"a history tells all of each revision", s.history},
 		{"the oldest revisions are pruned", s.prune},
@@ -309,7 +309,7 @@ func (s suite) alive(t *testing.T, open Open) {
 	got.Holder = "bob@desk 18"
 	must(t, st.Update(ctx, got))
 	if third := pulse(); third.Holder != s.holder("bob@desk 18") || third.Token == second.Token {
-		t.Errorf("after somebody else's update: %+v, before: %+v", third, second)
+		t.Errorf("after someone else's update: %+v, before: %+v", third, second)
 	}
 	// Someone who uninstalls is at work as well.
 	got.Info.Status = release.Uninstalling

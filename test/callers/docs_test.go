@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of docs/callers.md anew")
+var update = flag.Bool("update", false, "write the table of docs/callers.md again")
 
 const (
 	tableBegin = "<!-- table: written by test/callers, go test -update -->\n"

@@ -410,7 +410,7 @@ func TestForeignFolderIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := up(context.Background(), dir, options{}, strings.NewReader(""), io.Discard); err == nil {
-		t.Error("a cluster started in somebody's directory")
+		t.Error("a cluster started in someone's directory")
 	}
 	if _, err := os.Stat(precious); err != nil {
 		t.Error(err)

@@ -260,7 +260,7 @@ func lastRuns(t *testing.T, h tool) map[string]string {
 var rollbackRevision = regexp.MustCompile(`,"rollback_revision":\d+`)
 
 // look wants the objects as the chart makes them with a colour, when a tool has
-// been at work. (Helm does not remove keys of a Secret that stood in stringData.)
+// been at work. (Helm does not remove keys of a Secret that was in stringData.)
 func look(t *testing.T, s space, by tool, colour string, old bool) {
 	t.Helper()
 	a, w := s.object(t, "ConfigMap", "a"), s.object(t, "Deployment", "w")

@@ -86,7 +86,7 @@ func (s space) object(t *testing.T, kind, name string) map[string]any {
 // patch changes an object as one who is not a helm.
 func (s space) patch(t *testing.T, kind, name, body string) {
 	t.Helper()
-	path := s.path(kind, name) + "?fieldManager=" + url.QueryEscape("somebody-else")
+	path := s.path(kind, name) + "?fieldManager=" + url.QueryEscape("someone-else")
 	text, code, err := s.call(t.Context(), http.MethodPatch, path, "application/strategic-merge-patch+json", body)
 	if err != nil || code != http.StatusOK {
 		t.Fatalf("patch %s/%s: %d %s, %v", kind, name, code, text, err)
@@ -108,7 +108,7 @@ func (s space) records(t *testing.T, release string) []string {
 	slices.SortFunc(list.Items, func(a, b struct {
 		Metadata struct{ Labels map[string]string }
 	}) int {
-		x, _ := strconv.Atoi(a.Metadata.Labels["version"]) // what is not a number stands in front
+		x, _ := strconv.Atoi(a.Metadata.Labels["version"]) // what is not a number is in front
 		y, _ := strconv.Atoi(b.Metadata.Labels["version"])
 		return x - y
 	})
@@ -136,7 +136,7 @@ func secrets(t *testing.T, s space) []string {
 	return out
 }
 
-// at is what stands at a path of keys and indices, nil where nothing does.
+// at is what is at a path of keys and indices, nil where nothing does.
 func at(o any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {

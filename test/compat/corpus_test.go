@@ -50,7 +50,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // compareFailure wants a failure that tells the same cause: the words of
-// Helm's that name it stand in ours as well.
+// Helm's that name it are in ours as well.
 func compareFailure(t *testing.T, want string, got result) {
 	t.Helper()
 	if got.err == nil {

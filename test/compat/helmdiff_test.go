@@ -315,7 +315,7 @@ func TestHelmDiffOfDrift(t *testing.T) {
 			got := runWith(t, ours(t), home, []string{"HELM_PLUGINS=" + none}, args...)
 			want := runWith(t, peer(t, helm3), home, []string{"HELM_PLUGINS=" + plugins}, append(args, "--three-way-merge")...)
 			g, w := parts(source.ReplaceAllString(got.stdout, "")), parts(source.ReplaceAllString(want.stdout, ""))
-			for i := range g { // the place of a change stands in ours only
+			for i := range g { // the place of a change is in ours only
 				g[i] = strings.TrimSpace(g[i])
 			}
 			for i := range w {

@@ -160,9 +160,9 @@ func TestPluginsForHelm4AreCalledAlike(t *testing.T) {
 	}
 	for _, h := range all {
 		r := h.run(t, "", "help", "greet")
-		wantIn(t, h.name, r.stdout, "Greets somebody, or everybody.", "helm greet [NAME] [flags]")
+		wantIn(t, h.name, r.stdout, "Greets someone, or everybody.", "helm greet [NAME] [flags]")
 		r = h.run(t, "", "--help")
-		wantIn(t, h.name, r.stdout, "greet       greet somebody\n", "relnotes    show what is new in a chart\n")
+		wantIn(t, h.name, r.stdout, "greet       greet someone\n", "relnotes    show what is new in a chart\n")
 	}
 }
 

@@ -98,7 +98,7 @@ func TestPostRenderersOfHelm4(t *testing.T) {
 	}
 }
 
-// piped are the documents that a program has read, by their names. It shall not
+// piped are the documents that a program has read, by their names. It must not
 // matter in which order they come.
 func piped(t *testing.T, seen string) map[string]document {
 	t.Helper()

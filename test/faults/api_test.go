@@ -186,7 +186,7 @@ func (c *cluster) records(t *testing.T, namespace string) []string {
 		}
 		byRevision[n] = o.Metadata.Labels["status"]
 		if o.Metadata.Annotations["moonhelm.github.io/holder"] != "" && !strings.HasPrefix(o.Metadata.Labels["status"], "pending-") {
-			t.Errorf("somebody is said to be at work on revision %d, which is %s", n, o.Metadata.Labels["status"])
+			t.Errorf("someone is said to be at work on revision %d, which is %s", n, o.Metadata.Labels["status"])
 		}
 	}
 	numbers := slices.Sorted(maps.Keys(byRevision))

@@ -34,10 +34,10 @@ func TestStoppedAndTakenOver(t *testing.T) {
 	}{
 		{"without leases", false, upgrade, "serviceaccounts", 3},
 		{"without leases, at the end", false, upgrade, "deployments", 3},
-		{"without leases, installed anew", false, anew, "serviceaccounts", 1},
+		{"without leases, installed again", false, anew, "serviceaccounts", 1},
 		{"with leases", true, upgrade, "serviceaccounts", 3},
 		{"with leases, at the end", true, upgrade, "deployments", 3},
-		{"with leases, installed anew", true, anew, "serviceaccounts", 1},
+		{"with leases, installed again", true, anew, "serviceaccounts", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

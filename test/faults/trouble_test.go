@@ -64,7 +64,7 @@ func TestTheServerIsInTrouble(t *testing.T) {
 		"each fifth connection breaks":            func() rule { return every(5, cut) },
 		"each third answer to a write is lost":    func() rule { return onWrites(every(3, drop)) },
 		"the server is starting for five seconds": func() rule { return until(5*time.Second, starting) },
-		"nobody answers for five seconds":         func() rule { return until(5*time.Second, cut) },
+		"no one answers for five seconds":         func() rule { return until(5*time.Second, cut) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,7 +47,7 @@ type Options struct {
 	Token bool
 	// TLS serves HTTPS with a certificate of an authority of its own.
 	TLS bool
-	// Wrap, if any, stands before the registry.
+	// Wrap, if any, precedes the registry.
 	Wrap func(http.Handler) http.Handler
 	// Store is the directory for content, "" for memory. Memory is slow for what is large:
 	// the library copies a blob each time it grows.

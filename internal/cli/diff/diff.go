@@ -53,7 +53,7 @@ Flags, HELM_DIFF_ variables and formats are those of the helm-diff plugin.`,
 
 // withoutWord makes the group itself do what its member upgrade does where it is given a
 // release and a chart, as the first versions of helm-diff had it. It knows upgrade's flags,
-// so that a flag of a member may also stand before the member's name.
+// so that a flag of a member may also precede the member's name.
 func withoutWord(cmd *cobra.Command, factory *cmdutil.Factory) {
 	var f upgradeFlags
 	f.bind(cmd, factory)

@@ -28,7 +28,7 @@ type Options struct {
 	Destination string
 	access      cmdutil.AccessFlags
 	keys        cmdutil.VerifyFlags
-	// Update fetches dependencies anew before a chart is packed.
+	// Update fetches dependencies again before a chart is packed.
 	Update bool
 	// Sign has a provenance file written beside each archive, with the key that
 	// Key names in the keyring.
@@ -75,7 +75,7 @@ made by "gpg --export-secret-keys".
 	fs.BoolVar(&o.Sign, "sign", false, "write a provenance file, signed with --key")
 	fs.StringVar(&o.Key, "key", "", "the key to sign with: a part of its user id, or its fingerprint")
 	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file whose first line is the key's passphrase; - for standard input")
-	fs.BoolVarP(&o.Update, "dependency-update", "u", false, "fetch the chart's dependencies anew first (see helm dependency update)")
+	fs.BoolVarP(&o.Update, "dependency-update", "u", false, "fetch the chart's dependencies again first (see helm dependency update)")
 	fs.StringVar(&o.access.Username, "username", "", "user name at the registry or repository of the dependencies")
 	fs.StringVar(&o.access.Password, "password", "", "password at the registry or repository of the dependencies")
 	o.access.BindTLS(fs)

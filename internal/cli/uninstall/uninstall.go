@@ -123,7 +123,7 @@ func one(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Optio
 	return tell(f, o, name, res)
 }
 
-// explain adds what helps where it is the release's own scripts that stand in
+// explain adds what helps where it is the release's own scripts that are in
 // the way.
 func (o Options) explain(err error) error {
 	var failed *script.Error

@@ -34,7 +34,7 @@ type Diff struct {
 	Stored bool
 	// Title is what the sum at the end is called, "" for "Plan".
 	Title string
-	// Objects stand in the order in which they are changed.
+	// Objects are in the order in which they are changed.
 	Objects []Object
 	// Hooks are compared as they are written down: they are not objects of the
 	// release.

@@ -147,7 +147,7 @@ var Decided = []Decision{
 var union = regexp.MustCompile("cannot set both|cannot be both set|mutually exclusive|may not be specified when|" +
 	"may not specify more than 1|may not have more than one field|more than 1 (volume|handler)|must specify one of|not allowed to specify|only allowed for updateStrategy")
 
-// at is what stands at the path of a difference, whose keys may have dots.
+// at is what is at the path of a difference, whose keys may have dots.
 func at(v any, path string) (any, bool) {
 	if path == "" {
 		return v, true
@@ -171,7 +171,7 @@ func at(v any, path string) (any, bool) {
 	return nil, false
 }
 
-// null reports whether a null stands at a path, or above it.
+// null reports whether a null is at a path, or above it.
 func null(v any, path string) bool {
 	for end := len(path); end > 0; end = strings.LastIndexAny(path[:end], ".[") {
 		if is, ok := at(v, path[:end]); ok {
@@ -257,7 +257,7 @@ func kept(live, was, list any) bool {
 	return true
 }
 
-// within reports whether all that a chart says stands in an object. Servers add to it.
+// within reports whether all that a chart says is in an object. Servers add to it.
 func within(chart, object any) bool {
 	switch chart := chart.(type) {
 	case map[string]any:

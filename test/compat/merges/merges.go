@@ -90,7 +90,7 @@ func marks(own, edited map[string]any) map[string]any {
 	return out
 }
 
-// keep sets what stands at path in m as it stands in like.
+// keep sets what is at path in m as it is in like.
 func keep(m, like map[string]any, path []string) {
 	v, ok := like[path[0]]
 	if len(path) == 1 {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Raw is a scalar as it stands in YAML, such as 0o17, 1e3 or ~.
+// Raw is a scalar as it is in YAML, such as 0o17, 1e3 or ~.
 type Raw string
 
 // Removed is the value of an edit of values.yaml that takes a key out of it.

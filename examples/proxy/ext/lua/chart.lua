@@ -1,4 +1,4 @@
--- Tells the proxy about the database, so that nobody has to say things twice.
+-- Tells the proxy about the database, so that no one has to say things twice.
 
 events.on("pre-render", function(ctx)
   local database, proxy = ctx.values.database, ctx.values.proxy
