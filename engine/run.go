@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"runtime"
 )
 
@@ -163,7 +164,7 @@ func sameEntries(a, b map[string]any) bool {
 		return false
 	}
 	for k, v := range a {
-		if size(v) >= 0 || size(b[k]) >= 0 || v != b[k] {
+		if t := reflect.TypeOf(v); t != nil && !t.Comparable() || v != b[k] {
 			return false
 		}
 	}

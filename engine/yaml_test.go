@@ -66,6 +66,30 @@ func TestYAMLIsWrittenAsTheLongWayDoes(t *testing.T) {
 	}
 }
 
+func TestWordsInAllCasesAreWrittenAsTheLongWayDoes(t *testing.T) {
+	values, keys := []any{}, map[string]any{}
+	for _, word := range []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"} {
+		for upper := range 1 << len(word) {
+			w := []byte(word)
+			for i := range w {
+				if upper>>i&1 == 1 {
+					w[i] -= 'a' - 'A'
+				}
+			}
+			values = append(values, string(w))
+			keys[string(w)] = true
+		}
+	}
+	for name, v := range map[string]any{"values": values, "keys": keys} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := quickYAML(nil, v)
+			if want := longWay(t, v) + "\n"; !ok || string(got) != want {
+				t.Errorf("got %v\n%s\nwant\n%s", ok, got, want)
+			}
+		})
+	}
+}
+
 func FuzzYAML(f *testing.F) {
 	f.Add(`{"a":["b: c",1.5,null,{"x":"y\nz"}],"10":"2001-01-01","9":{}}`)
 	f.Add(`{"a b":"` + strings.Repeat("word ", 30) + `","c":[[["d"]]]}`)
@@ -74,15 +98,15 @@ func FuzzYAML(f *testing.F) {
 		if json.Unmarshal([]byte(text), &v) != nil {
 			return
 		}
-		w := yamlWriter{out: newBuffer()}
-		if !w.node(v, 0) {
+		quick, ok := quickYAML(nil, v)
+		if !ok {
 			return // left to the long way
 		}
 		data, err := sigsyaml.Marshal(v)
 		if err != nil {
 			return
 		}
-		if got := string(w.out.data); got != string(data) {
+		if got := string(quick); got != string(data) {
 			t.Errorf("got\n%q\nwant\n%q", got, data)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // A SyntaxError is returned for text that is not valid YAML, or not a map as an object has
@@ -101,34 +103,13 @@ func excerpt(text string, line int) string {
 		if n == line {
 			mark = "> "
 		}
-		fmt.Fprintf(&b, "%s%*d | %s\n", mark, width, n, visible(lines[n-1]))
+		fmt.Fprintf(&b, "%s%*d | %s\n", mark, width, n, yaml.Visible(lines[n-1]))
 		if n == line {
 			indent := len(lines[n-1]) - len(strings.TrimLeft(lines[n-1], " \t"))
 			fmt.Fprintf(&b, "  %*s | %s^\n", width, "", strings.Repeat(" ", indent))
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// visible makes control characters visible and cuts very long lines.
-func visible(s string) string {
-	const most = 160
-	var b strings.Builder
-	for i, r := range s {
-		if i >= most {
-			b.WriteString("…")
-			break
-		}
-		switch {
-		case r == '\t':
-			b.WriteString("→")
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, "\\x%02x", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // yamlProblem takes the line out of the parser's message.

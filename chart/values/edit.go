@@ -2,7 +2,7 @@
 
 package values
 
-import "github.com/moonhelm/moonhelm/manifest"
+import "github.com/moonhelm/moonhelm/internal/yaml"
 
 // Edit changes the text of a values file, raw, so that [Parse] reads now from
 // it, and changes as little of it as it can: keys that stay keep their place,
@@ -10,7 +10,7 @@ import "github.com/moonhelm/moonhelm/manifest"
 // included. Of a file of several documents, or one in a form of YAML that is
 // not understood to the letter, one plain document may be left.
 func Edit(raw []byte, now map[string]any) ([]byte, error) {
-	out, err := manifest.Rewrite(string(raw), now, manifest.Rules{
+	out, err := yaml.Edit(string(raw), now, yaml.Rules{
 		Decode: func(text string) (map[string]any, error) { return Parse("values.yaml", []byte(text)) },
 		Values: true,
 	})

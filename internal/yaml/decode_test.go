@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package yaml_test
+package yaml
 
 import (
+	"errors"
+	"math"
 	"reflect"
 	"testing"
 
 	v2 "go.yaml.in/yaml/v2"
 
-	"github.com/moonhelm/moonhelm/internal/yaml"
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
@@ -23,7 +24,7 @@ func slow(text string) (v any, err error) {
 func plain(v any) (any, error) {
 	switch v := v.(type) {
 	case map[any]any:
-		return yaml.TextKeys(v, func(_ string, e any) (any, error) { return plain(e) })
+		return TextKeys(v, func(_ string, e any) (any, error) { return plain(e) })
 	case []any:
 		for i, e := range v {
 			p, err := plain(e)
@@ -36,6 +37,12 @@ func plain(v any) (any, error) {
 		return int64(v), nil
 	case uint64:
 		return float64(v), nil
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, errors.New("not a finite number")
+		}
+	case string:
+		return string([]rune(v)), nil // UTF-8, whatever a !!binary holds
 	}
 	return v, nil
 }
@@ -64,7 +71,7 @@ func TestQuickReadsJSON(t *testing.T) {
 // wrongly.
 func compareQuick(t *testing.T, text string) bool {
 	t.Helper()
-	got, ok := yaml.Quick(text, nil)
+	got, ok := Quick(text, nil)
 	if !ok {
 		return false
 	}
@@ -74,7 +81,7 @@ func compareQuick(t *testing.T, text string) bool {
 	} else if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q:\n got %#v\nwant %#v", text, got, want)
 	}
-	head, ok := yaml.QuickKeys(text, func(key string) bool { return key == "kind" })
+	head, ok := QuickKeys(text, func(key string) bool { return key == "kind" })
 	if m, isMap := want.(map[string]any); isMap {
 		kind, there := m["kind"]
 		if want = map[string]any{}; there {

@@ -64,7 +64,7 @@ func Resolve(s string) (v any, ok bool) {
 	if n, ok := decimal(s); ok {
 		return n, true
 	}
-	switch n := library(s).(type) {
+	switch n := resolved(s).(type) {
 	case string, bool:
 		return n, true
 	case int:
@@ -75,9 +75,9 @@ func Resolve(s string) (v any, ok bool) {
 	return nil, false
 }
 
-// library is what the full parser makes of s without quotes, nil where that is not a
+// resolved is what the full parser makes of s without quotes, nil where that is not a
 // scalar or nothing.
-func library(s string) any {
+func resolved(s string) any {
 	var item []any // an item of a list, since s alone could be a document's marker
 	if err := UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
 		return nil

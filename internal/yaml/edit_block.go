@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package yaml
 
 import (
 	"strings"
-
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // editable reports whether something of a block map stays, so that it can be
@@ -53,15 +51,16 @@ func (x *editor) table(p *part, old, goal map[string]any) {
 	if len(added) == 0 {
 		return
 	}
-	e := x.encoder()
-	depth := 2
+	w := x.writer()
+	level := 2
 	if p.column == 0 {
-		depth = 0
+		level = 0
 	}
-	e.table(added, p.column, true, e.order(added, depth))
-	e.WriteByte('\n')
+	w.indent(p.column)
+	table(w, added, p.column, level)
+	w.newline()
 	at := x.entryEnd(p, len(p.entries)-1)
-	x.replace(at, at, e.String())
+	x.replace(at, at, string(w.text))
 }
 
 // lineBegin is where the first character of at's line stands that is not a space.
@@ -130,9 +129,9 @@ func (x *editor) commentStart(p *part, i int) int {
 // stand deeper than it.
 func (x *editor) entryEnd(p *part, i int) int {
 	e := p.entries[i]
-	stop := min(yaml.LineEnd(x.text, e.value.end)+1, len(x.text))
+	stop := min(LineEnd(x.text, e.value.end)+1, len(x.text))
 	for at := stop; at < len(x.text); {
-		end := yaml.LineEnd(x.text, at)
+		end := LineEnd(x.text, at)
 		line := strings.TrimRight(x.text[at:end], "\r")
 		trimmed := strings.TrimLeft(line, " ")
 		at = min(end+1, len(x.text))
@@ -193,7 +192,7 @@ func (x *editor) scalar(v *part, goal any) bool {
 		}
 		text = likeText(goal, v.quote, false)
 	default:
-		text = x.encoder().line(goal, false)
+		text = x.line(goal, false)
 	}
 	x.replace(v.start, v.end, text)
 	return true
@@ -203,13 +202,13 @@ func (x *editor) scalar(v *part, goal any) bool {
 // value, or the key, stays there.
 func (x *editor) anew(p *part, i int, goal any) {
 	e := p.entries[i]
-	w := x.encoder()
+	w := x.writer()
 	item := p.shape == blockList
-	w.value(goal, p.column, item)
-	text := w.String()
+	w.value(goal, p.column, item, 2)
+	text := string(w.text)
 	first, rest, block := strings.Cut(text, "\n")
 	after := e.after
-	inline := e.value.start < yaml.LineEnd(x.text, after)
+	inline := e.value.start < LineEnd(x.text, after)
 	to := x.entryEnd(p, i) - 1
 	if to > 0 && x.text[to-1] == '\r' {
 		to--
@@ -235,7 +234,7 @@ func (x *editor) anew(p *part, i int, goal any) {
 // lineComment is the comment on the line of an entry's key, with the space in
 // front of it.
 func (x *editor) lineComment(e entry) string {
-	end := yaml.LineEnd(x.text, e.after)
+	end := LineEnd(x.text, e.after)
 	at := e.after
 	if v := e.value; v.start < end && v.end <= end && v.quote != '|' && v.quote != '>' {
 		at = max(at, v.end)

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package yaml
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // pair says which old item of a list becomes which new one; -1 is none.
 type pair struct{ old, goal int }
@@ -128,10 +132,11 @@ func (x *editor) list(p *part, old, goal []any) bool {
 	for _, c := range pairs {
 		switch {
 		case c.old < 0:
-			e := x.encoder()
-			e.list(goal[c.goal:c.goal+1], p.column, true)
-			e.WriteByte('\n')
-			x.replace(at, at, e.String())
+			w := x.writer()
+			w.indent(p.column)
+			list(w, goal[c.goal:c.goal+1], p.column)
+			w.newline()
+			x.replace(at, at, string(w.text))
 			continue
 		case c.goal < 0:
 			x.drop(p, c.old)
@@ -174,9 +179,8 @@ func (x *editor) flowTable(p *part, old, goal map[string]any) bool {
 		x.changes = x.changes[:mark]
 		return false
 	}
-	w := x.encoder()
 	var b strings.Builder
-	for _, k := range w.order(goal, 2) {
+	for _, k := range slices.Sorted(maps.Keys(goal)) {
 		if seen[k] {
 			continue
 		}
@@ -184,7 +188,7 @@ func (x *editor) flowTable(p *part, old, goal map[string]any) bool {
 		if quoted {
 			key = quoteDouble(k)
 		}
-		b.WriteString(", " + key + ": " + w.line(goal[k], true))
+		b.WriteString(", " + key + ": " + x.line(goal[k], true))
 	}
 	end := p.entries[len(p.entries)-1].value.end
 	if p.end-lineStart(x.text, p.start)+b.Len() > widest {
@@ -234,7 +238,7 @@ func (x *editor) flowValue(v *part, old, goal any) bool {
 	if v.shape != scalarShape {
 		return false
 	}
-	x.replace(v.start, v.end, x.encoder().line(goal, true))
+	x.replace(v.start, v.end, x.line(goal, true))
 	return true
 }
 
@@ -244,14 +248,14 @@ func (x *editor) flowAnew(p *part, goal any) bool {
 	if strings.Contains(x.text[p.start:p.end], "\n") {
 		return false
 	}
-	text := x.encoder().line(goal, true)
+	text := x.line(goal, true)
 	if list, ok := goal.([]any); ok && len(p.entries) > 0 && p.entries[0].value.quote != 0 {
 		parts := make([]string, len(list))
 		for i, v := range list {
 			if s, ok := v.(string); ok {
 				parts[i] = likeText(s, p.entries[0].value.quote, true)
 			} else {
-				parts[i] = x.encoder().line(v, true)
+				parts[i] = x.line(v, true)
 			}
 		}
 		text = "[" + strings.Join(parts, ", ") + "]"

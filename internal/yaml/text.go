@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package yaml
 
 import (
 	"fmt"
@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // plainSafe reports that s, without quotes, is read as the text s by everybody,
@@ -25,7 +23,7 @@ func plainSafe(s string, flow bool) bool {
 	if flow && strings.ContainsAny(s, ",[]{}:?") {
 		return false
 	}
-	if _, known := yaml.Word(s); known {
+	if _, known := Word(s); known {
 		return false
 	}
 	switch c := s[0]; {
@@ -44,11 +42,7 @@ func special(s string) bool {
 		return strings.Count(s, ".") < 2 || strings.Trim(s, "0123456789.") != ""
 	}
 	if s[0] == '.' || strings.Trim(s, "0123456789abcdefABCDEFxXoO_.+-") == "" {
-		var item []any
-		if err := yaml.UnmarshalV2([]byte("- "+s), &item); err != nil || len(item) != 1 {
-			return true
-		}
-		_, text := item[0].(string)
+		_, text := resolved(s).(string)
 		return !text || s[0] == '.' && len(s) == 4 || s[0] == '0' && strings.ContainsAny(s[:min(3, len(s))], "xXoO")
 	}
 	return false
@@ -155,9 +149,6 @@ func blockHeader(s string, step int) string {
 	return header
 }
 
-// wholeText is n as digits.
-func wholeText(n int64) string { return strconv.FormatInt(n, 10) }
-
 // floatText is n in a form that is read as a float; bare leaves a whole number
 // its digits.
 func floatText(n float64, bare bool) string {
@@ -186,4 +177,24 @@ func floatText(n float64, bare bool) string {
 	return s
 }
 
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+// Visible returns s for an error: control characters made visible, and cut where it is
+// very long.
+func Visible(s string) string {
+	const most = 160
+	var b strings.Builder
+	for i, r := range s {
+		if i >= most {
+			b.WriteString("…")
+			break
+		}
+		switch {
+		case r == '\t':
+			b.WriteString("→")
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

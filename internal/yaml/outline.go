@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package manifest
+package yaml
 
 import (
 	"errors"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // part is a value in a text, with its place.
@@ -53,17 +51,17 @@ var errOutline = errors.New("this YAML can only be written anew")
 // outline finds where everything stands in a text of one document. It gives nil
 // where there is nothing but comments. The parser knows where a value begins;
 // where it ends is found by reading on from there.
-func outline(text string) (top *part, style encoder, err error) {
-	style = encoder{step: 2}
+func outline(text string) (top *part, step, dashes int, err error) {
+	step = 2
 	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
-		return nil, style, errOutline
+		return nil, step, 0, errOutline
 	}
-	var doc yaml.Node
-	if err := yaml.UnmarshalV3([]byte(text), &doc); err != nil {
-		return nil, style, err
+	var doc Node
+	if err := UnmarshalV3([]byte(text), &doc); err != nil {
+		return nil, step, 0, err
 	}
 	if len(doc.Content) == 0 {
-		return nil, style, nil
+		return nil, step, 0, nil
 	}
 	o := &outliner{text: text, lines: []int{0}}
 	for i := range len(text) {
@@ -82,17 +80,16 @@ func outline(text string) (top *part, style encoder, err error) {
 	}()
 	top = o.part(doc.Content[0], -1, false)
 	if o.step > 0 {
-		style.step = o.step
+		step = o.step
 	}
-	style.dashes = o.dashes
-	return top, style, nil
+	return top, step, o.dashes, nil
 }
 
 type outliner struct {
 	text  string
 	lines []int // where each begins
 	depth int
-	// step and dashes are the encoder's, from the first that were seen.
+	// step and dashes are the writer's, from the first that were seen.
 	step, dashes int
 	seenDashes   bool
 }
@@ -109,7 +106,7 @@ func (o *outliner) need(ok bool) {
 func (o *outliner) is(at int, c byte) bool { return at < len(o.text) && o.text[at] == c }
 
 // offset is where a node begins.
-func (o *outliner) offset(n *yaml.Node) int {
+func (o *outliner) offset(n *Node) int {
 	o.need(n.Line >= 1 && n.Line <= len(o.lines))
 	at := o.lines[n.Line-1]
 	for range n.Column - 1 {
@@ -128,7 +125,7 @@ func (o *outliner) blank(at int) int {
 		case c == ' ', c == '\n', c == '\r':
 			at++
 		case c == '#' && (at == 0 || strings.IndexByte(" \n", o.text[at-1]) >= 0):
-			at = yaml.LineEnd(o.text, at)
+			at = LineEnd(o.text, at)
 		default:
 			return at
 		}
@@ -148,7 +145,7 @@ func (o *outliner) column(at int) int { return at - lineStart(o.text, at) }
 
 func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
 
-func (o *outliner) part(n *yaml.Node, around int, flow bool) *part {
+func (o *outliner) part(n *Node, around int, flow bool) *part {
 	o.depth++
 	o.need(o.depth < maxDepth)
 	defer func() { o.depth-- }()
@@ -163,25 +160,25 @@ func (o *outliner) part(n *yaml.Node, around int, flow bool) *part {
 	}
 	o.need(at < len(o.text))
 	switch n.Kind {
-	case yaml.MappingNode, yaml.SequenceNode:
+	case MappingNode, SequenceNode:
 		switch c := o.text[at]; {
-		case c == '{' && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
+		case c == '{' && n.Kind == MappingNode && n.Style&FlowStyle != 0:
 			p.shape = flowMap
 			o.flow(p, n, at, '}')
-		case c == '[' && n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
+		case c == '[' && n.Kind == SequenceNode && n.Style&FlowStyle != 0:
 			p.shape = flowList
 			o.flow(p, n, at, ']')
 		default:
-			o.need(!flow && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0)
+			o.need(!flow && n.Style&FlowStyle == 0 && len(n.Content) > 0)
 			o.block(p, n, at)
 		}
-	case yaml.AliasNode:
+	case AliasNode:
 		o.need(o.text[at] == '*')
 		p.quote = '*'
 		for p.end = at; p.end < len(o.text) && strings.IndexByte(" \n\r,[]{}", o.text[p.end]) < 0; {
 			p.end++
 		}
-	case yaml.ScalarNode:
+	case ScalarNode:
 		o.scalar(p, n, at, around)
 	default:
 		panic(lost{})
@@ -189,8 +186,8 @@ func (o *outliner) part(n *yaml.Node, around int, flow bool) *part {
 	return p
 }
 
-func (o *outliner) block(p *part, n *yaml.Node, at int) {
-	if n.Kind == yaml.SequenceNode {
+func (o *outliner) block(p *part, n *Node, at int) {
+	if n.Kind == SequenceNode {
 		p.shape, p.column = blockList, o.column(at)
 		for i, c := range n.Content {
 			if i > 0 {
@@ -226,8 +223,8 @@ func (o *outliner) learn(column int, e entry) {
 }
 
 // key is an entry of p without its value.
-func (o *outliner) key(p *part, n *yaml.Node, flow bool) entry {
-	o.need(n.Kind == yaml.ScalarNode)
+func (o *outliner) key(p *part, n *Node, flow bool) entry {
+	o.need(n.Kind == ScalarNode)
 	k := o.part(n, -1, flow)
 	at := k.end
 	if flow {
@@ -254,11 +251,11 @@ func plainKeyText(s string) (string, bool) {
 		return s, true
 	}
 	var m map[any]any
-	if yaml.UnmarshalV2([]byte("{? "+s+" : }"), &m) != nil || len(m) != 1 {
+	if UnmarshalV2([]byte("{? "+s+" : }"), &m) != nil || len(m) != 1 {
 		return s, s == "<<"
 	}
 	for k := range m {
-		if text, ok := yaml.KeyText(k); ok {
+		if text, ok := KeyText(k); ok {
 			return text, true
 		}
 	}
@@ -266,10 +263,10 @@ func plainKeyText(s string) (string, bool) {
 }
 
 // value is what stands behind a colon or dash.
-func (o *outliner) value(n *yaml.Node, after, column int, flow bool) *part {
-	const styled = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
-	if n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&styled == 0 {
-		o.need(n.Anchor == "" && n.Style&yaml.TaggedStyle == 0)
+func (o *outliner) value(n *Node, after, column int, flow bool) *part {
+	const styled = DoubleQuotedStyle | SingleQuotedStyle | LiteralStyle | FoldedStyle
+	if n.Kind == ScalarNode && n.Value == "" && n.Style&styled == 0 {
+		o.need(n.Anchor == "" && n.Style&TaggedStyle == 0)
 		return &part{start: after, end: after}
 	}
 	v := o.part(n, column, flow)
@@ -278,7 +275,7 @@ func (o *outliner) value(n *yaml.Node, after, column int, flow bool) *part {
 }
 
 // flow reads a collection in brackets.
-func (o *outliner) flow(p *part, n *yaml.Node, at int, closing byte) {
+func (o *outliner) flow(p *part, n *Node, at int, closing byte) {
 	at++
 	for i := 0; i < len(n.Content); i++ {
 		var e entry
@@ -302,9 +299,9 @@ func (o *outliner) flow(p *part, n *yaml.Node, at int, closing byte) {
 	p.end = at + 1
 }
 
-func (o *outliner) scalar(p *part, n *yaml.Node, at, around int) {
+func (o *outliner) scalar(p *part, n *Node, at, around int) {
 	switch {
-	case n.Style&yaml.DoubleQuotedStyle != 0:
+	case n.Style&DoubleQuotedStyle != 0:
 		o.need(o.is(at, '"'))
 		p.quote = '"'
 		for p.end = at + 1; !o.is(p.end, '"'); p.end++ {
@@ -314,7 +311,7 @@ func (o *outliner) scalar(p *part, n *yaml.Node, at, around int) {
 			o.need(p.end < len(o.text))
 		}
 		p.end++
-	case n.Style&yaml.SingleQuotedStyle != 0:
+	case n.Style&SingleQuotedStyle != 0:
 		o.need(o.is(at, '\''))
 		p.quote = '\''
 		for p.end = at + 1; !o.is(p.end, '\'') || o.is(p.end+1, '\''); p.end++ {
@@ -324,7 +321,7 @@ func (o *outliner) scalar(p *part, n *yaml.Node, at, around int) {
 			o.need(p.end < len(o.text))
 		}
 		p.end++
-	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+	case n.Style&(LiteralStyle|FoldedStyle) != 0:
 		o.need(o.is(at, '|') || o.is(at, '>'))
 		p.quote = o.text[at]
 		o.blockScalar(p, at, around)
@@ -343,7 +340,7 @@ func (o *outliner) scalar(p *part, n *yaml.Node, at, around int) {
 // blockScalar finds the end of a literal or folded block; around is the column
 // of the collection that it stands in.
 func (o *outliner) blockScalar(p *part, at, around int) {
-	end := yaml.LineEnd(o.text, at)
+	end := LineEnd(o.text, at)
 	header := o.text[at+1 : end]
 	if hash := strings.IndexByte(header, '#'); hash >= 0 {
 		header = header[:hash]
@@ -355,7 +352,7 @@ func (o *outliner) blockScalar(p *part, at, around int) {
 	}
 	p.end = end
 	for at = end + 1; at < len(o.text); at = end + 1 {
-		end = yaml.LineEnd(o.text, at)
+		end = LineEnd(o.text, at)
 		first := o.spaces(at)
 		switch {
 		case strings.Trim(o.text[at:end], " \r") == "" && (inner == 0 || first-at <= inner):

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package yaml
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Rules say how a text is read that [Edit] changes.
+type Rules struct {
+	// Decode reads the text, which ends in a line feed. It must be set.
+	Decode func(text string) (map[string]any, error)
+	// Values is set for the values of a chart: numbers of equal value are equal, whatever
+	// their type, and a whole float64 is written without a point. A named type whose kind
+	// is float64, such as values.Real, keeps the point.
+	Values bool
+}
+
+// Edit returns the text of a map, raw, changed so that rules.Decode reads now from it, with
+// as few changes as it can: what stays the same keeps its bytes, its place and its comments;
+// a key that is removed takes the comments right above it along; a new one comes last in its
+// map. Parts in a form of YAML that cannot be edited exactly are written anew, in the worst
+// case all of the text. An error is returned for a value that YAML cannot hold.
+func Edit(raw string, now map[string]any, rules Rules) (string, error) {
+	goal, err := normalize(now, rules.Values)
+	if err != nil {
+		return "", err
+	}
+	text, unended := raw, false
+	if raw != "" && !strings.HasSuffix(text, "\n") {
+		text, unended = raw+"\n", true
+	}
+	holds := func(text string) bool {
+		got, err := rules.Decode(text)
+		if err != nil {
+			return false
+		}
+		m, err := normalize(got, rules.Values)
+		return err == nil && sameValue(m, goal, rules.Values)
+	}
+	if holds(text) {
+		return raw, nil
+	}
+	for _, out := range []func() (string, bool){
+		func() (string, bool) { return rewrite(text, goal, rules, false) },
+		func() (string, bool) { return rewrite(text, goal, rules, true) },
+		func() (string, bool) { return headComments(text) + anew(goal, rules), true },
+		func() (string, bool) { return anew(goal, rules), true },
+	} {
+		if next, ok := out(); ok && holds(next) {
+			// Readers end the last line again, but do not add to an empty one: where
+			// a block scalar counts that, it stays.
+			if bare := withoutEnd(next); unended && (!strings.HasSuffix(bare, "\n") || holds(bare)) {
+				return bare, nil
+			}
+			return next, nil
+		}
+	}
+	return "", errors.New("the object has no form in YAML that reads back the same")
+}
+
+// withoutEnd returns text without the end of its last line.
+func withoutEnd(text string) string {
+	bare := strings.TrimSuffix(text, "\n")
+	if cut := strings.TrimSuffix(bare, "\r"); !strings.HasSuffix(cut, "\r") {
+		return cut
+	}
+	return bare
+}
+
+func anew(goal map[string]any, rules Rules) string {
+	return readable{rules.Values}.document(goal, 2, 0)
+}
+
+// headComments are the comments and empty lines that a text begins with.
+func headComments(text string) string {
+	at := 0
+	for at < len(text) && (text[at] == '#' || text[at] == '\n') {
+		at = min(LineEnd(text, at)+1, len(text))
+	}
+	return text[:at]
+}
+
+// rewrite edits text in place; whole has it write every top value that changes
+// anew. ok is false where it does not know how.
+func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string, bool) {
+	top, step, dashes, err := outline(text)
+	if err != nil {
+		return "", false
+	}
+	old, err := rules.Decode(text)
+	if err != nil {
+		return "", false
+	}
+	if old, err = normalize(old, rules.Values); err != nil {
+		return "", false
+	}
+	x := &editor{text: text, readable: readable{rules.Values}, step: step, dashes: dashes, whole: whole, feed: "\n"}
+	if strings.Contains(text, "\r\n") {
+		x.feed = "\r\n"
+	}
+	switch {
+	case top == nil:
+		x.replace(len(text), len(text), x.document(goal, step, dashes))
+	case top.shape == blockMap && x.editable(top, old, goal):
+		x.table(top, old, goal)
+	case top.shape == flowMap && x.flowTable(top, old, goal):
+	default:
+		x.replace(lineStart(text, top.start), LineEnd(text, top.end)+1, x.document(goal, step, dashes))
+	}
+	return x.result()
+}
+
+// change puts new text in the place of some old.
+type change struct {
+	from, to int
+	text     string
+}
+
+// editor collects the changes to one text.
+type editor struct {
+	text    string
+	feed    string // what ends a line
+	whole   bool
+	depth   int
+	changes []change
+	readable
+	step, dashes int // of the writer
+}
+
+func (x *editor) writer() *writer {
+	return &writer{manner: x.readable, step: x.step, dashes: x.dashes}
+}
+
+func (x *editor) replace(from, to int, text string) {
+	if x.feed != "\n" {
+		text = strings.ReplaceAll(text, "\n", x.feed)
+	}
+	x.changes = append(x.changes, change{from, to, text})
+}
+
+// result is the text with all changes, which must not overlap.
+func (x *editor) result() (string, bool) {
+	slices.SortStableFunc(x.changes, func(a, b change) int { return a.from - b.from })
+	var b strings.Builder
+	at := 0
+	for _, c := range x.changes {
+		if c.from < at || c.to < c.from || c.to > len(x.text) {
+			return "", false
+		}
+		b.WriteString(x.text[at:c.from])
+		b.WriteString(c.text)
+		at = c.to
+	}
+	b.WriteString(x.text[at:])
+	return b.String(), true
+}
+
+// same compares two normalized values.
+func (x *editor) same(a, b any) bool { return sameValue(a, b, x.values) }
+
+// sameValue compares two normalized values, numbers by their value alone where
+// they are a chart's.
+func sameValue(a, b any, values bool) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			w, ok := b[k]
+			if !ok || !sameValue(v, w, values) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, func(v, w any) bool { return sameValue(v, w, values) })
+	case float64:
+		if b, ok := b.(float64); ok {
+			return a == b || math.IsNaN(a) && math.IsNaN(b)
+		}
+	}
+	if values {
+		if i, f, ok := number(a); ok {
+			j, g, ok := number(b)
+			return ok && i == j && f == g
+		}
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b
+}
+
+// number is a number as a whole one or, where it is none that int64 can hold, a
+// float.
+func number(v any) (int64, float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, 0, true
+	case pointed:
+		return number(float64(v))
+	case float64:
+		if v == math.Trunc(v) && v >= -1<<63 && v < 1<<63 {
+			return int64(v), 0, true
+		}
+		return 0, v, true
+	}
+	return 0, 0, false
+}
+
+// String of a change is for tests that fail.
+func (c change) String() string { return fmt.Sprintf("%d-%d %q", c.from, c.to, c.text) }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package yaml
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Encode returns an object as YAML for people: apiVersion, kind and metadata first, then
+// spec and data, all other keys sorted; text that could be read as another type is quoted,
+// text of several lines is a block. The result decodes to the same values. Values are maps
+// and lists of null, booleans, int64, float64 and text, or other types of integers, floats
+// and strings; an error is returned for any other, for text that is not UTF-8, and for
+// nesting of more than 1000 levels.
+func Encode(object map[string]any) (string, error) {
+	m, err := normalize(object, false)
+	if err != nil {
+		return "", err
+	}
+	return readable{}.document(m, 2, 0), nil
+}
+
+// maxDepth bounds how deep maps and lists nest.
+const maxDepth = 1000
+
+// pointed is a float64 that keeps its point where whole numbers lose it.
+type pointed float64
+
+// normalize turns v into the types that the encoder knows: those of [Encode] and, of
+// values, pointed.
+func normalize(m map[string]any, values bool) (map[string]any, error) {
+	v, err := normalizeValue(m, values, 0)
+	if err != nil {
+		return nil, err
+	}
+	return v.(map[string]any), nil
+}
+
+func normalizeValue(v any, values bool, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("nests deeper than %d levels", maxDepth)
+	}
+	switch v := v.(type) {
+	case nil, bool, int64, float64:
+		return v, nil
+	case string:
+		if !utf8.ValidString(v) {
+			return nil, fmt.Errorf("holds text that is not UTF-8: %q", Visible(v))
+		}
+		return v, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			p, err := normalizeValue(e, values, depth+1)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", Visible(k), err)
+			}
+			if !utf8.ValidString(k) {
+				return nil, fmt.Errorf("a key is not UTF-8: %q", Visible(k))
+			}
+			out[k] = p
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			p, err := normalizeValue(e, values, depth+1)
+			if err != nil {
+				return nil, fmt.Errorf("[%d]: %w", i, err)
+			}
+			out[i] = p
+		}
+		return out, nil
+	}
+	switch r := reflect.ValueOf(v); {
+	case r.CanInt():
+		return r.Int(), nil
+	case r.CanUint() && r.Uint() < 1<<63:
+		return int64(r.Uint()), nil
+	case r.CanFloat() && values:
+		return pointed(r.Float()), nil
+	case r.CanFloat():
+		return r.Float(), nil
+	case r.Kind() == reflect.String:
+		return normalizeValue(r.String(), values, depth)
+	}
+	return nil, fmt.Errorf("a %T has no place in YAML", v)
+}
+
+// readable is the manner for people to read.
+type readable struct {
+	// values is set for the values of a chart: whole numbers are written without a point,
+	// and no key comes first for Kubernetes' sake.
+	values bool
+}
+
+// document is the whole text of a map.
+func (r readable) document(m map[string]any, step, dashes int) string {
+	w := &writer{manner: r, step: step, dashes: dashes}
+	w.node(m, 0, step, 0)
+	w.newline()
+	return string(w.text)
+}
+
+func (r readable) order(keys []string, level int) {
+	slices.Sort(keys)
+	if r.values || level > 1 {
+		return
+	}
+	first := []string{"apiVersion", "kind", "metadata", "spec", "data", "stringData"}
+	if level == 1 {
+		first = []string{"name", "generateName", "namespace", "labels", "annotations"}
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return rankIn(first, a) - rankIn(first, b) })
+}
+
+func rankIn(list []string, s string) int {
+	if i := slices.Index(list, s); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+func (r readable) key(w *writer, key string, column int) {
+	const most = 1000 // a longer key needs a mark of its own
+	name := lineText(key, false)
+	if len(name) > most {
+		w.put("? ")
+		w.put(name)
+		w.newline()
+		w.indent(column)
+	} else {
+		w.put(name)
+	}
+}
+
+func (r readable) scalar(w *writer, v any, column, step int) {
+	if s, ok := v.(string); ok {
+		if header := blockHeader(s, step); header != "" {
+			w.block(header, strings.TrimSuffix(s, "\n"), column)
+			return
+		}
+	}
+	w.put(r.line(v, false))
+}
+
+// line is a value on one line, collections in brackets; flow reports that it stands in one.
+func (r readable) line(v any, flow bool) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		if v {
+			return "true"
+		}
+		return "false"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return floatText(v, r.values)
+	case pointed:
+		return floatText(float64(v), false)
+	case string:
+		return lineText(v, flow)
+	case []any:
+		parts := make([]string, len(v))
+		for i, x := range v {
+			parts[i] = r.line(x, true)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, lineText(k, true)+": "+r.line(v[k], true))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return "null"
+}
