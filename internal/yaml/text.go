@@ -68,34 +68,34 @@ func printable(s string, lines bool) bool {
 
 // quoteDouble is s in double quotes.
 func quoteDouble(s string) string {
-	var b strings.Builder
-	b.Grow(len(s) + 2)
-	b.WriteByte('"')
-	for _, r := range s {
+	return string(AppendQuoted(make([]byte, 0, len(s)+2), s, unicode.IsPrint))
+}
+
+// AppendQuoted appends s in double quotes to dst. Of the characters that are not control
+// characters of ASCII, those that bare is true for stand as they are.
+func AppendQuoted(dst []byte, s string, bare func(r rune) bool) []byte {
+	dst = append(dst, '"')
+	for _, r := range s { // what is not UTF-8 comes as U+FFFD
 		switch {
 		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
+			dst = append(dst, '\\', byte(r))
 		case r == '\n':
-			b.WriteString(`\n`)
+			dst = append(dst, `\n`...)
 		case r == '\t':
-			b.WriteString(`\t`)
+			dst = append(dst, `\t`...)
 		case r == '\r':
-			b.WriteString(`\r`)
+			dst = append(dst, `\r`...)
 		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r < 0x7f:
-			b.WriteRune(r)
-		case r < 0xa0 || r == 0xfeff || r == 0x2028 || r == 0x2029 || r == 0xfffe || r == 0xffff || r <= 0xffff && !unicode.IsPrint(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		case !unicode.IsPrint(r):
-			fmt.Fprintf(&b, `\U%08x`, r)
+			dst = fmt.Appendf(dst, `\x%02x`, r)
+		case bare(r):
+			dst = utf8.AppendRune(dst, r)
+		case r <= 0xffff:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
 		default:
-			b.WriteRune(r)
+			dst = fmt.Appendf(dst, `\U%08x`, r)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(dst, '"')
 }
 
 // quoteSingle is s in single quotes; s is printable and of one line.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
@@ -156,7 +155,7 @@ func (w *writer) key(key string) {
 
 func (w *writer) quoteKey(key string) {
 	at := len(w.text)
-	w.quote(key)
+	w.text = yaml.AppendQuoted(w.text, key, bare)
 	w.long = w.long || len(w.text)-at > longestKey
 }
 
@@ -165,11 +164,8 @@ func plainKey(s string) bool {
 	if len(s) < 3 || len(s) > 40 || s[0] <= '9' || strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !yaml.IsWordByte(byte(r)) }) >= 0 {
 		return false
 	}
-	switch strings.ToLower(s) {
-	case "yes", "off", "true", "false", "null":
-		return false
-	}
-	return true
+	_, odd, ok := yaml.PlainKey(s)
+	return ok && !odd
 }
 
 // value writes the value at i of the tape, on the same line.
@@ -202,7 +198,7 @@ func (w *writer) value(i int) {
 		case tok.plain && plainValue(tok.text):
 			w.text = append(w.text, tok.text...)
 		default:
-			w.quote(tok.text)
+			w.text = yaml.AppendQuoted(w.text, tok.text, bare)
 		}
 	}
 }
@@ -224,24 +220,5 @@ func plainValue(s string) bool {
 	return s != ""
 }
 
-// quote writes s in quotes, with the escapes that YAML has.
-func (w *writer) quote(s string) {
-	out := append(w.text, '"')
-	for _, r := range s { // what is not UTF-8 comes as U+FFFD
-		switch {
-		case r == '"' || r == '\\':
-			out = append(out, '\\', byte(r))
-		case r == '\n':
-			out = append(out, `\n`...)
-		case r == '\t':
-			out = append(out, `\t`...)
-		case r >= ' ' && r <= '~', r >= 0xa0 && r != utf8.RuneError && yaml.Simple(string(r)):
-			out = utf8.AppendRune(out, r)
-		case r < 0x100:
-			out = fmt.Appendf(out, `\x%02x`, r)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	w.text = append(out, '"')
-}
+// bare reports whether a character can stand as it is for [quickly].
+func bare(r rune) bool { return r <= '~' || r >= 0xa0 && yaml.Simple(string(r)) }

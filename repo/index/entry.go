@@ -101,11 +101,8 @@ func (d *decoder) texts(i int, field string) []string {
 
 func (d *decoder) flag(i int, field string) bool {
 	if d.tape[i].kind == scalar && d.tape[i].plain {
-		switch strings.ToLower(d.tape[i].text) {
-		case "true", "yes", "on", "y":
-			return true
-		case "false", "no", "off", "n", "", "~", "null":
-			return false
+		if v, known := yaml.Word(d.tape[i].text); known {
+			return v == true
 		}
 	}
 	d.bad(field, "must be true or false")

@@ -2,6 +2,8 @@
 
 package index
 
+import "github.com/moonhelm/moonhelm/internal/yaml"
+
 // tape is a document in one piece: every value as a token, and behind a table's
 // or a list's token what is in it. YAML, read either way, and JSON come to the
 // same tape where they mean the same.
@@ -32,11 +34,8 @@ func (t tape) null(i int) bool {
 	if t[i].kind != scalar || !t[i].plain {
 		return false
 	}
-	switch t[i].text {
-	case "", "~", "null", "Null", "NULL":
-		return true
-	}
-	return false
+	v, known := yaml.Word(t[i].text)
+	return known && v == nil
 }
 
 // duplicate finds a key of the table at i, and of it alone, that is there a
