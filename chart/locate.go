@@ -25,7 +25,7 @@ func Locate(name string, data []byte, err error) error {
 	} else {
 		list = []error{err}
 	}
-	root := parseNode(data)
+	root := yaml.Root(data)
 	out := make([]error, len(list))
 	for i, e := range list {
 		out[i] = e
@@ -42,66 +42,17 @@ func Locate(name string, data []byte, err error) error {
 	return errors.Join(out...)
 }
 
-func parseNode(data []byte) *yaml.Node {
-	var doc yaml.Node
-	if yaml.UnmarshalV3(data, &doc) != nil || len(doc.Content) == 0 {
-		return nil
-	}
-	return doc.Content[0]
-}
-
 // lineOf finds the line of a field's path ("dependencies[1].alias"); of what
 // is not there, its nearest ancestor's, and 0 for a missing top-level field.
 func lineOf(n *yaml.Node, field string) int {
-	line := 0
-	for step := range strings.FieldsFuncSeq(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		n = resolveAlias(n)
-		if n == nil {
-			return line
-		}
-		switch n.Kind {
-		case yaml.MappingNode:
-			key, value := lookup(n, step)
-			if value == nil {
-				return line
-			}
-			n, line = value, key.Line
-		case yaml.SequenceNode:
-			i, err := strconv.Atoi(step)
-			if err != nil || i >= len(n.Content) {
-				return line
-			}
-			n = n.Content[i]
-			line = n.Line
-		default:
-			return line
-		}
-	}
-	return line
-}
-
-func lookup(n *yaml.Node, name string) (key, value *yaml.Node) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		// The last of two equal keys is the one that counts.
-		if strings.EqualFold(n.Content[i].Value, name) {
-			key, value = n.Content[i], n.Content[i+1]
-		}
-	}
-	return key, value
-}
-
-func resolveAlias(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
+	return yaml.Line(n, strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })...)
 }
 
 // diagnose compares a YAML text with the Go type that it could not be decoded
 // into and names every field of a wrong kind. It returns nil where it finds
 // nothing: then the text is not YAML, or the reader stumbled over something else.
 func diagnose(name string, data []byte, into any) error {
-	root := parseNode(data)
+	root := yaml.Root(data)
 	if root == nil {
 		return nil
 	}
@@ -124,7 +75,7 @@ var timeType = reflect.TypeFor[time.Time]()
 
 func (d *diagnosis) check(n *yaml.Node, t reflect.Type, field string, depth int) {
 	d.steps++
-	n = resolveAlias(n)
+	n = yaml.Target(n)
 	if n == nil || len(d.errs) >= maxDiagnoses || d.steps > 100_000 || depth > 20 || n.ShortTag() == "!!null" {
 		return
 	}
@@ -210,17 +161,7 @@ func describe(n *yaml.Node) string {
 // syntaxError turns the YAML reader's complaint into ours, with its line where
 // it names one.
 func syntaxError(name string, err error) error {
-	text := err.Error()
-	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ", "json: "} {
-		text = strings.TrimPrefix(text, noise)
-	}
-	bad := &InvalidError{File: name, Problem: text, Syntax: true}
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if num, problem, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(num); err == nil {
-				bad.Line, bad.Problem = line, problem
-			}
-		}
-	}
+	bad := &InvalidError{File: name, Syntax: true}
+	bad.Line, bad.Problem, _ = yaml.CutLine(yaml.Complaint(err))
 	return bad
 }

@@ -115,14 +115,9 @@ func excerpt(text string, line int) string {
 // yamlProblem takes the line out of the parser's message.
 func yamlProblem(err error) error {
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
-	rest, ok := strings.CutPrefix(msg, "line ")
-	if !ok {
+	if !strings.HasPrefix(msg, "line ") {
 		return &problem{line: 1, text: msg, notYAML: true}
 	}
-	num, what, ok := strings.Cut(rest, ": ")
-	n, convErr := strconv.Atoi(num)
-	if !ok || convErr != nil {
-		return &problem{text: msg, notYAML: true}
-	}
-	return &problem{line: n, text: what, notYAML: true}
+	line, what, _ := yaml.CutLine(msg)
+	return &problem{line: line, text: what, notYAML: true}
 }

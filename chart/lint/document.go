@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -108,19 +107,16 @@ func (d *document) head() (*head, *textError) {
 
 // problem makes a sentence of the reader's complaint and finds its line.
 func (d *document) problem(err error) *textError {
-	text := err.Error()
-	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ", "json: "} {
-		text = strings.TrimPrefix(text, noise)
-	}
+	text := yaml.Complaint(err)
 	at := func(line int, text string) *textError { return &textError{d.first + line - 1, text, true} }
 	// The reader of nodes knows lines better.
 	var node yaml.Node
 	if err := yaml.UnmarshalV3([]byte(d.text), &node); err != nil {
-		if line, rest, ok := cutLine(strings.TrimPrefix(err.Error(), "yaml: ")); ok {
+		if line, rest, ok := yaml.CutLine(yaml.Complaint(err)); ok {
 			return at(line, rest)
 		}
 	}
-	if line, rest, ok := cutLine(text); ok {
+	if line, rest, ok := yaml.CutLine(text); ok {
 		return at(line, rest)
 	}
 	name, what, ok := wrongKind(text)
@@ -128,7 +124,7 @@ func (d *document) problem(err error) *textError {
 		return &textError{d.lineOf(), text, false}
 	}
 	text = name + " must be " + what
-	if line := nodeLine(d.node(), strings.Split(name, ".")); line > 0 {
+	if line := yaml.Line(d.node(), strings.Split(name, ".")...); line > 0 {
 		return at(line, text)
 	}
 	return &textError{d.lineOf(), text, name == "a document"}
@@ -157,25 +153,11 @@ func wrongKind(text string) (field, want string, ok bool) {
 	return path, "a " + kind + ", not " + got, true
 }
 
-func cutLine(text string) (line int, rest string, ok bool) {
-	num, ok := strings.CutPrefix(text, "line ")
-	if !ok {
-		return 0, "", false
-	}
-	num, rest, ok = strings.Cut(num, ": ")
-	line, err := strconv.Atoi(num)
-	return line, rest, ok && err == nil
-}
-
 // node is the document with the lines of everything in it, nil where it cannot
 // be read that way.
 func (d *document) node() *yaml.Node {
 	if d.parsed == nil {
-		var doc yaml.Node
-		if yaml.UnmarshalV3([]byte(d.text), &doc) != nil || len(doc.Content) == 0 {
-			return nil
-		}
-		d.parsed = doc.Content[0]
+		d.parsed = yaml.Root([]byte(d.text))
 	}
 	return d.parsed
 }
@@ -183,27 +165,10 @@ func (d *document) node() *yaml.Node {
 // lineOf is the line, in the whole stream, of a key on a path of keys; where
 // it is not there, of the nearest thing above it.
 func (d *document) lineOf(path ...string) int {
-	if line := nodeLine(d.node(), path); line > 0 {
+	if line := yaml.Line(d.node(), path...); line > 0 {
 		return d.first + line - 1
 	}
 	text := d.text
 	blank := text[:len(text)-len(strings.TrimLeft(text, " \t\r\n"))]
 	return d.first + strings.Count(blank, "\n")
-}
-
-func nodeLine(n *yaml.Node, path []string) int {
-	line := 0
-	for _, step := range path {
-		if n == nil || n.Kind != yaml.MappingNode {
-			return line
-		}
-		var next *yaml.Node
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if strings.EqualFold(n.Content[i].Value, step) {
-				line, next = n.Content[i].Line, n.Content[i+1]
-			}
-		}
-		n = next
-	}
-	return line
 }

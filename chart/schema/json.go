@@ -56,7 +56,7 @@ func writeJSON(b *bytes.Buffer, n *yaml.Node, depth int) error {
 	if depth > 2*maxDepth {
 		return ErrTooDeep
 	}
-	n = target(n)
+	n = yaml.Target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		b.WriteByte('{')

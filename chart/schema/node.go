@@ -157,26 +157,16 @@ func prepend(n *yaml.Node, key string, v *yaml.Node) {
 	n.Content = append([]*yaml.Node{text(key), v}, n.Content...)
 }
 
-// lookup finds a key of a map; the last of equal ones counts.
-func lookup(n *yaml.Node, name string) (index int, v *yaml.Node) {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return -1, nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == name {
-			return i, n.Content[i+1]
-		}
-	}
-	return -1, nil
-}
-
+// member is the value of a key of a map, nil where there is none.
 func member(n *yaml.Node, name string) *yaml.Node {
-	_, v := lookup(n, name)
-	return v
+	if i := yaml.Find(n, name, nil); i >= 0 {
+		return n.Content[i+1]
+	}
+	return nil
 }
 
 func set(n *yaml.Node, name string, v *yaml.Node) {
-	if i, old := lookup(n, name); old != nil {
+	if i := yaml.Find(n, name, nil); i >= 0 {
 		n.Content[i+1] = v
 		return
 	}
@@ -184,20 +174,9 @@ func set(n *yaml.Node, name string, v *yaml.Node) {
 }
 
 func remove(n *yaml.Node, name string) {
-	for i, old := lookup(n, name); old != nil; i, old = lookup(n, name) {
+	for i := yaml.Find(n, name, nil); i >= 0; i = yaml.Find(n, name, nil) {
 		n.Content = slices.Delete(n.Content, i, i+2)
 	}
-}
-
-// target is what an alias stands for.
-func target(n *yaml.Node) *yaml.Node {
-	for range 100 {
-		if n.Kind != yaml.AliasNode || n.Alias == nil {
-			return n
-		}
-		n = n.Alias
-	}
-	return n
 }
 
 // block writes a tree the way people write YAML: as blocks, with short lists of

@@ -74,7 +74,7 @@ func (d *deriver) shape(v any, nodes []*yaml.Node, path string, depth int) (*sha
 		return s, nil
 	}
 	for i, n := range nodes {
-		nodes[i] = target(n)
+		nodes[i] = yaml.Target(n)
 	}
 	switch v := v.(type) {
 	case map[any]any:

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -233,12 +232,8 @@ func plainWord(text string) bool {
 func yamlError(name string, offset int, err error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  ")
 	bad := &chart.InvalidError{File: name, Problem: "is not valid YAML: " + text}
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if num, problem, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(num); err == nil {
-				bad.Line, bad.Problem = offset+line, "is not valid YAML: "+problem
-			}
-		}
+	if line, problem, ok := yaml.CutLine(text); ok {
+		bad.Line, bad.Problem = offset+line, "is not valid YAML: "+problem
 	}
 	return bad
 }

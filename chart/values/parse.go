@@ -156,12 +156,8 @@ func top(name string, v any, line int) (map[string]any, error) {
 func syntaxError(name string, offset int, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	text = strings.TrimPrefix(text, "unmarshal errors:\n  ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if num, problem, ok := strings.Cut(rest, ": "); ok {
-			if line, err := strconv.Atoi(num); err == nil {
-				return &ParseError{Name: name, Line: offset + line, Problem: problem, Syntax: true}
-			}
-		}
+	if line, problem, ok := yaml.CutLine(text); ok {
+		return &ParseError{Name: name, Line: offset + line, Problem: problem, Syntax: true}
 	}
 	line := 0
 	for _, s := range []string{"in this context", "any token", "did not find", "could not find", "found "} {

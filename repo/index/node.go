@@ -53,7 +53,7 @@ func (w *writer) yaml(data []byte) error {
 	if err != nil {
 		return err
 	}
-	root = followed(root)
+	root = yaml.Target(root)
 	if root.Kind != yaml.MappingNode {
 		k := scalar
 		if root.Kind == yaml.SequenceNode {
@@ -73,7 +73,7 @@ func (w *writer) yaml(data []byte) error {
 	}
 	for ; len(pairs) > 0; pairs = pairs[2:] {
 		if pairs[0].Value == "entries" {
-			err = w.yamlCharts(followed(pairs[1]))
+			err = w.yamlCharts(yaml.Target(pairs[1]))
 		} else {
 			w.t = w.t[:0]
 			if err = p.put(pairs[1], 0); err == nil {
@@ -105,7 +105,7 @@ func (w *writer) yamlCharts(entries *yaml.Node) error {
 	}
 	return w.charts(func() error {
 		for ; len(pairs) > 0; pairs = pairs[2:] {
-			if err := w.yamlChart(pairs[0].Value, followed(pairs[1])); err != nil {
+			if err := w.yamlChart(pairs[0].Value, yaml.Target(pairs[1])); err != nil {
 				return err
 			}
 		}
@@ -130,13 +130,6 @@ func (w *writer) yamlChart(name string, v *yaml.Node) error {
 		}
 		return true, (&putter{tape: &w.t}).put(v.Content[n], 0)
 	})
-}
-
-func followed(n *yaml.Node) *yaml.Node {
-	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < yaml.MaxDepth; i++ {
-		n = n.Alias
-	}
-	return n
 }
 
 func plainNull(v *yaml.Node) bool {
@@ -208,7 +201,7 @@ func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 	var out, merged []*yaml.Node
 	seen := make(map[string]bool, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := followed(n.Content[i])
+		k := yaml.Target(n.Content[i])
 		switch {
 		case k.Kind != yaml.ScalarNode:
 			return nil, &FormatError{Line: k.Line, Problem: "a key is not a string"}
@@ -223,7 +216,7 @@ func (p *putter) pairs(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 		out = append(out, k, n.Content[i+1])
 	}
 	for _, m := range merged {
-		more, err := p.merged(followed(m), depth+1)
+		more, err := p.merged(yaml.Target(m), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +242,7 @@ func (p *putter) merged(n *yaml.Node, depth int) ([]*yaml.Node, error) {
 	case yaml.SequenceNode:
 		var out []*yaml.Node
 		for _, c := range n.Content {
-			if c = followed(c); c.Kind != yaml.MappingNode {
+			if c = yaml.Target(c); c.Kind != yaml.MappingNode {
 				break
 			}
 			more, err := p.pairs(c, depth)
