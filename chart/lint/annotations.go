@@ -24,7 +24,7 @@ func annotations(n *yaml.Node) []annotation {
 		return nil
 	}
 	for i := 0; i+1 < len(m.Content); i += 2 {
-		key, value := m.Content[i], resolve(m.Content[i+1])
+		key, value := m.Content[i], yaml.Target(m.Content[i+1])
 		if strings.HasPrefix(key.Value, annotationPrefix) && value.Kind == yaml.ScalarNode {
 			out = append(out, annotation{key.Value, value.Value, key.Line})
 		}
@@ -37,24 +37,14 @@ func itemAnnotations(n *yaml.Node) []annotation {
 	var out []annotation
 	if items := child(n, "items"); items != nil && items.Kind == yaml.SequenceNode {
 		for _, item := range items.Content {
-			out = append(out, annotations(resolve(item))...)
+			out = append(out, annotations(yaml.Target(item))...)
 		}
 	}
 	return out
 }
 
 // child is the value of a map's key, nil where there is none.
-func child(n *yaml.Node, name string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := len(n.Content) - 2; i >= 0; i -= 2 {
-		if n.Content[i].Value == name {
-			return resolve(n.Content[i+1])
-		}
-	}
-	return nil
-}
+func child(n *yaml.Node, name string) *yaml.Node { return yaml.Target(yaml.Value(n, name)) }
 
 // duplicates are the keys that a map has already.
 func duplicates(n *yaml.Node, depth int) []annotation {
@@ -77,13 +67,6 @@ func duplicates(n *yaml.Node, depth int) []annotation {
 		out = append(out, duplicates(c, depth+1)...)
 	}
 	return out
-}
-
-func resolve(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
 }
 
 func isInteger(text string) bool {

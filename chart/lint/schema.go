@@ -4,7 +4,6 @@ package lint
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/chart"
@@ -23,7 +22,7 @@ func Violation(text []byte, root, owner, at, problem string) Finding {
 		steps = append([]string{owner}, steps...)
 		problem = fmt.Sprintf("values of subchart %s: %s", owner, problem)
 	}
-	return Finding{Severity: Error, Path: chart.FileValues, Line: valueLine(text, steps), Message: problem}
+	return Finding{Severity: Error, Path: chart.FileValues, Line: yaml.Line(yaml.Root(text), steps...), Message: problem}
 }
 
 // stepsOf cuts a path into keys and indexes.
@@ -49,42 +48,4 @@ func stepsOf(at string) []string {
 	}
 	end()
 	return steps
-}
-
-// valueLine is the line of the value at a path, or of what of the path is
-// there; 0 where nothing is.
-func valueLine(text []byte, steps []string) int {
-	var doc yaml.Node
-	if yaml.UnmarshalV3(text, &doc) != nil || len(doc.Content) == 0 {
-		return 0
-	}
-	n, line := doc.Content[0], 0
-	for _, step := range steps {
-		n = resolve(n)
-		if n == nil {
-			return line
-		}
-		switch n.Kind {
-		case yaml.MappingNode:
-			found := false
-			for i := 0; i+1 < len(n.Content) && !found; i += 2 {
-				if found = n.Content[i].Value == step; found {
-					line, n = n.Content[i].Line, n.Content[i+1]
-				}
-			}
-			if !found {
-				return line
-			}
-		case yaml.SequenceNode:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(n.Content) {
-				return line
-			}
-			n = n.Content[i]
-			line = n.Line
-		default:
-			return line
-		}
-	}
-	return line
 }

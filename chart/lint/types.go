@@ -10,6 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/schema"
 	"github.com/moonhelm/moonhelm/chart/values"
+	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // Types holds the values that a user gave against the types that the charts'
@@ -73,7 +74,7 @@ func (t *typed) one(c *chart.Chart, path []string, user, final map[string]any) {
 		}
 		t.findings = append(t.findings, Finding{
 			Severity: Warning, Path: chart.FileValues,
-			Line:    valueLine(t.text, append(path[:len(path):len(path)], steps...)),
+			Line:    yaml.Line(yaml.Root(t.text), append(path[:len(path):len(path)], steps...)...),
 			Message: fmt.Sprintf("%s: %s, going by the chart's defaults", at, v.Problem),
 		})
 	}

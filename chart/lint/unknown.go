@@ -14,11 +14,9 @@ import (
 // unknownFields warns of keys of Chart.yaml that mean nothing, and of keys that
 // are there twice.
 func (l *linter) unknownFields(f *chart.File) {
-	var doc yaml.Node
-	if yaml.UnmarshalV3(f.Data, &doc) != nil || len(doc.Content) == 0 {
-		return
+	if root := yaml.Root(f.Data); root != nil {
+		l.unknown(f, root, reflect.TypeFor[chart.Metadata](), "", 0)
 	}
-	l.unknown(f, doc.Content[0], reflect.TypeFor[chart.Metadata](), "", 0)
 }
 
 // maxNesting bounds the way down; nothing in Chart.yaml is deeper.

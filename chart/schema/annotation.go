@@ -123,11 +123,9 @@ func (r *noteReader) oneLine(number int, body string) error {
 		case kind == "text":
 			v = text(unquote(value))
 		default:
-			var doc yaml.Node
-			if err := yaml.UnmarshalV3([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
+			if v = yaml.Root([]byte(value)); v == nil {
 				return r.bad(number, "the value of %s is not YAML: %s", key, value)
 			}
-			v = doc.Content[0]
 		}
 		if err := r.keyword(number, key, kind, v); err != nil {
 			return err
@@ -206,7 +204,7 @@ func (r *noteReader) keyword(number int, key, kind string, v *yaml.Node) error {
 	case "type":
 		v = typeList(types(v))
 	case "item", "itemEnum", "itemProperties", "itemRef":
-		if into = member(r.note.node, "items"); into == nil || into.Kind != yaml.MappingNode {
+		if into = yaml.Value(r.note.node, "items"); into == nil || into.Kind != yaml.MappingNode {
 			into = mapping()
 			set(r.note.node, "items", into)
 		}
@@ -216,7 +214,7 @@ func (r *noteReader) keyword(number int, key, kind string, v *yaml.Node) error {
 		}
 	case "$ref":
 		// Draft 7 reads nothing beside a $ref.
-		all := member(into, "allOf")
+		all := yaml.Value(into, "allOf")
 		if all == nil {
 			all = &yaml.Node{Kind: yaml.SequenceNode}
 			add(into, "allOf", all)
@@ -226,7 +224,7 @@ func (r *noteReader) keyword(number int, key, kind string, v *yaml.Node) error {
 		all.Content = append(all.Content, ref)
 		return nil
 	case "allOf":
-		if all := member(into, "allOf"); all != nil {
+		if all := yaml.Value(into, "allOf"); all != nil {
 			all.Content = append(all.Content, v.Content...)
 			return nil
 		}
@@ -324,22 +322,22 @@ func (d *deriver) annotate(n *yaml.Node, s *shape, path string) (*yaml.Node, err
 	d.annotated = append(d.annotated, annotated{ann, path})
 	have := mapping()
 	have.Content = slices.Clone(ann.node.Content)
-	kinds := kindsOf(member(have, "type"))
+	kinds := kindsOf(yaml.Value(have, "type"))
 	if kinds == nil && s.kind != "" {
 		kinds = []string{s.kind}
 	}
 	if len(kinds) > 0 && !slices.ContainsFunc(kinds, func(k string) bool { return k != "string" && k != "null" }) {
 		for _, k := range []string{"enum", "const", "default"} {
-			asText(member(have, k))
+			asText(yaml.Value(have, k))
 		}
 	}
 	null := s.value == nil && !s.noValue && !ann.required || ann.has("nullable")
 	for _, m := range []*yaml.Node{have, n} {
-		if t := member(m, "type"); null && t != nil && !slices.Contains(kindsOf(t), "null") {
+		if t := yaml.Value(m, "type"); null && t != nil && !slices.Contains(kindsOf(t), "null") {
 			set(m, "type", typeList(append(slices.Clone(kindsOf(t)), "null")))
 		}
 	}
-	if skip := member(have, "items"); skip != nil && skip.Kind != yaml.MappingNode {
+	if skip := yaml.Value(have, "items"); skip != nil && skip.Kind != yaml.MappingNode {
 		remove(n, "items")
 	}
 	fill(have, n, 0)
@@ -437,7 +435,7 @@ func (d *deriver) blame(err error) error {
 
 // unusable reports whether an error is about a reference in an annotation.
 func (d *deriver) unusable(n *yaml.Node, err error) bool {
-	if ref := member(n, "$ref"); ref != nil && strings.Contains(err.Error(), strings.TrimLeft(ref.Value, "#./")) {
+	if ref := yaml.Value(n, "$ref"); ref != nil && strings.Contains(err.Error(), strings.TrimLeft(ref.Value, "#./")) {
 		return true
 	}
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return d.unusable(c, err) })

@@ -13,10 +13,10 @@ import (
 // anything. What have says stays, also by saying nothing: what it leaves to a
 // reference or to alternatives is left to them.
 func fill(have, want *yaml.Node, depth int) bool {
-	if have.Kind != yaml.MappingNode || want.Kind != yaml.MappingNode || member(have, "$ref") != nil || depth > maxDepth {
+	if have.Kind != yaml.MappingNode || want.Kind != yaml.MappingNode || yaml.Value(have, "$ref") != nil || depth > maxDepth {
 		return false
 	}
-	hadType := member(have, "type")
+	hadType := yaml.Value(have, "type")
 	changed := false
 	put := func(k string, v *yaml.Node) {
 		add(have, k, v)
@@ -24,14 +24,14 @@ func fill(have, want *yaml.Node, depth int) bool {
 	}
 	for i := 0; i+1 < len(want.Content); i += 2 {
 		key, v := want.Content[i].Value, want.Content[i+1]
-		cur := member(have, key)
+		cur := yaml.Value(have, key)
 		switch key {
 		case "type":
 			if cur == nil && !chosen(have, v) {
 				put(key, v)
 			}
 		case "default":
-			if cur == nil && (hadType == nil || admits(hadType, member(want, "type"))) {
+			if cur == nil && (hadType == nil || admits(hadType, yaml.Value(want, "type"))) {
 				put(key, v)
 			}
 		case "items":
@@ -59,11 +59,11 @@ func fill(have, want *yaml.Node, depth int) bool {
 // other schemas.
 func chosen(have, types *yaml.Node) bool {
 	for _, k := range []string{"anyOf", "oneOf", "allOf", "const"} {
-		if member(have, k) != nil {
+		if yaml.Value(have, k) != nil {
 			return true
 		}
 	}
-	enum := member(have, "enum")
+	enum := yaml.Value(have, "enum")
 	if enum == nil {
 		return false
 	}
@@ -109,7 +109,7 @@ func admits(types, others *yaml.Node) bool {
 
 // describes reports whether a schema may say more about values of a kind.
 func describes(have *yaml.Node, kind string) bool {
-	if t := member(have, "type"); t != nil {
+	if t := yaml.Value(have, "type"); t != nil {
 		return slices.Contains(kindsOf(t), kind)
 	}
 	return !chosen(have, text(kind))
@@ -120,10 +120,10 @@ func describes(have *yaml.Node, kind string) bool {
 // a schema for all others speaks of are left to it.
 func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 	closed := false
-	if others := member(have, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode && len(others.Content) > 0 {
+	if others := yaml.Value(have, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode && len(others.Content) > 0 {
 		closed = true
 	}
-	patterns := patternsOf(member(have, "patternProperties"))
+	patterns := patternsOf(yaml.Value(have, "patternProperties"))
 	changed := false
 	if cur == nil {
 		cur = mapping()
@@ -159,7 +159,7 @@ func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 		}
 	}
 	cur.Content, cur.Style = content, 0
-	if member(have, "properties") == nil {
+	if yaml.Value(have, "properties") == nil {
 		add(have, "properties", cur)
 	}
 	return true

@@ -157,14 +157,6 @@ func prepend(n *yaml.Node, key string, v *yaml.Node) {
 	n.Content = append([]*yaml.Node{text(key), v}, n.Content...)
 }
 
-// member is the value of a key of a map, nil where there is none.
-func member(n *yaml.Node, name string) *yaml.Node {
-	if i := yaml.Find(n, name, nil); i >= 0 {
-		return n.Content[i+1]
-	}
-	return nil
-}
-
 func set(n *yaml.Node, name string, v *yaml.Node) {
 	if i := yaml.Find(n, name, nil); i >= 0 {
 		n.Content[i+1] = v

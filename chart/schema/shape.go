@@ -58,7 +58,7 @@ func (d *deriver) document() (*yaml.Node, error) {
 		return nil, err
 	}
 	for _, k := range []struct{ name, value string }{{"title", "Values"}, {"$schema", Draft}} {
-		if member(n, k.name) == nil {
+		if yaml.Value(n, k.name) == nil {
 			prepend(n, k.name, text(k.value))
 		}
 	}

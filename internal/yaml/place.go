@@ -40,9 +40,18 @@ func Find(n *Node, name string, same func(a, b string) bool) int {
 	return -1
 }
 
+// Value returns the value of a key of a map, nil where there is none; of equal keys the last
+// one's.
+func Value(n *Node, name string) *Node {
+	if i := Find(n, name, nil); i >= 0 {
+		return n.Content[i+1]
+	}
+	return nil
+}
+
 // Line returns the line of a key, or of a list's item, in n: path are the names of the keys
-// on the way to it, in any case, and the numbers of items. Of what is not there it is the
-// line of the nearest that is, 0 for nothing.
+// on the way to it, in any case where none is the same, and the numbers of items. Of what is
+// not there it is the line of the nearest that is, 0 for nothing.
 func Line(n *Node, path ...string) int {
 	line := 0
 	for _, step := range path {
@@ -57,7 +66,10 @@ func Line(n *Node, path ...string) int {
 			n = n.Content[i]
 			line = n.Line
 		default:
-			i := Find(n, step, strings.EqualFold)
+			i := Find(n, step, nil)
+			if i < 0 {
+				i = Find(n, step, strings.EqualFold)
+			}
 			if i < 0 {
 				return line
 			}

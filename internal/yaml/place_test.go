@@ -11,18 +11,19 @@ import (
 )
 
 func TestLine(t *testing.T) {
-	root := yaml.Root([]byte("a: &x\n  b: 1\n  B: 2\nlist:\n- c: 1\n- *x\n"))
+	root := yaml.Root([]byte("a: &x\n  b: 1\n  c: 2\n  c: 3\nlist:\n- c: 1\n- *x\n"))
 	for _, tc := range []struct {
 		name string
 		path []string
 		want int
 	}{
-		{"a key", []string{"list"}, 4},
-		{"of equal keys the last, in any case", []string{"a", "b"}, 3},
-		{"an item", []string{"list", "0"}, 5},
-		{"below an alias", []string{"list", "1", "b"}, 3},
-		{"what is not there: its parent", []string{"list", "0", "z"}, 5},
-		{"an item that is not there", []string{"list", "7"}, 4},
+		{"a key", []string{"list"}, 5},
+		{"of equal keys the last", []string{"a", "c"}, 4},
+		{"a key in another case", []string{"A", "b"}, 2},
+		{"an item", []string{"list", "0"}, 6},
+		{"below an alias", []string{"list", "1", "b"}, 2},
+		{"what is not there: its parent", []string{"list", "0", "z"}, 6},
+		{"an item that is not there", []string{"list", "7"}, 5},
 		{"nothing", []string{"z"}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

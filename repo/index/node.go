@@ -5,8 +5,6 @@ package index
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/moonhelm/moonhelm/internal/yaml"
@@ -38,13 +36,8 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 
 // syntaxError takes the line out of what the parser says.
 func syntaxError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := regexp.MustCompile(`(?s)^line (\d+): (.*)$`).FindStringSubmatch(text); m != nil {
-		if line, err := strconv.Atoi(m[1]); err == nil {
-			return &FormatError{Line: line, Problem: "no YAML: " + m[2]}
-		}
-	}
-	return &FormatError{Problem: "no YAML: " + text}
+	line, problem, _ := yaml.CutLine(strings.TrimPrefix(err.Error(), "yaml: "))
+	return &FormatError{Line: line, Problem: "no YAML: " + problem}
 }
 
 // yaml writes an index that is any YAML.
