@@ -213,7 +213,8 @@ type NamespaceError struct {
 }
 
 func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("%s: the request is for namespace %q, and the configuration for the releases of %q", e.Operation, e.Namespace, e.Records)
+	return fmt.Sprintf("%s: the request is for namespace %q, and the configuration for the releases of %q", e.Operation,
+		e.Namespace, e.Records)
 }
 
 // Hint says how to make a configuration for the namespace.

@@ -138,7 +138,8 @@ func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progre
 	defer cancel()
 	switch {
 	case w.plan != nil && w.plan.Changes() > 0:
-		report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("writing %d custom resource definitions", w.plan.Changes())})
+		report.Send(progress.Event{Kind: progress.Step,
+			Text: fmt.Sprintf("writing %d custom resource definitions", w.plan.Changes())})
 		for _, s := range w.plan.Steps {
 			if s.Action != plan.Unchanged {
 				report.Send(progress.Event{Kind: progress.Log, Object: s.String(), Text: "is " + string(s.Action) + "d"})
@@ -146,7 +147,8 @@ func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progre
 		}
 		return cluster.ExecuteCRDs(ctx, w.plan)
 	case w.plan == nil && len(w.missing) > 0:
-		report.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("installing %d custom resource definitions", len(w.missing))})
+		report.Send(progress.Event{Kind: progress.Step,
+			Text: fmt.Sprintf("installing %d custom resource definitions", len(w.missing))})
 		return cluster.InstallCRDs(ctx, w.missing)
 	}
 	return nil

@@ -89,7 +89,8 @@ func (e *DependencyError) Unwrap() error { return e.Err }
 type RepublishedError struct{ Locked, Got string }
 
 func (e *RepublishedError) Error() string {
-	return fmt.Sprintf("its archive has changed since it was locked, although its version has not: it was %s, it is %s", e.Locked, e.Got)
+	return fmt.Sprintf("its archive has changed since it was locked, although its version has not: it was %s, it is %s",
+		e.Locked, e.Got)
 }
 
 // An UnresolvedError is returned for a dependency without a repository that is not in
@@ -101,7 +102,8 @@ type UnresolvedError struct {
 
 func (e *UnresolvedError) Error() string {
 	if len(e.Have) > 0 {
-		return fmt.Sprintf("it has no repository, and %s/ has only %s; put a version there that suits, or give it a repository", e.Place, strings.Join(e.Have, ", "))
+		return fmt.Sprintf("it has no repository, and %s/ has only %s; put a version there that suits, "+
+			"or give it a repository", e.Place, strings.Join(e.Have, ", "))
 	}
 	return fmt.Sprintf("it has no repository, and is not in %s/; put it there, or give it a repository", e.Place)
 }
@@ -126,7 +128,8 @@ func lockedWants(l *dependency.Lock) []Dependency {
 	var out []Dependency
 	add := func(list []*dependency.Locked, library bool) {
 		for _, d := range list {
-			out = append(out, Dependency{Name: d.Name, Version: d.Version, Repository: d.Repository, Library: library, Content: d.Content})
+			out = append(out,
+				Dependency{Name: d.Name, Version: d.Version, Repository: d.Repository, Library: library, Content: d.Content})
 		}
 	}
 	add(l.Dependencies, false)

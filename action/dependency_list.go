@@ -52,7 +52,9 @@ func (DependencyList) Run(v ChartDirectory) (found []ListedDependency, unlisted 
 		found = append(found, ListedDependency{Dependency: *d, Library: true, Status: status(d, libs, held, true)})
 	}
 	for _, h := range held {
-		if !h.Library && !slices.ContainsFunc(deps, func(d *chart.Dependency) bool { return d.Name == h.Name || h.Err != nil && under(h, d.Name) }) {
+		if !h.Library &&
+			!slices.ContainsFunc(deps,
+				func(d *chart.Dependency) bool { return d.Name == h.Name || h.Err != nil && under(h, d.Name) }) {
 			unlisted = append(unlisted, h)
 		}
 	}
@@ -126,7 +128,8 @@ func strays(archives []loader.Vendored, name string, all []*chart.Dependency) bo
 		return false
 	}
 	for _, h := range archives {
-		if !slices.ContainsFunc(all, func(d *chart.Dependency) bool { return d.Name == name && suits([]loader.Vendored{h}, d) }) {
+		if !slices.ContainsFunc(all,
+			func(d *chart.Dependency) bool { return d.Name == name && suits([]loader.Vendored{h}, d) }) {
 			return true
 		}
 	}

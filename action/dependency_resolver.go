@@ -95,7 +95,8 @@ func (r *RepositoryResolver) Refresh(ctx context.Context, wants []Dependency) er
 			return // it was interrupted, which is said once
 		}
 		if result.Err != nil {
-			r.say("...Unable to get an update from the %q chart repository (%s):\n\t%s", result.Entry.Name, result.Entry.Shown(), result.Err)
+			r.say("...Unable to get an update from the %q chart repository (%s):\n\t%s", result.Entry.Name, result.Entry.Shown(),
+				result.Err)
 			return
 		}
 		r.say("...Successfully got an update from the %q chart repository", result.Entry.Name)
@@ -121,7 +122,8 @@ func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) 
 	if ok {
 		source, err := r.Repositories.Named(name)
 		if err != nil {
-			err = fmt.Errorf("no repository definition for %s. Please add it via 'helm repo add': %w", dependency.Shown(w.Repository), err)
+			err = fmt.Errorf("no repository definition for %s. Please add it via 'helm repo add': %w",
+				dependency.Shown(w.Repository), err)
 		}
 		return source, err
 	}
@@ -138,7 +140,9 @@ func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) 
 type RepositoryURLError struct{ Dependency, Repository string }
 
 func (e *RepositoryURLError) Error() string {
-	return fmt.Sprintf("the repository %q of the dependency %s is not a URL; write https://..., oci://..., file://../directory, or @%s for one that was added under that name", e.Repository, e.Dependency, strings.Trim(e.Repository, "@:/"))
+	return fmt.Sprintf("the repository %q of the dependency %s is not a URL; write https://..., oci://..., "+
+		"file://../directory, or @%s for one that was added under that name", e.Repository, e.Dependency,
+		strings.Trim(e.Repository, "@:/"))
 }
 
 func schemeOf(address string) string {
@@ -256,7 +260,8 @@ type CredentialsError struct {
 }
 
 func (e *CredentialsError) Error() string {
-	return fmt.Sprintf("the user name and the password are for one place, and dependencies come from %s and %s", e.Places[0], e.Places[1])
+	return fmt.Sprintf("the user name and the password are for one place, and dependencies come from %s and %s",
+		e.Places[0], e.Places[1])
 }
 
 // withoutSecrets is a URL without user and password, and without a query, which
@@ -272,7 +277,8 @@ func withoutSecrets(address string) string {
 
 // supplyOf is the archive in a file.
 func supplyOf(path, repository, content string) (ResolvedDependency, error) {
-	s := ResolvedDependency{Repository: repository, Content: content, Open: func() (io.ReadCloser, error) { return file.Open(path) }}
+	s := ResolvedDependency{Repository: repository, Content: content,
+		Open: func() (io.ReadCloser, error) { return file.Open(path) }}
 	r, err := s.Open()
 	if err != nil {
 		return s, err
@@ -307,11 +313,14 @@ func (r *RepositoryResolver) local(w Dependency) (ResolvedDependency, error) {
 		return ResolvedDependency{}, err
 	}
 	if missing := values.Missing(c); len(missing) > 0 {
-		r.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s brings them", path, strings.Join(missing, ", "), path)})
+		r.Progress.Send(progress.Event{Kind: progress.Warning,
+			Text: fmt.Sprintf("%s lacks dependencies of its own (%s); helm dependency update %s brings them", path,
+				strings.Join(missing, ", "), path)})
 	}
 	var b bytes.Buffer
 	if err := loader.Write(&b, c, loader.Options{ModTime: r.ModTime}); err != nil {
 		return ResolvedDependency{}, fmt.Errorf("pack %s: %w", path, err)
 	}
-	return ResolvedDependency{Name: c.Name(), Version: c.Version(), Repository: w.Repository, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }}, nil
+	return ResolvedDependency{Name: c.Name(), Version: c.Version(), Repository: w.Repository,
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }}, nil
 }

@@ -175,7 +175,8 @@ func (s supplies) deliveries() ([]loader.NewArchive, error) {
 		if same, err := alike(out[at], d); err != nil {
 			return nil, err
 		} else if !same {
-			return nil, fmt.Errorf("two repositories have a chart %s %s, and not the same; a chart can use one of them only", found.Name, found.Version)
+			return nil, fmt.Errorf("two repositories have a chart %s %s, and not the same; a chart can use one of them only",
+				found.Name, found.Version)
 		}
 	}
 	return out, nil
@@ -229,7 +230,8 @@ func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader
 	var out []loader.Vendored
 	for _, h := range held {
 		switch {
-		case !h.Archive, h.Err == nil && wanted[loader.Vendored{Library: h.Library, Name: h.Name, Version: h.Version}] && s.expected(h):
+		case !h.Archive, h.Err == nil && wanted[loader.Vendored{Library: h.Library, Name: h.Name, Version: h.Version}] &&
+			s.expected(h):
 		case h.Err == nil && (!h.Library || names[Dependency{Name: h.Name, Library: true}]):
 			out = append(out, h)
 		case h.Err != nil && strings.HasSuffix(h.File, ".tgz"):
@@ -248,7 +250,8 @@ func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader
 // one without a repository may be called anything.
 func (s supplies) expected(h loader.Vendored) bool {
 	for i, found := range s.found {
-		if s.wants[i].Library == h.Library && found.Name == h.Name && found.Version == h.Version && (found.Open == nil || found.file() == h.File) {
+		if s.wants[i].Library == h.Library && found.Name == h.Name && found.Version == h.Version &&
+			(found.Open == nil || found.file() == h.File) {
 			return true
 		}
 	}

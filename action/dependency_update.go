@@ -37,7 +37,8 @@ type DependencyRequest struct {
 // together, nothing is written; then the directory changes at once. A chart that
 // lists nothing is left alone.
 func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error {
-	return u.run(ctx, req, func(list listing) ([]Dependency, error) { return wants(list.dependencies, list.libraries), nil }, u.newLock)
+	return u.run(ctx, req,
+		func(list listing) ([]Dependency, error) { return wants(list.dependencies, list.libraries), nil }, u.newLock)
 }
 
 // listing is what a chart lists, its handlers heard.
@@ -49,7 +50,8 @@ type listing struct {
 
 // run is what update and build have in common. choose says what is to be had
 // of a listing; lock what is to be written as the lock, nil for nothing.
-func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Dependency, error), lock func(ChartDirectory, supplies) ([]byte, error)) error {
+func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Dependency, error),
+	lock func(ChartDirectory, supplies) ([]byte, error)) error {
 	v := req.Directory
 	if v == nil {
 		return &RequestError{Operation: "update dependencies", Field: "Directory"}
@@ -89,7 +91,8 @@ func interrupted(ctx context.Context, err error) error {
 
 // obtain has everything that choose says brought. No wants means that there is
 // nothing to do.
-func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, list listing, choose func(listing) ([]Dependency, error)) (supplies, error) {
+func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, list listing,
+	choose func(listing) ([]Dependency, error)) (supplies, error) {
 	all, err := choose(list)
 	if err != nil || len(all) == 0 {
 		return supplies{}, err
@@ -109,7 +112,8 @@ func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, lis
 }
 
 // write puts what was found in place.
-func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, payload *event.Payload, list listing, s supplies, lock func(ChartDirectory, supplies) ([]byte, error)) error {
+func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, payload *event.Payload, list listing, s supplies,
+	lock func(ChartDirectory, supplies) ([]byte, error)) error {
 	put, err := s.deliveries()
 	if err != nil {
 		return err
@@ -225,8 +229,10 @@ func (u DependencyUpdate) noteRepublished(old, now *dependency.Lock) {
 	compare := func(was, is []*dependency.Locked) {
 		for _, n := range is {
 			for _, o := range was {
-				if o.Name == n.Name && o.Version == n.Version && o.Repository == n.Repository && o.Content != n.Content && o.Content != "" && n.Content != "" {
-					u.warn("%s %s has been published again since it was locked: its archive was %s, it is %s", n.Name, n.Version, o.Content, n.Content)
+				if o.Name == n.Name && o.Version == n.Version && o.Repository == n.Repository && o.Content != n.Content &&
+					o.Content != "" && n.Content != "" {
+					u.warn("%s %s has been published again since it was locked: its archive was %s, it is %s", n.Name, n.Version,
+						o.Content, n.Content)
 				}
 			}
 		}

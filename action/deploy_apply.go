@@ -189,7 +189,8 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 		if i == len(batches)-1 {
 			break // what comes last is awaited only where that is asked for
 		}
-		d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
+		d.config.Progress.Send(progress.Event{Kind: progress.Step,
+			Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
 		if err := d.await(ctx, batch); err != nil {
 			return err
 		}
@@ -220,7 +221,8 @@ func tally(p *plan.Plan) string {
 	var parts []string
 	for i, a := range []plan.Action{plan.Create, plan.Update, plan.Replace, plan.Delete, plan.Keep, plan.Unchanged} {
 		if n := count[a]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, []string{"to create", "to change", "to replace", "to delete", "kept", "unchanged"}[i]))
+			parts = append(parts,
+				fmt.Sprintf("%d %s", n, []string{"to create", "to change", "to replace", "to delete", "kept", "unchanged"}[i]))
 		}
 	}
 	if len(parts) == 0 {
@@ -232,7 +234,8 @@ func tally(p *plan.Plan) string {
 func (d *deployment) await(ctx context.Context, objects []*manifest.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.config.Cluster.Await(ctx, kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+	return d.config.Cluster.Await(ctx,
+		kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
 // ordered parts objects into the batches that the charts of a release ask for.

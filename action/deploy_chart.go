@@ -22,14 +22,16 @@ func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 	return &deployment{
 		config: c, name: req.Name, doing: doing,
 		wait: wait, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
-		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing), storage.CheckLabels(req.Labels)),
-		undo:    req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
+		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing),
+			storage.CheckLabels(req.Labels)),
+		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
 	}
 }
 
 // renderChart renders the chart of an install or an upgrade. readCRDs counts in the
 // definitions of its crds/.
-func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved, readCRDs bool) (err error) {
+func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved,
+	readCRDs bool) (err error) {
 	d.rendered, err = d.crds.render(ctx, d.config.Cluster, readCRDs, req.CRDs == CRDUpgrade, rendering{
 		Config:   d.config,
 		events:   d.events,

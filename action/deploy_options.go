@@ -75,8 +75,8 @@ func (w ApplyOptions) unheeded(last string) string {
 	if w.Conflicts == "" || w.Conflicts == plan.Take || w.serverSide(last) {
 		return ""
 	}
-	return fmt.Sprintf("--conflicts=%s has no effect: the release is merged on helm's side, where the chart's values win; "+
-		"--server-side=true has the API server merge it", w.Conflicts)
+	return fmt.Sprintf("--conflicts=%s has no effect: the release is merged on helm's side, where the chart's "+
+		"values win; --server-side=true has the API server merge it", w.Conflicts)
 }
 
 // Preview says what [Upgrade.Plan] and [Install.Plan] leave out and assume. The zero

@@ -177,7 +177,8 @@ func (d *deployment) fail(ctx context.Context, description string) {
 		rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
 	})
 	if err != nil {
-		d.config.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+		d.config.Progress.Send(progress.Event{Kind: progress.Warning,
+			Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 		return
 	}
 	if err := d.prune(ctx); err != nil {
@@ -223,7 +224,8 @@ type OvertakenError struct {
 }
 
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("release %q is being changed by another client, which has just created revision %d: try again once that is done", e.Name, e.Revision)
+	return fmt.Sprintf("release %q is being changed by another client, which has just created revision %d: try "+
+		"again once that is done", e.Name, e.Revision)
 }
 
 // Is makes the error an [storage.ErrExists].

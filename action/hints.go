@@ -14,7 +14,8 @@ import (
 // Hint says what a user of the command line can do about it.
 func (e *NoReleaseError) Hint() string {
 	if e.Uninstalled {
-		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it again", e.Name)
+		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it again",
+			e.Name)
 	}
 	return fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", e.Name)
 }
@@ -31,7 +32,8 @@ func (e *OvertakenError) Hint() string {
 
 // Hint says what a user of the command line can do about it.
 func (e *RevisionsError) Hint() string {
-	return fmt.Sprintf("no release comes so far by itself: look at helm history %[1]s, and delete the records that are not yours "+
+	return fmt.Sprintf("no release comes so far by itself: look at helm history %[1]s, and delete the "+
+		"records that are not yours "+
 		"(kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d)", e.Name, e.Revision)
 }
 
@@ -40,9 +42,11 @@ func (e *NameInUseError) Hint() string {
 	const inUse = "helm cannot reuse a name that is still in use: " // Helm 4's words
 	switch {
 	case e.Status == release.Failed, e.Status == release.Uninstalled:
-		return inUse + fmt.Sprintf("helm uninstall %s removes what is left of the release, or --replace takes its name over", e.Name)
+		return inUse + fmt.Sprintf("helm uninstall %s removes what is left of the release, or --replace takes its name over",
+			e.Name)
 	case e.Status.Pending():
-		return inUse + fmt.Sprintf("another helm is at work on it, or was ended in the middle: then helm uninstall %s removes what it left", e.Name)
+		return inUse + fmt.Sprintf("another helm is at work on it, or was ended in the middle: then helm uninstall "+
+			"%s removes what it left", e.Name)
 	}
 	return inUse + fmt.Sprintf("choose another, or look at the release with helm status %s", e.Name)
 }
@@ -68,7 +72,8 @@ func (e *HookConflictError) Hint() string {
 
 // Hint says what a user of the command line can do about it.
 func (e *OutsideError) Hint() string {
-	return "helm get hooks " + e.Release + " shows them; --yes accepts them, HELM_ACCEPT_STORED_HOOKS=true does so for every command; " +
+	return "helm get hooks " + e.Release + " shows them; --yes accepts them, HELM_ACCEPT_STORED_HOOKS=true " +
+		"does so for every command; " +
 		"uninstall and rollback --no-hooks do without hooks"
 }
 
@@ -80,9 +85,11 @@ func (e *ChartNotFoundError) Hint() string {
 	case strings.HasSuffix(e.Ref, ".tgz"):
 		return "helm package makes archives of charts, helm pull fetches them"
 	case !slash && e.Ref != "":
-		return directory + "\n" + fmt.Sprintf("charts of repositories are named REPOSITORY/%s: helm search repo %[1]s looks for it", e.Ref)
+		return directory + "\n" + fmt.Sprintf("charts of repositories are named REPOSITORY/%s: helm search "+
+			"repo %[1]s looks for it", e.Ref)
 	case strings.Trim(first, ".") != "":
-		return directory + "\n" + fmt.Sprintf("if it is the name of a chart elsewhere: helm pull %s --untar brings it here", e.Ref)
+		return directory + "\n" +
+			fmt.Sprintf("if it is the name of a chart elsewhere: helm pull %s --untar brings it here", e.Ref)
 	}
 	return directory
 }
@@ -109,7 +116,8 @@ func (e *MissingDependenciesError) Hint() string {
 
 // Hint says what a user of the command line can do about it.
 func (e *CredentialsError) Hint() string {
-	return "--username and --password are for one place; log in with helm registry login, or add the repositories with helm repo add"
+	return "--username and --password are for one place; log in with helm registry login, or add the " +
+		"repositories with helm repo add"
 }
 
 // Hint says what a user of the command line can do about it.
@@ -126,7 +134,8 @@ func (e *ListingError) Hint() string {
 	case errors.As(e.Err, &want) && want.Want == "" && len(want.Have) > 0:
 		return "--devel takes pre-releases too"
 	case e.Repository != "":
-		return fmt.Sprintf("helm repo update %[1]s fetches the newest index; helm search repo %[1]s/ --versions lists what is in the one that is here", e.Repository)
+		return fmt.Sprintf("helm repo update %[1]s fetches the newest index; helm search repo %[1]s/ --versions lists what "+
+			"is in the one that is here", e.Repository)
 	}
 	return ""
 }

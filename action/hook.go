@@ -34,7 +34,8 @@ type HookCluster interface {
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	// WaitHookGone returns when the object with that uid, which was deleted, is gone.
 	WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error
-	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Permission) error
+	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
+		also ...kube.Permission) error
 	// Finish returns when all Jobs and Pods among objects have succeeded, and an
 	// error when one failed; any other kind is finished as soon as it exists.
 	Finish(ctx context.Context, objects []*manifest.Object, namespace string) error
@@ -102,7 +103,8 @@ func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) h
 
 func (r *hookRunner) enabled() bool { return true }
 
-func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool, records ...string) error {
+func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool,
+	records ...string) error {
 	if !stored {
 		r.approved.add(rel.Hooks)
 	}
@@ -117,7 +119,8 @@ func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*r
 
 // checkPermissions returns an error that lists the permissions that are missing to create
 // hooks of a release, and to do to its records what records says.
-func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release, hooks []*release.Hook, records ...string) error {
+func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release, hooks []*release.Hook,
+	records ...string) error {
 	var objects []*manifest.Object
 	for _, it := range allHookItems(hooks) {
 		objects = append(objects, it.Object)
@@ -125,7 +128,8 @@ func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release,
 	if len(objects) == 0 {
 		return nil
 	}
-	return r.Cluster.CheckPermissions(ctx, "create", objects, rel.Namespace, recordPermissions(r.Releases, rel.Namespace, records...)...)
+	return r.Cluster.CheckPermissions(ctx, "create", objects, rel.Namespace,
+		recordPermissions(r.Releases, rel.Namespace, records...)...)
 }
 
 // A HookError is returned when a hook stops an operation, and names the hook.
@@ -181,7 +185,8 @@ type finishedHook struct {
 // removeSucceeded removes those of hooks whose policy asks for it, the last
 // first: it may need the earlier ones to go. It returns the first that could not
 // be removed.
-func (r *hookRunner) removeSucceeded(ctx context.Context, rel *release.Release, hooks []finishedHook) (*release.Hook, error) {
+func (r *hookRunner) removeSucceeded(ctx context.Context, rel *release.Release, hooks []finishedHook) (*release.Hook,
+	error) {
 	for _, h := range slices.Backward(hooks) {
 		if h.Deletes(release.HookSucceeded) {
 			if err := r.remove(ctx, rel, h.items); err != nil {
@@ -193,7 +198,8 @@ func (r *hookRunner) removeSucceeded(ctx context.Context, rel *release.Release, 
 }
 
 // one runs a hook, and returns its objects, also with an error.
-func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) ([]*hookItem, error) {
+func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) ([]*hookItem,
+	error) {
 	all, err := hookItems(h)
 	if err != nil {
 		return nil, err

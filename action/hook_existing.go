@@ -20,7 +20,8 @@ import (
 )
 
 // errHookName is returned for a hook of which the server would choose the name.
-var errHookName = errors.New("a hook needs metadata.name: of a name that the server generates no one knows which object it is")
+var errHookName = errors.New("a hook needs metadata.name: of a name that the server generates no one " +
+	"knows which object it is")
 
 // hookWrite is how an object of a hook comes to be what the hook says.
 type hookWrite int
@@ -113,7 +114,8 @@ func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *rele
 }
 
 // decide chooses how it is written, or returns why it cannot be.
-func (r *hookRunner) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (reason string, err error) {
+func (r *hookRunner) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (reason string,
+	err error) {
 	if it.live.object == nil || it.place.Definition {
 		return "", nil // a definition that is there stays as it is
 	}
@@ -168,7 +170,8 @@ func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, h
 	}
 	refused := &HookConflictError{Release: rel.Name}
 	for i, it := range all {
-		if c := (HookConflict{Object: it.label(), Reason: reasons[i]}); c.Reason != "" && !slices.Contains(refused.Conflicts, c) {
+		if c := (HookConflict{Object: it.label(), Reason: reasons[i]}); c.Reason != "" &&
+			!slices.Contains(refused.Conflicts, c) {
 			refused.Conflicts = append(refused.Conflicts, c)
 		}
 	}
@@ -212,7 +215,8 @@ func (e *HookConflictError) Error() string {
 		return fmt.Sprintf("%s already exists: %s", e.Conflicts[0].Object, e.Conflicts[0].Reason)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d objects of hooks already exist, and are not those of hooks of release %q", len(e.Conflicts), e.Release)
+	fmt.Fprintf(&b, "%d objects of hooks already exist, and are not those of hooks of release %q", len(e.Conflicts),
+		e.Release)
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
 	}

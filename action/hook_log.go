@@ -45,7 +45,8 @@ func (r *hookRunner) showLogs(ctx context.Context, rel *release.Release, o *mani
 	logs, err := r.Cluster.Logs(ctx, o, rel.Namespace)
 	if err != nil {
 		// The hook's own end is what counts.
-		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: name, Text: fmt.Sprintf("its log cannot be read: %s", err)})
+		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: name,
+			Text: fmt.Sprintf("its log cannot be read: %s", err)})
 	}
 	for _, l := range logs {
 		from := name

@@ -113,7 +113,8 @@ func (a *approvedHooks) has(h *release.Hook) bool {
 // confirmRollback asks, before an operation that may end with a rollback to rel, what
 // that rollback would ask: [hookRunner.approved] knows the hooks afterwards.
 func (r *hookRunner) confirmRollback(ctx context.Context, rel *release.Release) error {
-	due := slices.DeleteFunc(slices.Clone(rel.Hooks), func(h *release.Hook) bool { return !h.On(release.PreRollback) && !h.On(release.PostRollback) })
+	due := slices.DeleteFunc(slices.Clone(rel.Hooks),
+		func(h *release.Hook) bool { return !h.On(release.PreRollback) && !h.On(release.PostRollback) })
 	if err := r.confirm(ctx, rel, due); err != nil {
 		return err
 	}
@@ -137,7 +138,8 @@ func (r *hookRunner) confirm(ctx context.Context, rel *release.Release, hooks []
 			if place.Served && place.Namespace == rel.Namespace {
 				continue
 			}
-			outside = append(outside, OutsideObject{Object: it.String(), Namespace: place.Namespace, Unknown: !place.Served, Events: h.Events})
+			outside = append(outside,
+				OutsideObject{Object: it.String(), Namespace: place.Namespace, Unknown: !place.Served, Events: h.Events})
 		}
 	}
 	switch {

@@ -83,7 +83,8 @@ func (r *hookRunner) foreign(ctx context.Context, rel *release.Release, it *hook
 			return "", err
 		}
 	}
-	return fmt.Sprintf("it does not bear the marks of a hook of release %s, and is not in the release's namespace", releaseID(rel)), nil
+	return fmt.Sprintf("it does not bear the marks of a hook of release %s, and is not in the release's namespace",
+		releaseID(rel)), nil
 }
 
 // gone reports whether a release of rel's namespace has no record any more.

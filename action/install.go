@@ -225,7 +225,8 @@ func (w *installing) afterFailure(ctx context.Context, cause error) error {
 		if _, err := undo.revert(w.undoContext(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}
-		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name, cause)
+		return fmt.Errorf("release %s failed, and has been uninstalled due to rollback-on-failure being set: %w", w.req.Name,
+			cause)
 	case w.req.CleanupOnFail:
 		if err := w.removeCreated(ctx); err != nil {
 			return fmt.Errorf("%w\nremoving what it had created went wrong too: %w", cause, err)
@@ -255,7 +256,8 @@ type NameInUseError struct {
 
 func (e *NameInUseError) Error() string {
 	if e.Status == "" {
-		return fmt.Sprintf("cannot re-use a name that is still in use: release %q is being installed by another client", e.Name)
+		return fmt.Sprintf("cannot re-use a name that is still in use: release %q is being installed by another client",
+			e.Name)
 	}
 	return fmt.Sprintf("cannot re-use a name that is still in use: release %q exists with status %s", e.Name, e.Status)
 }

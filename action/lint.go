@@ -64,7 +64,8 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 	}
 	w := &linting{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
 	if req.Files != nil || req.LoadErr == nil {
-		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube, ChartV3: req.ChartV3})
+		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube,
+			ChartV3: req.ChartV3})
 	}
 	for _, text := range req.Warnings {
 		w.add(lint.Info, "", 0, text)

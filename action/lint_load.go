@@ -43,7 +43,8 @@ func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 	req.Warnings = append(req.Warnings, warnings...)
 	if err != nil {
 		req = notLoaded(req, err)
-		if _, statErr := os.Stat(filepath.Join(path, chart.FileMetadata)); statErr == nil && req.LoadPath == chart.FileMetadata {
+		if _, statErr := os.Stat(filepath.Join(path, chart.FileMetadata)); statErr == nil &&
+			req.LoadPath == chart.FileMetadata {
 			req.LoadPath, req.LoadErr = chart.FileIgnore, errors.New("leaves out "+chart.FileMetadata)
 		}
 		return req, nil

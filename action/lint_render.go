@@ -89,10 +89,12 @@ func (w *linting) directives(files []lint.Rendered) {
 				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s", o, err))
 			}
 			for _, path := range missing {
-				w.add(lint.Warning, f.Name, 0, fmt.Sprintf("%s: annotation %s names %s, and the object has no such field", o, plan.OwnershipAnnotation, path))
+				w.add(lint.Warning, f.Name, 0,
+					fmt.Sprintf("%s: annotation %s names %s, and the object has no such field", o, plan.OwnershipAnnotation, path))
 			}
 			if found := plan.Directive(m); found != "" {
-				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object should be: leave it out", o, found))
+				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object "+
+					"should be: leave it out", o, found))
 			}
 		}
 	}
@@ -226,7 +228,8 @@ func ownFiles(root *chart.Chart, files []engine.File) []lint.Rendered {
 // postRender lets handlers see the objects, as install would, and add findings
 // of their own. It returns what own has become: what is checked is what would be
 // installed. Files that hold no objects are complained about there.
-func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []engine.File, own []lint.Rendered) ([]lint.Rendered, error) {
+func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []engine.File,
+	own []lint.Rendered) ([]lint.Rendered, error) {
 	if w.events == nil {
 		return own, nil
 	}

@@ -20,7 +20,8 @@ import (
 func (w *linting) checkSchema(pre *event.PreRender) {
 	c := w.req.Chart
 	if f := c.File(chart.FileSchema); f != nil && len(bytes.TrimSpace(f.Data)) == 0 {
-		w.add(lint.Error, chart.FileSchema, 0, "the file is empty; write {} for a schema that allows everything, or remove it")
+		w.add(lint.Error, chart.FileSchema, 0,
+			"the file is empty; write {} for a schema that allows everything, or remove it")
 		return
 	}
 	var text []byte

@@ -34,14 +34,16 @@ func CheckName(name string) error {
 	case len(name) > MaxNameLength:
 		return fmt.Errorf("%s: it has %d characters", invalidName(name), len(name))
 	case !namePattern().MatchString(name):
-		return fmt.Errorf("%s: use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit", invalidName(name))
+		return fmt.Errorf("%s: use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
+			invalidName(name))
 	}
 	return nil
 }
 
 // invalidName is Helm's sentence on a release name.
 func invalidName(name string) string {
-	return fmt.Sprintf("release name %q: invalid release name, must match regex %s and the length must not be longer than %d (release name is invalid: %[1]s)", name, namePattern(), MaxNameLength)
+	return fmt.Sprintf("release name %q: invalid release name, must match regex %s and the length must not be longer "+
+		"than %d (release name is invalid: %[1]s)", name, namePattern(), MaxNameLength)
 }
 
 // GenerateName makes a name for a release of the chart that reference points

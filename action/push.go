@@ -74,7 +74,8 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 		return a, nil, &ChartNotFoundError{Ref: path}
 	}
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) && kind.Kind.IsDir() {
-		return a, nil, hint.With(fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory", path), fmt.Sprintf("helm package %s makes one", path))
+		return a, nil, hint.With(fmt.Errorf("cannot push directory, must provide chart archive (.tgz): %s is a directory",
+			path), fmt.Sprintf("helm package %s makes one", path))
 	}
 	if err != nil {
 		return a, nil, fmt.Errorf("open chart: %w", err)
@@ -102,7 +103,8 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 	if err != nil && !errors.As(err, new(*provenance.UnsignedError)) {
 		return a, nil, err
 	}
-	return registry.Artifact{Metadata: c.Metadata, Archive: archive, Provenance: prov, Created: info.ModTime()}, archive, nil
+	return registry.Artifact{Metadata: c.Metadata, Archive: archive, Provenance: prov,
+		Created: info.ModTime()}, archive, nil
 }
 
 // shownRemote is a remote as messages show it, without a password.
@@ -118,7 +120,9 @@ type RemoteError struct{ Remote string }
 
 func (e *RemoteError) Error() string {
 	if scheme, _, ok := strings.Cut(e.Remote, "://"); ok {
-		return fmt.Sprintf("push to %s: scheme %q not supported: charts are pushed to OCI registries only, oci://host/path", e.Remote, scheme)
+		return fmt.Sprintf("push to %s: scheme %q not supported: charts are pushed to OCI registries only, oci://host/path",
+			e.Remote, scheme)
 	}
-	return fmt.Sprintf("push to %s: invalid chart URL format: charts are pushed to OCI registries only, oci://host/path", e.Remote)
+	return fmt.Sprintf("push to %s: invalid chart URL format: charts are pushed to OCI registries only, oci://host/path",
+		e.Remote)
 }

@@ -85,7 +85,8 @@ func (r *Registries) Tags(ctx context.Context, ref string, a fetch.HostOptions) 
 }
 
 // Pull implements [fetch.Registry]. o.Progress counts, or where it is nil [Registries.Transfer].
-func (r *Registries) Pull(ctx context.Context, ref string, a fetch.HostOptions, w io.Writer, o registry.PullOptions) (*registry.Pulled, error) {
+func (r *Registries) Pull(ctx context.Context, ref string, a fetch.HostOptions, w io.Writer,
+	o registry.PullOptions) (*registry.Pulled, error) {
 	at, client, err := r.At(ctx, ref, a)
 	if err != nil {
 		return nil, err

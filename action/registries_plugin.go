@@ -18,7 +18,8 @@ import (
 
 // PullPlugin writes the archive of a plugin in an OCI registry to w: of the tag or
 // digest in ref, or else of the version that is wanted.
-func (r *Registries) PullPlugin(ctx context.Context, ref, version string, access fetch.HostOptions, w io.Writer) (plugin.Pulled, error) {
+func (r *Registries) PullPlugin(ctx context.Context, ref, version string, access fetch.HostOptions,
+	w io.Writer) (plugin.Pulled, error) {
 	at, client, err := r.At(ctx, ref, access)
 	if err != nil {
 		return plugin.Pulled{}, err

@@ -40,6 +40,7 @@ func (r *Registries) Search(ctx context.Context, ref string, a fetch.HostOptions
 	if err != nil {
 		return nil, err
 	}
-	found[0].AppVersion, found[0].Description, found[0].Library = meta.AppVersion, meta.Description, meta.Type == chart.TypeLibrary
+	found[0].AppVersion, found[0].Description, found[0].Library = meta.AppVersion, meta.Description,
+		meta.Type == chart.TypeLibrary
 	return found, nil
 }

@@ -36,7 +36,8 @@ type history struct {
 // loadHistory reads the history of a release as far as it matters. A release that
 // is not there has an empty one. With a lock, a revision that is pending was
 // left by a client that is gone, or one is at work: the latter is an error.
-func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name string, report progress.Func) (*history, error) {
+func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name string, report progress.Func) (*history,
+	error) {
 	p := &history{name: name}
 	var err error
 	p.revisions, err = records.Revisions(ctx, name)
@@ -66,7 +67,8 @@ func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name stri
 		case st.InProgress():
 			p.unfinished = append(p.unfinished, p.applied[i])
 			if lock != nil {
-				report.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
+				report.Send(progress.Event{Kind: progress.Warning,
+					Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
 			}
 		}
 	}
@@ -116,7 +118,8 @@ func (p *history) agree(i int, rel *release.Release) {
 	if listed == recorded {
 		return
 	}
-	p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is said to be %q where it is listed, and %q in its record: another client has changed one of them",
+	p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is said to be %q where it is listed, and %q "+
+		"in its record: another client has changed one of them",
 		rel.Revision, p.name, listed, recorded))
 	if recorded == release.Uninstalled {
 		rel.Info.Status = listed
@@ -131,7 +134,8 @@ func (p *history) settled(i int) bool {
 }
 
 // readAll reads the records of revisions.
-func readAll(ctx context.Context, records Storage, name string, revisions []storage.Record) ([]*release.Release, error) {
+func readAll(ctx context.Context, records Storage, name string, revisions []storage.Record) ([]*release.Release,
+	error) {
 	for _, r := range revisions {
 		if err := r.Unsupported(); err != nil {
 			return nil, err
@@ -198,7 +202,9 @@ func (p *history) sane() {
 	}
 	for _, r := range p.revisions {
 		if !release.ValidRevision(r.Revision) {
-			p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Revision, p.name, release.MaxRevision))
+			p.warnings = append(p.warnings,
+				fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Revision, p.name,
+					release.MaxRevision))
 		}
 	}
 	if len(kept) > 0 {

@@ -101,8 +101,10 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		objects []*manifest.Object
 	)
 	err = inOrder(ctx,
-		r.events.respond(pre, event.Rendering, func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
-		r.events.respond(pre, event.Parsing, func(context.Context) (err error) { objects, err = parse(out.Files); return err }),
+		r.events.respond(pre, event.Rendering,
+			func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
+		r.events.respond(pre, event.Parsing,
+			func(context.Context) (err error) { objects, err = parse(out.Files); return err }),
 	)
 	if err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		return nil, err
 	}
 	r.warnOfHooks(post.Objects)
-	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values, Notes: notes(pre.Chart, out.Notes, r.subNotes)}
+	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values,
+		Notes: notes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
 }
@@ -226,7 +229,8 @@ func checkKubeVersion(c *chart.Chart, caps *engine.Capabilities) error {
 	}
 	constraint, err := semver.NewConstraint(want)
 	if err != nil {
-		return fmt.Errorf("chart requires kubeVersion: %s which is not a valid range of versions (%s of chart %s)", want, chart.FileMetadata, c.Name())
+		return fmt.Errorf("chart requires kubeVersion: %s which is not a valid range of versions (%s of chart %s)", want,
+			chart.FileMetadata, c.Name())
 	}
 	have := caps.KubeVersion.String()
 	v, err := semver.NewVersion(have)
@@ -248,14 +252,16 @@ func missing(c *chart.Chart) error {
 type LibraryError struct{ Chart string }
 
 func (e *LibraryError) Error() string {
-	return fmt.Sprintf("library charts are not installable: %q has type library; make it a dependency of an application chart", e.Chart)
+	return fmt.Sprintf("library charts are not installable: %q has type library; make it a dependency "+
+		"of an application chart", e.Chart)
 }
 
 // A KubeVersionError is returned where a chart does not want this Kubernetes.
 type KubeVersionError struct{ Chart, Want, Have string }
 
 func (e *KubeVersionError) Error() string {
-	return fmt.Sprintf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s (chart %s)", e.Want, e.Have, e.Chart)
+	return fmt.Sprintf("chart requires kubeVersion: %s which is incompatible with Kubernetes %s (chart %s)", e.Want,
+		e.Have, e.Chart)
 }
 
 // MissingDependenciesError lists dependencies of Chart.yaml that charts/ lacks.
@@ -265,6 +271,7 @@ type MissingDependenciesError struct {
 }
 
 func (e *MissingDependenciesError) Error() string {
-	return fmt.Sprintf("an error occurred while checking for chart dependencies of %s: found in %s, but missing in %s/ directory: %s",
+	return fmt.Sprintf("an error occurred while checking for chart dependencies of %s: found in %s, but "+
+		"missing in %s/ directory: %s",
 		e.Chart, chart.FileMetadata, chart.DirCharts, strings.Join(e.Missing, ", "))
 }

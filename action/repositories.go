@@ -121,7 +121,8 @@ func repository(e repo.Entry) fetch.Repository {
 }
 
 // Find implements fetch.Repositories. The error is a *[ListingError].
-func (r *Repositories) Find(ctx context.Context, at fetch.Repository, chart, want string, devel bool) (fetch.Entry, error) {
+func (r *Repositories) Find(ctx context.Context, at fetch.Repository, chart, want string, devel bool) (fetch.Entry,
+	error) {
 	x, err := r.Index(ctx, at)
 	if err != nil {
 		return fetch.Entry{}, err
@@ -156,7 +157,8 @@ func (e *ListingError) Error() string {
 	case errors.As(e.Err, &none):
 		return fmt.Sprintf("chart %q not found in %s: no chart name found", e.Chart, where)
 	case errors.As(e.Err, &want) && want.Want != "" && want.Problem == "":
-		return fmt.Sprintf("chart %q %s not found in %s: no chart version found for %s-%s: %v", e.Chart, e.wanted(want), where, e.Chart, want.Want, want)
+		return fmt.Sprintf("chart %q %s not found in %s: no chart version found for %s-%s: %v", e.Chart, e.wanted(want),
+			where, e.Chart, want.Want, want)
 	case errors.As(e.Err, &want):
 		return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, want)
 	}
@@ -272,7 +274,8 @@ func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found,
 				err = errors.Join(err, x.Close())
 			}
 			if err != nil {
-				r.progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%v; helm repo update %s fetches it", err, e.Name)})
+				r.progress.Send(progress.Event{Kind: progress.Warning,
+					Text: fmt.Sprintf("%v; helm repo update %s fetches it", err, e.Name)})
 			}
 		})
 	}

@@ -29,7 +29,8 @@ type IndexGetter struct {
 var _ repo.Getter = (*IndexGetter)(nil)
 
 // Get implements repo.Getter.
-func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, have fetch.Validator, w io.Writer) (fetch.Validator, error) {
+func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, have fetch.Validator,
+	w io.Writer) (fetch.Validator, error) {
 	access := repository(e).Host
 	scheme, _, _ := strings.Cut(address, "://")
 	scheme = strings.ToLower(scheme)
@@ -50,5 +51,6 @@ func (g *IndexGetter) Get(ctx context.Context, e repo.Entry, address string, hav
 	if !slices.Contains(known[2:], scheme) {
 		return fetch.Validator{}, &fetch.SchemeError{URL: fetch.Clean(address), Scheme: scheme, Known: known}
 	}
-	return fetch.Validator{}, plugins.Get(ctx, address, access, &file.LimitWriter{W: w, Left: maxIndex, Err: &fetch.SizeError{URL: fetch.Clean(address), Limit: maxIndex}})
+	return fetch.Validator{}, plugins.Get(ctx, address, access,
+		&file.LimitWriter{W: w, Left: maxIndex, Err: &fetch.SizeError{URL: fetch.Clean(address), Limit: maxIndex}})
 }

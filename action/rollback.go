@@ -142,14 +142,17 @@ func (w *rollingBack) doubt(target *release.Release, history *history) {
 		return
 	}
 	w.config.warn(fmt.Sprintf(
-		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision, good, w.req.Name, good))
+		"revision %d, the one before, has failed itself; the last that went well is %d: helm rollback %s %d", target.Revision,
+		good, w.req.Name, good))
 }
 
 // stage is what the events show: the stored objects, hooks among them, and the
 // charts whose scripts are stored, which answer.
 func (w *rollingBack) stage(ctx context.Context) error {
 	rel := w.release
-	op := operation("rollback", w.dryRun, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService, IsUpgrade: true}, nil, lookupIn(ctx, w.config.Cluster))
+	op := operation("rollback", w.dryRun,
+		engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService,
+			IsUpgrade: true}, nil, lookupIn(ctx, w.config.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err

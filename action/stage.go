@@ -15,7 +15,8 @@ import (
 )
 
 // operation is what the events of one operation tell about it.
-func operation(command string, dryRun bool, rel engine.Release, caps *engine.Capabilities, lookup lookupFunc) *event.Operation {
+func operation(command string, dryRun bool, rel engine.Release, caps *engine.Capabilities,
+	lookup lookupFunc) *event.Operation {
 	op := &event.Operation{
 		Command: command, DryRun: dryRun,
 		Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService,
@@ -36,7 +37,8 @@ type lookupFunc = func(apiVersion, kind, namespace, name string) (map[string]any
 // load emits what every operation that runs a chart begins with: who prepares
 // for the chart does so, then chart-loaded. It returns the chart and the values
 // that handlers leave.
-func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Payload, error) {
+func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Payload,
+	error) {
 	payload := event.Payload{Operation: op, Chart: c, Values: vals}
 	if err := resolved(ctx, bus, &event.ChartResolved{Payload: payload}); err != nil {
 		return payload, err
@@ -70,7 +72,8 @@ func stage(c, seen *chart.Chart) (adopt func() error, err error) {
 				continue
 			}
 			if other := by[s.to]; other != nil && !other.alike(s) {
-				return fmt.Errorf("chart %s is written once, and its scripts have changed it differently as %s and as %s", s.to.Name(), other.chart.Name(), s.chart.Name())
+				return fmt.Errorf("chart %s is written once, and its scripts have changed it differently as %s and as %s",
+					s.to.Name(), other.chart.Name(), s.chart.Name())
 			}
 			by[s.to] = s
 			s.to.Templates, s.to.Files, s.to.SchemaYAML = s.chart.Templates, s.chart.Files, s.chart.SchemaYAML
@@ -100,5 +103,6 @@ func (s *staged) changed() bool {
 // alike reports whether s and o have become the same.
 func (s *staged) alike(o *staged) bool {
 	same := func(a, b *chart.File) bool { return a == b || a.Name == b.Name && bytes.Equal(a.Data, b.Data) }
-	return slices.EqualFunc(s.chart.Templates, o.chart.Templates, same) && slices.EqualFunc(s.chart.Files, o.chart.Files, same)
+	return slices.EqualFunc(s.chart.Templates, o.chart.Templates, same) &&
+		slices.EqualFunc(s.chart.Files, o.chart.Files, same)
 }

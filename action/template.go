@@ -54,12 +54,13 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	events := t.begin()
 	defer events.end()
 	rendered, err := rendering{
-		Config:       t.Config,
-		events:       events,
-		command:      "template",
-		dryRun:       true,
-		resolved:     resolved,
-		release:      engine.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1, IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
+		Config:   t.Config,
+		events:   events,
+		command:  "template",
+		dryRun:   true,
+		resolved: resolved,
+		release: engine.Release{Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: 1,
+			IsInstall: !req.IsUpgrade, IsUpgrade: req.IsUpgrade},
 		capabilities: caps,
 		lookup:       lookupIn(ctx, t.Cluster),
 		lookupHost:   req.LookupHost,
@@ -82,7 +83,8 @@ const releaseService = "Helm"
 
 // capabilities are the cluster's, or the default's where there is none, with
 // what the user said on top.
-func capabilities(ctx context.Context, cluster Describer, kubeVersion string, apiVersions []string) (*engine.Capabilities, error) {
+func capabilities(ctx context.Context, cluster Describer, kubeVersion string,
+	apiVersions []string) (*engine.Capabilities, error) {
 	caps := engine.DefaultCapabilities()
 	if cluster != nil {
 		theirs, err := cluster.Capabilities(ctx)

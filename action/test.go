@@ -106,7 +106,9 @@ func (w *testRun) checkTests(ctx context.Context) error {
 // prepare starts the scripts of the chart in the record and emits pre-test.
 func (w *testRun) prepare(ctx context.Context) error {
 	rel := w.out.Release
-	op := operation("test", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("test", false,
+		engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision,
+			Service: releaseService}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return err
@@ -118,7 +120,8 @@ func (w *testRun) prepare(ctx context.Context) error {
 		}
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
+	if err := resolved(ctx, w.events.Bus,
+		&event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return err
 	}
 	known := map[*manifest.Object]*release.Hook{}
@@ -155,7 +158,8 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 		}
 		hooks, _ := release.SplitHooks([]*manifest.Object{o})
 		if len(hooks) != 1 || !hooks[0].On(release.Test) {
-			return fmt.Errorf("pre-test left %s, which is not a test: it needs the annotation %s: %s", o, release.HookAnnotation, release.Test)
+			return fmt.Errorf("pre-test left %s, which is not a test: it needs the annotation %s: %s", o, release.HookAnnotation,
+				release.Test)
 		}
 		w.tests = append(w.tests, hooks[0])
 	}
@@ -207,7 +211,8 @@ func joinTold(first error, more ...error) error {
 func (w *testRun) readLogs(ctx context.Context, h *release.Hook, o *manifest.Object) {
 	logs, err := w.Cluster.Logs(ctx, o, w.out.Release.Namespace)
 	if err != nil {
-		w.Progress.Send(progress.Event{Kind: progress.Warning, Object: h.Kind + "/" + h.Name, Text: fmt.Sprintf("its log cannot be read: %s", err)})
+		w.Progress.Send(progress.Event{Kind: progress.Warning, Object: h.Kind + "/" + h.Name,
+			Text: fmt.Sprintf("its log cannot be read: %s", err)})
 	}
 	w.out.Logs = append(w.out.Logs, logs...)
 }
@@ -224,7 +229,8 @@ func (w *testRun) record(ctx context.Context) error {
 		err = w.Releases.Update(ctx, rel)
 	}
 	if errors.Is(err, storage.ErrNotFound) {
-		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s is gone: nothing records how its tests went", was.Name)})
+		w.Progress.Send(progress.Event{Kind: progress.Warning,
+			Text: fmt.Sprintf("release %s is gone: nothing records how its tests went", was.Name)})
 		rel, err = was, nil
 	}
 	if err != nil {

@@ -26,10 +26,12 @@ func (d *deployment) planUndefined(known []*manifest.Object) error {
 			return err
 		}
 		it := plan.Item{
-			Ref:    plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace), Name: o.Name},
+			Ref: plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, d.release.Namespace),
+				Name: o.Name},
 			Source: o.Source, New: object, Object: o,
 		}
-		if i := slices.IndexFunc(d.plan.Steps, func(s plan.Step) bool { return s.New == nil && sameKind(s.Ref, it.Ref) }); i >= 0 {
+		if i := slices.IndexFunc(d.plan.Steps,
+			func(s plan.Step) bool { return s.New == nil && sameKind(s.Ref, it.Ref) }); i >= 0 {
 			it.Old, it.Live = d.plan.Steps[i].Old, d.plan.Steps[i].Live
 			d.plan.Steps = slices.Delete(d.plan.Steps, i, i+1)
 		}

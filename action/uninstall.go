@@ -30,7 +30,8 @@ type Deleter interface {
 	// Objects that are gone are fine; objects without the owner's marks are left
 	// alone and reported as kept.
 	Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade kube.Cascade) error
-	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...kube.Permission) error
+	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
+		also ...kube.Permission) error
 	// WaitGone returns when none of the owner's objects exists any more.
 	WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error
 }
@@ -323,7 +324,8 @@ func (w *uninstalling) checkPermissions(ctx context.Context) error {
 		records = records[:1]
 	}
 	namespace := w.out.Release.Namespace
-	return w.Cluster.CheckPermissions(ctx, "delete", w.out.Deleted, namespace, recordPermissions(w.Releases, namespace, records...)...)
+	return w.Cluster.CheckPermissions(ctx, "delete", w.out.Deleted, namespace,
+		recordPermissions(w.Releases, namespace, records...)...)
 }
 
 // checkHooks refuses hooks that could not run.
@@ -398,13 +400,15 @@ func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object
 // payload is what the events of an uninstall show: the release, and no chart. The
 // scripts that answer are those of the chart in the record.
 func (w *uninstalling) payload(ctx context.Context, rel *release.Release) (event.Payload, error) {
-	op := operation("uninstall", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
+	op := operation("uninstall", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision},
+		nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return event.Payload{}, err
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	if err := resolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
+	if err := resolved(ctx, w.events.Bus,
+		&event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return event.Payload{}, err
 	}
 	return event.Payload{Operation: op, Release: rel}, nil
@@ -423,7 +427,8 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 		rel.Info.Description = "Uninstallation failed: " + cause.Error()
 	})
 	if err != nil {
-		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
+		w.Progress.Send(progress.Event{Kind: progress.Warning,
+			Text: fmt.Sprintf("release %s could not be recorded as failed: %s", rel.Name, err)})
 	}
 }
 

@@ -224,17 +224,21 @@ func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
 	}
 	target := w.history.good()
 	if target == 0 {
-		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name, cause)
+		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name,
+			cause)
 	}
 	undo := Rollback{w.config}.work(RollbackRequest{
-		Name: w.req.Name, Revision: target, WaitOptions: w.wait, ApplyOptions: w.req.ApplyOptions, NoHooks: w.req.NoHooks, MaxHistory: w.req.MaxHistory,
+		Name: w.req.Name, Revision: target, WaitOptions: w.wait, ApplyOptions: w.req.ApplyOptions, NoHooks: w.req.NoHooks,
+		MaxHistory: w.req.MaxHistory,
 	})
 	// What the cluster has is what the failed upgrade has made of it.
 	undo.revert, undo.lock, undo.hooks = true, w.lock, w.hooks
 	if _, err := undo.deploy(w.undoContext(ctx)); err != nil {
-		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w", w.req.Name, target, err, cause)
+		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w",
+			w.req.Name, target, err, cause)
 	}
-	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being set, to revision %d: %w", w.req.Name, target, cause)
+	return fmt.Errorf("release %s failed, and has been rolled back due to rollback-on-failure being "+
+		"set, to revision %d: %w", w.req.Name, target, cause)
 }
 
 // A NoReleaseError is returned where there is nothing to upgrade.
@@ -246,7 +250,8 @@ type NoReleaseError struct {
 
 func (e *NoReleaseError) Error() string {
 	if e.Uninstalled {
-		return fmt.Sprintf("%q has no deployed releases: it was uninstalled, and its history is kept in namespace %q", e.Name, e.Namespace)
+		return fmt.Sprintf("%q has no deployed releases: it was uninstalled, and its history is kept in namespace %q", e.Name,
+			e.Namespace)
 	}
 	return fmt.Sprintf("%q has no deployed releases in namespace %q", e.Name, e.Namespace)
 }
@@ -270,7 +275,8 @@ func orLockLost(ctx context.Context, err error) error {
 	if err == nil && lost(ctx) {
 		return context.Cause(ctx)
 	}
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) && !errors.Is(cause, context.Canceled) {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) &&
+		!errors.Is(cause, context.Canceled) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err

@@ -67,7 +67,8 @@ func ParseLock(name string, data []byte) (*Lock, error) {
 	}
 	for i, d := range l.Dependencies {
 		if d == nil {
-			err := &InvalidError{File: name, Field: fmt.Sprintf("dependencies[%d]", i), Problem: "is empty, must have a name and a version"}
+			err := &InvalidError{File: name, Field: fmt.Sprintf("dependencies[%d]", i),
+				Problem: "is empty, must have a name and a version"}
 			return nil, Locate(name, data, err)
 		}
 	}
@@ -89,7 +90,8 @@ func decode(name string, data []byte, into any) error {
 // Sanitize makes everything that ends up on a terminal printable, as
 // [ParseMetadata] does.
 func (m *Metadata) Sanitize() {
-	for _, s := range []*string{&m.Name, &m.Description, &m.Home, &m.Icon, &m.Condition, &m.Tags, &m.AppVersion, &m.KubeVersion} {
+	for _, s := range []*string{&m.Name, &m.Description, &m.Home, &m.Icon, &m.Condition, &m.Tags, &m.AppVersion,
+		&m.KubeVersion} {
 		*s = printable(*s)
 	}
 	for i, s := range m.Sources {
@@ -112,7 +114,8 @@ func sanitizeDependencies(deps []*Dependency) {
 		if d == nil {
 			continue
 		}
-		d.Name, d.Version, d.Repository, d.Condition = printable(d.Name), printable(d.Version), printable(d.Repository), printable(d.Condition)
+		d.Name, d.Version, d.Repository, d.Condition = printable(d.Name), printable(d.Version), printable(d.Repository),
+			printable(d.Condition)
 		for i, t := range d.Tags {
 			d.Tags[i] = printable(t)
 		}

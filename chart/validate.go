@@ -79,7 +79,8 @@ func (m *Metadata) CheckV3(accepted bool) error {
 func (m *Metadata) Validate() error {
 	var errs []error
 	breaks := func(rule, field, format string, args ...any) {
-		errs = append(errs, &InvalidError{File: FileMetadata, Field: field, Problem: fmt.Sprintf(format, args...), Rule: rule})
+		errs = append(errs,
+			&InvalidError{File: FileMetadata, Field: field, Problem: fmt.Sprintf(format, args...), Rule: rule})
 	}
 	bad := func(field, format string, args ...any) { breaks("", field, format, args...) }
 	switch m.APIVersion {
@@ -126,7 +127,8 @@ func validateDependencies(field string, deps []*Dependency, breaks func(rule, fi
 			continue
 		}
 		if !validAlias(d.Alias) {
-			breaks(fmt.Sprintf("dependency %q has disallowed characters in the alias", d.Name), at+".alias", "is %q, may hold only letters, digits, '-' and '_'", d.Alias)
+			breaks(fmt.Sprintf("dependency %q has disallowed characters in the alias", d.Name), at+".alias",
+				"is %q, may hold only letters, digits, '-' and '_'", d.Alias)
 		}
 		key := d.Name
 		if d.Alias != "" {

@@ -37,7 +37,8 @@ var bounds = []struct {
 	}}},
 	// A list of as many numbers as a number says.
 	{"until", bound{maxItems, func(a []any) (int, error) { return abs(intArg(a, 0)), nil }}},
-	{"untilStep", bound{maxItems, func(a []any) (int, error) { return steps(intArg(a, 0), intArg(a, 1), intArg(a, 2)), nil }}},
+	{"untilStep",
+		bound{maxItems, func(a []any) (int, error) { return steps(intArg(a, 0), intArg(a, 1), intArg(a, 2)), nil }}},
 	{"seq", bound{maxItems, func(a []any) (most int, err error) {
 		for i := range a {
 			most = max(most, abs(intArg(a, i)))
@@ -45,7 +46,8 @@ var bounds = []struct {
 		return most, nil
 	}}},
 	// Random characters, which the system makes slowly.
-	{"randAlpha randAlphaNum randAscii randNumeric randBytes", bound{maxItems, func(a []any) (int, error) { return intArg(a, 0), nil }}},
+	{"randAlpha randAlphaNum randAscii randNumeric randBytes",
+		bound{maxItems, func(a []any) (int, error) { return intArg(a, 0), nil }}},
 	// Lists behind each other, of which one may be given many times.
 	{"concat", bound{maxItems, func(a []any) (n int, err error) {
 		for _, list := range a {
@@ -59,9 +61,11 @@ var bounds = []struct {
 		return times(strings.Count(textArg(a, 2), textArg(a, 0)), len(textArg(a, 1))), nil
 	}}},
 	{"regexReplaceAll mustRegexReplaceAll", bound{maxText, func(a []any) (int, error) { return replaced(a, true) }}},
-	{"regexReplaceAllLiteral mustRegexReplaceAllLiteral", bound{maxText, func(a []any) (int, error) { return replaced(a, false) }}},
+	{"regexReplaceAllLiteral mustRegexReplaceAllLiteral",
+		bound{maxText, func(a []any) (int, error) { return replaced(a, false) }}},
 	// An element of some 16 bytes for each byte that is found.
-	{"split splitList", bound{maxItems, func(a []any) (int, error) { return strings.Count(textArg(a, 1), textArg(a, 0)), nil }}},
+	{"split splitList",
+		bound{maxItems, func(a []any) (int, error) { return strings.Count(textArg(a, 1), textArg(a, 0)), nil }}},
 	{"regexFindAll mustRegexFindAll regexSplit mustRegexSplit", bound{maxItems, func(a []any) (int, error) {
 		re, err := regexp.Compile(textArg(a, 0))
 		if err != nil {
@@ -95,11 +99,14 @@ var rates = []struct {
 	rate
 }{
 	// These look at the surface of their arguments: how large those are does not matter.
-	{"default empty coalesce get hasKey first mustFirst last mustLast chunk mustChunk index len not and or ternary all any dig " +
+	{"default empty coalesce get hasKey first mustFirst last mustLast chunk mustChunk index len not and " +
+		"or ternary all any dig " +
 		"typeOf typeIs typeIsLike kindOf kindIs required fail call", rate{surface: true}},
 	// These weigh or count while they go through them.
-	{"eq ne lt le gt ge printf deepEqual has mustHas merge mustMerge mergeOverwrite mustMergeOverwrite deepCopy mustDeepCopy " +
-		"toYaml mustToYaml toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson unset", rate{surface: true}},
+	{"eq ne lt le gt ge printf deepEqual has mustHas merge mustMerge mergeOverwrite " +
+		"mustMergeOverwrite deepCopy mustDeepCopy " +
+		"toYaml mustToYaml toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson unset",
+		rate{surface: true}},
 	// These copy a list, at its surface.
 	{"keys values rest mustRest initial mustInitial append mustAppend push mustPush prepend mustPrepend concat " +
 		"reverse mustReverse compact mustCompact without mustWithout uniq mustUniq", rate{surface: true, copies: true}},

@@ -269,7 +269,9 @@ func actionEnd(text string) int {
 
 func firstWord(text string) (word, rest string) {
 	n := 0
-	for n < len(text) && (text[n] >= 'a' && text[n] <= 'z' || text[n] >= 'A' && text[n] <= 'Z' || text[n] == '_' || text[n] >= '0' && text[n] <= '9') {
+	for n < len(text) &&
+		(text[n] >= 'a' && text[n] <= 'z' || text[n] >= 'A' && text[n] <= 'Z' || text[n] == '_' || text[n] >= '0' &&
+			text[n] <= '9') {
 		n++
 	}
 	return text[:n], text[n:]

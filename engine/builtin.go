@@ -174,7 +174,8 @@ func equal(a, b any) (bool, error) {
 // compared with nil, unless Go itself can compare them.
 func equalOther(a, b reflect.Value) (bool, error) {
 	if a.IsValid() && b.IsValid() && a.Kind() != b.Kind() {
-		return false, fmt.Errorf("non-comparable types %s: %v, %s: %v", shown(a), typeName(a.Type()), typeName(b.Type()), shown(b))
+		return false, fmt.Errorf("non-comparable types %s: %v, %s: %v", shown(a), typeName(a.Type()), typeName(b.Type()),
+			shown(b))
 	}
 	if isNil(a) || isNil(b) {
 		return isNil(a) == isNil(b), nil

@@ -40,7 +40,8 @@ func (e *engine) customize(functions map[string]map[string]func(args ...any) (an
 		for _, name := range sortedKeys(functions[chart]) {
 			switch {
 			case !isName(name):
-				return &FunctionError{chart, name, "a name holds letters, digits and underscores, does not begin with a digit, and is not a word of the template language"}
+				return &FunctionError{chart, name, "a name holds letters, digits and underscores, does not begin with a digit, " +
+					"and is not a word of the template language"}
 			case e.funcs[name] != nil:
 				return &FunctionError{chart, name, "every template has one of that name, which cannot be replaced"}
 			}

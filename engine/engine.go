@@ -74,7 +74,8 @@ func (e *engine) parse(jobs []job) error {
 	e.set = &templateSet{defs: make(map[string]*definition, 2*len(jobs))}
 	for _, j := range jobs {
 		if strings.ContainsFunc(j.name, endsLine) {
-			return &Error{Chart: j.chart, File: strconv.Quote(j.name), Cause: "a template's name must not hold control characters"}
+			return &Error{Chart: j.chart, File: strconv.Quote(j.name),
+				Cause: "a template's name must not hold control characters"}
 		}
 		src := &source{file: j.name, chart: j.chart, text: j.text}
 		p := texts[e.textOf(j.chart, j.text)]

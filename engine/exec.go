@@ -201,7 +201,8 @@ func (f *frame) include(name string, data any) string {
 		f.unknownTemplate(name)
 	}
 	if f.same[def] > maxSame {
-		f.failf("%q includes itself more than %d times (rendering template has a nested reference name: %[1]s)", name, maxSame)
+		f.failf("%q includes itself more than %d times (rendering template has a nested reference name: %[1]s)", name,
+			maxSame)
 	}
 	f.same[def]++
 	text := f.execute(def, f.set, f, data)

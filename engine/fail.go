@@ -254,7 +254,8 @@ func (f *frame) noSuchField(v any, n parse.Node, idents []string, i int) {
 	f.node = n
 	e := f.newError()
 	base := pathText(n, idents, i-1)
-	e.Cause = fmt.Sprintf("%s is %s, it has no field %q (can't evaluate field %[3]s in type interface {})", base, describe(v), idents[i])
+	e.Cause = fmt.Sprintf("%s is %s, it has no field %q (can't evaluate field %[3]s in type interface {})", base,
+		describe(v), idents[i])
 	if i == 0 {
 		e.Hint = f.rootHint(n, idents)
 	}
@@ -274,7 +275,8 @@ func (f *frame) rootHint(n parse.Node, idents []string) string {
 	if m, ok := asMap(f.vars[0].value); ok && m[idents[0]] != nil {
 		return fmt.Sprintf("inside range and with, \".\" is something else; write $.%s", strings.Join(idents, "."))
 	}
-	return fmt.Sprintf("what %q was called with has no %s; pass \"$\" or \".\" of the calling template along", f.def.name, idents[0])
+	return fmt.Sprintf("what %q was called with has no %s; pass \"$\" or \".\" of the calling template along", f.def.name,
+		idents[0])
 }
 
 func describe(v any) string {

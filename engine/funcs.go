@@ -57,9 +57,12 @@ func functions(in *Input) map[string]*function {
 		d.native = fn
 		m[name] = d
 	}
-	native("include", func(f *frame, a []any) any { return f.include(a[0].(string), a[1]) }, func(string, any) string { return "" })
-	native("tpl", func(f *frame, a []any) any { return f.tpl(a[0].(string), a[1]) }, func(string, any) string { return "" })
-	native("required", func(f *frame, a []any) any { return f.required(a[0].(string), a[1]) }, func(string, any) any { return nil })
+	native("include", func(f *frame, a []any) any { return f.include(a[0].(string), a[1]) },
+		func(string, any) string { return "" })
+	native("tpl", func(f *frame, a []any) any { return f.tpl(a[0].(string), a[1]) },
+		func(string, any) string { return "" })
+	native("required", func(f *frame, a []any) any { return f.required(a[0].(string), a[1]) },
+		func(string, any) any { return nil })
 	native("fail", func(f *frame, a []any) any { return f.fail(a[0].(string)) }, func(string) string { return "" })
 	for _, group := range []map[string]func(*frame, []any) any{mergeFuncs(), setFuncs(), copyFuncs(), encoders()} {
 		for name, fn := range group {

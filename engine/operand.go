@@ -112,7 +112,8 @@ func (p *quickParser) command() *parse.CommandNode {
 		p.fail()
 		return nil
 	}
-	return p.arena.command(parse.CommandNode{NodeType: parse.NodeCommand, Pos: parse.Pos(start), Args: p.arena.copyNodes(args)})
+	return p.arena.command(parse.CommandNode{NodeType: parse.NodeCommand, Pos: parse.Pos(start),
+		Args: p.arena.copyNodes(args)})
 }
 
 func (p *quickParser) operand() parse.Node {
@@ -254,7 +255,8 @@ func (p *quickParser) number() parse.Node {
 	}
 	text := p.text[at:p.pos]
 	whole, fraction, dotted := strings.Cut(p.text[digits:p.pos], ".")
-	if len(whole) == 0 || len(whole) > 15 || whole[0] == '0' && len(whole) > 1 || strings.Trim(whole+fraction, "0123456789") != "" ||
+	if len(whole) == 0 || len(whole) > 15 || whole[0] == '0' && len(whole) > 1 ||
+		strings.Trim(whole+fraction, "0123456789") != "" ||
 		dotted && (fraction == "" || len(fraction) > 15) || text[0] == '-' && whole == "0" {
 		p.fail()
 		return nil

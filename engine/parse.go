@@ -94,7 +94,8 @@ func (p *quickParser) list(top bool) (*parse.ListNode, stop) {
 
 func (p *quickParser) addText(l *parse.ListNode, from, end int) {
 	if from < end {
-		l.Nodes = append(l.Nodes, p.arena.text(parse.TextNode{NodeType: parse.NodeText, Pos: parse.Pos(from), Text: p.data[from:end:end]}))
+		l.Nodes = append(l.Nodes,
+			p.arena.text(parse.TextNode{NodeType: parse.NodeText, Pos: parse.Pos(from), Text: p.data[from:end:end]}))
 	}
 }
 

@@ -24,9 +24,11 @@ var ErrNotModified = errors.New("the content has not changed")
 // of an earlier call: it writes nothing and returns [ErrNotModified] if the server says that
 // the content is still the same. With the zero Validator it always gets the content. It returns
 // the Validator of the content that it wrote.
-func (c *Client) GetChanged(ctx context.Context, address, home string, a HostOptions, limit int64, have Validator, w io.Writer) (Validator, error) {
+func (c *Client) GetChanged(ctx context.Context, address, home string, a HostOptions, limit int64, have Validator,
+	w io.Writer) (Validator, error) {
 	var said Validator
-	err := c.fetch(ctx, want{address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, said: &said}, w)
+	err := c.fetch(ctx,
+		want{address: address, home: home, access: a, limit: limit, packed: isPacked(address), have: have, said: &said}, w)
 	return said, err
 }
 

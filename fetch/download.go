@@ -49,7 +49,8 @@ func (c *Client) newDownload(wanted want, w io.Writer) (*download, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &download{client: c, patience: c.patience.orUsual(), want: wanted, target: target, home: target, w: w, name: Clean(wanted.address)}
+	d := &download{client: c, patience: c.patience.orUsual(), want: wanted, target: target, home: target, w: w,
+		name: Clean(wanted.address)}
 	if wanted.home != "" {
 		if d.home, err = parse(wanted.home); err != nil {
 			return nil, err
@@ -191,7 +192,8 @@ func (d *download) attempt(ctx context.Context) error {
 func (d *download) accept(resp *http.Response) (io.Reader, error) {
 	switch {
 	case resp.StatusCode == http.StatusPartialContent && d.done > 0:
-		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", d.done)) || resp.Header.Get("ETag") != d.etag {
+		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", d.done)) ||
+			resp.Header.Get("ETag") != d.etag {
 			return nil, d.broken(resp)
 		}
 		return resp.Body, nil

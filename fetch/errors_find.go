@@ -36,7 +36,8 @@ func (e *SchemeError) Error() string {
 	if e.Scheme == "file" {
 		return fmt.Sprintf("%s: charts on this machine are named by their paths, not by file URLs", e.URL)
 	}
-	return fmt.Sprintf("%s: could not find protocol handler for: %s: scheme %[2]q not supported; there is %[3]s, and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("%s: could not find protocol handler for: %s: scheme %[2]q not supported; there is %[3]s, "+
+		"and plugins may bring more", e.URL, e.Scheme, strings.Join(e.Known, ", "))
 }
 
 // An EntryError is returned when a repository's index lists a chart whose archive cannot

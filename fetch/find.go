@@ -65,9 +65,10 @@ func (f *Finder) bring(ctx context.Context, s source, ref Ref) (a *Archive, from
 	}
 	prov := ref.Verify || ref.Prov
 	for _, url := range s.urls {
-		a, again := f.flights.join(ctx, flight{url: url, digest: s.digest, home: s.home, access: s.access, prov: prov}, func() (Archive, error) {
-			return f.download(ctx, s, url, prov)
-		})
+		a, again := f.flights.join(ctx, flight{url: url, digest: s.digest, home: s.home, access: s.access, prov: prov},
+			func() (Archive, error) {
+				return f.download(ctx, s, url, prov)
+			})
 		if again == nil {
 			return &a, url, nil
 		}
@@ -108,7 +109,8 @@ func (f *Finder) download(ctx context.Context, s source, address string, prov bo
 }
 
 // get writes what is at a URL of http, https or a plugin's scheme to w.
-func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, text string, limit int64, w io.Writer) error {
+func (f *Finder) get(ctx context.Context, address, home string, a HostOptions, text string, limit int64,
+	w io.Writer) error {
 	switch schemeOf(address) {
 	case "http", "https":
 		client := f.HTTP

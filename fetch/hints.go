@@ -33,7 +33,8 @@ func (e *ProvenanceError) Hint() string {
 	if !e.Missing {
 		return ""
 	}
-	return "its maintainers have not signed it, or have not put the provenance file beside it; without --verify it is used unchecked"
+	return "its maintainers have not signed it, or have not put the provenance file beside it; without " +
+		"--verify it is used unchecked"
 }
 
 // Hint says what a user of the command line can do about it, "" where the error of the
@@ -63,7 +64,8 @@ func (e *NotArchiveError) Hint() string {
 	if !e.Page {
 		return ""
 	}
-	return "an archive's own address ends in .tgz; some servers show a page to users who are not logged in: --username, --password"
+	return "an archive's own address ends in .tgz; some servers show a page to users who are not logged " +
+		"in: --username, --password"
 }
 
 // Hint says what a user of the command line can do about it, "" where that is not known.
@@ -72,12 +74,14 @@ func (e *StatusError) Hint() string {
 	case e.Code == http.StatusProxyAuthRequired:
 		return "HTTPS_PROXY and HTTP_PROXY may say who you are at the proxy: http://NAME:PASSWORD@HOST"
 	case e.Code == http.StatusForbidden && e.Identified:
-		return fmt.Sprintf("%s was told who asks, and does not allow it: ask its owner, or use another --username and --password", e.Host)
+		return fmt.Sprintf("%s was told who asks, and does not allow it: ask its owner, or use another "+
+			"--username and --password", e.Host)
 	case e.Unauthorized() && e.Identified:
 		return fmt.Sprintf("%s does not accept that user name with that password: --username and --password give others; "+
 			"helm repo add --force-update keeps them for a repository", e.Host)
 	case e.Unauthorized():
-		return fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository", e.Host)
+		return fmt.Sprintf("--username and --password say who you are at %s; helm repo add keeps them for a repository",
+			e.Host)
 	case e.Code >= 500, e.Code == http.StatusTooManyRequests:
 		return fmt.Sprintf("it is %s that has a problem: try again later, or ask its owner", e.Host)
 	case strings.HasSuffix(e.URL, ".tgz"):
@@ -113,7 +117,8 @@ func (e *UnreachableError) Hint() string {
 	case proxy != "":
 		return proxy
 	case e.Done == 0:
-		return fmt.Sprintf("is %s the right address, and can it be reached from here? HTTPS_PROXY and HTTP_PROXY name a proxy", e.Host)
+		return fmt.Sprintf("is %s the right address, and can it be reached from here? "+
+			"HTTPS_PROXY and HTTP_PROXY name a proxy", e.Host)
 	}
 	return tryAgain
 }

@@ -39,7 +39,8 @@ func (f *Finder) prove(ctx context.Context, s source, from string, a *Archive, v
 				return err
 			}
 			if !missing(err) {
-				f.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("%s: its provenance file cannot be fetched: %v", a.Name, err)})
+				f.Progress.Send(progress.Event{Kind: progress.Warning,
+					Text: fmt.Sprintf("%s: its provenance file cannot be fetched: %v", a.Name, err)})
 			}
 			return nil
 		}
@@ -84,7 +85,8 @@ var errUnsigned = errors.New("it has been pushed without a provenance file")
 // that it could not be had.
 func missing(err error) bool {
 	var status *StatusError
-	return errors.Is(err, errUnsigned) || errors.As(err, &status) && (status.Code == http.StatusNotFound || status.Code == http.StatusGone)
+	return errors.Is(err, errUnsigned) || errors.As(err, &status) &&
+		(status.Code == http.StatusNotFound || status.Code == http.StatusGone)
 }
 
 // provenance fetches the file beside the archive.

@@ -27,7 +27,8 @@ type image struct{ name, tag, digest string }
 func parseImage(ref string) image {
 	var i image
 	i.name, i.digest, _ = strings.Cut(ref, "@")
-	if slash, colon := strings.LastIndexByte(i.name, '/'), strings.LastIndexByte(i.name, ':'); colon > slash && slash > len("oci:/") {
+	if slash, colon := strings.LastIndexByte(i.name, '/'), strings.LastIndexByte(i.name, ':'); colon > slash &&
+		slash > len("oci:/") {
 		i.name, i.tag = i.name[:colon], i.name[colon+1:]
 	}
 	return i
@@ -91,7 +92,8 @@ func (f *Finder) pull(ctx context.Context, s source, address string, a HostOptio
 	i := parseImage(address)
 	pulled, path := f.recall(i.digest, prov)
 	// Only the registry knows whether a tag of another name is of that digest.
-	if path == "" || i.tag != "" && strings.ReplaceAll(i.tag, "_", "+") != strings.ReplaceAll(pulled.Metadata.Version, "_", "+") {
+	if path == "" || i.tag != "" &&
+		strings.ReplaceAll(i.tag, "_", "+") != strings.ReplaceAll(pulled.Metadata.Version, "_", "+") {
 		var err error
 		if path, pulled, err = f.pullAnew(ctx, s, address, a, prov); err != nil {
 			return Archive{}, named(err, address)
@@ -128,7 +130,8 @@ func (s *source) call(i image, pulled *registry.Pulled) {
 
 // pullAnew asks the registry; the archive itself is transferred only where it is
 // not here.
-func (f *Finder) pullAnew(ctx context.Context, s source, address string, a HostOptions, prov bool) (path string, pulled *registry.Pulled, err error) {
+func (f *Finder) pullAnew(ctx context.Context, s source, address string, a HostOptions, prov bool) (path string,
+	pulled *registry.Pulled, err error) {
 	here := ""
 	have := func(digest string) bool {
 		file, ok := f.Cache.Lookup(digest)

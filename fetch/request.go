@@ -34,13 +34,15 @@ func (d *download) ask(ctx context.Context, watch *watch) (*http.Response, error
 		resp.Body.Close()
 		hop = next
 	}
-	return nil, &URLError{URL: d.name, Scheme: hop.Scheme, Problem: fmt.Sprintf("the server leads on and on: given up after %d redirects", maxRedirects)}
+	return nil, &URLError{URL: d.name, Scheme: hop.Scheme,
+		Problem: fmt.Sprintf("the server leads on and on: given up after %d redirects", maxRedirects)}
 }
 
 // next is where an answer leads, nil where it is the last.
 func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
 	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 	default:
 		return nil, nil
 	}
@@ -57,7 +59,9 @@ func (d *download) next(hop *url.URL, resp *http.Response) (*url.URL, error) {
 	from.User = nil
 	to = from.ResolveReference(to)
 	if to.Scheme != "http" && to.Scheme != "https" {
-		return nil, &URLError{URL: d.name, Scheme: to.Scheme, Problem: fmt.Sprintf("the server leads on to a %s URL: unsupported protocol scheme, only http and https are followed", to.Scheme)}
+		return nil, &URLError{URL: d.name, Scheme: to.Scheme,
+			Problem: fmt.Sprintf("the server leads on to a %s URL: unsupported protocol scheme, only http and "+
+				"https are followed", to.Scheme)}
 	}
 	if to.Hostname() == "" {
 		return nil, &URLError{URL: d.name, Problem: "the server leads on to a malformed URL"}

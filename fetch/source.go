@@ -89,12 +89,14 @@ func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref
 	s := source{home: r.URL, access: r.Host, chart: entry.Name, version: entry.Version}
 	s.digest = strings.ToLower(strings.TrimPrefix(entry.Digest, "sha256:"))
 	if s.digest != "" && cachePath(s.digest, "") == "" {
-		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version, Problem: fmt.Sprintf("its digest %q is not a SHA-256", entry.Digest)}
+		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
+			Problem: fmt.Sprintf("its digest %q is not a SHA-256", entry.Digest)}
 	}
 	for _, u := range entry.URLs {
 		full, err := below(r.URL, u)
 		if err != nil {
-			return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version, Problem: "its URL is malformed"}
+			return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
+				Problem: "its URL is malformed"}
 		}
 		if scheme := schemeOf(full); scheme == "oci" && !strings.Contains(path.Base(full), ":") {
 			full += ":" + entry.Version
@@ -102,7 +104,8 @@ func (f *Finder) listed(ctx context.Context, r Repository, chart string, ref Ref
 		s.urls = append(s.urls, full)
 	}
 	if len(s.urls) == 0 {
-		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version, Problem: "it has no URL to download it from"}
+		return source{}, &EntryError{Repository: Clean(r.URL), Chart: entry.Name, Version: entry.Version,
+			Problem: "it has no URL to download it from"}
 	}
 	return s, nil
 }
@@ -203,7 +206,8 @@ func (s source) fileName(address string) string {
 // everywhere, else "".
 func plainName(p string) string {
 	name := path.Base(strings.ReplaceAll(p, `\`, "/"))
-	if strings.Trim(name, ". /") == "" || strings.ContainsAny(name, `:*?"<>|`) || strings.ContainsFunc(name, unicode.IsControl) || len(name) > 255 {
+	if strings.Trim(name, ". /") == "" || strings.ContainsAny(name, `:*?"<>|`) ||
+		strings.ContainsFunc(name, unicode.IsControl) || len(name) > 255 {
 		return ""
 	}
 	return name

@@ -68,7 +68,8 @@ func (t trust) config(ctx context.Context) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: t.skip}
 	if t.certFile != "" || t.keyFile != "" {
 		if t.certFile == "" || t.keyFile == "" {
-			return nil, &CertificateError{File: t.certFile + t.keyFile, Err: errors.New("a client certificate and its key belong together, and only one of them is given")}
+			return nil, &CertificateError{File: t.certFile + t.keyFile,
+				Err: errors.New("a client certificate and its key belong together, and only one of them is given")}
 		}
 		pair, err := t.pair(ctx)
 		if err != nil {

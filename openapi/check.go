@@ -203,7 +203,8 @@ func number(v any) (float64, bool) {
 // wanted are types in words.
 func wanted(types []string) string {
 	words := map[string]string{
-		"object": "a map", "array": "a list", "string": "a string", "boolean": "true or false", "integer": "an integer", "number": "a number",
+		"object": "a map", "array": "a list", "string": "a string", "boolean": "true or false", "integer": "an integer",
+		"number": "a number",
 	}
 	out := make([]string, len(types))
 	for i, t := range types {

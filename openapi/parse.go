@@ -65,7 +65,8 @@ func Parse(apiVersion string, text []byte) (*Document, error) {
 			}
 		}
 		// A definition's schemas are whole: they name nothing but the machinery's.
-		d.Custom = d.Custom && (len(s.Kinds) > 0 || strings.HasPrefix(name, machinery)) && !strings.HasPrefix(name, "io.k8s.api.")
+		d.Custom = d.Custom && (len(s.Kinds) > 0 || strings.HasPrefix(name, machinery)) &&
+			!strings.HasPrefix(name, "io.k8s.api.")
 	}
 	for _, name := range d.Kinds {
 		d.add(name, in.Components.Schemas)

@@ -36,7 +36,8 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
 		}
-		s := Step{Item: Item{Ref: refOf(o, namespace), Source: o.Source, New: after, Object: o}, Action: Create, After: normal(after)}
+		s := Step{Item: Item{Ref: refOf(o, namespace), Source: o.Source, New: after, Object: o}, Action: Create,
+			After: normal(after)}
 		if f := former[key]; f != nil {
 			if err := s.compare(f); err != nil {
 				return nil, err

@@ -73,7 +73,8 @@ const (
 // the server writes are ignored.
 func Compute(items []Item, o Options) (*Plan, error) {
 	o.Autoscaled = o.autoscaled(items)
-	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched, ForceReplace: o.ForceReplace}
+	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched,
+		ForceReplace: o.ForceReplace}
 	wanted := make(map[string]bool, len(items)) // by uid: one object may be served by two groups
 	for _, it := range items {
 		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {
@@ -135,7 +136,8 @@ func write(it Item, o Options) (Step, error) {
 	}
 	odd := find(it.New)
 	if odd.directives && builtIn(it.New) {
-		return Step{}, &problem{Directive(it.New), "is a directive of a patch, and a manifest says what an object should be: leave it out"}
+		return Step{}, &problem{Directive(it.New),
+			"is a directive of a patch, and a manifest says what an object should be: leave it out"}
 	}
 	want := normalBy(it.New, odd)
 	s := Step{Item: it, Action: Create, After: want}

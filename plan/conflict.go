@@ -130,7 +130,8 @@ func (c *contest) disagrees(at []step, parent string, known []map[string]any, wa
 }
 
 // fields compares a map, which is under name. known is what all managers own of it.
-func (c *contest) fields(at []step, name string, f field, owned map[string]any, known []map[string]any, want, live map[string]any) {
+func (c *contest) fields(at []step, name string, f field, owned map[string]any, known []map[string]any, want,
+	live map[string]any) {
 	for key, w := range want {
 		inner, owns := owned["f:"+key].(map[string]any)
 		if !owns || f.skips(key) {

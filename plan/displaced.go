@@ -202,7 +202,8 @@ func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any
 			continue
 		}
 		c := Conflict{
-			Path: stepsText(d.field), Field: serverText(d.field), Manager: *other, Live: d.live, Secret: secretField(s.Ref, d.field),
+			Path: stepsText(d.field), Field: serverText(d.field), Manager: *other, Live: d.live, Secret: secretField(s.Ref,
+				d.field),
 			Excluded: true, Resolution: Take, Reason: "the server takes one of it and " + stepsText(d.by),
 		}
 		switch said := own.of(d.by); {

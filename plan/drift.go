@@ -59,7 +59,8 @@ func Drift(it Item) []Difference {
 		}
 	}
 	for i := range out {
-		out[i].Secret = it.Kind == "Secret" && (strings.HasPrefix(out[i].Path, "data") || strings.HasPrefix(out[i].Path, "stringData"))
+		out[i].Secret = it.Kind == "Secret" &&
+			(strings.HasPrefix(out[i].Path, "data") || strings.HasPrefix(out[i].Path, "stringData"))
 	}
 	slices.SortFunc(out, func(a, b Difference) int { return cmp.Compare(a.Path, b.Path) })
 	return out

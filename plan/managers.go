@@ -215,7 +215,8 @@ func (o Options) autoscaled(items []Item) Autoscaled {
 		if !isScaler(it) || it.New == nil && remove(it, o).Action != Delete {
 			continue
 		}
-		maps.DeleteFunc(all, func(r Ref, name string) bool { return r.Namespace == it.Namespace && name == scalerName(it.Name) })
+		maps.DeleteFunc(all,
+			func(r Ref, name string) bool { return r.Namespace == it.Namespace && name == scalerName(it.Name) })
 		if it.New != nil {
 			all.Add(it.New, it.Namespace)
 		}

@@ -53,7 +53,8 @@ func at(key string, err error) error {
 //
 // Any other null in want takes away what is there, whichever client put it there; in
 // custom resources only when it is new. So Kubernetes has it.
-func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch, after map[string]any, err error) {
+func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch,
+	after map[string]any, err error) {
 	c := change{live: live}
 	for key, w := range want {
 		if f.skips(key) {

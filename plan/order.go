@@ -160,7 +160,8 @@ func declared(c *chart.Chart) ([]waits, error) {
 	}
 	var table map[string][]string
 	if err := json.Unmarshal([]byte(text), &table); err != nil {
-		return nil, fmt.Errorf(`chart %s: annotation %s: must be a map of lists of names, such as {"app": ["db"]}: %w`, c.Name(), subchartsAnnotation, err)
+		return nil, fmt.Errorf(`chart %s: annotation %s: must be a map of lists of names, such as {"app": ["db"]}: %w`,
+			c.Name(), subchartsAnnotation, err)
 	}
 	for _, of := range slices.Sorted(maps.Keys(table)) {
 		said = append(said, waits{of, table[of]})

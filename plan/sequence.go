@@ -20,7 +20,8 @@ const (
 
 // Sequence divides objects into batches, each of which is to be ready before the next is
 // begun: it is [OrderOf] root, then [Order.Batches]. root may be nil.
-func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string, err error) {
+func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string,
+	err error) {
 	o, err := OrderOf(root)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +53,8 @@ func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Objec
 			if u.Of == "" {
 				who = "the chart itself"
 			}
-			warnings = append(warnings, fmt.Sprintf("chart %s: %s waits for subchart %s, which there is not: not waiting for it", u.Chart, who, u.Name))
+			warnings = append(warnings,
+				fmt.Sprintf("chart %s: %s waits for subchart %s, which there is not: not waiting for it", u.Chart, who, u.Name))
 		}
 	}
 	asked := o != nil && len(o.Charts) > 0
@@ -122,7 +124,8 @@ func (s *sequence) part(path string) *part {
 	if p := s.charts[path]; p != nil {
 		return p
 	}
-	p := &part{path: path, name: path, groups: map[string]bool{}, waits: map[string][]string{}, edges: map[[2]string]bool{}, level: map[string]int{}}
+	p := &part{path: path, name: path, groups: map[string]bool{}, waits: map[string][]string{},
+		edges: map[[2]string]bool{}, level: map[string]int{}}
 	s.charts[path] = p
 	if path != "" {
 		parent := ""
@@ -141,7 +144,8 @@ func (s *sequence) part(path string) *part {
 func chartOf(source string) string {
 	words := strings.SplitN(source, "/", 2*maxDepth+3)
 	path := ""
-	for i := 1; i+1 < len(words) && i < 2*maxDepth && (words[i] == chart.DirCharts || words[i] == chart.DirLibrary); i += 2 {
+	for i := 1; i+1 < len(words) && i < 2*maxDepth &&
+		(words[i] == chart.DirCharts || words[i] == chart.DirLibrary); i += 2 {
 		path = chartBelow(path, words[i+1])
 	}
 	return path
@@ -154,7 +158,8 @@ func (s *sequence) check() (warnings []string, err error) {
 		for _, group := range slices.Sorted(maps.Keys(p.waits)) {
 			p.waits[group] = slices.DeleteFunc(p.waits[group], func(name string) bool {
 				if !p.groups[name] {
-					warnings = append(warnings, fmt.Sprintf("chart %s: %s waits for resource group %s, which no object of the chart has: not waiting for it", p.name, who(group), name))
+					warnings = append(warnings, fmt.Sprintf("chart %s: %s waits for resource group %s, which no object of the chart "+
+						"has: not waiting for it", p.name, who(group), name))
 				}
 				return !p.groups[name]
 			})

@@ -21,7 +21,8 @@ func FormatObject(object map[string]any) string {
 	m := merger{table: kinds(), builtIn: true}
 	shown := m.clean(without(object, "status")).(map[string]any)
 	if meta, ok := shown["metadata"].(map[string]any); ok {
-		shown["metadata"] = without(meta, "managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
+		shown["metadata"] = without(meta, "managedFields", "uid", "resourceVersion", "generation", "creationTimestamp",
+			"selfLink")
 	}
 	text, err := manifest.Encode(shown)
 	if err != nil {

@@ -111,7 +111,8 @@ func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged
 	}
 	source, err := ParseSource(c.url)
 	if err != nil || source.Kind != Git {
-		return nil, &FixedError{p.Name, "its origin is not one that plugins are installed from; uninstall it and install it again"}
+		return nil, &FixedError{p.Name, "its origin is not one that plugins are installed from; uninstall " +
+			"it and install it again"}
 	}
 	_, err = git{dir: temp}.run(ctx, "clone "+source.String(), "clone", "--quiet", "--", source.Location, dir)
 	if err != nil {
@@ -136,7 +137,8 @@ func (c *clone) renew(ctx context.Context, p *Plugin, temp, dir string) (*staged
 // knows is as it was checked out. It is done with the configuration of the new clone in
 // fresh, which borrows the old one's objects for it. newer reports whether fresh is
 // another commit than c.
-func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (untracked []string, newer bool, err error) {
+func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (untracked []string, newer bool,
+	err error) {
 	g := git{dir: fresh}
 	after, err := g.run(ctx, "rev-parse", "rev-parse", "HEAD")
 	if err != nil {
@@ -168,7 +170,8 @@ func (c *clone) compare(ctx context.Context, p *Plugin, temp, fresh string) (unt
 	if c.branch != "" {
 		if _, err := g.run(ctx, "merge-base", "merge-base", "--is-ancestor", c.commit, after); err != nil {
 			return nil, false, &FixedError{
-				p.Name, fmt.Sprintf("what is installed is not part of the branch %q any more; uninstall it and install it again", c.branch),
+				p.Name, fmt.Sprintf("what is installed is not part of the branch %q any more; uninstall it and install it again",
+					c.branch),
 			}
 		}
 	}

@@ -50,7 +50,8 @@ func (e *GitError) Unwrap() error { return e.Err }
 func (g git) run(ctx context.Context, did string, args ...string) (string, error) {
 	// Transports that run what an address names are off, whatever the user's
 	// configuration says.
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "protocol.ext.allow=never", "-c", "advice.detachedHead=false"}, args...)...)
+	cmd := exec.CommandContext(ctx, "git",
+		append([]string{"-c", "protocol.ext.allow=never", "-c", "advice.detachedHead=false"}, args...)...)
 	cmd.Dir = g.dir
 	cmd.WaitDelay = grace
 	cmd.Env = append(gitEnviron(), "GIT_ALLOW_PROTOCOL="+strings.Join(gitSchemes, ":"), "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
@@ -74,7 +75,8 @@ func gitEnviron() []string {
 	var env []string
 	for _, v := range os.Environ() {
 		switch name, _, _ := strings.Cut(v, "="); name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX":
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+			"GIT_PREFIX":
 		default:
 			env = append(env, v)
 		}
@@ -110,7 +112,8 @@ func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, er
 		return nil, &SourceError{req.Source.String(), fmt.Sprintf("%q is not a version", req.Version)}
 	}
 	dir := filepath.Join(temp, "clone")
-	if _, err := (git{dir: temp}).run(ctx, "clone "+req.Source.String(), "clone", "--quiet", "--", req.Source.Location, dir); err != nil {
+	if _, err := (git{dir: temp}).run(ctx, "clone "+req.Source.String(), "clone", "--quiet", "--", req.Source.Location,
+		dir); err != nil {
 		return nil, err
 	}
 	g := git{dir: dir}
@@ -130,7 +133,8 @@ func stageGit(ctx context.Context, req InstallRequest, temp string) (*staged, er
 		}
 		return nil, err
 	}
-	return &staged{dir: dir, directory: req.Source.base(), plugin: p, record: record{Source: req.Source.plain(), Git: true}}, nil
+	return &staged{dir: dir, directory: req.Source.base(), plugin: p,
+		record: record{Source: req.Source.plain(), Git: true}}, nil
 }
 
 // checkout takes what want means: a tag or a branch in these words, the newest

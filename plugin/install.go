@@ -200,7 +200,8 @@ func (in Installer) stageArchive(ctx context.Context, req InstallRequest, temp s
 	}
 	s.directory = s.plugin.Name
 	if req.Source.Kind != Archive {
-		s.record = record{Source: req.Source.plain(), Version: req.Version, Verify: req.Verify, Digest: hex.EncodeToString(sum.Sum(nil))}
+		s.record = record{Source: req.Source.plain(), Version: req.Version, Verify: req.Verify,
+			Digest: hex.EncodeToString(sum.Sum(nil))}
 	}
 	return s, nil
 }

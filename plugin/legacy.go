@@ -69,7 +69,8 @@ func parseLegacy(data []byte) (Manifest, error) {
 		if d.Command == "" {
 			return Manifest{}, &FieldError{fmt.Sprintf("downloaders[%d].command", i), "is empty"}
 		}
-		m.Getters = append(m.Getters, GetterConfig{Schemes: d.Protocols, Programs: []Program{{Command: d.Command, Literal: true}}})
+		m.Getters = append(m.Getters,
+			GetterConfig{Schemes: d.Protocols, Programs: []Program{{Command: d.Command, Literal: true}}})
 		m.Type = Getter
 	}
 	return m, nil

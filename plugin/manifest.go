@@ -118,7 +118,8 @@ func Parse(data []byte) (Manifest, error) {
 	case "v1":
 		m, err = parseV1(data)
 	default:
-		return Manifest{}, &FieldError{"apiVersion", fmt.Sprintf("is %q; this helm knows v1, and Helm 3's manifests, which have none", head.APIVersion)}
+		return Manifest{}, &FieldError{"apiVersion",
+			fmt.Sprintf("is %q; this helm knows v1, and Helm 3's manifests, which have none", head.APIVersion)}
 	}
 	if err != nil {
 		return Manifest{}, err

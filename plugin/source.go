@@ -74,7 +74,8 @@ func ParseSource(text string) (Source, error) {
 	}
 	scheme, rest, isURL := strings.Cut(text, "://")
 	if !isURL {
-		return Source{}, &SourceError{text, "cannot get information about plugin source: there is no such directory or file, and it is not a URL"}
+		return Source{}, &SourceError{text, "cannot get information about plugin source: there is no such directory or " +
+			"file, and it is not a URL"}
 	}
 	u, err := url.Parse(text)
 	if err != nil { // a password may be in it
@@ -103,7 +104,8 @@ func remote(text string, u *url.URL) (Source, error) {
 			return Source{Git, strings.TrimPrefix(text, "git+")}, nil
 		}
 	}
-	return Source{}, &SourceError{u.Redacted(), "plugins come from directories, archives, and URLs that begin with https, oci, ssh or git"}
+	return Source{}, &SourceError{u.Redacted(),
+		"plugins come from directories, archives, and URLs that begin with https, oci, ssh or git"}
 }
 
 func isArchive(name string) bool {

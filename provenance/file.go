@@ -16,7 +16,8 @@ import (
 type UnsignedError struct{ Archive string }
 
 func (e *UnsignedError) Error() string {
-	return fmt.Sprintf("%s is not verified: could not load provenance file %[1]s.prov: no such file or directory", e.Archive)
+	return fmt.Sprintf("%s is not verified: could not load provenance file %[1]s.prov: no such file or directory",
+		e.Archive)
 }
 
 // Beside reads the provenance file of the archive at path, which is next to it under

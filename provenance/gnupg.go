@@ -58,7 +58,8 @@ func (s *Signer) signWithGnuPG(ctx context.Context, text []byte) ([]byte, error)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &GnuPGError{Key: s.Key(), Output: strings.TrimSpace(strings.ReplaceAll(complaint.String(), file+": ", "")), Err: err}
+		return nil, &GnuPGError{Key: s.Key(),
+			Output: strings.TrimSpace(strings.ReplaceAll(complaint.String(), file+": ", "")), Err: err}
 	}
 	return out.Bytes(), nil
 }

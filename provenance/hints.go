@@ -9,7 +9,8 @@ const givePassphrase = "--passphrase-file FILE gives the passphrase, --passphras
 
 // Hint says what a user of the command line can do about it.
 func (e *KeyringError) Hint() string {
-	return "--keyring names a file with keys: gpg --export > FILE writes the public ones, gpg --export-secret-keys > FILE those to sign with"
+	return "--keyring names a file with keys: gpg --export > FILE writes the public ones, gpg --export-secret-keys > " +
+		"FILE those to sign with"
 }
 
 // Hint says what a user of the command line can do about it.

@@ -143,7 +143,8 @@ func (k *Keyring) checkOne(m *message, s *packet.Signature, keys openpgp.EntityL
 		return nil, err
 	}
 	now := k.now()
-	_, signer, err := openpgp.VerifyDetachedSignature(keys, bytes.NewReader(m.signed), &raw, &packet.Config{Time: func() time.Time { return now }})
+	_, signer, err := openpgp.VerifyDetachedSignature(keys, bytes.NewReader(m.signed), &raw,
+		&packet.Config{Time: func() time.Time { return now }})
 	if err == nil && signer == nil {
 		err = pgperrors.ErrUnknownIssuer
 	}

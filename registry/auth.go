@@ -166,8 +166,10 @@ func (c *call) askToken(req *http.Request) (string, error) {
 		answer.Token = answer.AccessToken
 	}
 	// What is not printable would be an error with the token in its text.
-	if err != nil || answer.Token == "" || strings.ContainsFunc(answer.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry's token server %s gives no token", req.URL.Host)}
+	if err != nil || answer.Token == "" ||
+		strings.ContainsFunc(answer.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", &ContentError{Ref: c.ref.told(),
+			Problem: fmt.Sprintf("the registry's token server %s gives no token", req.URL.Host)}
 	}
 	return answer.Token, nil
 }
@@ -272,5 +274,6 @@ func paramValue(text string) (value, rest string, err error) {
 type TokenServerError struct{ Host, Other string }
 
 func (e *TokenServerError) Error() string {
-	return fmt.Sprintf("%s has its users known by %s, and that without encryption: nothing was sent there", e.Host, e.Other)
+	return fmt.Sprintf("%s has its users known by %s, and that without encryption: nothing was sent there", e.Host,
+		e.Other)
 }

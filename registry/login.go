@@ -39,7 +39,8 @@ func (c *Client) Login(ctx context.Context, ref Ref) error {
 // whether there were any.
 func (c *Client) Logout(ctx context.Context, ref Ref) (bool, error) {
 	if ref.Tag != "" || ref.Digest != "" {
-		return false, &RefError{Ref: ref.told(), Problem: "credentials are stored for a registry or a path in it, not for a version"}
+		return false, &RefError{Ref: ref.told(), Problem: "credentials are stored for a registry or a path " +
+			"in it, not for a version"}
 	}
 	return c.Credentials.remove(ctx, ref.String())
 }

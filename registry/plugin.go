@@ -36,7 +36,8 @@ type pluginManifest struct {
 // to w. Its digest has been checked when there is no error. progress, if any, is
 // told how many bytes of it have arrived, out of how many. Errors are those of
 // [Client.Pull].
-func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress func(done, total int64)) (*PulledPlugin, error) {
+func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress func(done, total int64)) (*PulledPlugin,
+	error) {
 	if ref.Tag == "" && ref.Digest == "" {
 		return nil, &RefError{Ref: ref.told(), Problem: "it has no version"}
 	}
@@ -66,12 +67,14 @@ func (c *Client) PullPlugin(ctx context.Context, ref Ref, w io.Writer, progress 
 	return out, nil
 }
 
-func (c *call) pluginManifest(ctx context.Context) (out *PulledPlugin, archive descriptor, prov *descriptor, err error) {
+func (c *call) pluginManifest(ctx context.Context) (out *PulledPlugin, archive descriptor, prov *descriptor,
+	err error) {
 	name := c.ref.Tag
 	if c.ref.Digest != "" {
 		name = c.ref.Digest
 	}
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: "manifests/" + name, header: http.Header{"Accept": {manifestTypes}}})
+	resp, err := c.do(ctx,
+		request{method: http.MethodGet, path: "manifests/" + name, header: http.Header{"Accept": {manifestTypes}}})
 	if err != nil {
 		return nil, archive, nil, err
 	}
@@ -81,7 +84,8 @@ func (c *call) pluginManifest(ctx context.Context) (out *PulledPlugin, archive d
 		return nil, archive, nil, err
 	}
 	if c.ref.Digest != "" && c.ref.Digest != digestOf(data) {
-		return nil, archive, nil, &ContentError{Ref: c.ref.told(), Problem: "the manifest that the registry sent has another digest"}
+		return nil, archive, nil, &ContentError{Ref: c.ref.told(),
+			Problem: "the manifest that the registry sent has another digest"}
 	}
 	return parsePlugin(c.ref.told(), data)
 }

@@ -119,7 +119,8 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	if name == "" {
 		name = c.ref.Digest
 	}
-	resp, err := c.do(ctx, request{method: http.MethodGet, path: "manifests/" + name, header: http.Header{"Accept": {manifestTypes}}})
+	resp, err := c.do(ctx,
+		request{method: http.MethodGet, path: "manifests/" + name, header: http.Header{"Accept": {manifestTypes}}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,7 +133,8 @@ func (c *call) manifest(ctx context.Context) (*layers, *Pulled, error) {
 	switch {
 	case c.ref.Digest == "" || c.ref.Digest == digest:
 	case c.ref.Tag != "":
-		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, digest)}
+		return nil, nil, &ContentError{Ref: c.ref.told(),
+			Problem: fmt.Sprintf("the tag %s is of %s, not of that digest", c.ref.Tag, digest)}
 	default:
 		return nil, nil, &ContentError{Ref: c.ref.told(), Problem: "the manifest that the registry sent has another digest"}
 	}
@@ -184,11 +186,13 @@ func (c *call) download(ctx context.Context, w io.Writer, desc descriptor, tell 
 			return err
 		}
 		if breaks == maxBreaks {
-			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, broken.err)}
+			return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host,
+				Err: fmt.Errorf("the connection broke after %d of %d bytes: %w", to.n, desc.Size, broken.err)}
 		}
 	}
 	if got := "sha256:" + hex.EncodeToString(hash.Sum(nil)); to.n != desc.Size || got != desc.Digest {
-		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("what the registry sent is not %s, but damaged or something else", desc.Digest)}
+		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("what the registry sent is not %s, but "+
+			"damaged or something else", desc.Digest)}
 	}
 	return nil
 }
@@ -204,8 +208,11 @@ func (c *call) copyFrom(ctx context.Context, to *target, desc descriptor, tell f
 		return err
 	}
 	defer resp.Body.Close()
-	if to.n > 0 && (resp.StatusCode != http.StatusPartialContent || !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", to.n))) {
-		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host, Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot go on there", to.n, desc.Size)}
+	if to.n > 0 &&
+		(resp.StatusCode != http.StatusPartialContent ||
+			!strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", to.n))) {
+		return &ConnectError{Ref: c.ref.told(), Host: c.ref.Host,
+			Err: fmt.Errorf("the connection broke after %d of %d bytes, and the registry cannot go on there", to.n, desc.Size)}
 	}
 	// One byte more shows content that is longer than it should be.
 	_, err = io.Copy(to, watched{io.LimitReader(resp.Body, desc.Size-to.n+1), tell})

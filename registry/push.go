@@ -46,7 +46,8 @@ type Pushed struct {
 // Errors are those of [Client.Pull], and what reading the archive says.
 func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, error) {
 	if directory.Tag != "" || directory.Digest != "" {
-		return nil, &RefError{Ref: directory.told(), Problem: "a push names the place only: the chart's own name and version are added to it"}
+		return nil, &RefError{Ref: directory.told(),
+			Problem: "a push names the place only: the chart's own name and version are added to it"}
 	}
 	name := a.Metadata.Name
 	if directory.Path != "" {
@@ -85,12 +86,14 @@ func (c *Client) Push(ctx context.Context, directory Ref, a Artifact) (*Pushed, 
 		return nil, fmt.Errorf("%s: %w", ref.told(), err)
 	}
 	return c.push(ctx, ref, l, manifest, a.Progress, map[string]io.Reader{
-		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive, digestOf(a.Provenance): bytes.NewReader(a.Provenance),
+		l.config.Digest: bytes.NewReader(config), l.archive.Digest: a.Archive,
+		digestOf(a.Provenance): bytes.NewReader(a.Provenance),
 	})
 }
 
 // push sends the parts, then the manifest under its tag.
-func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, progress func(done, total int64), content map[string]io.Reader) (*Pushed, error) {
+func (c *Client) push(ctx context.Context, ref Ref, l layers, manifest []byte, progress func(done, total int64),
+	content map[string]io.Reader) (*Pushed, error) {
 	ctx, alive, stop := attentive(ctx, c.waiting())
 	defer stop()
 	call := c.call(ref)
@@ -148,7 +151,8 @@ func (c *call) upload(ctx context.Context, desc descriptor, from io.Reader, tell
 		return &ContentError{Ref: c.ref.told(), Problem: "the registry does not say where to upload to"}
 	}
 	if !sameOrigin(location, c.base()) {
-		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry wants the upload sent to %s://%s, where its credentials do not belong", location.Scheme, location.Host)}
+		return &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry wants the upload sent to %s://%s, where "+
+			"its credentials do not belong", location.Scheme, location.Host)}
 	}
 	query := location.Query()
 	query.Set("digest", desc.Digest)

@@ -54,7 +54,9 @@ func (c *call) do(ctx context.Context, r request) (*http.Response, error) {
 			// Whom the registry leads to may name a token server of its own: it would
 			// be told the password (CVE-2021-32690).
 			resp.Body.Close()
-			return nil, &ContentError{Ref: c.ref.told(), Problem: fmt.Sprintf("the registry leads to %s, which wants to know who asks; no credentials were sent there", resp.Request.URL.Host)}
+			return nil, &ContentError{Ref: c.ref.told(),
+				Problem: fmt.Sprintf("the registry leads to %s, which wants to know who asks; no credentials were sent there",
+					resp.Request.URL.Host)}
 		case err == nil && resp.StatusCode == http.StatusUnauthorized && !asked:
 			asked = true
 			ok, err := c.authorize(ctx, resp.Header.Values("WWW-Authenticate"), sent, r.write)
@@ -168,7 +170,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return fmt.Errorf("stopped after %d redirects", maxRedirects)
 	}
-	if req.URL.Scheme != "https" && (req.URL.Scheme != "http" || first.URL.Scheme == "https" && !strings.Contains(first.URL.Path, "/blobs/sha256:")) {
+	if req.URL.Scheme != "https" &&
+		(req.URL.Scheme != "http" || first.URL.Scheme == "https" && !strings.Contains(first.URL.Path, "/blobs/sha256:")) {
 		return fmt.Errorf("%s leads away to %s://%s, which is not encrypted", first.URL.Host, req.URL.Scheme, req.URL.Host)
 	}
 	for _, r := range append(via[1:], req) {

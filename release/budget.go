@@ -28,7 +28,8 @@ func (e *BudgetError) Error() string {
 	if e.Size == 0 {
 		return fmt.Sprintf("the records of this command unpack to more than %d MiB together", maxWork>>20)
 	}
-	return fmt.Sprintf("the record unpacks to so much (%d MiB) that the records of this command come to more than %d MiB together", e.Size>>20, maxBudget>>20)
+	return fmt.Sprintf("the record unpacks to so much (%d MiB) that the records of this command come to "+
+		"more than %d MiB together", e.Size>>20, maxBudget>>20)
 }
 
 // A Budget bounds the memory that the records of one command take together: a
@@ -83,7 +84,8 @@ const decodedValue = 64
 // without decoding it: what ends values in JSON and in YAML is counted, in
 // strings too, because manifests are.
 func weight(text []byte) int {
-	values := bytes.Count(text, []byte{','}) + bytes.Count(text, []byte{'['}) + bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte(`\n`))
+	values := bytes.Count(text, []byte{','}) + bytes.Count(text, []byte{'['}) + bytes.Count(text,
+		[]byte{'{'}) + bytes.Count(text, []byte(`\n`))
 	return len(text) + decodedValue*values
 }
 

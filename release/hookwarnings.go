@@ -34,7 +34,8 @@ func HookWarnings(o *manifest.Object) []string {
 
 // leftOut is the sentence on events that do not exist.
 func unknownEventsSentence(unknown []string) string {
-	text := fmt.Sprintf("unknown hook event %q: the object is left out (known: %s)", strings.Join(unknown, ","), joinWords(HookEvents()))
+	text := fmt.Sprintf("unknown hook event %q: the object is left out (known: %s)", strings.Join(unknown, ","),
+		joinWords(HookEvents()))
 	for _, word := range unknown {
 		if instead := ReplacedEvent(normalWord(word)); instead != "" {
 			text += "; " + instead

@@ -4,7 +4,8 @@ package release
 
 // HookEvents are the events that hooks may name.
 func HookEvents() []HookEvent {
-	return []HookEvent{PreInstall, PostInstall, PreDelete, PostDelete, PreUpgrade, PostUpgrade, PreRollback, PostRollback, Test}
+	return []HookEvent{PreInstall, PostInstall, PreDelete, PostDelete, PreUpgrade, PostUpgrade, PreRollback, PostRollback,
+		Test}
 }
 
 // DeletePolicies are the delete policies that hooks may name.

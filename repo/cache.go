@@ -106,7 +106,8 @@ func (c Cache) part(name string) (*os.File, error) {
 	prefix := "." + filepath.Base(path) + "-"
 	entries, _ := os.ReadDir(c.Dir) // if it cannot be read, nothing can be tidied
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".part") && time.Since(info.ModTime()) > time.Hour {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".part") &&
+			time.Since(info.ModTime()) > time.Hour {
 			_ = os.Remove(filepath.Join(c.Dir, e.Name()))
 		}
 	}

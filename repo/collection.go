@@ -174,7 +174,8 @@ func (f *File) Pick(names ...string) ([]Entry, error) {
 	}
 	if missing != nil {
 		have := f.Names()
-		return nil, &NamesNotFoundError{Names: missing, Suggestion: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
+		return nil, &NamesNotFoundError{Names: missing,
+			Suggestion: near.Pick(have, missing[0], min(2, len(missing[0])/2), nil), Have: have}
 	}
 	return entries, nil
 }

@@ -71,7 +71,8 @@ func CheckName(name string) error {
 	case strings.Contains(name, `\`):
 		return &NameError{Name: name, Problem: `contains '\', please specify a different name without '\'`}
 	case strings.Trim(name, ".") == "":
-		return &NameError{Name: name, Problem: fmt.Sprintf("cannot be told from a directory where it stands in %s/chart, please specify a different name", name)}
+		return &NameError{Name: name, Problem: fmt.Sprintf("cannot be told from a directory where it stands in %s/chart, "+
+			"please specify a different name", name)}
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return &NameError{Name: name, Problem: "contains control characters, please specify a different name"}
 	}

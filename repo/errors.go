@@ -49,7 +49,8 @@ func (e *URLError) Error() string {
 type RegistryError struct{ URL string }
 
 func (e *RegistryError) Error() string {
-	return fmt.Sprintf("%s is an OCI registry: registries have no index and are not added; their charts are named by their whole address", e.URL)
+	return fmt.Sprintf("%s is an OCI registry: registries have no index and are not added; their charts are "+
+		"named by their whole address", e.URL)
 }
 
 // An InvalidError is returned when there is no repository at a URL, or it cannot be

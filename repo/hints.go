@@ -35,7 +35,8 @@ func (e *NoRepositoriesError) Hint() string { return addOne }
 
 // Hint says what a user of the command line can do about it.
 func (e *ExistsError) Hint() string {
-	return fmt.Sprintf("helm repo list shows it; --force-update puts this one in its place, helm repo remove %s removes it", e.Name)
+	return fmt.Sprintf("helm repo list shows it; --force-update puts this one in its place, "+
+		"helm repo remove %s removes it", e.Name)
 }
 
 // Hint says what a user of the command line can do about it.
@@ -85,7 +86,8 @@ func (e *InvalidError) Hint() string {
 	case isStatus && named:
 		return "a repository's URL is the directory's, without the index: " + directory
 	case isStatus, errors.As(e.Err, &format):
-		return address + "/index.yaml must be the repository's index: is it the URL of the repository itself, not of a page about it?"
+		return address + "/index.yaml must be the repository's index: is it the URL of the repository itself, " +
+			"not of a page about it?"
 	}
 	return ""
 }

@@ -25,7 +25,8 @@ const beatTries = 4
 // that it has seen: one that comes late leaves no trace on a record that is
 // finished, or another's.
 func (c *Cluster) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string) (Heartbeat, error) {
-	next := Heartbeat{Status: seen.Status, Holder: holder, Token: c.now().UTC().Format(time.RFC3339Nano), Changed: seen.Changed}
+	next := Heartbeat{Status: seen.Status, Holder: holder, Token: c.now().UTC().Format(time.RFC3339Nano),
+		Changed: seen.Changed}
 	for tries := 0; ; tries++ {
 		m, err := c.metadata(ctx, k)
 		if err != nil {
@@ -77,7 +78,8 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbe
 		return errWire
 	}
 	if meta["resourceVersion"] != seen.Version {
-		return apierrors.NewConflict(schema.GroupResource{Resource: c.resource}, objectName(k), errors.New("it was changed meanwhile"))
+		return apierrors.NewConflict(schema.GroupResource{Resource: c.resource}, objectName(k),
+			errors.New("it was changed meanwhile"))
 	}
 	annotations, _ := meta["annotations"].(map[string]any)
 	if annotations == nil {

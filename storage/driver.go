@@ -132,9 +132,11 @@ type NotFoundError struct{ Key }
 
 func (e *NotFoundError) Error() string {
 	if e.Revision != 0 {
-		return fmt.Sprintf("release: not found: release has no %d version: %q in namespace %q", e.Revision, e.Name, e.Namespace)
+		return fmt.Sprintf("release: not found: release has no %d version: %q in namespace %q", e.Revision, e.Name,
+			e.Namespace)
 	}
-	return fmt.Sprintf("release: not found: %q in namespace %q", e.Name, e.Namespace) // Helm's words, which scripts look for, and which release it is
+	// Helm's words, which scripts look for, and which release it is
+	return fmt.Sprintf("release: not found: %q in namespace %q", e.Name, e.Namespace)
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.
@@ -145,7 +147,8 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 type ExistsError struct{ Key }
 
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("release %q has a revision %d already; another operation may be running, try again when it has ended", e.Name, e.Revision)
+	return fmt.Sprintf("release %q has a revision %d already; another operation may be running, try "+
+		"again when it has ended", e.Name, e.Revision)
 }
 
 // Is makes errors.Is(err, ErrExists) true.
@@ -165,7 +168,8 @@ func (e *ChangedError) Error() string {
 	if e.Status != "" {
 		now = fmt.Sprintf(", and it is %s now", e.Status)
 	}
-	return fmt.Sprintf("another client has changed the record of release %s meanwhile%s: its change was kept, and nothing was written over it", e.Key, now)
+	return fmt.Sprintf("another client has changed the record of release %s meanwhile%s: its change was kept, and "+
+		"nothing was written over it", e.Key, now)
 }
 
 // Is makes errors.Is(err, ErrChanged) true.
@@ -190,5 +194,6 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the record of release %s takes %d KiB, and at most %d KiB are kept in a cluster", e.Key, (e.Size+1023)>>10, e.Limit>>10)
+	return fmt.Sprintf("the record of release %s takes %d KiB, and at most %d KiB are kept in a cluster", e.Key,
+		(e.Size+1023)>>10, e.Limit>>10)
 }

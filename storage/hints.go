@@ -20,10 +20,12 @@ func (e *NotFoundError) Hint() string {
 // Hint says what a user of the command line can do about it.
 func (e *UnreadableError) Hint() string {
 	if generation := (*release.UnsupportedError)(nil); errors.As(e.Err, &generation) {
-		return fmt.Sprintf("a client of another generation has written it, and it was left as it is: use that client for release %[1]s, "+
+		return fmt.Sprintf("a client of another generation has written it, and it was left as it is: use that "+
+			"client for release %[1]s, "+
 			"or restore a record of this generation from a backup; helm history %[1]s shows which revisions are meant", e.Name)
 	}
-	return fmt.Sprintf("helm history %[1]s shows which revisions are damaged; one that cannot be restored from a backup can be deleted: "+
+	return fmt.Sprintf("helm history %[1]s shows which revisions are damaged; one that cannot be restored from a "+
+		"backup can be deleted: "+
 		"kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d -n %[3]s", e.Name, e.Revision, e.Namespace)
 }
 

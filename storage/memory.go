@@ -108,7 +108,8 @@ func (m Memory) List(ctx context.Context, q Query) ([]Record, error) {
 	var out []Record
 	for _, rec := range m.shared.records {
 		r := rec.Record
-		if m.namespace != "" && r.Namespace != m.namespace || q.Name != "" && r.Name != q.Name || q.Status != "" && r.Status != q.Status {
+		if m.namespace != "" && r.Namespace != m.namespace || q.Name != "" && r.Name != q.Name || q.Status != "" &&
+			r.Status != q.Status {
 			continue
 		}
 		r = r.copied()

@@ -132,7 +132,8 @@ func (m *objectMeta) record() (Record, bool) {
 	r := Record{
 		Key:    Key{Namespace: m.Namespace, Name: name, Revision: revision},
 		Status: release.Status(m.Labels[labelStatus]),
-		Labels: userLabels(m.Labels), Times: timeLabels(m.Labels), Holder: m.Annotations[annotationHolder], Version: m.state(),
+		Labels: userLabels(m.Labels), Times: timeLabels(m.Labels), Holder: m.Annotations[annotationHolder],
+		Version: m.state(),
 	}
 	format, named := r.Key.named(m.Name)
 	if err != nil || name == "" || !named {
@@ -190,13 +191,15 @@ func (e *LabelError) Error() string { return e.Problem }
 func CheckLabels(labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if systemLabel(key) {
-			return &LabelError{fmt.Sprintf("user supplied labels contains system reserved label name %q. System labels: [%s]", key, strings.Join(systemLabels, ", "))}
+			return &LabelError{fmt.Sprintf("user supplied labels contains system reserved label name %q. System labels: [%s]",
+				key, strings.Join(systemLabels, ", "))}
 		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			return &LabelError{fmt.Sprintf("%q is not a name of a label: %s", key, strings.Join(problems, "; "))}
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			return &LabelError{fmt.Sprintf("%q is not a value for the label %s: %s", labels[key], key, strings.Join(problems, "; "))}
+			return &LabelError{fmt.Sprintf("%q is not a value for the label %s: %s", labels[key], key,
+				strings.Join(problems, "; "))}
 		}
 	}
 	return nil

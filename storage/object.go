@@ -68,12 +68,14 @@ func Secrets(api API, namespace string) *Cluster {
 
 // ConfigMaps is the driver behind HELM_DRIVER=configmap.
 func ConfigMaps(api API, namespace string) *Cluster {
-	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", limit: objectLimit, now: time.Now}
+	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", limit: objectLimit,
+		now: time.Now}
 }
 
 // checkKey refuses a name that would lead to another place in the API.
 func checkKey(k Key) error {
-	if k.Name == "" || k.Namespace == "" || strings.ContainsAny(k.Name+k.Namespace, "/%") || k.Namespace == "." || k.Namespace == ".." {
+	if k.Name == "" || k.Namespace == "" || strings.ContainsAny(k.Name+k.Namespace, "/%") || k.Namespace == "." ||
+		k.Namespace == ".." {
 		return fmt.Errorf("release %q in namespace %q: such a name cannot be", k.Name, k.Namespace)
 	}
 	return nil
@@ -305,7 +307,8 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 	c.known.Store(k, beside{p, foreignAnnotations(o.annotations)})
 	return Record{
 		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
-		Holder: o.annotations[annotationHolder], Data: o.data, Format: formatOf(o.secretType), Version: o.version + "/" + o.uid,
+		Holder: o.annotations[annotationHolder], Data: o.data, Format: formatOf(o.secretType), Version: o.version + "/" +
+			o.uid,
 	}, nil
 }
 

@@ -65,9 +65,11 @@ type PartError struct {
 
 func (e *PartError) Error() string {
 	if e.Object == "" {
-		return fmt.Sprintf("release %s is kept in %d parts, and they are not what was written: restore them from a backup, or delete this revision", e.Key, e.Count)
+		return fmt.Sprintf("release %s is kept in %d parts, and they are not what was written: restore them from a backup, "+
+			"or delete this revision", e.Key, e.Count)
 	}
-	return fmt.Sprintf("release %s is kept in %d parts, and part %d is missing: restore %s in namespace %q from a backup, or delete this revision",
+	return fmt.Sprintf("release %s is kept in %d parts, and part %d is missing: restore %s in namespace %q from a "+
+		"backup, or delete this revision",
 		e.Key, e.Count, e.Part, e.Object, e.Namespace)
 }
 
@@ -85,7 +87,8 @@ func (c *Cluster) split(k Key, data []byte) (parts, error) {
 	var id [6]byte
 	_, _ = rand.Read(id[:]) // never fails
 	sum := sha256.Sum256(data)
-	return parts{Generation: hex.EncodeToString(id[:]), Count: count, Size: len(data), SHA256: hex.EncodeToString(sum[:])}, nil
+	return parts{Generation: hex.EncodeToString(id[:]), Count: count, Size: len(data),
+		SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
 // chunk is the nth part of data, counted from 1.
@@ -101,7 +104,8 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 		return p, nil
 	}
 	err := json.Unmarshal([]byte(text), &p)
-	if err != nil || !hexadecimal(p.Generation) || len(p.Generation) > maxGeneration || p.Count < 2 || p.Count > maxParts || p.Size < 0 {
+	if err != nil || !hexadecimal(p.Generation) || len(p.Generation) > maxGeneration || p.Count < 2 ||
+		p.Count > maxParts || p.Size < 0 {
 		return parts{}, &UnreadableError{k, fmt.Errorf("its annotation %s is not valid: %.200q", annotationParts, text)}
 	}
 	return p, nil
@@ -245,7 +249,8 @@ func (c *Cluster) writeParts(ctx context.Context, r Record, p parts, uid string)
 
 // readParts returns the whole data of a record whose first Secret is o.
 // missing is the error of a part that is not there.
-func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (data []byte, missing *PartError, err error) {
+func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (data []byte, missing *PartError,
+	err error) {
 	chunks := make([][]byte, p.Count)
 	chunks[0] = first
 	gone := make([]bool, p.Count+1)
@@ -308,8 +313,9 @@ func (c *Cluster) dropParts(ctx context.Context, k Key, p parts) {
 // leftoverAge may be a living writer's.
 func (c *Cluster) sweep(ctx context.Context, k Key, keep parts, now time.Time) {
 	query := url.Values{
-		"labelSelector": {fmt.Sprintf("%s=%s,%s=%s,%s=%d", labelOwner, partOwner, labelName, k.Name, labelRevision, k.Revision)},
-		"limit":         {strconv.Itoa(page)},
+		"labelSelector": {fmt.Sprintf("%s=%s,%s=%s,%s=%d", labelOwner, partOwner, labelName, k.Name, labelRevision,
+			k.Revision)},
+		"limit": {strconv.Itoa(page)},
 	}
 	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, ""), query, http.Header{"Accept": {acceptList}}, nil)
 	var list metadataList

@@ -12,8 +12,8 @@ import (
 // Prune deletes the oldest revisions of a release until no more than most are
 // left. Those that keep names stay and count, and so do those that a client of another
 // generation has written, for which one that another program has written is read
-// before it is deleted; a nil keep names none. With most below 1 everything stays. A revision that another client deletes
-// meanwhile counts as deleted.
+// before it is deleted; a nil keep names none. With most below 1 everything stays. A revision
+// that another client deletes meanwhile counts as deleted.
 //
 // Revisions go one by one, oldest first, so that a history that is cut short has
 // no hole.

@@ -148,7 +148,8 @@ func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []a
 	if r.Summary != nil {
 		n.Summary = shorten(r.Summary)
 	}
-	key, row := objectName(r.Key), []any{objectName(r.Key), string(r.Data), r.Name, r.Namespace, r.Revision, string(r.Status), now.Unix()}
+	key, row := objectName(r.Key), []any{objectName(r.Key), string(r.Data), r.Name, r.Namespace, r.Revision,
+		string(r.Status), now.Unix()}
 	var batch pgx.Batch
 	var wrote int64
 	var version string
@@ -164,7 +165,8 @@ func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []a
 	if s.db.notes {
 		batch.Queue(writeNote, key, r.Namespace, ascii(n), beatAt(now))
 	}
-	batch.Queue(`SELECT `+versionOf+`, r.status FROM releases_v1 r WHERE r.key = $1::text AND r.namespace = $2::text`, key, r.Namespace).
+	batch.Queue(`SELECT `+versionOf+`, r.status FROM releases_v1 r WHERE r.key = $1::text AND r.namespace = $2::text`, key,
+		r.Namespace).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&version, &status) })
 	err := s.db.pool.SendBatch(ctx, &batch).Close()
 	switch {
@@ -204,7 +206,8 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 	var out []Record
 	err := s.db.do(ctx, "list releases", func(ctx context.Context) error {
 		out = nil
-		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.type, r.namespace, r.name, r.version, r.status, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
+		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.type, r.namespace, r.name, r.version, r.status, `+versionOf+
+			`, n.note, `+selectLabels+s.db.from()+
 			` WHERE r.owner = '`+owner+`' AND ($1::text = '' OR r.namespace = $1::text)
 			AND ($2::text = '' OR r.name = $2::text) AND ($3::text = '' OR r.status = $3::text)`,
 			s.namespace, q.Name, string(q.Status))
@@ -216,7 +219,8 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 			var r Record
 			var key string
 			var labels, noted, kind *string
-			if err := rows.Scan(&key, &kind, &r.Namespace, &r.Name, &r.Revision, &r.Status, &r.Version, &noted, &labels); err != nil {
+			if err := rows.Scan(&key, &kind, &r.Namespace, &r.Name, &r.Revision, &r.Status, &r.Version, &noted,
+				&labels); err != nil {
 				return err
 			}
 			format, named := r.Key.named(key)
@@ -352,7 +356,8 @@ func (s *SQL) dated(ctx context.Context, k Key, p Heartbeat, made, modified int6
 func (s *SQL) pulse(ctx context.Context, k Key) (p Heartbeat, noted *string, err error) {
 	var made, modified int64
 	err = s.db.pool.QueryRow(ctx, `SELECT r.status, n.note, `+beatOf+`, r.createdat, r.modifiedat`+s.db.from()+
-		` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Token, &made, &modified)
+		` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Token,
+		&made, &modified)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, nil, &NotFoundError{k}
 	}

@@ -92,7 +92,8 @@ func hint(code string) string {
 	case tooManyClients:
 		return "; try again later, or put a connection pooler before the database"
 	case forbidden:
-		return "; the tables of releases (releases_v1, custom_labels_v1, gorp_migrations) must belong to the user, or to a role that the user is a member of"
+		return "; the tables of releases (releases_v1, custom_labels_v1, gorp_migrations) must belong to the user, or to a " +
+			"role that the user is a member of"
 	case stringTooLong:
 		return "; let the owner of the database run: ALTER TABLE custom_labels_v1 ALTER COLUMN releasekey TYPE varchar(90)"
 	}

@@ -40,7 +40,8 @@ func newDatabase(connection string) (*database, error) {
 	if err != nil {
 		// What the parser says may hold a piece of the password.
 		return nil, errors.New("the connection string of the sql driver cannot be understood: " +
-			"it should be like postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters in the password percent-encoded")
+			"it should be like postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters in the " +
+			"password percent-encoded")
 	}
 	c := config.ConnConfig
 	if !saysSSLMode(connection) {
@@ -110,7 +111,8 @@ func (d *database) do(ctx context.Context, doing string, fn func(context.Context
 	if errors.As(err, &pg) && pg.Code == stringTooLong {
 		// Helm's table of labels has too little room for the key of a release
 		// whose name is long.
-		if _, widened := d.pool.Exec(ctx, `ALTER TABLE custom_labels_v1 ALTER COLUMN releasekey TYPE varchar(90)`); widened == nil {
+		if _, widened := d.pool.Exec(ctx,
+			`ALTER TABLE custom_labels_v1 ALTER COLUMN releasekey TYPE varchar(90)`); widened == nil {
 			err = fn(ctx)
 		}
 	}
@@ -206,7 +208,9 @@ func makeTables(ctx context.Context, pool *pgxpool.Pool) error {
 			return err
 		}
 		var releases, labels bool
-		if err := tx.QueryRow(ctx, `SELECT to_regclass('releases_v1') IS NOT NULL, to_regclass('custom_labels_v1') IS NOT NULL`).Scan(&releases, &labels); err != nil {
+		if err := tx.QueryRow(ctx,
+			`SELECT to_regclass('releases_v1') IS NOT NULL, to_regclass('custom_labels_v1') IS NOT NULL`).Scan(&releases,
+			&labels); err != nil {
 			return err
 		}
 		todo := migrations

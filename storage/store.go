@@ -207,7 +207,8 @@ func (s *Storage) Delete(ctx context.Context, name string, revision int, version
 // RenewHeartbeat makes holder the one who is at work on a pending revision whose heartbeat
 // is still as seen, and returns the next one. It fails with [ErrChanged] where
 // the record is another's by now, or not pending any more.
-func (s *Storage) RenewHeartbeat(ctx context.Context, name string, revision int, seen Heartbeat, holder string) (Heartbeat, error) {
+func (s *Storage) RenewHeartbeat(ctx context.Context, name string, revision int, seen Heartbeat,
+	holder string) (Heartbeat, error) {
 	return s.driver.RenewHeartbeat(ctx, Key{s.namespace, name, revision}, seen, holder)
 }
 
@@ -444,7 +445,8 @@ func (s *Storage) encode(r *release.Release) (Record, error) {
 		ns = s.namespace
 	}
 	if s.namespace != "" && ns != s.namespace {
-		return Record{}, fmt.Errorf("record release %q of namespace %q: these are the records of namespace %q", r.Name, ns, s.namespace)
+		return Record{}, fmt.Errorf("record release %q of namespace %q: these are the records of namespace %q", r.Name, ns,
+			s.namespace)
 	}
 	return Record{
 		Key:    Key{Namespace: ns, Name: r.Name, Revision: r.Revision},

@@ -28,7 +28,8 @@ func (e *ConflictError) Error() string {
 		there = "there is " + places(e.Have)
 	}
 	if len(wishes) == 1 {
-		return fmt.Sprintf("%s wants the library %s in version %s, but %s; change the range under libraries: in its %s, or put a version within it into %s/",
+		return fmt.Sprintf("%s wants the library %s in version %s, but %s; change the range under libraries: in its %s, or "+
+			"put a version within it into %s/",
 			wishes[0].By, e.Library, wishes[0].Range, there, chart.FileMetadata, chart.DirLibrary)
 	}
 	var b strings.Builder
@@ -36,7 +37,8 @@ func (e *ConflictError) Error() string {
 	for _, a := range wishes {
 		fmt.Fprintf(&b, "\n  %s wants %s", a.By, a.Range)
 	}
-	fmt.Fprintf(&b, "\n%s; change a range under libraries: in %s, or put a version that suits all of them into %s/", there, chart.FileMetadata, chart.DirLibrary)
+	fmt.Fprintf(&b, "\n%s; change a range under libraries: in %s, or put a version that suits all of them into %s/", there,
+		chart.FileMetadata, chart.DirLibrary)
 	return b.String()
 }
 
@@ -62,7 +64,8 @@ func (e *MissingError) Error() string {
 		}
 		by = append(by, text)
 	}
-	text := fmt.Sprintf("the library %s is missing: it is listed under libraries: by %s, but no %s/ directory has it; put the chart into %s/%s, or take it off the list",
+	text := fmt.Sprintf("the library %s is missing: it is listed under libraries: by %s, but no %s/ directory has it; "+
+		"put the chart into %s/%s, or take it off the list",
 		e.Library, strings.Join(by, ", "), chart.DirLibrary, chart.DirLibrary, e.Library)
 	if e.Elsewhere != "" {
 		text += fmt.Sprintf(" (%s is a dependency and does not count as a library)", e.Elsewhere)
@@ -77,7 +80,8 @@ func (e *MissingError) LibraryName() string { return e.Library }
 type RangeError struct{ Ask Ask }
 
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("%s wants the library %s in version %q, which is neither a version nor a range of versions such as ^1.2.0; correct it under libraries: in %s",
+	return fmt.Sprintf("%s wants the library %s in version %q, which is neither a version nor a range of versions such "+
+		"as ^1.2.0; correct it under libraries: in %s",
 		e.Ask.By, e.Ask.Library, e.Ask.Range, chart.FileMetadata)
 }
 

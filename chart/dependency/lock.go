@@ -72,7 +72,9 @@ func ParseLock(name string, data []byte) (*Lock, error) {
 	}
 	for i, d := range lists.Libraries {
 		if d == nil {
-			return nil, chart.Locate(name, data, &chart.InvalidError{File: name, Field: fmt.Sprintf("libraries[%d]", i), Problem: "is empty, must have a name and a version"})
+			return nil, chart.Locate(name, data,
+				&chart.InvalidError{File: name, Field: fmt.Sprintf("libraries[%d]", i),
+					Problem: "is empty, must have a name and a version"})
 		}
 	}
 	if l.Libraries, err = lockedList("libraries", lists.Libraries, contents); err != nil {
@@ -154,7 +156,8 @@ func (l *Lock) Same(o *Lock) bool {
 	same := func(a, b *Locked) bool {
 		return a.Name == b.Name && a.Version == b.Version && a.Repository == b.Repository && a.Content == b.Content
 	}
-	return l.Digest == o.Digest && slices.EqualFunc(l.Dependencies, o.Dependencies, same) && slices.EqualFunc(l.Libraries, o.Libraries, same)
+	return l.Digest == o.Digest && slices.EqualFunc(l.Dependencies, o.Dependencies, same) &&
+		slices.EqualFunc(l.Libraries, o.Libraries, same)
 }
 
 // hashed is what a lock's digest knows of a dependency: depends-on and digests

@@ -34,7 +34,8 @@ type search struct {
 }
 
 func newSearch(c *chart.Chart) *search {
-	s := &search{have: map[string][]*chart.Chart{}, elsewhere: map[string]string{}, asks: map[string][]Ask{}, chosen: map[string]*chart.Chart{}}
+	s := &search{have: map[string][]*chart.Chart{}, elsewhere: map[string]string{}, asks: map[string][]Ask{},
+		chosen: map[string]*chart.Chart{}}
 	depth := map[*chart.Chart]int{}
 	c.Walk(func(x *chart.Chart) {
 		if p := x.Parent(); p != nil && x != c {

@@ -47,7 +47,8 @@ func (l *Lock) Check(lock, lists string, m *chart.Metadata) error {
 	if !inStep {
 		more := differences(lists, m.Dependencies, l.Dependencies)
 		if more == nil {
-			more = []string{fmt.Sprintf("the versions fit, but entries have changed otherwise since (ranges, conditions, tags, aliases, import-values, repositories, order), or %s was edited", lock)}
+			more = []string{fmt.Sprintf("the versions fit, but entries have changed otherwise since (ranges, conditions, "+
+				"tags, aliases, import-values, repositories, order), or %s was edited", lock)}
 		}
 		diffs = append(more, diffs...)
 	}

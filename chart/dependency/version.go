@@ -45,7 +45,8 @@ func Version(list []string, want string, devel bool) (string, error) {
 	}
 	c, err := semver.NewConstraint(text)
 	if err != nil {
-		return "", &VersionError{Want: want, Problem: "is neither a version nor a range such as 1.2.3, ^1.2, ~1.2, 1.x or >=1 <3"}
+		return "", &VersionError{Want: want, Problem: "is neither a version nor a range such as 1.2.3, " +
+			"^1.2, ~1.2, 1.x or >=1 <3"}
 	}
 	sorted := parseAll(list)
 	if v, err := semver.StrictNewVersion(strings.TrimPrefix(want, "v")); err == nil {

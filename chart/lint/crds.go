@@ -60,7 +60,8 @@ func (l *linter) crd(f *chart.File) {
 // that only speaks of them, such as a description, is fine.
 func (l *linter) directives(f *chart.File, d *document) {
 	for _, line := range directiveLines(d.node(), 0) {
-		l.add(Warning, f.Name, d.first+line-1, "a template directive in crds/ is not executed; move the file to templates/, or write the text out")
+		l.add(Warning, f.Name, d.first+line-1, "a template directive in crds/ is not executed; move the file to "+
+			"templates/, or write the text out")
 	}
 }
 
@@ -103,7 +104,8 @@ func isDirective(text string) bool {
 		return false
 	}
 	rest = strings.TrimLeft(strings.TrimPrefix(rest, "-"), " ")
-	for _, word := range []string{".Values", ".Release", ".Chart", ".Capabilities", ".Files", ".Template", "$.", "include ", "template ", "if ", "with ", "range ", "end", "else", "define ", "tpl ", "toYaml ", "/*"} {
+	for _, word := range []string{".Values", ".Release", ".Chart", ".Capabilities", ".Files", ".Template", "$.",
+		"include ", "template ", "if ", "with ", "range ", "end", "else", "define ", "tpl ", "toYaml ", "/*"} {
 		if strings.HasPrefix(rest, word) {
 			return true
 		}

@@ -32,9 +32,12 @@ func (l *linter) dependencies() {
 	for i, d := range c.Metadata.Dependencies {
 		at := fmt.Sprintf("dependencies[%d]", i)
 		if there := named(c, d.Name); len(there) == 0 {
-			issues = append(issues, issue{Warning, at, "chart directory is missing these dependencies: " + cmp.Or(d.Name, "one without a name")})
+			issues = append(issues,
+				issue{Warning, at, "chart directory is missing these dependencies: " + cmp.Or(d.Name, "one without a name")})
 		} else if !anyVersion(there, d.Version) {
-			issues = append(issues, issue{Info, at, fmt.Sprintf("charts/ has version %s of %s, which is not '%s'", there[0].Version(), d.Name, d.Version)})
+			issues = append(issues,
+				issue{Info, at,
+					fmt.Sprintf("charts/ has version %s of %s, which is not '%s'", there[0].Version(), d.Name, d.Version)})
 		}
 	}
 	l.locate(file, issues)

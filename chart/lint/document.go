@@ -96,7 +96,8 @@ func jsonDocuments(text string) ([]document, bool) {
 // head reads the document; nil is one without content.
 func (d *document) head() (*head, *textError) {
 	if d.junk != "" {
-		return nil, &textError{line: d.first - 1, text: "only a comment may follow the document separator ---, this is: " + d.junk, exact: true}
+		return nil, &textError{line: d.first - 1, text: "only a comment may follow the document separator ---, this is: " +
+			d.junk, exact: true}
 	}
 	var h *head
 	if err := yaml.Unmarshal([]byte(d.text), &h); err != nil {
@@ -137,7 +138,8 @@ func wrongKind(text string) (field, want string, ok bool) {
 		return "", "", false
 	}
 	got, rest, _ := strings.Cut(rest, " into Go ")
-	names := map[string]string{"array": "a list", "object": "a map", "string": "text", "number": "a number", "bool": "true or false"}
+	names := map[string]string{"array": "a list", "object": "a map", "string": "text", "number": "a number",
+		"bool": "true or false"}
 	if n := names[got]; n != "" {
 		got = n
 	}

@@ -32,7 +32,8 @@ func (l *linter) checkValues() {
 		l.add(Info, name, 0, "file does not exist")
 	}
 	if l.files[chart.FileSchema] != nil && l.files[chart.FileSchemaYAML] != nil {
-		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too, keep one of them; as long as both are there, %s counts", chart.FileSchema, chart.FileSchemaYAML)
+		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too, keep one of them; as long as both are there, %s counts",
+			chart.FileSchema, chart.FileSchemaYAML)
 	}
 }
 

@@ -30,12 +30,15 @@ func (l *linter) libraries() {
 		}
 		name := lib.Name()
 		at := chart.DirLibrary + "/" + name
-		if !slices.ContainsFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == name }) && !slices.Contains(told, name) {
+		if !slices.ContainsFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == name }) &&
+			!slices.Contains(told, name) {
 			told = append(told, name)
 			l.add(Info, at, 0, "the library is not listed under libraries: in %s; any version of it will do", listFile(c).Name)
 		}
 		if lib.Metadata != nil && !strings.EqualFold(lib.Metadata.Type, chart.TypeLibrary) {
-			l.add(Warning, at+"/"+chart.FileMetadata, 0, "a normal chart is used as a library: only what its templates define has an effect; if it is meant to be a library only, give it type: library")
+			l.add(Warning, at+"/"+chart.FileMetadata, 0,
+				"a normal chart is used as a library: only what its templates define has an effect; if it is meant to be a "+
+					"library only, give it type: library")
 		}
 		for _, f := range lib.Templates {
 			l.library(f, at+"/")
@@ -56,14 +59,16 @@ func libraryIssues(list []*chart.Dependency) []issue {
 			out = append(out, issue{Error, at, "each library requires a name"})
 		}
 		if _, err := semver.NewConstraint(e.Version); e.Version != "" && err != nil {
-			out = append(out, issue{Error, at + ".version", fmt.Sprintf("library %q: '%s' is neither a version nor a version range", e.Name, e.Version)})
+			out = append(out, issue{Error, at + ".version", fmt.Sprintf("library %q: '%s' is neither a "+
+				"version nor a version range", e.Name, e.Version)})
 		}
 		for _, field := range []struct {
 			name string
 			set  bool
 		}{{"condition", e.Condition != ""}, {"tags", len(e.Tags) > 0}, {"import-values", len(e.ImportValues) > 0}} {
 			if field.set {
-				out = append(out, issue{Info, at + "." + field.name, fmt.Sprintf("%s has no meaning for a library: it has no values, and is always used", field.name)})
+				out = append(out, issue{Info, at + "." + field.name, fmt.Sprintf("%s has no meaning for a library: it has no "+
+					"values, and is always used", field.name)})
 			}
 		}
 	}
@@ -81,7 +86,8 @@ func Libraries(c *chart.Chart, err error) []Finding {
 		var about interface{ LibraryName() string }
 		if errors.As(e, &about) && c != nil && c.Metadata != nil {
 			file := listFile(c)
-			i := slices.IndexFunc(c.Metadata.Libraries, func(e *chart.Dependency) bool { return e != nil && e.Name == about.LibraryName() })
+			i := slices.IndexFunc(c.Metadata.Libraries,
+				func(e *chart.Dependency) bool { return e != nil && e.Name == about.LibraryName() })
 			if i >= 0 {
 				f.Path, f.Line = file.Name, lineOf(file, fmt.Sprintf("libraries[%d]", i))
 			}
@@ -134,10 +140,12 @@ func (l *linter) library(f *chart.File, top string) {
 	}
 	defines, offset, found := look(f)
 	if defines && top == "" && !strings.HasPrefix(path.Base(f.Name), "_") {
-		l.add(Info, at, 0, "what the file defines is there for charts that have this one in library/; for those that have it as a dependency its name must begin with _")
+		l.add(Info, at, 0, "what the file defines is there for charts that have this one in library/; for those that have "+
+			"it as a dependency its name must begin with _")
 	}
 	if found {
-		l.add(Info, at, lineAt(string(f.Data), offset), "only {{define}} has an effect in a library chart, what stands outside is ignored")
+		l.add(Info, at, lineAt(string(f.Data), offset),
+			"only {{define}} has an effect in a library chart, what stands outside is ignored")
 	}
 }
 

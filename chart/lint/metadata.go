@@ -80,10 +80,13 @@ func rawIssues(raw map[string]any) []issue {
 			continue
 		}
 		if v == nil {
-			out = append(out, issue{Error, name, name + " should be of type string but it is empty; give it a value or remove it"})
+			out = append(out,
+				issue{Error, name, name + " should be of type string but it is empty; give it a value or remove it"})
 			continue
 		}
-		out = append(out, issue{Error, name, fmt.Sprintf("%s should be of type string but it's of type %s; put it in quotes", name, kindOf(v))})
+		out = append(out,
+			issue{Error, name,
+				fmt.Sprintf("%s should be of type string but it's of type %s; put it in quotes", name, kindOf(v))})
 	}
 	return out
 }
@@ -123,10 +126,12 @@ func versionIssues(m *chart.Metadata) []issue {
 	}
 	if m.APIVersion != chart.APIVersionV2 && m.APIVersion != chart.APIVersionV3 {
 		if m.Type != "" {
-			out = append(out, issue{Error, "type", fmt.Sprintf("chart type is not valid in apiVersion '%s'. It is valid in apiVersion 'v2'", m.APIVersion)})
+			out = append(out, issue{Error, "type", fmt.Sprintf("chart type is not valid in apiVersion '%s'. It is "+
+				"valid in apiVersion 'v2'", m.APIVersion)})
 		}
 		if m.Dependencies != nil {
-			out = append(out, issue{Error, "dependencies", fmt.Sprintf("dependencies are not valid in the Chart file with apiVersion '%s'. They are valid in apiVersion 'v2'", m.APIVersion)})
+			out = append(out, issue{Error, "dependencies", fmt.Sprintf("dependencies are not valid in the Chart file with "+
+				"apiVersion '%s'. They are valid in apiVersion 'v2'", m.APIVersion)})
 		}
 	}
 	return out
@@ -143,7 +148,8 @@ func personIssues(m *chart.Metadata) []issue {
 			out = append(out, issue{Error, at, "each maintainer requires a name"})
 		}
 		if p.Email != "" && !validEmail(p.Email) {
-			out = append(out, issue{Error, at + ".email", fmt.Sprintf("invalid email '%s' for maintainer '%s'", p.Email, p.Name)})
+			out = append(out,
+				issue{Error, at + ".email", fmt.Sprintf("invalid email '%s' for maintainer '%s'", p.Email, p.Name)})
 		}
 		if p.URL != "" && !validURL(p.URL) {
 			out = append(out, issue{Error, at + ".url", fmt.Sprintf("invalid url '%s' for maintainer '%s'", p.URL, p.Name)})
@@ -181,14 +187,16 @@ func kubeIssues(m *chart.Metadata, kube KubeVersion) []issue {
 	}
 	c, err := semver.NewConstraint(m.KubeVersion)
 	if err != nil {
-		return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is not a version range; the chart cannot be installed", m.KubeVersion)}}
+		return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' is not a version range; the "+
+			"chart cannot be installed", m.KubeVersion)}}
 	}
 	for patch := range uint64(50) {
 		if c.Check(semver.New(uint64(kube.Major), uint64(kube.Minor), patch, "", "")) {
 			return nil
 		}
 	}
-	return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' excludes Kubernetes %d.%d, which the chart is checked for", m.KubeVersion, kube.Major, kube.Minor)}}
+	return []issue{{Info, "kubeVersion", fmt.Sprintf("kubeVersion '%s' excludes Kubernetes %d.%d, which "+
+		"the chart is checked for", m.KubeVersion, kube.Major, kube.Minor)}}
 }
 
 // dependencyIssues are hints: Helm finds out when it resolves dependencies.
@@ -199,9 +207,11 @@ func dependencyIssues(deps []*chart.Dependency) []issue {
 			continue
 		}
 		for j, name := range d.DependsOn {
-			if !slices.ContainsFunc(deps, func(o *chart.Dependency) bool { return o != nil && (o.Name == name || o.Alias == name) }) {
+			if !slices.ContainsFunc(deps,
+				func(o *chart.Dependency) bool { return o != nil && (o.Name == name || o.Alias == name) }) {
 				out = append(out, issue{Warning, fmt.Sprintf("dependencies[%d].depends-on[%d]", i, j),
-					fmt.Sprintf("dependency %q waits for %q, which is not a dependency of the chart: nothing will wait for it", cmp.Or(d.Alias, d.Name), name)})
+					fmt.Sprintf("dependency %q waits for %q, which is not a dependency of the chart: nothing will wait for it",
+						cmp.Or(d.Alias, d.Name), name)})
 			}
 		}
 		if d.Version == "" {
@@ -238,7 +248,8 @@ func (l *linter) requirements(m *chart.Metadata) {
 
 func requirementIssues(r *chart.Requirements) []issue {
 	// A chart without flaws of its own, so that only the list is judged.
-	m := &chart.Metadata{APIVersion: chart.APIVersionV2, Name: "x", Version: "1.0.0", Dependencies: r.Dependencies, Libraries: r.Libraries}
+	m := &chart.Metadata{APIVersion: chart.APIVersionV2, Name: "x", Version: "1.0.0", Dependencies: r.Dependencies,
+		Libraries: r.Libraries}
 	out := append(dependencyIssues(r.Dependencies), libraryIssues(r.Libraries)...)
 	for _, bad := range invalids(m.Validate()) {
 		out = append(out, issue{Error, bad.Field, sentence(bad)})

@@ -21,7 +21,8 @@ func nameProblem(kind, name string) string {
 			return "must be no more than 63 characters"
 		}
 		if !isDNSLabel(name) || name[0] < 'a' {
-			return "must consist of lower case letters, digits or '-', start with a letter, and end with a letter or digit (such as my-name or abc-123)"
+			return "must consist of lower case letters, digits or '-', start with a letter, and end with a letter or digit " +
+				"(such as my-name or abc-123)"
 		}
 		return ""
 	case "namespace":
@@ -40,7 +41,8 @@ func nameProblem(kind, name string) string {
 			if name == "" {
 				return "it is empty"
 			}
-			return "must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit (such as my-name or example.com)"
+			return "must consist of lower case letters, digits, '-' or '.', and start and end with a letter or digit (such as " +
+				"my-name or example.com)"
 		}
 	}
 	return ""

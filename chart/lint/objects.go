@@ -47,7 +47,8 @@ type objects struct {
 
 // add places a finding that is about a line of the rendered text.
 func (o *objects) add(s Severity, line int, format string, args ...any) {
-	o.findings = append(o.findings, Finding{s, o.file.Name, sourceLine(o.file.Source, o.file.Content, line), fmt.Sprintf(format, args...)})
+	o.findings = append(o.findings,
+		Finding{s, o.file.Name, sourceLine(o.file.Source, o.file.Content, line), fmt.Sprintf(format, args...)})
 }
 
 func (o *objects) check() {
@@ -79,7 +80,8 @@ func (o *objects) check() {
 // syntax shows the line of the output too: it is what the parser saw.
 func (o *objects) syntax(err *textError) {
 	line, shown := o.notBlank(err.line), ""
-	if lines := strings.Split(o.file.Content, "\n"); err.exact && line > 0 && line <= len(lines) && strings.TrimSpace(lines[line-1]) != "" {
+	if lines := strings.Split(o.file.Content, "\n"); err.exact && line > 0 && line <= len(lines) &&
+		strings.TrimSpace(lines[line-1]) != "" {
 		shown = fmt.Sprintf(" (line %d of the output: %s)", line, cut(strings.TrimSpace(lines[line-1])))
 	}
 	o.add(Error, line, "unable to parse YAML: %s%s", err.text, shown)
@@ -130,7 +132,8 @@ func (o *objects) twice(d *document) {
 
 func (o *objects) name(d *document, h *head) {
 	if problem := nameProblem(h.Kind, h.Metadata.Name); problem != "" {
-		o.add(Warning, d.lineOf("metadata", "name"), "object name does not conform to Kubernetes naming requirements: %q: %s", h.Metadata.Name, problem)
+		o.add(Warning, d.lineOf("metadata", "name"), "object name does not conform to Kubernetes naming requirements: %q: %s",
+			h.Metadata.Name, problem)
 	}
 }
 
@@ -150,7 +153,8 @@ func (o *objects) selector(d *document, h *head, inFile bool) {
 		severity = Info // Helm takes the selector of another object for this one's
 	}
 	if !hasSelector(d.text) {
-		o.add(severity, d.lineOf("spec", "selector"), "a %s must contain matchLabels or matchExpressions, and %q does not", h.Kind, h.Metadata.Name)
+		o.add(severity, d.lineOf("spec", "selector"), "a %s must contain matchLabels or matchExpressions, and %q does not",
+			h.Kind, h.Metadata.Name)
 	}
 }
 
@@ -211,7 +215,8 @@ func (o *objects) groups(line int, value string, all []annotation) {
 	}
 	for _, a := range all {
 		own := strings.TrimSpace(a.value)
-		if a.key == annotationPrefix+"resource-group" && own != "" && slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == own }) {
+		if a.key == annotationPrefix+"resource-group" && own != "" &&
+			slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == own }) {
 			o.add(Error, line, "resource group %q waits for itself", own)
 		}
 	}

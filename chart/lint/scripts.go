@@ -90,11 +90,13 @@ func (s *scripts) event(u Use) {
 			continue
 		}
 		if c := s.charts[u.Chart]; c != nil && c.IsLibrary() {
-			s.add(Warning, u.Chart, u.File, u.Line, "a library chart answers the event %s: who uses the library cannot see that; let its users call events.on", u.Name)
+			s.add(Warning, u.Chart, u.File, u.Line, "a library chart answers the event %s: who uses the library cannot see "+
+				"that; let its users call events.on", u.Name)
 		}
 		return
 	}
-	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, meant(u.Name, s.in.Known), strings.Join(s.in.Known, ", "))
+	s.add(Error, u.Chart, u.File, u.Line, "there is no event %q%s; the events are %s", u.Name, meant(u.Name, s.in.Known),
+		strings.Join(s.in.Known, ", "))
 }
 
 // meant suggests the known name that was probably meant.
@@ -190,8 +192,10 @@ func (s *scripts) directory() {
 	switch {
 	case loads || c.IsLibrary():
 	case luas > 0:
-		s.add(Info, at, chart.DirScripts, 0, "there is no chart.lua, which loads with the chart: these scripts run only where other charts require them")
+		s.add(Info, at, chart.DirScripts, 0, "there is no chart.lua, which loads with the chart: these scripts run only "+
+			"where other charts require them")
 	case has(c, filePermissions):
-		s.add(Info, at, filePermissions, 0, "the chart asks for permissions and has no %s that would use them", chart.FileScript)
+		s.add(Info, at, filePermissions, 0, "the chart asks for permissions and has no %s that would use them",
+			chart.FileScript)
 	}
 }

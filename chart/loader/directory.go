@@ -102,7 +102,8 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 		if err != nil || w.ignore.Ignored(name, info.IsDir()) {
 			return err
 		}
-		w.warnings = append(w.warnings, fmt.Sprintf("found symbolic link in path. Contents of linked file included and used: %s -> %s", name, filepath.ToSlash(target)))
+		w.warnings = append(w.warnings, fmt.Sprintf("found symbolic link in path. Contents of linked file "+
+			"included and used: %s -> %s", name, filepath.ToSlash(target)))
 		resolved, mode = target, info.Mode().Type()
 	} else if w.ignore.Ignored(name, mode.IsDir()) {
 		return nil
@@ -146,7 +147,8 @@ func (w *walk) resolve(resolved, name string) (string, fs.FileInfo, error) {
 }
 
 func leavesChart(name, target string) error {
-	return &EntryError{Entry: name, Problem: fmt.Sprintf("is a symbolic link that leaves the chart (to %s); copy what it points to into the chart, or list the link in %s", target, chart.FileIgnore)}
+	return &EntryError{Entry: name, Problem: fmt.Sprintf("is a symbolic link that leaves the chart (to %s); copy what "+
+		"it points to into the chart, or list the link in %s", target, chart.FileIgnore)}
 }
 
 // within reports whether file is dir or lies below it; both are absolute.

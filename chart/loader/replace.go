@@ -109,7 +109,8 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 	}
 	there := err == nil
 	if there && !info.IsDir() {
-		return false, &EntryError{Entry: dir, Problem: "is not a directory; make it one, or move it away, to have charts in it"}
+		return false, &EntryError{Entry: dir, Problem: "is not a directory; make it one, or move it " +
+			"away, to have charts in it"}
 	}
 	gone := map[string]bool{}
 	for _, d := range s.drop {

@@ -131,7 +131,8 @@ func Write(w io.Writer, c *chart.Chart, opts Options) error {
 	zw := gzip.NewWriter(w)
 	tw := tar.NewWriter(zw)
 	for _, f := range files {
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Size: int64(len(f.Data)), Mode: 0o644, ModTime: modTime.Truncate(time.Second).UTC()}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.Name, Size: int64(len(f.Data)), Mode: 0o644,
+			ModTime: modTime.Truncate(time.Second).UTC()}
 		if err := tw.WriteHeader(h); err != nil {
 			return fmt.Errorf("pack %s: %w", f.Name, err)
 		}

@@ -281,7 +281,8 @@ func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 	files, err := g.files, error(nil)
 	if g.archive != nil {
 		if path.Ext(g.name) != ".tgz" {
-			err = fmt.Errorf("is neither a chart's directory nor a .tgz archive; move it out of %s/, or let its name begin with _ to have it ignored", g.dir)
+			err = fmt.Errorf("is neither a chart's directory nor a .tgz archive; move it out of %s/, or let its name begin "+
+				"with _ to have it ignored", g.dir)
 		} else {
 			files, err = readArchive(bytes.NewReader(g.archive.Data), t.limits, t.nested, &t.shared)
 		}

@@ -82,7 +82,8 @@ func (l Loader) View(path string) (*Directory, error) {
 	}
 	f := &Directory{Path: path, Warnings: warnings, loader: l, chart: c}
 	for _, d := range c.Dependencies() {
-		f.vendored = append(f.vendored, Vendored{Library: d.FromLibrary, File: d.Name(), Name: d.Name(), Version: d.Version()})
+		f.vendored = append(f.vendored,
+			Vendored{Library: d.FromLibrary, File: d.Name(), Name: d.Name(), Version: d.Version()})
 	}
 	return f, nil
 }
@@ -176,7 +177,8 @@ func (f *Directory) load() error {
 			return err
 		}
 		f.files = left
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%s is left out: %s", broken.Path, strings.ReplaceAll(broken.Err.Error(), "\n", "; ")))
+		f.Warnings = append(f.Warnings,
+			fmt.Sprintf("%s is left out: %s", broken.Path, strings.ReplaceAll(broken.Err.Error(), "\n", "; ")))
 	}
 }
 

@@ -130,7 +130,8 @@ func (c Chart) named(file string, text []byte) []byte {
 func (c Chart) fromStarter() ([]*chart.File, error) {
 	files, _, err := c.Loader.Files(c.Starter)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("could not load %s: a starter is a chart's directory, named by its path or put below $HELM_DATA_HOME/starters: %w", c.Starter, fs.ErrNotExist)
+		return nil, fmt.Errorf("could not load %s: a starter is a chart's directory, named by its path or put below "+
+			"$HELM_DATA_HOME/starters: %w", c.Starter, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read starter: %w", err)

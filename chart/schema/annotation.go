@@ -48,8 +48,9 @@ func keywords() map[string]string {
 		"default": "any", "const": "any", "items": "schema", "additionalProperties": "schema", "additionalItems": "schema",
 	}
 	for kind, names := range map[string]string{
-		"text":   "title description pattern format $ref itemRef $id $comment $schema contentEncoding contentMediaType",
-		"number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties",
+		"text": "title description pattern format $ref itemRef $id $comment $schema contentEncoding contentMediaType",
+		"number": "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems " +
+			"minProperties maxProperties",
 		"flag":   "nullable hidden skipProperties mergeProperties",
 		"bool":   "uniqueItems readOnly writeOnly deprecated",
 		"list":   "anyOf oneOf allOf",
@@ -99,7 +100,8 @@ type noteReader struct {
 }
 
 func (r *noteReader) bad(number int, format string, args ...any) error {
-	return &chart.InvalidError{File: r.file, Line: number, Field: r.path, Problem: annotation + ": " + fmt.Sprintf(format, args...)}
+	return &chart.InvalidError{File: r.file, Line: number, Field: r.path, Problem: annotation + ": " +
+		fmt.Sprintf(format, args...)}
 }
 
 // oneLine reads "key:value; key:value; key".
@@ -178,7 +180,8 @@ func (r *noteReader) kind(number int, key string) (string, error) {
 	if name := near.Pick(slices.Sorted(maps.Keys(r.kinds)), key, most, strings.ToLower); name != "" {
 		return "", r.bad(number, "there is no key %q; did you mean %s?", key, name)
 	}
-	return "", r.bad(number, "there is no key %q; known are the keywords of JSON Schema (type, enum, pattern, minimum, required, ...)", key)
+	return "", r.bad(number, "there is no key %q; known are the keywords of JSON Schema (type, enum, pattern, "+
+		"minimum, required, ...)", key)
 }
 
 // keyword takes one keyword over into the note.
@@ -405,9 +408,11 @@ func (c *comments) unclaimed(s *source) error {
 		}
 		switch {
 		case next == len(s.lines) || strings.TrimSpace(s.lines[next]) == "":
-			return &chart.InvalidError{File: s.name, Line: l.number, Problem: annotation + ": belongs to no key; write it directly above one, without an empty line between"}
+			return &chart.InvalidError{File: s.name, Line: l.number, Problem: annotation +
+				": belongs to no key; write it directly above one, without an empty line between"}
 		case strings.HasPrefix(strings.TrimSpace(s.lines[next]), "-"):
-			return &chart.InvalidError{File: s.name, Line: l.number, Problem: annotation + ": an item of a list cannot have one; say it of the list's key, with items"}
+			return &chart.InvalidError{File: s.name, Line: l.number, Problem: annotation +
+				": an item of a list cannot have one; say it of the list's key, with items"}
 		}
 	}
 	return nil
@@ -425,7 +430,8 @@ func (d *deriver) blame(err error) error {
 			continue
 		}
 		text := problem.(*chart.InvalidError).Problem
-		if strings.Contains(string(body), "$ref") && !strings.Contains(text, "is not a valid JSON Schema") && !d.unusable(a.note.node, err) {
+		if strings.Contains(string(body), "$ref") && !strings.Contains(text, "is not a valid JSON Schema") &&
+			!d.unusable(a.note.node, err) {
 			continue // it may point to what stands elsewhere
 		}
 		return &chart.InvalidError{File: d.source.name, Line: a.note.line, Field: a.path, Problem: annotation + ": " + text}

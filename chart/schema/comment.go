@@ -189,7 +189,8 @@ func (c *comments) marks(s *source, group []line) {
 		}
 	}
 	after := group[len(group)-1].number // the index of the line behind
-	if after < len(s.lines) && strings.TrimSpace(s.lines[after]) != "" && indent(s.lines[after]) >= indent(s.lines[group[0].number-1]) {
+	if after < len(s.lines) && strings.TrimSpace(s.lines[after]) != "" &&
+		indent(s.lines[after]) >= indent(s.lines[group[0].number-1]) {
 		return
 	}
 	owner := s.keyAbove(group[0].number-1, indent(s.lines[group[0].number-1]))
@@ -309,7 +310,8 @@ func (s *source) beside(number int) []line {
 func describe(lines []line) comment {
 	for i := len(lines) - 1; i >= 0; i-- {
 		w := lines[i].words()
-		if rest, ok := strings.CutPrefix(w, "--"); ok && (rest == "" || rest[0] == ' ') && !strings.HasPrefix(lines[i].text, "##") {
+		if rest, ok := strings.CutPrefix(w, "--"); ok && (rest == "" || rest[0] == ' ') &&
+			!strings.HasPrefix(lines[i].text, "##") {
 			return helmDocs(strings.TrimSpace(rest), lines[i+1:])
 		}
 	}

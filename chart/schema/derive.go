@@ -133,7 +133,8 @@ func (o Options) check(text []byte) error {
 // the file, and nothing can be lost.
 func digest(body []byte) string {
 	sum := sha256.Sum256(body)
-	return `Derived from values.yaml by "helm schema" (sha256:` + hex.EncodeToString(sum[:8]) + "); what is written here by hand stays."
+	return `Derived from values.yaml by "helm schema" (sha256:` + hex.EncodeToString(sum[:8]) +
+		"); what is written here by hand stays."
 }
 
 func header(body []byte) string { return "# " + digest(body) + "\n" }

@@ -13,7 +13,8 @@ import (
 // anything. What have says stays, also by saying nothing: what it leaves to a
 // reference or to alternatives is left to them.
 func fill(have, want *yaml.Node, depth int) bool {
-	if have.Kind != yaml.MappingNode || want.Kind != yaml.MappingNode || yaml.Value(have, "$ref") != nil || depth > maxDepth {
+	if have.Kind != yaml.MappingNode || want.Kind != yaml.MappingNode || yaml.Value(have, "$ref") != nil ||
+		depth > maxDepth {
 		return false
 	}
 	hadType := yaml.Value(have, "type")
@@ -120,7 +121,8 @@ func describes(have *yaml.Node, kind string) bool {
 // a schema for all others speaks of are left to it.
 func fillProperties(have, cur, want *yaml.Node, depth int) bool {
 	closed := false
-	if others := yaml.Value(have, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode && len(others.Content) > 0 {
+	if others := yaml.Value(have, "additionalProperties"); others != nil && others.Kind == yaml.MappingNode &&
+		len(others.Content) > 0 {
 		closed = true
 	}
 	patterns := patternsOf(yaml.Value(have, "patternProperties"))

@@ -89,7 +89,8 @@ func writeJSON(b *bytes.Buffer, n *yaml.Node, depth int) error {
 }
 
 func writeScalar(b *bytes.Buffer, n *yaml.Node) error {
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 || n.Tag == "!!str" && n.Style&yaml.TaggedStyle != 0 {
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 ||
+		n.Tag == "!!str" && n.Style&yaml.TaggedStyle != 0 {
 		writeString(b, n.Value)
 		return nil
 	}

@@ -198,7 +198,8 @@ func block(n *yaml.Node, anew bool, depth int) {
 	for i, c := range n.Content {
 		block(c, anew, depth+1)
 		// The comment behind a map on one line moves up behind its key.
-		if n.Kind == yaml.MappingNode && i%2 == 1 && c.Style&yaml.FlowStyle == 0 && c.Kind != yaml.ScalarNode && c.LineComment != "" {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && c.Style&yaml.FlowStyle == 0 && c.Kind != yaml.ScalarNode &&
+			c.LineComment != "" {
 			key := n.Content[i-1]
 			if key.LineComment == "" && len(c.Content) > 0 {
 				key.LineComment, c.LineComment = c.LineComment, ""

@@ -147,7 +147,8 @@ func top(name string, v any, line int) (map[string]any, error) {
 	case nil:
 		return map[string]any{}, nil
 	}
-	return nil, &ParseError{Name: name, Line: line + 1, Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
+	return nil, &ParseError{Name: name, Line: line + 1,
+		Problem: fmt.Sprintf("holds %s, must hold keys and values (key: value)", kind(v))}
 }
 
 // syntaxError turns the YAML reader's error into ours. The reader counts lines
@@ -245,7 +246,8 @@ func plainTable(v map[any]any, depth int) (any, error) {
 		return p, nil
 	})
 	if key, ok := errors.AsType[*yaml.KeyError](err); ok {
-		return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", key.Key, kind(key.Key))}
+		return nil, &pathError{problem: fmt.Sprintf("the key %v is %s, must be text, a number or a boolean", key.Key,
+			kind(key.Key))}
 	}
 	if err != nil {
 		return nil, err

@@ -69,5 +69,6 @@ func resolve(c *chart.Chart, user map[string]any, im *importer) (*Resolved, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact, Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings), Misfits: pr.misfits}, nil
+	return &Resolved{Chart: tree.chart, Values: vals, Exact: users.exact,
+		Warnings: slices.Concat(pr.warnings, im.warnings, co.warnings), Misfits: pr.misfits}, nil
 }

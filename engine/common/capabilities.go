@@ -66,5 +66,6 @@ func ParseKubeVersion(text string) (KubeVersion, error) {
 		}
 		parts[i] = strconv.FormatUint(n, 10)
 	}
-	return KubeVersion{Version: "v" + full, normalizedVersion: "v" + strings.Join(parts, "."), Major: parts[0], Minor: parts[1]}, nil
+	return KubeVersion{Version: "v" + full, normalizedVersion: "v" + strings.Join(parts, "."), Major: parts[0],
+		Minor: parts[1]}, nil
 }

@@ -35,7 +35,8 @@ type Info struct {
 
 // Current is the running binary.
 func Current() Info {
-	return Info{Version: version, GitCommit: gitCommit, GitTreeState: gitState, GoVersion: runtime.Version(), KubeClientVersion: kubeClient}
+	return Info{Version: version, GitCommit: gitCommit, GitTreeState: gitState, GoVersion: runtime.Version(),
+		KubeClientVersion: kubeClient}
 }
 
 // Helm is the running binary as the Helm of that generation, "3" or "4", for programs that

@@ -54,7 +54,8 @@ func describeReplacement(cmd *cobra.Command, p *plugin.Plugin) {
 }
 
 func replacementNote(p *plugin.Plugin) string {
-	return fmt.Sprintf("\"helm %s\" runs the plugin in %s.\nHELM_BUILTIN=%[1]s runs the built-in command of that name.", p.Name, term.SafeLine(p.Dir))
+	return fmt.Sprintf("\"helm %s\" runs the plugin in %s.\nHELM_BUILTIN=%[1]s runs the built-in command of that name.",
+		p.Name, term.SafeLine(p.Dir))
 }
 
 // describeReplaceable has the help of the commands that Helm does not have say what

@@ -146,10 +146,13 @@ func commands() []command {
 	return []command{
 		{"completion", completion.New, true}, {"create", create.New, false}, {"dependency", dependency.New, false},
 		{"diff", diff.New, true}, {"docs", reference, true}, {"env", envcmd.New, false}, {"get", get.New, false},
-		{"history", history.New, false}, {"install", install.New, false}, {"lint", lint.New, false}, {"list", list.New, false},
+		{"history", history.New, false}, {"install", install.New, false}, {"lint", lint.New, false}, {"list", list.New,
+			false},
 		{"package", packaging.New, false}, {"plugin", plugin.New, true}, {"pull", pull.New, false}, {"push", push.New, false},
-		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema", schema.New, true},
-		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New, false},
+		{"registry", registry.New, false}, {"repo", repo.New, false}, {"rollback", rollback.New, false}, {"schema",
+			schema.New, true},
+		{"search", search.New, false}, {"show", show.New, false}, {"status", status.New, false}, {"template", template.New,
+			false},
 		{"test", test.New, false}, {"uninstall", uninstall.New, false}, {"upgrade", upgrade.New, false},
 		{"verify", verify.New, false}, {"version", version.New, false},
 	}
@@ -204,7 +207,8 @@ follow the XDG base directories; "helm env" prints every variable in force.`,
 	// These fail only for flags that are not there.
 	_ = root.RegisterFlagCompletionFunc("namespace", f.CompleteNamespaces)
 	_ = root.RegisterFlagCompletionFunc("kube-context", f.CompleteContexts)
-	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("color",
+		cobra.FixedCompletions([]string{"never", "auto", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = root.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(ui.Modes(), cobra.ShellCompDirectiveNoFileComp))
 	root.SetHelpCommand(helpCommand(root))
 	return root
@@ -250,7 +254,8 @@ func checkCommand(root *cobra.Command, args []string) error {
 		return nil
 	}
 	word := args[place]
-	there := slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
+	there := slices.ContainsFunc(root.Commands(),
+		func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
 	if there || word == "help" || strings.HasPrefix(word, "__") { // the last are Cobra's
 		return nil
 	}

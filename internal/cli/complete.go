@@ -28,7 +28,8 @@ func completeArguments(root *cobra.Command) {
 		return
 	}
 	given := root.ValidArgsFunction
-	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string,
+		cobra.ShellCompDirective) {
 		switch {
 		case !takesMore(cmd, args):
 			return cmdutil.NoArguments(cmd, args, toComplete)

@@ -28,7 +28,8 @@ func addPlugins(root *cobra.Command, f *cmdutil.Factory, args []string) {
 	word := args[place]
 	if strings.HasPrefix(word, cobra.ShellCompRequestCmd) {
 		words := args[place+1:]
-		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" && stays(root, f, words[at]) {
+		if at, ok := commandPlace(root, words[:max(len(words)-1, 0)]); ok && words[at] != "help" &&
+			stays(root, f, words[at]) {
 			return
 		}
 		// Warnings would appear in the middle of what the user types.

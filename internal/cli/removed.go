@@ -16,11 +16,13 @@ func removedCommand(name string) string {
 	case "reset":
 		return noTiller + ", so nothing has to be removed from the cluster: helm uninstall NAME removes a release"
 	case "serve":
-		return "removed in Helm 3: any web server serves a directory of archives with the index that helm repo index DIR writes"
+		return "removed in Helm 3: any web server serves a directory of archives with the index that " +
+			"helm repo index DIR writes"
 	case "home":
 		return "removed in Helm 3: helm env HELM_CONFIG_HOME, HELM_CACHE_HOME and HELM_DATA_HOME print the directories"
 	case "chart":
-		return "removed in Helm 3.7: helm package and helm push store a chart in a registry, helm pull oci://HOST/PATH fetches it"
+		return "removed in Helm 3.7: helm package and helm push store a chart in a registry, helm pull " +
+			"oci://HOST/PATH fetches it"
 	}
 	return ""
 }

@@ -66,7 +66,8 @@ func (f *Factory) updated(ctx context.Context, path string, flags *ChartFlags) (
 	if err == nil && len(values.Missing(c)) == 0 {
 		return f.loaded(c, warnings, nil)
 	}
-	update := DependencyFlags{AccessFlags: flags.AccessFlags, VerifyFlags: VerifyFlags{Keyring: flags.Keyring}, ScriptFlags: *flags.scripts}
+	update := DependencyFlags{AccessFlags: flags.AccessFlags, VerifyFlags: VerifyFlags{Keyring: flags.Keyring},
+		ScriptFlags: *flags.scripts}
 	if err := f.UpdateDependencies(ctx, path, update, f.Err); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ func (a *AccessFlags) BindTLS(fs *pflag.FlagSet) {
 	fs.StringVar(&a.CertFile, "cert-file", "", "client certificate, in PEM")
 	fs.StringVar(&a.KeyFile, "key-file", "", "key of the client certificate, in PEM")
 	fs.StringVar(&a.CAFile, "ca-file", "", "certificate authorities to trust, in PEM")
-	fs.BoolVar(&a.SkipTLS, "insecure-skip-tls-verify", false, "do not check the server's certificate (makes connections insecure)")
+	fs.BoolVar(&a.SkipTLS, "insecure-skip-tls-verify", false,
+		"do not check the server's certificate (makes connections insecure)")
 }
 
 // BindPlain registers --plain-http.
@@ -55,7 +56,8 @@ func (v *VerifyFlags) Bind(fs *pflag.FlagSet, f *Factory) {
 
 // BindKeyring registers --keyring alone.
 func (v *VerifyFlags) BindKeyring(fs *pflag.FlagSet, f *Factory) {
-	fs.StringVar(&v.Keyring, "keyring", f.DefaultKeyring(), "keyring with the public keys to verify with: GnuPG's, old or new, or exported keys")
+	fs.StringVar(&v.Keyring, "keyring", f.DefaultKeyring(),
+		"keyring with the public keys to verify with: GnuPG's, old or new, or exported keys")
 }
 
 // DefaultKeyring is where GnuPG keeps public keys, in its old form.
@@ -84,19 +86,22 @@ type ChartFlags struct {
 // the same command, which the chart's scripts run by then too.
 func (c *ChartFlags) BindUpdate(fs *pflag.FlagSet, scripts *ScriptFlags) {
 	c.scripts = scripts
-	fs.BoolVar(&c.update, "dependency-update", false, "fetch the dependencies that the chart's directory lacks (see helm dependency update)")
+	fs.BoolVar(&c.update, "dependency-update", false,
+		"fetch the dependencies that the chart's directory lacks (see helm dependency update)")
 }
 
 // Bind registers the flags.
 func (c *ChartFlags) Bind(cmd *cobra.Command, f *Factory) {
 	fs := cmd.Flags()
-	fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the newest release if not given")
+	fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the "+
+		"newest release if not given")
 	_ = cmd.RegisterFlagCompletionFunc("version", f.completeVersion) // the flag exists: it was registered one line above
 	fs.StringVar(&c.Repo, "repo", "", "URL of the repository that has the chart; it need not have been added")
 	fs.BoolVar(&c.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
 	fs.StringVar(&c.Username, "username", "", "user name at the chart's repository")
 	fs.StringVar(&c.Password, "password", "", "password at the chart's repository")
-	fs.BoolVar(&c.passAll, "pass-credentials", false, "send user name and password to other hosts too, where the repository leads there")
+	fs.BoolVar(&c.passAll, "pass-credentials", false,
+		"send user name and password to other hosts too, where the repository leads there")
 	c.BindTLS(fs)
 	c.BindPlain(fs)
 	c.VerifyFlags.Bind(fs, f)

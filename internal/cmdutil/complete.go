@@ -102,7 +102,8 @@ func (f *Factory) CompleteReleases(limit int) cobra.CompletionFunc {
 
 // CompleteRevisions completes a release's revisions, newest first; the release
 // is the command's first argument.
-func (f *Factory) CompleteRevisions(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteRevisions(_ *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -145,7 +146,8 @@ func revisionText(s release.Summary) string {
 // few words.
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
-		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false", "auto"}, "conflicts": {"fail", "yield", "take"},
+		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false",
+			"auto"}, "conflicts": {"fail", "yield", "take"},
 		"trace-events": {"text", "json"}, "crds": {"create", "upgrade", "skip"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
@@ -173,7 +175,8 @@ func completePermissions(_ *cobra.Command, _ []string, toComplete string) ([]str
 }
 
 // CompleteNamespaces completes names of namespaces, asking the cluster.
-func (f *Factory) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	return within(func(ctx context.Context) []string {
 		cluster, err := f.Cluster()
 		if err != nil {
@@ -196,7 +199,8 @@ func (f *Factory) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete st
 }
 
 // CompleteContexts completes names of the kubeconfig's contexts.
-func (f *Factory) CompleteContexts(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteContexts(_ *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	var words []string
 	for _, c := range f.Contexts() {
 		words = offer(words, c.Name, toComplete, c.Cluster)
@@ -205,7 +209,8 @@ func (f *Factory) CompleteContexts(_ *cobra.Command, _ []string, toComplete stri
 }
 
 // CompleteStarters completes the starters of `helm create`, and paths.
-func (f *Factory) CompleteStarters(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteStarters(_ *cobra.Command, _ []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	entries, err := os.ReadDir(filepath.Join(f.Settings.DataHome, "starters"))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -218,7 +223,8 @@ func (f *Factory) CompleteStarters(_ *cobra.Command, _ []string, toComplete stri
 }
 
 // CompleteReleaseAndRevision completes the name of a release, then its revisions.
-func (f *Factory) CompleteReleaseAndRevision(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteReleaseAndRevision(cmd *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return f.CompleteReleases(1)(cmd, args, toComplete)
 	}
@@ -226,7 +232,8 @@ func (f *Factory) CompleteReleaseAndRevision(cmd *cobra.Command, args []string, 
 }
 
 // CompleteReleaseAndChart completes the name of a release, then a chart.
-func (f *Factory) CompleteReleaseAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteReleaseAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return f.CompleteReleases(1)(cmd, args, toComplete)
 	}

@@ -26,7 +26,8 @@ func (f *Factory) CompleteChart(limit int, files bool) cobra.CompletionFunc {
 
 // CompleteNameAndChart completes the chart of [NAME] CHART; the name of a new release
 // cannot be known.
-func (f *Factory) CompleteNameAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) CompleteNameAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	named := cmd.Flags().Changed("generate-name") || cmd.Flags().Changed("name-template")
 	switch {
 	case named:
@@ -104,7 +105,8 @@ func filesHere(begin string) []string {
 
 // completeVersion completes --version with the versions of the chart that is the
 // last argument, newest first, where its repository was added.
-func (f *Factory) completeVersion(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+func (f *Factory) completeVersion(_ *cobra.Command, args []string, toComplete string) ([]string,
+	cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if len(args) == 0 || strings.Contains(args[len(args)-1], "://") {
 		return nil, directive

@@ -26,8 +26,10 @@ type DependencyFlags struct {
 // Bind registers the flags.
 func (f *DependencyFlags) Bind(fs *pflag.FlagSet, factory *Factory) {
 	fs.BoolVar(&f.SkipRefresh, "skip-refresh", false, "do not fetch the newest indexes of repositories that were added")
-	fs.StringVar(&f.Username, "username", "", "user name at the registry or repository; only where all dependencies come from one")
-	fs.StringVar(&f.Password, "password", "", "password at the registry or repository; only where all dependencies come from one")
+	fs.StringVar(&f.Username, "username", "",
+		"user name at the registry or repository; only where all dependencies come from one")
+	fs.StringVar(&f.Password, "password", "",
+		"password at the registry or repository; only where all dependencies come from one")
 	f.BindTLS(fs)
 	f.BindPlain(fs)
 	f.VerifyFlags.Bind(fs, factory)
@@ -54,7 +56,8 @@ func (f *Factory) BuildDependencies(ctx context.Context, path string, flags Depe
 	return action.DependencyBuild(verb).Run(ctx, req)
 }
 
-func (f *Factory) dependencies(path string, flags DependencyFlags, out io.Writer) (verb action.DependencyUpdate, req action.DependencyRequest, err error) {
+func (f *Factory) dependencies(path string, flags DependencyFlags, out io.Writer) (verb action.DependencyUpdate,
+	req action.DependencyRequest, err error) {
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}

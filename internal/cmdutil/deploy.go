@@ -66,7 +66,8 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, f *Factory) {
 	fs.BoolVar(&d.Atomic, "atomic", false, "Helm 3's name for --rollback-on-failure")
 	_ = fs.MarkHidden("atomic") // the flag exists: it was registered one line above
 	fs.BoolVar(&d.CleanupOnFail, "cleanup-on-fail", false, "if it fails, delete what it has created")
-	fs.StringVar(&d.crds, "crds", "create", "what becomes of the definitions in crds/: create (an install creates those that are missing), upgrade (they are updated too), skip")
+	fs.StringVar(&d.crds, "crds", "create", "what becomes of the definitions in crds/: create (an install creates those "+
+		"that are missing), upgrade (they are updated too), skip")
 	fs.BoolVar(&d.skipCRDs, "skip-crds", false, "the same as --crds skip")
 	CompleteChoices(cmd)
 }
@@ -166,7 +167,8 @@ type ReuseFlags struct {
 func (r *ReuseFlags) Bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&r.reuse, "reuse-values", false, "lay new values over those of the last revision, defaults included")
 	fs.BoolVar(&r.reset, "reset-values", false, "forget the values of the last revision")
-	fs.BoolVar(&r.resetThenReuse, "reset-then-reuse-values", false, "lay new values over the user's values of the last revision, and those over the new chart's defaults")
+	fs.BoolVar(&r.resetThenReuse, "reset-then-reuse-values", false,
+		"lay new values over the user's values of the last revision, and those over the new chart's defaults")
 }
 
 // Reuse is what the flags choose; --reset-values goes before the others.
@@ -199,7 +201,8 @@ func (u *UndoFlags) Bind(fs *pflag.FlagSet, f *Factory) {
 }
 
 // Rollbacker is the verb that rolls back as the flags want it.
-func (u *UndoFlags) Rollbacker(f *Factory, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback, error) {
+func (u *UndoFlags) Rollbacker(f *Factory, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback,
+	error) {
 	config, err := f.Config(s, a, timeout)
 	return action.Rollback{Config: config}, err
 }

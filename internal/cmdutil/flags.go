@@ -32,7 +32,8 @@ type NameFlags struct {
 // Bind registers the flags.
 func (n *NameFlags) Bind(fs *pflag.FlagSet) {
 	fs.BoolVarP(&n.Generate, "generate-name", "g", false, "generate the name (and leave the NAME argument out)")
-	fs.StringVar(&n.Template, "name-template", "", "template that gives the name, such as 'web-{{randAlphaNum 5 | lower}}'")
+	fs.StringVar(&n.Template, "name-template", "",
+		"template that gives the name, such as 'web-{{randAlphaNum 5 | lower}}'")
 }
 
 // Resolve reads [NAME] CHART. Name stays empty where nothing gives it.
@@ -66,9 +67,11 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 func NameAndChart(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: "requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL"}
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(),
+			Problem: "requires at least 1 argument: a chart, which is a directory, an archive, repository/name or a URL"}
 	case len(args) > 2:
-		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("expected at most two arguments, unexpected arguments: %s", strings.Join(args[2:], " "))}
+		return &UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(),
+			Problem: fmt.Sprintf("expected at most two arguments, unexpected arguments: %s", strings.Join(args[2:], " "))}
 	}
 	return nil
 }
@@ -177,7 +180,8 @@ func (d *DryRun) Type() string { return "string" }
 // BindDryRun registers --dry-run, which may stand without a value; d's value
 // is the default.
 func BindDryRun(fs *pflag.FlagSet, d *DryRun) {
-	fs.Var(d, "dry-run", "simulate: server lets the API server check, client asks it no more than what the release is, none does it for real")
+	fs.Var(d, "dry-run", "simulate: server lets the API server check, client asks it no more than what the release "+
+		"is, none does it for real")
 	fs.Lookup("dry-run").NoOptDefVal = string(DryRunClient)
 }
 
@@ -273,14 +277,20 @@ type ApplyFlags struct {
 // Bind registers the flags.
 func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 	a.serverSide = "auto"
-	fs.Var(&a.serverSide, "server-side", "let the API server merge (server-side apply): true, false, or auto, which does as the release's last revision did")
+	fs.Var(&a.serverSide, "server-side", "let the API server merge (server-side apply): true, false, or auto, which "+
+		"does as the release's last revision did")
 	fs.Lookup("server-side").NoOptDefVal = "true"
-	fs.Var(&a.conflicts, "conflicts", "with server-side apply, what becomes of fields that other managers have set otherwise: fail, yield (they stay), or take (they are taken over)")
+	fs.Var(&a.conflicts, "conflicts", "with server-side apply, what becomes of fields that other managers have set "+
+		"otherwise: fail, yield (they stay), or take (they are taken over)")
 	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "Helm's name for --conflicts=take")
-	fs.BoolVar(&a.forceReplace, "force-replace", false, "replace objects instead of merging: what others have set goes, and what cannot be replaced is deleted and created again")
+	fs.BoolVar(&a.forceReplace, "force-replace", false,
+		"replace objects instead of merging: what others have set goes, and what cannot be replaced is "+
+			"deleted and created again")
 	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
 	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
-	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false, "do not hold objects against the API server's schemas before anything is written, and warn of fields that it does not know instead of refusing them")
+	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false,
+		"do not hold objects against the API server's schemas before anything is written, and warn of fields that it does "+
+			"not know instead of refusing them")
 }
 
 // BindOwnership registers --take-ownership.
@@ -293,7 +303,8 @@ func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
 
 // ApplyOptions returns what the flags say, for package action.
 func (a *ApplyFlags) ApplyOptions() action.ApplyOptions {
-	w := action.ApplyOptions{Conflicts: plan.Resolution(a.conflicts), ForceReplace: a.forceReplace, TakeOwnership: a.takeOwnership}
+	w := action.ApplyOptions{Conflicts: plan.Resolution(a.conflicts), ForceReplace: a.forceReplace,
+		TakeOwnership: a.takeOwnership}
 	if a.forceConflicts {
 		w.Conflicts = plan.Take
 	}
@@ -340,7 +351,8 @@ type IgnoredInstallFlags struct {
 // Bind registers the flags, hidden from help.
 func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for n, name := range []string{"create-namespace", "replace", "skip-crds", "take-ownership", "atomic", "rollback-on-failure", "hide-notes"} {
+	for n, name := range []string{"create-namespace", "replace", "skip-crds", "take-ownership", "atomic",
+		"rollback-on-failure", "hide-notes"} {
 		own.BoolVar(&i.bools[n], name, false, "accepted and without effect here")
 	}
 	own.StringVar(&i.text, "description", "", "accepted and without effect here")

@@ -28,7 +28,8 @@ func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release,
 		if !f.Interactive() {
 			return refused
 		}
-		question := fmt.Sprintf("Hooks in the record of release %q create objects outside its namespace:\n", term.SafeLine(rel.Name))
+		question := fmt.Sprintf("Hooks in the record of release %q create objects outside its namespace:\n",
+			term.SafeLine(rel.Name))
 		for _, o := range outside {
 			question += "  " + term.SafeLine(o.String()) + "\n"
 		}

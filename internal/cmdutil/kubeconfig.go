@@ -139,7 +139,8 @@ func (f *Factory) RESTConfig() (*rest.Config, error) {
 	case errors.As(err, &bad):
 		return nil, err
 	case err != nil:
-		return nil, &KubeconfigError{Path: f.Settings.KubeConfig, Places: f.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
+		return nil, &KubeconfigError{Path: f.Settings.KubeConfig,
+			Places: f.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
 	}
 	cfg.UserAgent = "Helm/moonhelm"
 	// No limit on the client's side: the API server's own flow control decides.
@@ -195,7 +196,8 @@ func (e *KubeconfigError) Error() string {
 		if len(e.Places) > 0 {
 			looked = " (looked at " + strings.Join(e.Places, ", ") + ")"
 		}
-		return "Kubernetes cluster unreachable: no cluster is configured: there is no kubeconfig file, or it names no current context" + looked
+		return "Kubernetes cluster unreachable: no cluster is configured: there is no kubeconfig file, or it " +
+			"names no current context" + looked
 	}
 	if e.Path != "" {
 		return fmt.Sprintf("Kubernetes cluster unreachable: read kubeconfig %s: %s", e.Path, e.Err)

@@ -152,7 +152,8 @@ func (p *Plugins) Command(ctx context.Context, of *plugin.Plugin, args []string)
 }
 
 // Complete asks a plugin what the last of args may become.
-func (p *Plugins) Complete(ctx context.Context, of *plugin.Plugin, args []string) (words []string, directive int, err error) {
+func (p *Plugins) Complete(ctx context.Context, of *plugin.Plugin, args []string) (words []string, directive int,
+	err error) {
 	inv := p.invocation(of)
 	inv.In, inv.Args = nil, args
 	return plugin.Complete(ctx, inv, p.e.luaPlugins())
@@ -167,7 +168,8 @@ func (p *Plugins) Hook(ctx context.Context, name string, of *plugin.Plugin) erro
 }
 
 // PostRender has a plugin change what a chart has rendered to.
-func (p *Plugins) PostRender(ctx context.Context, of *plugin.Plugin, args []string, in io.Reader, out, stderr io.Writer) error {
+func (p *Plugins) PostRender(ctx context.Context, of *plugin.Plugin, args []string, in io.Reader, out,
+	stderr io.Writer) error {
 	if of.Type != plugin.PostRenderer {
 		return fmt.Errorf("plugin %q is a %s, not a %s", of.Name, of.Type, plugin.PostRenderer)
 	}

@@ -29,7 +29,8 @@ type PostRenderFlags struct {
 
 // Bind registers the flags.
 func (f *PostRenderFlags) Bind(fs *pflag.FlagSet) {
-	fs.StringVar(&f.Name, "post-renderer", "", "pipe all objects and hooks through this plugin or program: a plugin's name, or a program in the PATH or at a path")
+	fs.StringVar(&f.Name, "post-renderer", "",
+		"pipe all objects and hooks through this plugin or program: a plugin's name, or a program in the PATH or at a path")
 	StringArrayVarP(fs, &f.Args, "post-renderer-args", "", "an argument for the post-renderer (may be repeated)")
 }
 
@@ -42,7 +43,8 @@ func (f PostRenderFlags) Renderer(factory *Factory) (action.PostRenderer, error)
 	if err != nil {
 		return nil, err
 	}
-	return postrender.Renderer{Name: f.Name, Runner: runner, Stderr: factory.board().Above(term.SafeWriter(factory.Err))}, nil
+	return postrender.Renderer{Name: f.Name, Runner: runner,
+		Stderr: factory.board().Above(term.SafeWriter(factory.Err))}, nil
 }
 
 // runner is who runs what is named: what has a slash is a path; else it is a
@@ -69,9 +71,12 @@ func (f PostRenderFlags) runner(factory *Factory) (postrender.Runner, error) {
 	case err == nil:
 		return postrender.Program{Path: path, Args: f.Args}, nil
 	case other != nil:
-		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is not a post-renderer, but of the type %s", f.Name, other.Type)
+		return nil, fmt.Errorf("--post-renderer %s: the plugin of that name is not a post-renderer, but of the type %s",
+			f.Name, other.Type)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, hint.With(fmt.Errorf("invalid argument %q for \"--post-renderer\" flag: plugin: %[1]s not found, and unable to find binary at %[1]s", f.Name), "helm plugin list shows the plugins; of them those of the type postrenderer/v1 are post-renderers")
+		return nil, hint.With(fmt.Errorf("invalid argument %q for \"--post-renderer\" flag: plugin: %[1]s not found, and "+
+			"unable to find binary at %[1]s", f.Name), "helm plugin list shows the plugins; of them those of the type "+
+			"postrenderer/v1 are post-renderers")
 	}
 	return nil, fmt.Errorf("--post-renderer %s: %w", f.Name, err)
 }

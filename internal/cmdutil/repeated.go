@@ -6,18 +6,21 @@ import "github.com/spf13/pflag"
 
 // StringArrayVarP registers a flag of which each use is one string, as pflag does.
 func StringArrayVarP(fs *pflag.FlagSet, to *[]string, name, shorthand, usage string) {
-	repeated(fs, name, shorthand, usage, "stringArray", len(*to) > 0, func(fs *pflag.FlagSet) { fs.StringArrayVarP(to, name, shorthand, *to, usage) })
+	repeated(fs, name, shorthand, usage, "stringArray", len(*to) > 0,
+		func(fs *pflag.FlagSet) { fs.StringArrayVarP(to, name, shorthand, *to, usage) })
 }
 
 // StringSliceVarP registers a flag of which each use is strings with commas, as pflag does.
 func StringSliceVarP(fs *pflag.FlagSet, to *[]string, name, shorthand, usage string) {
-	repeated(fs, name, shorthand, usage, "stringSlice", len(*to) > 0, func(fs *pflag.FlagSet) { fs.StringSliceVarP(to, name, shorthand, *to, usage) })
+	repeated(fs, name, shorthand, usage, "stringSlice", len(*to) > 0,
+		func(fs *pflag.FlagSet) { fs.StringSliceVarP(to, name, shorthand, *to, usage) })
 }
 
 // StringToStringVarP registers a flag of which each use is key=value with commas, as pflag
 // does.
 func StringToStringVarP(fs *pflag.FlagSet, to *map[string]string, name, shorthand, usage string) {
-	repeated(fs, name, shorthand, usage, pairs, len(*to) > 0, func(fs *pflag.FlagSet) { fs.StringToStringVarP(to, name, shorthand, *to, usage) })
+	repeated(fs, name, shorthand, usage, pairs, len(*to) > 0,
+		func(fs *pflag.FlagSet) { fs.StringToStringVarP(to, name, shorthand, *to, usage) })
 }
 
 // pairs is what pflag calls the type of a flag of key=value.

@@ -39,10 +39,14 @@ type ScriptFlags struct {
 
 // Bind registers the flags.
 func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for, and hooks of a record that create objects outside the release's namespace")
-	StringSliceVarP(fs, &f.Accept, "accept-perms", "", "permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
-	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU, "computing time that the chart's scripts have in all")
-	fs.StringVar(&f.Trace, "trace-events", "", "tell on standard error what each event's handlers changed: text, or json for one object per line")
+	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for, and hooks of a "+
+		"record that create objects outside the release's namespace")
+	StringSliceVarP(fs, &f.Accept, "accept-perms", "",
+		"permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
+	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU,
+		"computing time that the chart's scripts have in all")
+	fs.StringVar(&f.Trace, "trace-events", "",
+		"tell on standard error what each event's handlers changed: text, or json for one object per line")
 	fs.Lookup("trace-events").NoOptDefVal = "text"
 }
 
@@ -134,7 +138,8 @@ func approve(policy script.Policy) func(context.Context, []script.Ask) error {
 		case policy.Accept != nil:
 			refused.Problem = "--accept-perms does not grant them"
 		case known && !policy.Interactive:
-			refused.Problem += "; --yes grants all of them, --accept-perms " + strings.Join(permissionsOf(asks), ",") + " exactly these"
+			refused.Problem += "; --yes grants all of them, --accept-perms " + strings.Join(permissionsOf(asks), ",") +
+				" exactly these"
 		}
 		return err
 	}

@@ -161,31 +161,40 @@ func (s *Settings) Bind(fs *pflag.FlagSet) {
 	StringArrayVarP(fs, &s.AsGroups, "kube-as-group", "", "group to impersonate for the operation; may be repeated")
 	fs.StringVar(&s.APIServer, "kube-apiserver", s.APIServer, "address and port of the Kubernetes API server")
 	fs.StringVar(&s.CAFile, "kube-ca-file", s.CAFile, "certificate authority file for the Kubernetes API server")
-	fs.BoolVar(&s.SkipTLS, "kube-insecure-skip-tls-verify", s.SkipTLS, "do not check the API server's certificate (makes connections insecure)")
-	fs.StringVar(&s.TLSName, "kube-tls-server-name", s.TLSName, "server name for the API server's certificate, if it is not the host name")
-	fs.IntVar(&s.BurstLimit, "burst-limit", s.BurstLimit, "accepted for compatibility: the API server's own flow control is used")
+	fs.BoolVar(&s.SkipTLS, "kube-insecure-skip-tls-verify", s.SkipTLS,
+		"do not check the API server's certificate (makes connections insecure)")
+	fs.StringVar(&s.TLSName, "kube-tls-server-name", s.TLSName,
+		"server name for the API server's certificate, if it is not the host name")
+	fs.IntVar(&s.BurstLimit, "burst-limit", s.BurstLimit,
+		"accepted for compatibility: the API server's own flow control is used")
 	fs.Float32Var(&s.QPS, "qps", s.QPS, "accepted for compatibility: the API server's own flow control is used")
 	fs.StringVar(&s.RegistryConfig, "registry-config", s.RegistryConfig, "path to the registry config file")
-	fs.StringVar(&s.RepositoryConfig, "repository-config", s.RepositoryConfig, "path to the file with repository names and URLs")
-	fs.StringVar(&s.RepositoryCache, "repository-cache", s.RepositoryCache, "path to the directory of cached repository indexes")
-	fs.StringVar(&s.ContentCache, "content-cache", s.ContentCache, "path to the directory of cached content, such as charts")
+	fs.StringVar(&s.RepositoryConfig, "repository-config", s.RepositoryConfig,
+		"path to the file with repository names and URLs")
+	fs.StringVar(&s.RepositoryCache, "repository-cache", s.RepositoryCache,
+		"path to the directory of cached repository indexes")
+	fs.StringVar(&s.ContentCache, "content-cache", s.ContentCache,
+		"path to the directory of cached content, such as charts")
 	fs.BoolVar(&s.Debug, "debug", s.Debug, "explain more, and show the whole chain of an error")
 	fs.IntVarP(&s.Verbosity, "v", "v", 0, "log level of the Kubernetes client, 0 to 10 (6 shows requests)")
 	bindOldLogFlags(fs)
 	fs.StringVar(&s.Color, "color", s.Color, "use colour in output: never, auto or always")
 	fs.StringVar(&s.Color, "colour", s.Color, "use colour in output: never, auto or always")
 	_ = fs.MarkHidden("colour") // the flag exists: it was registered one line above
-	fs.StringVar(&s.Progress, "progress", s.Progress, "show progress on standard error: auto (on a terminal), plain (as lines) or none")
+	fs.StringVar(&s.Progress, "progress", s.Progress,
+		"show progress on standard error: auto (on a terminal), plain (as lines) or none")
 }
 
 // bindOldLogFlags registers the other flags of the Kubernetes client's log that
 // Helm takes unseen. What the log prints goes to standard error whatever they say.
 func bindOldLogFlags(fs *pflag.FlagSet) {
 	old := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, name := range []string{"add-dir-header", "alsologtostderr", "logtostderr", "one-output", "skip-headers", "skip-log-headers"} {
+	for _, name := range []string{"add-dir-header", "alsologtostderr", "logtostderr", "one-output", "skip-headers",
+		"skip-log-headers"} {
 		old.Bool(name, false, "accepted for compatibility")
 	}
-	for _, name := range []string{"log-backtrace-at", "log-dir", "log-file", "log-file-max-size", "stderrthreshold", "vmodule"} {
+	for _, name := range []string{"log-backtrace-at", "log-dir", "log-file", "log-file-max-size", "stderrthreshold",
+		"vmodule"} {
 		old.String(name, "", "accepted for compatibility")
 	}
 	old.VisitAll(func(f *pflag.Flag) { f.Hidden = true })

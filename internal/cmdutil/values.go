@@ -24,12 +24,17 @@ type ValueFlags struct {
 
 // Bind registers the flags.
 func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
-	StringSliceVarP(fs, &v.files, "values", "f", "values from a YAML file, a URL, or - for standard input (may be repeated; later ones win)")
+	StringSliceVarP(fs, &v.files, "values", "f",
+		"values from a YAML file, a URL, or - for standard input (may be repeated; later ones win)")
 	StringArrayVarP(fs, &v.options.Set, "set", "", "set values: key1=val1,key2=val2 (may be repeated)")
-	StringArrayVarP(fs, &v.options.String, "set-string", "", "set values that are strings: key1=val1,key2=val2 (may be repeated)")
-	StringArrayVarP(fs, &v.options.File, "set-file", "", "set values to the contents of files: key1=path1,key2=path2 (may be repeated)")
-	StringArrayVarP(fs, &v.options.JSON, "set-json", "", `set JSON values: key1=json1,key2=json2, or {"key1": json1} (may be repeated)`)
-	StringArrayVarP(fs, &v.options.Literal, "set-literal", "", "set one string value as it stands: key=value (may be repeated)")
+	StringArrayVarP(fs, &v.options.String, "set-string", "",
+		"set values that are strings: key1=val1,key2=val2 (may be repeated)")
+	StringArrayVarP(fs, &v.options.File, "set-file", "",
+		"set values to the contents of files: key1=path1,key2=path2 (may be repeated)")
+	StringArrayVarP(fs, &v.options.JSON, "set-json", "",
+		`set JSON values: key1=json1,key2=json2, or {"key1": json1} (may be repeated)`)
+	StringArrayVarP(fs, &v.options.Literal, "set-literal", "",
+		"set one string value as it stands: key=value (may be repeated)")
 }
 
 // Build reads the files and computes the user's values.

@@ -91,7 +91,8 @@ func (t *Template) Path() (first string, err error) {
 	}
 	for _, s := range steps {
 		switch s.(type) {
-		case *jsonpath.FieldNode, *jsonpath.ArrayNode, *jsonpath.FilterNode, *jsonpath.WildcardNode, *jsonpath.RecursiveNode, *jsonpath.UnionNode:
+		case *jsonpath.FieldNode, *jsonpath.ArrayNode, *jsonpath.FilterNode, *jsonpath.WildcardNode, *jsonpath.RecursiveNode,
+			*jsonpath.UnionNode:
 		default:
 			return "", fmt.Errorf("it must name fields, which %q does not", strings.TrimSpace(t.text))
 		}

@@ -293,7 +293,8 @@ type references struct {
 
 // reference applies the schema that a reference leads to. One that has led there
 // already, for the same value, leads nowhere.
-func (e *evaluation) reference(keyword string, to *Schema, v any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) reference(keyword string, to *Schema, v any, at *scope, marks *evaluated,
+	found *[]Violation) bool {
 	for s := at; s != nil; s = s.up {
 		if s.schema == to {
 			return found != nil && e.fail(found, "both %s and %s resolve to %q causing reference cycle",

@@ -215,7 +215,8 @@ type dependency struct {
 }
 
 func (o *objectKeywords) isZero() bool {
-	return o.least < 0 && o.most < 0 && o.required == nil && o.properties == nil && o.patterns == nil && o.additional == nil &&
+	return o.least < 0 && o.most < 0 && o.required == nil && o.properties == nil && o.patterns == nil &&
+		o.additional == nil &&
 		o.propertyNames == nil && o.dependencies == nil && o.dependentSchemas == nil && o.dependentRequired == nil
 }
 
@@ -297,7 +298,8 @@ func (e *evaluation) dependency(d dependency, v map[string]any, at *scope, marks
 }
 
 // members holds every member of an object against the schemas for its name.
-func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, marks *evaluated, found *[]Violation) bool {
+func (e *evaluation) members(o *objectKeywords, v map[string]any, at *scope, marks *evaluated,
+	found *[]Violation) bool {
 	ok := true
 	var extra []string
 	for _, name := range sortedKeys(v) {

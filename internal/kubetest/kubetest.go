@@ -172,7 +172,8 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 	case strings.HasPrefix(path, "/apis/authorization.k8s.io/"):
 		return map[string]any{"status": map[string]any{"allowed": true}}, nil
 	case resources(path) != nil:
-		return map[string]any{"kind": "APIResourceList", "groupVersion": groupVersion(path), "resources": resources(path)}, nil
+		return map[string]any{"kind": "APIResourceList", "groupVersion": groupVersion(path),
+			"resources": resources(path)}, nil
 	}
 	at, ok := locate(r.URL.Path)
 	if !ok {
@@ -269,7 +270,8 @@ func (s *Server) read(r *http.Request, at place) (any, error) {
 	items := []any{}
 	for path, o := range s.objects {
 		found, _ := locate(path)
-		if found.kind == at.kind && (at.namespace == "" || found.namespace == at.namespace) && selected(o, r.URL.Query().Get("labelSelector")) {
+		if found.kind == at.kind && (at.namespace == "" || found.namespace == at.namespace) &&
+			selected(o, r.URL.Query().Get("labelSelector")) {
 			items = append(items, clone(o))
 		}
 	}

@@ -23,14 +23,19 @@ type layer struct {
 }
 
 var layers = []layer{
-	{0, []string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/yaml", "internal/hint", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers", "internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema"}},
+	{0,
+		[]string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/yaml",
+			"internal/hint", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers",
+			"internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"script/wire"}},
 	{4, []string{
-		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin", "plugin/postrender",
+		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
+		"plugin/postrender",
 		"kube", "storage", "storage/lock", "storage/storetest", "internal/storagetest", "internal/storagetest/postgres",
-		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest", "internal/jsonpath",
+		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
+		"internal/jsonpath",
 	}},
 	{5, []string{"action", "script/worker"}},
 	{6, []string{"internal/child", "internal/cmdutil", "internal/report", "internal/report/diff"}},
@@ -56,12 +61,13 @@ var families = []string{"manifest", "engine", "repo", "storage", "script/engine"
 
 // exceptions are other imports within one layer, with the reason.
 var exceptions = map[[2]string]string{
-	{"chart", "internal/yaml"}:         "YAML libraries are imported in one place",
-	{"manifest", "internal/yaml"}:      "YAML libraries are imported in one place",
-	{"kube", "internal/jsonpath"}:      "one JSONPath for readiness and for what is printed; it comes with client-go",
-	{"repo", "fetch"}:                  "the validator of a download, and the error where nothing has changed, stand once",
-	{"fetch", "registry"}:              "what is pulled from a registry stands once",
-	{"chart/scaffold", "chart/loader"}: "a starter is a chart to be loaded, and a new chart is written as the loader reads it",
+	{"chart", "internal/yaml"}:    "YAML libraries are imported in one place",
+	{"manifest", "internal/yaml"}: "YAML libraries are imported in one place",
+	{"kube", "internal/jsonpath"}: "one JSONPath for readiness and for what is printed; it comes with client-go",
+	{"repo", "fetch"}:             "the validator of a download, and the error where nothing has changed, stand once",
+	{"fetch", "registry"}:         "what is pulled from a registry stands once",
+	{"chart/scaffold", "chart/loader"}: "a starter is a chart to be loaded, and a new chart is " +
+		"written as the loader reads it",
 }
 
 // yamlLibraries are imported by yamlReaders only: what reads and writes YAML is
@@ -131,9 +137,11 @@ func Check(pkg, imported string) error {
 	case toLayer < fromLayer, toLayer == fromLayer && related(from, to), exceptions[[2]string{from, to}] != "":
 		return nil
 	case toLayer == fromLayer:
-		return fmt.Errorf("%s imports %s: packages of one layer (%d) do not import each other; put what both need below them, or let the caller combine them", from, to, fromLayer)
+		return fmt.Errorf("%s imports %s: packages of one layer (%d) do not import each other; put what both need below "+
+			"them, or let the caller combine them", from, to, fromLayer)
 	}
-	return fmt.Errorf("%s (layer %d) imports %s (layer %d): a package imports only layers below its own", from, fromLayer, to, toLayer)
+	return fmt.Errorf("%s (layer %d) imports %s (layer %d): a package imports only layers below its own", from, fromLayer,
+		to, toLayer)
 }
 
 func unknown(pkg string) error {

@@ -59,13 +59,14 @@ func (f *Format) Bind(fs *pflag.FlagSet) {
 
 // Complete offers the formats to a shell.
 func Complete(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{
-			string(JSON) + "\tOutput result in JSON format",
-			string(Table) + "\tOutput result in human-readable format",
-			string(YAML) + "\tOutput result in YAML format",
-		}, cobra.ShellCompDirectiveNoFileComp
-	}) // fails only for a flag that is not there
+	_ = cmd.RegisterFlagCompletionFunc("output",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{
+				string(JSON) + "\tOutput result in JSON format",
+				string(Table) + "\tOutput result in human-readable format",
+				string(YAML) + "\tOutput result in YAML format",
+			}, cobra.ShellCompDirectiveNoFileComp
+		}) // fails only for a flag that is not there
 }
 
 // Write prints value as JSON or YAML, or calls table.

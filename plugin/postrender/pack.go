@@ -100,7 +100,8 @@ func (p *packed) object(i int, doc *manifest.Object) (*manifest.Object, error) {
 	}
 	source, ours := p.source(i, doc)
 	if !ours && (doc.Kind == "" || doc.APIVersion == "") {
-		return nil, fmt.Errorf("document %d of what it printed is not an object, it has no apiVersion and kind: %s", i+1, start(doc.Raw))
+		return nil, fmt.Errorf("document %d of what it printed is not an object, it has no apiVersion and kind: %s", i+1,
+			start(doc.Raw))
 	}
 	if err := checkSource(source); err != nil {
 		return nil, fmt.Errorf("%s: %w", doc, err)

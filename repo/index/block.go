@@ -120,7 +120,8 @@ func (l *lines) simpleValue() string {
 	for next < len(l.text) && l.text[next] == ' ' {
 		next++
 	}
-	if next-l.next > l.col || next < len(l.text) && l.text[next] == '\n' || s == "" || s[0] < '0' || s[0] > '9' && s[0] != 'v' {
+	if next-l.next > l.col || next < len(l.text) && l.text[next] == '\n' || s == "" || s[0] < '0' || s[0] > '9' &&
+		s[0] != 'v' {
 		return ""
 	}
 	return s

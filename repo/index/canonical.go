@@ -161,7 +161,8 @@ func (w *writer) quoteKey(key string) {
 
 // plainKey reports whether a key is nothing but a word, to every reader of YAML.
 func plainKey(s string) bool {
-	if len(s) < 3 || len(s) > 40 || s[0] <= '9' || strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !yaml.IsWordByte(byte(r)) }) >= 0 {
+	if len(s) < 3 || len(s) > 40 || s[0] <= '9' ||
+		strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 || !yaml.IsWordByte(byte(r)) }) >= 0 {
 		return false
 	}
 	_, odd, ok := yaml.PlainKey(s)
@@ -213,7 +214,8 @@ func (w *writer) comma(more bool) {
 // that means something, can stand anywhere. What else stands without quotes is text.
 func plainValue(s string) bool {
 	for i := range len(s) {
-		if !yaml.IsWordByte(s[i]) && (strings.IndexByte("./+-", s[i]) < 0 || s[i] == '-' && i == 0 && (len(s) == 1 || s[1] < '0' || s[1] > '9')) {
+		if !yaml.IsWordByte(s[i]) &&
+			(strings.IndexByte("./+-", s[i]) < 0 || s[i] == '-' && i == 0 && (len(s) == 1 || s[1] < '0' || s[1] > '9')) {
 			return false
 		}
 	}

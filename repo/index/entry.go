@@ -291,7 +291,8 @@ func (d *decoder) check(m *chart.Metadata) {
 		d.bad("type", "is %q, must be application or library", m.Type)
 	}
 	for _, dep := range m.Dependencies {
-		if dep != nil && strings.IndexFunc(dep.Alias, func(r rune) bool { return r >= 0x80 || r != '-' && !yaml.IsWordByte(byte(r)) }) >= 0 {
+		if dep != nil &&
+			strings.IndexFunc(dep.Alias, func(r rune) bool { return r >= 0x80 || r != '-' && !yaml.IsWordByte(byte(r)) }) >= 0 {
 			d.bad("dependencies", "have the alias %q, which may hold only letters, digits, '-' and '_'", dep.Alias)
 		}
 	}

@@ -27,7 +27,8 @@ var (
 	errCharts = &FormatError{Problem: fmt.Sprintf("it has more than %d charts", mostCharts)}
 	// JSON has such keys; YAML does not take them for keys, and indexes are cached as YAML.
 	errLongKey = &FormatError{Problem: fmt.Sprintf("it has a key of more than %d bytes", longestKey)}
-	errNodes   = &FormatError{Problem: fmt.Sprintf("it has more than %d values in an unusual form of YAML; as Helm writes it, or as JSON, it may have more", mostNodes)}
+	errNodes   = &FormatError{Problem: fmt.Sprintf("it has more than %d values in an unusual form of YAML; as Helm "+
+		"writes it, or as JSON, it may have more", mostNodes)}
 )
 
 // bounded refuses an entry, or the value of a key, that is too long. line is

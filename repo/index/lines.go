@@ -302,7 +302,8 @@ func breaks(text []byte) bool {
 // ascii reports whether none of 32 bytes has its highest bit set.
 func ascii(b []byte) bool {
 	_ = b[31]
-	w := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) | binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
+	w := binary.LittleEndian.Uint64(b) | binary.LittleEndian.Uint64(b[8:]) |
+		binary.LittleEndian.Uint64(b[16:]) | binary.LittleEndian.Uint64(b[24:])
 	return w&0x8080808080808080 == 0
 }
 

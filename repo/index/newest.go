@@ -48,7 +48,8 @@ func isRelease(v string) bool {
 func numbers(v string) (p [3]uint64, ok bool) {
 	for i := range p {
 		part, rest, more := strings.Cut(v, ".")
-		if more != (i < 2) || part == "" || len(part) > 18 || part[0] == '0' && len(part) > 1 || strings.Trim(part, "0123456789") != "" {
+		if more != (i < 2) || part == "" || len(part) > 18 || part[0] == '0' && len(part) > 1 ||
+			strings.Trim(part, "0123456789") != "" {
 			return p, false
 		}
 		p[i], _ = strconv.ParseUint(part, 10, 64)

@@ -53,9 +53,11 @@ func (k *releaseLock) Abandoned(ctx context.Context, revision int) error {
 			if other, ok := ParseHolder(now.Holder); ok {
 				h = other // who was quicker
 			}
-			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision, Status: now.Status}
+			return &LockedError{Release: k.name, Holder: h.Name(), Doing: h.Doing, Since: h.Since, Revision: revision,
+				Status: now.Status}
 		case time.Since(began) >= silence:
-			if _, err := k.locker.records.RenewHeartbeat(ctx, k.name, revision, now, k.Holder()); errors.Is(err, storage.ErrChanged) {
+			if _, err := k.locker.records.RenewHeartbeat(ctx, k.name, revision, now, k.Holder()); errors.Is(err,
+				storage.ErrChanged) {
 				continue // another client was quicker, or it is alive
 			} else if err != nil {
 				return fmt.Errorf("take over revision %d of release %s: %w", revision, k.name, err)

@@ -42,7 +42,8 @@ func (e *LockedError) Error() string {
 	doing := gerund(term.SafeLine(e.Doing))
 	switch {
 	case e.Holder == "":
-		return fmt.Sprintf("%s: release %q is locked: revision %d has been %s since %s, by whom is not known; from %s on it counts as abandoned",
+		return fmt.Sprintf("%s: release %q is locked: revision %d has been %s since %s, by whom is not known; from %s "+
+			"on it counts as abandoned",
 			inProgress, e.Release, e.Revision, e.Status, clock(e.Since), clock(e.Until))
 	case e.Ended != nil:
 		return fmt.Sprintf("nothing was changed: %s while waiting for %s, who has been %s %q since %s",
@@ -74,12 +75,14 @@ func (e *LostError) Error() string {
 	var taken *takenError
 	switch {
 	case e.By != "":
-		return fmt.Sprintf("stopped: the lock of release %q was lost, %s has taken it; this operation had sent no heartbeat for %s",
+		return fmt.Sprintf("stopped: the lock of release %q was lost, %s has taken it; this operation had "+
+			"sent no heartbeat for %s",
 			e.Release, term.SafeLine(e.By), leaseDuration)
 	case errors.As(e.Err, &taken):
 		return fmt.Sprintf("stopped: the lock of release %q was lost: %s", e.Release, e.Err)
 	}
-	return fmt.Sprintf("stopped: the lock of release %q was lost, it could not be renewed for %s, and others may take it: %s", e.Release, giveUp, e.Err)
+	return fmt.Sprintf("stopped: the lock of release %q was lost, it could not be renewed for %s, "+
+		"and others may take it: %s", e.Release, giveUp, e.Err)
 }
 
 func (e *LostError) Unwrap() error { return e.Err }

@@ -35,7 +35,8 @@ type heartbeat struct {
 	last time.Time
 }
 
-func (k *releaseLock) newHeartbeat(every time.Duration, last time.Time, send func(context.Context, bool) error) *heartbeat {
+func (k *releaseLock) newHeartbeat(every time.Duration, last time.Time,
+	send func(context.Context, bool) error) *heartbeat {
 	h := &heartbeat{every: every, send: send, last: last}
 	h.life, h.stop = context.WithCancel(k.life)
 	return h
@@ -272,7 +273,8 @@ func (w *watched) taken(now storage.Heartbeat, stale bool) error {
 	if h, ok := ParseHolder(now.Holder); ok && h.ID != w.lock.holder.ID && now.Status.InProgress() {
 		return &LostError{Release: w.lock.name, By: h.Name()}
 	}
-	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has changed revision %d, which is %s now", w.revision, term.SafeLine(string(now.Status)))}}
+	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has changed "+
+		"revision %d, which is %s now", w.revision, term.SafeLine(string(now.Status)))}}
 }
 
 // missing makes a loss of the error of a record that is not there, and leaves
@@ -284,7 +286,8 @@ func (w *watched) missing(ctx context.Context, stale bool, err error) error {
 	case w.finished(stale), w.lock.locker.going(ctx):
 		return errNoPlace
 	}
-	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has deleted the record of revision %d", w.revision)}}
+	return &LostError{Release: w.lock.name, Err: &takenError{fmt.Sprintf("another client has deleted "+
+		"the record of revision %d", w.revision)}}
 }
 
 // finished reports whether the record needs no heartbeat any more. Where others

@@ -117,7 +117,8 @@ func (k *releaseLock) giveBack() {
 		case err == nil, apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 			return
 		case !apierrors.IsConflict(err) || tries >= maxGiveBacks:
-			k.locker.warn("the lock of release %s could not be given back, the next operation on it may have to wait for %s: %s", k.name, leaseDuration, err)
+			k.locker.warn("the lock of release %s could not be given back, the next operation on it may have to wait for %s: %s",
+				k.name, leaseDuration, err)
 			return
 		}
 		// It has changed since: by a renewal whose answer never came, or it is

@@ -19,5 +19,6 @@ func (e *LockedError) Hint() string {
 
 // Hint says what a user of the command line can do about it.
 func (e *LostError) Hint() string {
-	return fmt.Sprintf("nothing was written since; helm status %[1]s and helm history %[1]s show how the release is now", e.Release)
+	return fmt.Sprintf("nothing was written since; helm status %[1]s and helm history %[1]s show how the release is now",
+		e.Release)
 }

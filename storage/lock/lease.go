@@ -128,7 +128,8 @@ func (l *Locker) remove(ctx context.Context, release string, old *lease) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.api.Call(ctx, http.MethodDelete, l.path(release), nil, http.Header{"Content-Type": {"application/json"}}, body)
+	_, err = l.api.Call(ctx, http.MethodDelete, l.path(release), nil, http.Header{"Content-Type": {"application/json"}},
+		body)
 	return err
 }
 

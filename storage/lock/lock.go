@@ -48,7 +48,8 @@ type Records interface {
 	// RenewHeartbeat makes holder the one who is at work on a pending revision, and returns
 	// the new state. [storage.ErrChanged] is returned where the record is not as
 	// seen any more, and [storage.ErrNotFound] where it does not exist.
-	RenewHeartbeat(ctx context.Context, name string, revision int, seen storage.Heartbeat, holder string) (storage.Heartbeat, error)
+	RenewHeartbeat(ctx context.Context, name string, revision int, seen storage.Heartbeat,
+		holder string) (storage.Heartbeat, error)
 	// Heartbeat reads the heartbeat of a revision. [storage.ErrNotFound] is returned
 	// where it has no record.
 	Heartbeat(ctx context.Context, name string, revision int) (storage.Heartbeat, error)

@@ -56,7 +56,8 @@ $HELM_DATA_HOME/starters. Every <CHARTNAME> in it becomes the new name.
 	_ = cmd.RegisterFlagCompletionFunc("starter", f.CompleteStarters)
 	fs.StringVar(&o.APIVersion, "chart-api-version", chart.APIVersionV2, "apiVersion of the chart: v2 or v3")
 	// These fail only for flags that are not there.
-	_ = cmd.RegisterFlagCompletionFunc("chart-api-version", cobra.FixedCompletions(versions(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("chart-api-version",
+		cobra.FixedCompletions(versions(), cobra.ShellCompDirectiveNoFileComp))
 	if !f.Settings.ChartV3 { // then there is no choice
 		_ = fs.MarkHidden("chart-api-version")
 	}
@@ -74,7 +75,8 @@ func checkVersion(f *cmdutil.Factory, version string) error {
 		return fmt.Errorf("unsupported chart API version: %s (supported: %s)", version, strings.Join(versions(), ", "))
 	}
 	if version == chart.APIVersionV3 && !f.Settings.ChartV3 {
-		return fmt.Errorf("this feature has been marked as experimental and is not enabled by default. Please set %s=1 in your environment to use this feature", chart.VariableV3)
+		return fmt.Errorf("this feature has been marked as experimental and is not enabled by default. Please set %s=1 in "+
+			"your environment to use this feature", chart.VariableV3)
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func (o listOptions) run(f *cmdutil.Factory) error {
 	}
 	found, unlisted := action.DependencyList{}.Run(v)
 	if len(found) == 0 {
-		_, err := fmt.Fprintf(f.Out, "WARNING: no dependencies at %s\n", term.SafeLine(filepath.Join(o.Path, chart.DirCharts)))
+		_, err := fmt.Fprintf(f.Out, "WARNING: no dependencies at %s\n",
+			term.SafeLine(filepath.Join(o.Path, chart.DirCharts)))
 		return err
 	}
 	rows := make([][]string, len(found))

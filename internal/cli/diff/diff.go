@@ -70,7 +70,8 @@ func withoutWord(cmd *cobra.Command, factory *cmdutil.Factory) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		if _, err := fmt.Fprintln(factory.Err, `Command "helm diff" is deprecated, use "helm diff upgrade" instead`); err != nil {
+		if _, err := fmt.Fprintln(factory.Err,
+			`Command "helm diff" is deprecated, use "helm diff upgrade" instead`); err != nil {
 			return err
 		}
 		return f.run(cmd, factory, args)

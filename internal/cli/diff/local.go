@@ -64,7 +64,8 @@ comes out. No cluster is needed.
 	return cmd
 }
 
-func (f *localFlags) compare(ctx context.Context, factory *cmdutil.Factory, first, second string) (*action.Change, error) {
+func (f *localFlags) compare(ctx context.Context, factory *cmdutil.Factory, first, second string) (*action.Change,
+	error) {
 	vals, err := f.Build(ctx, factory)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,8 @@ func (f *localFlags) record(factory *cmdutil.Factory, r *action.Rendered) *recor
 	return rel
 }
 
-func (f *localFlags) render(ctx context.Context, factory *cmdutil.Factory, ref string, vals map[string]any) (*action.Rendered, error) {
+func (f *localFlags) render(ctx context.Context, factory *cmdutil.Factory, ref string,
+	vals map[string]any) (*action.Rendered, error) {
 	c, err := factory.Chart(ctx, ref, &cmdutil.ChartFlags{})
 	if err != nil {
 		return nil, err

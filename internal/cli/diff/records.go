@@ -40,7 +40,8 @@ newest and the one before it; with one number, that revision and the newest.`,
 			if err != nil {
 				return err
 			}
-			return s.write(cmd.Context(), f, change, fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
+			return s.write(cmd.Context(), f, change,
+				fmt.Sprintf("Difference from revision %d to %d", change.From.Revision, change.To.Revision))
 		},
 	}
 	s.bind(cmd)

@@ -77,7 +77,8 @@ func (f *rollbackFlags) prepare(ctx context.Context, factory *cmdutil.Factory, f
 }
 
 // plan is what a rollback to the revision, 0 for the one before, would do.
-func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name string, revision int) (*action.Change, error) {
+func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name string, revision int) (*action.Change,
+	error) {
 	verb, err := f.undo.Rollbacker(factory, f.ApplyFlags, f.ScriptFlags, 0)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,8 @@ func (f *rollbackFlags) plan(ctx context.Context, factory *cmdutil.Factory, name
 	writing := f.ApplyOptions()
 	writing.ReportConflicts = true
 	change, err := verb.Plan(ctx, action.RollbackRequest{
-		Name: name, Revision: revision, ApplyOptions: writing, NoHooks: f.undo.NoHooks, ServerDryRun: true, Recorded: !f.threeWay,
+		Name: name, Revision: revision, ApplyOptions: writing, NoHooks: f.undo.NoHooks, ServerDryRun: true,
+		Recorded: !f.threeWay,
 	})
 	if err != nil || f.threeWay {
 		return change, err

@@ -175,7 +175,8 @@ func (f *upgradeFlags) preview() action.Preview {
 	}
 }
 
-func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory, c *chart.Chart, vals map[string]any, name string,
+func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory, c *chart.Chart, vals map[string]any,
+	name string,
 ) (*action.Change, *action.Rendered, error) {
 	verb, err := f.Upgrader(factory)
 	if err != nil {
@@ -190,7 +191,8 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 	case !errors.As(err, &missing):
 		return change, rendered, err
 	case !f.install:
-		return nil, nil, hint.With(err, fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name))
+		return nil, nil, hint.With(err,
+			fmt.Sprintf("--allow-unreleased, or --install, shows what an install of %s would do", name))
 	}
 	if change, rendered, err = f.planInstall(ctx, factory, c, vals, name); err == nil {
 		const stars = "********************"
@@ -200,7 +202,8 @@ func (f *upgradeFlags) planUpgrade(ctx context.Context, factory *cmdutil.Factory
 	return change, rendered, err
 }
 
-func (f *upgradeFlags) planInstall(ctx context.Context, factory *cmdutil.Factory, c *chart.Chart, vals map[string]any, name string,
+func (f *upgradeFlags) planInstall(ctx context.Context, factory *cmdutil.Factory, c *chart.Chart, vals map[string]any,
+	name string,
 ) (*action.Change, *action.Rendered, error) {
 	verb, err := f.Installer(factory)
 	if err != nil {

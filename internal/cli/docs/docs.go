@@ -65,7 +65,8 @@ of man pages is that of SOURCE_DATE_EPOCH; without it they have none.
 	fs.StringVar(&o.Type, "type", "markdown", "type of documentation: markdown, man or bash")
 	fs.BoolVar(&o.Headers, "generate-headers", false, "begin Markdown files with a title for site generators")
 	// These fail only for flags that are not there.
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{"bash", "man", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("type",
+		cobra.FixedCompletions([]string{"bash", "man", "markdown"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagDirname("dir")
 	return cmd
 }
@@ -121,7 +122,8 @@ type writer struct {
 }
 
 // each writes a file for every command that help shows.
-func (w *writer) each(cmd *cobra.Command, name func(path string) string, page func(*cobra.Command, io.Writer) error) error {
+func (w *writer) each(cmd *cobra.Command, name func(path string) string,
+	page func(*cobra.Command, io.Writer) error) error {
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
 			continue
@@ -168,7 +170,8 @@ func (w *writer) man() error {
 			date = &time.Time{}
 		}
 		var b bytes.Buffer
-		header := &doc.GenManHeader{Section: "1", Date: date, Source: "Helm " + build.Current().Version, Manual: "Helm Manual"}
+		header := &doc.GenManHeader{Section: "1", Date: date, Source: "Helm " + build.Current().Version,
+			Manual: "Helm Manual"}
 		if err := doc.GenMan(cmd, header, &b); err != nil {
 			return err
 		}

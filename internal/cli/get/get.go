@@ -43,17 +43,20 @@ manifest, its hooks, its notes, its metadata, or all of it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		leaf(f, "all", "Print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll, func(c *cobra.Command, o *Options) {
-			c.Flags().StringVar(&o.Template, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
-		}),
+		leaf(f, "all", "Print the whole record", "helm get all web --template '{{.Release.Name}}'", printAll,
+			func(c *cobra.Command, o *Options) {
+				c.Flags().StringVar(&o.Template, "template", "", "Go template to print the release with, such as {{.Release.Name}}")
+			}),
 		leaf(f, "hooks", "Print the hooks", "helm get hooks web", printHooks, nil),
 		leaf(f, "manifest", "Print the manifest", "helm get manifest web --revision 2", printManifest, nil),
-		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata, withOutput),
+		leaf(f, "metadata", "Print name, chart, revision and other metadata", "helm get metadata web -o json", printMetadata,
+			withOutput),
 		leaf(f, "notes", "Print the notes", "helm get notes web", printNotes, nil),
-		leaf(f, "values", "Print the values that were given", "helm get values web --all", printValues, func(c *cobra.Command, o *Options) {
-			withOutput(c, o)
-			c.Flags().BoolVarP(&o.All, "all", "a", false, "print the chart's defaults too: all values in force")
-		}),
+		leaf(f, "values", "Print the values that were given", "helm get values web --all", printValues,
+			func(c *cobra.Command, o *Options) {
+				withOutput(c, o)
+				c.Flags().BoolVarP(&o.All, "all", "a", false, "print the chart's defaults too: all values in force")
+			}),
 	)
 	return cmd
 }
@@ -65,7 +68,8 @@ func withOutput(c *cobra.Command, o *Options) {
 
 type printer func(f *cmdutil.Factory, o Options, rel *release.Release) error
 
-func leaf(f *cmdutil.Factory, name, short, example string, p printer, flags func(*cobra.Command, *Options)) *cobra.Command {
+func leaf(f *cmdutil.Factory, name, short, example string, p printer,
+	flags func(*cobra.Command, *Options)) *cobra.Command {
 	var o Options
 	cmd := &cobra.Command{
 		Use:               name + " NAME",
@@ -83,7 +87,8 @@ func leaf(f *cmdutil.Factory, name, short, example string, p printer, flags func
 		},
 	}
 	cmd.Flags().IntVar(&o.Revision, "revision", 0, "print this revision instead of the newest")
-	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions) // the flag exists: it was registered one line above
+	// the flag exists: it was registered one line above
+	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions)
 	if flags != nil {
 		flags(cmd, &o)
 	}
@@ -165,7 +170,8 @@ func printAll(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	}
 	if o.Template != "" {
 		// A key that is not there is no value, as in Helm.
-		v := map[string]any{"Release": templateView{rel.Name, rel.Namespace, rel.Manifest, rel.Info, c, rel.Config, rel.Hooks, rel.Revision, rel.Labels}}
+		v := map[string]any{"Release": templateView{rel.Name, rel.Namespace, rel.Manifest, rel.Info, c, rel.Config, rel.Hooks,
+			rel.Revision, rel.Labels}}
 		t, err := template.New("--template").Parse(o.Template)
 		if err != nil {
 			return fmt.Errorf("--template: %w", err)

@@ -77,7 +77,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	for i, s := range found {
 		elements[i] = element{
 			Revision: s.Revision, Updated: s.Updated, Status: string(s.Status),
-			Chart: report.ChartName(s.Chart, s.ChartVersion), AppVersion: s.AppVersion, Rollback: s.RollbackRevision, Description: s.Description,
+			Chart: report.ChartName(s.Chart,
+				s.ChartVersion), AppVersion: s.AppVersion, Rollback: s.RollbackRevision, Description: s.Description,
 		}
 	}
 	return write(f.Out, o, elements)
@@ -109,7 +110,8 @@ func write(w io.Writer, o Options, elements []element) error {
 		}
 		rows := make([][]string, len(elements))
 		for i, s := range elements {
-			rows[i] = []string{strconv.Itoa(s.Revision), when(s.Updated), s.Status, s.Chart, s.AppVersion, firstLine(s.Description)}
+			rows[i] = []string{strconv.Itoa(s.Revision), when(s.Updated), s.Status, s.Chart, s.AppVersion,
+				firstLine(s.Description)}
 			if !o.Rollbacks {
 				continue
 			}

@@ -62,13 +62,15 @@ release stays, marked failed: helm uninstall removes what was created, and
 	o.NameFlags.Bind(fs)
 	o.Output.Bind(fs)
 	output.Complete(cmd)
-	fs.BoolVar(&o.Replace, "replace", false, "use the name of a release that failed or was uninstalled with its history kept")
+	fs.BoolVar(&o.Replace, "replace", false, "use the name of a release that failed or was "+
+		"uninstalled with its history kept")
 	return cmd
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if o.Name == "" {
-		return hint.With(errors.New("must either provide a name or specify --generate-name"), fmt.Sprintf("helm install NAME %s", o.ChartRef))
+		return hint.With(errors.New("must either provide a name or specify --generate-name"),
+			fmt.Sprintf("helm install NAME %s", o.ChartRef))
 	}
 	if err := o.Prepare(); err != nil {
 		return err

@@ -57,7 +57,8 @@ convention, and fails under --strict; an [INFO] could be better.
 	fs.BoolVar(&o.Strict, "strict", false, "fail on warnings too")
 	fs.BoolVar(&o.WithSubcharts, "with-subcharts", false, "check the charts in charts/ too, each by itself")
 	fs.BoolVar(&o.Quiet, "quiet", false, "print only warnings and errors")
-	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for, and to look for deprecated APIs in")
+	fs.StringVar(&o.KubeVersion, "kube-version", "",
+		"Kubernetes version to render for, and to look for deprecated APIs in")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	cmdutil.CompleteChoices(cmd)
 	return cmd

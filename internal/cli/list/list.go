@@ -50,7 +50,8 @@ var statusFlags = [...]struct {
 }{
 	{"deployed", "show deployed releases", []release.Status{release.Deployed}},
 	{"failed", "show failed releases", []release.Status{release.Failed}},
-	{"pending", "show pending releases", []release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback}},
+	{"pending", "show pending releases",
+		[]release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback}},
 	{"superseded", "show superseded releases", []release.Status{release.Superseded}},
 	{"uninstalled", "show releases uninstalled with their history kept", []release.Status{release.Uninstalled}},
 	{"uninstalling", "show releases that are being uninstalled", []release.Status{release.Uninstalling}},
@@ -89,7 +90,8 @@ func (o *Options) bind(fs *pflag.FlagSet) {
 		fs.BoolVar(&o.Statuses[i], s.name, false, s.help)
 	}
 	fs.StringVarP(&o.Filter, "filter", "f", "", "list only releases whose name matches this regular expression")
-	fs.StringVarP(&o.Selector, "selector", "l", "", "list only releases whose record has these labels, such as key1=value1,key2!=value2")
+	fs.StringVarP(&o.Selector, "selector", "l", "",
+		"list only releases whose record has these labels, such as key1=value1,key2!=value2")
 	fs.BoolVarP(&o.ByDate, "date", "d", false, "sort by the time of deployment")
 	fs.BoolVarP(&o.Reverse, "reverse", "r", false, "reverse the order")
 	fs.BoolVarP(&o.Short, "short", "q", false, "print names only")
@@ -118,7 +120,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	}
 	for _, s := range found {
 		if s.Damaged {
-			f.Report().Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf("revision %d of release %s in namespace %s is %s", s.Revision, s.Name, s.Namespace, s.Description)})
+			f.Report().Send(progress.Event{Kind: progress.Warning,
+				Text: fmt.Sprintf("revision %d of release %s in namespace %s is %s", s.Revision, s.Name, s.Namespace,
+					s.Description)})
 		}
 	}
 	return o.write(f, found)

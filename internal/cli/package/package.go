@@ -71,11 +71,15 @@ made by "gpg --export-secret-keys".
 	fs.StringVar(&o.Version, "version", "", "version to give the packed chart")
 	fs.StringVar(&o.AppVersion, "app-version", "", "appVersion to give the packed chart")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to put the archive into")
-	fs.BoolVar(&o.DeriveSchema, "derive-schema", false, "put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm schema); Helm itself reads values.schema.json only")
+	fs.BoolVar(&o.DeriveSchema, "derive-schema", false,
+		"put a values.schema.yaml derived from values.yaml into the package of a chart that has no schema (see helm "+
+			"schema); Helm itself reads values.schema.json only")
 	fs.BoolVar(&o.Sign, "sign", false, "write a provenance file, signed with --key")
 	fs.StringVar(&o.Key, "key", "", "the key to sign with: a part of its user id, or its fingerprint")
-	fs.StringVar(&o.PassphraseFile, "passphrase-file", "", "file whose first line is the key's passphrase; - for standard input")
-	fs.BoolVarP(&o.Update, "dependency-update", "u", false, "fetch the chart's dependencies again first (see helm dependency update)")
+	fs.StringVar(&o.PassphraseFile, "passphrase-file", "",
+		"file whose first line is the key's passphrase; - for standard input")
+	fs.BoolVarP(&o.Update, "dependency-update", "u", false,
+		"fetch the chart's dependencies again first (see helm dependency update)")
 	fs.StringVar(&o.access.Username, "username", "", "user name at the registry or repository of the dependencies")
 	fs.StringVar(&o.access.Password, "password", "", "password at the registry or repository of the dependencies")
 	o.access.BindTLS(fs)
@@ -108,7 +112,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) (err error) {
 	}
 	for _, p := range o.Paths {
 		if o.Update {
-			update := cmdutil.DependencyFlags{AccessFlags: o.access, VerifyFlags: cmdutil.VerifyFlags{Keyring: o.keys.Keyring}, ScriptFlags: o.ScriptFlags}
+			update := cmdutil.DependencyFlags{AccessFlags: o.access, VerifyFlags: cmdutil.VerifyFlags{Keyring: o.keys.Keyring},
+				ScriptFlags: o.ScriptFlags}
 			if err := f.UpdateDependencies(ctx, p, update, f.Err); err != nil {
 				return err
 			}
@@ -137,7 +142,8 @@ func (o Options) signer(f *cmdutil.Factory) (*provenance.Signer, error) {
 	case !o.Sign:
 		return nil, nil
 	case o.Key == "":
-		return nil, hint.With(errors.New("--key is required for signing a package"), "gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint")
+		return nil, hint.With(errors.New("--key is required for signing a package"),
+			"gpg --list-secret-keys shows your keys; --key takes a part of a user id, or a fingerprint")
 	}
 	return f.Signer(o.keys.Keyring, o.Key, o.PassphraseFile)
 }

@@ -43,7 +43,8 @@ unless HELM_BUILTIN names it, and of no other.`,
 	fs.StringVar(&o.Type, "type", "", "list plugins of one type: cli/v1, getter/v1 or postrenderer/v1")
 	output.Complete(cmd)
 	// This fails only for flags that are not there.
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{plugin.CLI, plugin.Getter, plugin.PostRenderer}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("type",
+		cobra.FixedCompletions([]string{plugin.CLI, plugin.Getter, plugin.PostRenderer}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -25,7 +25,8 @@ func sayPrecedence(f *cmdutil.Factory, cmd *cobra.Command, p *plugin.Plugin) err
 	}
 	switch precedence(f, cmd, p) {
 	case cmdutil.PluginRuns:
-		return say(f, "\"helm %s\" now runs this plugin, in place of the built-in command; HELM_BUILTIN=%[1]s turns it round", p.Name)
+		return say(f, "\"helm %s\" now runs this plugin, in place of the built-in command; HELM_BUILTIN=%[1]s turns it round",
+			p.Name)
 	case cmdutil.BuiltinRuns:
 		return say(f, "\"helm %s\" still runs the built-in command, because HELM_BUILTIN names it", p.Name)
 	case cmdutil.Protected:

@@ -60,7 +60,8 @@ file does not vouch for it is not kept.`,
 	o.Chart.Bind(cmd, f)
 	fs.BoolVar(&o.Prov, "prov", false, "fetch the provenance file too, without checking it")
 	fs.BoolVar(&o.Untar, "untar", false, "unpack the chart, and keep no archive")
-	fs.StringVar(&o.UntarDir, "untardir", ".", "with --untar, the directory to unpack into; below --destination, where that is given")
+	fs.StringVar(&o.UntarDir, "untardir", ".",
+		"with --untar, the directory to unpack into; below --destination, where that is given")
 	fs.StringVarP(&o.Destination, "destination", "d", ".", "directory to write to")
 	return cmd
 }

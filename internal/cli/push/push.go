@@ -67,7 +67,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	if strings.Contains(pushed.Ref.Tag, "_") {
-		_, err = fmt.Fprintf(f.Err, "The tag has _ for the + of the version, because tags cannot hold a +; pulling it turns it back.\n")
+		_, err = fmt.Fprintf(f.Err, "The tag has _ for the + of the version, because tags cannot hold a +; "+
+			"pulling it turns it back.\n")
 	}
 	return err
 }

@@ -46,7 +46,8 @@ An empty user name takes the password for an identity token.
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.Username, "username", "u", "", "user name")
-	fs.StringVarP(&o.Password, "password", "p", "", "password or identity token (others on this machine may see it: better --password-stdin)")
+	fs.StringVarP(&o.Password, "password", "p", "",
+		"password or identity token (others on this machine may see it: better --password-stdin)")
 	fs.BoolVar(&o.PasswordStdin, "password-stdin", false, "read the password or identity token from standard input")
 	o.BindTLS(fs)
 	fs.BoolVar(&o.SkipTLS, "insecure", false, "do not check the registry's certificate (makes connections insecure)")
@@ -98,9 +99,11 @@ func (o *LoginOptions) ask(ctx context.Context, f *cmdutil.Factory) error {
 	case o.Password != "":
 		return nil
 	case !f.Interactive() && o.Username != "":
-		return fmt.Errorf("log in to %s: the password is missing, and there is no terminal to ask on: use --password-stdin", o.Host)
+		return fmt.Errorf("log in to %s: the password is missing, and there is no terminal to ask on: use --password-stdin",
+			o.Host)
 	case !f.Interactive():
-		return fmt.Errorf("log in to %s: user name and password are missing, and there is no terminal to ask on: use --username and --password-stdin", o.Host)
+		return fmt.Errorf("log in to %s: user name and password are missing, and there is no terminal to ask on: use "+
+			"--username and --password-stdin", o.Host)
 	}
 	var err error
 	if o.Username == "" {

@@ -58,11 +58,13 @@ func (o *addOptions) bind(cmd *cobra.Command) {
 	fs.StringVar(&o.Username, "username", "", "user name at the repository")
 	fs.StringVar(&o.Password, "password", "", "password at the repository; other programs may see it here")
 	fs.BoolVar(&o.PasswordStdin, "password-stdin", false, "read the password from standard input")
-	fs.BoolVar(&o.PassAll, "pass-credentials", false, "send user name and password to other hosts too, where the repository leads there")
+	fs.BoolVar(&o.PassAll, "pass-credentials", false,
+		"send user name and password to other hosts too, where the repository leads there")
 	fs.BoolVar(&o.PassAll, "pass-credentials-all", false, "another name of --pass-credentials")
 	fs.BoolVar(&o.Replace, "force-update", false, "replace a repository of that name")
 	fs.BoolVar(&o.NoUpdate, "no-update", false, "accepted and without effect")
-	fs.BoolVar(&o.Expired, "allow-deprecated-repos", false, "add Helm's own first repositories too, which are gone for good")
+	fs.BoolVar(&o.Expired, "allow-deprecated-repos", false,
+		"add Helm's own first repositories too, which are gone for good")
 	fs.DurationVar(&o.Timeout, "timeout", defaultTimeout, "how long the index may take to arrive")
 	o.BindTLS(fs)
 	for _, name := range []string{"pass-credentials-all", "no-update"} {
@@ -111,7 +113,8 @@ func (o *addOptions) secret(ctx context.Context, f *cmdutil.Factory) error {
 	case o.Username == "" || o.Password != "":
 		return nil
 	case !f.Interactive():
-		return hint.With(fmt.Errorf("there is a user name (%s) and no password, and no terminal to ask for it", o.Username), "--password-stdin reads it from standard input")
+		return hint.With(fmt.Errorf("there is a user name (%s) and no password, and no terminal to ask for it", o.Username),
+			"--password-stdin reads it from standard input")
 	}
 	answer, err := f.AskSecretUntil(ctx, "Password: ")
 	o.Password = answer

@@ -46,7 +46,8 @@ need be here. Archives that are not charts are left out, with a warning.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the directory will be served; without, archives are where the index is")
+	cmd.Flags().StringVar(&o.URL, "url", "", "URL at which the directory will be served; without, "+
+		"archives are where the index is")
 	cmd.Flags().StringVar(&o.Merge, "merge", "", "index whose entries are taken over; what is in the directory wins")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "write the index as JSON")
 	return cmd

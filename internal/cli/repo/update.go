@@ -36,7 +36,8 @@ once. One that fails keeps the index that was there, and does not stop the other
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), f, args) },
 	}
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", defaultTimeout, "how long each index may take to arrive")
-	cmd.Flags().BoolVar(&o.Fail, "fail-on-repo-update-fail", false, "accepted and needless: it fails if a repository cannot be updated")
+	cmd.Flags().BoolVar(&o.Fail, "fail-on-repo-update-fail", false,
+		"accepted and needless: it fails if a repository cannot be updated")
 	_ = cmd.Flags().MarkHidden("fail-on-repo-update-fail") // the flag exists: it was registered one line above
 	return cmd
 }
@@ -52,7 +53,8 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 	entries, err := f.Pick(names...)
 	var none *repo.NoRepositoriesError
 	if errors.As(err, &none) {
-		return hint.With(errors.New("no repositories found. You must add one before updating"), "helm repo add NAME URL adds one")
+		return hint.With(errors.New("no repositories found. You must add one before updating"),
+			"helm repo add NAME URL adds one")
 	}
 	if err != nil {
 		return err
@@ -64,7 +66,8 @@ func (o *updateOptions) run(ctx context.Context, factory *cmdutil.Factory, names
 			return // it was interrupted, which is said once
 		}
 		if r.Err != nil {
-			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name, r.Entry.Shown(), term.Safe(r.Err.Error()))
+			fmt.Fprintf(out, "...Unable to get an update from the %q chart repository (%s):\n\t%s\n", r.Entry.Name,
+				r.Entry.Shown(), term.Safe(r.Err.Error()))
 			return
 		}
 		warnUnusable(factory.Report(), r)

@@ -51,7 +51,8 @@ Objects are changed by a three-way merge, as upgrade does it.
 			if len(args) > 1 {
 				var err error
 				if o.Revision, err = strconv.Atoi(args[1]); err != nil || o.Revision < 0 {
-					return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(), Problem: fmt.Sprintf("could not convert revision to a number: %q is none", args[1])}
+					return &cmdutil.UsageError{Command: cmd.CommandPath(), Usage: cmd.UseLine(),
+						Problem: fmt.Sprintf("could not convert revision to a number: %q is none", args[1])}
 				}
 			}
 			return run(cmd.Context(), f, o)
@@ -79,8 +80,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		return err
 	}
 	req := action.RollbackRequest{
-		Name: o.Name, Revision: o.Revision, Description: o.Description, WaitOptions: o.WaitOptions(), ApplyOptions: o.ApplyOptions(),
-		NoHooks: o.NoHooks, CleanupOnFail: o.CleanupOnFail, UndoCancelled: true, MaxHistory: o.MaxHistory, ServerDryRun: o.DryRun == cmdutil.DryRunServer,
+		Name: o.Name, Revision: o.Revision, Description: o.Description, WaitOptions: o.WaitOptions(),
+		ApplyOptions: o.ApplyOptions(),
+		NoHooks:      o.NoHooks, CleanupOnFail: o.CleanupOnFail, UndoCancelled: true, MaxHistory: o.MaxHistory,
+		ServerDryRun: o.DryRun == cmdutil.DryRunServer,
 	}
 	if o.DryRun != cmdutil.DryRunNone {
 		change, err := verb.Plan(ctx, req)

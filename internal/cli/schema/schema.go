@@ -63,7 +63,8 @@ or as JSON where the name ends in .json.
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&o.Output, "output", "o", "", "file to write the schema to, - for standard output")
-	fs.BoolVar(&o.Check, "check", false, "write nothing; fail and show the difference if the chart's schema, or --output's file, is out of date")
+	fs.BoolVar(&o.Check, "check", false, "write nothing; fail and show the difference if the chart's schema, or "+
+		"--output's file, is out of date")
 	return cmd
 }
 
@@ -216,7 +217,8 @@ func warnRefused(f *cmdutil.Factory, c *chart.Chart, text []byte) {
 
 // warnTwo tells when a chart has got two schemas.
 func warnTwo(f *cmdutil.Factory, output string) {
-	other := map[string]string{chart.FileSchemaYAML: chart.FileSchema, chart.FileSchema: chart.FileSchemaYAML}[filepath.Base(output)]
+	other := map[string]string{chart.FileSchemaYAML: chart.FileSchema,
+		chart.FileSchema: chart.FileSchemaYAML}[filepath.Base(output)]
 	if other == "" {
 		return
 	}

@@ -125,12 +125,14 @@ func (o *hubOptions) ask(ctx context.Context, f *cmdutil.Factory, word string) (
 	}
 	u.RawQuery, u.Fragment, u.RawFragment = url.Values{"q": {word}}.Encode(), "", ""
 	var b bytes.Buffer
-	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.HostOptions{}, maxAnswer, &b); err != nil {
+	if err := f.HTTP().Get(ctx, u.JoinPath("api/chartsvc/v1/charts/search").String(), "", fetch.HostOptions{}, maxAnswer,
+		&b); err != nil {
 		return nil, fmt.Errorf("unable to perform search against %q: %w", fetch.Clean(o.Endpoint), err)
 	}
 	var said answer
 	if err := json.Unmarshal(b.Bytes(), &said); err != nil {
-		return nil, fmt.Errorf("unable to perform search against %q: what answers there is no hub: %w", fetch.Clean(o.Endpoint), err)
+		return nil, fmt.Errorf("unable to perform search against %q: what answers there is no hub: %w",
+			fetch.Clean(o.Endpoint), err)
 	}
 	return &said, nil
 }

@@ -36,7 +36,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 func group(cmd *cobra.Command, args []string) error {
 	if err := cmdutil.Group(cmd, args); err != nil {
 		word := strings.Join(args, " ")
-		return hint.With(err, fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm search hub %[1]s in a hub", word))
+		return hint.With(err, fmt.Sprintf("helm search repo %[1]s looks in the repositories that were added, helm "+
+			"search hub %[1]s in a hub", word))
 	}
 	return nil
 }

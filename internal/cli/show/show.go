@@ -38,9 +38,10 @@ archive, or oci://host/path/name.
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var path string
-	vals := leaf(f, "values", "Print the chart's values", "helm show values ./mychart --jsonpath '{.image}'", func(c *chart.Chart) (string, error) {
-		return showValues(c, path)
-	})
+	vals := leaf(f, "values", "Print the chart's values", "helm show values ./mychart --jsonpath '{.image}'",
+		func(c *chart.Chart) (string, error) {
+			return showValues(c, path)
+		})
 	vals.Flags().StringVar(&path, "jsonpath", "", "print only what this JSONPath expression selects")
 	cmd.AddCommand(
 		leaf(f, "all", "Print all parts of a chart", "helm show all ./mychart", showAll),
@@ -82,7 +83,8 @@ func leaf(f *cmdutil.Factory, name, short, example string, text func(*chart.Char
 // output by program finds "type: library" in it, and nothing else anywhere.
 func note(f *cmdutil.Factory, c *chart.Chart) {
 	if c.IsLibrary() && term.IsTerminal(f.Err) {
-		fmt.Fprintf(f.Err, "%s is a library chart: it cannot be installed; other charts use what it defines.\n", term.SafeLine(c.Name()))
+		fmt.Fprintf(f.Err, "%s is a library chart: it cannot be installed; other charts use what it defines.\n",
+			term.SafeLine(c.Name()))
 	}
 }
 

@@ -43,7 +43,8 @@ objects as they are in the cluster now, the last run of its tests, and its notes
 	o.Output.Bind(fs)
 	output.Complete(cmd)
 	fs.IntVar(&o.Revision, "revision", 0, "show this revision instead of the newest")
-	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions) // the flag exists: it was registered one line above
+	// the flag exists: it was registered one line above
+	_ = cmd.RegisterFlagCompletionFunc("revision", f.CompleteRevisions)
 	for _, old := range []string{"show-desc", "show-resources"} {
 		fs.Bool(old, true, "accepted for compatibility: it is always shown")
 		_ = fs.MarkHidden(old) // the flag exists: it was registered one line above

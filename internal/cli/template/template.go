@@ -81,9 +81,11 @@ the objects.
 	o.skippedFlags.Bind(fs)
 	o.chartFlags.Bind(cmd, f)
 	o.chartFlags.BindUpdate(fs, &o.ScriptFlags)
-	cmdutil.StringArrayVarP(fs, &o.ShowOnly, "show-only", "s", "print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
+	cmdutil.StringArrayVarP(fs, &o.ShowOnly, "show-only", "s",
+		"print only what these templates gave, such as templates/deployment.yaml (may be repeated, * matches)")
 	fs.StringVar(&o.OutputDir, "output-dir", "", "write files into this directory instead of standard output")
-	fs.BoolVar(&o.ReleaseName, "release-name", false, "with --output-dir, put files into a directory named after the release")
+	fs.BoolVar(&o.ReleaseName, "release-name", false,
+		"with --output-dir, put files into a directory named after the release")
 	fs.BoolVar(&o.IncludeCRDs, "include-crds", false, "print the CRDs of crds/ too, first")
 	fs.BoolVar(&o.SkipTests, "skip-tests", false, "leave test hooks out")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "leave hooks out")
@@ -91,7 +93,8 @@ the objects.
 	fs.BoolVar(&o.Validate, "validate", false, "ask the cluster for its capabilities and whether it accepts the objects")
 	cmdutil.BindDryRun(fs, &o.DryRun)
 	fs.StringVar(&o.KubeVersion, "kube-version", "", "Kubernetes version to render for")
-	cmdutil.StringSliceVarP(fs, &o.APIVersions, "api-versions", "a", "API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
+	cmdutil.StringSliceVarP(fs, &o.APIVersions, "api-versions", "a",
+		"API versions that .Capabilities.APIVersions has beside the defaults (may be repeated)")
 	fs.BoolVar(&o.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
 	fs.BoolVar(&o.SubNotes, "render-subchart-notes", false, "render the notes of subcharts too")
 	fs.BoolVar(&o.EnableDNS, "enable-dns", false, "let templates look up host names")
@@ -157,7 +160,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 // validate asks the API server whether it would take the objects.
 func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
 	_, err := cluster.Plan(ctx, kube.ChangeRequest{
-		Owner: kube.Owner{Release: name, Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
+		Owner: kube.Owner{Release: name,
+			Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster would refuse this: %w", err)

@@ -52,7 +52,8 @@ name; the first that fails ends it. helm status shows how they went.
 	}
 	fs := cmd.Flags()
 	o.ScriptFlags.Bind(fs)
-	cmdutil.StringSliceVarP(fs, &o.Filters, "filter", "", "which tests to run: name=TEST, or !name=TEST for all others; several with commas")
+	cmdutil.StringSliceVarP(fs, &o.Filters, "filter", "",
+		"which tests to run: name=TEST, or !name=TEST for all others; several with commas")
 	fs.BoolVar(&o.Logs, "logs", false, "print what the tests' pods have written")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let tests replace objects that are not the release's")
 	fs.DurationVar(&o.Timeout, "timeout", 5*time.Minute, "how long each test may take")
@@ -92,7 +93,8 @@ func tell(f *cmdutil.Factory, o Options, res *action.Tested) error {
 	b.WriteByte('\n')
 	for _, l := range res.Logs {
 		if l.Truncated {
-			fmt.Fprintf(f.Err, "Warning: the log of pod %s (%s) is long; only its end is shown\n", term.SafeLine(l.Pod), term.SafeLine(l.Container))
+			fmt.Fprintf(f.Err, "Warning: the log of pod %s (%s) is long; only its end is shown\n", term.SafeLine(l.Pod),
+				term.SafeLine(l.Container))
 		}
 		fmt.Fprintf(&b, "POD LOGS: %s (%s)\n%s\n", safe(l.Pod), safe(l.Container), safe(l.Text))
 	}

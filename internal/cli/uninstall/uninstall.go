@@ -64,12 +64,15 @@ crds/ and objects that carry another release's ownership labels.
 	o.BindOff(fs)
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
 	cmdutil.BindDryRun(fs, &o.DryRun)
-	fs.StringVar(&o.Cascade, "cascade", string(kube.Background), "what becomes of objects that deleted objects own: background, foreground or orphan")
+	fs.StringVar(&o.Cascade, "cascade", string(kube.Background),
+		"what becomes of objects that deleted objects own: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
 	fs.BoolVar(&o.TakeOwnership, "take-ownership", false, "let hooks replace objects that are not the release's")
 	fs.StringVar(&o.Description, "description", "", "what the kept history says")
-	_ = cmd.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not there
+	// fails only for a flag that is not there
+	_ = cmd.RegisterFlagCompletionFunc("cascade",
+		cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.CompleteChoices(cmd)
 	return cmd
 }
@@ -100,7 +103,8 @@ func one(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Optio
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks, TakeOwnership: o.TakeOwnership,
+		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks,
+		TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run
 	if o.DryRun != cmdutil.DryRunNone {
