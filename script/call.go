@@ -33,17 +33,22 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 		lint = true
 		r.lint = &lintSink{warn: e.Warn, fail: e.Fail}
 	}
-	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: map[string]any{
-		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c),
+	begin := time.Now()
+	body := map[string]any{
+		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c), "levels": st.levels(c),
 		"may": mayNames(e.Mutable(), top), "lint": lint,
-	}})
+	}
+	if err := r.spend(time.Since(begin)); err != nil {
+		return err
+	}
+	done, err := r.run(ctx, wire.Message{Kind: wire.Call, Body: body})
 	if err != nil {
 		return err
 	}
 	if gone, _ := done.Body["gone"].(bool); gone {
 		return nil
 	}
-	begin := time.Now()
+	begin = time.Now()
 	if err := r.keep(weight(done.Body["changes"])); err != nil {
 		return err
 	}

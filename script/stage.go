@@ -300,3 +300,29 @@ func (st *stage) object(l *node, o *manifest.Object, index int) *node {
 
 // offer gives the context of c a number.
 func (st *stage) offer(c *chart.Chart) wire.Ref { return st.handles.ref(st.context(c)) }
+
+// levels are the levels that nearly every handler looks at: the context of c and
+// its values, unless those are a wide map. Sent along with the call they spare the
+// process a question each.
+func (st *stage) levels(c *chart.Chart) []any {
+	out := []any{}
+	nodes := []*node{st.context(c)}
+	if c != nil {
+		nodes = append(nodes, st.scope(c))
+	}
+	left := wire.MaxFrame / 4
+	for _, n := range nodes {
+		if st.handles.wide(n) {
+			continue
+		}
+		v, err := st.handles.level(n)
+		if err != nil {
+			continue // a script that looks at it asks, and is told why
+		}
+		if left -= roughly(v, 0); left < 0 {
+			break
+		}
+		out = append(out, map[string]any{"ref": st.handles.ref(n), "value": v})
+	}
+	return out
+}

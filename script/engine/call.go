@@ -39,6 +39,9 @@ func (e *engine) call(body map[string]any) (map[string]any, error) {
 	for _, name := range texts(body["may"]) {
 		q.may[name] = true
 	}
+	if err := q.takeLevels(body["levels"]); err != nil {
+		return nil, err
+	}
 	e.request = q
 	defer q.end()
 	defer e.flush()

@@ -21,6 +21,7 @@ type request struct {
 
 	nodes  map[uint64]*node
 	tables map[*rt.Table]*node
+	ahead  map[uint64]any              // levels that came with the request
 	levels map[uint64]any              // what was loaded
 	fields map[uint64]map[string]field // single fields of what was not
 	scopes map[uint64]*scope
@@ -186,13 +187,34 @@ func (q *request) node(ref wire.Ref) (*node, error) {
 	return n, nil
 }
 
-// level asks the host for what a Ref stands for.
+// takeLevels takes in the levels that came with a request. They count as loaded,
+// and take the script's memory, when a script looks at them.
+func (q *request) takeLevels(v any) error {
+	levels, _ := v.([]any)
+	for _, l := range levels {
+		level, _ := l.(map[string]any)
+		ref, ok := level["ref"].(wire.Ref)
+		if !ok {
+			return errors.New("the call has a level of nothing")
+		}
+		if q.ahead == nil {
+			q.ahead = map[uint64]any{}
+		}
+		q.ahead[ref.ID] = level["value"]
+	}
+	return nil
+}
+
+// level is what a Ref stands for; the host is asked where it did not come along.
 func (q *request) level(ref wire.Ref) (any, error) {
 	if v, ok := q.levels[ref.ID]; ok {
 		return v, nil
 	}
 	if q.ended() {
 		return nil, errEnded
+	}
+	if v, ok := q.ahead[ref.ID]; ok {
+		return q.keep(ref, v)
 	}
 	answer, err := q.e.ask(wire.Load, map[string]any{"id": int64(ref.ID)})
 	if err != nil {
@@ -221,7 +243,7 @@ func (q *request) field(ref wire.Ref, key string) (field, error) {
 	if f, asked := known[key]; asked && !loaded {
 		return f, nil
 	}
-	if !loaded && len(known) >= manyFields {
+	if _, came := q.ahead[ref.ID]; !loaded && (came || len(known) >= manyFields) {
 		v, err := q.level(ref)
 		if err != nil {
 			return field{}, err

@@ -47,6 +47,8 @@ const (
 	//	           minimal, dryRun                bool
 	//	           results                        list of maps (tests)
 	//	         a field that has no meaning at this moment is missing
+	//	levels   list of maps ref, value: what a [Load] of these Refs would
+	//	         answer, so that the script need not ask
 	//	may      list of the context's fields that may change: "values",
 	//	         "templates", "files", "objects", "dependencies"; "version" and
 	//	         "appVersion" of chart

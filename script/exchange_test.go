@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package script_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/event"
+	"github.com/moonhelm/moonhelm/script"
+	"github.com/moonhelm/moonhelm/script/wire"
+)
+
+// counted is a process that counts the messages that it is sent.
+type counted struct {
+	script.Process
+	sent *int
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	*c.sent++
+	return c.Process.Write(b)
+}
+
+func TestMessagesOfAHandler(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code   string
+		values map[string]any
+		want   int
+	}{
+		"reads and writes values": {
+			code:   `ctx.values.image.tag = ctx.release.name .. ctx.chart.version .. ctx.values.tag`,
+			values: map[string]any{"tag": "1", "image": map[string]any{"tag": "2"}},
+			want:   1,
+		},
+		"looks at nothing": {code: `local x = 1`, want: 1},
+		"reads a template": {code: `local _ = #ctx.templates`, want: 2},
+		"reads one of many values": {
+			code:   `local _ = ctx.values.key777`,
+			values: many(20000),
+			want:   2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := 0
+			h := luaHost()
+			h.Start = func(ctx context.Context, limits wire.Limits) (script.Process, error) {
+				p, err := lua(ctx, limits)
+				return counted{p, &sent}, err
+			}
+			c := lchart("web", `events.on("pre-render", function(ctx) `+tc.code+` end)`)
+			bus := mustLoad(t, h, c)
+			sent = 0
+			if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c, Values: tc.values}}); err != nil {
+				t.Fatal(err)
+			}
+			if sent != tc.want {
+				t.Errorf("the process was sent %d messages, want %d", sent, tc.want)
+			}
+		})
+	}
+}
