@@ -47,12 +47,13 @@ func (b *builder) build(text string) (any, bool) {
 }
 
 // Open begins a map or a list.
-func (b *builder) Open(isMap bool) {
+func (b *builder) Open(isMap bool) int {
 	c := collection{from: len(b.items)}
 	if isMap {
 		c.table = make(map[string]any, 4)
 	}
 	b.open = append(b.open, c)
+	return 0
 }
 
 // Key notes a key.
@@ -92,7 +93,7 @@ func (b *builder) Scalar(text string, plain, build bool) bool {
 }
 
 // Close ends a map or a list.
-func (b *builder) Close() bool {
+func (b *builder) Close(int) bool {
 	c := b.open[len(b.open)-1]
 	b.open = b.open[:len(b.open)-1]
 	if c.table != nil {

@@ -6,8 +6,8 @@ package yaml
 // key whose value is passed over: it is only checked, and no map or list is opened for it.
 // ok is false where the sink does not know what to make of a text.
 type Sink interface {
-	// Open begins a map, or else a list.
-	Open(isMap bool)
+	// Open begins a map, or else a list. Close is called with the id that it returns.
+	Open(isMap bool) (id int)
 	// Key is a key of the map that was opened last. plain reports that it stands without
 	// quotes, so that it may be a number or a word with a meaning. keep is false to pass
 	// over its value.
@@ -16,7 +16,7 @@ type Sink interface {
 	// quotes is one that is left out.
 	Scalar(text string, plain, build bool) (ok bool)
 	// Close ends the map or list that was opened last.
-	Close() (ok bool)
+	Close(id int) (ok bool)
 }
 
 // Walk reads one document in usual YAML: block maps and lists, scalars, collections in
@@ -47,18 +47,19 @@ func (w *walker) is(ok bool) {
 	}
 }
 
-func (w *walker) open(isMap, build bool) {
+func (w *walker) open(isMap, build bool) (id int) {
 	if w.depth++; w.depth > MaxDepth {
 		w.Fail()
 	} else if build {
-		w.sink.Open(isMap)
+		return w.sink.Open(isMap)
 	}
+	return 0
 }
 
-func (w *walker) close(build bool) {
+func (w *walker) close(id int, build bool) {
 	w.depth--
 	if build && !w.Bad {
-		w.is(w.sink.Close())
+		w.is(w.sink.Close(id))
 	}
 }
 
@@ -77,7 +78,7 @@ func (w *walker) block(indent int, build bool) {
 		w.list(indent, build)
 		return
 	}
-	w.open(true, build)
+	id := w.open(true, build)
 	for w.Indent == indent && !w.End {
 		key, plain, ok := w.Key()
 		keep := w.key(key, plain, ok, build)
@@ -86,11 +87,11 @@ func (w *walker) block(indent int, build bool) {
 		}
 	}
 	w.is(w.Indent <= indent)
-	w.close(build)
+	w.close(id, build)
 }
 
 func (w *walker) list(indent int, build bool) {
-	w.open(false, build)
+	id := w.open(false, build)
 	for w.Indent == indent && !w.End && w.AtItem() {
 		w.At++
 		start := w.At
@@ -103,7 +104,7 @@ func (w *walker) list(indent int, build bool) {
 		}
 	}
 	w.is(w.Indent <= indent)
-	w.close(build)
+	w.close(id, build)
 }
 
 // value reads what follows a key's colon or an item's dash; indent is that of
@@ -161,7 +162,7 @@ func (w *walker) flow(build bool) {
 	if isMap {
 		end = '}'
 	}
-	w.open(isMap, build)
+	id := w.open(isMap, build)
 	w.At++
 	for first := true; !w.Bad; first = false {
 		if w.Spaces(); first && w.Is(end) {
@@ -182,7 +183,7 @@ func (w *walker) flow(build bool) {
 		w.At++
 	}
 	w.At++
-	w.close(build)
+	w.close(id, build)
 }
 
 func (w *walker) flowValue(build bool) {

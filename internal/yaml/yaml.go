@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package yaml reads and writes YAML, and is the one package that imports YAML libraries.
+// Package yaml reads, writes and edits YAML, and is the one package that imports YAML
+// libraries.
 //
-// What people and programs usually write is read without them, by a [Reader]. For the
-// rest, three readings of YAML are part of what Helm's users see, and the names say which
-// is meant:
+// What people and programs usually write is read without them: [Quick] makes values of it,
+// and [Walk] tells a [Sink] what it finds. Both say where a text is not usual, and then one of
+// the libraries reads it. For a document:
+//
+//	v, ok := yaml.Quick(text, nil)
+//	if !ok {
+//		if err := yaml.UnmarshalV2([]byte(text), &v); err != nil {
+//			return err
+//		}
+//	}
+//
+// [Encode] writes a map for people to read, [AppendMarshal] writes what [Marshal] does in less
+// time. [Edit] changes a text so that it reads as other values, [SetText] one value of it; both
+// keep comments. [Root] reads a text as nodes, in which [Find], [Value] and [Line] look for a
+// key.
+//
+// Three readings by libraries are part of what Helm's users see, and the names say which is
+// meant:
 //
 //   - [Unmarshal], [Marshal], [FromJSON] and [ToJSONStrict] go by way of JSON: JSON
 //     tags name the fields, maps have string keys, and numbers are those of JSON.
@@ -13,14 +29,6 @@
 //     Unmarshal and Marshal rest on, with keys and numbers as they stand.
 //   - [UnmarshalV3], [MarshalV3], [NewDecoderV3] and [NewEncoderV3] know a [Node],
 //     with its comments, line and column.
-//
-// For the line of a key:
-//
-//	var doc yaml.Node
-//	if err := yaml.UnmarshalV3(text, &doc); err != nil {
-//		return err
-//	}
-//	fmt.Println(doc.Content[0].Content[0].Line)
 //
 // Tests may import the libraries themselves, as references.
 package yaml

@@ -9,47 +9,35 @@ import "github.com/moonhelm/moonhelm/internal/yaml"
 // does not take may be valid or not. Where ok is false t is as it was.
 func quickly(t *tape, text string) (ok bool) {
 	before := len(*t)
-	r := &recorder{tape: t}
-	r.opened = r.few[:0]
-	if !yaml.Walk(text, r) || len(*t) == before {
+	if !yaml.Walk(text, t) || len(*t) == before {
 		*t = (*t)[:before]
 		return false
 	}
 	return true
 }
 
-// recorder puts on a tape what is found in a text.
-type recorder struct {
-	*tape
-	opened []int // the tokens of the tables and lists that are open
-	few    [8]int
-}
-
-// Open begins a table or list.
-func (r *recorder) Open(isMap bool) {
-	k := list
+// Open begins a table or list of usual YAML.
+func (t *tape) Open(isMap bool) (id int) {
 	if isMap {
-		k = table
+		return t.open(table, 0)
 	}
-	r.opened = append(r.opened, r.open(k, 0))
+	return t.open(list, 0)
 }
 
 // Key is a table's next key.
-func (r *recorder) Key(key string, _, _ bool) (keep, ok bool) {
-	r.scalar(key, false, 0)
+func (t *tape) Key(key string, _, _ bool) (keep, ok bool) {
+	t.scalar(key, false, 0)
 	return true, true
 }
 
 // Scalar is a value.
-func (r *recorder) Scalar(text string, plain, _ bool) bool {
-	r.scalar(text, plain, 0)
+func (t *tape) Scalar(text string, plain, _ bool) bool {
+	t.scalar(text, plain, 0)
 	return true
 }
 
 // Close ends a table or list.
-func (r *recorder) Close() bool {
-	i := r.opened[len(r.opened)-1]
-	r.opened = r.opened[:len(r.opened)-1]
-	r.close(i)
-	return (*r.tape)[i].kind != table || r.duplicate(i) < 0
+func (t *tape) Close(id int) bool {
+	t.close(id)
+	return (*t)[id].kind != table || t.duplicate(id) < 0
 }
