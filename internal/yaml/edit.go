@@ -80,7 +80,7 @@ func anew(goal map[string]any, rules Rules) string {
 func headComments(text string) string {
 	at := 0
 	for at < len(text) && (text[at] == '#' || text[at] == '\n') {
-		at = min(LineEnd(text, at)+1, len(text))
+		at = min(lineEnd(text, at)+1, len(text))
 	}
 	return text[:at]
 }
@@ -110,7 +110,7 @@ func rewrite(text string, goal map[string]any, rules Rules, whole bool) (string,
 		x.table(top, old, goal)
 	case top.shape == flowMap && x.flowTable(top, old, goal):
 	default:
-		x.replace(lineStart(text, top.start), LineEnd(text, top.end)+1, x.document(goal, step, dashes))
+		x.replace(lineStart(text, top.start), lineEnd(text, top.end)+1, x.document(goal, step, dashes))
 	}
 	return x.result()
 }

@@ -129,9 +129,9 @@ func (x *editor) commentStart(p *part, i int) int {
 // stand deeper than it.
 func (x *editor) entryEnd(p *part, i int) int {
 	e := p.entries[i]
-	stop := min(LineEnd(x.text, e.value.end)+1, len(x.text))
+	stop := min(lineEnd(x.text, e.value.end)+1, len(x.text))
 	for at := stop; at < len(x.text); {
-		end := LineEnd(x.text, at)
+		end := lineEnd(x.text, at)
 		line := strings.TrimRight(x.text[at:end], "\r")
 		trimmed := strings.TrimLeft(line, " ")
 		at = min(end+1, len(x.text))
@@ -208,7 +208,7 @@ func (x *editor) anew(p *part, i int, goal any) {
 	text := string(w.text)
 	first, rest, block := strings.Cut(text, "\n")
 	after := e.after
-	inline := e.value.start < LineEnd(x.text, after)
+	inline := e.value.start < lineEnd(x.text, after)
 	to := x.entryEnd(p, i) - 1
 	if to > 0 && x.text[to-1] == '\r' {
 		to--
@@ -234,7 +234,7 @@ func (x *editor) anew(p *part, i int, goal any) {
 // lineComment is the comment on the line of an entry's key, with the space in
 // front of it.
 func (x *editor) lineComment(e entry) string {
-	end := LineEnd(x.text, e.after)
+	end := lineEnd(x.text, e.after)
 	at := e.after
 	if v := e.value; v.start < end && v.end <= end && v.quote != '|' && v.quote != '>' {
 		at = max(at, v.end)

@@ -16,7 +16,7 @@ import (
 func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[string]any, error) {
 	won := make(map[string]any, len(m)) // the key that won, by its text
 	for k := range m {
-		s, ok := KeyText(k)
+		s, ok := keyText(k)
 		if !ok {
 			return nil, &KeyError{Key: k}
 		}
@@ -26,7 +26,7 @@ func TextKeys(m map[any]any, plain func(key string, v any) (any, error)) (map[st
 	}
 	out := make(map[string]any, len(won))
 	for k, v := range m {
-		s, _ := KeyText(k)
+		s, _ := keyText(k)
 		if compareKeys(k, won[s]) != 0 {
 			continue
 		}
@@ -50,8 +50,8 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%v is not a valid key: want text, a boolean or a signed 64-bit number", e.Key)
 }
 
-// KeyText returns the text of a key, false where it has none that JSON could hold.
-func KeyText(k any) (string, bool) {
+// keyText returns the text of a key, false where it has none that JSON could hold.
+func keyText(k any) (string, bool) {
 	switch k := k.(type) {
 	case string:
 		return k, true

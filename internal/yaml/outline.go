@@ -125,7 +125,7 @@ func (o *outliner) blank(at int) int {
 		case c == ' ', c == '\n', c == '\r':
 			at++
 		case c == '#' && (at == 0 || strings.IndexByte(" \n", o.text[at-1]) >= 0):
-			at = LineEnd(o.text, at)
+			at = lineEnd(o.text, at)
 		default:
 			return at
 		}
@@ -255,7 +255,7 @@ func plainKeyText(s string) (string, bool) {
 		return s, s == "<<"
 	}
 	for k := range m {
-		if text, ok := KeyText(k); ok {
+		if text, ok := keyText(k); ok {
 			return text, true
 		}
 	}
@@ -340,7 +340,7 @@ func (o *outliner) scalar(p *part, n *Node, at, around int) {
 // blockScalar finds the end of a literal or folded block; around is the column
 // of the collection that it stands in.
 func (o *outliner) blockScalar(p *part, at, around int) {
-	end := LineEnd(o.text, at)
+	end := lineEnd(o.text, at)
 	header := o.text[at+1 : end]
 	if hash := strings.IndexByte(header, '#'); hash >= 0 {
 		header = header[:hash]
@@ -352,7 +352,7 @@ func (o *outliner) blockScalar(p *part, at, around int) {
 	}
 	p.end = end
 	for at = end + 1; at < len(o.text); at = end + 1 {
-		end = LineEnd(o.text, at)
+		end = lineEnd(o.text, at)
 		first := o.spaces(at)
 		switch {
 		case strings.Trim(o.text[at:end], " \r") == "" && (inner == 0 || first-at <= inner):

@@ -13,17 +13,15 @@ const MaxDepth = 60
 // longestKey bounds keys, in bytes; a longer one is not a key to some parsers.
 const longestKey = 200
 
-// Reader reads the lines of YAML as people and programs usually write it: block style,
+// lineReader reads the lines of YAML as people and programs usually write it: block style,
 // scalars on one line or several, collections in brackets on one line. It makes no values:
-// the type that embeds it says what becomes of what it finds, and asks a full parser where
-// the Reader met what it does not know. Fuzz tests of those types hold them against full
-// parsers.
+// [Walk] tells a [Sink] of what it finds. The full parser is its reference in fuzz tests.
 //
 // It reads Text line by line. It stands at At, which is the first character
 // of a line's content whenever a line begins; Indent is that one's column, -1
 // behind the end. Bad reports that it met what it does not know, valid or not; then
-// nothing that it says counts. A Reader begins with [Reader.Next].
-type Reader struct {
+// nothing that it says counts. It begins with [lineReader.Next].
+type lineReader struct {
 	Text   string
 	At     int
 	Indent int
@@ -50,9 +48,9 @@ func Simple(text string) bool {
 	return true
 }
 
-// LineEnd is where the line ends that at is in: at its line feed, or at the end
+// lineEnd is where the line ends that at is in: at its line feed, or at the end
 // of the text.
-func LineEnd(text string, at int) int {
+func lineEnd(text string, at int) int {
 	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n
 	}
@@ -65,10 +63,10 @@ func IsWordByte(c byte) bool {
 }
 
 // Fail says that the rest is not known, and ends it.
-func (r *Reader) Fail() { r.Bad, r.End, r.Indent = true, true, -1 }
+func (r *lineReader) Fail() { r.Bad, r.End, r.Indent = true, true, -1 }
 
 // Next goes to the next line with content, from the end of a line.
-func (r *Reader) Next() {
+func (r *lineReader) Next() {
 	for {
 		start := r.At
 		r.Spaces()
@@ -80,7 +78,7 @@ func (r *Reader) Next() {
 		case '\n':
 			r.At++
 		case '#':
-			r.At = min(LineEnd(r.Text, r.At)+1, len(r.Text))
+			r.At = min(lineEnd(r.Text, r.At)+1, len(r.Text))
 		case '\t':
 			r.Fail()
 			return
@@ -95,18 +93,18 @@ func (r *Reader) Next() {
 }
 
 // marker reports whether a document marker or a directive stands here.
-func (r *Reader) marker() bool {
+func (r *lineReader) marker() bool {
 	rest := r.Text[r.At:]
 	return rest[0] == '%' || strings.HasPrefix(rest, "---") || strings.HasPrefix(rest, "...")
 }
 
 // EndLine takes the rest of a line, which may be a comment, and goes on to the
 // next one.
-func (r *Reader) EndLine() {
+func (r *lineReader) EndLine() {
 	from := r.At
 	r.Spaces()
 	if r.At < len(r.Text) && r.Text[r.At] == '#' && r.At > from {
-		r.At = LineEnd(r.Text, r.At)
+		r.At = lineEnd(r.Text, r.At)
 	}
 	if r.At < len(r.Text) {
 		if r.Text[r.At] != '\n' {
@@ -119,37 +117,37 @@ func (r *Reader) EndLine() {
 }
 
 // Spaces skips spaces.
-func (r *Reader) Spaces() {
+func (r *lineReader) Spaces() {
 	for r.At < len(r.Text) && r.Text[r.At] == ' ' {
 		r.At++
 	}
 }
 
 // Is reports whether c stands here.
-func (r *Reader) Is(c byte) bool { return r.At < len(r.Text) && r.Text[r.At] == c }
+func (r *lineReader) Is(c byte) bool { return r.At < len(r.Text) && r.Text[r.At] == c }
 
 // AtItem reports whether a list's item begins here.
-func (r *Reader) AtItem() bool {
+func (r *lineReader) AtItem() bool {
 	return r.Text[r.At] == '-' && (r.At+1 == len(r.Text) || r.Text[r.At+1] == ' ' || r.Text[r.At+1] == '\n')
 }
 
 // AtValue tells, behind spaces that follow a key's colon or an item's dash,
 // whether its value stands in this line.
-func (r *Reader) AtValue() bool {
+func (r *lineReader) AtValue() bool {
 	return r.At < len(r.Text) && r.Text[r.At] != '\n' && (r.Text[r.At] != '#' || r.Text[r.At-1] != ' ')
 }
 
 // KeyAhead reports whether the line from here on is a map's key, perhaps with a
 // value behind it.
-func (r *Reader) KeyAhead() bool {
-	try := Reader{Text: r.Text, At: r.At}
+func (r *lineReader) KeyAhead() bool {
+	try := lineReader{Text: r.Text, At: r.At}
 	_, _, ok := try.Key()
 	return ok
 }
 
 // Key reads a key and its colon. plain reports that it stands without quotes, and
 // may be a number or a word that means something.
-func (r *Reader) Key() (key string, plain, ok bool) {
+func (r *lineReader) Key() (key string, plain, ok bool) {
 	c := r.Text[r.At]
 	if c == '"' || c == '\'' {
 		from := r.At
@@ -181,13 +179,13 @@ func (r *Reader) Key() (key string, plain, ok bool) {
 	return "", false, false
 }
 
-func (r *Reader) colon(at int) bool {
+func (r *lineReader) colon(at int) bool {
 	return at < len(r.Text) && r.Text[at] == ':' &&
 		(at+1 == len(r.Text) || r.Text[at+1] == ' ' || r.Text[at+1] == '\n')
 }
 
-// FlowKey reads a key of a map in braces, and its colon; plain as in [Reader.Key].
-func (r *Reader) FlowKey() (key string, plain, ok bool) {
+// FlowKey reads a key of a map in braces, and its colon; plain as in [lineReader.Key].
+func (r *lineReader) FlowKey() (key string, plain, ok bool) {
 	if r.At == len(r.Text) {
 		return "", false, false
 	}
@@ -208,7 +206,7 @@ func (r *Reader) FlowKey() (key string, plain, ok bool) {
 
 // FlowWord reads letters, digits and the few marks that mean nothing anywhere;
 // "" where there are none.
-func (r *Reader) FlowWord() string {
+func (r *lineReader) FlowWord() string {
 	from := r.At
 	for r.At < len(r.Text) {
 		c := r.Text[r.At]
@@ -220,6 +218,6 @@ func (r *Reader) FlowWord() string {
 	return r.Text[from:r.At]
 }
 
-func (r *Reader) digitAt(at int) bool {
+func (r *lineReader) digitAt(at int) bool {
 	return at < len(r.Text) && r.Text[at] >= '0' && r.Text[at] <= '9'
 }

@@ -9,8 +9,8 @@ import (
 
 // Quoted reads a scalar in quotes that ends in its line and uses no escapes but
 // the usual ones.
-func (r *Reader) Quoted() (string, bool) {
-	line := r.Text[r.At+1 : LineEnd(r.Text, r.At)]
+func (r *lineReader) Quoted() (string, bool) {
+	line := r.Text[r.At+1 : lineEnd(r.Text, r.At)]
 	if r.Text[r.At] == '\'' {
 		return r.singleQuoted(line)
 	}
@@ -25,7 +25,7 @@ func (r *Reader) Quoted() (string, bool) {
 	return r.escaped(line)
 }
 
-func (r *Reader) escaped(line string) (string, bool) {
+func (r *lineReader) escaped(line string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {
@@ -56,7 +56,7 @@ func (r *Reader) escaped(line string) (string, bool) {
 	return "", false
 }
 
-func (r *Reader) singleQuoted(line string) (string, bool) {
+func (r *lineReader) singleQuoted(line string) (string, bool) {
 	if strings.IndexByte(line, '\t') >= 0 {
 		return "", false
 	}
@@ -77,8 +77,8 @@ func (r *Reader) singleQuoted(line string) (string, bool) {
 // Plain reads a scalar without quotes, which may go on in further lines, and goes
 // on to the line behind it. indent is that of the collection around it. Where
 // build is false the text is not put together.
-func (r *Reader) Plain(indent int, build bool) string {
-	if !plainBegins(r.Text[r.At:LineEnd(r.Text, r.At)]) {
+func (r *lineReader) Plain(indent int, build bool) string {
+	if !plainBegins(r.Text[r.At:lineEnd(r.Text, r.At)]) {
 		r.Fail()
 		return ""
 	}
@@ -118,8 +118,8 @@ func (r *Reader) Plain(indent int, build bool) string {
 }
 
 // plainRest reads on to the end of the line or a comment.
-func (r *Reader) plainRest() (string, bool) {
-	end := LineEnd(r.Text, r.At)
+func (r *lineReader) plainRest() (string, bool) {
+	end := lineEnd(r.Text, r.At)
 	line := r.Text[r.At:end]
 	for i := range len(line) {
 		switch line[i] {
@@ -155,7 +155,7 @@ func plainBegins(s string) bool {
 // "+", and goes on to the line behind it. indent is that of the collection around
 // it. In a folded block, a line feed between two lines that begin with text is a
 // space. Where build is false the text is not put together.
-func (r *Reader) Block(indent int, build bool) string {
+func (r *lineReader) Block(indent int, build bool) string {
 	b := blockText{folded: r.Text[r.At] == '>'}
 	r.At++
 	chomp := byte(0)
@@ -163,7 +163,7 @@ func (r *Reader) Block(indent int, build bool) string {
 		chomp = r.Text[r.At]
 		r.At++
 	}
-	end := LineEnd(r.Text, r.At)
+	end := lineEnd(r.Text, r.At)
 	if !plainHeader(r.Text[r.At:end]) {
 		r.Fail()
 		return ""
@@ -185,9 +185,9 @@ func (r *Reader) Block(indent int, build bool) string {
 }
 
 // blockLines takes the lines of a block that is indented by inner.
-func (r *Reader) blockLines(b *blockText, inner int, build bool) bool {
+func (r *lineReader) blockLines(b *blockText, inner int, build bool) bool {
 	for r.At < len(r.Text) {
-		end := LineEnd(r.Text, r.At)
+		end := lineEnd(r.Text, r.At)
 		line := r.Text[r.At:end]
 		blank := len(line) <= inner && strings.Trim(line, " ") == ""
 		if !blank && (len(line) < inner || strings.Trim(line[:inner], " ") != "") {
@@ -212,10 +212,10 @@ func plainHeader(s string) bool {
 
 // blockIndent is the indentation of a block: that of its first line with
 // content. It does not know what to do where blank lines before that are longer.
-func (r *Reader) blockIndent(indent int) (int, bool) {
+func (r *lineReader) blockIndent(indent int) (int, bool) {
 	longest := 0
 	for at := r.At; at < len(r.Text); {
-		end := LineEnd(r.Text, at)
+		end := lineEnd(r.Text, at)
 		line := r.Text[at:end]
 		spaces := len(line) - len(strings.TrimLeft(line, " "))
 		if spaces < len(line) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package yaml_test
+package yaml
 
 import (
 	"testing"
-
-	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
 // What its users make of lines is judged by full parsers, in their fuzz tests.
@@ -34,7 +32,7 @@ func TestScalars(t *testing.T) {
 
 // scalar is the value of the first key of text, "?" where it is not known.
 func scalar(text string) (value string) {
-	r := yaml.Reader{Text: text}
+	r := lineReader{Text: text}
 	if r.Next(); r.Bad {
 		return "?"
 	}
@@ -61,7 +59,7 @@ func scalar(text string) (value string) {
 
 func TestSimple(t *testing.T) {
 	for text, want := range map[string]bool{"a: é\n\tb": true, "a\r\n": false, "\x07": false, "\xff": false, "a\u2028": false, "\ufeffa": false} {
-		if got := yaml.Simple(text); got != want {
+		if got := Simple(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

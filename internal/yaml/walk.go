@@ -27,7 +27,7 @@ func Walk(text string, sink Sink) bool {
 	if !Simple(text) {
 		return false
 	}
-	w := walker{Reader: Reader{Text: text}, sink: sink}
+	w := walker{lineReader: lineReader{Text: text}, sink: sink}
 	if w.Next(); !w.End {
 		w.block(w.Indent, true)
 	}
@@ -35,7 +35,7 @@ func Walk(text string, sink Sink) bool {
 }
 
 type walker struct {
-	Reader
+	lineReader
 	sink  Sink
 	depth int
 }
@@ -63,8 +63,8 @@ func (w *walker) close(id int, build bool) {
 	}
 }
 
-// key tells the sink of a key that the reader found.
-func (w *walker) key(key string, plain, ok, build bool) (keep bool) {
+// tellKey tells the sink of a key that the reader found.
+func (w *walker) tellKey(key string, plain, ok, build bool) (keep bool) {
 	if ok {
 		keep, ok = w.sink.Key(key, plain, build)
 	}
@@ -81,7 +81,7 @@ func (w *walker) block(indent int, build bool) {
 	id := w.open(true, build)
 	for w.Indent == indent && !w.End {
 		key, plain, ok := w.Key()
-		keep := w.key(key, plain, ok, build)
+		keep := w.tellKey(key, plain, ok, build)
 		if !w.Bad {
 			w.value(indent, keep, true)
 		}
@@ -136,7 +136,7 @@ func (w *walker) scalar(indent int, build bool) {
 		}
 		return
 	case '"', '\'':
-		w.quoted(build)
+		w.tellQuoted(build)
 	case '[', '{':
 		w.flow(build)
 	default:
@@ -151,7 +151,7 @@ func (w *walker) scalar(indent int, build bool) {
 	w.is(w.Indent <= indent) // else the scalar goes on in the next line, or so it seems
 }
 
-func (w *walker) quoted(build bool) {
+func (w *walker) tellQuoted(build bool) {
 	s, ok := w.Quoted()
 	w.is(ok && w.sink.Scalar(s, false, build))
 }
@@ -171,7 +171,7 @@ func (w *walker) flow(build bool) {
 		keep := build
 		if isMap {
 			key, plain, ok := w.FlowKey()
-			keep = w.key(key, plain, ok, build)
+			keep = w.tellKey(key, plain, ok, build)
 		}
 		if !w.Bad {
 			w.flowValue(keep)
@@ -196,7 +196,7 @@ func (w *walker) flowValue(build bool) {
 	case '[', '{':
 		w.flow(build)
 	case '"', '\'':
-		w.quoted(build)
+		w.tellQuoted(build)
 	default:
 		s := w.FlowWord()
 		w.is(s != "" && !w.Is(':') && w.sink.Scalar(s, true, build))

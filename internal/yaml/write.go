@@ -200,7 +200,7 @@ func list[V any](w *writer, l []V, column int) {
 func (w *writer) block(header, body string, column int) {
 	w.put(header)
 	for at := 0; at <= len(body); {
-		end := LineEnd(body, at)
+		end := lineEnd(body, at)
 		w.newline()
 		if end > at {
 			w.indent(column)
