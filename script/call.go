@@ -35,8 +35,9 @@ func (s *session) call(ctx context.Context, h handler, e event.Event) error {
 	}
 	begin := time.Now()
 	body := map[string]any{
-		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c), "levels": st.levels(c),
-		"may": mayNames(e.Mutable(), top), "lint": lint,
+		"handler": h.id, "event": e.Name(), "chart": int64(h.chart), "context": st.offer(c),
+		"levels": st.levels(c, e.Mutable()),
+		"may":    mayNames(e.Mutable(), top), "lint": lint,
 	}
 	if err := r.spend(time.Since(begin)); err != nil {
 		return err

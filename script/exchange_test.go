@@ -4,6 +4,7 @@ package script_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/event"
@@ -52,6 +53,41 @@ func TestMessagesOfAHandler(t *testing.T) {
 			bus := mustLoad(t, h, c)
 			sent = 0
 			if err := bus.Emit(t.Context(), &event.PreRender{Payload: event.Payload{Chart: c, Values: tc.values}}); err != nil {
+				t.Fatal(err)
+			}
+			if sent != tc.want {
+				t.Errorf("the process was sent %d messages, want %d", sent, tc.want)
+			}
+		})
+	}
+}
+
+// A handler that edits every object is sent them with the call, unless they are many.
+func TestMessagesOfAHandlerOfObjects(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code string
+		pad  int
+		want int
+	}{
+		"edits each":           {code: `for _, o in ipairs(ctx.objects) do o.metadata.labels = {a = "b"} end`, want: 1},
+		"looks at nothing":     {code: `local x = 1`, want: 1},
+		"edits each of a heap": {code: `for _, o in ipairs(ctx.objects) do o.metadata.labels = {a = "b"} end`, pad: 64 << 10, want: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := 0
+			h := luaHost()
+			h.Start = func(ctx context.Context, limits wire.Limits) (script.Process, error) {
+				p, err := lua(ctx, limits)
+				return counted{p, &sent}, err
+			}
+			c := lchart("web", `events.on("post-render", function(ctx) `+tc.code+` end)`)
+			bus := mustLoad(t, h, c)
+			sent = 0
+			pad := "\ndata:\n  pad: " + strings.Repeat("x", tc.pad) + "\n"
+			e := &event.PostRender{Payload: event.Payload{Chart: c, Objects: objects(t,
+				"---\n# Source: web/templates/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a"+pad+
+					"---\n# Source: web/templates/b.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n")}}
+			if err := bus.Emit(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 			if sent != tc.want {

@@ -301,14 +301,20 @@ func (st *stage) object(l *node, o *manifest.Object, index int) *node {
 // offer gives the context of c a number.
 func (st *stage) offer(c *chart.Chart) wire.Ref { return st.handles.ref(st.context(c)) }
 
+// maxAhead is how much text the manifests may have that are sent along with a call.
+const maxAhead = 64 << 10
+
 // levels are the levels that nearly every handler looks at: the context of c and
-// its values, unless those are a wide map. Sent along with the call they spare the
-// process a question each.
-func (st *stage) levels(c *chart.Chart) []any {
+// its values, unless those are a wide map, and its objects where they may change and
+// are not many. Sent along with the call they spare the process a question each.
+func (st *stage) levels(c *chart.Chart, may event.Fields) []any {
 	out := []any{}
 	nodes := []*node{st.context(c)}
 	if c != nil {
 		nodes = append(nodes, st.scope(c))
+		if may.Has(event.Objects) {
+			nodes = append(nodes, st.objectsAhead(c)...)
+		}
 	}
 	left := wire.MaxFrame / 4
 	for _, n := range nodes {
@@ -325,4 +331,22 @@ func (st *stage) levels(c *chart.Chart) []any {
 		out = append(out, map[string]any{"ref": st.handles.ref(n), "value": v})
 	}
 	return out
+}
+
+// objectsAhead are the list of c's objects and its elements; none where those are
+// more than a call takes along.
+func (st *stage) objectsAhead(c *chart.Chart) []*node {
+	size := 0
+	for _, o := range st.payload.Objects {
+		if size += len(o.Raw); size > maxAhead {
+			return nil
+		}
+	}
+	list := st.list(c, "objects")
+	nodes := []*node{list}
+	els, _ := list.content() // lists come without errors
+	for _, e := range els.([]any) {
+		nodes = append(nodes, e.(*node))
+	}
+	return nodes
 }
