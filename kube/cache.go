@@ -32,10 +32,8 @@ const maxCache = 64 << 20
 // readCache returns nil where there is no cache or it cannot be used: it is a
 // help, and never a reason to fail.
 func (c *Client) readCache() *kinds {
-	text := readCacheFile(c.cacheFile("kinds-"))
 	var k kinds
-	conn, err := c.connect()
-	if err != nil || json.Unmarshal(text, &k) != nil || k.Server != conn.base.String() || len(k.CoreVersions) == 0 {
+	if json.Unmarshal(c.loadCache("kinds-"), &k) != nil || k.Server != c.server() || len(k.CoreVersions) == 0 {
 		return nil
 	}
 	return &k
@@ -43,12 +41,23 @@ func (c *Client) readCache() *kinds {
 
 func (c *Client) writeCache(k *kinds) {
 	if text, err := json.Marshal(k); err == nil {
-		writeCacheFile(c.cacheFile("kinds-"), text)
+		c.saveCache("kinds-", text)
 	}
 }
 
-// readCacheFile returns nil where the file is not there or path is "".
-func readCacheFile(path string) []byte {
+// server is the address of the cluster, "" where the client does not know one.
+func (c *Client) server() string {
+	conn, err := c.connect()
+	if err != nil {
+		return ""
+	}
+	return conn.base.String()
+}
+
+// loadCache reads what [Client.saveCache] has kept; nil where there is nothing. What it
+// keeps has to name the server that it is of: two may share an address.
+func (c *Client) loadCache(prefix string) []byte {
+	path := c.cacheFile(prefix)
 	if path == "" {
 		return nil
 	}
@@ -59,8 +68,10 @@ func readCacheFile(path string) []byte {
 	return text
 }
 
-// writeCacheFile writes the file in one step, or leaves it as it was.
-func writeCacheFile(path string, text []byte) {
+// saveCache keeps text about this cluster between runs, under a name that begins with
+// prefix. It writes the file in one step, or leaves it as it was.
+func (c *Client) saveCache(prefix string, text []byte) {
+	path := c.cacheFile(prefix)
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
 	}

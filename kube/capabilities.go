@@ -112,15 +112,3 @@ func fillItems(list map[string]any, apiVersion, kind string) {
 		}
 	}
 }
-
-// label names an object as messages do: "ConfigMap/web in namespace prod".
-func label(kind, namespace, name string) string {
-	s := kind
-	if name != "" {
-		s += "/" + name
-	}
-	if namespace != "" {
-		s += " in namespace " + namespace
-	}
-	return s
-}

@@ -29,7 +29,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
@@ -116,18 +115,6 @@ func (c *Client) impatient() *Client {
 	d.hasty = true
 	return &d
 }
-
-// FieldValidation says what becomes of fields that the API server does not know, as its
-// query of the same name does.
-type FieldValidation string
-
-// The ways to validate fields.
-const (
-	// FieldValidationStrict makes such fields an error. It is the default.
-	FieldValidationStrict FieldValidation = "Strict"
-	// FieldValidationWarn makes them warnings, which are reported as progress.
-	FieldValidationWarn FieldValidation = "Warn"
-)
 
 // WithFieldValidation returns a client on the same connection that validates fields so.
 func (c *Client) WithFieldValidation(v FieldValidation) *Client {
@@ -240,11 +227,6 @@ func plainPath(path string) bool {
 	return strings.HasPrefix(path, "/")
 }
 
-// plainName reports whether a name that an answer gave is one part of a path.
-func plainName(name string) bool {
-	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/%")
-}
-
 // namesObject reports whether a path leads to one object, and not to all of a
 // kind: /api/VERSION or /apis/GROUP/VERSION, the namespace where there is one,
 // and at least the kind's plural and a name.
@@ -262,17 +244,6 @@ func namesObject(path string) bool {
 		parts = parts[2:]
 	}
 	return len(parts) >= 3
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
 
 // warnings passes on what the server remarks, such as a deprecated version.

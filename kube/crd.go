@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"strings"
 	"time"
 
@@ -216,7 +217,7 @@ func (c *Client) serves(ctx context.Context, crds []*target) error {
 			c.forget()
 			return nil
 		}
-		if err := pause(ctx, delay); err != nil {
+		if err := linger.Sleep(ctx, delay); err != nil {
 			return &WaitError{Pending: []string{fmt.Sprintf("%s to be served", missing)}, Err: err}
 		}
 	}

@@ -123,6 +123,30 @@ func (d *discovery) lookup(wanted []kindKey) (map[kindKey]*resource, bool) {
 	return found, complete
 }
 
+// preferred is the kind in the version of a group that the server prefers, as far as it is
+// known: it asks no one. It returns nil where there is none.
+func (c *Client) preferred(group, kind string) *resource {
+	d := &c.discovery
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.kinds == nil {
+		return nil
+	}
+	for _, list := range [][]groupVersion{d.kinds.CoreVersions, d.kinds.GroupVersions} {
+		for _, gv := range list {
+			if gv.Group != group {
+				continue
+			}
+			for i := range gv.Resources {
+				if gv.Resources[i].Kind == kind {
+					return &gv.Resources[i]
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // load fills d from the disk, or from the server where the disk has nothing.
 func (c *Client) load(ctx context.Context) error {
 	d := &c.discovery

@@ -82,33 +82,6 @@ func (e *UnauthorizedError) Error() string {
 
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
 
-// Conflict is one object that exists and is not the release's.
-type Conflict struct {
-	Object string
-	// Reason says what its marks say.
-	Reason string
-}
-
-// ConflictError lists the objects that exist and do not belong to the release.
-type ConflictError struct {
-	Owner     Owner
-	Conflicts []Conflict
-}
-
-func (e *ConflictError) Error() string {
-	var b strings.Builder
-	b.WriteString("rendered manifests contain a resource that already exists")
-	if n := len(e.Conflicts); n > 1 {
-		b.Reset()
-		fmt.Fprintf(&b, "rendered manifests contain %d resources that already exist", n)
-	}
-	fmt.Fprintf(&b, " and cannot be imported into the current release: invalid ownership metadata for release %q", e.Owner.Release)
-	for _, c := range e.Conflicts {
-		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
-	}
-	return b.String()
-}
-
 // A NoMatchError is returned for kinds that the cluster does not serve.
 type NoMatchError struct {
 	// Missing are the kinds, as "Kind in group/version", each once.
@@ -126,29 +99,6 @@ func (e *NoMatchError) Error() string {
 	return fmt.Sprintf("unable to build kubernetes objects from release manifest: %s, needed by %s: ensure CRDs are installed first, or check the apiVersion",
 		strings.Join(kinds, ", "), strings.Join(e.Objects, ", "))
 }
-
-// A WaitError is returned when a wait ends before all objects are ready, or gone.
-type WaitError struct {
-	// Pending are the objects, each with what it is missing.
-	Pending []string
-	// Details are lines that explain it: what the pods say.
-	Details []string
-	Err     error // why waiting ended: context.DeadlineExceeded, ...
-}
-
-func (e *WaitError) Error() string {
-	why := e.Err.Error() + " while waiting for"
-	if errors.Is(e.Err, context.DeadlineExceeded) { // in the words of Helm 3, and of Helm 4
-		why = "timed out waiting for the condition (context deadline exceeded):"
-	}
-	s := fmt.Sprintf("%s %s", why, strings.Join(e.Pending, "; "))
-	for _, d := range e.Details {
-		s += "\n  " + d
-	}
-	return s
-}
-
-func (e *WaitError) Unwrap() error { return e.Err }
 
 // statusError makes an error of an answer and closes it.
 func statusError(method, path string, resp *http.Response) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"net/http"
 	"sync"
 	"time"
@@ -352,7 +353,7 @@ func (c *Client) awaitGone(ctx context.Context, t *target, uid string) error {
 			told = true
 			c.progress.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: "to be gone"})
 		}
-		if err := pause(ctx, delay); err != nil {
+		if err := linger.Sleep(ctx, delay); err != nil {
 			return &WaitError{Pending: []string{t.String() + " to be gone"}, Err: err}
 		}
 	}

@@ -157,13 +157,13 @@ func (c *Client) explainUnready(ctx context.Context, namespace string, p *pod) [
 // previous says so. While a container waits to be run again, the log that there
 // is is that of its last run.
 func (c *Client) logEnd(ctx context.Context, namespace, pod, container string, previous bool) []string {
-	l, err := c.log(ctx, namespace, pod, url.Values{
+	text, _, err := c.podLog(ctx, namespace, pod, url.Values{
 		"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "previous": {strconv.FormatBool(previous)},
 	}, logBytes)
-	if err != nil || l.Text == "" {
+	if err != nil || text == "" {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(l.Text, "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, l := range lines {
 		lines[i] = "| " + l
 	}

@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -29,22 +28,8 @@ func (e *UnreachableError) Hint() string {
 }
 
 // Hint says what a user of the command line can do about it.
-func (e *ConflictError) Hint() string {
-	return "--take-ownership takes them over; otherwise delete them, or choose other names"
-}
-
-// Hint says what a user of the command line can do about it.
 func (e *NoMatchError) Hint() string {
 	return "definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade creates and updates them too"
-}
-
-// Hint says what a user of the command line can do about it, "" where it was not the time
-// that ended the wait.
-func (e *WaitError) Hint() string {
-	if !errors.Is(e.Err, context.DeadlineExceeded) {
-		return ""
-	}
-	return "--timeout gives it more time; helm status tells how it is now"
 }
 
 // APIHint says what a user of the command line can do about an answer of the API server

@@ -313,4 +313,4 @@ func (v *review) question(ctx context.Context, kind string, spec map[string]any,
 }
 
 // Hint says what a user of the command line can do about it.
-func (e *PermissionError) Hint() string { return askForPermission }
+func (e *PermissionError) Hint() string { return (*ForbiddenError)(nil).Hint() }

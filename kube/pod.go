@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
-)
-
-// pod is the part of a pod that tells how it fares.
+) // pod is the part of a pod that tells how it fares.
 type pod struct {
 	Metadata struct {
 		Name     string            `json:"name"`
@@ -102,3 +101,25 @@ func podPlace(namespace string) placeKey {
 
 // jobPods selects the pods of a job, by the label that they have always had.
 func jobPods(job string) url.Values { return url.Values{"labelSelector": {"job-name=" + job}} }
+
+// podSelector is the label selector of the pods that a workload makes, as its
+// manifest says it, "" for kinds that make none. A Job's manifest has none, so
+// its pods are not shown, as Helm does not show them.
+func podSelector(kind string, object map[string]any) string {
+	spec, _ := object["spec"].(map[string]any)
+	selector, _ := spec["selector"].(map[string]any)
+	labels, _ := selector["matchLabels"].(map[string]any)
+	switch kind {
+	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job":
+	case "ReplicationController":
+		labels = selector
+	default:
+		return ""
+	}
+	var parts []string
+	for k, v := range labels {
+		parts = append(parts, fmt.Sprintf("%s=%v", k, v))
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, ",")
+}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -138,7 +139,7 @@ func (c *Client) exchange(ctx context.Context, r *request, whole bool) (*http.Re
 		}
 		backoff := min(firstPause<<min(n-1, 10), maxPause)
 		c.tell(t.err, n)
-		if pause(ctx, min(max(backoff/2+rand.N(backoff), t.wait), left)) != nil {
+		if linger.Sleep(ctx, min(max(backoff/2+rand.N(backoff), t.wait), left)) != nil {
 			return nil, nil, context.Cause(ctx)
 		}
 	}

@@ -149,10 +149,6 @@ func (c *Client) document(ctx context.Context, apiVersion, at string) *openapi.D
 }
 
 func (c *Client) fetchDocument(ctx context.Context, apiVersion, at string) *document {
-	conn, err := c.connect()
-	if err != nil {
-		return nil
-	}
 	u, err := url.Parse(at)
 	if err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/openapi/v3/") {
 		return nil
@@ -165,23 +161,22 @@ func (c *Client) fetchDocument(ctx context.Context, apiVersion, at string) *docu
 	if err != nil {
 		return nil
 	}
-	d := &document{Server: conn.base.String(), At: at, Document: parsed}
+	d := &document{Server: c.server(), At: at, Document: parsed}
 	if text, err := json.Marshal(d); err == nil {
-		writeCacheFile(c.documentFile(apiVersion), text)
+		c.saveCache(documentCache(apiVersion), text)
 	}
 	return d
 }
 
-func (c *Client) documentFile(apiVersion string) string {
-	return c.cacheFile("openapi-" + strings.ReplaceAll(apiVersion, "/", "_") + "-")
+// documentCache is how the name of a document's cache begins.
+func documentCache(apiVersion string) string {
+	return "openapi-" + strings.ReplaceAll(apiVersion, "/", "_") + "-"
 }
 
 // readDocument returns nil where the disk has none that can be used.
 func (c *Client) readDocument(apiVersion string) *document {
-	text := readCacheFile(c.documentFile(apiVersion))
 	var d document
-	conn, err := c.connect()
-	if err != nil || json.Unmarshal(text, &d) != nil || d.Server != conn.base.String() || d.Document == nil {
+	if json.Unmarshal(c.loadCache(documentCache(apiVersion)), &d) != nil || d.Server != c.server() || d.Document == nil {
 		return nil
 	}
 	return &d

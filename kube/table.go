@@ -154,7 +154,7 @@ func (c *Client) podsOf(ctx context.Context, t *target) ([]LiveObject, error) {
 	if selector == "" {
 		return nil, nil
 	}
-	place := placeKey{&resource{Kind: "Pod", Plural: "pods", Namespaced: true, apiVersion: "v1"}, t.namespace}
+	place := podPlace(t.namespace)
 	var out []LiveObject
 	err := c.table(ctx, place, "", url.Values{"labelSelector": {selector}}, func(r LiveObject) {
 		r.Related = true
@@ -165,28 +165,6 @@ func (c *Client) podsOf(ctx context.Context, t *target) ([]LiveObject, error) {
 		return nil, nil // pods are an extra; the objects themselves were read
 	}
 	return out, t.fail("list the pods of", err)
-}
-
-// podSelector is the label selector of the pods that a workload makes, as its
-// manifest says it, "" for kinds that make none. A Job's manifest has none, so
-// its pods are not shown, as Helm does not show them.
-func podSelector(kind string, object map[string]any) string {
-	spec, _ := object["spec"].(map[string]any)
-	selector, _ := spec["selector"].(map[string]any)
-	labels, _ := selector["matchLabels"].(map[string]any)
-	switch kind {
-	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job":
-	case "ReplicationController":
-		labels = selector
-	default:
-		return ""
-	}
-	var parts []string
-	for k, v := range labels {
-		parts = append(parts, fmt.Sprintf("%s=%v", k, v))
-	}
-	sort.Strings(parts)
-	return strings.Join(parts, ",")
 }
 
 // table calls fn for the object of that name, or for all objects of a place

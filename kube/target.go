@@ -16,12 +16,6 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Owner is the release that objects belong to.
-type Owner struct {
-	Release   string
-	Namespace string
-}
-
 // The marks that say whose an object is.
 const (
 	labelManagedBy      = "app.kubernetes.io/managed-by"
@@ -139,10 +133,8 @@ func (c *Client) place(ctx context.Context, all []*target, namespace string) (pl
 // elsewhere finds targets that the cluster does not serve in the version they
 // ask for under another version of their group; missing are the others.
 func (c *Client) elsewhere(targets []*target, namespace string) (placed, missing []*target) {
-	c.discovery.mu.Lock()
-	defer c.discovery.mu.Unlock()
 	for _, t := range targets {
-		t.res = c.discovery.sibling(groupOf(t.key().apiVersion), t.kind)
+		t.res = c.preferred(groupOf(t.key().apiVersion), t.kind)
 		if t.res == nil || t.key().apiVersion == "" {
 			missing = append(missing, t)
 			continue
@@ -155,26 +147,6 @@ func (c *Client) elsewhere(targets []*target, namespace string) (placed, missing
 		placed = append(placed, t)
 	}
 	return placed, missing
-}
-
-// sibling is the kind in the version of a group that the server prefers.
-func (d *discovery) sibling(group, kind string) *resource {
-	if d.kinds == nil {
-		return nil
-	}
-	for _, list := range [][]groupVersion{d.kinds.CoreVersions, d.kinds.GroupVersions} {
-		for _, gv := range list {
-			if gv.Group != group {
-				continue
-			}
-			for i := range gv.Resources {
-				if gv.Resources[i].Kind == kind {
-					return &gv.Resources[i]
-				}
-			}
-		}
-	}
-	return nil
 }
 
 func noKind(missing []*target) *NoMatchError {

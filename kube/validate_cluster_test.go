@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"maps"
 	"net/http"
 	"net/url"
@@ -239,7 +240,7 @@ func TestValidationAgreesWithTheServer(t *testing.T) {
 	versions = slices.Compact(versions)
 	documents := c.documents(t.Context(), versions)
 	for documents["kinds.example.com/v1"] == nil { // it is published a while after the definition
-		if err := pause(t.Context(), 100*time.Millisecond); err != nil {
+		if err := linger.Sleep(t.Context(), 100*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		documents = c.documents(t.Context(), versions)

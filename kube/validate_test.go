@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -156,7 +157,9 @@ func TestDocumentsAreCached(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, text := range []string{"", "{", `{"server": "elsewhere", "at": "/openapi/v3/api/v1?hash=2", "document": {}}`} {
-		writeCacheFile(files[0], []byte(text))
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		step(fmt.Sprintf("a cache of %q", text), again(), 1)
 	}
 }

@@ -4,15 +4,17 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
+	"golang.org/x/sync/errgroup"
 )
 
 // WaitRequest says what to wait for.
@@ -153,8 +155,40 @@ func (c *Client) appear(ctx context.Context, targets []*target, w *waiting) erro
 		if err != nil || len(targets) == 0 {
 			return err
 		}
-		if err := pause(ctx, delay); err != nil {
+		if err := linger.Sleep(ctx, delay); err != nil {
 			return err
 		}
 	}
+}
+
+// A WaitError is returned when a wait ends before all objects are ready, or gone.
+type WaitError struct {
+	// Pending are the objects, each with what it is missing.
+	Pending []string
+	// Details are lines that explain it: what the pods say.
+	Details []string
+	Err     error // why waiting ended: context.DeadlineExceeded, ...
+}
+
+func (e *WaitError) Error() string {
+	why := e.Err.Error() + " while waiting for"
+	if errors.Is(e.Err, context.DeadlineExceeded) { // in the words of Helm 3, and of Helm 4
+		why = "timed out waiting for the condition (context deadline exceeded):"
+	}
+	s := fmt.Sprintf("%s %s", why, strings.Join(e.Pending, "; "))
+	for _, d := range e.Details {
+		s += "\n  " + d
+	}
+	return s
+}
+
+func (e *WaitError) Unwrap() error { return e.Err }
+
+// Hint says what a user of the command line can do about it, "" where it was not the time
+// that ended the wait.
+func (e *WaitError) Hint() string {
+	if !errors.Is(e.Err, context.DeadlineExceeded) {
+		return ""
+	}
+	return "--timeout gives it more time; helm status tells how it is now"
 }

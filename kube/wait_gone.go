@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"time"
 
 	"github.com/moonhelm/moonhelm/manifest"
@@ -62,7 +63,7 @@ func (c *Client) gone(ctx context.Context, targets []*target, awaited func(*meta
 				c.progress.Send(progress.Event{Kind: progress.Waiting, Object: t.short(), Text: "to be gone"})
 			}
 		}
-		if err := pause(ctx, delay); err != nil {
+		if err := linger.Sleep(ctx, delay); err != nil {
 			return &WaitError{Pending: pendingGone(targets, last), Err: err}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"maps"
 	"net/http"
 	"net/url"
@@ -79,7 +80,7 @@ func (o *outage) endure(ctx context.Context, err error) error {
 // breathe waits a little longer each time.
 func (o *outage) breathe(ctx context.Context) error {
 	o.delay = min(max(2*o.delay, 50*time.Millisecond), 3*time.Second)
-	return pause(ctx, o.delay)
+	return linger.Sleep(ctx, o.delay)
 }
 
 // passing reports whether an error may go away by itself.
@@ -267,7 +268,7 @@ func (c *Client) poll(ctx context.Context, look func(known map[string]bool) (boo
 			err = trouble.endure(ctx, err)
 		default:
 			trouble = outage{}
-			err = pause(ctx, pollEvery)
+			err = linger.Sleep(ctx, pollEvery)
 		}
 		if err != nil {
 			return err

@@ -35,3 +35,15 @@ func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 		cancel(context.Canceled)
 	}
 }
+
+// Sleep returns after d, or with the cause of ctx when that ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
