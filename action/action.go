@@ -28,7 +28,7 @@ import (
 	"context"
 
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
@@ -64,13 +64,13 @@ var _ Storage = (*storage.Storage)(nil)
 
 // recordRights are the permissions to do what verbs say to the records of a namespace,
 // none where s is nil or keeps them outside the cluster.
-func recordPermissions(s Storage, namespace string, verbs ...string) []kube.Permission {
+func recordPermissions(s Storage, namespace string, verbs ...string) []apply.Permission {
 	if s == nil || s.Resource() == "" {
 		return nil
 	}
-	var out []kube.Permission
+	var out []apply.Permission
 	for _, verb := range verbs {
-		out = append(out, kube.Permission{Verb: verb, Resource: s.Resource(), Namespace: namespace})
+		out = append(out, apply.Permission{Verb: verb, Resource: s.Resource(), Namespace: namespace})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -48,8 +49,10 @@ type Config struct {
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
-	// client is Cluster as NewConfig has made it, nil where it has not.
-	client *kube.Client
+	// client is the connection that NewConfig has made, nil where it has not, and applier
+	// what changes objects over it.
+	client  *kube.Client
+	applier *apply.Applier
 	// secrets are the records that NewConfig has made, nil where Releases are others.
 	secrets *storage.Storage
 	// hooks runs hooks in the place of hookRunner; tests note when.
@@ -68,19 +71,6 @@ func (c *Config) forOperation() *Config {
 	}
 	return out
 }
-
-// Cluster is what operations need of a cluster. [*kube.Client] is one, whose methods
-// say what they do.
-type Cluster interface {
-	Describer
-	Deployer
-	CRDInstaller
-	NamespaceCreator
-	LiveReader
-	HookCluster
-}
-
-var _ Cluster = (*kube.Client)(nil)
 
 // PostRenderer makes other objects of those that were rendered. postrender.Renderer is
 // one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/storage"
 	"github.com/moonhelm/moonhelm/storage/lock"
@@ -74,7 +75,11 @@ func (c *Config) connect(client *kube.Client, records *storage.Storage, namespac
 		records = storage.New(storage.Secrets(c.client, namespace), namespace)
 		c.secrets = records
 	}
-	c.Cluster, c.Releases = c.client, records
+	if c.applier == nil {
+		c.applier = apply.New(c.client, apply.Options{})
+	}
+	c.applier = c.applier.On(c.client)
+	c.Cluster, c.Releases = newKubeCluster(c.client, c.applier), records
 	c.Locker = lock.New(c.client, records, namespace, lock.Options{Progress: report})
 }
 

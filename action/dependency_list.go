@@ -46,10 +46,10 @@ func (DependencyList) Run(v ChartDirectory) (found []ListedDependency, unlisted 
 	deps := slices.DeleteFunc(slices.Clone(m.Dependencies), func(d *chart.Dependency) bool { return d == nil })
 	libs := slices.DeleteFunc(slices.Clone(m.Libraries), func(d *chart.Dependency) bool { return d == nil })
 	for _, d := range deps {
-		found = append(found, ListedDependency{Dependency: *d, Status: status(d, deps, held, false)})
+		found = append(found, ListedDependency{Dependency: *d, Status: dependencyStatus(d, deps, held, false)})
 	}
 	for _, d := range libs {
-		found = append(found, ListedDependency{Dependency: *d, Library: true, Status: status(d, libs, held, true)})
+		found = append(found, ListedDependency{Dependency: *d, Library: true, Status: dependencyStatus(d, libs, held, true)})
 	}
 	for _, h := range held {
 		if !h.Library &&
@@ -66,9 +66,11 @@ func under(h loader.Vendored, name string) bool {
 	return h.File == name || strings.HasPrefix(h.File, name+"-") && strings.HasSuffix(h.File, ".tgz")
 }
 
-// status tells what held has of d. all are the entries beside it: they may want
+// dependencyStatus tells what held has of d. all are the entries beside it: they may want
 // other versions of the same chart.
-func status(d *chart.Dependency, all []*chart.Dependency, held []loader.Vendored, library bool) DependencyStatus {
+func dependencyStatus(
+	d *chart.Dependency, all []*chart.Dependency, held []loader.Vendored, library bool,
+) DependencyStatus {
 	var archives, directories []loader.Vendored
 	lost := DependencyMissing
 	for _, h := range held {

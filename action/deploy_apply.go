@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 	"github.com/moonhelm/moonhelm/progress"
@@ -69,7 +71,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	if err != nil {
 		return err
 	}
-	d.plan, err = d.config.Cluster.Plan(ctx, kube.ChangeRequest{
+	d.plan, err = d.config.Cluster.Plan(ctx, apply.Request{
 		Owner:            d.owner(),
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
@@ -100,7 +102,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 }
 
 // recording are the permissions for what the deployment does to records.
-func (d *deployment) recording() []kube.Permission {
+func (d *deployment) recording() []apply.Permission {
 	verbs := []string{"create", "update"}
 	if d.keepHistory > 0 && len(d.history.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
@@ -235,7 +237,7 @@ func (d *deployment) await(ctx context.Context, objects []*manifest.Object) erro
 	ctx, cancel := context.WithTimeout(ctx, orDefault(d.wait.Timeout))
 	defer cancel()
 	return d.config.Cluster.Await(ctx,
-		kube.WaitRequest{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
+		wait.Request{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
 // ordered parts objects into the batches that the charts of a release ask for.
@@ -272,5 +274,5 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(d.undoContext(ctx), orDefault(d.wait.Timeout))
 	defer cancel()
-	return d.config.Cluster.Delete(ctx, created, d.owner(), kube.Background)
+	return d.config.Cluster.Delete(ctx, created, d.owner(), apply.Background)
 }

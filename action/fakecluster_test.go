@@ -13,6 +13,8 @@ import (
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/plan"
 )
@@ -47,7 +49,7 @@ func (c *cluster) Lookup(ctx context.Context, _, kind, _, name string) (map[stri
 	return c.objects[kind+"/"+name], c.step(ctx, "lookup %s/%s", kind, name)
 }
 
-func (c *cluster) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, error) {
+func (c *cluster) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error) {
 	how := ""
 	for _, f := range []struct {
 		on   bool
@@ -242,7 +244,7 @@ func (c *cluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-func (c *cluster) Await(ctx context.Context, r kube.WaitRequest) error {
+func (c *cluster) Await(ctx context.Context, r wait.Request) error {
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}
@@ -250,14 +252,14 @@ func (c *cluster) Await(ctx context.Context, r kube.WaitRequest) error {
 		map[bool]string{true: ", jobs too"}[r.Jobs], map[bool]string{true: ", as Helm 3"}[r.Legacy])
 }
 
-func (c *cluster) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Permission) error {
+func (c *cluster) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...apply.Permission) error {
 	if len(also) > 0 {
 		return c.step(ctx, "permissions %s %s; records: %s", verb, names(objects), verbsOf(also))
 	}
 	return c.step(ctx, "permissions %s %s", verb, names(objects))
 }
 
-func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube.Owner, cascade kube.Cascade) error {
+func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube.Owner, cascade apply.Cascade) error {
 	if err := c.step(ctx, "delete %s, %s", names(objects), cascade); err != nil {
 		return err
 	}
@@ -283,7 +285,7 @@ func names(objects []*manifest.Object) string {
 }
 
 // verbsOf are the verbs of permissions, in a line.
-func verbsOf(permissions []kube.Permission) string {
+func verbsOf(permissions []apply.Permission) string {
 	var out []string
 	for _, r := range permissions {
 		out = append(out, r.Verb)

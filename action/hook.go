@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/internal/linger"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -20,7 +21,7 @@ import (
 // a list, and lives in namespace, unless it names its own.
 type HookCluster interface {
 	// PlaceHook finds out where o lives.
-	PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (kube.HookPlace, error)
+	PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (apply.HookPlace, error)
 	// LiveHook reads the object that is in o's place; nil where none does.
 	LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error)
 	// CreateHook creates o and returns the uid of what it has made. A custom
@@ -35,12 +36,12 @@ type HookCluster interface {
 	// WaitHookGone returns when the object with that uid, which was deleted, is gone.
 	WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
-		also ...kube.Permission) error
+		also ...apply.Permission) error
 	// Finish returns when all Jobs and Pods among objects have succeeded, and an
 	// error when one failed; any other kind is finished as soon as it exists.
 	Finish(ctx context.Context, objects []*manifest.Object, namespace string) error
 	// Logs reads what the containers of a Pod, or of all pods of a Job, have written.
-	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]kube.Log, error)
+	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]status.Log, error)
 }
 
 // hooks runs the hooks of a release.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -35,7 +35,7 @@ const (
 // hookItem is one object of a hook.
 type hookItem struct {
 	*manifest.Object
-	place kube.HookPlace
+	place apply.HookPlace
 	live  liveObject
 	how   hookWrite
 	// uid names the object that this run has made, "" where it has made none.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -430,7 +430,7 @@ func TestLogsOfHooks(t *testing.T) {
 		t.Run(fmt.Sprint(test.log, test.deletion, test.fail), func(t *testing.T) {
 			rel := withHooks("a " + test.deletion)
 			rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.OutputLogPolicy(test.log)}
-			s := &hookStage{fail: map[string]error{test.fail: errNo}, logs: []kube.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
+			s := &hookStage{fail: map[string]error{test.fail: errNo}, logs: []status.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
 			_ = s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{
 				Progress: func(e progress.Event) {
 					if e.Kind == progress.Log {
@@ -454,7 +454,7 @@ func TestLogsOfHooks(t *testing.T) {
 func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnSucceeded}
-	s := &hookStage{logs: []kube.Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
+	s := &hookStage{logs: []status.Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
 	var got []string
 	report := hookSetup{Progress: func(e progress.Event) {
 		if e.Kind == progress.Log || e.Kind == progress.Warning {

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -31,7 +32,7 @@ type hookStage struct {
 	live map[string]map[string]any
 	// made are the texts of the objects that were created or changed, by name.
 	made map[string]string
-	logs []kube.Log
+	logs []status.Log
 	// awaited are the objects that were to be gone.
 	awaited []string
 	// uids are those of the objects that were to be changed and deleted.
@@ -56,19 +57,19 @@ func (s *hookStage) do(ctx context.Context, verb string, o *manifest.Object, nam
 	return s.fail[step]
 }
 
-func (s *hookStage) PlaceHook(_ context.Context, o *manifest.Object, ns string) (kube.HookPlace, error) {
+func (s *hookStage) PlaceHook(_ context.Context, o *manifest.Object, ns string) (apply.HookPlace, error) {
 	switch o.Kind {
 	case "CustomResourceDefinition":
-		return kube.HookPlace{Served: true, Definition: true}, s.fail["place "+o.Name]
+		return apply.HookPlace{Served: true, Definition: true}, s.fail["place "+o.Name]
 	case "ClusterRole":
-		return kube.HookPlace{Served: true}, s.fail["place "+o.Name]
+		return apply.HookPlace{Served: true}, s.fail["place "+o.Name]
 	case "Unheard":
-		return kube.HookPlace{}, s.fail["place "+o.Name]
+		return apply.HookPlace{}, s.fail["place "+o.Name]
 	}
 	if o.Namespace != "" {
 		ns = o.Namespace
 	}
-	return kube.HookPlace{Served: true, Namespace: ns}, s.fail["place "+o.Name]
+	return apply.HookPlace{Served: true, Namespace: ns}, s.fail["place "+o.Name]
 }
 func (s *hookStage) CreateHook(ctx context.Context, o *manifest.Object, ns string) (string, error) {
 	return "made " + o.Name, s.put(ctx, "create", o, ns)
@@ -98,7 +99,7 @@ func (s *hookStage) WaitHookGone(ctx context.Context, o *manifest.Object, _, _ s
 	}
 	return ctx.Err()
 }
-func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...kube.Permission) error {
+func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...apply.Permission) error {
 	for _, o := range objects {
 		if err := s.fail["right to "+verb+" "+o.Name]; err != nil {
 			return err
@@ -109,7 +110,7 @@ func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*
 func (s *hookStage) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
 	return s.live[o.Name], s.fail["live "+o.Name]
 }
-func (s *hookStage) Logs(ctx context.Context, o *manifest.Object, ns string) ([]kube.Log, error) {
+func (s *hookStage) Logs(ctx context.Context, o *manifest.Object, ns string) ([]status.Log, error) {
 	return s.logs, s.do(ctx, "logs", o, ns)
 }
 func (s *hookStage) Finish(ctx context.Context, objects []*manifest.Object, ns string) error {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -25,7 +25,7 @@ type NamespaceCreator interface {
 type Waiter interface {
 	// Await returns when all objects are ready; an object that cannot become
 	// ready any more is an error at once.
-	Await(ctx context.Context, r kube.WaitRequest) error
+	Await(ctx context.Context, r wait.Request) error
 }
 
 // Install puts a chart into a cluster and records it as a release.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/wait"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -71,7 +71,7 @@ type interrupting struct {
 	interrupt func()
 }
 
-func (c interrupting) Await(ctx context.Context, r kube.WaitRequest) error {
+func (c interrupting) Await(ctx context.Context, r wait.Request) error {
 	defer c.interrupt()
 	return c.cluster.Await(ctx, r)
 }

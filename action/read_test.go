@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -95,10 +95,10 @@ func TestHistoryAsksForTheNewest(t *testing.T) {
 
 type mirror struct{ err error }
 
-func (m mirror) Live(_ context.Context, objects []*manifest.Object, namespace string) ([]kube.LiveObject, error) {
-	var out []kube.LiveObject
+func (m mirror) Live(_ context.Context, objects []*manifest.Object, namespace string) ([]status.LiveObject, error) {
+	var out []status.LiveObject
 	for _, o := range objects {
-		out = append(out, kube.LiveObject{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Live: map[string]any{"namespace": namespace}})
+		out = append(out, status.LiveObject{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Live: map[string]any{"namespace": namespace}})
 	}
 	return out, m.err
 }
@@ -132,7 +132,7 @@ func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
 }
 
 func TestSectionsNameTheVersionNotTheGroup(t *testing.T) {
-	for want, o := range map[string]kube.LiveObject{
+	for want, o := range map[string]status.LiveObject{
 		"v1/Deployment":   {APIVersion: "apps/v1", Kind: "Deployment"},
 		"v1/Pod(related)": {APIVersion: "v1", Kind: "Pod", Related: true},
 	} {

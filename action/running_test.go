@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
 // asked is a cluster that remembers what it was asked to plan.
 type asked struct {
 	*cluster
-	requests []kube.ChangeRequest
+	requests []apply.Request
 }
 
-func (a *asked) Plan(ctx context.Context, r kube.ChangeRequest) (*plan.Plan, error) {
+func (a *asked) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error) {
 	a.requests = append(a.requests, r)
 	return a.cluster.Plan(ctx, r)
 }

@@ -6,14 +6,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// LiveReader reads objects as they are in the cluster. [*kube.Client] is one.
+// LiveReader reads objects as they are in the cluster. [*status.Reader] is one.
 type LiveReader interface {
-	Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]kube.LiveObject, error)
+	Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]status.LiveObject, error)
 }
 
 // Status reads a release, and the live state of its objects.
@@ -25,7 +25,7 @@ type Status struct {
 // ReleaseStatus is a release with its objects.
 type ReleaseStatus struct {
 	Release *release.Release
-	Objects []kube.LiveObject
+	Objects []status.LiveObject
 }
 
 // Run reads the release, the newest revision where revision is 0, and its

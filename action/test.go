@@ -10,7 +10,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -44,7 +44,7 @@ type Tested struct {
 	// those that were not reached are unknown.
 	Results []event.TestResult
 	// Logs are those of the tests that ran, in their order.
-	Logs []kube.Log
+	Logs []status.Log
 }
 
 // testRun is the work on one release.

@@ -13,7 +13,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -31,17 +32,17 @@ func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
 func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...kube.Permission) error {
+func (l lab) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...apply.Permission) error {
 	return l.fail[fmt.Sprintf("permissions %s %s, records %s", verb, names(objects), verbsOf(also))]
 }
 func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (kube.HookPlace, error) {
+func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (apply.HookPlace, error) {
 	if o.Kind == "ClusterRole" {
-		return kube.HookPlace{Served: true}, nil
+		return apply.HookPlace{Served: true}, nil
 	}
-	return kube.HookPlace{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
+	return apply.HookPlace{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
 }
 func (l lab) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
 	return "uid of " + o.Name, l.step(ctx, "create %s", o)
@@ -56,8 +57,8 @@ func (l lab) WaitHookGone(context.Context, *manifest.Object, string, string) err
 func (l lab) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
 	return l.step(ctx, "finish %s", objects[0])
 }
-func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]kube.Log, error) {
-	return []kube.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)
+func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]status.Log, error) {
+	return []status.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)
 }
 
 // tested is a release with a hook of each text: name, weight, policies.

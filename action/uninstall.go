@@ -17,6 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 	"github.com/moonhelm/moonhelm/progress"
 	"github.com/moonhelm/moonhelm/release"
@@ -29,9 +30,9 @@ type Deleter interface {
 	// Delete removes objects in the order given, those of one kind at once.
 	// Objects that are gone are fine; objects without the owner's marks are left
 	// alone and reported as kept.
-	Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade kube.Cascade) error
+	Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade apply.Cascade) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
-		also ...kube.Permission) error
+		also ...apply.Permission) error
 	// WaitGone returns when none of the owner's objects exists any more.
 	WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error
 }
@@ -43,9 +44,9 @@ type Uninstall struct{ *Config }
 type UninstallRequest struct {
 	Name        string
 	KeepHistory bool
-	Description string       // what the kept record says in place of "Uninstallation complete"
-	Cascade     kube.Cascade // "" is CascadeBackground
-	Wait        bool         // wait until the objects are gone
+	Description string        // what the kept record says in place of "Uninstallation complete"
+	Cascade     apply.Cascade // "" is CascadeBackground
+	Wait        bool          // wait until the objects are gone
 	Timeout     time.Duration
 	// NoHooks runs no hooks, and TakeOwnership lets them replace objects that are not
 	// the release's.
@@ -363,7 +364,7 @@ func (w *uninstalling) remove(ctx context.Context) error {
 	owner := kube.Owner{Release: rel.Name, Namespace: rel.Namespace}
 	cascade := w.req.Cascade
 	if cascade == "" {
-		cascade = kube.Background
+		cascade = apply.Background
 	}
 	batches, err := ordered(rel, w.out.Deleted, w.Progress)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/event"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
 )
@@ -44,7 +44,7 @@ func deployed(revision int) *release.Release {
 
 func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 	r := newRemoval(gone(2, release.Superseded), gone(10, release.Superseded), deployed(11))
-	r.request.Wait, r.request.Cascade = true, kube.Foreground
+	r.request.Wait, r.request.Cascade = true, apply.Foreground
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if err != nil {
 		t.Fatal(err)

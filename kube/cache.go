@@ -33,7 +33,7 @@ const maxCache = 64 << 20
 // help, and never a reason to fail.
 func (c *Client) readCache() *kinds {
 	var k kinds
-	if json.Unmarshal(c.loadCache("kinds-"), &k) != nil || k.Server != c.server() || len(k.CoreVersions) == 0 {
+	if json.Unmarshal(c.LoadCache("kinds-"), &k) != nil || k.Server != c.Server() || len(k.CoreVersions) == 0 {
 		return nil
 	}
 	return &k
@@ -41,12 +41,12 @@ func (c *Client) readCache() *kinds {
 
 func (c *Client) writeCache(k *kinds) {
 	if text, err := json.Marshal(k); err == nil {
-		c.saveCache("kinds-", text)
+		c.SaveCache("kinds-", text)
 	}
 }
 
-// server is the address of the cluster, "" where the client does not know one.
-func (c *Client) server() string {
+// Server is the address of the cluster, "" where the client does not know one.
+func (c *Client) Server() string {
 	conn, err := c.connect()
 	if err != nil {
 		return ""
@@ -54,9 +54,9 @@ func (c *Client) server() string {
 	return conn.base.String()
 }
 
-// loadCache reads what [Client.saveCache] has kept; nil where there is nothing. What it
+// LoadCache reads what [Client.SaveCache] has kept; nil where there is nothing. What it
 // keeps has to name the server that it is of: two may share an address.
-func (c *Client) loadCache(prefix string) []byte {
+func (c *Client) LoadCache(prefix string) []byte {
 	path := c.cacheFile(prefix)
 	if path == "" {
 		return nil
@@ -68,9 +68,9 @@ func (c *Client) loadCache(prefix string) []byte {
 	return text
 }
 
-// saveCache keeps text about this cluster between runs, under a name that begins with
+// SaveCache keeps text about this cluster between runs, under a name that begins with
 // prefix. It writes the file in one step, or leaves it as it was.
-func (c *Client) saveCache(prefix string, text []byte) {
+func (c *Client) SaveCache(prefix string, text []byte) {
 	path := c.cacheFile(prefix)
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return

@@ -74,8 +74,8 @@ func (c *Client) Version(ctx context.Context) (engine.KubeVersion, error) {
 // see them. An object that is not there is an empty map; a kind that is not
 // there is a [*NoMatchError].
 func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
-	key := kindKey{apiVersion, kind}
-	found, err := c.resolve(ctx, []kindKey{key})
+	key := Kind{apiVersion, kind}
+	found, err := c.Resolve(ctx, []Kind{key})
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +86,16 @@ func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name s
 	if r.Namespaced && namespace == "" && name != "" {
 		return map[string]any{}, nil // no namespace has it, so it is not there
 	}
-	body, err := c.Call(ctx, http.MethodGet, r.path(namespace, name), nil, nil, nil)
+	body, err := c.Call(ctx, http.MethodGet, r.Path(namespace, name), nil, nil, nil)
 	if apierrors.IsNotFound(err) {
 		return map[string]any{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look up %s: %w", label(kind, namespace, name), err)
+		return nil, fmt.Errorf("look up %s: %w", ObjectName(kind, namespace, name), err)
 	}
 	var out map[string]any
 	if err := k8sjson.Unmarshal(body, &out); err != nil {
-		return nil, fmt.Errorf("look up %s: %w", label(kind, namespace, name), err)
+		return nil, fmt.Errorf("look up %s: %w", ObjectName(kind, namespace, name), err)
 	}
 	if name == "" {
 		fillItems(out, apiVersion, kind)

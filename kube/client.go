@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is a client for what a package manager does to a cluster: plan a change of
-// objects, execute it, wait for readiness, delete, run hooks, and look objects up.
+// Package kube is a connection to a cluster: requests to its API, what kinds it serves, and
+// errors that say what to do.
 //
 //	client := kube.New(kube.Options{REST: func() (*rest.Config, error) { return config, nil }})
-//	p, err := client.Plan(ctx, kube.ChangeRequest{
-//		Owner: kube.Owner{Release: "web", Namespace: "shop"},
-//		New:   objects, // of manifest.Parse
-//	})
-//	...
-//	err = client.Execute(ctx, p, p.Steps)
+//	object, err := client.Lookup(ctx, "apps/v1", "Deployment", "shop", "web")
+//
+// Package kube/apply changes objects over it, kube/wait waits for them, and kube/status
+// shows them. None of these is known here.
 //
 // Errors name the object that they are about, and its template. A [Client] is safe for
 // concurrent use and makes no request before the first call that needs one.
 //
 // The client speaks the API's JSON directly, over client-go's transport: a typed client
 // brings the types of the whole API, which costs start-up and is not needed to pass objects
-// on. It decides nothing about releases and keeps no records.
+// on. It knows no releases.
 package kube
 
 import (
@@ -36,12 +34,12 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// manager is the field manager of all our writes.
-const manager = "helm"
+// FieldManager is the field manager of all writes, and how the client introduces itself.
+const FieldManager = "helm"
 
-// parallel bounds how many requests are under way at once. The server's own
+// Parallel bounds how many requests are under way at once. The server's own
 // flow control does the rest.
-const parallel = 32
+const Parallel = 32
 
 // Options say which cluster a [Client] speaks to.
 type Options struct {
@@ -52,13 +50,11 @@ type Options struct {
 	CacheDir string
 	// Progress learns of every object written, and of the server's warnings.
 	Progress progress.Func
-	// UserAgent is how the client introduces itself; "" is the manager's name.
+	// UserAgent is how the client introduces itself; "" is [FieldManager].
 	UserAgent string
 	// Allow is asked before each request that writes, and its error is the
 	// answer: an operation that has lost its lock must not go on. nil allows all.
 	Allow func(ctx context.Context) error
-	// Grace is how long waits put up with trouble.
-	Grace Grace
 }
 
 // Client is a connection to one cluster. It is safe for concurrent use.
@@ -66,10 +62,6 @@ type Client struct {
 	*shared
 	progress progress.Func
 	dryRun   bool
-	// fieldValidation is "" for FieldValidationStrict.
-	fieldValidation FieldValidation
-	// noSchemaValidation leaves it to the server to find out what is wrong with objects.
-	noSchemaValidation bool
 	// hasty takes the first answer for the last: what is asked can be done
 	// without.
 	hasty bool
@@ -80,7 +72,6 @@ type shared struct {
 	options   Options
 	connect   func() (*connection, error)
 	discovery discovery
-	schemas   schemas
 	told      atomic.Int64 // when trouble was last told
 }
 
@@ -108,26 +99,11 @@ func (c *Client) DryRun() *Client {
 	return &d
 }
 
-// impatient returns a client on the same connection that does not wait for
+// WithoutRetry returns a client on the same connection that does not wait for
 // trouble to pass.
-func (c *Client) impatient() *Client {
+func (c *Client) WithoutRetry() *Client {
 	d := *c
 	d.hasty = true
-	return &d
-}
-
-// WithFieldValidation returns a client on the same connection that validates fields so.
-func (c *Client) WithFieldValidation(v FieldValidation) *Client {
-	d := *c
-	d.fieldValidation = v
-	return &d
-}
-
-// WithoutSchemaValidation returns a client on the same connection that does not look at
-// objects before it has them written.
-func (c *Client) WithoutSchemaValidation() *Client {
-	d := *c
-	d.noSchemaValidation = true
 	return &d
 }
 
@@ -138,6 +114,13 @@ func (c *Client) WithProgress(fn progress.Func) *Client {
 	return &d
 }
 
+// IsDryRun reports whether the server keeps nothing of what the client writes, as
+// [Client.DryRun] has it.
+func (c *Client) IsDryRun() bool { return c.dryRun }
+
+// Progress is where the client reports; nil is nowhere.
+func (c *Client) Progress() progress.Func { return c.progress }
+
 func (s *shared) dial() (*connection, error) {
 	config, err := s.options.REST()
 	if err != nil {
@@ -146,7 +129,7 @@ func (s *shared) dial() (*connection, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = s.options.UserAgent
 	if config.UserAgent == "" {
-		config.UserAgent = manager
+		config.UserAgent = FieldManager
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -174,8 +157,9 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 	return text, err
 }
 
-// send returns a successful response, whose body the caller closes.
-func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
+// Stream is [Client.Call] for an answer that takes long, such as a watch or a log: the
+// caller reads and closes its body.
+func (c *Client) Stream(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
 	resp, _, err := c.exchange(ctx, &request{method, path, query, header, body}, false)
 	return resp, err
 }

@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,72 +18,41 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// fake is an API server that answers by path and remembers what it was asked.
-type fake struct {
-	mu      sync.Mutex
-	asked   []string
-	answers map[string]http.HandlerFunc
-}
-
-func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.mu.Lock()
-	f.asked = append(f.asked, r.Method+" "+r.URL.EscapedPath())
-	answer := f.answers[r.URL.Path]
-	f.mu.Unlock()
-	if answer == nil {
-		refuse(w, http.StatusNotFound, "NotFound", "not found")
-		return
-	}
-	answer(w, r)
-}
-
-func refuse(w http.ResponseWriter, code int, reason, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","message":"` + message + `"}`))
-}
-
-func text(s string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(s))
-	}
-}
-
-func serve(t *testing.T, prefix, cache string, f *fake) (*Client, *recorder) {
+func serve(t *testing.T, prefix, cache string, f *apitest.Fake) (*Client, *apitest.Recorder) {
 	t.Helper()
 	s := httptest.NewServer(http.StripPrefix(prefix, f))
 	t.Cleanup(s.Close)
-	rec := &recorder{}
+	rec := &apitest.Recorder{}
 	return New(Options{
 		REST:     func() (*rest.Config, error) { return &rest.Config{Host: s.URL + prefix}, nil },
-		CacheDir: cache, Progress: rec.record,
+		CacheDir: cache, Progress: rec.Record,
 	}), rec
 }
 
 func TestAddressesMayHaveAPath(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{"/api/v1/namespaces/a/roles/x:y%z": text(`{}`)}}
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/api/v1/namespaces/a/roles/x:y%z": apitest.Text(`{}`)}}
 	c, _ := serve(t, "/k8s/clusters/one", "", f)
 	if _, err := c.Call(t.Context(), http.MethodGet, "/api/v1/namespaces/a/roles/x:y%z", nil, nil, nil); err != nil {
 		t.Error(err)
 	}
-	if f.asked[0] != "GET /api/v1/namespaces/a/roles/x:y%25z" {
-		t.Errorf("asked %q", f.asked)
+	if f.Asked[0] != "GET /api/v1/namespaces/a/roles/x:y%25z" {
+		t.Errorf("asked %q", f.Asked)
 	}
 }
 
 func TestABusyServerIsAskedAgain(t *testing.T) {
 	times := 0
-	f := &fake{answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, r *http.Request) {
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, r *http.Request) {
 		if times++; times < 3 {
 			w.Header().Set("Retry-After", "0")
-			refuse(w, http.StatusTooManyRequests, "TooManyRequests", "later")
+			apitest.Refuse(w, http.StatusTooManyRequests, "TooManyRequests", "later")
 			return
 		}
-		text(`{"major":"1","minor":"36+","gitVersion":"v1.36.1-gke.7"}`)(w, r)
+		apitest.Text(`{"major":"1","minor":"36+","gitVersion":"v1.36.1-gke.7"}`)(w, r)
 	}}}
 	c, _ := serve(t, "", "", f)
 	v, err := c.Version(t.Context())
@@ -95,9 +62,9 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 }
 
 func TestABusyServerIsNotAskedForever(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, _ *http.Request) {
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
-		refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable", "down")
+		apitest.Refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable", "down")
 	}}}
 	c, _ := serve(t, "", "", f)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -108,12 +75,12 @@ func TestABusyServerIsNotAskedForever(t *testing.T) {
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{
 		"/api/v1/namespaces/a/pods": func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, http.StatusForbidden, "Forbidden", `pods is forbidden: User \"eve\" cannot list resource`)
+			apitest.Refuse(w, http.StatusForbidden, "Forbidden", `pods is forbidden: User \"eve\" cannot list resource`)
 		},
 		"/apis/apps/v1/deployments": func(w http.ResponseWriter, _ *http.Request) {
-			refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota")
+			apitest.Refuse(w, http.StatusForbidden, "Forbidden", "exceeded quota")
 		},
 		"/version": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who?", http.StatusUnauthorized) },
 		// What was asked for in protobuf is refused in protobuf.
@@ -166,30 +133,30 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestWarningsAreReported(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, r *http.Request) {
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/version": func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Warning", `299 - "policy/v1beta1 is deprecated"`)
-		text(`{"gitVersion":"v1.36.0"}`)(w, r)
+		apitest.Text(`{"gitVersion":"v1.36.0"}`)(w, r)
 	}}}
 	c, rec := serve(t, "", "", f)
 	if _, err := c.Version(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(rec.events) != 1 || rec.events[0].Kind != progress.Warning || rec.events[0].Text != "policy/v1beta1 is deprecated" {
-		t.Errorf("reported %+v", rec.events)
+	if len(rec.Events) != 1 || rec.Events[0].Kind != progress.Warning || rec.Events[0].Text != "policy/v1beta1 is deprecated" {
+		t.Errorf("reported %+v", rec.Events)
 	}
 }
 
 // An API server from before aggregated discovery.
 func TestDiscoveryOfOldServers(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{
-		"/version": text(`{"major":"1","minor":"24","gitVersion":"v1.24.0"}`),
-		"/api":     text(`{"kind":"APIVersions","versions":["v1"]}`),
-		"/api/v1": text(`{"kind":"APIResourceList","resources":[{"name":"pods","kind":"Pod","namespaced":true},
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{
+		"/version": apitest.Text(`{"major":"1","minor":"24","gitVersion":"v1.24.0"}`),
+		"/api":     apitest.Text(`{"kind":"APIVersions","versions":["v1"]}`),
+		"/api/v1": apitest.Text(`{"kind":"APIResourceList","resources":[{"name":"pods","kind":"Pod","namespaced":true},
 			{"name":"pods/status","kind":"Pod","namespaced":true},{"name":"pods/eviction","kind":"Eviction","namespaced":true},{"name":"nodes","kind":"Node"}]}`),
-		"/apis":            text(`{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"version":"v1"}]},{"name":"down.io","versions":[{"version":"v1"}]}]}`),
-		"/apis/apps/v1":    text(`{"resources":[{"name":"deployments","kind":"Deployment","namespaced":true},{"name":"deployments/scale","kind":"Scale","namespaced":true}]}`),
-		"/apis/down.io/v1": func(w http.ResponseWriter, _ *http.Request) { refuse(w, 503, "ServiceUnavailable", "down") },
-		"/apis/apps/v1/namespaces/a/deployments/x": text(`{"kind":"Deployment","metadata":{"name":"x"},"spec":{"replicas":3}}`),
+		"/apis":            apitest.Text(`{"kind":"APIGroupList","groups":[{"name":"apps","versions":[{"version":"v1"}]},{"name":"down.io","versions":[{"version":"v1"}]}]}`),
+		"/apis/apps/v1":    apitest.Text(`{"resources":[{"name":"deployments","kind":"Deployment","namespaced":true},{"name":"deployments/scale","kind":"Scale","namespaced":true}]}`),
+		"/apis/down.io/v1": func(w http.ResponseWriter, _ *http.Request) { apitest.Refuse(w, 503, "ServiceUnavailable", "down") },
+		"/apis/apps/v1/namespaces/a/deployments/x": apitest.Text(`{"kind":"Deployment","metadata":{"name":"x"},"spec":{"replicas":3}}`),
 	}}
 	c, _ := serve(t, "", "", f)
 	caps, err := c.Capabilities(t.Context())
@@ -205,8 +172,6 @@ func TestDiscoveryOfOldServers(t *testing.T) {
 	}
 }
 
-const podsOnly = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[{"resource":"pods","responseKind":{"kind":"Pod"},"scope":"Namespaced"}]}]}]}`
-
 func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	kind := "Old"
 	full := 0
@@ -217,11 +182,11 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 			return
 		}
 		full++
-		text(`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"x.io"},"versions":[{"version":"v1","resources":[{"resource":"xs","responseKind":{"kind":"`+kind+`"},"scope":"Cluster"}]}]}]}`)(w, r)
+		apitest.Text(`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"x.io"},"versions":[{"version":"v1","resources":[{"resource":"xs","responseKind":{"kind":"`+kind+`"},"scope":"Cluster"}]}]}]}`)(w, r)
 	}
-	f := &fake{answers: map[string]http.HandlerFunc{
-		"/version": text(`{"gitVersion":"v1.36.0"}`), "/api": text(podsOnly), "/apis": groups,
-		"/apis/x.io/v1/xs/a": text(`{"kind":"X"}`),
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{
+		"/version": apitest.Text(`{"gitVersion":"v1.36.0"}`), "/api": apitest.Text(apitest.PodsOnly), "/apis": groups,
+		"/apis/x.io/v1/xs/a": apitest.Text(`{"kind":"X"}`),
 	}}
 	cache := t.TempDir()
 	s := httptest.NewServer(f)
@@ -236,9 +201,9 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	if err := lookup(run(), "Old"); err != nil || full != 1 {
 		t.Fatalf("first run: %v, %d answers", err, full)
 	}
-	before := len(f.asked)
-	if err := lookup(run(), "Old"); err != nil || len(f.asked) != before+1 {
-		t.Errorf("the cache was not used: %v, %v", err, f.asked[before:])
+	before := len(f.Asked)
+	if err := lookup(run(), "Old"); err != nil || len(f.Asked) != before+1 {
+		t.Errorf("the cache was not used: %v, %v", err, f.Asked[before:])
 	}
 	if caps, err := run().Capabilities(t.Context()); err != nil || full != 1 || !caps.APIVersions.Has("x.io/v1/Old") {
 		t.Errorf("nothing is new: %v, %d answers", err, full)
@@ -248,15 +213,15 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	if err := lookup(c, "New"); err != nil || full != 2 {
 		t.Errorf("a new kind was not found: %v, %d answers", err, full)
 	}
-	before = len(f.asked)
+	before = len(f.Asked)
 	var missing *NoMatchError
 	for range 3 {
 		if err := lookup(c, "Ghost"); !errors.As(err, &missing) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if len(f.asked) != before {
-		t.Errorf("one run asks once: %v", f.asked[before:])
+	if len(f.Asked) != before {
+		t.Errorf("one run asks once: %v", f.Asked[before:])
 	}
 	// A client that a program keeps learns of what others define meanwhile.
 	kind = "Later"
@@ -268,34 +233,6 @@ func TestDiscoveryIsRevalidatedAndCached(t *testing.T) {
 	c.discovery.asked = time.Now().Add(-freshness)
 	if caps, err := c.Capabilities(t.Context()); err != nil || !caps.APIVersions.Has("x.io/v1/Latest") {
 		t.Errorf("the capabilities of a client that was kept: %v, %v", caps.APIVersions, err)
-	}
-}
-
-func TestMarksSayWhoseAnObjectIs(t *testing.T) {
-	owner := Owner{"web", "prod"}
-	ours := map[string]string{labelManagedBy: "Helm"}
-	for _, test := range []struct {
-		labels, annotations map[string]string
-		foreign             string // a part of the reason, "" for ours
-		others              bool
-	}{
-		{ours, map[string]string{annotationRelease: "web", annotationNamespace: "prod"}, "", false},
-		{ours, map[string]string{annotationRelease: "db", annotationNamespace: "prod"}, `release "db"`, true},
-		{ours, map[string]string{annotationRelease: "web", annotationNamespace: "test"}, `namespace "test"`, true},
-		{nil, nil, "not made by Helm", false},
-		{map[string]string{labelManagedBy: "Argo"}, nil, `is "Argo"`, false},
-		{nil, map[string]string{annotationRelease: "web", annotationNamespace: "prod"}, labelManagedBy, false},
-		{ours, map[string]string{annotationRelease: "web"}, annotationNamespace, false},
-		{ours, nil, annotationRelease, false},
-	} {
-		m := &meta{Labels: test.labels, Annotations: test.annotations}
-		why := m.foreign(owner)
-		if (why == "") != (test.foreign == "") || !strings.Contains(why, test.foreign) {
-			t.Errorf("%v %v: %q", test.labels, test.annotations, why)
-		}
-		if m.others(owner) != test.others {
-			t.Errorf("%v %v: another's: %v", test.labels, test.annotations, !test.others)
-		}
 	}
 }
 
@@ -317,79 +254,24 @@ func TestPathsAreTakenApart(t *testing.T) {
 	}
 }
 
-func TestAListThatOutgrowsItsUseIsGivenUp(t *testing.T) {
-	lists, gets := 0, atomic.Int32{}
-	f := &fake{answers: map[string]http.HandlerFunc{
-		"/api":  text(strings.ReplaceAll(strings.ReplaceAll(podsOnly, "pods", "configmaps"), "Pod", "ConfigMap")),
-		"/apis": text(`{"kind":"APIGroupDiscoveryList"}`),
-		"/api/v1/namespaces/a/configmaps": func(w http.ResponseWriter, r *http.Request) {
-			lists++
-			text(`{"metadata":{"continue":"more","remainingItemCount":100000},"items":[{"metadata":{"name":"other"}}]}`)(w, r)
-		},
-	}}
-	for _, n := range []string{"a1", "a2", "a3", "a4"} {
-		f.answers["/api/v1/namespaces/a/configmaps/"+n] = func(w http.ResponseWriter, r *http.Request) {
-			gets.Add(1)
-			refuse(w, http.StatusNotFound, "NotFound", "no")
-		}
-	}
-	c, _ := serve(t, "", "", f)
-	if err := c.Check(t.Context(), configMaps(t, "a1", "a2", "a3", "a4"), Owner{"web", "a"}, false); err != nil {
-		t.Fatal(err)
-	}
-	if lists != 1 || gets.Load() != 4 {
-		t.Errorf("%d lists and %d gets", lists, gets.Load())
-	}
-}
-
-func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{"/api": text(podsOnly), "/apis": text(`{"kind":"APIGroupDiscoveryList"}`)}}
-	c, _ := serve(t, "", "", f)
-	for _, metadata := range []string{
-		`{}`, `{name: 1}`, `{name: ""}`, `{name: null}`, `{name: ".."}`, `{name: "../secrets/x"}`, `{name: "x/status"}`, `{name: "a%2fb"}`,
-		`{name: x, namespace: "../.."}`, `{name: x, namespace: ".."}`,
-	} {
-		objects := parse(t, "apiVersion: v1\nkind: Pod\nmetadata: "+metadata)
-		if err := c.Delete(t.Context(), objects, Owner{"web", "a"}, Background); err == nil {
-			t.Errorf("%s was accepted", metadata)
-		}
-	}
-	for _, path := range []string{"", "x", "//x", "/x/../y", "/x/.", "/api/v1/namespaces//pods", "/x/"} {
-		if _, err := c.Call(t.Context(), http.MethodDelete, path, nil, nil, nil); err == nil || !strings.Contains(err.Error(), "refuse") {
-			t.Errorf("%q was called: %v", path, err)
-		}
-	}
-	// A generated name is none that could be deleted.
-	generated := parse(t, "apiVersion: v1\nkind: Pod\nmetadata: {generateName: x-}")
-	if err := c.Delete(t.Context(), generated, Owner{"web", "a"}, Background); err != nil {
-		t.Error(err)
-	}
-	if err := c.DeleteHook(t.Context(), generated[0], "a", ""); err != nil {
-		t.Error(err)
-	}
-	for _, asked := range f.asked {
-		if asked != "GET /api" && asked != "GET /apis" {
-			t.Errorf("asked %q", asked)
-		}
-	}
-}
-
 func TestNothingIsReadOrAskedBeforeItIsNeeded(t *testing.T) {
 	asked := false
 	c := New(Options{REST: func() (*rest.Config, error) { asked = true; return nil, os.ErrNotExist }})
-	_ = c.DryRun()
-	if err := c.Apply(t.Context(), nil, Owner{}); err != nil || asked {
-		t.Errorf("nothing to apply needed the cluster: %v", err)
+	if c = c.DryRun().WithoutRetry(); asked {
+		t.Error("a copy needed the cluster")
+	}
+	if _, err := c.Version(t.Context()); !errors.Is(err, os.ErrNotExist) || !asked {
+		t.Errorf("the first request: %v", err)
 	}
 }
 
 func TestCallPassesQueryAndBody(t *testing.T) {
-	f := &fake{answers: map[string]http.HandlerFunc{"/x": func(w http.ResponseWriter, r *http.Request) {
+	f := &apitest.Fake{Answers: map[string]http.HandlerFunc{"/x": func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "a=b+c" || r.Header.Get("User-Agent") != "helm" || r.Header.Get("Content-Type") != "text/x" || r.ContentLength != 2 {
 			http.Error(w, r.URL.RawQuery, http.StatusTeapot)
 			return
 		}
-		text("fine")(w, r)
+		apitest.Text("fine")(w, r)
 	}}}
 	c, _ := serve(t, "", "", f)
 	got, err := c.Call(t.Context(), http.MethodPost, "/x", url.Values{"a": {"b c"}}, http.Header{"Content-Type": {"text/x"}}, []byte("hi"))

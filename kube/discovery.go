@@ -23,7 +23,7 @@ type discovery struct {
 	loaded bool      // the disk was looked at
 	asked  time.Time // when the server said last what it serves
 	kinds  *kinds
-	index  map[string]*resource // by groupVersion and kind
+	index  map[string]*Resource // by groupVersion and kind
 }
 
 // freshness is how long an answer of the server is not asked for again: as long as a
@@ -46,7 +46,7 @@ type kinds struct {
 type groupVersion struct {
 	Group     string     `json:"group,omitempty"`
 	Version   string     `json:"version"`
-	Resources []resource `json:"resources"`
+	Resources []Resource `json:"resources"`
 	// Also are kinds of subresources, which templates see in capabilities.
 	Also []string `json:"also,omitempty"`
 }
@@ -58,25 +58,26 @@ func (g groupVersion) String() string {
 	return g.Group + "/" + g.Version
 }
 
-// resource is where objects of one kind live.
-type resource struct {
+// Resource is where objects of one kind live.
+type Resource struct {
 	Kind       string `json:"kind"`
 	Plural     string `json:"plural"`
 	Namespaced bool   `json:"namespaced,omitempty"`
 
-	apiVersion string
+	// APIVersion is "version" or "group/version".
+	APIVersion string `json:"-"`
 }
 
-// path is the API path of one object, or of all where name is empty; of the
+// Path is the API path of one object, or of all where name is empty; of the
 // whole cluster where namespace is empty.
-func (r *resource) path(namespace, name string) string {
+func (r *Resource) Path(namespace, name string) string {
 	var b strings.Builder
 	b.WriteString("/apis/")
-	if !strings.Contains(r.apiVersion, "/") {
+	if !strings.Contains(r.APIVersion, "/") {
 		b.Reset()
 		b.WriteString("/api/")
 	}
-	b.WriteString(r.apiVersion)
+	b.WriteString(r.APIVersion)
 	if r.Namespaced && namespace != "" {
 		b.WriteString("/namespaces/")
 		b.WriteString(namespace)
@@ -90,10 +91,10 @@ func (r *resource) path(namespace, name string) string {
 	return b.String()
 }
 
-// resolve finds the resource of each kind asked for. Where one is missing the
+// Resolve finds the resource of each kind asked for. Where one is missing the
 // server is asked before it is believed to be missing; what is missing still is
 // nil in the answer.
-func (c *Client) resolve(ctx context.Context, wanted []kindKey) (map[kindKey]*resource, error) {
+func (c *Client) Resolve(ctx context.Context, wanted []Kind) (map[Kind]*Resource, error) {
 	d := &c.discovery
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,22 +111,23 @@ func (c *Client) resolve(ctx context.Context, wanted []kindKey) (map[kindKey]*re
 	return found, nil
 }
 
-type kindKey struct{ apiVersion, kind string }
+// Kind is what an object says of its kind.
+type Kind struct{ APIVersion, Kind string }
 
-func (d *discovery) lookup(wanted []kindKey) (map[kindKey]*resource, bool) {
-	found := make(map[kindKey]*resource, len(wanted))
+func (d *discovery) lookup(wanted []Kind) (map[Kind]*Resource, bool) {
+	found := make(map[Kind]*Resource, len(wanted))
 	complete := true
 	for _, k := range wanted {
-		r := d.index[k.apiVersion+" "+k.kind]
+		r := d.index[k.APIVersion+" "+k.Kind]
 		found[k] = r
 		complete = complete && r != nil
 	}
 	return found, complete
 }
 
-// preferred is the kind in the version of a group that the server prefers, as far as it is
+// Preferred is the kind in the version of a group that the server prefers, as far as it is
 // known: it asks no one. It returns nil where there is none.
-func (c *Client) preferred(group, kind string) *resource {
+func (c *Client) Preferred(group, kind string) *Resource {
 	d := &c.discovery
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,8 +162,8 @@ func (c *Client) load(ctx context.Context) error {
 	return nil
 }
 
-// forget makes the next question ask the server: kinds have just changed.
-func (c *Client) forget() {
+// ForgetKinds makes the next question ask the server: kinds have just changed.
+func (c *Client) ForgetKinds() {
 	c.discovery.mu.Lock()
 	defer c.discovery.mu.Unlock()
 	c.discovery.asked = time.Time{}
@@ -185,7 +187,7 @@ func (c *Client) current(ctx context.Context) (*kinds, error) {
 }
 
 func (d *discovery) set(k *kinds) {
-	d.kinds, d.index = k, map[string]*resource{}
+	d.kinds, d.index = k, map[string]*Resource{}
 	if k == nil {
 		return
 	}
@@ -193,8 +195,8 @@ func (d *discovery) set(k *kinds) {
 		for _, gv := range list {
 			for i := range gv.Resources {
 				r := &gv.Resources[i]
-				r.apiVersion = gv.String()
-				if key := r.apiVersion + " " + r.Kind; d.index[key] == nil {
+				r.APIVersion = gv.String()
+				if key := r.APIVersion + " " + r.Kind; d.index[key] == nil {
 					d.index[key] = r
 				}
 			}
@@ -297,7 +299,7 @@ func (g groupDiscovery) groupVersions() []groupVersion {
 			gv := groupVersion{Group: item.Metadata.Name, Version: v.Version}
 			for _, r := range v.Resources {
 				if r.ResponseKind.Kind != "" {
-					gv.Resources = append(gv.Resources, resource{Kind: r.ResponseKind.Kind, Plural: r.Resource, Namespaced: r.Scope == "Namespaced"})
+					gv.Resources = append(gv.Resources, Resource{Kind: r.ResponseKind.Kind, Plural: r.Resource, Namespaced: r.Scope == "Namespaced"})
 				}
 				for _, s := range r.Subresources {
 					gv.Also = append(gv.Also, s.ResponseKind.Kind)
@@ -349,7 +351,7 @@ func (c *Client) askEach(ctx context.Context, list groupList) ([]groupVersion, e
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(parallel)
+	group.SetLimit(Parallel)
 	for i := range out {
 		group.Go(func() error { return c.askOne(ctx, &out[i]) })
 	}
@@ -361,7 +363,7 @@ func (c *Client) askOne(ctx context.Context, gv *groupVersion) error {
 	if gv.Group == "" {
 		prefix = "/api/"
 	}
-	body, err := c.impatient().Call(ctx, http.MethodGet, prefix+gv.String(), nil, nil, nil)
+	body, err := c.WithoutRetry().Call(ctx, http.MethodGet, prefix+gv.String(), nil, nil, nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -382,14 +384,15 @@ func (c *Client) askOne(ctx context.Context, gv *groupVersion) error {
 		if strings.Contains(r.Name, "/") {
 			gv.Also = append(gv.Also, r.Kind)
 		} else {
-			gv.Resources = append(gv.Resources, resource{Kind: r.Kind, Plural: r.Name, Namespaced: r.Namespaced})
+			gv.Resources = append(gv.Resources, Resource{Kind: r.Kind, Plural: r.Name, Namespaced: r.Namespaced})
 		}
 	}
 	gv.dropKnown()
 	return nil
 }
 
-func groupOf(apiVersion string) string {
+// GroupOf is the API group of an apiVersion, "" for the core's.
+func GroupOf(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
 		return ""
@@ -397,9 +400,9 @@ func groupOf(apiVersion string) string {
 	return group
 }
 
-// name is how rules call the resource: "deployments.apps".
-func (r *resource) name() string {
-	if group := groupOf(r.apiVersion); group != "" {
+// Name is how rules call the resource: "deployments.apps".
+func (r *Resource) Name() string {
+	if group := GroupOf(r.APIVersion); group != "" {
 		return r.Plural + "." + group
 	}
 	return r.Plural

@@ -182,8 +182,9 @@ func splitPath(path string) (gr schema.GroupResource, namespace, name string) {
 	return gr, namespace, name
 }
 
-// networkError tells a cancelled request from a server that does not answer.
-func (c *Client) networkError(ctx context.Context, err error) error {
+// ReadError is the error of an answer of [Client.Stream] that cannot be read on: it tells a
+// cancelled request from a server that does not answer.
+func (c *Client) ReadError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

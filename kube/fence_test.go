@@ -96,11 +96,3 @@ func TestARequestNamesItsObject(t *testing.T) {
 		}
 	}
 }
-
-func TestAnObjectWithoutANameHasNoPath(t *testing.T) {
-	target := &target{res: &resource{Plural: "secrets", Namespaced: true, apiVersion: "v1"}, namespace: "ns"}
-	client, asked := counting(t, Options{})
-	if _, err := client.Call(t.Context(), http.MethodGet, target.path(), nil, nil, nil); err == nil || asked.Load() != 0 {
-		t.Errorf("asked for all of them: %v", err)
-	}
-}

@@ -8,8 +8,8 @@ type Owner struct {
 	Namespace string
 }
 
-// label names an object as messages do: "ConfigMap/web in namespace prod".
-func label(kind, namespace, name string) string {
+// ObjectName names an object as messages do: "ConfigMap/web in namespace prod".
+func ObjectName(kind, namespace, name string) string {
 	s := kind
 	if name != "" {
 		s += "/" + name

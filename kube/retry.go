@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/moonhelm/moonhelm/internal/linger"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -24,6 +23,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/moonhelm/moonhelm/internal/linger"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -255,7 +255,7 @@ func (c *Client) unanswered(ctx, inner context.Context, conn *connection, err er
 	if silent {
 		err = errSilent
 	}
-	t := attempt{err: c.networkError(ctx, err), outcome: unknown}
+	t := attempt{err: c.ReadError(ctx, err), outcome: unknown}
 	if !sent {
 		t.outcome = undone
 	}

@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
+	"github.com/moonhelm/moonhelm/kube/internal/apitest"
 	"github.com/moonhelm/moonhelm/progress"
 )
 
@@ -188,8 +189,8 @@ func TestReviewsAreAskedAgain(t *testing.T) {
 func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &trip{script: []answerer{refusal(503, "ServiceUnavailable")}}
-		rec := &recorder{}
-		c := New(Options{REST: func() (*rest.Config, error) { return &rest.Config{Host: "http://x", Transport: tr}, nil }, Progress: rec.record})
+		rec := &apitest.Recorder{}
+		c := New(Options{REST: func() (*rest.Config, error) { return &rest.Config{Host: "http://x", Transport: tr}, nil }, Progress: rec.Record})
 		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 		defer cancel()
 		began := time.Now()
@@ -197,8 +198,8 @@ func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 9*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if len(rec.events) != 1 || rec.events[0].Kind != progress.Step || !strings.Contains(rec.events[0].Text, "trying again: ServiceUnavailable") {
-			t.Errorf("told %v", rec.events)
+		if len(rec.Events) != 1 || rec.Events[0].Kind != progress.Step || !strings.Contains(rec.Events[0].Text, "trying again: ServiceUnavailable") {
+			t.Errorf("told %v", rec.Events)
 		}
 		var tries *RetryError
 		_, err = c.Call(t.Context(), "GET", "/version", nil, nil, nil)
@@ -206,7 +207,7 @@ func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		n := len(tr.asked)
-		if _, err := c.impatient().Call(t.Context(), "GET", "/version", nil, nil, nil); err == nil || len(tr.asked) != n+1 {
+		if _, err := c.WithoutRetry().Call(t.Context(), "GET", "/version", nil, nil, nil); err == nil || len(tr.asked) != n+1 {
 			t.Errorf("an impatient one asked %d times: %v", len(tr.asked)-n, err)
 		}
 	})
@@ -236,7 +237,7 @@ func TestRealConnectionsThatBreak(t *testing.T) {
 				times := 0
 				s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if times++; times > 2 {
-						text(`{"fine":true}`)(w, r)
+						apitest.Text(`{"fine":true}`)(w, r)
 						return
 					}
 					conn, _, err := w.(http.Hijacker).Hijack()

@@ -24,6 +24,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/registry"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/storage"
@@ -54,7 +55,7 @@ func TestHints(t *testing.T) {
 		{&cmdutil.KubeconfigError{Err: errors.New("x")}, []string{"KUBECONFIG"}},
 		{&kube.UnreachableError{}, []string{"kubernetes cluster unreachable: is it running"}},
 		{&kube.ForbiddenError{}, []string{"--kube-as-user"}},
-		{&kube.ConflictError{}, []string{"--take-ownership"}},
+		{&apply.ConflictError{}, []string{"--take-ownership"}},
 		{&action.HookError{Hook: &release.Hook{}, Err: &action.HookConflictError{Conflicts: []action.HookConflict{{}}}}, []string{"--take-ownership"}},
 		{&action.OutsideError{Release: "web"}, []string{"helm get hooks web", "--yes", "HELM_ACCEPT_STORED_HOOKS=true", "--no-hooks"}},
 		{&action.ChartNotFoundError{Ref: "x"}, []string{"helm create", "helm search repo x looks for it"}},

@@ -50,8 +50,7 @@ func (f *Factory) Config(s ScriptFlags, a ApplyFlags, timeout time.Duration) (*a
 	if err != nil {
 		return nil, err
 	}
-	cluster = a.For(cluster)
-	config.Cluster, config.Releases = cluster, records
+	config.Cluster, config.Releases = action.NewCluster(cluster, a.ClusterOptions()), records
 	config.Locker = lock.New(cluster, records, f.Namespace(), lock.Options{Timeout: timeout, Progress: f.Report()})
 	config.ConfirmHooks = f.confirmHooks(s.Yes)
 	return config, nil

@@ -15,7 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/engine"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/plan"
 )
 
@@ -314,17 +314,15 @@ func (a *ApplyFlags) ApplyOptions() action.ApplyOptions {
 	return w
 }
 
-// For is the cluster as the flags want it: without validation, fields that the
-// server does not know are warnings. Helm does the same where server-side apply
-// is switched off by name.
-func (a *ApplyFlags) For(c *kube.Client) *kube.Client {
-	if a.noValidation {
-		c = c.WithoutSchemaValidation()
-	}
+// ClusterOptions returns how the flags want objects validated: without validation, fields
+// that the server does not know are warnings. Helm does the same where server-side apply is
+// switched off by name.
+func (a *ApplyFlags) ClusterOptions() apply.Options {
+	o := apply.Options{NoSchemaValidation: a.noValidation}
 	if a.noValidation || a.serverSide == "false" {
-		return c.WithFieldValidation(kube.FieldValidationWarn)
+		o.FieldValidation = apply.FieldValidationWarn
 	}
-	return c
+	return o
 }
 
 // Check tells which flags do not go together.

@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -112,9 +112,6 @@ func TestAClusterIsMadeOnceAndOnlyWhenAskedFor(t *testing.T) {
 	if b, _ := f.Cluster(); a != b {
 		t.Error("two clusters")
 	}
-	if other := a.WithFieldValidation(kube.FieldValidationWarn); other == a {
-		t.Error("the lenient one is the strict one")
-	}
 }
 
 func TestDrivers(t *testing.T) {
@@ -189,7 +186,7 @@ spec: {group: x.io, names: {kind: Tab, plural: tabs}, versions: [{name: v1, serv
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.CreateHook(t.Context(), objs[0], "ns"); err != nil || posts != 1 {
+	if _, err := apply.New(cluster, apply.Options{}).CreateHook(t.Context(), objs[0], "ns"); err != nil || posts != 1 {
 		t.Errorf("%v, after %d requests", err, posts)
 	}
 }

@@ -33,7 +33,7 @@ var layers = []layer{
 	{4, []string{
 		"chart/loader", "chart/scaffold", "fetch", "repo", "repo/index", "registry", "provenance", "plugin",
 		"plugin/postrender",
-		"kube", "storage", "storage/lock", "storage/storetest", "internal/storagetest", "internal/storagetest/postgres",
+		"kube", "kube/*", "kube/internal/*", "storage", "storage/lock", "storage/storetest", "internal/storagetest", "internal/storagetest/postgres",
 		"script", "script/engine", "script/engine/*", "script/sandbox", "internal/ui", "internal/output", "internal/kubetest",
 		"internal/jsonpath",
 	}},
@@ -57,15 +57,15 @@ var heavy = map[string]string{
 
 // families are packages that import each other within one layer: one and those that
 // belong to it alone.
-var families = []string{"manifest", "engine", "repo", "storage", "script/engine", "internal/report"}
+var families = []string{"manifest", "engine", "repo", "kube", "storage", "script/engine", "internal/report"}
 
 // exceptions are other imports within one layer, with the reason.
 var exceptions = map[[2]string]string{
-	{"chart", "internal/yaml"}:    "YAML libraries are imported in one place",
-	{"manifest", "internal/yaml"}: "YAML libraries are imported in one place",
-	{"kube", "internal/jsonpath"}: "one JSONPath for readiness and for what is printed; it comes with client-go",
-	{"repo", "fetch"}:             "the validator of a download, and the error where nothing has changed, stand once",
-	{"fetch", "registry"}:         "what is pulled from a registry stands once",
+	{"chart", "internal/yaml"}:         "YAML libraries are imported in one place",
+	{"manifest", "internal/yaml"}:      "YAML libraries are imported in one place",
+	{"kube/wait", "internal/jsonpath"}: "one JSONPath for readiness and for what is printed; it comes with client-go",
+	{"repo", "fetch"}:                  "the validator of a download, and the error where nothing has changed, stand once",
+	{"fetch", "registry"}:              "what is pulled from a registry stands once",
 	{"chart/scaffold", "chart/loader"}: "a starter is a chart to be loaded, and a new chart is " +
 		"written as the loader reads it",
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -162,8 +162,8 @@ func TestChartNames(t *testing.T) {
 	}
 }
 
-func status() *action.ReleaseStatus {
-	return &action.ReleaseStatus{Release: web(), Objects: []kube.LiveObject{
+func releaseStatus() *action.ReleaseStatus {
+	return &action.ReleaseStatus{Release: web(), Objects: []status.LiveObject{
 		{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Live: map[string]any{"kind": "Deployment"}, Columns: []string{"NAME", "READY"}, Cells: []string{"web", "1/1"}},
 		{APIVersion: "v1", Kind: "Service", Name: "gone"},
 		{APIVersion: "v1", Kind: "Pod", Name: "a", Live: map[string]any{"kind": "Pod"}, Columns: []string{"NAME", "STATUS"}, Cells: []string{"web-\x1b[2J", "Running"}, Related: true},
@@ -173,7 +173,7 @@ func status() *action.ReleaseStatus {
 
 func TestStatusShowsObjectsByKindAndWhatIsMissing(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteStatus(term.Streams{Out: &b}, output.Table, status()); err != nil {
+	if err := WriteStatus(term.Streams{Out: &b}, output.Table, releaseStatus()); err != nil {
 		t.Fatal(err)
 	}
 	want := "RESOURCES:\n==> v1/Deployment\nNAME         READY\nweb          1/1\nbackground   0/1\n\n" +
@@ -185,7 +185,7 @@ func TestStatusShowsObjectsByKindAndWhatIsMissing(t *testing.T) {
 
 func TestNothingIsMissingAfterAnUninstall(t *testing.T) {
 	var b bytes.Buffer
-	st := status()
+	st := releaseStatus()
 	st.Release.Info.Status = release.Uninstalled
 	if err := WriteStatus(term.Streams{Out: &b}, output.Table, st); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestNothingIsMissingAfterAnUninstall(t *testing.T) {
 
 func TestStatusForMachinesHasObjectsAndNoChart(t *testing.T) {
 	var b bytes.Buffer
-	st := status()
+	st := releaseStatus()
 	if err := WriteStatus(term.Streams{Out: &b}, output.JSON, st); err != nil {
 		t.Fatal(err)
 	}

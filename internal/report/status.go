@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/status"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -24,7 +24,7 @@ func WriteStatus(s term.Streams, f output.Format, st *action.ReleaseStatus) erro
 	if f == output.Table {
 		objects := st.Objects
 		if st.Release.Info.Status == release.Uninstalled { // no one misses them
-			objects = slices.DeleteFunc(slices.Clone(objects), func(o kube.LiveObject) bool { return o.Live == nil })
+			objects = slices.DeleteFunc(slices.Clone(objects), func(o status.LiveObject) bool { return o.Live == nil })
 		}
 		return View{Resources: resources(objects)}.Write(s, f, st.Release)
 	}
@@ -60,7 +60,7 @@ func withResources(rel *release.Release, objects map[string][]any) (json.RawMess
 // byKind holds the objects as JSON and YAML show them: under "v1/Deployment" a
 // list of objects; under "v1/Pod(related)", as Helm has it, a list of one
 // PodList.
-func byKind(objects []kube.LiveObject) map[string][]any {
+func byKind(objects []status.LiveObject) map[string][]any {
 	out := map[string][]any{}
 	related := map[string]map[string]any{}
 	for _, o := range objects {
@@ -84,7 +84,7 @@ func byKind(objects []kube.LiveObject) map[string][]any {
 
 // resources prints objects in one small table per kind, in the order in which
 // kinds first appear, and those that are missing at the end.
-func resources(objects []kube.LiveObject) string {
+func resources(objects []status.LiveObject) string {
 	var order []string
 	rows := map[string][][]string{}
 	var missing []string

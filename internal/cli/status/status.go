@@ -12,6 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
+	"github.com/moonhelm/moonhelm/kube/status"
 )
 
 // Options are the flags of `helm status`.
@@ -61,7 +62,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 	if err != nil {
 		return err
 	}
-	st, err := action.Status{Releases: records, Cluster: cluster}.Run(ctx, o.Name, o.Revision)
+	st, err := action.Status{Releases: records, Cluster: status.New(cluster)}.Run(ctx, o.Name, o.Revision)
 	if err != nil {
 		return err
 	}

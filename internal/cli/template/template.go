@@ -14,6 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
@@ -123,7 +124,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 		if cluster, err = f.Cluster(); err != nil {
 			return err
 		}
-		config.Cluster = cluster
+		config.Cluster = action.NewCluster(cluster, apply.Options{})
 	}
 	if config.PostRenderer, err = o.postRender.Renderer(f); err != nil {
 		return err
@@ -159,9 +160,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
 
 // validate asks the API server whether it would take the objects.
 func validate(ctx context.Context, cluster *kube.Client, out *action.Rendered, namespace, name string) error {
-	_, err := cluster.Plan(ctx, kube.ChangeRequest{
-		Owner: kube.Owner{Release: name,
-			Namespace: namespace}, New: manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
+	_, err := apply.New(cluster, apply.Options{}).Plan(ctx, apply.Request{
+		Owner: kube.Owner{Release: name, Namespace: namespace},
+		New:   manifest.ApplyOrder(out.Objects), TakeOwnership: true, ServerDryRun: true,
 	})
 	if err != nil {
 		return fmt.Errorf("the cluster would refuse this: %w", err)

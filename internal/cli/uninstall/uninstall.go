@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/hint"
 	"github.com/moonhelm/moonhelm/internal/term"
-	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
 	"github.com/moonhelm/moonhelm/release"
 	"github.com/moonhelm/moonhelm/script"
 	"github.com/moonhelm/moonhelm/storage"
@@ -64,7 +64,7 @@ crds/ and objects that carry another release's ownership labels.
 	o.BindOff(fs)
 	fs.BoolVar(&o.KeepHistory, "keep-history", false, "keep the records, marked uninstalled")
 	cmdutil.BindDryRun(fs, &o.DryRun)
-	fs.StringVar(&o.Cascade, "cascade", string(kube.Background),
+	fs.StringVar(&o.Cascade, "cascade", string(apply.Background),
 		"what becomes of objects that deleted objects own: background, foreground or orphan")
 	fs.BoolVar(&o.IgnoreNotFound, "ignore-not-found", false, "a release that is not there is fine")
 	fs.BoolVar(&o.NoHooks, "no-hooks", false, "do not run hooks")
@@ -78,8 +78,8 @@ crds/ and objects that carry another release's ownership labels.
 }
 
 func run(ctx context.Context, f *cmdutil.Factory, o Options) error {
-	switch kube.Cascade(o.Cascade) {
-	case kube.Background, kube.Foreground, kube.Orphan:
+	switch apply.Cascade(o.Cascade) {
+	case apply.Background, apply.Foreground, apply.Orphan:
 	default:
 		return fmt.Errorf("--cascade is %q, must be background, foreground or orphan", o.Cascade)
 	}
@@ -103,7 +103,7 @@ func one(ctx context.Context, f *cmdutil.Factory, verb action.Uninstall, o Optio
 	}
 	req := action.UninstallRequest{
 		Name: name, KeepHistory: o.KeepHistory, Description: o.Description,
-		Cascade: kube.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks,
+		Cascade: apply.Cascade(o.Cascade), Wait: o.Wait(), Timeout: o.Timeout, NoHooks: o.NoHooks,
 		TakeOwnership: o.TakeOwnership,
 	}
 	do := verb.Run

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package action
+
+import (
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/apply"
+	"github.com/moonhelm/moonhelm/kube/status"
+	"github.com/moonhelm/moonhelm/kube/wait"
+)
+
+// Cluster is what operations need of a cluster. [NewCluster] makes one of a [*kube.Client];
+// the packages below kube say what its methods do.
+type Cluster interface {
+	Describer
+	Deployer
+	CRDInstaller
+	NamespaceCreator
+	LiveReader
+	HookCluster
+}
+
+// NewCluster returns the cluster that client is connected to, whose objects are validated
+// as o says.
+func NewCluster(client *kube.Client, o apply.Options) Cluster {
+	return newKubeCluster(client, apply.New(client, o))
+}
+
+// kubeCluster is a connection with all that operations do over it.
+type kubeCluster struct {
+	*kube.Client
+	*apply.Applier
+	*wait.Waiter
+	*status.Reader
+}
+
+var _ Cluster = (*kubeCluster)(nil)
+
+func newKubeCluster(client *kube.Client, a *apply.Applier) *kubeCluster {
+	return &kubeCluster{Client: client, Applier: a, Waiter: wait.New(client, wait.Grace{}), Reader: status.New(client)}
+}

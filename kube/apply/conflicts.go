@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/plan"
+)
+
+// FieldConflict is one field that another manager has set and the release sets to
+// another value.
+type FieldConflict struct {
+	Object string
+	Source string // the template, "" where not known
+	plan.Conflict
+}
+
+// FieldConflictError lists the fields for which the server refuses an apply.
+type FieldConflictError struct{ Conflicts []FieldConflict }
+
+func (e *FieldConflictError) Error() string {
+	var b strings.Builder
+	object, n := "", "1 conflict"
+	if len(e.Conflicts) != 1 {
+		n = strconv.Itoa(len(e.Conflicts)) + " conflicts"
+	}
+	b.WriteString("conflict occurred while applying objects: Apply failed with " + n +
+		": other managers have set fields that the release sets to another value")
+	for _, f := range e.Conflicts {
+		if f.Object != object {
+			object = f.Object
+			fmt.Fprintf(&b, "\n  %s", object)
+			if f.Source != "" {
+				fmt.Fprintf(&b, " (%s)", f.Source)
+			}
+		}
+		fmt.Fprintf(&b, "\n    %s", f.Sentence())
+		if f.Manager.Time != "" {
+			b.WriteString(", since " + f.Manager.Time)
+		}
+	}
+	return b.String()
+}
+
+// gather makes one [*FieldConflictError] out of those that err joins.
+func gather(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	all := &FieldConflictError{}
+	var others []error
+	for _, e := range joined.Unwrap() {
+		var conflict *FieldConflictError
+		if errors.As(e, &conflict) {
+			all.Conflicts = append(all.Conflicts, conflict.Conflicts...)
+		} else {
+			others = append(others, e)
+		}
+	}
+	if len(all.Conflicts) > 0 {
+		others = append([]error{all}, others...)
+	}
+	if len(others) == 1 {
+		return others[0]
+	}
+	return errors.Join(others...)
+}
+
+// applyRefusal is what the server says of an apply that other managers' fields are in the
+// way of, but for those of managers that are the release's or join it.
+type applyRefusal struct {
+	fields map[string]bool // by the server's paths
+	errs   []FieldConflict // as far as the server tells
+}
+
+// applyRefused makes an applyRefusal of the server's error, and nil of any other.
+func applyRefused(t *api.Target, err error, but func(manager string) bool) *applyRefusal {
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	r := &applyRefusal{fields: map[string]bool{}}
+	found := false
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		found = true
+		// The message is: conflict with "kubectl-edit" using apps/v1
+		m := plan.Manager{Name: strings.TrimPrefix(cause.Message, "conflict with ")}
+		if name, err := strconv.QuotedPrefix(m.Name); err == nil {
+			if m.Name, _ = strconv.Unquote(name); but(m.Name) {
+				continue
+			}
+		}
+		r.fields[cause.Field] = true
+		r.errs = append(r.errs, FieldConflict{t.String(), t.Source, plan.Conflict{
+			Path: strings.TrimPrefix(cause.Field, "."), Field: cause.Field, Manager: m, Resolution: plan.Fail,
+		}})
+	}
+	if !found {
+		return nil
+	}
+	return r
+}
+
+// conflict is the error for those conflicts of a step that nothing resolves, nil
+// where there are none. r may be nil; what it has and the step does not know of is one.
+func (r *applyRefusal) conflict(t *api.Target, s plan.Step) error {
+	e := &FieldConflictError{}
+	for _, c := range s.Conflicts {
+		if c.Resolution == plan.Fail {
+			e.Conflicts = append(e.Conflicts, FieldConflict{t.String(), t.Source, c})
+		}
+	}
+	if r != nil {
+		for _, f := range r.errs {
+			if !slices.ContainsFunc(s.Conflicts, func(c plan.Conflict) bool { return c.Field == f.Field }) {
+				e.Conflicts = append(e.Conflicts, f)
+			}
+		}
+	}
+	if len(e.Conflicts) == 0 {
+		return nil
+	}
+	return e
+}
+
+// scaled is p with the autoscalers that the cluster has taken into account, where
+// there are conflicts that they would resolve in another way. They are looked for only
+// then; where they cannot be read, it is not known whether there are any.
+func (c *Applier) scaled(ctx context.Context, p *plan.Plan, items []plan.Item, o plan.Options) (*plan.Plan, error) {
+	o.Autoscaled = plan.Autoscaled{}
+	for _, namespace := range p.SearchAutoscalers() {
+		if c.autoscalers(ctx, namespace, o.Autoscaled) {
+			o.Searched = append(o.Searched, namespace)
+		}
+	}
+	if len(o.Searched) == 0 {
+		return p, nil
+	}
+	return plan.Compute(items, o)
+}
+
+// autoscalers adds the targets of a namespace's autoscalers to found, and reports whether
+// it could read them.
+func (c *Applier) autoscalers(ctx context.Context, namespace string, found plan.Autoscaled) bool {
+	path := "/apis/autoscaling/v2/namespaces/" + url.PathEscape(namespace) + "/horizontalpodautoscalers"
+	body, err := c.api.Call(ctx, http.MethodGet, path, nil, nil, nil)
+	if err != nil {
+		return false // who may not list them sees the conflict as it is
+	}
+	items, _, err := api.DecodeList(body, false)
+	if err != nil {
+		return false
+	}
+	for _, it := range items {
+		it["apiVersion"], it["kind"] = "autoscaling/v2", "HorizontalPodAutoscaler"
+		found.Add(it, namespace)
+	}
+	return true
+}
+
+// unresolved reports whether a step has a conflict that nothing resolves.
+func unresolved(s plan.Step) bool {
+	return slices.ContainsFunc(s.Conflicts, func(c plan.Conflict) bool { return c.Resolution == plan.Fail })
+}
+
+// Hint says what a user of the command line can do about it.
+func (e *FieldConflictError) Hint() string {
+	return "--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; " +
+		"the annotation " + plan.OwnershipAnnotation + " says it for one object"
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/moonhelm/moonhelm/internal/linger"
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/kube/wait"
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/plan"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// MissingCRDs are those of crds that the cluster does not have.
+func (c *Applier) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
+	var targets []*api.Target
+	from := map[*api.Target]*manifest.Object{}
+	for _, o := range crds {
+		ts, err := c.api.Targets(ctx, []*manifest.Object{o}, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range ts {
+			from[t] = o
+		}
+		targets = append(targets, ts...)
+	}
+	live, err := c.api.ReadMetadata(ctx, targets)
+	if err != nil {
+		return nil, err
+	}
+	var missing []*manifest.Object
+	for _, t := range targets {
+		o := from[t]
+		if live[t] == nil && (len(missing) == 0 || missing[len(missing)-1] != o) {
+			missing = append(missing, o)
+		}
+	}
+	return missing, nil
+}
+
+// InstallCRDs creates crds, waits until they are established and served, and
+// forgets what was known of the cluster's kinds. One that exists by now is left
+// as it is. CRDs carry no marks: they outlive the release.
+func (c *Applier) InstallCRDs(ctx context.Context, crds []*manifest.Object) error {
+	targets, err := c.api.Targets(ctx, crds, "")
+	if err != nil {
+		return err
+	}
+	err = api.Together(ctx, targets, func(ctx context.Context, t *api.Target) error {
+		body, err := t.Body(kube.Owner{})
+		if err != nil {
+			return err
+		}
+		err = c.create(ctx, t, body)
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		if err == nil {
+			c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: t.Short()})
+		}
+		return t.Fail("create", err)
+	})
+	if err != nil {
+		return err
+	}
+	return c.settleCRDs(ctx, api.Filter(targets, func(t *api.Target) bool { return t.Kind == api.CRDKind }))
+}
+
+// PlanCRDs returns the plan that brings the cluster's definitions to what crds say:
+// missing ones are created, others get what crds say and keep what else they
+// have; a list of versions is replaced as a whole. It writes nothing, and
+// refuses what the server would refuse: with a [*StoredVersionError] what drops
+// a version in which objects may be stored.
+func (c *Applier) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := c.stock(ctx, Request{New: distinctObjects(crds)})
+	if err != nil {
+		return nil, err
+	}
+	permissions := c.newReview(ctx, nil)
+	if err := c.survey(ctx, s, false); err != nil {
+		return nil, err
+	}
+	refused := &StoredVersionError{}
+	for _, p := range s.parts {
+		if lost := lostVersions(p.Object, p.live); len(lost) > 0 {
+			refused.Definitions = append(refused.Definitions, StoredVersions{Name: p.Name, Source: p.Source, Versions: lost})
+		}
+	}
+	if len(refused.Definitions) > 0 {
+		return nil, refused
+	}
+	items, _ := s.items(kube.Owner{})
+	p, err := plan.Compute(items, plan.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := permissions.check(ctx, s.needed(p, nil)); err != nil {
+		return nil, err
+	}
+	return p, c.predict(ctx, p, Request{})
+}
+
+// distinctObjects leaves out objects that come again: charts that are in a tree
+// twice bring their definitions twice.
+func distinctObjects(objects []*manifest.Object) []*manifest.Object {
+	seen := map[string]bool{}
+	var out []*manifest.Object
+	for _, o := range objects {
+		if !seen[o.String()] || o.Name == "" {
+			out = append(out, o)
+		}
+		seen[o.String()] = true
+	}
+	return out
+}
+
+// ExecuteCRDs does the steps of a plan of [Applier.PlanCRDs], waits until the
+// definitions are established and served, and forgets what was known of the
+// cluster's kinds.
+func (c *Applier) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
+	if err := c.Execute(ctx, p, p.Steps); err != nil || p.Changes() == 0 {
+		return err
+	}
+	var written []*api.Target
+	for _, s := range p.Steps {
+		if s.Action != plan.Unchanged && s.Kind == api.CRDKind {
+			written = append(written, api.NewTarget(s.Source, s.New))
+		}
+	}
+	written, _, err := c.api.Place(ctx, written, "")
+	if err != nil {
+		return err
+	}
+	return c.settleCRDs(ctx, written)
+}
+
+// settleCRDs returns when definitions that were written are in force.
+func (c *Applier) settleCRDs(ctx context.Context, defined []*api.Target) error {
+	if c.api.IsDryRun() {
+		return nil
+	}
+	if err := c.wait.Established(ctx, defined); err != nil {
+		return err
+	}
+	return c.serves(ctx, defined)
+}
+
+// StoredVersions are versions that one definition would lose.
+type StoredVersions struct {
+	Name     string // "plurals.group"
+	Source   string
+	Versions []string
+}
+
+// A StoredVersionError is returned for definitions that would lose versions in which the
+// cluster may have stored objects.
+type StoredVersionError struct{ Definitions []StoredVersions }
+
+func (e *StoredVersionError) Error() string {
+	lines := make([]string, len(e.Definitions))
+	for i, d := range e.Definitions {
+		lines[i] = fmt.Sprintf("the new definition of %s (%s) has no version %s any more, in which objects may be stored: migrate them and take it out of status.storedVersions first, or keep the version with served: false",
+			d.Name, d.Source, strings.Join(d.Versions, ", "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lostVersions are those stored versions of a live definition that a new one
+// does not have.
+func lostVersions(crd, live map[string]any) []string {
+	state, _ := live["status"].(map[string]any)
+	stored, _ := state["storedVersions"].([]any)
+	spec, _ := crd["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	has := map[any]bool{}
+	for _, v := range versions {
+		m, _ := v.(map[string]any)
+		has[m["name"]] = true
+	}
+	var lost []string
+	for _, v := range stored {
+		if name, ok := v.(string); ok && !has[v] {
+			lost = append(lost, name)
+		}
+	}
+	return lost
+}
+
+// serves returns when discovery knows the kinds that crds define, which it
+// does a moment after they are established.
+func (c *Applier) serves(ctx context.Context, crds []*api.Target) error {
+	var wanted []kube.Kind
+	for _, t := range crds {
+		wanted = append(wanted, defines(t.Object)...)
+	}
+	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
+		c.api.ForgetKinds()
+		found, err := c.api.Resolve(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		missing := ""
+		for k, r := range found {
+			if r == nil {
+				missing = k.Kind + " in " + k.APIVersion
+			}
+		}
+		if missing == "" {
+			c.api.ForgetKinds()
+			return nil
+		}
+		if err := linger.Sleep(ctx, delay); err != nil {
+			return &wait.PendingError{Pending: []string{fmt.Sprintf("%s to be served", missing)}, Err: err}
+		}
+	}
+}
+
+// defines are the kinds that a definition makes, one for each served version.
+func defines(crd map[string]any) []kube.Kind {
+	spec, _ := crd["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	group, _ := spec["group"].(string)
+	kind, _ := names["kind"].(string)
+	versions, _ := spec["versions"].([]any)
+	var out []kube.Kind
+	for _, v := range versions {
+		m, _ := v.(map[string]any)
+		name, _ := m["name"].(string)
+		if served, _ := m["served"].(bool); served && name != "" {
+			out = append(out, kube.Kind{APIVersion: group + "/" + name, Kind: kind})
+		}
+	}
+	return out
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/release"
+)
+
+// Metadata is what the cluster says of an object without its contents.
+type Metadata struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
+	UID         string            `json:"uid"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	Deletion    string            `json:"deletionTimestamp"`
+}
+
+// Few is up to how many objects of one place are read one by one; more are
+// read with one list.
+const Few = 3
+
+// Place of several targets: one resource in one namespace.
+type Place struct {
+	Resource  *kube.Resource
+	Namespace string
+}
+
+// ByPlace groups targets.
+func ByPlace(targets []*Target) map[Place][]*Target {
+	groups := map[Place][]*Target{}
+	for _, t := range targets {
+		k := Place{t.Resource, t.Namespace}
+		groups[k] = append(groups[k], t)
+	}
+	return groups
+}
+
+// ReadMetadata reads the metadata of those targets that exist.
+func (c Client) ReadMetadata(ctx context.Context, targets []*Target) (map[*Target]*Metadata, error) {
+	groups := ByPlace(Filter(targets, func(t *Target) bool { return t.Name != "" }))
+	type answer struct {
+		group []*Target
+		metas map[string]*Metadata
+	}
+	answers := make(chan answer, len(groups))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(kube.Parallel)
+	for place, members := range groups {
+		group.Go(func() error {
+			metas, err := c.liveAt(gctx, place, members)
+			answers <- answer{members, metas}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	close(answers)
+	out := make(map[*Target]*Metadata, len(targets))
+	for a := range answers {
+		for _, t := range a.group {
+			if m := a.metas[t.Name]; m != nil {
+				out[t] = m
+			}
+		}
+	}
+	return out, nil
+}
+
+var errTooMany = errors.New("more objects than are worth a list")
+
+// liveAt reads the metadata of the members of one place, with one list where
+// they are many and the permission to list is there.
+func (c Client) liveAt(ctx context.Context, place Place, members []*Target) (map[string]*Metadata, error) {
+	if len(members) > Few {
+		metas, err := c.listMeta(ctx, place, len(members))
+		var forbidden *kube.ForbiddenError
+		switch {
+		case err == nil:
+			return metas, nil
+		case !errors.As(err, &forbidden) && !errors.Is(err, errTooMany) && !apierrors.IsMethodNotSupported(err):
+			return nil, fmt.Errorf("list %s: %w", place.Resource.Plural, err)
+		}
+	}
+	metas := make([]*Metadata, len(members))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(kube.Parallel)
+	for i, t := range members {
+		group.Go(func() (err error) {
+			metas[i], err = c.Metadata(ctx, t)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	out := map[string]*Metadata{}
+	for _, m := range metas {
+		if m != nil {
+			out[m.Name] = m
+		}
+	}
+	return out, nil
+}
+
+// How metadata are asked for, of one object and of a list, and how many objects a list
+// brings at once.
+const (
+	AcceptMeta = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	acceptList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	ListPage   = 500
+)
+
+// Metadata returns nil for an object that is not there.
+func (c Client) Metadata(ctx context.Context, t *Target) (*Metadata, error) {
+	body, err := c.Call(ctx, http.MethodGet, t.Path(), nil, http.Header{"Accept": {AcceptMeta}}, nil)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, t.Fail("read", err)
+	}
+	var o struct {
+		Metadata Metadata `json:"metadata"`
+	}
+	if err := json.Unmarshal(body, &o); err != nil {
+		return nil, t.Fail("read", err)
+	}
+	return &o.Metadata, nil
+}
+
+// listMeta lists a place, but gives up where it holds so much more than is
+// wanted that single reads are cheaper.
+func (c Client) listMeta(ctx context.Context, place Place, wanted int) (map[string]*Metadata, error) {
+	out := map[string]*Metadata{}
+	query := url.Values{"limit": {strconv.Itoa(ListPage)}}
+	for {
+		body, err := c.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, http.Header{"Accept": {acceptList}}, nil)
+		if err != nil {
+			return nil, err
+		}
+		var list struct {
+			Metadata struct {
+				Continue           string `json:"continue"`
+				RemainingItemCount int    `json:"remainingItemCount"`
+			} `json:"metadata"`
+			Items []struct {
+				Metadata Metadata `json:"metadata"`
+			} `json:"items"`
+		}
+		if err := json.Unmarshal(body, &list); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			out[list.Items[i].Metadata.Name] = &list.Items[i].Metadata
+		}
+		if list.Metadata.Continue == "" {
+			return out, nil
+		}
+		if list.Metadata.RemainingItemCount > 20*wanted {
+			return nil, errTooMany
+		}
+		query.Set("continue", list.Metadata.Continue)
+	}
+}
+
+// Foreign says why an object is not owner's, "" where it is.
+func (m *Metadata) Foreign(owner kube.Owner) string {
+	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
+	switch {
+	case m.Labels[LabelManagedBy] == ManagedBy && release == owner.Release && namespace == owner.Namespace:
+		return ""
+	case m.OfAnother(owner) && release != "":
+		return fmt.Sprintf("it belongs to release %q in namespace %q", release, namespace)
+	case release == "" && m.Labels[LabelManagedBy] == "":
+		return "it was not made by Helm"
+	case m.Labels[LabelManagedBy] != ManagedBy:
+		return fmt.Sprintf("its label %s is %q, must be %q", LabelManagedBy, m.Labels[LabelManagedBy], ManagedBy)
+	}
+	return fmt.Sprintf("its annotations %s and %s are %q and %q, must be %q and %q",
+		AnnotationRelease, AnnotationNamespace, release, namespace, owner.Release, owner.Namespace)
+}
+
+// MadeByHook reports whether the object bears the mark of a hook of owner, and no
+// ownership labels.
+func (m *Metadata) MadeByHook(owner kube.Owner) bool {
+	return m.Annotations[AnnotationRelease] == "" && m.Annotations[AnnotationNamespace] == "" &&
+		strings.HasPrefix(m.Annotations[release.HookOfAnnotation], owner.Namespace+"/"+owner.Release+"/")
+}
+
+// OfAnother reports whether an object carries another release's marks.
+func (m *Metadata) OfAnother(owner kube.Owner) bool {
+	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
+	return release != "" && release != owner.Release || namespace != "" && namespace != owner.Namespace
+}
+
+// ByName is the query that selects a single object in a list or watch.
+func ByName(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }
+
+// Decode reads an object of a list, which does not say its kind. Numbers are
+// int64 or float64.
+func (p Place) Decode(raw []byte) (map[string]any, error) {
+	var object map[string]any
+	if err := k8sjson.Unmarshal(raw, &object); err != nil {
+		return nil, err
+	}
+	if object == nil {
+		return nil, errors.New("the server's answer is null, not an object")
+	}
+	object["apiVersion"], object["kind"] = p.Resource.APIVersion, p.Resource.Kind
+	return object, nil
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/moonhelm/moonhelm/kube"
+)
+
+// ReadAll reads those targets that exist, all of their contents but the book of
+// field managers, which comes with managers only.
+func (c Client) ReadAll(ctx context.Context, targets []*Target, managers bool) (map[*Target]map[string]any, error) {
+	out := make(map[*Target]map[string]any, len(targets))
+	var mu sync.Mutex
+	found := func(t *Target, object map[string]any) {
+		if object != nil {
+			mu.Lock()
+			out[t] = object
+			mu.Unlock()
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	single := make(chan struct{}, kube.Parallel)
+	for place, members := range ByPlace(Filter(targets, func(t *Target) bool { return t.Name != "" })) {
+		group.Go(func() error {
+			left, err := c.wholeList(ctx, place, members, managers, found)
+			if err != nil {
+				return fmt.Errorf("list %s: %w", place.Resource.Plural, err)
+			}
+			for _, t := range left {
+				group.Go(func() error {
+					single <- struct{}{}
+					defer func() { <-single }()
+					object, err := c.Read(ctx, t, managers)
+					found(t, object)
+					return err
+				})
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Read returns nil for an object that is not there.
+func (c Client) Read(ctx context.Context, t *Target, managers bool) (map[string]any, error) {
+	body, err := c.Call(ctx, http.MethodGet, t.Path(), nil, nil, nil)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, t.Fail("read", err)
+	}
+	object, err := DecodeObject(body, managers)
+	return object, t.Fail("read", err)
+}
+
+// wholeList reads what it can of the members of one place with a list, and
+// returns those that have to be read one by one. It lists what carries Helm's
+// label: that leaves out what is not a release's, and the records of releases,
+// which are big. A member that has lost its label is among those left.
+func (c Client) wholeList(ctx context.Context, place Place, members []*Target, managers bool, found func(*Target, map[string]any)) ([]*Target, error) {
+	if len(members) <= Few {
+		return members, nil
+	}
+	left := make(map[string]*Target, len(members))
+	for _, t := range members {
+		left[t.Name] = t
+	}
+	query := url.Values{"limit": {strconv.Itoa(ListPage)}, "labelSelector": {LabelManagedBy + "=" + ManagedBy}}
+	for seen := 0; ; {
+		body, err := c.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, nil, nil)
+		var forbidden *kube.ForbiddenError
+		switch {
+		case errors.As(err, &forbidden), apierrors.IsMethodNotSupported(err), apierrors.IsResourceExpired(err):
+			return remaining(members, left), nil
+		case err != nil:
+			return nil, err
+		}
+		items, next, err := DecodeList(body, managers)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range items {
+			name := String(object, "metadata", "name")
+			if t := left[name]; t != nil {
+				object["apiVersion"], object["kind"] = place.Resource.APIVersion, place.Resource.Kind
+				delete(left, name)
+				found(t, object)
+			}
+		}
+		// The server does not say how much more there is: give up where most of
+		// it is another release's.
+		if seen += len(items); next == "" || len(left) == 0 || seen > 5*len(members) {
+			return remaining(members, left), nil
+		}
+		query.Set("continue", next)
+	}
+}
+
+func remaining(members []*Target, left map[string]*Target) []*Target {
+	return Filter(members, func(t *Target) bool { return left[t.Name] == t })
+}
+
+// DecodeList reads the items of a list and where it goes on.
+func DecodeList(body []byte, managers bool) ([]map[string]any, string, error) {
+	var list struct {
+		Metadata struct {
+			Continue string `json:"continue"`
+		} `json:"metadata"`
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, "", err
+	}
+	items := make([]map[string]any, len(list.Items))
+	for i, raw := range list.Items {
+		var err error
+		if items[i], err = DecodeObject(raw, managers); err != nil {
+			return nil, "", err
+		}
+	}
+	return items, list.Metadata.Continue, nil
+}
+
+// DecodeObject reads an object as the API server sends it; whole numbers are
+// int64. Without managers, metadata.managedFields is left out.
+func DecodeObject(raw []byte, managers bool) (map[string]any, error) {
+	var object map[string]any
+	if err := k8sjson.Unmarshal(raw, &object); err != nil {
+		return nil, err
+	}
+	if metadata, ok := object["metadata"].(map[string]any); ok && !managers {
+		delete(metadata, "managedFields")
+	}
+	return object, nil
+}
+
+// MetadataOf is what an object's metadata say of it.
+func MetadataOf(object map[string]any) *Metadata {
+	return &Metadata{
+		Name:        String(object, "metadata", "name"),
+		Namespace:   String(object, "metadata", "namespace"),
+		UID:         String(object, "metadata", "uid"),
+		Labels:      texts(object, "labels"),
+		Annotations: texts(object, "annotations"),
+		Deletion:    String(object, "metadata", "deletionTimestamp"),
+	}
+}
+
+func texts(object map[string]any, field string) map[string]string {
+	metadata, _ := object["metadata"].(map[string]any)
+	m, _ := metadata[field].(map[string]any)
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[k], _ = v.(string)
+	}
+	return out
+}

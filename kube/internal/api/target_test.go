@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/internal/apitest"
+)
+
+func TestMarksSayWhoseAnObjectIs(t *testing.T) {
+	owner := kube.Owner{Release: "web", Namespace: "prod"}
+	ours := map[string]string{LabelManagedBy: "Helm"}
+	for _, test := range []struct {
+		labels, annotations map[string]string
+		foreign             string // a part of the reason, "" for ours
+		others              bool
+	}{
+		{ours, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "prod"}, "", false},
+		{ours, map[string]string{AnnotationRelease: "db", AnnotationNamespace: "prod"}, `release "db"`, true},
+		{ours, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "test"}, `namespace "test"`, true},
+		{nil, nil, "not made by Helm", false},
+		{map[string]string{LabelManagedBy: "Argo"}, nil, `is "Argo"`, false},
+		{nil, map[string]string{AnnotationRelease: "web", AnnotationNamespace: "prod"}, LabelManagedBy, false},
+		{ours, map[string]string{AnnotationRelease: "web"}, AnnotationNamespace, false},
+		{ours, nil, AnnotationRelease, false},
+	} {
+		m := &Metadata{Labels: test.labels, Annotations: test.annotations}
+		why := m.Foreign(owner)
+		if (why == "") != (test.foreign == "") || !strings.Contains(why, test.foreign) {
+			t.Errorf("%v %v: %q", test.labels, test.annotations, why)
+		}
+		if m.OfAnother(owner) != test.others {
+			t.Errorf("%v %v: another's: %v", test.labels, test.annotations, !test.others)
+		}
+	}
+}
+
+func TestAnObjectWithoutANameHasNoPath(t *testing.T) {
+	target := &Target{Resource: &kube.Resource{Plural: "secrets", Namespaced: true, APIVersion: "v1"}, Namespace: "ns"}
+	f := &apitest.Fake{}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	client := kube.New(kube.Options{REST: func() (*rest.Config, error) { return &rest.Config{Host: server.URL}, nil }})
+	if _, err := client.Call(t.Context(), http.MethodGet, target.Path(), nil, nil, nil); err == nil || len(f.Asked) != 0 {
+		t.Errorf("asked for all of them: %v", err)
+	}
+}

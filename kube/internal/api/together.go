@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/moonhelm/moonhelm/kube"
+)
+
+// EachTurn calls fn for the targets in order, for neighbours of one kind at
+// once. All of a turn are tried before a failed one ends it.
+func EachTurn(ctx context.Context, targets []*Target, fn func(context.Context, *Target) error) error {
+	return InTurns(ctx, targets, func(a, b *Target) bool { return a.Kind == b.Kind }, fn)
+}
+
+// InTurns is eachTurn for anything: a turn are neighbours that are alike.
+func InTurns[T any](ctx context.Context, all []T, alike func(a, b T) bool, fn func(context.Context, T) error) error {
+	for start := 0; start < len(all); {
+		end := start + 1
+		for end < len(all) && alike(all[start], all[end]) {
+			end++
+		}
+		if err := Together(ctx, all[start:end], fn); err != nil {
+			return err
+		}
+		start = end
+	}
+	return nil
+}
+
+// Together calls fn for all at once, within bounds, and joins the errors in the
+// order given.
+func Together[T any](ctx context.Context, all []T, fn func(context.Context, T) error) error {
+	errs := make([]error, len(all))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(kube.Parallel, len(all)) {
+		wg.Go(func() {
+			for i := range next {
+				errs[i] = fn(ctx, all[i])
+			}
+		})
+	}
+	for i := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}

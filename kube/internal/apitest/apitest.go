@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apitest helps to test packages that speak to an API server: a fake one that
+// answers by path, the cluster that tests may fill, and objects to put there.
+package apitest
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/moonhelm/moonhelm/manifest"
+	"github.com/moonhelm/moonhelm/progress"
+)
+
+// KubeconfigVar names an admin's kubeconfig of a cluster that tests may fill.
+const KubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
+
+// RESTConfig is that of the cluster that tests may fill. Without one the test is skipped.
+func RESTConfig(t testing.TB) *rest.Config {
+	t.Helper()
+	path := os.Getenv(KubeconfigVar)
+	if path == "" {
+		t.Skip("needs a cluster: set " + KubeconfigVar + " to an admin's kubeconfig (see test/cluster)")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// Recorder keeps what a client reports.
+type Recorder struct {
+	Mu     sync.Mutex
+	Events []progress.Event
+}
+
+// Record notes an event.
+func (r *Recorder) Record(e progress.Event) {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.Events = append(r.Events, e)
+}
+
+// Of returns the objects, sorted, of the events of one kind.
+func (r *Recorder) Of(kind progress.Kind) string {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	var out []string
+	for _, e := range r.Events {
+		if e.Kind == kind {
+			out = append(out, e.Object)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " ")
+}
+
+// Reset forgets all events.
+func (r *Recorder) Reset() { r.Mu.Lock(); defer r.Mu.Unlock(); r.Events = nil }
+
+// Parse reads objects as those of a template.
+func Parse(t testing.TB, text string) []*manifest.Object {
+	t.Helper()
+	objs, err := manifest.Parse("chart/templates/a.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objs
+}
+
+// ConfigMap is a template of one.
+const ConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  a: b\n---\n"
+
+// ConfigMaps are those with the given names.
+func ConfigMaps(t testing.TB, names ...string) []*manifest.Object {
+	t.Helper()
+	var b strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&b, ConfigMap, n)
+	}
+	return Parse(t, b.String())
+}
+
+// Last is the last event.
+func (r *Recorder) Last() progress.Event {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	if len(r.Events) == 0 {
+		return progress.Event{}
+	}
+	return r.Events[len(r.Events)-1]
+}
+
+// Lines are what was told of one object, in order.
+func (r *Recorder) Lines(object string) []string {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	var out []string
+	for _, e := range r.Events {
+		if e.Object == object {
+			out = append(out, strings.TrimSpace(string(e.Kind)+" "+e.Text))
+		}
+	}
+	return out
+}
+
+// Said are the texts of the events of one kind, a line each.
+func (r *Recorder) Said(kind progress.Kind) string {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	var b strings.Builder
+	for _, e := range r.Events {
+		if e.Kind == kind {
+			b.WriteString(e.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Fake is an API server that answers by path and notes what it was asked.
+type Fake struct {
+	Mu      sync.Mutex
+	Asked   []string
+	Answers map[string]http.HandlerFunc
+}
+
+// ServeHTTP answers a request.
+func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.Mu.Lock()
+	f.Asked = append(f.Asked, r.Method+" "+r.URL.EscapedPath())
+	answer := f.Answers[r.URL.Path]
+	f.Mu.Unlock()
+	if answer == nil {
+		Refuse(w, http.StatusNotFound, "NotFound", "not found")
+		return
+	}
+	answer(w, r)
+}
+
+// Refuse answers with a failure, as an API server words it.
+func Refuse(w http.ResponseWriter, code int, reason, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","message":"` + message + `"}`))
+}
+
+// Text answers with s.
+func Text(s string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(s))
+	}
+}
+
+// PodsOnly is the discovery of a server that has pods and nothing else.
+const PodsOnly = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[{"resource":"pods","responseKind":{"kind":"Pod"},"scope":"Namespaced"}]}]}]}`
+
+// At is what stands at a path of an object, printed; "name=x" picks from a list.
+func At(v any, path ...string) string {
+	for _, key := range path {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[key]
+		case []any:
+			field, value, _ := strings.Cut(key, "=")
+			i := slices.IndexFunc(in, func(e any) bool { m, _ := e.(map[string]any); return m[field] == value })
+			if i < 0 {
+				return "<nil>"
+			}
+			v = in[i]
+		default:
+			return "<nil>"
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// Want compares texts, and says what they are of.
+func Want(t testing.TB, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	k8sjson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/moonhelm/moonhelm/kube"
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// LiveObject is one object as the cluster has it, with the columns that the API server
+// prints it in.
+type LiveObject struct {
+	APIVersion, Kind, Name string
+	// Live is the whole object, nil where the cluster does not have it; then
+	// Columns and Cells are empty too.
+	Live           map[string]any
+	Columns, Cells []string
+	// Related marks a pod that belongs to one of the objects asked for.
+	Related bool
+}
+
+// Section is the heading under which lists show the object: "v1/Deployment",
+// "v1/Pod(related)".
+func (o LiveObject) Section() string {
+	version := o.APIVersion
+	if i := strings.LastIndexByte(version, '/'); i >= 0 {
+		version = version[i+1:]
+	}
+	section := version + "/" + o.Kind
+	if o.Related {
+		section += "(related)"
+	}
+	return section
+}
+
+// acceptTable asks for the server's own printing of objects.
+const acceptTable = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
+
+// table is the part of meta.k8s.io/v1 Table that is read.
+type table struct {
+	Metadata struct {
+		Continue string `json:"continue"`
+	} `json:"metadata"`
+	Columns []struct {
+		Name     string `json:"name"`
+		Priority int    `json:"priority"`
+	} `json:"columnDefinitions"`
+	Rows []struct {
+		Cells  []any          `json:"cells"`
+		Object map[string]any `json:"object"`
+	} `json:"rows"`
+}
+
+// Live reads objects as they are now, in the order given, and after them the
+// pods of those that select pods. Objects whose kind the cluster does not serve
+// any more count as not there.
+func (c *Reader) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]LiveObject, error) {
+	targets, err := c.api.Targets(ctx, objects, namespace)
+	var noKind *kube.NoMatchError
+	if err != nil && !errors.As(err, &noKind) {
+		return nil, err
+	}
+	rows := make([]LiveObject, len(targets))
+	pods := make([][]LiveObject, len(targets))
+	index := make(map[*api.Target]int, len(targets))
+	for i, t := range targets {
+		index[t] = i
+		rows[i] = LiveObject{APIVersion: t.Resource.APIVersion, Kind: t.Kind, Name: t.Name}
+	}
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(kube.Parallel)
+	for place, members := range api.ByPlace(targets) {
+		group.Go(func() error {
+			return c.rowsAt(gctx, place, members, func(t *api.Target, r LiveObject) { rows[index[t]] = r })
+		})
+	}
+	for i, t := range targets {
+		group.Go(func() (err error) {
+			pods[i], err = c.podsOf(gctx, t)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if noKind != nil {
+		for _, name := range noKind.Objects {
+			kind, name, _ := strings.Cut(name, "/")
+			rows = append(rows, LiveObject{Kind: kind, Name: name})
+		}
+	}
+	return append(rows, distinct(pods)...), nil
+}
+
+// distinct joins lists of pods, each pod once, by name.
+func distinct(lists [][]LiveObject) []LiveObject {
+	seen := map[string]bool{}
+	var out []LiveObject
+	for _, list := range lists {
+		for _, r := range list {
+			if !seen[r.Name] {
+				seen[r.Name] = true
+				out = append(out, r)
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// rowsAt reads the members of one place that exist, with one list where they
+// are many and the permission to list is there.
+func (c *Reader) rowsAt(ctx context.Context, place api.Place, members []*api.Target, found func(*api.Target, LiveObject)) error {
+	if len(members) > api.Few {
+		byName := make(map[string]*api.Target, len(members))
+		for _, t := range members {
+			byName[t.Name] = t
+		}
+		err := c.table(ctx, place, "", nil, func(r LiveObject) {
+			if t := byName[r.Name]; t != nil {
+				found(t, r)
+			}
+		})
+		var forbidden *kube.ForbiddenError
+		if !errors.As(err, &forbidden) {
+			return err
+		}
+	}
+	for _, t := range members {
+		err := c.table(ctx, place, t.Name, nil, func(r LiveObject) { found(t, r) })
+		if err != nil && !apierrors.IsNotFound(err) {
+			return t.Fail("read", err)
+		}
+	}
+	return nil
+}
+
+// podsOf lists the pods that a workload selects.
+func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error) {
+	selector := api.PodSelector(t.Kind, t.Object)
+	if selector == "" {
+		return nil, nil
+	}
+	place := api.PodPlace(t.Namespace)
+	var out []LiveObject
+	err := c.table(ctx, place, "", url.Values{"labelSelector": {selector}}, func(r LiveObject) {
+		r.Related = true
+		out = append(out, r)
+	})
+	var forbidden *kube.ForbiddenError
+	if errors.As(err, &forbidden) {
+		return nil, nil // pods are an extra; the objects themselves were read
+	}
+	return out, t.Fail("list the pods of", err)
+}
+
+// table calls fn for the object of that name, or for all objects of a place
+// where name is empty, as the server prints them.
+func (c *Reader) table(ctx context.Context, place api.Place, name string, query url.Values, fn func(LiveObject)) error {
+	q := url.Values{"includeObject": {"Object"}}
+	maps.Copy(q, query)
+	if name == "" {
+		q.Set("limit", strconv.Itoa(api.ListPage))
+	}
+	for {
+		body, err := c.api.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, name), q, http.Header{"Accept": {acceptTable}}, nil)
+		if err != nil {
+			return err
+		}
+		var tab table
+		if err := k8sjson.Unmarshal(body, &tab); err != nil {
+			return fmt.Errorf("read the server's table: %w", err)
+		}
+		for i := range tab.Rows {
+			fn(tab.row(place, i))
+		}
+		if tab.Metadata.Continue == "" {
+			return nil
+		}
+		q.Set("continue", tab.Metadata.Continue)
+	}
+}
+
+func (t *table) row(place api.Place, i int) LiveObject {
+	r := LiveObject{APIVersion: place.Resource.APIVersion, Kind: place.Resource.Kind, Live: t.Rows[i].Object}
+	meta, _ := r.Live["metadata"].(map[string]any)
+	r.Name, _ = meta["name"].(string)
+	r.Columns, r.Cells = t.cells(i)
+	return r
+}
+
+// cells are the columns that a narrow table shows, and what row i has in them.
+func (t *table) cells(i int) (columns, cells []string) {
+	for j, c := range t.Columns {
+		if c.Priority != 0 || j >= len(t.Rows[i].Cells) {
+			continue
+		}
+		columns = append(columns, strings.ToUpper(c.Name))
+		cell := "<none>"
+		if v := t.Rows[i].Cells[j]; v != nil {
+			cell = fmt.Sprint(v)
+		}
+		cells = append(cells, cell)
+	}
+	return columns, cells
+}

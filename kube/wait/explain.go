@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+)
+
+// How much of a failure is shown.
+const (
+	logLines    = 20
+	logBytes    = 16 << 10
+	eventLines  = 5
+	explainTime = 5 * time.Second
+)
+
+// explaining returns a context in which a failure can be explained: for a while
+// after the time for waiting has run out, but not for a user who has ended it
+// and wants to be gone.
+func explaining(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTime)
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
+// explainFailed gathers what the cluster knows about a failure: the pod and the
+// container, the end of its log, the warnings among the events. What cannot be
+// read is left out: the failure itself is the news.
+func (c *Waiter) explainFailed(ctx context.Context, f *failure) []string {
+	ctx, cancel := explaining(ctx)
+	defer cancel()
+	return c.impatient().explainOne(ctx, f.target, f.pod, f.container)
+}
+
+// explainPending explains the first few objects that a wait is still for.
+func (c *Waiter) explainPending(ctx context.Context, targets []*api.Target, w *waiting) []string {
+	ctx, cancel := explaining(ctx)
+	defer cancel()
+	var out []string
+	for explained, i := 0, 0; i < len(targets) && explained < api.Few && ctx.Err() == nil; i++ {
+		if _, pending := w.pending[targets[i]]; pending {
+			explained++
+			out = append(out, c.impatient().explainOne(ctx, targets[i], "", "")...)
+		}
+	}
+	return out
+}
+
+// explainOne explains one object; pod and container, where they are known, are
+// what the failure is about.
+func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, container string) []string {
+	var out []string
+	switch {
+	case podName != "":
+		out = c.explainPods(ctx, t.Namespace, api.ByName(podName), container)
+	case t.IsPod():
+		out = c.explainPods(ctx, t.Namespace, api.ByName(t.Name), "")
+	case t.Is("batch", "Job"):
+		out = c.explainPods(ctx, t.Namespace, api.JobPods(t.Name), "")
+	case t.MakesPods():
+		if selector := api.PodSelector(t.Kind, t.Object); selector != "" {
+			out = c.explainPods(ctx, t.Namespace, url.Values{"labelSelector": {selector}}, "")
+		}
+	}
+	if podName == "" || !t.IsPod() {
+		out = append(out, c.warningsOf(ctx, t.Namespace, t.Kind, t.Name, c.uidOf(ctx, t))...)
+	}
+	return out
+}
+
+// explainPods explains one pod: the newest of those in trouble tells what the
+// others would.
+func (c *Waiter) explainPods(ctx context.Context, namespace string, query url.Values, container string) []string {
+	pods, err := c.api.Pods(ctx, namespace, query)
+	if err != nil {
+		return nil
+	}
+	slices.Reverse(pods)
+	for _, p := range pods {
+		if lines := c.explainPod(ctx, namespace, p, container); len(lines) > 0 {
+			return append(lines, c.warningsOf(ctx, namespace, "Pod", p.Metadata.Name, p.Metadata.UID)...)
+		}
+	}
+	return nil
+}
+
+func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, container string) []string {
+	var out []string
+	if p.Status.Phase == "Failed" && (p.Status.Reason != "" || p.Status.Message != "") {
+		out = append(out, fmt.Sprintf("pod %s failed: %s", p.Metadata.Name, api.Reason(map[string]any{"reason": p.Status.Reason, "message": p.Status.Message})))
+	}
+	for _, s := range p.Containers() {
+		if container == "" || s.Name == container {
+			out = append(out, c.explainContainer(ctx, namespace, p.Metadata.Name, s)...)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	for _, cond := range p.Status.Conditions {
+		if cond.Type == "PodScheduled" && cond.Status == "False" {
+			return []string{fmt.Sprintf("pod %s is not scheduled: %s", p.Metadata.Name, cond.Message)}
+		}
+	}
+	if p.Status.Phase != "Succeeded" && p.Metadata.Deletion == "" {
+		return c.explainUnready(ctx, namespace, p)
+	}
+	return nil
+}
+
+func (c *Waiter) explainContainer(ctx context.Context, namespace, pod string, s api.ContainerStatus) []string {
+	end, wait, before := s.State.Terminated, s.State.Waiting, s.LastState.Terminated
+	where := fmt.Sprintf("container %s of pod %s", s.Name, pod)
+	switch {
+	case end != nil && end.ExitCode != 0:
+		line := fmt.Sprintf("%s ended with %s", where, end.Ending())
+		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, false)...)
+	case before != nil && !s.Ready && (end == nil || before.ExitCode != 0):
+		line := fmt.Sprintf("%s ended with %s, %s", where, before.Ending(), times(s.RestartCount, "restart"))
+		if wait != nil && wait.Reason != "" {
+			line += ", now " + wait.Reason
+		}
+		return append([]string{line}, c.logEnd(ctx, namespace, pod, s.Name, wait == nil)...)
+	case wait != nil && wait.Reason != "" && wait.Reason != "ContainerCreating" && wait.Reason != "PodInitializing":
+		return []string{fmt.Sprintf("%s waits: %s", where, wait.Words())} // it has never run: there is no log
+	}
+	return nil
+}
+
+// explainUnready tells of containers that run and are not ready.
+func (c *Waiter) explainUnready(ctx context.Context, namespace string, p *api.Pod) []string {
+	var out []string
+	for _, s := range p.Status.ContainerStatuses {
+		if !s.Ready && s.State.Running != nil {
+			out = append(out, fmt.Sprintf("container %s of pod %s runs and is not ready", s.Name, p.Metadata.Name))
+			out = append(out, c.logEnd(ctx, namespace, p.Metadata.Name, s.Name, false)...)
+		}
+	}
+	return out
+}
+
+// logEnd is the end of a container's log, of its run before this one where
+// previous says so. While a container waits to be run again, the log that there
+// is is that of its last run.
+func (c *Waiter) logEnd(ctx context.Context, namespace, pod, container string, previous bool) []string {
+	text, _, err := c.api.PodLog(ctx, namespace, pod, url.Values{
+		"container": {container}, "tailLines": {strconv.Itoa(logLines)}, "previous": {strconv.FormatBool(previous)},
+	}, logBytes)
+	if err != nil || text == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = "| " + l
+	}
+	return lines
+}
+
+// uidOf is the UID of the object as it is now, "" where that cannot be read.
+func (c *Waiter) uidOf(ctx context.Context, t *api.Target) string {
+	body, err := c.api.Call(ctx, http.MethodGet, t.Path(), nil, nil, nil)
+	var live struct {
+		Metadata struct {
+			UID string `json:"uid"`
+		} `json:"metadata"`
+	}
+	if err != nil || json.Unmarshal(body, &live) != nil {
+		return ""
+	}
+	return live.Metadata.UID
+}
+
+// warningsOf are the newest warnings among an object's events, the last at the
+// end. What befell another object of that name, such as the job of a hook's last
+// run, is not told; without a UID it is.
+func (c *Waiter) warningsOf(ctx context.Context, namespace, kind, name, uid string) []string {
+	if namespace == "" {
+		return nil
+	}
+	selector := "type=Warning,involvedObject.kind=" + kind + ",involvedObject.name=" + name
+	if uid != "" {
+		selector += ",involvedObject.uid=" + uid
+	}
+	query := url.Values{"fieldSelector": {selector}}
+	body, err := c.api.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+namespace+"/events", query, nil, nil)
+	var events struct {
+		Items []eventItem `json:"items"`
+	}
+	if err != nil || json.Unmarshal(body, &events) != nil {
+		return nil
+	}
+	slices.SortStableFunc(events.Items, func(a, b eventItem) int { return cmp.Compare(a.at(), b.at()) })
+	var out []string
+	for _, e := range events.Items {
+		line := e.Reason + ": " + strings.TrimSpace(e.Message)
+		if e.Count > 1 {
+			line += fmt.Sprintf(" (%d times)", e.Count)
+		}
+		out = slices.DeleteFunc(out, func(s string) bool { return s == line })
+		out = append(out, line)
+	}
+	return out[max(0, len(out)-eventLines):]
+}
+
+type eventItem struct {
+	Reason        string `json:"reason"`
+	Message       string `json:"message"`
+	Count         int    `json:"count"`
+	LastTimestamp string `json:"lastTimestamp"`
+	EventTime     string `json:"eventTime"`
+}
+
+// at is when the event happened last; both forms sort as text.
+func (e eventItem) at() string { return cmp.Or(e.LastTimestamp, e.EventTime) }

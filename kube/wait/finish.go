@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+	"github.com/moonhelm/moonhelm/manifest"
+)
+
+// Finish returns when all Jobs and Pods among objects have succeeded, and a
+// [*FailedError] with the end of its log when one failed, cannot be started, or was
+// deleted; a Pod also when it crashes again and again, while a Job says itself how
+// often it may. An object of any other kind is finished when it exists, or when its
+// readiness annotations say so (see [CheckReadiness]).
+func (c *Waiter) Finish(ctx context.Context, objects []*manifest.Object, namespace string) error {
+	if c.api.IsDryRun() {
+		return nil
+	}
+	targets, err := c.api.Targets(ctx, objects, namespace)
+	if err != nil {
+		return err
+	}
+	custom, err := expressionsOf(targets)
+	if err != nil {
+		return err
+	}
+	targets = api.Filter(targets, func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || custom[t] != nil })
+	return c.wait(ctx, targets, &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: finished, custom: custom})
+}
+
+// finished reports whether a job or pod has ended well.
+func finished(t *api.Target, o map[string]any) (bool, string, error) {
+	switch {
+	case t.IsPod():
+		return podFinished(t, o)
+	case !t.Is("batch", "Job"):
+		return true, "", nil
+	case api.String(o, "metadata", "deletionTimestamp") != "":
+		return false, "is being deleted", nil
+	}
+	for _, c := range api.ConditionsOf(o) {
+		if c["status"] != "True" {
+			continue
+		}
+		switch c["type"] {
+		case "Complete":
+			return true, "", nil
+		case "Failed", "FailureTarget": // the latter as soon as it is decided, before the pods are gone
+			return false, "", &FailedError{Object: t.String(), Reason: api.Reason(c)}
+		}
+	}
+	return false, jobProgress(o), nil
+}
+
+// jobProgress tells how far a job is: "1 of 3 completed, 2 failed".
+func jobProgress(o map[string]any) string {
+	if api.Bool(o, "spec", "suspend") {
+		return "is suspended"
+	}
+	if api.String(o, "status", "startTime") == "" {
+		return "to begin"
+	}
+	want := int64(1)
+	if n, ok := api.Field(o, "spec", "completions").(int64); ok {
+		want = n
+	}
+	missing := fmt.Sprintf("%d of %d completed", api.Int(o, "status", "succeeded"), want)
+	if failed := api.Int(o, "status", "failed"); failed > 0 {
+		missing += fmt.Sprintf(", %d failed", failed)
+	}
+	return missing
+}
+
+func podFinished(t *api.Target, o map[string]any) (bool, string, error) {
+	switch phase := api.String(o, "status", "phase"); phase {
+	case "Succeeded":
+		return true, "", nil
+	case "Failed":
+		return false, "", &FailedError{Object: t.String(), Reason: podFailure(o)}
+	case "":
+		return false, "to be scheduled", nil
+	default:
+		return false, "to complete: it is " + phase, nil
+	}
+}

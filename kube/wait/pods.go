@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+)
+
+func podOf(o map[string]any) (*api.Pod, error) {
+	var p api.Pod
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &p)
+	return &p, err
+}
+
+// podQuery selects the pods of all makers, and as few others as labels allow:
+// by what the labels of all their pods have in common.
+func podQuery(makers []*api.Target) url.Values {
+	if len(makers) == 1 && makers[0].Kind == "Job" {
+		return api.JobPods(makers[0].Name)
+	}
+	var common map[string]any
+	for i, t := range makers {
+		labels, _ := api.Field(t.Object, "spec", "template", "metadata", "labels").(map[string]any)
+		if i == 0 {
+			common = map[string]any{}
+			for k, v := range labels {
+				common[k] = v
+			}
+		}
+		for k, v := range common {
+			if labels[k] != v {
+				delete(common, k)
+			}
+		}
+	}
+	var parts []string
+	for k, v := range common {
+		if s, ok := v.(string); ok {
+			parts = append(parts, k+"="+s)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	slices.Sort(parts)
+	return url.Values{"labelSelector": {strings.Join(parts, ",")}}
+}
+
+// pod notes what has become of a pod; w.mu is held.
+func (w *waiting) pod(namespace, name string, raw json.RawMessage) {
+	if raw == nil {
+		for _, a := range w.owners {
+			if _, ok := a.pods[name]; ok && a.Namespace == namespace {
+				delete(a.pods, name)
+				w.look(a)
+			}
+		}
+		return
+	}
+	var p api.Pod
+	if json.Unmarshal(raw, &p) != nil {
+		return
+	}
+	made := p.Maker()
+	a, set := w.owners[ownerKey{made.Kind, namespace, made.Name}], ""
+	if a == nil && made.Kind == "ReplicaSet" {
+		// A Deployment names its sets after itself and their pods' label.
+		set = made.Name
+		a = w.owners[ownerKey{"Deployment", namespace, strings.TrimSuffix(set, "-"+p.Metadata.Labels["pod-template-hash"])}]
+	}
+	if a == nil {
+		return
+	}
+	found := troublesOf(&p, w.grace, a.Kind == "Job")
+	old := a.pods[name]
+	if len(found) == 0 {
+		if old != nil {
+			delete(a.pods, name)
+			w.look(a)
+		}
+		return
+	}
+	var before []trouble
+	if old != nil && old.uid == p.Metadata.UID {
+		before = old.troubles
+	}
+	carry(before, found, time.Now())
+	a.pods[name] = &podTrouble{uid: p.Metadata.UID, maker: made.UID, set: set, labels: p.Metadata.Labels, troubles: found}
+	w.look(a)
+}
+
+// replicaSet is what was found out about one of a Deployment's.
+type replicaSet struct {
+	// asked is the revision of the Deployment when it was asked for.
+	asked string
+	// newest reports that it has that revision.
+	newest bool
+}
+
+const revisionNote = "deployment.kubernetes.io/revision"
+
+// verify reports whether a pod is one of those that the object now wants. Where
+// that takes a question, it is asked beside, and no for now; w.mu is held.
+func (w *waiting) verify(a *awaited, p *podTrouble) bool {
+	if stale(a.Target, a.live) {
+		return false
+	}
+	switch {
+	case p.set != "":
+		return w.verifySet(a, p)
+	case p.maker != api.String(a.live, "metadata", "uid"):
+		return false
+	case a.Kind == "StatefulSet":
+		return p.labels["controller-revision-hash"] == api.String(a.live, "status", "updateRevision")
+	case a.Kind == "DaemonSet":
+		generation := api.String(a.live, "metadata", "annotations", "deprecated.daemonset.template.generation")
+		return generation == "" || p.labels["pod-template-generation"] == generation
+	}
+	return true
+}
+
+func (w *waiting) verifySet(a *awaited, p *podTrouble) bool {
+	revision := api.String(a.live, "metadata", "annotations", revisionNote)
+	if !api.PlainName(p.set) {
+		return false
+	}
+	if known, ok := a.sets[p.set]; ok && known.asked == revision {
+		return known.newest
+	}
+	a.sets[p.set] = replicaSet{asked: revision}
+	uid, path := api.String(a.live, "metadata", "uid"), "/apis/apps/v1/namespaces/"+a.Namespace+"/replicasets/"+p.set
+	w.beside(func(ctx context.Context) {
+		newest := w.client.isNewest(ctx, path, uid, revision)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		a.sets[p.set] = replicaSet{asked: revision, newest: newest}
+		if newest {
+			w.look(a)
+		}
+	})
+	return false
+}
+
+// isNewest reports whether a ReplicaSet is a Deployment's and of that revision.
+// One that may not be read is taken for an old one.
+func (c *Waiter) isNewest(ctx context.Context, path, deployment, revision string) bool {
+	body, err := c.api.Call(ctx, http.MethodGet, path, nil, http.Header{"Accept": {api.AcceptMeta}}, nil)
+	var set struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+			Owners      []api.OwnerRef    `json:"ownerReferences"`
+		} `json:"metadata"`
+	}
+	if err != nil || json.Unmarshal(body, &set) != nil {
+		return false
+	}
+	return set.Metadata.Annotations[revisionNote] == revision &&
+		slices.ContainsFunc(set.Metadata.Owners, func(o api.OwnerRef) bool { return o.Controller && o.UID == deployment })
+}

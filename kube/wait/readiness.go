@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+)
+
+// rollout are the rules for objects of a release.
+type rollout struct {
+	jobs    bool          // jobs must complete
+	silence time.Duration // see [Grace]
+	begun   time.Time
+}
+
+// judge is kstatus's word on one object, with these differences: pods tell more
+// than their phase, a workload or Ready condition that is about an older
+// generation counts as not seen, and what will not happen is not waited for.
+func (r rollout) judge(t *api.Target, o map[string]any) verdict {
+	if v, decided := r.common(t, o); decided {
+		return v
+	}
+	switch {
+	case t.Is("", "ReplicationController"):
+		return count(api.Int(o, "status", "readyReplicas"), api.Replicas(o), "pods ready")
+	case t.Is("batch", "Job"):
+		return r.job(t, o)
+	case r.silent(t, o):
+		return verdict{missing: unseen, again: r.silence}
+	}
+	res, err := status.Compute(&unstructured.Unstructured{Object: o})
+	if err != nil {
+		return verdict{ready: true} // its status is not of the usual form and tells nothing
+	}
+	switch res.Status {
+	case status.CurrentStatus:
+		return verdict{ready: true}
+	case status.FailedStatus:
+		return verdict{shaky: failedWords(res), missing: brief(res.Message)}
+	}
+	return verdict{missing: plain(res.Message, o)}
+}
+
+const unseen = "its controller has not seen the change yet"
+
+// common are the rules that hold for both strategies.
+func (r rollout) common(t *api.Target, o map[string]any) (v verdict, decided bool) {
+	switch {
+	case api.String(o, "metadata", "deletionTimestamp") != "":
+		return verdict{missing: "is being deleted"}, true
+	case stale(t, o):
+		return verdict{missing: unseen}, true
+	case t.Is("apps", "Deployment") && api.Bool(o, "spec", "paused"):
+		return verdict{ready: true}, true
+	case t.Is("batch", "Job") && api.Bool(o, "spec", "suspend"):
+		return verdict{ready: true}, true
+	case t.IsPod():
+		return podReady(o), true
+	}
+	return verdict{}, false
+}
+
+// stale reports whether the status is about what the object was before its last
+// change.
+func stale(t *api.Target, o map[string]any) bool {
+	generation := api.Int(o, "metadata", "generation")
+	if generation == 0 {
+		return false
+	}
+	if observed, ok := api.Field(o, "status", "observedGeneration").(int64); ok {
+		return observed != generation
+	}
+	if t.Group() == "apps" && t.MakesPods() || t.Is("", "ReplicationController") || t.Is("policy", "PodDisruptionBudget") {
+		return true // their controllers always say what they have seen
+	}
+	for _, c := range api.ConditionsOf(o) {
+		if observed, ok := c["observedGeneration"].(int64); ok && c["type"] == "Ready" && observed < generation {
+			return true
+		}
+	}
+	return false
+}
+
+// silent reports whether o is a custom resource so new that its controller may
+// not have come to it. One that no one looks after stays silent, so this is
+// believed for a moment only.
+func (r rollout) silent(t *api.Target, o map[string]any) bool {
+	if builtIn(t.Group()) || api.Field(o, "status") != nil || time.Since(r.begun) > r.silence {
+		return false
+	}
+	created, err := time.Parse(time.RFC3339, api.String(o, "metadata", "creationTimestamp"))
+	return err == nil && time.Since(created) < time.Minute
+}
+
+// builtIn reports whether Kubernetes serves a group without being asked to. Its
+// suffix does not say: others use it too.
+func builtIn(group string) bool {
+	switch strings.TrimSuffix(group, ".k8s.io") {
+	case "", "apps", "batch", "autoscaling", "policy", "extensions", "networking", "rbac.authorization", "storage",
+		"scheduling", "node", "certificates", "coordination", "discovery", "events", "resource", "authentication",
+		"authorization", "admissionregistration", "apiextensions", "apiregistration", "flowcontrol.apiserver", "storagemigration":
+		return true
+	}
+	return false
+}
+
+func (r rollout) job(t *api.Target, o map[string]any) verdict {
+	ok, missing, err := finished(t, o)
+	switch failed, _ := err.(*FailedError); {
+	case failed != nil:
+		return verdict{failed: failed.Reason}
+	case ok, !r.jobs && api.String(o, "status", "startTime") != "":
+		return verdict{ready: true}
+	}
+	return verdict{missing: missing}
+}
+
+// podReady wants a pod to be ready, or to have ended well.
+func podReady(o map[string]any) verdict {
+	switch phase := api.String(o, "status", "phase"); phase {
+	case "Succeeded":
+		return verdict{ready: true}
+	case "Failed":
+		return verdict{failed: podFailure(o)}
+	case "Running":
+		for _, c := range api.ConditionsOf(o) {
+			if c["type"] == "Ready" && c["status"] == "True" {
+				return verdict{ready: true}
+			}
+		}
+		return verdict{missing: "running, not ready"}
+	case "":
+		return verdict{missing: "to be scheduled"}
+	default:
+		return verdict{missing: strings.ToLower(phase)}
+	}
+}
+
+func podFailure(o map[string]any) string {
+	state, _ := o["status"].(map[string]any)
+	if why := api.Reason(state); why != "" {
+		return why
+	}
+	return "its containers ended with an error"
+}
+
+// count is ready when have reaches want.
+func count(have, want int64, of string) verdict {
+	return verdict{ready: have >= want, missing: fmt.Sprintf("%d of %d %s", have, want, of)}
+}
+
+// failedWords is the condition that kstatus calls a failure.
+func failedWords(res *status.Result) string {
+	for _, c := range res.Conditions {
+		if s := api.Reason(map[string]any{"reason": c.Reason, "message": c.Message}); s != "" {
+			return brief(s)
+		}
+	}
+	return brief(res.Message)
+}
+
+// plain puts kstatus's message into words that a row of a table has room for.
+func plain(message string, o map[string]any) string {
+	word, numbers, _ := strings.Cut(message, ": ")
+	have, want, fraction := strings.Cut(numbers, "/")
+	of := map[string]string{
+		"Replicas": "created", "Ready": "ready", "Available": "available", "Updated": "updated", "updated": "updated",
+		"Current": "created", "current": "updated", "Labelled": "created",
+	}[word]
+	switch {
+	case fraction && of != "":
+		return fmt.Sprintf("%s of %s pods %s", have, want, of)
+	case word == "Pending termination":
+		if numbers == "1" {
+			return "1 old pod to go"
+		}
+		return numbers + " old pods to go"
+	case word == "PVC is not Bound. phase":
+		return "to be bound: it is " + numbers
+	}
+	for _, c := range api.ConditionsOf(o) {
+		// A custom resource that is not ready says more in the condition's reason.
+		if c["type"] == "Ready" && c["status"] != "True" {
+			if s := api.Reason(c); s != "" {
+				return brief(s)
+			}
+		}
+	}
+	return brief(message)
+}
+
+// brief is the first line of s, if that is short, or its beginning.
+func brief(s string) string { return beginning(s, 160) }
+
+// beginning is the first line of s, or its beginning.
+func beginning(s string, most int) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+func established(t *api.Target, o map[string]any) (bool, string, error) {
+	state, _ := o["status"].(map[string]any)
+	for _, c := range api.Conditions(state) {
+		switch {
+		case c["type"] == "Established" && c["status"] == "True":
+			return true, "", nil
+		case c["type"] == "NamesAccepted" && c["status"] == "False":
+			return false, "", &FailedError{Object: t.String(), Reason: api.Reason(c)}
+		}
+	}
+	return false, "to be established", nil
+}

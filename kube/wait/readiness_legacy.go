@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package wait
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/moonhelm/moonhelm/kube/internal/api"
+)
+
+// legacy is Helm 3's idea of ready, as its documentation and its behaviour have
+// it. It differs from kstatus in that rollouts may miss as many pods as they may
+// do without (maxUnavailable), load balancers need an address, and custom
+// resources are ready when they exist. Unlike Helm 3, what has failed for good
+// ends the wait, and a pod that has ended well is ready.
+func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
+	if v, decided := r.common(t, o); decided {
+		return v
+	}
+	switch {
+	case t.Is("apps", "Deployment"):
+		return legacyDeployment(o)
+	case t.Is("apps", "StatefulSet"):
+		return legacyStatefulSet(o)
+	case t.Is("apps", "DaemonSet"):
+		return legacyDaemonSet(o)
+	case t.Is("apps", "ReplicaSet"), t.Is("", "ReplicationController"):
+		return count(api.Int(o, "status", "readyReplicas"), api.Replicas(o), "pods ready")
+	case t.Is("batch", "Job"):
+		return r.job(t, o)
+	case t.Is("", "PersistentVolumeClaim"):
+		phase := api.String(o, "status", "phase")
+		return verdict{ready: phase == "Bound", missing: "to be bound: it is " + phase}
+	case t.Is("", "Service"):
+		return legacyService(o)
+	case t.Is("apiextensions.k8s.io", api.CRDKind):
+		ok, missing, err := established(t, o)
+		if err != nil {
+			return verdict{failed: err.(*FailedError).Reason}
+		}
+		return verdict{ready: ok, missing: missing}
+	}
+	return verdict{ready: true}
+}
+
+// legacyDeployment wants enough of the newest pods ready. A Deployment says how
+// many of its pods are ready, not how many of the newest: all old ones count as
+// ready, which is what they are while a rollout goes well.
+func legacyDeployment(o map[string]any) verdict {
+	for _, c := range api.ConditionsOf(o) {
+		if c["type"] == "Progressing" && c["reason"] == "ProgressDeadlineExceeded" {
+			return verdict{shaky: brief(api.Reason(c)), missing: "rollout over its deadline"}
+		}
+	}
+	want := api.Replicas(o)
+	updated := min(api.Int(o, "status", "updatedReplicas"), want)
+	old := max(0, api.Int(o, "status", "replicas")-updated)
+	ready := max(0, min(updated, api.Int(o, "status", "readyReplicas")-old))
+	mayMiss := int64(0)
+	if kind := api.String(o, "spec", "strategy", "type"); kind == "RollingUpdate" || kind == "" {
+		few, more := api.Field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable"), api.Field(o, "spec", "strategy", "rollingUpdate", "maxSurge")
+		mayMiss = share(few, want, false)
+		if few != nil && mayMiss == 0 && share(more, want, true) == 0 {
+			mayMiss = 1 // as the controller has it: else nothing could move
+		}
+	}
+	return count(ready, want-mayMiss, "pods ready")
+}
+
+func legacyStatefulSet(o map[string]any) verdict {
+	if api.String(o, "spec", "updateStrategy", "type") == "OnDelete" {
+		return verdict{ready: true} // new pods come when the old ones are deleted
+	}
+	want, partition := api.Replicas(o), api.Int(o, "spec", "updateStrategy", "rollingUpdate", "partition")
+	if v := count(api.Int(o, "status", "updatedReplicas"), want-partition, "pods updated"); !v.ready {
+		return v
+	}
+	if v := count(api.Int(o, "status", "readyReplicas"), want, "pods ready"); !v.ready {
+		return v
+	}
+	same := api.String(o, "status", "currentRevision") == api.String(o, "status", "updateRevision")
+	return verdict{ready: partition > 0 || same, missing: "old pods to go"}
+}
+
+func legacyDaemonSet(o map[string]any) verdict {
+	if kind := api.String(o, "spec", "updateStrategy", "type"); kind != "RollingUpdate" && kind != "" {
+		return verdict{ready: true}
+	}
+	want := api.Int(o, "status", "desiredNumberScheduled")
+	if v := count(api.Int(o, "status", "updatedNumberScheduled"), want, "pods updated"); !v.ready {
+		return v
+	}
+	mayMiss := share(api.Field(o, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable"), want, true)
+	return count(api.Int(o, "status", "numberReady"), want-mayMiss, "pods ready")
+}
+
+func legacyService(o map[string]any) verdict {
+	switch kind := api.String(o, "spec", "type"); {
+	case kind == "ExternalName":
+		return verdict{ready: true}
+	case api.String(o, "spec", "clusterIP") == "":
+		return verdict{missing: "to get a cluster address"}
+	case kind == "LoadBalancer":
+		given, _ := api.Field(o, "spec", "externalIPs").([]any)
+		got, _ := api.Field(o, "status", "loadBalancer", "ingress").([]any)
+		return verdict{ready: len(given)+len(got) > 0, missing: "to get the load balancer's address"}
+	}
+	return verdict{ready: true}
+}
+
+// share is a number of pods, or a percentage of all.
+func share(v any, all int64, up bool) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		percent, err := strconv.ParseInt(strings.TrimSuffix(v, "%"), 10, 64)
+		if err != nil {
+			return 0
+		}
+		if up {
+			return (all*percent + 99) / 100
+		}
+		return all * percent / 100
+	}
+	return 0
+}
