@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // TestHostileEntries: an archive that reaches for something else than its own
@@ -65,15 +66,7 @@ func TestTemplatesInDirectoriesForgeNoDocuments(t *testing.T) {
 		t.Skip("Windows has no such names")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"Chart.yaml": metadata, "Icon\r": "", "templates/a\n---\nkind: Pod\n#.yaml": "a: 1"} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	filetest.Write(t, dir, map[string]string{"Chart.yaml": metadata, "Icon\r": "", "templates/a\n---\nkind: Pod\n#.yaml": "a: 1"})
 	_, err := loader.Load(dir)
 	wantError(t, err, "has a control character in its name")
 	if err := os.WriteFile(filepath.Join(dir, ".helmignore"), []byte("templates/a*\n"), 0o644); err != nil {

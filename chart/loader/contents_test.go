@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // sameMemory reports whether a and b are one and the same bytes.
@@ -25,16 +26,7 @@ func sameMemory(a, b []byte) bool {
 func TestEqualFilesAreHeldOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, text string) { filetest.Write(t, dir, map[string]string{name: text}) }
 	helpers := strings.Repeat(`{{ define "lib.name" }}{{ .Chart.Name }}{{ end }}`+"\n", 50)
 	write("Chart.yaml", "apiVersion: v2\nname: umbrella\nversion: 1.0.0\n")
 	for _, service := range []string{"a", "b"} {

@@ -61,9 +61,7 @@ func TestNothingHalfIsLeftOnAFullDisk(t *testing.T) {
 				t.Skip("no file system to fill:", err)
 			}
 			defer unix.Unmount(dir, unix.MNT_DETACH)
-			write(t, dir, "chart/Chart.yaml", "name: chart\n")
-			write(t, dir, "chart/charts/old.txt", "mine")
-			write(t, dir, "out/own.txt", "mine")
+			filetest.Write(t, dir, map[string]string{"chart/Chart.yaml": "name: chart\n", "chart/charts/old.txt": "mine", "out/own.txt": "mine"})
 			for free := 0; free < size; free++ {
 				filetest.Fill(t, filepath.Join(dir, "filler"), free)
 				was := listing(t, dir)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 const metadata = "apiVersion: v2\nname: web\nversion: 1.2.3\n"
@@ -58,26 +59,11 @@ func pack(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// directory writes files into a new directory; "->" in front of a text makes it a
-// symbolic link.
+// directory writes files into a new directory.
 func directory(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "web")
-	for name, text := range files {
-		p := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if target, ok := strings.CutPrefix(text, "->"); ok {
-			err = os.Symlink(target, p)
-		} else {
-			err = os.WriteFile(p, []byte(text), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	filetest.Write(t, dir, files)
 	return dir
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // packed is the archive of a chart that holds nothing but its name.
@@ -39,35 +40,15 @@ func newArchive(t testing.TB, dir, name, version string) NewArchive {
 	return NewArchive{Library: dir == "library", File: name + "-" + version + ".tgz", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}
 }
 
-// plant makes a chart's directory with these files; a text that begins with -> is
-// a link.
+// plant makes a chart's directory with these files, written by [filetest.Write].
 func plant(t testing.TB, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	if _, ok := files[chart.FileMetadata]; !ok {
-		write(t, root, chart.FileMetadata, "apiVersion: v2\nname: web\nversion: 1.0.0\n")
+		filetest.Write(t, root, map[string]string{chart.FileMetadata: "apiVersion: v2\nname: web\nversion: 1.0.0\n"})
 	}
-	for name, text := range files {
-		write(t, root, name, text)
-	}
+	filetest.Write(t, root, files)
 	return root
-}
-
-func write(t testing.TB, root, name, text string) {
-	t.Helper()
-	file := filepath.Join(root, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	err := error(nil)
-	if target, ok := strings.CutPrefix(text, "-> "); ok {
-		err = os.Symlink(target, file)
-	} else {
-		err = os.WriteFile(file, []byte(text), 0o644)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // listed are the files below root, sorted, and links with their targets.
@@ -162,7 +143,7 @@ func TestOpenFolderTakesBadLocksForNone(t *testing.T) {
 func TestLocksThatAreLinksAreRefused(t *testing.T) {
 	for _, name := range []string{"Chart.lock", "requirements.lock"} {
 		t.Run(name, func(t *testing.T) {
-			root := plant(t, map[string]string{"../target": "precious", name: "-> ../target"})
+			root := plant(t, map[string]string{"../target": "precious", name: "->../target"})
 			if _, err := OpenDirectory(root); err == nil || !strings.Contains(err.Error(), `"`+name+`" is a symbolic link`) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -170,7 +151,7 @@ func TestLocksThatAreLinksAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := open(t, root)
-			write(t, root, name, "-> ../target") // in the meantime
+			filetest.Write(t, root, map[string]string{name: "->../target"}) // in the meantime
 			err := f.replace(t.Context(), replacement{put: []NewArchive{newArchive(t, "charts", "db", "1.0.0")}, lockName: name, lock: []byte("new")})
 			if err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 				t.Errorf("%s: %v", name, err)
@@ -203,7 +184,7 @@ func TestReplaceKeepsWhatItIsNotAskedAbout(t *testing.T) {
 	root := plant(t, map[string]string{
 		"charts/hand/Chart.yaml":      strings.Replace(dbMetadata, "db", "hand", 1),
 		"charts/hand/deep/er/x.txt":   "x",
-		"charts/link":                 "-> hand",
+		"charts/link":                 "->hand",
 		"charts/_note":                "",
 		"charts/.keep":                "",
 		"charts/old-1.0.0.tgz":        string(packed(t, "old", "1.0.0")),
@@ -266,7 +247,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 		"an interrupt":                {cancelled, newArchive(t, "charts", "db", "2.0.0"), nil, "canceled"},
 		"a name that leads elsewhere": {t.Context(), NewArchive{File: "../x.tgz"}, nil, "without slashes"}, // CVE-2024-25620
 		"library/ that is a file":     {t.Context(), newArchive(t, "library", "db", "2.0.0"), map[string]string{"library": "x"}, `"library" is not a directory`},
-		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "-> real"}, `"charts" is not a directory`}, // CVE-2019-18658
+		"charts/ that is a link":      {t.Context(), newArchive(t, "charts", "db", "2.0.0"), map[string]string{"real/x": "", "charts": "->real"}, `"charts" is not a directory`}, // CVE-2019-18658
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := map[string]string{}

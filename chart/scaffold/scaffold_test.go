@@ -15,6 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/loader"
 	"github.com/moonhelm/moonhelm/chart/scaffold"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // TestCreate: what comes out loads, and has what users of "helm create" look
@@ -111,7 +112,7 @@ func TestBadNames(t *testing.T) {
 func TestExistingChart(t *testing.T) {
 	dir := t.TempDir()
 	web := filepath.Join(dir, "web")
-	write(t, web, map[string]string{"values.yaml": "old", "mine.txt": "mine"})
+	filetest.Write(t, web, map[string]string{"values.yaml": "old", "mine.txt": "mine"})
 	overwritten, err := create(dir, "web", "")
 	if err != nil || !slices.Equal(overwritten, []string{filepath.Join(web, "values.yaml")}) {
 		t.Errorf("%v, %v", overwritten, err)
@@ -144,7 +145,7 @@ func TestNothingIsWrittenThroughLinks(t *testing.T) {
 
 func TestPlaceIsTaken(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"web": "a file"})
+	filetest.Write(t, dir, map[string]string{"web": "a file"})
 	if _, err := create(dir, "web", ""); err == nil {
 		t.Error("wrote into a file")
 	}
@@ -158,7 +159,7 @@ func TestPlaceIsTaken(t *testing.T) {
 func TestStarter(t *testing.T) {
 	dir := t.TempDir()
 	starter := filepath.Join(dir, "starter")
-	write(t, starter, map[string]string{
+	filetest.Write(t, starter, map[string]string{
 		"Chart.yaml":            "apiVersion: v2\nname: starter\nversion: 9.9.9\ndependencies: [{name: db, version: 1.0.0, repository: ''}]\n",
 		"values.yaml":           "name: <CHARTNAME> # <CHARTNAME>\n",
 		"README.md":             "<CHARTNAME>\n",
@@ -221,19 +222,6 @@ func TestFilesRoundTrip(t *testing.T) {
 	slices.SortFunc(files, byName)
 	if !slices.EqualFunc(files, again, func(a, b *chart.File) bool { return a.Name == b.Name && bytes.Equal(a.Data, b.Data) }) {
 		t.Error("the files changed on their way through a chart")
-	}
-}
-
-func write(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		p := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -31,7 +31,7 @@ func TestWriteToAFullDisk(t *testing.T) {
 			}
 			defer unix.Unmount(dir, unix.MNT_DETACH)
 			if there {
-				write(t, dir, map[string]string{"web/values.yaml": "mine: 1\n", "web/templates/own.yaml": "mine"})
+				filetest.Write(t, dir, map[string]string{"web/values.yaml": "mine: 1\n", "web/templates/own.yaml": "mine"})
 			}
 			for free := 0; ; free++ {
 				if free == size {

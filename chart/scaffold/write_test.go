@@ -14,6 +14,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/chart/scaffold"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // held is everything below dir: files with their text, directories with a slash.
@@ -74,7 +75,7 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, dir, tc.there)
+			filetest.Write(t, dir, tc.there)
 			was := held(t, dir)
 			if overwritten, err := scaffold.Write(filepath.Join(dir, "web"), tc.files); err == nil || overwritten != nil {
 				t.Errorf("got %v, %v, want an error", overwritten, err)
@@ -89,7 +90,7 @@ func TestWriteOverAChart(t *testing.T) {
 		t.Skip("links need rights there")
 	}
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"web/values.yaml": "mine: 1\n", "web/own.txt": "mine",
+	filetest.Write(t, dir, map[string]string{"web/values.yaml": "mine: 1\n", "web/own.txt": "mine",
 		"web/real.yaml": "mine", "outside": "mine"})
 	if err := os.Chmod(filepath.Join(dir, "web/values.yaml"), 0o600); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/yamltest"
 )
 
@@ -35,9 +36,9 @@ func TestPeerDocuments(t *testing.T) {
 		}
 		defaults, one, two := text(), text(), text()
 		first, second := filepath.Join(files, "one.yaml"), filepath.Join(files, "two.yaml")
-		write(t, filepath.Join(dir, "values.yaml"), defaults)
-		write(t, first, one)
-		write(t, second, two)
+		filetest.WriteFile(t, filepath.Join(dir, "values.yaml"), defaults)
+		filetest.WriteFile(t, first, one)
+		filetest.WriteFile(t, second, two)
 		o := Options{Files: []string{first, second}}
 		args := []string{"-f", first, "-f", second}
 		if r.IntN(2) == 0 {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // The tests of this file run Helm beside this package and compare what
@@ -79,16 +80,6 @@ func dump(v any) string {
 	return fmt.Sprintf("%T(%v)", v, v)
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // peerDump is what Helm shows templates of a chart without defaults.
 func peerDump(bin, dir string, args ...string) (string, error) {
 	cmd := exec.Command(bin, append([]string{"template", "r", dir}, args...)...)
@@ -103,11 +94,11 @@ func peerDump(bin, dir string, args ...string) (string, error) {
 
 func dumpChart(t *testing.T) string {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: p\nversion: 0.1.0\n")
-	write(t, filepath.Join(dir, "templates/_dump.tpl"), dumpTemplate)
-	write(t, filepath.Join(dir, "templates/v.yaml"), "d: |-\n  <<{{ include \"dump\" .Values }}>>\n")
-	write(t, filepath.Join(dir, "f1"), "file one")
-	write(t, filepath.Join(dir, "b"), "file b")
+	filetest.WriteFile(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: p\nversion: 0.1.0\n")
+	filetest.WriteFile(t, filepath.Join(dir, "templates/_dump.tpl"), dumpTemplate)
+	filetest.WriteFile(t, filepath.Join(dir, "templates/v.yaml"), "d: |-\n  <<{{ include \"dump\" .Values }}>>\n")
+	filetest.WriteFile(t, filepath.Join(dir, "f1"), "file one")
+	filetest.WriteFile(t, filepath.Join(dir, "b"), "file b")
 	return dir
 }
 
@@ -249,7 +240,7 @@ func TestPeerParse(t *testing.T) {
 		if ours[doc] {
 			continue
 		}
-		write(t, file, doc)
+		filetest.WriteFile(t, file, doc)
 		ours, err := Parse("f.yaml", []byte(doc))
 		theirs, perr := peerDump(bin, dir, "-f", file)
 		theirs = between(theirs)
@@ -261,7 +252,7 @@ func TestPeerParse(t *testing.T) {
 		case err != nil:
 			t.Logf("%q\n ours: %v\n peer: %v", doc, err, perr)
 		}
-		write(t, filepath.Join(dir, "values.yaml"), doc)
+		filetest.WriteFile(t, filepath.Join(dir, "values.yaml"), doc)
 		asDefaults, derr := peerDump(bin, dir)
 		os.Remove(filepath.Join(dir, "values.yaml"))
 		if (derr == nil) != (err == nil) {

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // forest makes random chart trees that use little else than what subcharts and
@@ -222,9 +223,9 @@ func save(t *testing.T, c *chart.Chart, dir string) {
 	if len(deps) > 0 {
 		md["dependencies"] = deps
 	}
-	write(t, filepath.Join(dir, "Chart.yaml"), toYAML(md))
-	write(t, filepath.Join(dir, "values.yaml"), toYAML(c.Values))
-	write(t, filepath.Join(dir, "templates/v.yaml"), "d: |-\n  <<{{ toJson .Values }}>>\n")
+	filetest.WriteFile(t, filepath.Join(dir, "Chart.yaml"), toYAML(md))
+	filetest.WriteFile(t, filepath.Join(dir, "values.yaml"), toYAML(c.Values))
+	filetest.WriteFile(t, filepath.Join(dir, "templates/v.yaml"), "d: |-\n  <<{{ toJson .Values }}>>\n")
 	var err error
 	if c.Values, err = Parse("values.yaml", []byte(toYAML(c.Values))); err != nil {
 		t.Fatal(err)
@@ -285,9 +286,9 @@ func compareTrees(t *testing.T, seed int64, f *forest) (same bool) {
 	dir := t.TempDir()
 	root := f.tree("root", 0)
 	save(t, root, dir)
-	write(t, filepath.Join(dir, "templates/_dump.tpl"), dumpTemplate)
+	filetest.WriteFile(t, filepath.Join(dir, "templates/_dump.tpl"), dumpTemplate)
 	userText := toYAML(f.values(0))
-	write(t, filepath.Join(dir, "user.values"), userText)
+	filetest.WriteFile(t, filepath.Join(dir, "user.values"), userText)
 	user, err := Parse("user", []byte(userText))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // A person at a terminal is asked before hooks of a record create objects outside the
@@ -19,7 +21,7 @@ func TestStoredHooksAreAskedForAtATerminal(t *testing.T) {
 		t.Skip("no cluster: make cluster-tests brings one up (MOONHELM_TEST_KUBECONFIG)")
 	}
 	dir, ns := t.TempDir(), fmt.Sprintf("cli-asked-%d", os.Getpid())
-	for name, text := range map[string]string{
+	filetest.Write(t, filepath.Join(dir, "web"), map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
 		"templates/hook.yaml": `apiVersion: v1
 kind: ConfigMap
@@ -28,17 +30,7 @@ metadata:
   namespace: default
   annotations: {helm.sh/hook: post-delete}
 `,
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, "web", name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+	})
 	run := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("helm", append(args, "-n", ns)...)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + admin, "TERM=xterm"}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -119,7 +120,7 @@ func newHome(t *testing.T) (home string) {
 	t.Setenv("HELM_NAMESPACE", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	t.Chdir(home)
-	for name, text := range map[string]string{
+	filetest.Write(t, ".", map[string]string{
 		"chart/Chart.yaml":                            "apiVersion: v2\nname: chart\nversion: 0.1.0\n",
 		"chart/templates/config.yaml":                 "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: {{ .Release.Namespace }}\n",
 		"plug/plugin.yaml":                            "name: plug\nversion: 0.1.0\ncommand: echo\n",
@@ -127,14 +128,7 @@ func newHome(t *testing.T) (home string) {
 		".config/helm/repositories.yaml":              "repositories:\n- {name: x, url: \"http://127.0.0.1:1\"}\n",
 		".local/share/helm/plugins/there/plugin.yaml": "name: there\nversion: 0.1.0\ncommand: echo\n",
 		"directory/file":                              "",
-	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	runWith(t, "none", "package", "chart", "-d", "out")
 	return home
 }

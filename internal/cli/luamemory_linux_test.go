@@ -10,13 +10,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // Plugins in Lua whose one instruction allocates gigabytes reached 7.4 GB where the limit
 // was 1 GiB.
 func TestPluginsInLuaKeepToTheirMemory(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	filetest.Write(t, filepath.Join(dir, "plugins", "eater"), map[string]string{
 		"plugin.yaml": "apiVersion: v1\ntype: cli/v1\nname: eater\nversion: 1.0.0\nruntime: lua\n",
 		"main.lua": `
 local ways = {
@@ -30,17 +32,7 @@ local ways = {
 }
 function main(args) ways[args[1]]() end
 `,
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, "plugins", "eater", name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+	})
 	helm := func(way string) (complaint string, peak int64, err error) {
 		cmd := exec.Command("helm", "eater", way)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "HELM_PLUGINS=" + filepath.Join(dir, "plugins"), "HELM_SCRIPT_MEMORY=64Mi"}

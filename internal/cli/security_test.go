@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // The tests of this file run whole commands on hostile input, each as a program
@@ -59,15 +61,7 @@ func (a *attack) chart(files map[string]string) string {
 	if files["Chart.yaml"] == "" {
 		files["Chart.yaml"] = manifest
 	}
-	for name, text := range files {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			a.t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			a.t.Fatal(err)
-		}
-	}
+	filetest.Write(a.t, dir, files)
 	return dir
 }
 

@@ -7,12 +7,13 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // conflictChart has one object of each kind that the cases are about. The value note
@@ -225,7 +226,8 @@ func (s space) expect(t *testing.T, method, path, contentType, body string) {
 // leaves to others it leaves there with the next upgrade too, without a write.
 func TestConflictsBesideHelm(t *testing.T) {
 	c := connect(t)
-	chart := writeChart(t, conflictChart)
+	chart := filepath.Join(t.TempDir(), "web")
+	filetest.Write(t, chart, conflictChart)
 	for _, tc := range append(scalingCases(), editingCases()...) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel() // autoscalers look every 15 seconds
@@ -309,20 +311,4 @@ func applied(object map[string]any) map[string]any {
 	}
 	out["managedFields"] = managers
 	return out
-}
-
-// writeChart writes a chart's files to a directory.
-func writeChart(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "web")
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }

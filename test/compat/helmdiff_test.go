@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/test/compat/peers"
 )
 
@@ -28,28 +29,18 @@ func helmDiff(t *testing.T) string {
 		}
 	}
 	plugins := t.TempDir()
-	writeFile(t, filepath.Join(plugins, "diff", "plugin.yaml"), fmt.Sprintf(
+	filetest.WriteFile(t, filepath.Join(plugins, "diff", "plugin.yaml"), fmt.Sprintf(
 		"name: diff\nversion: \"3.0.0\"\nusage: helm-diff\ndescription: helm-diff\nignoreFlags: false\ncommand: %q\n", bin))
 	return plugins
-}
-
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // diffChart is the chart whose diffs are compared.
 func diffChart(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: web\nversion: 1.0.0\n")
-	writeFile(t, filepath.Join(dir, "values.yaml"), "replicas: 1\npassword: old\nname: one\nextra: false\nlineEnd: \"\\n\"\ncomment: first\n")
-	writeFile(t, filepath.Join(dir, "templates", "all.yaml"), `apiVersion: apps/v1
+	filetest.WriteFile(t, filepath.Join(dir, "Chart.yaml"), "apiVersion: v2\nname: web\nversion: 1.0.0\n")
+	filetest.WriteFile(t, filepath.Join(dir, "values.yaml"), "replicas: 1\npassword: old\nname: one\nextra: false\nlineEnd: \"\\n\"\ncomment: first\n")
+	filetest.WriteFile(t, filepath.Join(dir, "templates", "all.yaml"), `apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web
@@ -100,8 +91,8 @@ kind: Pod
 metadata: {name: smoke, annotations: {helm.sh/hook: test}}
 spec: {restartPolicy: Never, containers: [{name: smoke, image: busybox, args: [{{ .Values.replicas | quote }}]}]}
 `)
-	writeFile(t, filepath.Join(dir, "templates", "end.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: end}\ndata:\n  text: |\n    one{{ .Values.lineEnd }}    two")
-	writeFile(t, filepath.Join(dir, "crds", "gadget.yaml"), `apiVersion: apiextensions.k8s.io/v1
+	filetest.WriteFile(t, filepath.Join(dir, "templates", "end.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: end}\ndata:\n  text: |\n    one{{ .Values.lineEnd }}    two")
+	filetest.WriteFile(t, filepath.Join(dir, "crds", "gadget.yaml"), `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: gadgets.helmdiff.moonhelm.test}
 spec:
@@ -238,7 +229,7 @@ func TestHelmDiff(t *testing.T) {
 	plugins, none := helmDiff(t), t.TempDir()
 	chart, home, namespace := diffChart(t), t.TempDir(), "helmdiff"
 	list := filepath.Join(t.TempDir(), "list.tpl")
-	writeFile(t, list, "{{ range . }}{{ .Namespace }}, {{ .Name }}, {{ .Kind }} ({{ .API }}) {{ .Change }}\n{{ end }}")
+	filetest.WriteFile(t, list, "{{ range . }}{{ .Namespace }}, {{ .Name }}, {{ .Kind }} ({{ .API }}) {{ .Change }}\n{{ end }}")
 	for _, ns := range []string{namespace, "helmdiff-new"} {
 		must(t, ours(t), home, "install", "web", chart, "-n", ns, "--create-namespace", "--set", "name="+ns)
 		t.Cleanup(func() { run(t, ours(t), home, "uninstall", "web", "-n", ns) })

@@ -103,7 +103,7 @@ func TestHooksGoRound(t *testing.T) {
 func TestLogsOfHooks(t *testing.T) {
 	c := connect(t)
 	dir := filepath.Join(t.TempDir(), "logs")
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"Chart.yaml": "apiVersion: v2\nname: logs\nversion: 1.0.0\n",
 		"templates/all.yaml": `apiVersion: batch/v1
 kind: Job
@@ -123,9 +123,7 @@ kind: Pod
 metadata: {name: a, annotations: {helm.sh/hook: test, helm.sh/hook-weight: "1", moonhelm.test/logs: "one\ntwo\n", helm.sh/hook-output-log-policy: hook-succeeded}}
 spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}
 `,
-	} {
-		writeFile(t, filepath.Join(dir, filepath.FromSlash(name)), text)
-	}
+	})
 	a, b := c.namespace(t), c.namespace(t)
 	helm, we := tools(t, a)["helm4"], tools(t, b)["ours"]
 	for _, command := range []string{"install web CHART", "test web", "test web --logs", "test web --logs --filter name=a"} {

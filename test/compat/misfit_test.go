@@ -4,11 +4,12 @@ package compat
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // shownTemplate writes what a chart's templates see of it. Each chart has it
@@ -44,15 +45,7 @@ func (v vendored) write(t *testing.T, dir, values string, v1 bool) {
 		apiVersion, files["requirements.yaml"], list = "v1", list, ""
 	}
 	files["Chart.yaml"] = fmt.Sprintf("apiVersion: %s\nname: %s\nversion: %q\n%s", apiVersion, v.name, v.version, list)
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	filetest.Write(t, dir, files)
 	for i, c := range v.charts {
 		own := fmt.Sprintf("own: %q\n%q: 1\nexports: {data: {imported: %q}}\n", c.version, "only"+c.version, c.version)
 		c.write(t, filepath.Join(dir, "charts", fmt.Sprint(c.name, i)), own, false)

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // pluginHelm is one of the helms with plugins, and a home of its own.
@@ -338,7 +340,7 @@ func TestPluginsFromGitAreExchanged(t *testing.T) {
 	}
 	version := func(number string) {
 		manifest := filepath.Join(work, "plugin.yaml")
-		write(t, manifest, []byte(regexp.MustCompile(`(?m)^version: .*`).ReplaceAllString(read(t, manifest), "version: "+number)))
+		filetest.WriteFile(t, manifest, regexp.MustCompile(`(?m)^version: .*`).ReplaceAllString(read(t, manifest), "version: "+number))
 		git("-C", work, "add", "-A")
 		git("-C", work, "commit", "-q", "-m", number)
 		git("-C", work, "push", "-q", bare, "main")

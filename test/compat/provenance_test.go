@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/testdeps"
 )
 
@@ -60,18 +61,8 @@ func gnupg(t *testing.T) (home, secret string) {
 	gpg("--quick-gen-key", "Rita <rita@example.com>", "rsa2048", "sign", "never")
 	gpg("--quick-gen-key", "Edda <edda@example.com>", "ed25519", "sign", "never")
 	secret = filepath.Join(t.TempDir(), "secret.gpg")
-	write(t, secret, gpg("--export-secret-keys"))
+	filetest.WriteFile(t, secret, string(gpg("--export-secret-keys")))
 	return home, secret
-}
-
-func write(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func read(t *testing.T, path string) string {
@@ -95,8 +86,8 @@ func TestProvenance(t *testing.T) {
 	}
 	public := filepath.Join(keys, "pubring.kbx")
 	chart := filepath.Join(t.TempDir(), "web")
-	write(t, filepath.Join(chart, "Chart.yaml"), []byte(signedChart))
-	write(t, filepath.Join(chart, "charts", "db", "Chart.yaml"), []byte("apiVersion: v2\nname: db\nversion: 1.2.3\n"))
+	filetest.WriteFile(t, filepath.Join(chart, "Chart.yaml"), signedChart)
+	filetest.WriteFile(t, filepath.Join(chart, "charts", "db", "Chart.yaml"), "apiVersion: v2\nname: db\nversion: 1.2.3\n")
 	bins := map[string]string{"helm3": peer(t, helm3), "helm4": peer(t, helm4), "ours": ours(t)}
 
 	hash := regexp.MustCompile(`sha256:[0-9a-f]{64}`)
@@ -147,8 +138,8 @@ func TestProvenanceRefused(t *testing.T) {
 	keys, secret := gnupg(t)
 	home := t.TempDir()
 	chart := filepath.Join(t.TempDir(), "web")
-	write(t, filepath.Join(chart, "Chart.yaml"), []byte(signedChart))
-	write(t, filepath.Join(chart, "charts", "db", "Chart.yaml"), []byte("apiVersion: v2\nname: db\nversion: 1.2.3\n"))
+	filetest.WriteFile(t, filepath.Join(chart, "Chart.yaml"), signedChart)
+	filetest.WriteFile(t, filepath.Join(chart, "charts", "db", "Chart.yaml"), "apiVersion: v2\nname: db\nversion: 1.2.3\n")
 	must(t, ours(t), home, "package", chart, "--sign", "--key", "Rita", "--keyring", secret, "-d", home)
 	archive, prov := read(t, filepath.Join(home, "web-0.1.0+build.tgz")), read(t, filepath.Join(home, "web-0.1.0+build.tgz.prov"))
 	for name, test := range map[string]struct{ file, archive, prov, keyring string }{
@@ -162,8 +153,8 @@ func TestProvenanceRefused(t *testing.T) {
 		"a keyring that is not there":   {"web-0.1.0+build.tgz", archive, prov, filepath.Join(keys, "nowhere.gpg")},
 	} {
 		path := filepath.Join(t.TempDir(), test.file)
-		write(t, path, []byte(test.archive))
-		write(t, path+".prov", []byte(test.prov))
+		filetest.WriteFile(t, path, test.archive)
+		filetest.WriteFile(t, path+".prov", test.prov)
 		for by, bin := range map[string]string{"helm4": peer(t, helm4), "ours": ours(t)} {
 			if r := run(t, bin, home, "verify", path, "--keyring", test.keyring); r.err == nil || r.stdout != "" {
 				t.Errorf("%s takes %s:\n%s", by, name, r.stdout)

@@ -4,11 +4,10 @@ package show
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -52,15 +51,7 @@ func TestOutputIsHelmsByTheByte(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			for name, text := range tc.files {
-				at := filepath.Join(dir, filepath.FromSlash(name))
-				if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+			filetest.Write(t, dir, tc.files)
 			for part, want := range tc.want {
 				var out, errs bytes.Buffer
 				cmd := New(cmdutil.New(term.Streams{Out: &out, Err: &errs}))
