@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moonhelm/moonhelm/event"
 	"github.com/moonhelm/moonhelm/script"
@@ -94,5 +95,44 @@ func TestMessagesOfAHandlerOfObjects(t *testing.T) {
 				t.Errorf("the process was sent %d messages, want %d", sent, tc.want)
 			}
 		})
+	}
+}
+
+// undying is a process that is killed and does not go away.
+type undying struct {
+	script.Process
+	killed chan struct{}
+}
+
+func (u undying) Kill() error {
+	close(u.killed)
+	return u.Process.Kill()
+}
+
+func (u undying) Wait() error { select {} }
+
+// The death of the process takes milliseconds, which the output need not wait for.
+func TestCloseDoesNotWait(t *testing.T) {
+	h := luaHost()
+	killed := make(chan struct{})
+	h.Start = func(ctx context.Context, limits wire.Limits) (script.Process, error) {
+		p, err := lua(ctx, limits)
+		return undying{p, killed}, err
+	}
+	mustLoad(t, h, lchart("web", `local x = 1`))
+	closed := make(chan error, 1)
+	go func() { closed <- h.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close waits for the process")
+	}
+	select {
+	case <-killed:
+	default:
+		t.Error("Close left the process alive")
 	}
 }

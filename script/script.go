@@ -93,7 +93,8 @@ func (h *Host) Handlers(name string) []event.Handler {
 	return s.eventHandlers(name)
 }
 
-// Close ends the process, if there is one. It returns nil, and may be called again.
+// Close ends the process, if there is one, and does not wait until it is gone: [Process]
+// has a Wait for those who must. It returns nil, and may be called again.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	s := h.session

@@ -79,11 +79,9 @@ func (h *Host) open(ctx context.Context, t *tree, op *event.Operation) (*session
 	}, nil
 }
 
-// close ends the process.
-func (s *session) close() {
-	_ = s.proc.Kill()
-	_ = s.proc.Wait()
-}
+// close ends the process. It does not wait for its death, which takes milliseconds
+// that the output need not wait for.
+func (s *session) close() { _ = s.proc.Kill() }
 
 // start loads all charts' scripts.
 func (s *session) start(ctx context.Context) error {

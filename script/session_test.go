@@ -236,11 +236,11 @@ func TestPrintedLinesAreShownSafely(t *testing.T) {
 }
 
 func TestTheNextChartEndsTheOldProcess(t *testing.T) {
-	ended := 0
+	ended := make(chan struct{}, 1)
 	h := &script.Host{Start: starter(func(c *wire.Conn) error {
 		for {
 			if _, err := c.Receive(); err != nil {
-				ended++
+				ended <- struct{}{}
 				return nil
 			}
 			_ = c.Send(wire.Message{Kind: wire.Done, Body: map[string]any{}})
@@ -250,8 +250,10 @@ func TestTheNextChartEndsTheOldProcess(t *testing.T) {
 	if err := bus.Load(t.Context(), &event.ChartResolved{Payload: event.Payload{Chart: newChart("plain", nil)}}); err != nil {
 		t.Fatal(err)
 	}
-	if ended != 1 {
-		t.Errorf("%d processes ended", ended)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the process of the chart before goes on")
 	}
 	for range 3 {
 		if err := h.Close(); err != nil {

@@ -185,9 +185,15 @@ func (f *Factory) ScriptChecker(flags ScriptFlags) (script.Checker, error) {
 }
 
 // startScripts starts the process that runs a chart's scripts: this program
-// once more.
+// once more. Close waits for its death, after the output, so that no zombie is left
+// to a parent that does not reap.
 func (f *Factory) startScripts(ctx context.Context, l wire.Limits) (script.Process, error) {
-	return sandbox.Start(ctx, f.Settings.Binary, l)
+	p, err := sandbox.Start(ctx, f.Settings.Binary, l)
+	if err != nil {
+		return nil, err
+	}
+	f.closers = append(f.closers, func() error { return errors.Join(p.Kill(), p.Wait()) })
+	return p, nil
 }
 
 // Close ends what the command has started. It may be called again.
