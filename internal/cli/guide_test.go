@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // TestGuide runs every example of docs/scripts.md as a reader would. How they
@@ -234,13 +236,7 @@ func (s manualSection) run(t *testing.T, base []block) {
 
 func (b block) write(t *testing.T, dir string) {
 	t.Helper()
-	path := filepath.Join(dir, filepath.FromSlash(b.file))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(b.lines, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	filetest.WriteFile(t, filepath.Join(dir, filepath.FromSlash(b.file)), strings.Join(b.lines, "\n")+"\n")
 }
 
 // shown is a command and what the guide says it prints.

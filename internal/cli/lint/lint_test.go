@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+	"github.com/moonhelm/moonhelm/internal/filetest"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -229,13 +230,7 @@ func unpack(t *testing.T, c *testCase) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range c.files {
-		file := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		filetest.WriteFile(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
 	}
 	t.Chdir(dir)
 	return dir
