@@ -35,7 +35,7 @@ deps: ## install the programs that tests need and Go does not bring (as root)
 callers-deps: ## install those of make callers (as root)
 	@test/deps.sh callers
 
-test: check unit race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
+test: check tests race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
 
 check: ## formatting, vet, golangci-lint, the exported API
 	@echo "== formatting, vet, golangci-lint, the exported API"
@@ -44,9 +44,16 @@ check: ## formatting, vet, golangci-lint, the exported API
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	go test ./internal/api
 
-unit: build ## unit tests and command tests, without a cluster
+unit: build ## the tests that take no longer than a second each, without a cluster
+	@echo "== short tests"
+	go test -short ./...
+
+# The packages that cluster-tests runs, with and without a cluster.
+CLUSTERED = ./kube/... ./storage/... ./internal/cli/...
+
+tests: build ## all tests without a cluster, but for those that cluster-tests runs too
 	@echo "== unit and command tests"
-	go test ./...
+	go test $$(go list ./... | grep -vxF "$$(go list $(CLUSTERED))")
 
 race: ## the packages that run things concurrently, under the race detector
 	@echo "== race detector"
@@ -54,7 +61,7 @@ race: ## the packages that run things concurrently, under the race detector
 
 cluster-tests: build cluster ## tests on the local control plane
 	@echo "== tests on the control plane"
-	test/with-cluster.sh go test -count=1 -p 1 ./kube/... ./storage/... ./internal/cli/...
+	test/with-cluster.sh go test -count=1 -p 1 $(CLUSTERED)
 	cd test/cluster && go vet ./... && go test -count=1 ./...
 
 faults: build cluster ## kill, crowd and spoil the program's work on the control plane (six minutes or so)

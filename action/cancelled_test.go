@@ -38,6 +38,9 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 // Whichever request an operation is cancelled at, it leaves no record that says that it is
 // in progress, and no lock.
 func TestCancelledAtEachRequest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	req := action.DeployRequest{Chart: greeting(), Name: "web", Namespace: "default"}
 	for verb, run := range map[string]func(ctx context.Context, c *action.Config) error{
 		"install": func(ctx context.Context, c *action.Config) error {

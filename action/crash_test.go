@@ -91,6 +91,9 @@ func verbs(t *testing.T) []command {
 // A client may be killed at any moment of anything; whatever is done next goes
 // on from there, and nothing is lost, doubled or left behind.
 func TestAKilledClientLeavesNothingThatTheNextDoesNotSettle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	moments := 0
 	for _, first := range verbs(t) {
 		if first.last {

@@ -11,6 +11,9 @@ import (
 // What one function makes out of little, or never ends, or would overflow the
 // stack, which no program survives: each must be an error, soon.
 func TestEveryFunctionIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	circle := `{{ $x := dict }}{{ $_ := set $x "a" $x }}`
 	hidden := `{{ $x := dict }}{{ $_ := set $x "a" (chunk 1 (list $x)) }}` // in a list of lists
 	table := `{{ $x := fromToml "[[a]]\nb=1" }}{{ $_ := set (index $x.a 0) "c" $x }}`

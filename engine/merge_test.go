@@ -170,6 +170,9 @@ func described(maps []map[string]any, run func() (any, error)) string {
 
 // The merge of this package is sprig's, but for values that hold themselves.
 func TestMergeAgreesWithSprig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	r := rand.New(rand.NewSource(1))
 	for range 1000 {
 		data := make([]byte, r.Intn(120))

@@ -705,6 +705,9 @@ func sameProgram(t *testing.T, data []byte) (failed bool) {
 // TestPrograms runs programs made of random bytes: a few thousand, or as many as
 // PROGRAMS says, beginning with SEED.
 func TestPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	count, seed := 3000, 1
 	for name, v := range map[string]*int{"PROGRAMS": &count, "SEED": &seed} {
 		t.Run(name, func(t *testing.T) {

@@ -43,6 +43,9 @@ func busy(charts int) map[string]string {
 // Templates may make any amount of garbage, as those do that append to a long
 // list, but not hold on to it.
 func TestGarbageIsNotHeld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for text, want := range map[string]string{
 		`{{ $l := list }}{{ range until 12000 }}{{ $l = append $l . }}{{ end }}{{ len $l }}`:                  "12000",
 		`{{ $s := "" }}{{ range until 400 }}{{ $s = repeat 4000000 "x" }}{{ end }}{{ len $s }}`:               "4000000",

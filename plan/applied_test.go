@@ -136,6 +136,9 @@ func checkApplied(t testing.TB, seed uint64) (left bool) {
 }
 
 func TestWhatIsLeftOutOfServerSideApplyWouldChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	left := 0
 	for seed := range uint64(3000) {
 		if checkApplied(t, seed) {

@@ -400,6 +400,9 @@ func checkConflicts(t testing.TB, seed uint64) int {
 }
 
 func TestConflictsAreTheServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	found := 0
 	for seed := range uint64(1500) {
 		found += checkConflicts(t, seed)

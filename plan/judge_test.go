@@ -447,6 +447,9 @@ func judge(t testing.TB, seed uint64) {
 }
 
 func TestMergeAgreesWithKubernetes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for seed := range uint64(1500) {
 		judge(t, seed)
 	}

@@ -247,6 +247,9 @@ func checkKeys(t testing.TB, seed uint64) {
 }
 
 func TestItemsWithTwoKeysMergeAsTheServerApplies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for seed := range uint64(3000) {
 		checkKeys(t, seed)
 	}

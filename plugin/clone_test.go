@@ -53,6 +53,9 @@ func put(t *testing.T, dir, name, text string, mode os.FileMode) {
 // Every program that the plugin has started may have written to its clone's
 // configuration, in which git finds commands to run.
 func TestUpdateObeysNothingOfTheClonesConfiguration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, config := range map[string]string{
 		"a monitor of files":    "[core]\n fsmonitor = %s\n",
 		"hooks elsewhere":       "[core]\n hooksPath = hooks-of-evil\n",
@@ -100,6 +103,9 @@ func TestUpdateObeysNothingOfTheClonesConfiguration(t *testing.T) {
 }
 
 func TestUpdateRefusesAnOriginThatRunsPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, origin := range map[string]string{
 		"a command": "ext::touch %s", "an option": "--upload-pack=touch %s", "an option for ssh": "-oProxyCommand=touch %s", "a descriptor": "fd::1",
 		"a helper": "evil://%s", "a host that is an option": "ssh://-oProxyCommand=touch%%20%s/x", "a directory": "/",
@@ -127,6 +133,9 @@ func TestUpdateRefusesAnOriginThatRunsPrograms(t *testing.T) {
 }
 
 func TestUpdateKeepsWhatGitDoesNotKnow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	b, p, inClone := cloned(t)
 	inClone("pack-refs", "--all")
 	put(t, p.Dir, "bin/tool", "#!/bin/sh\n", 0o755)
@@ -154,6 +163,9 @@ func TestUpdateKeepsWhatGitDoesNotKnow(t *testing.T) {
 }
 
 func TestUpdateFromGitRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, p *Plugin, inClone func(...string))
 		want    string

@@ -405,6 +405,9 @@ func commitVersion(t *testing.T, dir string, work func(...string), version strin
 }
 
 func TestInstallFromGit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	url, _ := repository(t)
 	for want, versions := range map[string][]string{
 		"1.0.0": {"1.0.0", "v1.0.0", "~1.0"},
@@ -441,6 +444,9 @@ func TestInstallFromGit(t *testing.T) {
 }
 
 func TestUpdateFromGit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	url, work := repository(t)
 	dir := filepath.FromSlash(strings.TrimPrefix(url, "file://"))
 	versions := map[string]string{"": "2.0.0", "^1": "1.1.0", "1.0.0": "1.0.0"}

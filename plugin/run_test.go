@@ -157,6 +157,9 @@ func await(t *testing.T, path string) {
 
 // A plugin may leave a program behind that holds its streams.
 func TestAPluginThatLeavesAChildBehindEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	t.Parallel()
 	var out bytes.Buffer
 	err := run(t.Context(), Invocation{Plugin: shell(t, ""), Env: os.Environ(), Out: &out}, "sh", []string{"-c", "echo x; sleep 8 & exit 0"}, nil)

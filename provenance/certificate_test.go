@@ -41,6 +41,9 @@ func verdict(k *Keyring, prov []byte) string {
 // GnuPG imports copies of a key into one, and verifies with that: the reference is what
 // it makes of the same copies.
 func TestCopiesOfAKeyAreOneKeyAsInGnuPG(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	made := fmt.Sprint(time.Now().Add(-time.Hour).Unix())
 	for name, test := range map[string]struct {
 		expire string // of the key when it is made
@@ -385,6 +388,9 @@ func used(f func()) uint64 {
 
 // A file of 256 MB that is not a keyring took 600 MB and more.
 func TestWhatIsNoKeyringCostsLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	ann := packets(t, newKey(t, "Ann", config()))
 	const size = 32 << 20
 	noise := make([]byte, size)

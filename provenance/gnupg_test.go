@@ -83,6 +83,9 @@ func load(t *testing.T, path string) *Keyring {
 // What GnuPG keeps and exports, in each of its formats, signs and verifies; and
 // gpg takes what we signed.
 func TestGnuPG(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	everybody := []string{"Rita", "Edda", "Dora", "Paula"}
 	g := newGnuPG(t, everybody...)
 	pass := []string{"--pinentry-mode", "loopback", "--passphrase", "open sesame", "--export-secret-keys"}
@@ -126,6 +129,9 @@ func TestGnuPG(t *testing.T) {
 }
 
 func TestGnuPGTellsWhyItDoesNotSign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	g := newGnuPG(t, "Paula")
 	ring := load(t, filepath.Join(g.home, "pubring.kbx"))
 	sign := func(ctx context.Context, passphrase string) error {
@@ -178,6 +184,9 @@ func packetsOf(k *Keyring) []byte {
 
 // Keys that were revoked, or whose subkeys sign, as GnuPG writes them.
 func TestGnuPGsOtherKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	g := newGnuPG(t, "Rita", "Edda")
 	id := fingerprint(load(t, filepath.Join(g.home, "pubring.kbx")).entities()[1]) // Edda's
 	g.run("--pinentry-mode", "loopback", "--passphrase", "", "--quick-add-key", id, "ed25519", "sign", "never")

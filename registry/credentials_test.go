@@ -217,6 +217,9 @@ esac
 }
 
 func TestHelperPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, config := range map[string]string{
 		"for everything":   `{"credsStore":"mine"}`,
 		"for one registry": `{"credHelpers":{"h":"mine","other":"not-there"}}`,
@@ -310,6 +313,9 @@ func TestAHelperThatFailsIsNamed(t *testing.T) {
 }
 
 func TestAHelperThatDoesNotAnswerIsEnded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the helper of this test is a shell script")
 	}

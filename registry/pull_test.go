@@ -434,6 +434,9 @@ func TestAStalledRegistryIsGivenUp(t *testing.T) {
 }
 
 func TestATricklingRegistryIsGivenUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	f := newFake(t)
 	archive := f.chart("web", "1.0.0", strings.Repeat("x", 100_000))
 	f.handle = func(w http.ResponseWriter, r *http.Request) bool {

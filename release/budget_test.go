@@ -64,6 +64,9 @@ func TestWhatRecordsComeTo(t *testing.T) {
 }
 
 func TestABudgetIsForAllRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	text := bomb(t, `{"name":"web","manifest":"`, `A`, 10<<20, `"}`)
 	b := Budget{saved: maxBudget - 25<<20}
 	var kept []*Release
@@ -153,6 +156,9 @@ func TestASummaryKeepsLittle(t *testing.T) {
 }
 
 func TestABudgetBoundsWhatListsLookThrough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	text := bomb(t, `{"x":"`, `A`, 30<<20, `","name":"web","info":{"status":"deployed"},"chart":{"metadata":{"name":"c"}}}`)
 	b := Budget{worked: maxWork - 40<<20}
 	var over *BudgetError

@@ -303,6 +303,9 @@ func TestWhatScriptsLeaveIsBounded(t *testing.T) {
 
 // What a handler changes may be little work for it and much for helm.
 func TestTimeThatHelmTakesForScriptsIsTheirs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	data := map[string]any{}
 	for i := range 20_000 {
 		data[fmt.Sprint("key", i)] = "x"

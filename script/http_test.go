@@ -99,6 +99,9 @@ func TestRequestsOfScripts(t *testing.T) {
 // Waiting for a server is not the script's computing time; the end of the
 // operation ends it.
 func TestWaitingForServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	s := testServer(t)
 	c := newChart("web", map[string]string{"ext/permissions.yaml": "lua: [network]", chart.FileScript: `
 events.on("pre-render", function(ctx)

@@ -113,6 +113,9 @@ func TestHandlersRunByPriorityThenDepthFirst(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotServe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	ready := func(c *wire.Conn) error {
 		if _, err := c.Receive(); err != nil {
 			return err

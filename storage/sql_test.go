@@ -36,6 +36,9 @@ func database(t *testing.T, connection, namespace string) *storage.SQL {
 }
 
 func TestPostgreSQL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	server := postgres.Start(t)
 	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, "a", "b", func(t *testing.T) storetest.Open {

@@ -144,6 +144,9 @@ func bomb(t *testing.T, n int, size int64) []byte {
 
 // TestBombs: what unpacks beyond the limits is refused before it is read.
 func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	var limit *loader.LimitError
 	for _, c := range []struct {
 		name string

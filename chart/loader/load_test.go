@@ -229,6 +229,9 @@ func TestSymbolicLinks(t *testing.T) {
 // TestCorpusLoads reads every public chart of the corpus that is next to the
 // project.
 func TestCorpusLoads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*"))
 	if len(dirs) == 0 {
 		t.Skip("no corpus beside the project (../shared/corpus)")
@@ -248,6 +251,9 @@ func TestCorpusLoads(t *testing.T) {
 
 // What dependency update puts into charts/ must be loaded again, as by Helm 4.
 func TestALargeArchiveInChartsIsLoaded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	noise := make([]byte, 4<<20)
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	db := pack(t, entry{Name: "db/Chart.yaml", Text: metadataOf("db")}, entry{Name: "db/a", Text: string(noise)}, entry{Name: "db/b", Text: string(noise)})

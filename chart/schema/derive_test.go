@@ -631,6 +631,9 @@ func TestValuesThatAreHardToDescribe(t *testing.T) {
 }
 
 func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for i := 'b'; i < 'g'; i++ {
 		bomb += string(i) + ": &" + string(i) + " [" + strings.Repeat("*"+string(i-1)+",", 8) + "*" + string(i-1) + "]\n"
@@ -656,6 +659,9 @@ func TestManyValuesAreDescribedInBoundedTime(t *testing.T) {
 // TestCorpus derives schemas of the public charts that are next to the project
 // where it is developed.
 func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "charts", "*", chart.FileValues))
 	if len(files) == 0 {
 		t.Skip("no corpus beside the project (../shared/corpus)")

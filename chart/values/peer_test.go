@@ -3,12 +3,10 @@
 package values
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/moonhelm/moonhelm/chart"
 	"github.com/moonhelm/moonhelm/internal/filetest"
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
 // The tests of this file run Helm beside this package and compare what
@@ -82,14 +81,17 @@ func dump(v any) string {
 
 // peerDump is what Helm shows templates of a chart without defaults.
 func peerDump(bin, dir string, args ...string) (string, error) {
-	cmd := exec.Command(bin, append([]string{"template", "r", dir}, args...)...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Dir = dir
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, errs.String())
+	c := peertest.Command{Bin: bin, Args: append([]string{"template", "r", dir}, args...), Dir: dir}
+	for _, arg := range args {
+		if filepath.IsAbs(arg) {
+			c.Reads = append(c.Reads, arg)
+		}
 	}
-	return out.String(), nil
+	answer, err := c.Run()
+	if err == nil && answer.Code != 0 {
+		err = fmt.Errorf("exit status %d: %s", answer.Code, answer.Stderr)
+	}
+	return answer.Stdout, err
 }
 
 func dumpChart(t *testing.T) string {

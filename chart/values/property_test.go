@@ -25,6 +25,9 @@ func trees(t *testing.T, fn func(seed int64, c *chart.Chart, user map[string]any
 }
 
 func TestMergeKeepsItsPromises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for seed := range int64(500) {
 		f := wild(seed)
 		a, b, c := f.values(0), f.values(0), f.values(0)

@@ -19,6 +19,9 @@ import (
 // is what they hit, the process ends instead. Either way someone must know
 // which limit it was, soon, and at the cost of bounded memory.
 func TestAttacksEndWithTheirLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	recursing := func(event, use string) string {
 		return `local t = setmetatable({}, {}); getmetatable(t).` + event + ` = function(a, b) return ` + use + ` end; local a, b = t, t; return ` + use
 	}

@@ -35,6 +35,9 @@ var site = sync.OnceValue(func() string {
 // TestScaffoldedScript makes a chart with a script, which does nothing; then
 // takes the dashes away from all its examples, which work.
 func TestScaffoldedScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	dir := t.TempDir()
 	run := func(line string) string {
 		t.Helper()

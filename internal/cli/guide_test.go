@@ -60,6 +60,9 @@ func TestGuide(t *testing.T) {
 // TestPluginGuide does the same with the chapter of docs/plugins.md on plugins in
 // Lua.
 func TestPluginGuide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	path := filepath.Join("..", "..", "docs", "plugins.md")
 	text, err := os.ReadFile(path)
 	if err != nil {

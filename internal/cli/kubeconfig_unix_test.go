@@ -201,6 +201,9 @@ func TestEveryCommandHasItsUse(t *testing.T) {
 }
 
 func TestOfflineCommandsReadNoKubeconfig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for path, c := range commandUses {
 		t.Run(path, func(t *testing.T) {
 			newHome(t)
@@ -223,6 +226,9 @@ func TestOfflineCommandsReadNoKubeconfig(t *testing.T) {
 }
 
 func TestOfflineCommandsWithABrokenKubeconfig(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for path, c := range commandUses {
 		t.Run(path, func(t *testing.T) {
 			for _, kubeconfig := range []string{"broken", "directory", "/dev/zero"} {

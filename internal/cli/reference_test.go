@@ -180,6 +180,9 @@ end`)
 
 // TestGuideTellsWhatIsMissing looks for what the guide says is not there.
 func TestGuideTellsWhatIsMissing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "scripts.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -140,6 +140,9 @@ func TestRenderingOfflineAsksNobody(t *testing.T) {
 // Text that stands for much more than it is, or nests without end, wherever a
 // chart or a user may give it.
 func TestBombsOfText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	a := newAttack(t)
 	var aliases strings.Builder
 	aliases.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -190,6 +193,9 @@ func TestHostileValues(t *testing.T) {
 
 // CVE-2024-25620, CVE-2026-35206: names that lead elsewhere.
 func TestNamesThatLeadElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	a := newAttack(t)
 	out := filepath.Join(a.dir, "deep", "out")
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -239,6 +245,9 @@ func TestSecretsAreHidden(t *testing.T) {
 
 // What templates can do that only a program of its own survives or not.
 func TestHostileTemplatesEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	a := newAttack(t)
 	circle := `{{ $x := dict }}{{ $_ := set $x "a" $x }}`
 	for _, text := range []string{

@@ -46,6 +46,9 @@ func corpus(tb testing.TB) (schemas []string, values []any) {
 // TestCorpus holds public charts' values, as they are and with one member changed,
 // against their schemas.
 func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	schemas, values := corpus(t)
 	load := func(url string) (any, error) { return nil, fmt.Errorf("outside: %s", url) }
 	for i, schema := range schemas {

@@ -27,6 +27,9 @@ func FuzzAgainstTheReference(f *testing.F) {
 
 // TestManyMadeCases runs the fuzzer's check on as many cases as a test run has time for.
 func TestManyMadeCases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	n := 300
 	if testing.Short() {
 		n = 50

@@ -65,6 +65,9 @@ func TestSentences(t *testing.T) {
 // TestAgainstTheReference holds cases that were written by hand against the library that
 // Helm uses.
 func TestAgainstTheReference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	text, err := os.ReadFile("testdata/cases.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -179,6 +182,9 @@ func TestOnlyChosenVocabulariesAreChecked(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	wide := `{"$ref":"#/$defs/x39","$defs":{"x0":{"required":["nope"]}`
 	for i := 1; i < 40; i++ {
 		wide += fmt.Sprintf(`,"x%d":{"allOf":[{"$ref":"#/$defs/x%d"},{"$ref":"#/$defs/x%d"}]}`, i, i-1, i-1)

@@ -26,7 +26,7 @@ var layers = []layer{
 	{0,
 		[]string{"internal/attack", "internal/filetest", "internal/testdeps", "chart", "manifest", "manifest/yaml",
 			"internal/hint", "internal/linger", "internal/near", "internal/term", "internal/build", "internal/layers",
-			"internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema"}},
+			"internal/api", "internal/yaml", "internal/yamltest", "internal/jsonschema", "internal/peertest"}},
 	{1, []string{"chart/values", "chart/schema", "openapi", "release", "progress", "internal/file", "internal/process"}},
 	{2, []string{"event", "engine", "engine/*", "plan", "chart/dependency", "chart/lint"}},
 	{3, []string{"script/wire"}},

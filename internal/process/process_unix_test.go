@@ -17,6 +17,9 @@ import (
 )
 
 func TestOwnGroupEndsWhatTheProgramStarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for name, script := range map[string]string{
 		"a child":                       "sleep 1000 & echo $!; wait",
 		"a child that does not listen":  "sh -c 'trap \"\" TERM; while :; do sleep 1; done' & echo $!; wait",

@@ -62,6 +62,9 @@ func TestAFloodIsStopped(t *testing.T) {
 }
 
 func TestAHangingProgramEndsWithTheOperation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for _, text := range []string{"sleep 1000", "trap '' TERM; sleep 1000 & wait; sleep 1000", "exec sleep 1000"} {
 		t.Run(text, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)

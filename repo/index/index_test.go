@@ -445,6 +445,9 @@ func TestTooManyEntriesRefuse(t *testing.T) {
 // Packed, all of these are a few hundred kilobytes; each byte must not come to
 // tens of bytes here.
 func TestTooMuchRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	many := func(format string, n int) string {
 		var b strings.Builder
 		for i := range n {

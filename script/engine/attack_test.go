@@ -157,6 +157,9 @@ const resident = 96 << 20
 // The same limits hold in a process that is not the engine's own, where only
 // such attacks are let loose that it can bear.
 func TestAttacksInProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	for _, a := range attack.All() {
 		if !slices.Contains([]string{
 			"endless loop inside pcall in a loop", "endless loop in an error object", "string doubling inside pcall",

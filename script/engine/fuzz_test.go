@@ -18,6 +18,9 @@ import (
 // FuzzScripts runs whole scripts, and their handlers on a context that may
 // change. Whatever they are, the engine answers in time.
 func FuzzScripts(f *testing.F) {
+	if testing.Short() {
+		f.Skip("takes more than a second")
+	}
 	for _, a := range attack.All() {
 		if !a.Process && a.Limit == "" && len(a.Script) < 2000 {
 			f.Add(a.Script)

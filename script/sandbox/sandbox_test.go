@@ -105,6 +105,9 @@ func TestPrintingIsNoProtocol(t *testing.T) {
 // What ends a process that uses too much, with how long it takes and how much
 // memory it gets.
 func TestWhatIsUsedUpEndsTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	boundedOnly(t)
 	for _, tt := range []struct{ act, limit string }{
 		{"spin", "cpu"},
@@ -147,6 +150,9 @@ func TestWhatIsUsedUpEndsTheProcess(t *testing.T) {
 }
 
 func TestWhatIsWithinLimitsGoesThrough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	boundedOnly(t)
 	p := begin(t, wire.Limits{CPU: 5 * time.Second, Memory: 64 << 20})
 	if _, err := p.confined(nil, "nothing", ""); err != nil {

@@ -200,6 +200,9 @@ func TestNothingCanBeReachedFromBehindTheWalls(t *testing.T) {
 
 // Each wall stands alone, for the systems that have only that one.
 func TestEachWallStandsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	o := newOutside(t)
 	files := []string{"read " + o.file, "list " + o.directory, "write " + o.directory + "/new", "run true", "dial tcp " + o.tcp}
 	for _, tt := range []struct {

@@ -30,7 +30,17 @@ type completion struct {
 
 func complete(t *testing.T, bin, home string, line ...string) completion {
 	t.Helper()
-	r := run(t, bin, home, append([]string{"__complete"}, line...)...)
+	return completionOf(t, line, run(t, bin, home, append([]string{"__complete"}, line...)...))
+}
+
+// completeHelm is complete for a binary of Helm's, whose answers are remembered.
+func completeHelm(t *testing.T, bin, home string, line ...string) completion {
+	t.Helper()
+	return completionOf(t, line, ask(t, bin, home, append([]string{"__complete"}, line...)...))
+}
+
+func completionOf(t *testing.T, line []string, r result) completion {
+	t.Helper()
 	c := completion{directive: -1}
 	for text := range strings.Lines(r.stdout) {
 		text = strings.TrimSuffix(text, "\n")
@@ -99,7 +109,7 @@ func TestCompletionsOfHelm(t *testing.T) {
 			turn <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-turn }()
-				compareCompletion(t, line, complete(t, helm, home, line...), complete(t, bin, home, line...))
+				compareCompletion(t, line, completeHelm(t, helm, home, line...), complete(t, bin, home, line...))
 			})
 		}
 		wg.Wait()
@@ -135,9 +145,9 @@ func commandsOf(t *testing.T, helm, home string) [][]string {
 	var out [][]string
 	var walk func(path []string)
 	walk = func(path []string) {
-		for _, word := range complete(t, helm, home, append(slices.Clone(path), "")...).words {
+		for _, word := range completeHelm(t, helm, home, append(slices.Clone(path), "")...).words {
 			sub := append(slices.Clone(path), word)
-			if r := run(t, helm, home, append(sub, "--help")...); !strings.Contains(r.stdout, "helm "+strings.Join(sub, " ")) {
+			if r := ask(t, helm, home, append(sub, "--help")...); !strings.Contains(r.stdout, "helm "+strings.Join(sub, " ")) {
 				continue // an argument, no command
 			}
 			out = append(out, sub)
@@ -161,7 +171,7 @@ func linesOf(t *testing.T, helm, home string, command []string) [][]string {
 		append(slices.Clone(command), "x", "stable/"),
 		append(slices.Clone(command), "--"),
 	}
-	help, _, _ := strings.Cut(run(t, helm, home, append(slices.Clone(command), "--help")...).stdout, "\nGlobal Flags:")
+	help, _, _ := strings.Cut(ask(t, helm, home, append(slices.Clone(command), "--help")...).stdout, "\nGlobal Flags:")
 	for _, m := range helpLine.FindAllStringSubmatch(help, -1) {
 		if m[2] == "--help" || m[3] == "" {
 			continue

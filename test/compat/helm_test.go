@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moonhelm/moonhelm/internal/peertest"
 	"github.com/moonhelm/moonhelm/test/compat/peers"
 )
 
@@ -72,6 +73,23 @@ func run(t *testing.T, bin, home string, args ...string) result {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	return result{stdout.String(), stderr.String(), err}
+}
+
+// ask is run for a command of Helm's that makes no requests and changes nothing: its answer
+// is remembered.
+func ask(t *testing.T, bin, home string, args ...string) result {
+	t.Helper()
+	answer, err := peertest.Command{
+		Bin: bin, Args: args, Reads: []string{home},
+		Env: []string{
+			"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC",
+			"KUBECONFIG=" + os.Getenv("MOONHELM_TEST_KUBECONFIG"),
+		},
+	}.Run()
+	if err == nil && answer.Code != 0 {
+		err = fmt.Errorf("exit status %d", answer.Code)
+	}
+	return result{answer.Stdout, answer.Stderr, err}
 }
 
 // must is run for commands that have to succeed; it returns standard output.

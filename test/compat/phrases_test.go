@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/moonhelm/moonhelm/internal/peertest"
 )
 
 // TestPhrases runs the scripts of testdata/phrases with Helm's binaries and with ours.
@@ -27,8 +29,15 @@ func TestPhrases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bin := find(t)
-			t.Run("local", func(t *testing.T) { phrases(t, name, bin, "local", "") })
-			t.Run("cluster", func(t *testing.T) {
+			run := func(dir string, test func(t *testing.T)) {
+				if name == "ours" {
+					t.Run(dir, test)
+					return
+				}
+				peertest.Once(t, dir, bin, []string{"phrases_test.go", filepath.Join("testdata", "phrases", dir)}, test)
+			}
+			run("local", func(t *testing.T) { phrases(t, name, bin, "local", "") })
+			run("cluster", func(t *testing.T) {
 				if admin == "" {
 					t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
 				}

@@ -5,11 +5,9 @@ package lint
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +16,11 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
+<<<<<<< HEAD
 	"github.com/moonhelm/moonhelm/internal/filetest"
+=======
+	"github.com/moonhelm/moonhelm/internal/peertest"
+>>>>>>> 3fcb560 (test: short unit tests, and remembered answers of Helm's binaries)
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -253,14 +255,21 @@ func runOnce(t *testing.T, args []string) (string, int) {
 
 func peer(t *testing.T, bin string, args []string) int {
 	t.Helper()
-	err := exec.Command(bin, append([]string{"lint"}, args...)...).Run()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
+	c := peertest.Command{Bin: bin, Args: append([]string{"lint"}, args...)}
+	for _, arg := range args {
+		if filepath.IsAbs(arg) {
+			c.Reads = append(c.Reads, arg)
+		}
 	}
-	t.Fatal(err)
-	return 0
+	if c.Reads == nil {
+		var err error
+		if c.Dir, err = os.Getwd(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := c.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Code
 }

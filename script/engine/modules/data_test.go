@@ -132,6 +132,9 @@ var strange = []string{
 }
 
 func TestStrangeTextComesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	list, keys := []any{}, map[string]any{}
 	for _, s := range strange {
 		list = append(list, s, map[string]any{s: s}, []any{s})

@@ -255,6 +255,9 @@ func each(t *rt.Table, f func(string, rt.Value)) {
 // Whatever a script gives to a function, a small budget ends it, soon and
 // before the memory is taken.
 func TestBudgetsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	big := `local big = ("x"):rep(10000000) `
 	for name, script := range map[string]string{
 		"yaml.decode":           big + `yaml.decode(big)`,

@@ -171,6 +171,9 @@ func TestCommandsLeftOpenEnd(t *testing.T) {
 }
 
 func TestReadingEndsWithTheBudget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes more than a second")
+	}
 	o, _ := machine(t)
 	big, err := os.Create("big")
 	if err != nil {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package peertest
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+func TestRun(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	bin, count := filepath.Join(t.TempDir(), "peer"), filepath.Join(t.TempDir(), "count")
+	script := "#!/bin/sh\necho x >>" + count + "\ncat \"$1\"/file\necho \"$1\" >&2\nexit 3\n"
+	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// run runs the peer on a directory of its own, and returns how often it was started so far.
+	run := func(content string, args ...string) int {
+		t.Helper()
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Command{Bin: bin, Args: append([]string{dir}, args...), Reads: []string{dir}}.Run()
+		if want := (Answer{content, dir + "\n", 3}); err != nil || got != want {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+		text, err := os.ReadFile(count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(text) / 2
+	}
+	steps := []struct {
+		name, content string
+		args          []string
+		off           bool
+		starts        int
+	}{
+		{"the first time", "a", nil, false, 1},
+		{"the same in another directory", "a", nil, false, 1},
+		{"another content", "b", nil, false, 2},
+		{"another argument", "a", []string{"x"}, false, 3},
+		{"switched off", "a", nil, true, 4},
+		{"the same again", "a", nil, false, 4},
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			if s.off {
+				t.Setenv("MOONHELM_PEER_ANSWERS", "off")
+			}
+			if got := run(s.content, s.args...); got != s.starts {
+				t.Errorf("started %d times so far, want %d", got, s.starts)
+			}
+		})
+	}
+}
+
+func TestRunTellsWhatCannotBeStarted(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	if _, err := (Command{Bin: filepath.Join(t.TempDir(), "none")}).Run(); err == nil {
+		t.Error("no error for a binary that is not there")
+	}
+}
