@@ -13,7 +13,7 @@ STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean 
 BUILD := github.com/moonhelm/moonhelm/internal/build
 LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
 
-.PHONY: help build demo deps callers-deps test check unit race cluster cluster-tests faults compat callers sdk registry bench clean
+.PHONY: help build demo deps callers-deps test check unit tests race cluster cluster-tests faults compat callers sdk registry bench clean
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"

@@ -16,11 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
-<<<<<<< HEAD
 	"github.com/moonhelm/moonhelm/internal/filetest"
-=======
 	"github.com/moonhelm/moonhelm/internal/peertest"
->>>>>>> 3fcb560 (test: short unit tests, and remembered answers of Helm's binaries)
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
