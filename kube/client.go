@@ -152,14 +152,16 @@ func (s *shared) dial() (*connection, error) {
 // creation or deletion that was done although its answer was lost is a success;
 // an update that names a resourceVersion may then be refused as a conflict with
 // itself, which the caller has to look into.
-func (c *Client) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
+func (c *Client) Call(ctx context.Context, method, path string, query url.Values, header http.Header,
+	body []byte) ([]byte, error) {
 	_, text, err := c.exchange(ctx, &request{method, path, query, header, body}, true)
 	return text, err
 }
 
 // Stream is [Client.Call] for an answer that takes long, such as a watch or a log: the
 // caller reads and closes its body.
-func (c *Client) Stream(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
+func (c *Client) Stream(ctx context.Context, method, path string, query url.Values, header http.Header,
+	body []byte) (*http.Response, error) {
 	resp, _, err := c.exchange(ctx, &request{method, path, query, header, body}, false)
 	return resp, err
 }

@@ -299,7 +299,8 @@ func (g groupDiscovery) groupVersions() []groupVersion {
 			gv := groupVersion{Group: item.Metadata.Name, Version: v.Version}
 			for _, r := range v.Resources {
 				if r.ResponseKind.Kind != "" {
-					gv.Resources = append(gv.Resources, Resource{Kind: r.ResponseKind.Kind, Plural: r.Resource, Namespaced: r.Scope == "Namespaced"})
+					gv.Resources = append(gv.Resources,
+						Resource{Kind: r.ResponseKind.Kind, Plural: r.Resource, Namespaced: r.Scope == "Namespaced"})
 				}
 				for _, s := range r.Subresources {
 					gv.Also = append(gv.Also, s.ResponseKind.Kind)

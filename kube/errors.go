@@ -77,7 +77,8 @@ type UnauthorizedError struct {
 }
 
 func (e *UnauthorizedError) Error() string {
-	return fmt.Sprintf("Kubernetes cluster unreachable: the server has asked for the client to provide credentials: %s does not accept your credentials: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
+	return fmt.Sprintf("Kubernetes cluster unreachable: the server has asked for the client to provide credentials: %s "+
+		"does not accept your credentials: log in again, or check the user in your kubeconfig (%s)", e.Server, e.Err)
 }
 
 func (e *UnauthorizedError) Unwrap() error { return e.Err }
@@ -96,7 +97,8 @@ func (e *NoMatchError) Error() string {
 		kind, version, _ := strings.Cut(missing, " in ")
 		kinds[i] = fmt.Sprintf("no matches for kind %q in version %q", kind, version)
 	}
-	return fmt.Sprintf("unable to build kubernetes objects from release manifest: %s, needed by %s: ensure CRDs are installed first, or check the apiVersion",
+	return fmt.Sprintf("unable to build kubernetes objects from release manifest: %s, needed by %s: ensure CRDs are "+
+		"installed first, or check the apiVersion",
 		strings.Join(kinds, ", "), strings.Join(e.Objects, ", "))
 }
 
@@ -109,7 +111,8 @@ func statusError(method, path string, resp *http.Response) error {
 	if status := readStatus(body); status != nil {
 		err = &apierrors.StatusError{ErrStatus: *status}
 	} else {
-		err = apierrors.NewGenericServerResponse(resp.StatusCode, strings.ToLower(method), gr, name, strings.TrimSpace(string(body)), 0, true)
+		err = apierrors.NewGenericServerResponse(resp.StatusCode, strings.ToLower(method), gr, name,
+			strings.TrimSpace(string(body)), 0, true)
 	}
 	switch resp.StatusCode {
 	case http.StatusForbidden:

@@ -12,7 +12,8 @@ import (
 )
 
 // askForPermission is the hint of errors for want of a permission.
-const askForPermission = "ask whoever runs the cluster for what is missing, or use another user: --kube-context, --kube-as-user"
+const askForPermission = "ask whoever runs the cluster for what is missing, or use another user: " +
+	"--kube-context, --kube-as-user"
 
 // Hint says what a user of the command line can do about it.
 func (e *ForbiddenError) Hint() string { return askForPermission }
@@ -23,13 +24,15 @@ func (e *UnreachableError) Hint() string {
 		return "the kubeconfig's certificate-authority does not vouch for this server: " +
 			"--kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"
 	}
-	return "kubernetes cluster unreachable: is it running, and is this its address? helm takes it from the kubeconfig's current context; " +
+	return "kubernetes cluster unreachable: is it running, and is this its address? helm takes it from the " +
+		"kubeconfig's current context; " +
 		"--kube-context chooses another, --kube-apiserver names one"
 }
 
 // Hint says what a user of the command line can do about it.
 func (e *NoMatchError) Hint() string {
-	return "definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade creates and updates them too"
+	return "definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade " +
+		"creates and updates them too"
 }
 
 // APIHint says what a user of the command line can do about an answer of the API server
@@ -46,7 +49,8 @@ func APIHint(err error) string {
 	case strings.Contains(text, "strict decoding error") && strings.Contains(text, "unknown field"):
 		return "correct the field, or the apiVersion; --disable-openapi-validation leaves such fields out, with a warning"
 	case strings.Contains(text, "field not declared in schema"): // by server-side apply the server takes no such field
-		return "correct the field, or the apiVersion; --server-side=false --disable-openapi-validation leaves such fields out, with a warning"
+		return "correct the field, or the apiVersion; --server-side=false --disable-openapi-validation leaves such " +
+			"fields out, with a warning"
 	}
 	return ""
 }

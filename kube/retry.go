@@ -94,12 +94,14 @@ type attempt struct {
 // body is read too; otherwise the caller reads and closes it.
 func (c *Client) exchange(ctx context.Context, r *request, whole bool) (*http.Response, []byte, error) {
 	if !plainPath(r.path) {
-		return nil, nil, fmt.Errorf("refuse to %s %q: a name in it is empty, or leads to another place", strings.ToLower(r.method), r.path)
+		return nil, nil, fmt.Errorf("refuse to %s %q: a name in it is empty, or leads to another place",
+			strings.ToLower(r.method), r.path)
 	}
 	switch r.method {
 	case http.MethodPut, http.MethodPatch, http.MethodDelete:
 		if !namesObject(r.path) {
-			return nil, nil, fmt.Errorf("refuse to %s %q: it names no object, but all of a kind", strings.ToLower(r.method), r.path)
+			return nil, nil, fmt.Errorf("refuse to %s %q: it names no object, but all of a kind", strings.ToLower(r.method),
+				r.path)
 		}
 	}
 	conn, err := c.connect()
@@ -163,7 +165,8 @@ func (c *Client) tell(err error, n int) {
 	if last != 0 && now-last < int64(tellEvery) || !c.told.CompareAndSwap(last, now) {
 		return
 	}
-	c.progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf("the cluster is in trouble, trying again: %s", err)})
+	c.progress.Send(progress.Event{Kind: progress.Step,
+		Text: fmt.Sprintf("the cluster is in trouble, trying again: %s", err)})
 }
 
 // once makes a request once.
@@ -177,7 +180,8 @@ func (c *Client) once(ctx context.Context, conn *connection, r *request, whole b
 	defer silence.Stop()
 	var connected atomic.Bool
 	if r.method == http.MethodPost {
-		inner = httptrace.WithClientTrace(inner, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+		inner = httptrace.WithClientTrace(inner,
+			&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	}
 	req, err := conn.request(inner, r, fence)
 	if err != nil {
@@ -273,13 +277,16 @@ func (c *Client) unanswered(ctx, inner context.Context, conn *connection, err er
 // there are to say so.
 func broken(err error) bool {
 	var timeout net.Error
-	if utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) || utilnet.IsHTTP2ConnectionLost(err) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED) ||
+	if utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) ||
+		utilnet.IsHTTP2ConnectionLost(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, syscall.ECONNABORTED) ||
 		errors.As(err, &timeout) && timeout.Timeout() {
 		return true
 	}
 	text := err.Error()
-	for _, sign := range []string{"GOAWAY", "stream error:", "http2: client connection", "server closed idle connection", "connection broken"} {
+	for _, sign := range []string{"GOAWAY", "stream error:", "http2: client connection", "server closed idle connection",
+		"connection broken"} {
 		if strings.Contains(text, sign) {
 			return true
 		}

@@ -11,7 +11,8 @@ import "github.com/moonhelm/moonhelm/internal/yaml"
 // written anew, in the worst case all of the text. An error is returned for a value that
 // YAML cannot hold.
 func Edit(raw string, now map[string]any) (string, error) {
-	return yaml.Edit(raw, now, yaml.Rules{Decode: func(text string) (map[string]any, error) { return decodeMap("", text) }})
+	return yaml.Edit(raw, now,
+		yaml.Rules{Decode: func(text string) (map[string]any, error) { return decodeMap("", text) }})
 }
 
 // Encode returns an object as YAML: apiVersion, kind and metadata first, then spec and

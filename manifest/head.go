@@ -44,7 +44,8 @@ func (o *Object) readHead(v any) error {
 	case map[string]any:
 		m = v
 	default:
-		return &problem{line: 1, text: fmt.Sprintf("a document must be a map with apiVersion and kind, this one is %s", describe(v))}
+		return &problem{line: 1,
+			text: fmt.Sprintf("a document must be a map with apiVersion and kind, this one is %s", describe(v))}
 	}
 	var err error
 	if o.APIVersion, err = headString(m, "apiVersion", "apiVersion"); err != nil {

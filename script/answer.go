@@ -149,7 +149,8 @@ func (r *request) printed(m wire.Message) error {
 func (s *session) said(text string) error {
 	s.printed += int64(len(text)) + 1
 	if s.printed > s.limits.Output+s.limits.Output/2 {
-		return &exceeded{"output", fmt.Sprintf("the scripts printed more than %d bytes, the limit for an operation", s.limits.Output)}
+		return &exceeded{"output",
+			fmt.Sprintf("the scripts printed more than %d bytes, the limit for an operation", s.limits.Output)}
 	}
 	return nil
 }
@@ -193,10 +194,12 @@ func (r *request) finding(m wire.Message) error {
 func (r *request) outsideAnswer(ctx context.Context, m wire.Message) (*wire.Message, error) {
 	s := r.session
 	if s.asked++; s.asked > maxQuestions {
-		return nil, &exceeded{"time", fmt.Sprintf("the scripts asked the cluster and servers more than %d times", maxQuestions)}
+		return nil, &exceeded{"time",
+			fmt.Sprintf("the scripts asked the cluster and servers more than %d times", maxQuestions)}
 	}
 	if s.outside >= maxOutside {
-		return nil, &exceeded{"time", fmt.Sprintf("the scripts waited for the cluster and for servers for more than %s", maxOutside)}
+		return nil, &exceeded{"time",
+			fmt.Sprintf("the scripts waited for the cluster and for servers for more than %s", maxOutside)}
 	}
 	begin := time.Now()
 	defer func() { s.outside += time.Since(begin) }()
@@ -237,7 +240,8 @@ func (r *request) granted(m wire.Message, permission string) error {
 func (r *request) lookup(m wire.Message) (map[string]any, error) {
 	found := map[string]any{}
 	if op := r.session.current(); op != nil && op.Lookup != nil {
-		got, err := op.Lookup(textOf(m.Body, "apiVersion"), textOf(m.Body, "kind"), textOf(m.Body, "namespace"), textOf(m.Body, "name"))
+		got, err := op.Lookup(textOf(m.Body, "apiVersion"), textOf(m.Body, "kind"), textOf(m.Body, "namespace"),
+			textOf(m.Body, "name"))
 		if err != nil {
 			return nil, err
 		}

@@ -87,7 +87,8 @@ func (r *request) keep(bytes int) error {
 	if s.kept += int64(bytes); s.kept <= most {
 		return nil
 	}
-	return r.end(&Error{Limit: "memory", Message: fmt.Sprintf("what the scripts changed takes more memory than %d MiB", most>>20)})
+	return r.end(&Error{Limit: "memory",
+		Message: fmt.Sprintf("what the scripts changed takes more memory than %d MiB", most>>20)})
 }
 
 // spend counts the time that helm takes to carry out what a handler changed,

@@ -71,7 +71,8 @@ func (s *session) findings(body map[string]any, in *lint.ScriptInput) error {
 		}
 	}
 	if err := each("problems", func(m *member, file string, line int, b map[string]any) {
-		in.Problems = append(in.Problems, lint.Problem{Chart: m.path, File: file, Line: line, Message: clip(textOf(b, "message"), maxMessage)})
+		in.Problems = append(in.Problems,
+			lint.Problem{Chart: m.path, File: file, Line: line, Message: clip(textOf(b, "message"), maxMessage)})
 	}); err != nil {
 		return err
 	}

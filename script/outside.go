@@ -37,7 +37,8 @@ func (o Outside) lookup(ctx context.Context, body map[string]any) (map[string]an
 	var found map[string]any
 	if o.Lookup != nil {
 		var err error
-		found, err = o.Lookup(ctx, textOf(body, "apiVersion"), textOf(body, "kind"), textOf(body, "namespace"), textOf(body, "name"))
+		found, err = o.Lookup(ctx, textOf(body, "apiVersion"), textOf(body, "kind"), textOf(body, "namespace"),
+			textOf(body, "name"))
 		if err != nil {
 			return nil, err
 		}

@@ -65,7 +65,8 @@ func (p Policy) accept(asks []Ask) error {
 	}
 	var more []Ask
 	for _, a := range asks {
-		rest := slices.DeleteFunc(slices.Clone(a.Permissions), func(name string) bool { return slices.Contains(p.Accept, name) })
+		rest := slices.DeleteFunc(slices.Clone(a.Permissions),
+			func(name string) bool { return slices.Contains(p.Accept, name) })
 		if len(rest) > 0 {
 			more = append(more, Ask{Chart: a.Chart, Path: a.Path, Permissions: rest})
 		}

@@ -27,7 +27,8 @@ func (st *stage) settle(c *changes) (commit func(), err error) {
 		st.replace(at)
 	}
 	var then []func()
-	steps := []func(*changes, *chart.Chart) (func(), error){st.settleValues, st.settleFiles, st.settleDependencies, st.settleObjects}
+	steps := []func(*changes, *chart.Chart) (func(), error){st.settleValues, st.settleFiles, st.settleDependencies,
+		st.settleObjects}
 	for _, step := range steps {
 		do, err := step(c, root)
 		if err != nil {
@@ -242,7 +243,8 @@ func checkFileName(field, name string) error {
 			return fmt.Errorf("the name %q is not for files: %s/ has a meaning of its own", clip(name, 80), dir)
 		}
 	}
-	for _, file := range []string{chart.FileMetadata, chart.FileLock, chart.FileValues, chart.FileSchema, chart.FileRequirements, chart.FileRequirementsLock} {
+	for _, file := range []string{chart.FileMetadata, chart.FileLock, chart.FileValues, chart.FileSchema,
+		chart.FileRequirements, chart.FileRequirementsLock} {
 		if strings.EqualFold(first, file) {
 			return fmt.Errorf("%s cannot be changed as a file", file)
 		}
@@ -273,7 +275,8 @@ func (st *stage) settleDependencies(c *changes, root *chart.Chart) (func(), erro
 		}
 		md := *at.Metadata
 		md.Dependencies = now
-		if wrong := (&chart.Metadata{APIVersion: chart.APIVersionV2, Name: md.Name, Version: "0.0.0", Dependencies: now}).Validate(); wrong != nil {
+		if wrong := (&chart.Metadata{APIVersion: chart.APIVersionV2, Name: md.Name, Version: "0.0.0",
+			Dependencies: now}).Validate(); wrong != nil {
 			err = fmt.Errorf("dependencies: %w", wrong)
 			return
 		}

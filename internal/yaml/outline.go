@@ -53,7 +53,8 @@ var errOutline = errors.New("this YAML can only be written anew")
 // where it ends is found by reading on from there.
 func outline(text string) (top *part, step, dashes int, err error) {
 	step = 2
-	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
+	if strings.ContainsAny(text, "\u0085\u2028\u2029\ufeff") ||
+		strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
 		return nil, step, 0, errOutline
 	}
 	var doc Node

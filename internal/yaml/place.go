@@ -98,7 +98,8 @@ func CutLine(text string) (line int, problem string, ok bool) {
 // that it came through.
 func Complaint(err error) string {
 	text := err.Error()
-	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: ", "json: "} {
+	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ",
+		"yaml: ", "json: "} {
 		text = strings.TrimPrefix(text, noise)
 	}
 	return text

@@ -35,7 +35,8 @@ func SetText(text, key, value string, quoted bool) (string, error) {
 		return fmt.Sprintf("%s\n%*s%s: %s\n", strings.TrimRight(text, "\n"), top.column, "", key, quoteDouble(value)), nil
 	}
 	was := text[old.start:old.end]
-	if old.shape != scalarShape || old.marked || was == "" || strings.IndexByte("|>*", old.quote) >= 0 || strings.Contains(was, "\n") {
+	if old.shape != scalarShape || old.marked || was == "" || strings.IndexByte("|>*", old.quote) >= 0 ||
+		strings.Contains(was, "\n") {
 		return "", fmt.Errorf("%s is not a simple value", key)
 	}
 	if v, _ := Resolve(was); was == quoteDouble(value) || was == quoteSingle(value) || old.quote == 0 && v == value {

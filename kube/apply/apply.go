@@ -16,7 +16,8 @@ import (
 
 // writing is the query of every write.
 func (c *Applier) writing() url.Values {
-	query := url.Values{"fieldManager": {kube.FieldManager}, "fieldValidation": {string(cmp.Or(c.options.FieldValidation, FieldValidationStrict))}}
+	query := url.Values{"fieldManager": {kube.FieldManager},
+		"fieldValidation": {string(cmp.Or(c.options.FieldValidation, FieldValidationStrict))}}
 	if c.api.IsDryRun() {
 		query.Set("dryRun", "All")
 	}
@@ -29,14 +30,16 @@ func briefly(contentType string) http.Header {
 }
 
 func (c *Applier) create(ctx context.Context, t *api.Target, body []byte) error {
-	_, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writing(), briefly("application/json"), body)
+	_, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writing(), briefly("application/json"),
+		body)
 	return err
 }
 
 // patch merges body into an object that exists: strategically where the server
 // knows how, which it does for the kinds it was built with.
 func (c *Applier) patch(ctx context.Context, t *api.Target, body []byte) error {
-	_, err := c.api.Call(ctx, http.MethodPatch, t.Path(), c.writing(), briefly("application/strategic-merge-patch+json"), body)
+	_, err := c.api.Call(ctx, http.MethodPatch, t.Path(), c.writing(), briefly("application/strategic-merge-patch+json"),
+		body)
 	if apierrors.IsUnsupportedMediaType(err) {
 		_, err = c.api.Call(ctx, http.MethodPatch, t.Path(), c.writing(), briefly("application/merge-patch+json"), body)
 	}

@@ -110,7 +110,8 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	var missing *PermissionError
 	if (r.ServerDryRun || r.ReportConflicts) && errors.As(err, &missing) {
 		// Whoever may only look still learns what would become of the objects.
-		c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
+		c.api.Progress().Send(progress.Event{Kind: progress.Warning,
+			Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
 		return p, nil
 	}
 	if err == nil && r.ServerDryRun {
@@ -203,7 +204,8 @@ func (c *Applier) stock(ctx context.Context, r Request) (*stock, error) {
 
 // before adds the objects of an old revision, and returns those of kinds that
 // are not served any more.
-func (c *Applier) before(ctx context.Context, s *stock, objects []*manifest.Object, revision int, namespace string) ([]*api.Target, error) {
+func (c *Applier) before(ctx context.Context, s *stock, objects []*manifest.Object, revision int,
+	namespace string) ([]*api.Target, error) {
 	all, err := api.Unplaced(objects)
 	if err != nil {
 		return nil, err
@@ -238,11 +240,13 @@ func (c *Applier) before(ctx context.Context, s *stock, objects []*manifest.Obje
 // revision has made the very same: each upgrade would make one more.
 func (s *stock) generated(old *api.Target) {
 	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
-		return p.wanted && p.Name == "" && p.Kind == old.Kind && p.Namespace == old.Namespace && reflect.DeepEqual(p.Object, old.Object)
+		return p.wanted && p.Name == "" && p.Kind == old.Kind && p.Namespace == old.Namespace &&
+			reflect.DeepEqual(p.Object, old.Object)
 	})
 }
 
-func (c *Applier) pendingDeletions(ctx context.Context, s *stock, pending []release.PendingDeletion, namespace string) error {
+func (c *Applier) pendingDeletions(ctx context.Context, s *stock, pending []release.PendingDeletion,
+	namespace string) error {
 	var all []*api.Target
 	for _, o := range pending {
 		metadata := map[string]any{"name": o.Name}
@@ -476,7 +480,8 @@ func (p *part) lastOfHook(owner kube.Owner) map[string]any {
 	object := p.hook.Moved(p.Namespace).Marked(owner)
 	object["apiVersion"] = p.Resource.APIVersion
 	meta := object["metadata"].(map[string]any)
-	meta["annotations"] = api.WithPairs(meta["annotations"], release.HookOfAnnotation, api.String(p.live, "metadata", "annotations", release.HookOfAnnotation))
+	meta["annotations"] = api.WithPairs(meta["annotations"], release.HookOfAnnotation,
+		api.String(p.live, "metadata", "annotations", release.HookOfAnnotation))
 	return object
 }
 
@@ -491,7 +496,8 @@ func (c *Applier) outlive(p *plan.Plan, going map[identity]map[string]any) {
 			continue
 		}
 		if precious(s.Item) {
-			c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: s.String() + " is being deleted, and will be gone once nothing uses it any more"})
+			c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: s.String() +
+				" is being deleted, and will be gone once nothing uses it any more"})
 			continue
 		}
 		s.Action, s.Reason, s.Live = plan.Replace, "it is being deleted", live
@@ -555,7 +561,8 @@ type DuplicateObjectError struct{ Objects []DuplicateObject }
 func (e *DuplicateObjectError) Error() string {
 	lines := make([]string, len(e.Objects))
 	for i, o := range e.Objects {
-		lines[i] = fmt.Sprintf("%s is made twice, by %s and by %s: one release can have an object once", o.Object, o.First, o.Second)
+		lines[i] = fmt.Sprintf("%s is made twice, by %s and by %s: one release can have an object once", o.Object, o.First,
+			o.Second)
 		if o.First == o.Second {
 			lines[i] = fmt.Sprintf("%s is made twice by %s: one release can have an object once", o.Object, o.First)
 		}

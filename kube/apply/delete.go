@@ -98,7 +98,8 @@ func (c *Applier) remove(ctx context.Context, t *api.Target, uid string, cascade
 		c.api.Progress().Send(progress.Event{Kind: progress.Deleted, Object: t.Short()})
 	case apierrors.IsNotFound(err):
 	case apierrors.IsConflict(err) && uid != "":
-		c.api.Progress().Send(progress.Event{Kind: progress.Kept, Object: t.Short(), Text: "another client replaced it meanwhile"})
+		c.api.Progress().Send(progress.Event{Kind: progress.Kept, Object: t.Short(),
+			Text: "another client replaced it meanwhile"})
 	default:
 		return t.Fail("delete", err)
 	}

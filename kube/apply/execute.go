@@ -312,7 +312,8 @@ func (c *Applier) replace(ctx context.Context, j *job) error {
 // gone and what it owned as well.
 func (c *Applier) erase(ctx context.Context, j *job) error {
 	uid := api.String(j.Live, "metadata", "uid")
-	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": Foreground.policy(), "preconditions": map[string]string{"uid": uid}}
+	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": Foreground.policy(),
+		"preconditions": map[string]string{"uid": uid}}
 	if c.api.IsDryRun() {
 		options["dryRun"] = []string{"All"}
 	}

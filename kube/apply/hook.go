@@ -30,7 +30,8 @@ func (c *Applier) CreateHook(ctx context.Context, o *manifest.Object, namespace 
 	if err != nil {
 		return "", err
 	}
-	answer, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writing(), briefly("application/json"), body)
+	answer, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writing(),
+		briefly("application/json"), body)
 	if err != nil {
 		return "", t.Fail("create", err)
 	}

@@ -36,11 +36,14 @@ func (e *ImmutableError) Error() string {
 	if e.Source != "" {
 		from = " (" + e.Source + ")"
 	}
-	s := fmt.Sprintf("update %s%s: %s: field is immutable, it cannot be changed once the object exists", e.Object, from, strings.Join(e.Fields, ", "))
+	s := fmt.Sprintf("update %s%s: %s: field is immutable, it cannot be changed once the object exists", e.Object, from,
+		strings.Join(e.Fields, ", "))
 	if e.Precious {
-		return s + `: put it back, or give the object the annotation ` + annotationReplace + `: "true", which deletes it with all it holds and creates it again; --force-replace alone does not touch it`
+		return s + `: put it back, or give the object the annotation ` + annotationReplace +
+			`: "true", which deletes it with all it holds and creates it again; --force-replace alone does not touch it`
 	}
-	return s + `: --force-replace, or the annotation ` + annotationReplace + `: "true" on the object, deletes it and creates it again`
+	return s + `: --force-replace, or the annotation ` + annotationReplace +
+		`: "true" on the object, deletes it and creates it again`
 }
 
 func (e *ImmutableError) Unwrap() error { return e.Err }
@@ -60,7 +63,8 @@ func precious(it plan.Item) bool {
 	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", api.CRDKind:
 		return true
 	}
-	return strings.EqualFold(strings.TrimSpace(api.String(it.New, "metadata", "annotations", "helm.sh/resource-policy")), "keep")
+	return strings.EqualFold(strings.TrimSpace(api.String(it.New, "metadata", "annotations", "helm.sh/resource-policy")),
+		"keep")
 }
 
 // immutable makes an [*ImmutableError] of the server's refusal to change
@@ -90,7 +94,8 @@ func saysImmutable(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
 		"immutable", "may not change", "may not be changed", "cannot be changed", "can not be changed", "must not be changed",
-		"cannot change", "may not be updated", "cannot be updated", "updates to ", "updates are forbidden", "may not be unset", "not allowed to change",
+		"cannot change", "may not be updated", "cannot be updated", "updates to ", "updates are forbidden",
+		"may not be unset", "not allowed to change",
 		"may not be set once", "can not be less than",
 	} {
 		if strings.Contains(message, words) {
@@ -119,7 +124,8 @@ func blame(s plan.Step, field, message string) []string {
 func blameSpec(live, after map[string]any, message string) []string {
 	var out []string
 	for key := range after {
-		may := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`spec."+key) || key == "resources" && strings.Contains(message, "resources.requests")
+		may := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`spec."+key) || key == "resources" &&
+			strings.Contains(message, "resources.requests")
 		if !may && !reflect.DeepEqual(live[key], after[key]) {
 			out = append(out, "spec."+key)
 		}

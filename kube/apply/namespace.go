@@ -31,7 +31,8 @@ func (c *Applier) CreateNamespace(ctx context.Context, name string) error {
 	}
 	var forbidden *kube.ForbiddenError
 	if errors.As(err, &forbidden) {
-		if _, gerr := c.api.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+name, nil, http.Header{"Accept": {api.AcceptMeta}}, nil); gerr == nil {
+		if _, gerr := c.api.Call(ctx, http.MethodGet, "/api/v1/namespaces/"+name, nil,
+			http.Header{"Accept": {api.AcceptMeta}}, nil); gerr == nil {
 			return nil
 		}
 	}

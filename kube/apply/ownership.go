@@ -29,7 +29,8 @@ func (e *ConflictError) Error() string {
 		b.Reset()
 		fmt.Fprintf(&b, "rendered manifests contain %d resources that already exist", n)
 	}
-	fmt.Fprintf(&b, " and cannot be imported into the current release: invalid ownership metadata for release %q", e.Owner.Release)
+	fmt.Fprintf(&b, " and cannot be imported into the current release: invalid ownership metadata for release %q",
+		e.Owner.Release)
 	for _, c := range e.Conflicts {
 		fmt.Fprintf(&b, "\n  %s: %s", c.Object, c.Reason)
 	}

@@ -63,7 +63,8 @@ func (e *PermissionError) List() string {
 // CheckPermissions returns a [*PermissionError] where the user may not do verb with each
 // of the objects, which live in namespace unless they say otherwise, or lacks
 // one of the other permissions. Where the cluster does not tell, it returns nil.
-func (c *Applier) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string, also ...Permission) error {
+func (c *Applier) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
+	also ...Permission) error {
 	all, err := api.Unplaced(objects)
 	if err != nil {
 		return err
@@ -107,7 +108,8 @@ type ruleSet struct {
 
 // newReview begins to ask about the namespaces of the given permissions.
 func (c *Applier) newReview(ctx context.Context, permissions []Permission) *review {
-	v := &review{client: c.On(c.api.WithoutRetry().WithProgress(nil)), done: make(chan struct{}), rules: map[string]*ruleSet{}}
+	v := &review{client: c.On(c.api.WithoutRetry().WithProgress(nil)), done: make(chan struct{}),
+		rules: map[string]*ruleSet{}}
 	for _, r := range permissions {
 		if r.Namespace != "" {
 			v.rules[r.Namespace] = nil
@@ -305,7 +307,8 @@ func (v *review) question(ctx context.Context, kind string, spec map[string]any,
 	if err != nil {
 		return err
 	}
-	body, err = v.client.api.Call(ctx, http.MethodPost, reviews+strings.ToLower(kind)+"s", nil, http.Header{"Content-Type": {"application/json"}}, body)
+	body, err = v.client.api.Call(ctx, http.MethodPost, reviews+strings.ToLower(kind)+"s", nil,
+		http.Header{"Content-Type": {"application/json"}}, body)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,8 @@ func (c *Applier) foretell(ctx context.Context, j *job, owner kube.Owner, toCome
 		return err
 	case apierrors.IsConflict(err): // it has changed since it was read: what was computed stands
 		return nil
-	case apierrors.IsNotFound(err) && j.Live != nil, apierrors.IsAlreadyExists(err), missesNamespace(err, owner.Namespace), waits(err, toCome):
+	case apierrors.IsNotFound(err) &&
+		j.Live != nil, apierrors.IsAlreadyExists(err), missesNamespace(err, owner.Namespace), waits(err, toCome):
 		return nil
 	}
 	return j.Fail(string(j.Action), err)

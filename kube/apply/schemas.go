@@ -177,7 +177,8 @@ func documentCache(apiVersion string) string {
 // readDocument returns nil where the disk has none that can be used.
 func (c *Applier) readDocument(apiVersion string) *document {
 	var d document
-	if json.Unmarshal(c.api.LoadCache(documentCache(apiVersion)), &d) != nil || d.Server != c.api.Server() || d.Document == nil {
+	if json.Unmarshal(c.api.LoadCache(documentCache(apiVersion)), &d) != nil || d.Server != c.api.Server() ||
+		d.Document == nil {
 		return nil
 	}
 	return &d

@@ -103,7 +103,8 @@ func (c *Applier) contest(ctx context.Context, j *job, no *applyRefusal) error {
 func (c *Applier) tellConflicts(j *job, known []plan.Conflict) {
 	for _, f := range j.Conflicts {
 		if !slices.ContainsFunc(known, func(k plan.Conflict) bool { return k.Path == f.Path }) {
-			c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: j.Short() + ": " + f.Sentence() + ": " + f.Outcome()})
+			c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: j.Short() + ": " + f.Sentence() + ": " +
+				f.Outcome()})
 		}
 	}
 }
@@ -130,7 +131,8 @@ func (c *Applier) completeManagers(ctx context.Context, t *api.Target, live map[
 	if managers, _ := metadata["managedFields"].([]any); len(managers) > 0 || metadata == nil {
 		return
 	}
-	name := map[string]any{"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": map[string]any{"name": t.Name}}
+	name := map[string]any{"apiVersion": live["apiVersion"], "kind": live["kind"],
+		"metadata": map[string]any{"name": t.Name}}
 	body, err := json.Marshal(name)
 	if err != nil {
 		return
@@ -231,7 +233,8 @@ func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 		}
 		if all = union(all, fields); applied == nil {
 			applied = map[string]any{
-				"manager": kube.FieldManager, "operation": "Apply", "apiVersion": entry["apiVersion"], "fieldsType": "FieldsV1", "time": entry["time"],
+				"manager": kube.FieldManager, "operation": "Apply", "apiVersion": entry["apiVersion"], "fieldsType": "FieldsV1",
+				"time": entry["time"],
 			}
 			out = append(out, applied)
 		}
@@ -240,7 +243,8 @@ func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 		return nil, nil
 	}
 	if applied == nil { // nothing but what is displaced
-		applied = map[string]any{"manager": kube.FieldManager, "operation": "Apply", "apiVersion": it.New["apiVersion"], "fieldsType": "FieldsV1"}
+		applied = map[string]any{"manager": kube.FieldManager, "operation": "Apply", "apiVersion": it.New["apiVersion"],
+			"fieldsType": "FieldsV1"}
 		out = append(out, applied)
 	}
 	text, err := all.ToJSON()
@@ -377,5 +381,6 @@ func changed(live map[string]any, answer []byte) bool {
 		} `json:"metadata"`
 	}
 	_ = json.Unmarshal(answer, &now)
-	return now.Metadata.ResourceVersion == "" || now.Metadata.ResourceVersion != api.String(live, "metadata", "resourceVersion")
+	return now.Metadata.ResourceVersion == "" ||
+		now.Metadata.ResourceVersion != api.String(live, "metadata", "resourceVersion")
 }

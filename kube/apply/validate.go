@@ -248,5 +248,6 @@ func (e *ValidationError) Hint() string {
 	if !e.Unknown() {
 		return ""
 	}
-	return "--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does not know, and drops them"
+	return "--disable-openapi-validation leaves it to the API server, which then only warns of fields that it does " +
+		"not know, and drops them"
 }

@@ -125,7 +125,8 @@ func distinct(lists [][]LiveObject) []LiveObject {
 
 // rowsAt reads the members of one place that exist, with one list where they
 // are many and the permission to list is there.
-func (c *Reader) rowsAt(ctx context.Context, place api.Place, members []*api.Target, found func(*api.Target, LiveObject)) error {
+func (c *Reader) rowsAt(ctx context.Context, place api.Place, members []*api.Target,
+	found func(*api.Target, LiveObject)) error {
 	if len(members) > api.Few {
 		byName := make(map[string]*api.Target, len(members))
 		for _, t := range members {
@@ -178,7 +179,8 @@ func (c *Reader) table(ctx context.Context, place api.Place, name string, query 
 		q.Set("limit", strconv.Itoa(api.ListPage))
 	}
 	for {
-		body, err := c.api.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, name), q, http.Header{"Accept": {acceptTable}}, nil)
+		body, err := c.api.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, name), q,
+			http.Header{"Accept": {acceptTable}}, nil)
 		if err != nil {
 			return err
 		}

@@ -103,7 +103,9 @@ func (c *Waiter) explainPods(ctx context.Context, namespace string, query url.Va
 func (c *Waiter) explainPod(ctx context.Context, namespace string, p *api.Pod, container string) []string {
 	var out []string
 	if p.Status.Phase == "Failed" && (p.Status.Reason != "" || p.Status.Message != "") {
-		out = append(out, fmt.Sprintf("pod %s failed: %s", p.Metadata.Name, api.Reason(map[string]any{"reason": p.Status.Reason, "message": p.Status.Message})))
+		out = append(out,
+			fmt.Sprintf("pod %s failed: %s", p.Metadata.Name,
+				api.Reason(map[string]any{"reason": p.Status.Reason, "message": p.Status.Message})))
 	}
 	for _, s := range p.Containers() {
 		if container == "" || s.Name == container {

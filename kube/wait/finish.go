@@ -27,8 +27,10 @@ func (c *Waiter) Finish(ctx context.Context, objects []*manifest.Object, namespa
 	if err != nil {
 		return err
 	}
-	targets = api.Filter(targets, func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || custom[t] != nil })
-	return c.wait(ctx, targets, &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: finished, custom: custom})
+	targets = api.Filter(targets,
+		func(t *api.Target) bool { return t.Is("batch", "Job") || t.IsPod() || custom[t] != nil })
+	return c.wait(ctx, targets,
+		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: finished, custom: custom})
 }
 
 // finished reports whether a job or pod has ended well.

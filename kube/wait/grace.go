@@ -26,7 +26,8 @@ func (g Grace) orDefault() Grace {
 	for _, d := range []struct {
 		value *time.Duration
 		or    time.Duration
-	}{{&g.Start, 20 * time.Second}, {&g.Crash, 30 * time.Second}, {&g.Condition, 2 * time.Second}, {&g.Silence, time.Second}} {
+	}{{&g.Start, 20 * time.Second}, {&g.Crash, 30 * time.Second}, {&g.Condition, 2 * time.Second}, {&g.Silence,
+		time.Second}} {
 		if *d.value == 0 {
 			*d.value = d.or
 		}

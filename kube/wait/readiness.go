@@ -105,7 +105,8 @@ func builtIn(group string) bool {
 	switch strings.TrimSuffix(group, ".k8s.io") {
 	case "", "apps", "batch", "autoscaling", "policy", "extensions", "networking", "rbac.authorization", "storage",
 		"scheduling", "node", "certificates", "coordination", "discovery", "events", "resource", "authentication",
-		"authorization", "admissionregistration", "apiextensions", "apiregistration", "flowcontrol.apiserver", "storagemigration":
+		"authorization", "admissionregistration", "apiextensions", "apiregistration", "flowcontrol.apiserver",
+		"storagemigration":
 		return true
 	}
 	return false

@@ -57,7 +57,8 @@ func (e *ReadinessError) Unwrap() error { return e.Err }
 // .metadata. Where both sides are numbers they compare as such; other than
 // numbers can be equal or not. An expression whose path finds nothing is not
 // true, and where it finds several values, one is enough (for !=, all must
-// differ). Paths name fields, as [jsonpath.Template.Path] has it. What the object's controller has not seen yet is not asked.
+// differ). Paths name fields, as [jsonpath.Template.Path] has it. What the object's
+// controller has not seen yet is not asked.
 //
 // Failure is asked first, and ends the wait at once. Success decides alone
 // whether the object is ready. Helm's proposal wants both annotations and
@@ -259,12 +260,14 @@ func (x *expressions) judge(o map[string]any, usual func() verdict) verdict {
 	if api.String(o, "metadata", "deletionTimestamp") != "" {
 		return verdict{missing: "is being deleted"}
 	}
-	if observed, ok := api.Field(o, "status", "observedGeneration").(int64); ok && observed != api.Int(o, "metadata", "generation") {
+	if observed, ok := api.Field(o, "status", "observedGeneration").(int64); ok &&
+		observed != api.Int(o, "metadata", "generation") {
 		return verdict{missing: unseen}
 	}
 	for _, f := range x.failure {
 		if ok, value := f.holds(o); ok {
-			return verdict{failed: fmt.Sprintf("%s (it is %q), which is a failure by its annotation %s", f.source, value, annotationFailure)}
+			return verdict{failed: fmt.Sprintf("%s (it is %q), which is a failure by its annotation %s", f.source, value,
+				annotationFailure)}
 		}
 	}
 	if len(x.success) == 0 {

@@ -59,7 +59,8 @@ func legacyDeployment(o map[string]any) verdict {
 	ready := max(0, min(updated, api.Int(o, "status", "readyReplicas")-old))
 	mayMiss := int64(0)
 	if kind := api.String(o, "spec", "strategy", "type"); kind == "RollingUpdate" || kind == "" {
-		few, more := api.Field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable"), api.Field(o, "spec", "strategy", "rollingUpdate", "maxSurge")
+		few, more := api.Field(o, "spec", "strategy", "rollingUpdate", "maxUnavailable"), api.Field(o, "spec", "strategy",
+			"rollingUpdate", "maxSurge")
 		mayMiss = share(few, want, false)
 		if few != nil && mayMiss == 0 && share(more, want, true) == 0 {
 			mayMiss = 1 // as the controller has it: else nothing could move

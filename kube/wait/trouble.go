@@ -59,7 +59,9 @@ func troublesOf(p *api.Pod, grace Grace, patient bool) []trouble {
 	for _, c := range p.Status.Conditions {
 		if c.Type == "PodScheduled" && c.Status == "False" && c.Reason == "Unschedulable" {
 			// A node may be on its way: this is never certain.
-			out = append(out, trouble{class: unscheduled, text: fmt.Sprintf("pod %s finds no node: %s", p.Metadata.Name, c.Message), quiet: 3 * time.Second, grace: never})
+			out = append(out,
+				trouble{class: unscheduled, text: fmt.Sprintf("pod %s finds no node: %s", p.Metadata.Name, c.Message),
+					quiet: 3 * time.Second, grace: never})
 		}
 	}
 	for _, s := range p.Containers() {
@@ -83,7 +85,8 @@ func containerTrouble(s api.ContainerStatus, pod string, grace Grace, patient bo
 	case "InvalidImageName":
 		t.grace = 0
 		t.text = fmt.Sprintf("container %s of pod %s cannot start: its image has no valid name: %q", s.Name, pod, s.Image)
-	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
+	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable",
+		"SignatureValidationFailed":
 		// A kubelet alternates between reasons and messages: it is one trouble.
 		t.text = fmt.Sprintf("container %s of pod %s cannot start: its image %s cannot be pulled", s.Name, pod, s.Image)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CreatePodSandboxError",
@@ -206,7 +209,8 @@ func (a *awaited) worst(now time.Time, newest func(*awaited, *podTrouble) bool) 
 		return nil, next
 	}
 	worst := slices.MaxFunc(shown, func(x, y trouble) int {
-		return cmp.Or(rank(x.certain(now))-rank(y.certain(now)), cmp.Compare(x.class, y.class), cmp.Compare(y.pod, x.pod), cmp.Compare(y.container, x.container))
+		return cmp.Or(rank(x.certain(now))-rank(y.certain(now)), cmp.Compare(x.class, y.class), cmp.Compare(y.pod, x.pod),
+			cmp.Compare(y.container, x.container))
 	})
 	return &worst, next
 }

@@ -75,7 +75,8 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 	if err != nil {
 		return err
 	}
-	w := &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), existence: true, polls: r.Legacy, custom: custom}
+	w := &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), existence: true, polls: r.Legacy,
+		custom: custom}
 	rules := rollout{jobs: r.Jobs, silence: c.grace.orDefault().Silence, begun: time.Now()}
 	w.judge = rules.judge
 	if r.Legacy {
@@ -87,7 +88,8 @@ func (c *Waiter) Await(ctx context.Context, r Request) error {
 // Established is for package apply, which writes definitions. It returns when all of them
 // are established, and a [*FailedError] when the server refuses the names of one.
 func (c *Waiter) Established(ctx context.Context, definitions []*api.Target) error {
-	return c.wait(ctx, definitions, &waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: established})
+	return c.wait(ctx, definitions,
+		&waiting{pending: map[*api.Target]string{}, report: c.api.Progress(), ready: established})
 }
 
 // wait follows all places that targets live in until each of them is ready.

@@ -232,7 +232,8 @@ func (w *waiting) settle(a *awaited) {
 	delete(w.awaited, a.Target)
 	delete(w.pending, a.Target)
 	e := progress.Event{Kind: progress.Ready, Object: a.Short()}
-	if a.IsPod() && api.String(a.live, "status", "phase") == "Succeeded" || a.Is("batch", "Job") && api.String(a.live, "status", "completionTime") != "" {
+	if a.IsPod() && api.String(a.live, "status", "phase") == "Succeeded" || a.Is("batch", "Job") &&
+		api.String(a.live, "status", "completionTime") != "" {
 		e.Text = "complete"
 	}
 	w.report.Send(e)

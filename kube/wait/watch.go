@@ -97,11 +97,13 @@ func passing(err error) bool {
 		return false
 	}
 	code := status.Status().Code
-	return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout
+	return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests ||
+		code == http.StatusRequestTimeout
 }
 
 // list tells fn of all objects of a place, and of those known that are gone.
-func (c *Waiter) list(ctx context.Context, place api.Place, query url.Values, known map[string]bool, fn observer) (string, bool, error) {
+func (c *Waiter) list(ctx context.Context, place api.Place, query url.Values, known map[string]bool,
+	fn observer) (string, bool, error) {
 	body, err := c.api.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, nil, nil)
 	if err != nil {
 		return "", false, err
@@ -155,7 +157,8 @@ const watchSeconds = "300"
 
 // watch returns the version to go on from, "" where a list is needed because
 // the server has forgotten the changes since the last one.
-func (c *Waiter) watch(ctx context.Context, place api.Place, query url.Values, version string, known map[string]bool, fn observer) (string, bool, error) {
+func (c *Waiter) watch(ctx context.Context, place api.Place, query url.Values, version string, known map[string]bool,
+	fn observer) (string, bool, error) {
 	q := maps.Clone(query)
 	if q == nil {
 		q = url.Values{}
@@ -210,7 +213,8 @@ type watchEvent struct {
 
 // observe is follow for some objects of one place, by reading again and again
 // where listing or watching is not allowed, or polls says so.
-func (c *Waiter) observe(ctx context.Context, place api.Place, members []*api.Target, polls bool, fn func(name string, object map[string]any) (done bool)) error {
+func (c *Waiter) observe(ctx context.Context, place api.Place, members []*api.Target, polls bool,
+	fn func(name string, object map[string]any) (done bool)) error {
 	wanted := map[string]bool{}
 	for _, t := range members {
 		wanted[t.Name] = true

@@ -22,7 +22,8 @@ func (e *engine) hardenBase(l *library) {
 		"type": {1, false, e.typeOf}, "tonumber": {2, false, toNumber(l.base["tonumber"])},
 		"rawget": {2, false, e.rawGet}, "rawset": {3, false, e.rawSet}, "rawlen": {1, false, e.rawLen},
 		"setmetatable": {2, false, e.setMetatable}, "getmetatable": {1, false, e.getMetatable},
-		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs}, "ipairs": {1, false, ipairs(l.base["ipairs"])},
+		"tostring": {1, false, e.toText}, "next": {2, false, e.next}, "pairs": {1, false, e.pairs}, "ipairs": {1, false,
+			ipairs(l.base["ipairs"])},
 	} {
 		l.base[name] = e.value(name, f.args, f.more, f.do)
 	}

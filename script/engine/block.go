@@ -43,7 +43,8 @@ func missingEnd(text string, at *token.Token) string {
 		case token.KwRepeat:
 			push("repeat", "until")
 		case token.SgOpenBkt, token.SgOpenBrace, token.SgOpenSquareBkt:
-			push(string(t.Lit), map[token.Type]string{token.SgOpenBkt: ")", token.SgOpenBrace: "}", token.SgOpenSquareBkt: "]"}[t.Type])
+			push(string(t.Lit),
+				map[token.Type]string{token.SgOpenBkt: ")", token.SgOpenBrace: "}", token.SgOpenSquareBkt: "]"}[t.Type])
 		case token.KwEnd, token.KwUntil, token.SgCloseBkt, token.SgCloseBrace, token.SgCloseSquareBkt:
 			if len(open) > 0 {
 				open = open[:len(open)-1]

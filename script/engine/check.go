@@ -22,7 +22,8 @@ func (e *engine) check(body map[string]any) (map[string]any, error) {
 	if e.r != nil {
 		return nil, fmt.Errorf("scripts are checked before they are started, or in another process")
 	}
-	c := &checker{e: &engine{link: e.link, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{}, requires: []any{}, events: []any{}}
+	c := &checker{e: &engine{link: e.link, limits: e.limits, exit: e.exit, base: e.base}, problems: []any{},
+		requires: []any{}, events: []any{}}
 	c.e.clock.limit = e.clock.left()
 	c.e.newRuntime(0)
 	for _, ch := range charts {

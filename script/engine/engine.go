@@ -56,7 +56,8 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	if o.Exit != nil {
 		debug.SetMaxStack(maxStack)
 	}
-	e := &engine{link: newLink(bufio.NewReaderSize(r, 64<<10), w), exit: o.Exit, confine: o.Confine, failed: make(chan error, 1)}
+	e := &engine{link: newLink(bufio.NewReaderSize(r, 64<<10), w), exit: o.Exit, confine: o.Confine,
+		failed: make(chan error, 1)}
 	defer e.link.close()
 	ended := make(chan error, 1)
 	go func() { ended <- e.serve() }()

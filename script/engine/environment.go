@@ -19,7 +19,8 @@ func (e *engine) newEnvironment(c *chart) {
 	e.language(c)
 	e.eventTables(c)
 	e.r.SetEnv(c.env, "template", e.tableOf(map[string]rt.Value{
-		"func": e.value("func", 2, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.templateFunc(c, gc) }),
+		"func": e.value("func", 2, false,
+			func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.templateFunc(c, gc) }),
 	}))
 	e.install(c, modules.Options{
 		Chart: c.index, Grants: c.grants, Environ: e.environ, Ask: e.ask,
@@ -42,8 +43,10 @@ func (e *engine) language(c *chart) {
 		e.r.SetEnv(env, name, rt.TableValue(t))
 	}
 	e.r.SetEnv(env, "_G", rt.TableValue(env))
-	e.r.SetEnv(env, "print", e.value("print", 0, true, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.luaPrint(c, t, gc) }))
-	e.r.SetEnv(env, "require", e.value("require", 1, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.require(c, t, gc) }))
+	e.r.SetEnv(env, "print",
+		e.value("print", 0, true, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.luaPrint(c, t, gc) }))
+	e.r.SetEnv(env, "require",
+		e.value("require", 1, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return e.require(c, t, gc) }))
 	e.r.SetEnv(env, "kube", e.tableOf(map[string]rt.Value{"lookup": e.value("lookup", 4, false, e.lookup)}))
 }
 

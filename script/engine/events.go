@@ -36,8 +36,10 @@ func (e *engine) eventTables(c *chart) {
 		return e.value(name, args, false, func(t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) { return f(c, t, gc) })
 	}
 	c.events = e.tableOf(map[string]rt.Value{"on": bound("on", 3, e.on), "off": bound("off", 1, e.off)})
-	subcharts := e.tableOf(map[string]rt.Value{"init": bound("init", 2, e.initChildren), "get": bound("get", 1, e.childEnv)})
-	for name, v := range map[string]rt.Value{"events": c.events, "event": c.events, "subcharts": subcharts, "subchart": subcharts} {
+	subcharts := e.tableOf(map[string]rt.Value{"init": bound("init", 2, e.initChildren),
+		"get": bound("get", 1, e.childEnv)})
+	for name, v := range map[string]rt.Value{"events": c.events, "event": c.events, "subcharts": subcharts,
+		"subchart": subcharts} {
 		e.r.SetEnv(c.env, name, v)
 	}
 }
@@ -83,7 +85,8 @@ func (e *engine) on(c *chart, t *rt.Thread, gc *rt.GoCont) (rt.Cont, error) {
 		}
 	}
 	e.nextID++
-	e.handlers = append(e.handlers, &handler{id: e.nextID, chart: c, event: name, priority: priority, where: where, fn: fn})
+	e.handlers = append(e.handlers,
+		&handler{id: e.nextID, chart: c, event: name, priority: priority, where: where, fn: fn})
 	e.changed = true
 	t.RequireMem(200)
 	return gc.Next(), nil

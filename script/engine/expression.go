@@ -58,7 +58,8 @@ func before(line string, at int) string {
 		break
 	}
 	path := line[from:at]
-	if path == "" || strings.Trim(path, ".") != path || strings.Contains(path, "..") || path[0] >= '0' && path[0] <= '9' || path[0] == '[' {
+	if path == "" || strings.Trim(path, ".") != path || strings.Contains(path, "..") || path[0] >= '0' && path[0] <= '9' ||
+		path[0] == '[' {
 		return ""
 	}
 	return path
@@ -143,7 +144,8 @@ func callees(line string) []string {
 		if name == "" && from > 0 && (line[from-1] == ')' || line[from-1] == ']') && line[i] == '(' {
 			return nil // f(x)(y), list[i](y): what is called has no name
 		}
-		if name == "" || slices.Contains(keywords, name) || name[0] >= '0' && name[0] <= '9' || strings.HasSuffix(strings.TrimRight(line[:from], " "), "function") {
+		if name == "" || slices.Contains(keywords, name) || name[0] >= '0' && name[0] <= '9' ||
+			strings.HasSuffix(strings.TrimRight(line[:from], " "), "function") {
 			continue
 		}
 		if strings.Contains(name, "..") || strings.HasSuffix(name, ".") || strings.HasSuffix(name, ":") {
@@ -180,7 +182,8 @@ func callArguments(line, function string) []string {
 // stands there or follows it.
 func after(line string, at int) string {
 	end := at
-	for end < len(line) && (isWord(line[end]) || line[end] == '.' && !strings.HasPrefix(line[end:], "..") || line[end] == '[') {
+	for end < len(line) &&
+		(isWord(line[end]) || line[end] == '.' && !strings.HasPrefix(line[end:], "..") || line[end] == '[') {
 		if line[end] == '[' {
 			i := strings.IndexByte(line[end:], ']')
 			if i < 0 {

@@ -119,7 +119,8 @@ func (e *engine) lockScalars() {
 		return c.PushingNext1(t.Runtime, c.Arg(0)), nil
 	})
 	e.r.SetStringMeta(e.stringMeta(itself))
-	for kind, v := range map[string]rt.Value{"number": rt.IntValue(0), "boolean": rt.BoolValue(false), "nil": rt.NilValue} {
+	for kind, v := range map[string]rt.Value{"number": rt.IntValue(0), "boolean": rt.BoolValue(false),
+		"nil": rt.NilValue} {
 		m := rt.NewTable()
 		if !v.IsNil() {
 			e.r.SetEnv(m, "__call", itself)

@@ -59,7 +59,8 @@ const manyFields = 64
 type marks struct{ list, table *rt.Table }
 
 // errEnded is what a table says that outlived its event unread.
-var errEnded = errors.New("ctx is valid during its handler: what was not looked at by then is gone (copy what you need)")
+var errEnded = errors.New("ctx is valid during its handler: what was not looked at " +
+	"by then is gone (copy what you need)")
 
 func (e *engine) makeMarks() {
 	e.marks = marks{list: e.bridge.NewMark(true), table: e.bridge.NewMark(false)}

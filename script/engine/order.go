@@ -151,7 +151,8 @@ func (e *engine) next(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	return e.pushNext(t, c, o.keys, after, func(k rt.Value) (rt.Value, error) { return tab.Get(k), nil })
 }
 
-func (e *engine) pushNext(t *rt.Thread, c *rt.GoCont, keys []rt.Value, after rt.Value, get func(rt.Value) (rt.Value, error)) (rt.Cont, error) {
+func (e *engine) pushNext(t *rt.Thread, c *rt.GoCont, keys []rt.Value, after rt.Value,
+	get func(rt.Value) (rt.Value, error)) (rt.Cont, error) {
 	at := 0
 	if !after.IsNil() {
 		if o := &e.order; o.at < len(keys) && len(keys) == len(o.keys) && keys[o.at].Equals(after) {

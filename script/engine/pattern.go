@@ -93,7 +93,8 @@ func gsub(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 
 // substitute replaces at most so many matches, or one at the start where the
 // pattern is anchored. An empty match right behind another one is none.
-func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most int64, with func(whole string, captures []rt.Value) (string, error)) (string, int64, error) {
+func substitute(t *rt.Thread, s string, p *pattern.Pattern, anchored bool, most int64,
+	with func(whole string, captures []rt.Value) (string, error)) (string, int64, error) {
 	search := p.Match
 	if anchored {
 		search, most = p.MatchFromStart, min(most, 1)
@@ -163,7 +164,8 @@ func replacement(t *rt.Thread, c *rt.GoCont) (func(string, []rt.Value) (string, 
 	} else if _, ok := with.TryCallable(); ok {
 		ask = func(captures []rt.Value) (rt.Value, error) { return rt.Call1(t, with, captures...) }
 	} else {
-		return nil, fmt.Errorf("bad argument #3 to 'gsub' (string, table or function expected, got %s)", with.CustomTypeName())
+		return nil, fmt.Errorf("bad argument #3 to 'gsub' (string, table or function expected, got %s)",
+			with.CustomTypeName())
 	}
 	return func(whole string, captures []rt.Value) (string, error) {
 		v, err := ask(captures)

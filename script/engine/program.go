@@ -224,7 +224,8 @@ func exitStatus(v rt.Value) (int, error) {
 		return int(n), nil
 	}
 	s, _ := v.ToString()
-	return 1, &ProgramError{Message: fmt.Sprintf("main returned %s; it returns the exit code, a number from 0 to 255, or nothing", clip(s, 100))}
+	return 1, &ProgramError{Message: fmt.Sprintf("main returned %s; it returns the exit code, a number "+
+		"from 0 to 255, or nothing", clip(s, 100))}
 }
 
 // explain makes an error for people. What helm.fail says is meant for them as

@@ -107,7 +107,8 @@ func (e *engine) noModule(c *chart, name string) error {
 	if i, known := c.requires[dep]; foreign && known {
 		missing = fmt.Sprintf("chart %q has no %s%s.lua", e.charts[i].name, c.directory, strings.ReplaceAll(rest, ".", "/"))
 	} else if foreign && c.directory == "" {
-		missing = "files of directories are required with a dot, as in " + fmt.Sprintf("%q", clip(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100))
+		missing = "files of directories are required with a dot, as in " +
+			fmt.Sprintf("%q", clip(strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", "."), 100))
 	} else if foreign {
 		missing = fmt.Sprintf("the chart has no dependency or library %q", clip(dep, 100))
 	} else {
@@ -147,7 +148,8 @@ func meantModule(names []string, name string) string {
 func (e *engine) run(t *rt.Thread, c *chart, file string) (rt.Value, error) {
 	if m := c.loaded[file]; m != nil {
 		if m.loading {
-			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle", c.directory+file)
+			return rt.NilValue, fmt.Errorf("%s is required while it is being loaded: scripts require each other in a circle",
+				c.directory+file)
 		}
 		return m.value, nil
 	}

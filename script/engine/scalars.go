@@ -27,7 +27,8 @@ func (e *engine) stringMeta(call rt.Value) *rt.Table {
 	e.r.SetEnv(m, "__call", call)
 	e.r.SetEnv(m, "__add", e.value("add", 2, false, add))
 	for name, f := range map[string]func(x, y rt.Value) (rt.Value, bool, error){
-		"sub": always(rt.Sub), "mul": always(rt.Mul), "div": always(rt.Div), "pow": always(rt.Pow), "idiv": rt.Idiv, "mod": rt.Mod,
+		"sub": always(rt.Sub), "mul": always(rt.Mul), "div": always(rt.Div), "pow": always(rt.Pow), "idiv": rt.Idiv,
+		"mod": rt.Mod,
 	} {
 		e.r.SetEnv(m, "__"+name, e.value(name, 2, false, arithmetic(name, f)))
 	}

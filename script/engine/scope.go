@@ -28,7 +28,8 @@ var (
 	alwaysFrozen = []string{"chart", "release", "capabilities"}
 	changeable   = []string{"values", "templates", "files", "objects", "dependencies"}
 	// contextFields are all of them.
-	contextFields = append([]string{"charts", "minimal", "dryRun", "results", "lint"}, append(alwaysFrozen, changeable...)...)
+	contextFields = append([]string{"charts", "minimal", "dryRun", "results", "lint"},
+		append(alwaysFrozen, changeable...)...)
 )
 
 // missingFields are what fields read as that a chart does without.
@@ -37,7 +38,8 @@ var missingFields = map[string]map[string]any{
 		"name": "", "version": "", "description": "", "home": "", "icon": "", "appVersion": "", "kubeVersion": "",
 		"type": "", "keywords": []any{}, "sources": []any{}, "maintainers": []any{}, "annotations": map[string]any{},
 	},
-	"release":      {"name": "", "namespace": "", "service": "", "revision": int64(0), "isInstall": false, "isUpgrade": false},
+	"release": {"name": "", "namespace": "", "service": "", "revision": int64(0), "isInstall": false,
+		"isUpgrade": false},
 	"capabilities": {"helmVersion": "", "kubernetesVersion": "", "apiVersions": []any{}},
 }
 
@@ -133,9 +135,10 @@ func (s *scope) frozen(name string, v any) (rt.Value, error) {
 		f.alias = map[string]string{"kubernetesVersions": "kubeVersion"}
 		f.assign = func(field string, v rt.Value) (bool, error) { return s.assignVersion(f, field, v) }
 	case "capabilities":
-		f.more = map[string]rt.Value{"has": s.request.e.value("has", 2, false, func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
-			return s.has(f, t, c)
-		})}
+		f.more = map[string]rt.Value{"has": s.request.e.value("has", 2, false,
+			func(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
+				return s.has(f, t, c)
+			})}
 	}
 	return s.request.e.wrap(f), nil
 }
@@ -153,7 +156,8 @@ func (s *scope) assignVersion(f *frozen, field string, v rt.Value) (bool, error)
 	if q.ended() {
 		return false, errEnded
 	}
-	if _, err := q.e.ask(wire.Assign, map[string]any{"context": int64(s.ref.ID), "field": field, "value": text}); err != nil {
+	if _, err := q.e.ask(wire.Assign,
+		map[string]any{"context": int64(s.ref.ID), "field": field, "value": text}); err != nil {
 		return false, err
 	}
 	if f.kids == nil {
@@ -199,7 +203,8 @@ func (s *scope) set(k, v rt.Value) error {
 		return q.readOnly(s.path, true)
 	}
 	if !slices.Contains(contextFields, name) {
-		return fmt.Errorf("%s has no field %q that could be set%s", s.path, clip(name, 100), suggest(contextFields, s.path+".", name, 2))
+		return fmt.Errorf("%s has no field %q that could be set%s", s.path, clip(name, 100),
+			suggest(contextFields, s.path+".", name, 2))
 	}
 	if !slices.Contains(changeable, name) || !q.may[name] {
 		always := !slices.Contains(changeable, name)

@@ -125,7 +125,8 @@ func (e *engine) recovered(work func() (map[string]any, error)) (body map[string
 			err = lost
 			return
 		}
-		e.dead = &fault{text: fmt.Sprintf("the script engine failed: %s", clip(fmt.Sprint(p), 500)), chart: int(e.running.Load())}
+		e.dead = &fault{text: fmt.Sprintf("the script engine failed: %s", clip(fmt.Sprint(p), 500)),
+			chart: int(e.running.Load())}
 		if t, ok := p.(rt.ContextTerminationError); ok {
 			e.dead = e.killed(t)
 		}

@@ -153,7 +153,8 @@ func (n *nesting) add(t *token.Token) error {
 	}
 	n.operand = operand
 	if n.open > maxNesting || n.chain > 4*maxNesting {
-		return &syntaxError{line: t.Line, text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
+		return &syntaxError{line: t.Line,
+			text: fmt.Sprintf("the script nests too deep here (more than %d levels)", maxNesting)}
 	}
 	return nil
 }

@@ -230,7 +230,8 @@ func (e *engine) whose(text string) string {
 		return text
 	}
 	number, rest, ok := strings.Cut(strings.TrimPrefix(text, "bad argument "), " ")
-	if digits, isNumber := strings.CutPrefix(number, "#"); !ok || !isNumber || len(digits) != 1 || strings.HasPrefix(rest, "to ") {
+	if digits, isNumber := strings.CutPrefix(number, "#"); !ok || !isNumber || len(digits) != 1 ||
+		strings.HasPrefix(rest, "to ") {
 		return text
 	}
 	return fmt.Sprintf("bad argument %s to '%s' (%s)", number, info.Name, strings.Trim(rest, "()"))

@@ -72,7 +72,9 @@ func judge(state *os.ProcessState, text string, killed bool, l wire.Limits) erro
 		e.Limit = limitCPU
 	case code == 2 && contains(text, "stack exceeds", "stack overflow"):
 		e.Limit = limitStack
-	case code == 2 && contains(text, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed", "limit on address space"):
+	case code == 2 &&
+		contains(text, "out of memory", "cannot allocate memory", "failed to create new OS thread", "pthread_create failed",
+			"limit on address space"):
 		e.Limit = limitMemory
 	case killed:
 		e.Killed = true

@@ -54,7 +54,8 @@ func Start(ctx context.Context, binary string, l wire.Limits) (*Process, error) 
 	if os.Args[0] == ChildName {
 		// A binary that is told to run scripts and knows nothing of it would
 		// start itself again, and that one again.
-		return nil, errors.New("start the process for scripts: this is such a process already; name a helm binary to run scripts with")
+		return nil, errors.New("start the process for scripts: this is such a process already; name a helm " +
+			"binary to run scripts with")
 	}
 	path, err := program(binary)
 	if err != nil {

@@ -27,7 +27,8 @@ func (family) start(cmd *exec.Cmd) error {
 }
 
 func (family) kill(p *os.Process) error {
-	if err := syscall.Kill(-p.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) && !errors.Is(err, syscall.EPERM) {
+	if err := syscall.Kill(-p.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) &&
+		!errors.Is(err, syscall.EPERM) {
 		// EPERM is what some systems say of a group of zombies.
 		return err
 	}

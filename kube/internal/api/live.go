@@ -150,7 +150,8 @@ func (c Client) listMeta(ctx context.Context, place Place, wanted int) (map[stri
 	out := map[string]*Metadata{}
 	query := url.Values{"limit": {strconv.Itoa(ListPage)}}
 	for {
-		body, err := c.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query, http.Header{"Accept": {acceptList}}, nil)
+		body, err := c.Call(ctx, http.MethodGet, place.Resource.Path(place.Namespace, ""), query,
+			http.Header{"Accept": {acceptList}}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,8 @@ func (c Client) Pods(ctx context.Context, namespace string, query url.Values) ([
 
 // PodLog reads one log and keeps its last bytes. The API can limit a log's
 // beginning only, so it is read through.
-func (c Client) PodLog(ctx context.Context, namespace, pod string, query url.Values, most int) (text string, truncated bool, err error) {
+func (c Client) PodLog(ctx context.Context, namespace, pod string, query url.Values, most int) (text string,
+	truncated bool, err error) {
 	path := PodPlace(namespace).Resource.Path(namespace, pod) + "/log"
 	resp, err := c.Stream(ctx, http.MethodGet, path, query, http.Header{"Accept": {"text/plain, */*"}}, nil)
 	if err != nil {

@@ -74,7 +74,8 @@ func (c Client) Read(ctx context.Context, t *Target, managers bool) (map[string]
 // returns those that have to be read one by one. It lists what carries Helm's
 // label: that leaves out what is not a release's, and the records of releases,
 // which are big. A member that has lost its label is among those left.
-func (c Client) wholeList(ctx context.Context, place Place, members []*Target, managers bool, found func(*Target, map[string]any)) ([]*Target, error) {
+func (c Client) wholeList(ctx context.Context, place Place, members []*Target, managers bool,
+	found func(*Target, map[string]any)) ([]*Target, error) {
 	if len(members) <= Few {
 		return members, nil
 	}

@@ -233,7 +233,8 @@ func (t *Target) Marked(owner kube.Owner) map[string]any {
 	}
 	if owner.Release != "" {
 		meta["labels"] = WithPairs(meta["labels"], LabelManagedBy, ManagedBy)
-		meta["annotations"] = WithPairs(meta["annotations"], AnnotationRelease, owner.Release, AnnotationNamespace, owner.Namespace)
+		meta["annotations"] = WithPairs(meta["annotations"], AnnotationRelease, owner.Release, AnnotationNamespace,
+			owner.Namespace)
 	}
 	return object
 }
@@ -291,7 +292,8 @@ func (c Client) Existing(ctx context.Context, objects []*manifest.Object, namesp
 
 // ReportGone reports that objects are gone with their kinds.
 func (c Client) ReportGone(e *kube.NoMatchError) {
-	c.Progress().Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " + strings.Join(e.Missing, ", no ") +
+	c.Progress().Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " +
+		strings.Join(e.Missing, ", no ") +
 		" any more, and so none of " + strings.Join(e.Objects, ", ")})
 }
 

@@ -112,7 +112,8 @@ func (w *walk) content(t *rt.Table) (any, error) {
 	list, known := w.IsList(t)
 	if !known {
 		if k.items > 0 && k.fields > 0 {
-			return nil, &Error{Problem: fmt.Sprintf("is a table with numbered items and named keys (such as %q); it can be a list or, by helm.map, a map", k.name)}
+			return nil, &Error{Problem: fmt.Sprintf("is a table with numbered items and named keys (such as %q); it can be a "+
+				"list or, by helm.map, a map", k.name)}
 		}
 		list = k.items > 0
 	}
@@ -125,7 +126,8 @@ func (w *walk) content(t *rt.Table) (any, error) {
 	case k.least < 1:
 		return nil, &Error{Problem: fmt.Sprintf("is a list, and has an item %d; the first is 1", k.least)}
 	case k.most != k.items:
-		return nil, &Error{Problem: fmt.Sprintf("is a list whose item %d is missing (helm.null keeps a place, helm.map makes keys of numbers)", missing(t))}
+		return nil, &Error{Problem: fmt.Sprintf("is a list whose item %d is missing (helm.null keeps a place, "+
+			"helm.map makes keys of numbers)", missing(t))}
 	}
 	return w.items(t, k.items)
 }

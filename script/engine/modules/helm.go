@@ -12,7 +12,8 @@ func (m *module) helmFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "helm.null", Signature: "helm.null",
-				Text: "The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a table, and is true in a condition."},
+				Text: "The null of YAML and JSON. It is a value of its own, not nil: it keeps its place in a table, and " +
+					"is true in a condition."},
 			value: func() rt.Value { return m.Null },
 		},
 		{

@@ -25,7 +25,8 @@ func (m *module) ioFunctions() []function {
 	}
 	fs := &m.files
 	return []function{
-		fn("open", "(path[, mode]) → file", "Opens a file for reading (r, the default), writing (w), appending (a), or both (r+, w+, a+). What cannot be opened gives nil, a message and a number.", 2, false, (*call).ioOpen),
+		fn("open", "(path[, mode]) → file", "Opens a file for reading (r, the default), writing (w), appending (a), or "+
+			"both (r+, w+, a+). What cannot be opened gives nil, a message and a number.", 2, false, (*call).ioOpen),
 		fn("close", "([file]) → true", "Closes a file, or the default output.", 1, false, func(c *call) error {
 			f := fs.output
 			if !c.arg(0).IsNil() {
@@ -36,11 +37,17 @@ func (m *module) ioFunctions() []function {
 			}
 			return c.closeFile(f)
 		}),
-		fn("lines", "([path[, format...]]) → iterator", "Goes through the lines of a file, or of the default input, and closes the file at its end. Formats are those of file:read.", 1, true, (*call).ioLines),
-		fn("read", "([format...]) → value...", "Reads from the default input, which is empty unless io.input sets it.", 0, true, func(c *call) error { return c.read(fs.input, c.cont.Etc()) }),
-		fn("write", "(value...) → file", "Writes texts and numbers to the default output, which prints.", 0, true, func(c *call) error { return c.write(fs.output, c.cont.Etc()) }),
-		fn("input", "([file or path]) → file", "Sets the default input, and gives it.", 1, false, func(c *call) error { return c.standard(&fs.input, "r") }),
-		fn("output", "([file or path]) → file", "Sets the default output, and gives it.", 1, false, func(c *call) error { return c.standard(&fs.output, "w") }),
+		fn("lines", "([path[, format...]]) → iterator",
+			"Goes through the lines of a file, or of the default input, and closes the file at its end. Formats "+
+				"are those of file:read.", 1, true, (*call).ioLines),
+		fn("read", "([format...]) → value...", "Reads from the default input, which is empty unless io.input sets it.", 0,
+			true, func(c *call) error { return c.read(fs.input, c.cont.Etc()) }),
+		fn("write", "(value...) → file", "Writes texts and numbers to the default output, which prints.", 0, true,
+			func(c *call) error { return c.write(fs.output, c.cont.Etc()) }),
+		fn("input", "([file or path]) → file", "Sets the default input, and gives it.", 1, false,
+			func(c *call) error { return c.standard(&fs.input, "r") }),
+		fn("output", "([file or path]) → file", "Sets the default output, and gives it.", 1, false,
+			func(c *call) error { return c.standard(&fs.output, "w") }),
 		fn("type", "(value) → text", `"file", "closed file", or nil for what is not a file.`, 1, false, func(c *call) error {
 			switch f, ok := fileOf(c.arg(0)); {
 			case !ok:
@@ -52,8 +59,11 @@ func (m *module) ioFunctions() []function {
 			}
 			return nil
 		}),
-		fn("tmpfile", "() → file", "Makes a file for reading and writing that is removed when it is closed.", 0, false, (*call).tmpfile),
-		fn("popen", "(command[, mode]) → file", "Runs a command of the shell and reads (r, the default) what it prints, or writes (w) what it reads. Closing the file gives what os.execute gives.", 2, false, (*call).popen),
+		fn("tmpfile", "() → file", "Makes a file for reading and writing that is removed when it is closed.", 0, false,
+			(*call).tmpfile),
+		fn("popen", "(command[, mode]) → file",
+			"Runs a command of the shell and reads (r, the default) what it prints, or writes (w) what it reads. Closing the "+
+				"file gives what os.execute gives.", 2, false, (*call).popen),
 		constant("stdin", "The standard input: it is empty.", &fs.stdin),
 		constant("stdout", "The standard output: lines written to it are shown as print shows them.", &fs.stdout),
 		constant("stderr", "The same as io.stdout.", &fs.stderr),
@@ -78,25 +88,31 @@ func (m *module) fileMethods() []function {
 	}
 	return []function{
 		fn("close", "() → true", "Closes the file.", 0, false, (*call).closeFile),
-		fn("flush", "() → file", "Prints what was written to a standard stream without the end of its line. Other files keep nothing back.", 0, false, func(c *call, f *file) error {
+		fn("flush", "() → file", "Prints what was written to a standard stream without the end of its line. Other "+
+			"files keep nothing back.", 0, false, func(c *call, f *file) error {
 			if err := f.flush(); err != nil {
 				return c.giveError(err)
 			}
 			c.give(c.arg(0))
 			return nil
 		}),
-		fn("lines", "([format...]) → iterator", "Goes through the lines of the file, or what the formats read, and leaves it open.", 0, true, func(c *call, f *file) error {
-			c.give(c.iterator(f, c.cont.Etc(), false))
-			return nil
-		}),
-		fn("read", "([format...]) → value...", `Reads by formats: "l" a line (the default), "L" a line with its end, "n" a number, "a" all that is left, or that many bytes. Nothing left gives nil.`, 0, true, func(c *call, f *file) error {
-			return c.read(f, c.cont.Etc())
-		}),
-		fn("seek", "([whence[, offset]]) → number", `Moves to an offset from the start ("set"), from here ("cur", the default) or from the end ("end"), and gives the place.`, 2, false, (*call).seek),
-		fn("setvbuf", "(mode[, size]) → true", "Does nothing: writing is not buffered.", 2, false, func(c *call, _ *file) error {
-			c.give(rt.BoolValue(true))
-			return nil
-		}),
+		fn("lines", "([format...]) → iterator",
+			"Goes through the lines of the file, or what the formats read, and leaves it open.", 0, true, func(c *call,
+				f *file) error {
+				c.give(c.iterator(f, c.cont.Etc(), false))
+				return nil
+			}),
+		fn("read", "([format...]) → value...",
+			`Reads by formats: "l" a line (the default), "L" a line with its end, "n" a number, "a" all that is left, or that many bytes. Nothing left gives nil.`, 0, true, func(c *call, f *file) error {
+				return c.read(f, c.cont.Etc())
+			}),
+		fn("seek", "([whence[, offset]]) → number",
+			`Moves to an offset from the start ("set"), from here ("cur", the default) or from the end ("end"), and gives the place.`, 2, false, (*call).seek),
+		fn("setvbuf", "(mode[, size]) → true", "Does nothing: writing is not buffered.", 2, false,
+			func(c *call, _ *file) error {
+				c.give(rt.BoolValue(true))
+				return nil
+			}),
 		fn("write", "(value...) → file", "Writes texts and numbers.", 0, true, func(c *call, f *file) error {
 			return c.write(f, c.cont.Etc())
 		}),

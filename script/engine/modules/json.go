@@ -25,7 +25,8 @@ func (m *module) jsonFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "json.decode", Signature: "json.decode(text) → value",
-				Text: "Reads JSON. Numbers without a fraction and an exponent are integers; a key that stands twice in an object is an error."},
+				Text: "Reads JSON. Numbers without a fraction and an exponent are integers; a key that stands twice " +
+					"in an object is an error."},
 			args: 1, do: (*call).decodeJSON,
 		},
 		{

@@ -14,7 +14,8 @@ func (m *module) networkFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "http.get", Signature: "http.get(url[, options]) → response", Permission: Network,
-				Text: "Gets a URL. Options: headers (a table), timeout (seconds). The response has status, headers and body; a status of 400 and more is not an error."},
+				Text: "Gets a URL. Options: headers (a table), timeout (seconds). The response has status, headers and body; a " +
+					"status of 400 and more is not an error."},
 			args: 2, do: func(c *call) error { return c.shortRequest("GET", 1) },
 		},
 		{
@@ -24,7 +25,8 @@ func (m *module) networkFunctions() []function {
 		},
 		{
 			Function: Function{Name: "http.request", Signature: "http.request(request) → response", Permission: Network,
-				Text: "Makes a request from a table with url, method (GET where it is left out), headers, body and timeout (seconds)."},
+				Text: "Makes a request from a table with url, method (GET where it is left out), headers, " +
+					"body and timeout (seconds)."},
 			args: 1, do: func(c *call) error {
 				if _, err := c.table(0); err != nil {
 					return err

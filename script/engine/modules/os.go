@@ -21,7 +21,8 @@ func (m *module) osFunctions() []function {
 			c.give(rt.FloatValue(time.Since(c.started).Seconds()))
 			return nil
 		}),
-		fn("date", "([format[, time]]) → text or table", `Writes a time by a format of C's strftime, "%c" where it is left out; "*t" gives a table, and "!" in front takes UTC.`, 2, (*call).date),
+		fn("date", "([format[, time]]) → text or table",
+			`Writes a time by a format of C's strftime, "%c" where it is left out; "*t" gives a table, and "!" in front takes UTC.`, 2, (*call).date),
 		fn("difftime", "(later, earlier) → number", "Seconds between two times.", 2, func(c *call) error {
 			a, ok := rt.ToFloat(c.arg(0))
 			if !ok {
@@ -34,26 +35,29 @@ func (m *module) osFunctions() []function {
 			c.give(rt.FloatValue(a - b))
 			return nil
 		}),
-		fn("execute", "([command]) → true or nil, text, number", `Runs a command of the shell and prints what it prints. Gives true or nil, "exit" or "signal", and the number of either; without a command, whether there is a shell.`, 1, (*call).execute),
-		fn("exit", "()", "Is always an error: a script cannot end helm. helm.fail stops the operation.", 1, func(c *call) error {
-			if c.o.Program == nil {
-				return c.fail("scripts cannot end helm; helm.fail stops the operation")
-			}
-			return c.exit()
-		}),
-		fn("getenv", "(name) → text", "A variable of the environment that helm was started in, or nil.", 1, func(c *call) error {
-			name, err := c.text(0)
-			if err != nil {
-				return err
-			}
-			v, ok := c.variable(name)
-			if !ok {
-				c.give(rt.NilValue)
+		fn("execute", "([command]) → true or nil, text, number",
+			`Runs a command of the shell and prints what it prints. Gives true or nil, "exit" or "signal", and the number of either; without a command, whether there is a shell.`, 1, (*call).execute),
+		fn("exit", "()", "Is always an error: a script cannot end helm. helm.fail stops the operation.", 1,
+			func(c *call) error {
+				if c.o.Program == nil {
+					return c.fail("scripts cannot end helm; helm.fail stops the operation")
+				}
+				return c.exit()
+			}),
+		fn("getenv", "(name) → text", "A variable of the environment that helm was started in, or nil.", 1,
+			func(c *call) error {
+				name, err := c.text(0)
+				if err != nil {
+					return err
+				}
+				v, ok := c.variable(name)
+				if !ok {
+					c.give(rt.NilValue)
+					return nil
+				}
+				c.giveText(v)
 				return nil
-			}
-			c.giveText(v)
-			return nil
-		}),
+			}),
 		fn("remove", "(path) → true", "Removes a file or an empty directory.", 1, func(c *call) error {
 			path, err := c.text(0)
 			if err != nil {
@@ -74,28 +78,31 @@ func (m *module) osFunctions() []function {
 			c.spend(1000)
 			return c.giveOutcome(os.Rename(from, to))
 		}),
-		fn("setlocale", "([locale]) → text", `Knows the locale "C" only: asked for it or for nothing it gives "C", else nil.`, 2, func(c *call) error {
-			locale, err := c.maybeText(0, "C")
-			if err != nil {
-				return err
-			}
-			if locale != "C" && locale != "" && locale != "POSIX" {
-				c.give(rt.NilValue)
+		fn("setlocale", "([locale]) → text", `Knows the locale "C" only: asked for it or for nothing it gives "C", else nil.`,
+			2, func(c *call) error {
+				locale, err := c.maybeText(0, "C")
+				if err != nil {
+					return err
+				}
+				if locale != "C" && locale != "" && locale != "POSIX" {
+					c.give(rt.NilValue)
+					return nil
+				}
+				c.give(rt.StringValue("C"))
 				return nil
-			}
-			c.give(rt.StringValue("C"))
-			return nil
-		}),
-		fn("time", "([table]) → number", "Now, or the time that a table with year, month, day, hour, min and sec says, in seconds since 1970. Fields that are out of range are put right in the table.", 1, (*call).epoch),
-		fn("tmpname", "() → text", "Makes an empty file in the directory for temporary files and gives its path.", 0, func(c *call) error {
-			c.spend(1000)
-			f, err := os.CreateTemp("", "lua_")
-			if err != nil {
-				return c.giveError(err)
-			}
-			c.giveText(f.Name())
-			return f.Close()
-		}),
+			}),
+		fn("time", "([table]) → number", "Now, or the time that a table with year, month, day, hour, min and sec says, in "+
+			"seconds since 1970. Fields that are out of range are put right in the table.", 1, (*call).epoch),
+		fn("tmpname", "() → text", "Makes an empty file in the directory for temporary files and gives its path.", 0,
+			func(c *call) error {
+				c.spend(1000)
+				f, err := os.CreateTemp("", "lua_")
+				if err != nil {
+					return c.giveError(err)
+				}
+				c.giveText(f.Name())
+				return f.Close()
+			}),
 	}
 }
 

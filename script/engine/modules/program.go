@@ -81,11 +81,14 @@ func (m *module) programFunctions() []function {
 	}
 	return []function{{
 		Function: Function{Name: "helm.run", Signature: "helm.run(arguments) → text or nil, text, number",
-			Text: "Runs helm with a list of arguments and gives what it prints. Where it fails, gives nil, what it says about it and its exit code. The field input is what it reads."},
+			Text: "Runs helm with a list of arguments and gives what it prints. Where it fails, gives nil, what it says about " +
+				"it and its exit code. The field input is what it reads."},
 		args: 1, do: (*call).runHelm,
 	}, {
 		Function: Function{Name: "helm.chart", Signature: "helm.chart(reference[, options]) → table or nil, text",
-			Text: "Loads a chart from wherever helm finds charts: a directory, an archive, repository/name, a URL. Gives name, version, and files, a list of tables of name and data, those of subcharts among them; or nil and why there is none. Options: version, repo."},
+			Text: "Loads a chart from wherever helm finds charts: a directory, an archive, repository/name, a URL. Gives " +
+				"name, version, and files, a list of tables of name and data, those of subcharts among them; or nil and why " +
+				"there is none. Options: version, repo."},
 		args: 2, do: (*call).chart,
 	}}
 }

@@ -55,7 +55,8 @@ func (m *module) regexFunctions() []function {
 		},
 		{
 			Function: Function{Name: "regex.replace", Signature: "regex.replace(pattern, text, replacement) → text",
-				Text: "Replaces all matches by a text, in which $1 or ${1} is what a group captured and $$ a dollar sign, or by what a function makes of the match and its captures; nil or false from it keeps the match."},
+				Text: "Replaces all matches by a text, in which $1 or ${1} is what a group captured and $$ a dollar sign, or by " +
+					"what a function makes of the match and its captures; nil or false from it keeps the match."},
 			args: 3, do: (*call).replaceMatches,
 		},
 		{

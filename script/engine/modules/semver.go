@@ -15,7 +15,8 @@ func (m *module) semverFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "semver.parse", Signature: "semver.parse(version) → table",
-				Text: "The parts of a version: major, minor, patch (integers), prerelease, metadata and text, the whole in its normal form. A leading v and missing parts are allowed, as in a chart."},
+				Text: "The parts of a version: major, minor, patch (integers), prerelease, metadata and text, the whole in its " +
+					"normal form. A leading v and missing parts are allowed, as in a chart."},
 			args: 1, do: func(c *call) error {
 				v, err := c.version(0)
 				if err != nil {

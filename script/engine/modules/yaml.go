@@ -21,7 +21,9 @@ func (m *module) yamlFunctions() []function {
 	return []function{
 		{
 			Function: Function{Name: "yaml.decode", Signature: "yaml.decode(text) → value",
-				Text: "Reads one YAML document by the rules by which values files are read (yes and on are true, 0777 is octal, of two equal keys the last counts). Integers stay integers and floats floats; no document is helm.null, several are an error."},
+				Text: "Reads one YAML document by the rules by which values files are read (yes and on are true, 0777 is octal, " +
+					"of two equal keys the last counts). Integers stay integers and floats floats; no document is " +
+					"helm.null, several are an error."},
 			args: 1, do: func(c *call) error {
 				docs, err := c.readYAML()
 				if err != nil {
@@ -49,7 +51,8 @@ func (m *module) yamlFunctions() []function {
 		},
 		{
 			Function: Function{Name: "yaml.encode", Signature: "yaml.encode(value) → text",
-				Text: "Writes YAML, keys in sorted order, indented by two spaces. Text that would be read as something else is quoted; yaml.decode gives the same value back."},
+				Text: "Writes YAML, keys in sorted order, indented by two spaces. Text that would be read as something else is " +
+					"quoted; yaml.decode gives the same value back."},
 			args: 1, do: (*call).encodeYAML,
 		},
 	}
