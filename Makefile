@@ -37,11 +37,12 @@ callers-deps: ## install those of make callers (as root)
 
 test: check tests race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
 
-check: ## formatting, vet, golangci-lint, the exported API
-	@echo "== formatting, vet, golangci-lint, the exported API"
+check: ## formatting, vet, golangci-lint, actionlint, the exported API
+	@echo "== formatting, vet, golangci-lint, actionlint, the exported API"
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); if [ -n "$$bad" ]; then echo "not gofmt'ed (run gofmt -w on them):"; echo "$$bad"; exit 1; fi
 	go vet ./...
 	go tool -modfile=tools/go.mod golangci-lint run ./...
+	go tool -modfile=tools/actionlint/go.mod actionlint
 	go test ./internal/api
 
 unit: build ## the tests that take no longer than a second each, without a cluster
