@@ -158,12 +158,13 @@ func tree(h hash.Hash, path string) error {
 // the same binary, and the same contents of files.
 func Once(t *testing.T, name, bin string, files []string, test func(t *testing.T)) {
 	t.Helper()
+	id := t.Name() + "/" + name
 	t.Run(name, func(t *testing.T) {
 		h := sha256.New()
 		if err := binary(h, bin); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(h, t.Name())
+		fmt.Fprintln(h, id)
 		for _, path := range files {
 			if err := tree(h, path); err != nil {
 				t.Fatal(err)

@@ -69,3 +69,37 @@ func TestRunTellsWhatCannotBeStarted(t *testing.T) {
 		t.Error("no error for a binary that is not there")
 	}
 }
+
+func TestOnce(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	bin, file := filepath.Join(t.TempDir(), "peer"), filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(bin, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	steps := []struct {
+		name, content string
+		runs          int
+		test          func(t *testing.T)
+	}{
+		{"a test that is skipped", "a", 1, func(t *testing.T) { t.Skip("no cluster") }},
+		{"the first time", "a", 2, nil},
+		{"the same again", "a", 2, nil},
+		{"another file", "b", 3, nil},
+	}
+	for _, s := range steps {
+		if err := os.WriteFile(file, []byte(s.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		Once(t, "once", bin, []string{file}, func(t *testing.T) {
+			runs++
+			if s.test != nil {
+				s.test(t)
+			}
+		})
+		if runs != s.runs {
+			t.Errorf("%s: run %d times so far, want %d", s.name, runs, s.runs)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func TestPhrases(t *testing.T) {
 					t.Run(dir, test)
 					return
 				}
-				peertest.Once(t, dir, bin, []string{"phrases_test.go", filepath.Join("testdata", "phrases", dir)}, test)
+				peertest.Once(t, dir, bin, []string{"phrases_test.go", "../cluster/go.mod", filepath.Join("testdata", "phrases", dir)}, test)
 			}
 			run("local", func(t *testing.T) { phrases(t, name, bin, "local", "") })
 			run("cluster", func(t *testing.T) {
