@@ -105,7 +105,7 @@ func (e *DependencyError) Hint() string {
 
 // Hint says what a user of the command line can do about it.
 func (e *RepublishedError) Hint() string {
-	return "whoever publishes the chart can tell why; if you trust what is there now, 'helm dependency update' locks it"
+	return "ask the publisher of the chart why; if you trust what is there now, 'helm dependency update' locks it"
 }
 
 // Hint says what a user of the command line can do about it.

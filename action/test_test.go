@@ -352,7 +352,7 @@ func TestInterruptedTestsAreRecorded(t *testing.T) {
 }
 
 // Tests have the release to themselves; when that ends, so do they, and the
-// record is left to whoever has it now.
+// record is left to its holder.
 func TestTestsHoldTheLock(t *testing.T) {
 	d := &diary{}
 	l := &locker{diary: d}

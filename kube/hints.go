@@ -12,7 +12,7 @@ import (
 )
 
 // askForPermission is the hint of errors for want of a permission.
-const askForPermission = "ask whoever runs the cluster for what is missing, or use another user: " +
+const askForPermission = "ask an administrator of the cluster for what is missing, or use another user: " +
 	"--kube-context, --kube-as-user"
 
 // Hint says what a user of the command line can do about it.

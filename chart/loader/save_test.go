@@ -290,7 +290,7 @@ func TestFlatten(t *testing.T) {
 }
 
 // Libraries and scripts travel as they are, wherever in the tree they stand:
-// what is chosen among libraries is chosen again by whoever renders the chart.
+// what is chosen among libraries is chosen again when the chart is rendered.
 func TestLibrariesAndScriptsArePackedAsTheyAre(t *testing.T) {
 	library := func(name, version string) string {
 		return "apiVersion: v2\nname: " + name + "\nversion: " + version + "\ntype: library\n"
