@@ -3,34 +3,71 @@
 package engine
 
 import (
-	"strings"
-
+	"github.com/arnodel/golua/scanner"
 	"github.com/arnodel/golua/token"
 )
 
-// freshLoops is a script in which every turn of a loop over a list has variables
-// of its own, as the language says. golua gives all turns the same ones and
-// empties them at the end: a function made in the loop, such as an event's
-// handler, would find nil. Where a body makes functions, its first statement
-// becomes "local k, v = k, v". No line moves. A text that is not Lua comes back
-// as it is, or nearly, for the parser to complain about.
-func freshLoops(text string) string {
-	l := &loops{}
-	if err := tokens(text, func(t *token.Token) error { l.add(t); return nil }); err != nil || len(l.found) == 0 {
-		return text
-	}
-	var b strings.Builder
-	done := 0
-	for _, f := range l.found {
-		if !f.functions || f.body < done || f.body > len(text) || !strings.HasSuffix(text[:f.body], "do") {
-			continue
+// turns reads a script so that every turn of a loop over a list has variables of its
+// own, as the language says. golua gives all turns the same ones and empties them at
+// the end: a function made in the loop, such as an event's handler, would find nil.
+// Where a body makes functions, the tokens of "local k, v = k, v;" stand before its
+// first statement; they have the place of the do before them. The text stays as it is.
+type turns struct {
+	*scanner.Scanner
+	names map[int][]string // a loop's variables, by the place of its body
+	next  []*token.Token
+}
+
+func newTurns(source, text string) *turns {
+	found := &loops{}
+	_ = tokens(text, func(t *token.Token) error { found.add(t); return nil }) // the parser says what is wrong
+	s := &turns{Scanner: scanner.New(source, []byte(text)), names: map[int][]string{}}
+	for _, f := range found.found {
+		if f.functions && len(f.names) > 0 {
+			s.names[f.body] = f.names
 		}
-		names := strings.Join(f.names, ",")
-		b.WriteString(text[done:f.body] + " local " + names + "=" + names + "; ")
-		done = f.body
 	}
-	b.WriteString(text[done:])
-	return b.String()
+	return s
+}
+
+// Scan implements [parsing.Scanner].
+func (s *turns) Scan() *token.Token {
+	if len(s.next) > 0 {
+		t := s.next[0]
+		s.next = s.next[1:]
+		return t
+	}
+	t := s.Scanner.Scan()
+	if t != nil && t.Type == token.KwDo {
+		s.next = s.renewed(t)
+	}
+	return t
+}
+
+// renewed is "local k, v = k, v;" behind the do of a loop that needs it.
+func (s *turns) renewed(do *token.Token) []*token.Token {
+	names := s.names[do.Offset+len(do.Lit)]
+	if names == nil {
+		return nil
+	}
+	var out []*token.Token
+	add := func(kind token.Type, text string) {
+		out = append(out, &token.Token{Type: kind, Lit: []byte(text), Pos: do.Pos})
+	}
+	list := func() {
+		for i, name := range names {
+			if i > 0 {
+				add(token.SgComma, ",")
+			}
+			add(token.IDENT, name)
+		}
+	}
+	add(token.KwLocal, "local")
+	list()
+	add(token.SgAssign, "=")
+	list()
+	add(token.SgSemicolon, ";")
+	return out
 }
 
 // loops finds the loops of a script, by the order of their bodies.

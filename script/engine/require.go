@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arnodel/golua/astcomp"
 	"github.com/arnodel/golua/code"
+	"github.com/arnodel/golua/ircomp"
+	"github.com/arnodel/golua/parsing"
 	rt "github.com/arnodel/golua/runtime"
 
 	"github.com/moonhelm/moonhelm/internal/near"
@@ -200,8 +203,17 @@ func (e *engine) compileText(source, text string, env rt.Value) (chunk *rt.Closu
 			chunk, err = nil, &syntaxError{text: "the script is too complicated for the compiler: " + clip(fmt.Sprint(p), 200)}
 		}
 	}()
-	unit, size, err := e.r.CompileLuaChunk(source, []byte(freshLoops(text)))
-	defer e.r.ReleaseMem(size)
+	block, err := parsing.ParseChunk(newTurns(source, text))
+	if err != nil {
+		return nil, err
+	}
+	index, constants, err := astcomp.CompileLuaChunk(source, block)
+	if err != nil {
+		return nil, err
+	}
+	compiler := ircomp.NewConstantCompiler(constants, code.NewBuilder(source))
+	compiler.QueueConstant(index)
+	unit, err := compiler.CompileQueue()
 	if err == nil {
 		err = jumpsFit(unit)
 	}

@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arnodel/golua/parsing"
 	"github.com/arnodel/golua/scanner"
 	"github.com/arnodel/golua/token"
-
-	rt "github.com/arnodel/golua/runtime"
 )
 
 const (
@@ -34,33 +33,27 @@ func (s *syntaxError) Error() string { return s.text }
 func syntaxFault(at place, source string, err error) *fault {
 	f := &fault{text: err.Error(), chart: at.chart, file: at.file}
 	var ours *syntaxError
-	var golua *rt.SyntaxError
+	var golua parsing.Error
 	switch {
 	case errors.As(err, &ours):
 		f.line = ours.line
 	case errors.As(err, &golua):
-		f.line = golua.Err.Got.Line
-		text := golua.Err.Error() // line:column: ...
+		f.line = golua.Got.Line
+		text := golua.Error() // line:column: ...
 		if _, rest, ok := strings.Cut(text, ": "); ok {
 			text = rest
 		}
-		f.text = text + missingEnd(source, golua.Err.Got)
-		if golua.Err.Got.Type == token.INVALID && strings.HasPrefix(string(golua.Err.Got.Lit), "!") {
+		f.text = text + missingEnd(source, golua.Got)
+		if golua.Got.Type == token.INVALID && strings.HasPrefix(string(golua.Got.Lit), "!") {
 			f.text += " (Lua writes ~= and not)"
 		}
 	default:
-		// The compiler's: "source:line:column: ..."
-		if _, tail, ok := cutPlace(f.text); ok {
-			number, rest, _ := strings.Cut(tail, ":")
-			if n, err := strconv.Atoi(strings.TrimSpace(number)); err == nil {
-				f.line = n
-			}
-			if column, text, ok := strings.Cut(rest, ": "); ok {
-				if _, err := strconv.Atoi(column); err == nil {
-					rest = text
-				}
-			}
-			f.text = strings.TrimSpace(rest)
+		// The compiler's: "line:column: ..."
+		place, text, _ := strings.Cut(f.text, ": ")
+		number, column, _ := strings.Cut(place, ":")
+		line, err1 := strconv.Atoi(number)
+		if _, err2 := strconv.Atoi(column); err1 == nil && err2 == nil {
+			f.line, f.text = line, text
 		}
 	}
 	f.text = clip(f.text, maxMessage)
