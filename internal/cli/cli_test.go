@@ -3,9 +3,9 @@
 package cli
 
 import (
+	"context"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,9 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -98,49 +97,33 @@ func ask(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("usage: kube METHOD PATH [BODY]")
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err != nil {
-		return err
-	}
-	client, err := rest.HTTPClientFor(config)
+	server, err := apiserver.Open(os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return err
 	}
 	if args[0] == "AWAIT" && len(args) == 3 {
-		return await(client, config.Host+args[1], args[2])
+		return await(server, args[1], args[2])
 	}
-	req, err := http.NewRequest(args[0], config.Host+args[1], strings.NewReader(strings.Join(args[2:], " ")))
+	text, status, err := server.Call(context.Background(), args[0], args[1], "", strings.Join(args[2:], " "))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	if args[0] == http.MethodPatch {
-		req.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	resp, err := client.Do(req)
-	if err != nil {
+	if _, err := os.Stdout.Write(text); err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(os.Stdout, resp.Body); err != nil {
-		return err
-	}
-	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s", args[0], args[1], resp.Status)
+	if status >= 300 {
+		return fmt.Errorf("%s %s: %d %s", args[0], args[1], status, http.StatusText(status))
 	}
 	return nil
 }
 
-func await(client *http.Client, url, text string) error {
+func await(server *apiserver.Client, path, text string) error {
 	for range 600 {
-		if resp, err := client.Get(url); err == nil {
-			body, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if strings.Contains(string(body), text) {
-				return nil
-			}
+		body, _, err := server.Call(context.Background(), http.MethodGet, path, "", "")
+		if err == nil && strings.Contains(string(body), text) {
+			return nil
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return fmt.Errorf("%s never had %s", url, text)
+	return fmt.Errorf("%s never had %s", path, text)
 }

@@ -12,9 +12,7 @@ import (
 	"os"
 	"strings"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/release"
 )
 
@@ -34,26 +32,21 @@ func forge(args []string) error {
 	if len(args) < 4 || len(args)%2 != 0 {
 		return fmt.Errorf("usage: forge RELEASE REVISION OLD NEW [OLD NEW...]")
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	server, err := apiserver.Open(os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return err
 	}
-	client, err := rest.HTTPClientFor(config)
+	path := fmt.Sprintf("/api/v1/namespaces/%s/secrets/sh.helm.release.v1.%s.v%s", os.Getenv("HELM_NAMESPACE"), args[0], args[1])
+	text, _, err := server.Call(context.Background(), http.MethodGet, path, "", "")
 	if err != nil {
 		return err
 	}
-	url := fmt.Sprintf("%s/api/v1/namespaces/%s/secrets/sh.helm.release.v1.%s.v%s", config.Host, os.Getenv("HELM_NAMESPACE"), args[0], args[1])
-	resp, err := client.Get(url)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
 	var secret struct {
 		Data struct {
 			Release []byte `json:"release"`
 		} `json:"data"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&secret); err != nil {
+	if err := json.Unmarshal(text, &secret); err != nil {
 		return err
 	}
 	rel, err := release.Decode(secret.Data.Release)
@@ -65,20 +58,11 @@ func forge(args []string) error {
 		return err
 	}
 	body := fmt.Sprintf(`{"data":{"release":%q}}`, base64.StdEncoding.EncodeToString(data))
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPatch, url, strings.NewReader(body))
-	if err != nil {
-		return err
+	_, status, err := server.Call(context.Background(), http.MethodPatch, path, "", body)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("patch %s: %d %s", path, status, http.StatusText(status))
 	}
-	req.Header.Set("Content-Type", "application/merge-patch+json")
-	answer, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server says %s", answer.Status)
-	}
-	return nil
+	return err
 }
 
 // forged is the record of rel with some texts of its hooks and its manifest replaced.

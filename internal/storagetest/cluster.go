@@ -8,33 +8,28 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // Environment variables with the kubeconfigs of a cluster that tests may fill: an admin's,
 // and that of a user without permissions.
 const (
-	Kubeconfig           = "MOONHELM_TEST_KUBECONFIG"
+	Kubeconfig           = apiserver.Kubeconfig
 	RestrictedKubeconfig = "MOONHELM_TEST_RESTRICTED_KUBECONFIG"
 )
 
 // A Cluster is a real API server. It is not the product's client, so that tests do not
 // depend on another package being right.
-type Cluster struct {
-	base   string
-	client *http.Client
-}
+type Cluster struct{ server *apiserver.Client }
 
 // Open returns the cluster whose kubeconfig the environment variable names, and skips the
 // test where it is not set.
@@ -53,33 +48,24 @@ func Open(t *testing.T, variable string) Cluster {
 
 // Connect returns the cluster of a kubeconfig.
 func Connect(kubeconfig string) (Cluster, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return Cluster{}, err
-	}
-	client, err := rest.HTTPClientFor(config)
-	return Cluster{strings.TrimSuffix(config.Host, "/"), client}, err
+	server, err := apiserver.Open(kubeconfig)
+	return Cluster{server}, err
 }
 
 // Call implements storage.API.
 func (c Cluster) Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path+"?"+query.Encode(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, c.server.Base+path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	if header != nil {
 		req.Header = header
 	}
-	resp, err := c.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode >= 300 {
+	text, status, err := c.server.Do(req)
+	if err == nil && status >= 300 {
 		resource := schema.GroupResource{Resource: "objects"}
-		err = apierrors.NewGenericServerResponse(resp.StatusCode, method, resource, "", string(text), 0, true)
-		if resp.StatusCode == http.StatusConflict && bytes.Contains(text, []byte(`"AlreadyExists"`)) {
+		err = apierrors.NewGenericServerResponse(status, method, resource, "", string(text), 0, true)
+		if status == http.StatusConflict && bytes.Contains(text, []byte(`"AlreadyExists"`)) {
 			err = apierrors.NewAlreadyExists(resource, "")
 		}
 	}

@@ -3,6 +3,7 @@
 package callers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,10 +18,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/itchyny/gojq"
 	"github.com/rogpeppe/go-internal/testscript"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/test/callers/programs"
 )
 
@@ -49,29 +50,11 @@ func kube(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func request(kubeconfig, method, path, body string) ([]byte, int, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	server, err := apiserver.Open(kubeconfig)
 	if err != nil {
 		return nil, 0, err
 	}
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, 0, err
-	}
-	req, err := http.NewRequest(method, config.Host+path, strings.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if method == http.MethodPatch {
-		req.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	return answer, resp.StatusCode, err
+	return server.Call(context.Background(), method, path, "", body)
 }
 
 // newNamespace makes a namespace, and a kubeconfig below dir whose context has it.

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/google/go-containerregistry v0.20.3
 	github.com/itchyny/gojq v0.12.17
+	github.com/moonhelm/moonhelm v0.0.0
 	github.com/moonhelm/moonhelm/test/compat v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	k8s.io/client-go v0.37.1
@@ -23,6 +24,7 @@ require (
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

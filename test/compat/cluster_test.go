@@ -9,14 +9,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/test/compat/apiserver"
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // cluster is the API server of the tests, asked directly.
@@ -24,15 +23,7 @@ type cluster struct{ *apiserver.Client }
 
 func connect(t *testing.T) *cluster {
 	t.Helper()
-	path := os.Getenv("MOONHELM_TEST_KUBECONFIG")
-	if path == "" {
-		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
-	}
-	c, err := apiserver.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &cluster{c}
+	return &cluster{apiserver.Connect(t)}
 }
 
 func (c *cluster) call(ctx context.Context, method, path, contentType, body string) ([]byte, int, error) {

@@ -4,15 +4,11 @@ package faults
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,60 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
-const kubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
-
 // cluster is the API server of the tests, asked directly.
-type cluster struct {
-	base      *url.URL
-	token     string
-	ca        string // base64
-	transport *http.Transport
-}
+type cluster struct{ *apiserver.Client }
 
-// kubeconfig is the part of such a file that the control plane writes.
-type kubeconfig struct {
-	Clusters []struct {
-		Cluster struct {
-			Server string `yaml:"server"`
-			CA     string `yaml:"certificate-authority-data"`
-		} `yaml:"cluster"`
-	} `yaml:"clusters"`
-	Users []struct {
-		User struct {
-			Token string `yaml:"token"`
-		} `yaml:"user"`
-	} `yaml:"users"`
-}
-
-func connect(t *testing.T) *cluster {
-	t.Helper()
-	path := os.Getenv(kubeconfigVar)
-	if path == "" {
-		t.Skip("no cluster: make faults brings one up (" + kubeconfigVar + ")")
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var k kubeconfig
-	if err := yaml.Unmarshal(text, &k); err != nil || len(k.Clusters) != 1 || len(k.Users) != 1 {
-		t.Fatalf("read %s: %v", path, err)
-	}
-	c := &cluster{token: k.Users[0].User.Token, ca: k.Clusters[0].Cluster.CA}
-	if c.base, err = url.Parse(k.Clusters[0].Cluster.Server); err != nil {
-		t.Fatal(err)
-	}
-	pem, err := base64.StdEncoding.DecodeString(c.ca)
-	pool := x509.NewCertPool()
-	if err != nil || !pool.AppendCertsFromPEM(pem) {
-		t.Fatalf("read %s: the certificate authority: %v", path, err)
-	}
-	c.transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
-	return c
-}
+func connect(t *testing.T) *cluster { t.Helper(); return &cluster{apiserver.Connect(t)} }
 
 // kubeconfig writes a file that leads to server, with the cluster's
 // credentials.
@@ -83,7 +32,7 @@ func (c *cluster) kubeconfig(t *testing.T, server string) string {
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	ca := ""
 	if strings.HasPrefix(server, "https:") {
-		ca = ", certificate-authority-data: " + c.ca
+		ca = ", certificate-authority-data: " + base64.StdEncoding.EncodeToString(c.CA)
 	}
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -91,7 +40,7 @@ current-context: x
 contexts: [{name: x, context: {cluster: x, user: x}}]
 clusters: [{name: x, cluster: {server: "%s"%s}}]
 users: [{name: x, user: {token: %s}}]
-`, server, ca, c.token)
+`, server, ca, c.Token)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -110,19 +59,7 @@ type object struct {
 }
 
 func (c *cluster) call(ctx context.Context, method, path, body string) ([]byte, int, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base.String()+path, strings.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := c.transport.RoundTrip(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return text, resp.StatusCode, err
+	return c.Call(ctx, method, path, "", body)
 }
 
 func (c *cluster) list(t *testing.T, path string) []object {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -57,13 +58,17 @@ const (
 type rule func(r *http.Request, write bool, n int) fate
 
 func newGate(t *testing.T, c *cluster) *gate {
+	base, err := url.Parse(c.Base)
+	if err != nil {
+		t.Fatal(err)
+	}
 	g := &gate{process: make(chan *os.Process, 1)}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(c.base)
-			r.Out.Header.Set("Authorization", "Bearer "+c.token)
+			r.SetURL(base)
+			r.Out.Header.Set("Authorization", "Bearer "+c.Token)
 		},
-		Transport: c.transport, FlushInterval: -1,
+		Transport: c.Transport, FlushInterval: -1,
 		ErrorLog:     log.New(io.Discard, "", 0),
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
 // binary is the helm under test: what `make build` made, unless the variable
@@ -47,7 +49,7 @@ type helm struct {
 func newHelm(t *testing.T, c *cluster) *helm {
 	t.Helper()
 	h := &helm{cluster: c, bin: binary(t), home: t.TempDir(), chart: writeChart(t), gate: newGate(t, c)}
-	h.direct, h.gated = c.kubeconfig(t, c.base.String()), c.kubeconfig(t, h.gate.server.URL)
+	h.direct, h.gated = c.kubeconfig(t, c.Base), c.kubeconfig(t, h.gate.server.URL)
 	h.namespace = fmt.Sprintf("faults-%08x", rand.Uint32())
 	c.makeNamespace(t, h.namespace)
 	t.Cleanup(func() { c.dropNamespace(h.namespace) })
@@ -131,7 +133,7 @@ func writeChart(t *testing.T) string {
 		return "{{ if .Values.hooks }}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name +
 			"\n  annotations: {helm.sh/hook: \"" + events + "\", helm.sh/hook-delete-policy: \"before-hook-creation,hook-succeeded\"}\n{{ end }}\n"
 	}
-	for name, text := range map[string]string{
+	filetest.Write(t, dir, map[string]string{
 		"Chart.yaml":  "apiVersion: v2\nname: faults\nversion: 1.0.0\n",
 		"values.yaml": "colour: red\nmore: false\nless: false\nhooks: false\nreplicas: 0\nmany: 0\n",
 		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\n" + meta("a") + "data: {colour: {{ .Values.colour }}}\n---\n" +
@@ -147,15 +149,7 @@ func writeChart(t *testing.T) string {
 			"    spec: {terminationGracePeriodSeconds: 0, containers: [{name: w, image: \"nowhere/image:1\"}]}\n",
 		"templates/before.yaml": hook("before", "pre-install,pre-upgrade,pre-rollback,pre-delete"),
 		"templates/after.yaml":  hook("after", "post-install,post-upgrade,post-rollback,post-delete"),
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return dir
 }
 

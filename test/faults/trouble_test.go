@@ -207,7 +207,7 @@ func TestABadLine(t *testing.T) {
 func (h *helm) runToxic(t *testing.T, toxic string, after time.Duration, args ...string) result {
 	t.Helper()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	p := toxiproxy.NewProxy(server, t.Name(), "127.0.0.1:0", h.base.Host)
+	p := toxiproxy.NewProxy(server, t.Name(), "127.0.0.1:0", strings.TrimPrefix(h.Base, "https://"))
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,45 +3,27 @@
 package sdk
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
-
-const kubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
 
 // client asks the API server directly.
 type client struct {
-	http       *http.Client
-	server     string
+	*apiserver.Client
 	kubeconfig string
 }
 
 func connect(t *testing.T) *client {
 	t.Helper()
-	path := os.Getenv(kubeconfigVar)
-	if path == "" {
-		t.Skip("no cluster: make sdk brings one up (" + kubeconfigVar + ")")
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &client{h, config.Host, path}
+	return &client{apiserver.Connect(t), os.Getenv(apiserver.Kubeconfig)}
 }
 
 // statusError is an answer that is not a success.
@@ -61,30 +43,19 @@ func conflicts(err error) bool {
 // do sends body as JSON, where there is one, and decodes the answer into out, where it is
 // wanted.
 func (c *client) do(ctx context.Context, method, path string, body, out any) error {
-	var in io.Reader
+	var in []byte
 	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
+		var err error
+		if in, err = json.Marshal(body); err != nil {
 			return err
 		}
-		in = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.server+path, in)
+	text, status, err := c.Call(ctx, method, path, "", string(in))
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := c.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if res.StatusCode >= 300 {
-		return &statusError{res.StatusCode, strings.TrimSpace(string(text))}
+	if status >= 300 {
+		return &statusError{status, strings.TrimSpace(string(text))}
 	}
 	if out == nil {
 		return nil

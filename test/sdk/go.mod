@@ -6,7 +6,6 @@ require (
 	github.com/moonhelm/moonhelm v0.0.0
 	golang.org/x/sync v0.24.0
 	helm.sh/helm/v4 v4.3.1
-	k8s.io/client-go v0.37.1
 )
 
 require (
@@ -119,6 +118,7 @@ require (
 	k8s.io/apimachinery v0.37.1 // indirect
 	k8s.io/apiserver v0.37.1 // indirect
 	k8s.io/cli-runtime v0.37.1 // indirect
+	k8s.io/client-go v0.37.1 // indirect
 	k8s.io/component-base v0.37.1 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect

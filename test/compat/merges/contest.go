@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/moonhelm/moonhelm/test/compat/apiserver"
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 )
 
 // Contestant is a program that installs and upgrades.

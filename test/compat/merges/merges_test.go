@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/moonhelm/moonhelm/test/compat/apiserver"
+	"github.com/moonhelm/moonhelm/internal/apiserver"
 	"github.com/moonhelm/moonhelm/test/compat/mutated"
 	"github.com/moonhelm/moonhelm/test/compat/peers"
 )
@@ -37,15 +37,8 @@ func number(t *testing.T, name string, def uint64) uint64 {
 // arena is the control plane of the tests, with the definition of Widgets.
 func arena(t *testing.T) *Arena {
 	t.Helper()
-	path := os.Getenv("MOONHELM_TEST_KUBECONFIG")
-	if path == "" {
-		t.Skip("no cluster: make compat brings one up (MOONHELM_TEST_KUBECONFIG)")
-	}
-	server, err := apiserver.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &Arena{Server: server, Kubeconfig: path, Home: t.TempDir(), Dir: t.TempDir()}
+	server := apiserver.Connect(t)
+	a := &Arena{Server: server, Kubeconfig: os.Getenv(apiserver.Kubeconfig), Home: t.TempDir(), Dir: t.TempDir()}
 	definition, err := os.ReadFile(filepath.Join("testdata", "widgets.json"))
 	if err != nil {
 		t.Fatal(err)

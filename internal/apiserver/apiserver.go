@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apiserver is the client with which tests ask the API server of test/cluster,
+// past the code and the programs that they test:
+//
+//	server := apiserver.Connect(t)
+//	text, status, err := server.Call(t.Context(), http.MethodGet, "/api/v1/namespaces", "", "")
+//
+// It reads only the kubeconfigs that test/cluster writes, and needs no client-go, so that
+// every module of this repository can use it.
+package apiserver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/moonhelm/moonhelm/internal/yaml"
+)
+
+// Kubeconfig names the environment variable with the kubeconfig of a cluster that tests
+// may fill. test/with-cluster.sh sets it.
+const Kubeconfig = "MOONHELM_TEST_KUBECONFIG"
+
+// Client is safe for concurrent use.
+type Client struct {
+	Base, Token string
+	CA          []byte // PEM
+	Transport   *http.Transport
+}
+
+// kubeconfig is the part of such a file that the control plane writes.
+type kubeconfig struct {
+	Clusters []struct {
+		Cluster struct {
+			Server string `json:"server"`
+			CA     []byte `json:"certificate-authority-data"`
+		} `json:"cluster"`
+	} `json:"clusters"`
+	Users []struct {
+		User struct {
+			Token string `json:"token"`
+		} `json:"user"`
+	} `json:"users"`
+}
+
+// Connect returns a client of the cluster that [Kubeconfig] leads to, and skips the test
+// where it is not set.
+func Connect(t testing.TB) *Client {
+	t.Helper()
+	path := os.Getenv(Kubeconfig)
+	if path == "" {
+		t.Skip("no cluster: test/with-cluster.sh brings one up (" + Kubeconfig + ")")
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Open makes a client of a kubeconfig as test/cluster writes it.
+func Open(path string) (*Client, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var k kubeconfig
+	if err := yaml.Unmarshal(text, &k); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if len(k.Clusters) != 1 || len(k.Users) != 1 {
+		return nil, fmt.Errorf("read %s: want one cluster and one user, got %d and %d", path, len(k.Clusters), len(k.Users))
+	}
+	cluster, user := k.Clusters[0].Cluster, k.Users[0].User
+	c := &Client{Base: strings.TrimSuffix(cluster.Server, "/"), Token: user.Token, CA: cluster.CA}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(c.CA) {
+		return nil, fmt.Errorf("read %s: invalid certificate authority", path)
+	}
+	c.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	return c, nil
+}
+
+// Call makes a request, and returns the body and the status of the answer. Without a
+// contentType the body is JSON, and that of a PATCH a JSON merge patch.
+func (c *Client) Call(ctx context.Context, method, path, contentType, body string) ([]byte, int, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	switch {
+	case contentType != "":
+	case method == http.MethodPatch:
+		contentType = "application/merge-patch+json"
+	default:
+		contentType = "application/json"
+	}
+	req.Header.Set("Content-Type", contentType)
+	return c.Do(req)
+}
+
+// Do sends req with the credentials of the client.
+func (c *Client) Do(req *http.Request) ([]byte, int, error) {
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	resp, err := c.Transport.RoundTrip(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return text, resp.StatusCode, err
+}
