@@ -140,7 +140,7 @@ func (d *deployment) execute(ctx context.Context) error {
 		d.events.respond(before, event.Record, d.verb.recordPending),
 		d.runHooks(before),
 		d.events.respond(before, event.ObjectChanges, d.apply),
-		d.events.respond(before, event.Readiness, d.awaitAll()),
+		d.events.respond(before, event.Readiness, d.waitStep()),
 	)
 	if err != nil {
 		return err

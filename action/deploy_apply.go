@@ -18,15 +18,15 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Deployer is what writing a revision's objects needs of a cluster.
+// Deployer is the cluster access that applying a revision needs.
 type Deployer interface {
 	Changer
 	Waiter
 	Deleter
 }
 
-// makePlan plans the change to objects, which are those of the release from now on: the
-// items of lists each by itself. It writes nothing.
+// makePlan sets the objects of the release, with List objects flattened to their items, the
+// apply method, the batches and the plan. It validates, warns, and writes nothing.
 func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) error {
 	var err error
 	if d.objects, err = manifest.Flatten(objects); err != nil {
@@ -45,20 +45,20 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if text := d.write.unheeded(d.history.method()); text != "" {
 		d.config.warn(text)
 	}
-	if d.batches, err = ordered(d.release, d.objects, d.config.Progress); err != nil {
+	if d.batches, err = splitBatches(d.release, d.objects, d.config.Progress); err != nil {
 		return err
 	}
 	known := without(d.objects, d.crds.coming)
 	d.partial = len(known) < len(d.objects)
-	if err := d.compute(ctx, known, false); err != nil || !d.partial {
+	if err := d.computePlan(ctx, known, false); err != nil || !d.partial {
 		return err
 	}
 	return d.planUndefined(known)
 }
 
-// compute plans the change to objects of known kinds. checked is set where they
-// were checked before.
-func (d *deployment) compute(ctx context.Context, known []*manifest.Object, checked bool) error {
+// computePlan sets the plan for objects of known kinds, and the pending deletions of the
+// release. checked skips the validation of the objects, which an earlier plan has done.
+func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, checked bool) error {
 	old, err := d.history.objects()
 	if err != nil {
 		return err
@@ -67,7 +67,8 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	if err != nil {
 		return err
 	}
-	running, err := objectsOf(d.release, d.running(d.hookEvents()...))
+	events := d.hookEvents()
+	toRun, err := objectsOf(d.release, d.running(events...))
 	if err != nil {
 		return err
 	}
@@ -75,8 +76,8 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		Owner:            d.owner(),
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
-		Running:          running,
-		HooksFirst:       len(d.running(d.hookEvents()[:1]...)) > 0,
+		Running:          toRun,
+		HooksFirst:       len(d.running(events[0])) > 0, // before the objects
 		Definitions:      d.crds.written(),
 		Checked:          checked,
 		Old:              old,
@@ -87,7 +88,7 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 		ReportConflicts:  d.write.ReportConflicts,
 		ForceReplace:     d.write.ForceReplace,
 		ServerDryRun:     d.serverDryRun,
-		Permissions:      d.recording(),
+		Permissions:      d.recordPermissions(),
 	})
 	if err != nil {
 		return err
@@ -101,8 +102,8 @@ func (d *deployment) compute(ctx context.Context, known []*manifest.Object, chec
 	return nil
 }
 
-// recording are the permissions for what the deployment does to records.
-func (d *deployment) recording() []apply.Permission {
+// recordPermissions returns the permissions that writing the release's records needs.
+func (d *deployment) recordPermissions() []apply.Permission {
 	verbs := []string{"create", "update"}
 	if d.keepHistory > 0 && len(d.history.revisions) >= d.keepHistory {
 		verbs = append(verbs, "delete")
@@ -116,57 +117,55 @@ func (d *deployment) owner() kube.Owner {
 
 // apply writes the objects, and removes those that are not part of the release any more.
 func (d *deployment) apply(ctx context.Context) error {
-	again, err := d.hooked()
+	replaced, err := d.hooksMayReplace()
 	if err != nil {
 		return err
 	}
-	if d.partial || again {
-		// Kinds that CRDs have defined meanwhile, and objects that hooks have put in
-		// the place of others, can be planned only now.
-		if err := d.compute(ctx, d.objects, true); err != nil {
+	if d.partial || replaced {
+		// Since the first plan, CRDs may have been installed, and hooks may have
+		// replaced objects.
+		if err := d.computePlan(ctx, d.objects, true); err != nil {
 			return err
 		}
 	}
 	if err := d.writeObjects(ctx); err != nil {
 		return err
 	}
-	var gone []plan.Step
+	var removals []plan.Step
 	for _, s := range d.plan.Steps {
 		if s.Action == plan.Delete || s.Action == plan.Keep {
-			gone = append(gone, s)
+			removals = append(removals, s)
 		}
 	}
-	if len(gone) > 0 {
-		if err := d.config.Cluster.Execute(ctx, d.plan, gone); err != nil {
-			return err
-		}
+	if len(removals) == 0 {
+		return nil
 	}
-	return nil
+	return d.config.Cluster.Execute(ctx, d.plan, removals)
 }
 
-// awaitAll waits for all objects, where that is asked for.
-func (d *deployment) awaitAll() step {
+// waitStep returns the step that waits for all objects, nil unless the request asks to wait.
+func (d *deployment) waitStep() step {
 	if !d.wait.Wait {
 		return nil
 	}
 	return func(ctx context.Context) error { return d.await(ctx, d.objects) }
 }
 
-// hooked reports whether hooks of the release make objects that the plan is about.
-func (d *deployment) hooked() (bool, error) {
+// hooksMayReplace reports whether a hook has the kind and name of an object of the plan.
+func (d *deployment) hooksMayReplace() (bool, error) {
 	hooks, err := hookObjects(d.release)
 	if err != nil || len(hooks) == 0 {
 		return false, err
 	}
 	names := make(map[string]bool, len(hooks))
 	for _, o := range hooks {
-		names[o.String()] = o.Name != ""
+		names[o.String()] = o.Name != "" // a generateName is a new name each time
 	}
 	return slices.ContainsFunc(d.plan.Steps, func(s plan.Step) bool { return names[s.String()] }), nil
 }
 
-// writeObjects executes what creates and updates, batch by batch where the
-// charts ask for an order.
+// writeObjects executes the steps that create, update and replace objects, in the batches
+// that the charts ask for. It waits for each batch but the last.
 func (d *deployment) writeObjects(ctx context.Context) error {
 	batches := d.batches
 	if len(batches) == 0 {
@@ -178,8 +177,8 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 			steps[s.Object] = append(steps[s.Object], s)
 		}
 	}
-	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: tally(d.plan)})
-	d.tellConflicts()
+	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: summary(d.plan)})
+	d.reportConflicts()
 	for i, batch := range batches {
 		var due []plan.Step
 		for _, o := range manifest.ApplyOrder(batch) {
@@ -189,10 +188,10 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 			return err
 		}
 		if i == len(batches)-1 {
-			break // what comes last is awaited only where that is asked for
+			break
 		}
 		d.config.Progress.Send(progress.Event{Kind: progress.Step,
-			Text: fmt.Sprintf("waiting until part %d of %d is ready, on which the next depends", i+1, len(batches))})
+			Text: fmt.Sprintf("waiting for batch %d of %d to become ready", i+1, len(batches))})
 		if err := d.await(ctx, batch); err != nil {
 			return err
 		}
@@ -200,13 +199,13 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 	return nil
 }
 
-// tellConflicts names the fields that other managers keep, and those that are taken
-// from them: but for what an object's own annotation says.
-func (d *deployment) tellConflicts() {
+// reportConflicts reports the fields that other managers keep, and those that are taken from
+// them: as a warning, unless the object's own annotation asks for it.
+func (d *deployment) reportConflicts() {
 	for _, s := range d.plan.Steps {
 		for _, c := range s.Conflicts {
 			kind := progress.Warning
-			if strings.HasPrefix(c.Reason, "annotation ") {
+			if c.Annotated {
 				kind = progress.Step
 			}
 			d.config.Progress.Send(progress.Event{Kind: kind, Text: s.String() + ": " + c.Sentence() + ": " + c.Outcome()})
@@ -214,17 +213,22 @@ func (d *deployment) tellConflicts() {
 	}
 }
 
-// tally says in a line what a plan comes to.
-func tally(p *plan.Plan) string {
+// summary returns what a plan changes, in a line: "objects: 2 to create, 1 unchanged".
+func summary(p *plan.Plan) string {
 	count := map[plan.Action]int{}
 	for _, s := range p.Steps {
 		count[s.Action]++
 	}
 	var parts []string
-	for i, a := range []plan.Action{plan.Create, plan.Update, plan.Replace, plan.Delete, plan.Keep, plan.Unchanged} {
-		if n := count[a]; n > 0 {
-			parts = append(parts,
-				fmt.Sprintf("%d %s", n, []string{"to create", "to change", "to replace", "to delete", "kept", "unchanged"}[i]))
+	for _, kind := range []struct {
+		action plan.Action
+		label  string
+	}{
+		{plan.Create, "to create"}, {plan.Update, "to update"}, {plan.Replace, "to replace"},
+		{plan.Delete, "to delete"}, {plan.Keep, "kept"}, {plan.Unchanged, "unchanged"},
+	} {
+		if n := count[kind.action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind.label))
 		}
 	}
 	if len(parts) == 0 {
@@ -240,8 +244,9 @@ func (d *deployment) await(ctx context.Context, objects []*manifest.Object) erro
 		wait.Request{Objects: objects, Namespace: d.release.Namespace, Jobs: d.wait.Jobs, Legacy: d.wait.Legacy})
 }
 
-// ordered parts objects into the batches that the charts of a release ask for.
-func ordered(rel *release.Release, objects []*manifest.Object, report progress.Func) ([][]*manifest.Object, error) {
+// splitBatches splits objects into the batches that the charts of a release ask for. It
+// reports warnings about the order.
+func splitBatches(rel *release.Release, objects []*manifest.Object, report progress.Func) ([][]*manifest.Object, error) {
 	var order *plan.Order
 	if rel.Order != nil {
 		order = &plan.Order{}
@@ -256,7 +261,8 @@ func ordered(rel *release.Release, objects []*manifest.Object, report progress.F
 	return batches, err
 }
 
-// removeCreated deletes what this deployment has created, after it failed.
+// removeCreated deletes the objects that a failed deployment was to create. The cluster
+// deletes only those that exist and have the release's marks.
 func (d *deployment) removeCreated(ctx context.Context) error {
 	if d.plan == nil {
 		return nil
@@ -270,7 +276,7 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	if len(created) == 0 {
 		return nil
 	}
-	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: "deleting what it has created"})
+	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: "the deployment failed: deleting the objects that it has created"})
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(d.undoContext(ctx), orDefault(d.wait.Timeout))
 	defer cancel()

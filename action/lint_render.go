@@ -93,8 +93,8 @@ func (w *linting) directives(files []lint.Rendered) {
 					fmt.Sprintf("%s: annotation %s names %s, and the object has no such field", o, plan.OwnershipAnnotation, path))
 			}
 			if found := plan.Directive(m); found != "" {
-				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of a patch, and a manifest says what an object "+
-					"should be: leave it out", o, found))
+				w.add(lint.Error, f.Name, 0, fmt.Sprintf("%s: %s is a directive of strategic merge patches, "+
+					"which a manifest must not have: remove it", o, found))
 			}
 		}
 	}

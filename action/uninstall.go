@@ -366,7 +366,7 @@ func (w *uninstalling) remove(ctx context.Context) error {
 	if cascade == "" {
 		cascade = apply.Background
 	}
-	batches, err := ordered(rel, w.out.Deleted, w.Progress)
+	batches, err := splitBatches(rel, w.out.Deleted, w.Progress)
 	if err != nil {
 		// A release must be removable whatever its record says.
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})

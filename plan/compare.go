@@ -37,7 +37,7 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
 		}
 		s := Step{Item: Item{Ref: refOf(o, namespace), Source: o.Source, New: after, Object: o}, Action: Create,
-			After: normal(after)}
+			After: normalize(after)}
 		if f := former[key]; f != nil {
 			if err := s.compare(f); err != nil {
 				return nil, err
@@ -60,8 +60,8 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
 		}
-		it := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normal(before), Former: o}
-		steps = append(steps, remove(it, Options{}))
+		it := Item{Ref: refOf(o, namespace), Source: o.Source, Old: []map[string]any{before}, Live: normalize(before), Former: o}
+		steps = append(steps, deleteStep(it, Options{}))
 	}
 	return steps, nil
 }
@@ -72,7 +72,7 @@ func (s *Step) compare(former *manifest.Object) error {
 	if err != nil {
 		return fmt.Errorf("compare %s: %w", former, err)
 	}
-	s.Live, s.Old, s.Former = normal(before), []map[string]any{before}, former
+	s.Live, s.Old, s.Former = normalize(before), []map[string]any{before}, former
 	s.Action = Update
 	m := mergerOf(s.Item)
 	m.builtIn = false // two texts are compared, and every difference shows

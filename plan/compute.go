@@ -12,37 +12,39 @@ import (
 	"strings"
 )
 
-// Options say how objects are changed. With the zero value they are merged by this
-// package, and all of them are the release's.
+// Options control how objects are changed. With the zero value this package merges them,
+// and every object to delete belongs to the release.
 type Options struct {
-	// ServerSide leaves merging to the API server. Conflicts says what then becomes of
-	// fields that other managers have set to other values; "" is [Fail]. It has no say
-	// where an object's [OwnershipAnnotation] decides, or an autoscaler, of Autoscaled or
-	// among the items, that sets the field.
+	// ServerSide leaves merging to the API server.
 	ServerSide bool
-	Conflicts  Resolution
+	// Conflicts resolves conflicts of server-side apply with other field managers; "" is
+	// [Fail]. It does not apply to fields that the object's [OwnershipAnnotation] decides,
+	// nor to fields that an autoscaler sets.
+	Conflicts Resolution
+	// Autoscaled has the autoscalers outside of the items. Those among the items are added.
 	Autoscaled Autoscaled
-	// Searched are the namespaces of which Autoscaled has all autoscalers.
-	Searched []string
-	// Refused are the fields for which the server has refused the new object, written as
-	// in [Conflict.Field]: they are conflicts, whatever managedFields say.
-	Refused map[string]bool
-	// ForceReplace puts the new object in the place of the live one ([Put]) instead of
-	// merging here, and lets the executor delete and create again what cannot be updated.
-	// Volumes and volume claims are merged all the same.
+	// AutoscalerNamespaces are the namespaces of which Autoscaled has all autoscalers.
+	AutoscalerNamespaces []string
+	// RejectedFields are the fields for which the server has rejected an earlier apply,
+	// written as in [Conflict.Field]. They are conflicts even if managedFields names no
+	// other manager.
+	RejectedFields map[string]bool
+	// ForceReplace replaces live objects ([Put]) instead of merging here, and lets the
+	// executor delete and recreate an object that cannot be updated. PersistentVolumes and
+	// PersistentVolumeClaims are merged even so.
 	ForceReplace bool
-	// Foreign returns why an object that is to be deleted is not the release's, and so
-	// is kept; "" where it is the release's. nil takes all to be the release's.
-	Foreign func(Item) string
+	// ForeignReason returns why an object to delete does not belong to the release and is
+	// kept, or "" if it belongs to it. nil means that every object belongs to it.
+	ForeignReason func(Item) string
 }
 
-// An Error is returned for an object that cannot be merged: it lacks what its kind needs,
-// or what it says contradicts itself.
+// An Error is returned for an object that cannot be merged: it lacks a field that its kind
+// requires, or has fields that contradict each other.
 type Error struct {
 	Object Ref
-	Source string // the template, "" where not known
-	Path   string // the field
-	Text   string // the rest of the sentence
+	Source string // the template, or "" if not known
+	Path   string // the field, or ""
+	Text   string // what is wrong, to follow the path: "is missing"
 }
 
 func (e *Error) Error() string {
@@ -56,26 +58,26 @@ func (e *Error) Error() string {
 	return where + ": " + e.Path + " " + e.Text
 }
 
-// Annotations that say what may become of an object.
+// Annotations that allow an object to be kept or replaced.
 const (
 	policyAnnotation  = "helm.sh/resource-policy"
 	replaceAnnotation = "helm.sh/replace"
 )
 
-// Compute returns the step for each item. The caller puts the items in the order in which
-// they are to be written and deleted; the steps keep it. An item that is to be deleted and
-// does not exist has no step, nor has one whose live object is, by its uid, that of an item
-// that stays. The error joins an [*Error] for each item that cannot be merged; the plan
-// then has the steps of the others.
+// Compute returns a step for each item, in the order of items, which is the order of
+// execution. There is no step for an item to delete whose live object does not exist, or is
+// also wanted by another item: an object that two API groups serve has one UID. The error
+// joins an [*Error] for each item that cannot be merged; the plan then has the steps of the
+// others.
 //
-// A field that any of an item's old manifests has and the new one lacks is removed, if the
-// live object has it; a field that none of them has is left as it is. status and what only
-// the server writes are ignored.
+// The merge is a three-way merge. A field that any of the item's old manifests has and the
+// new one lacks is removed if the live object has it; a field that no manifest has is left
+// alone. status and the metadata that only the server writes are ignored.
 func Compute(items []Item, o Options) (*Plan, error) {
 	o.Autoscaled = o.autoscaled(items)
-	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.Searched,
+	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.AutoscalerNamespaces,
 		ForceReplace: o.ForceReplace}
-	wanted := make(map[string]bool, len(items)) // by uid: one object may be served by two groups
+	wanted := make(map[string]bool, len(items)) // by UID
 	for _, it := range items {
 		if uid, _ := metadata(it.Live)["uid"].(string); it.New != nil && uid != "" {
 			wanted[uid] = true
@@ -87,12 +89,12 @@ func Compute(items []Item, o Options) (*Plan, error) {
 			if uid, _ := metadata(it.Live)["uid"].(string); it.Live == nil || wanted[uid] {
 				continue
 			}
-			p.Steps = append(p.Steps, remove(it, o))
+			p.Steps = append(p.Steps, deleteStep(it, o))
 			continue
 		}
-		s, err := write(it, o)
+		s, err := applyStep(it, o)
 		if err != nil {
-			errs = append(errs, wrong(it, err))
+			errs = append(errs, newError(it, err))
 			continue
 		}
 		p.Steps = append(p.Steps, s)
@@ -100,13 +102,13 @@ func Compute(items []Item, o Options) (*Plan, error) {
 	return p, errors.Join(errs...)
 }
 
-// remove is the step of an object that the release has no more.
-func remove(it Item, o Options) Step {
+// deleteStep returns the step for an object that is no longer part of the release.
+func deleteStep(it Item, o Options) Step {
 	s := Step{Item: it, Action: Delete}
-	if keeps(it) {
+	if hasKeepPolicy(it) {
 		s.Action, s.Reason, s.After = Keep, policyAnnotation+": keep", it.Live
-	} else if o.Foreign != nil {
-		if s.Reason = o.Foreign(it); s.Reason != "" {
+	} else if o.ForeignReason != nil {
+		if s.Reason = o.ForeignReason(it); s.Reason != "" {
 			s.Action, s.After = Keep, it.Live
 		}
 	}
@@ -114,9 +116,9 @@ func remove(it Item, o Options) Step {
 	return s
 }
 
-// keeps reports whether the release leaves the object alone when it has it no
-// more: the newest manifest that had it says so, or the object itself does.
-func keeps(it Item) bool {
+// hasKeepPolicy reports whether an object stays when it is no longer part of the release:
+// its live object, or the newest manifest that had it, is annotated so.
+func hasKeepPolicy(it Item) bool {
 	objects := []map[string]any{it.Live}
 	if n := len(it.Old); n > 0 {
 		objects = append(objects, it.Old[n-1])
@@ -129,122 +131,158 @@ func keeps(it Item) bool {
 	return false
 }
 
-// write is the step of an object that the release has.
-func write(it Item, o Options) (Step, error) {
+// applyStep returns the step for an object of the release.
+func applyStep(it Item, o Options) (Step, error) {
 	if meta, ok := it.New["metadata"].(map[string]any); !ok || len(meta) == 0 {
 		return Step{}, &problem{"metadata", "is missing"}
 	}
-	odd := find(it.New)
-	if odd.directives && builtIn(it.New) {
+	forms := scan(it.New)
+	if forms.directives && builtIn(it.New) {
 		return Step{}, &problem{Directive(it.New),
-			"is a directive of a patch, and a manifest says what an object should be: leave it out"}
+			"is a directive of strategic merge patches, which a manifest must not have: remove it"}
 	}
-	want := normalBy(it.New, odd)
-	s := Step{Item: it, Action: Create, After: want}
-	own, err := ownershipOf(it.New)
+	owners, err := ownershipOf(it.New)
 	if err != nil {
 		return Step{}, &problem{"metadata.annotations", err.Error()}
 	}
-	m, before := mergerOf(it), olds(it)
-	if it.Live == nil {
-		if !o.ServerSide {
-			return s, nil
-		}
-		return s, s.apply(m.manifest(want))
+	s := Step{Item: it, Action: Create, After: normalizeScanned(it.New, forms)}
+	switch m := mergerOf(it); {
+	case o.ServerSide:
+		err = s.applyOnServer(m, o, owners)
+	case it.Live == nil:
+	case o.ForceReplace && !isVolume(it):
+		err = s.replace(m)
+	default:
+		err = s.merge(m, o, owners)
 	}
-	var applied map[string]any // nil where it is not for the server to merge
-	if o.ServerSide {
-		applied, want = s.contested(m, o, own, m.manifest(want))
-		if m.applied(m.top(it.Ref), before, it.Live, applied) {
-			s.Action, s.After = Unchanged, it.Live
-			return s, nil
-		}
-	} else if own != nil && !o.ForceReplace {
-		want = s.yielded(m, own, want, before)
+	return s, err
+}
+
+// applyOnServer makes s a server-side apply of s.After.
+func (s *Step) applyOnServer(m *merger, o Options, owners ownership) error {
+	want := m.cleanForApply(s.After)
+	if s.Live == nil {
+		return s.setApplyPatch(want)
 	}
-	patch, after, err := m.fields("", m.top(it.Ref), before, it.Live, want)
+	before := oldObjects(s.Item)
+	applied, effective := s.resolveConflicts(m, o, owners, want)
+	if m.applied(m.rootField(s.Ref), before, s.Live, applied) {
+		s.Action, s.After = Unchanged, s.Live
+		return nil
+	}
+	if _, err := s.update(m, before, effective); err != nil {
+		return err
+	}
+	return s.setApplyPatch(applied)
+}
+
+// replace makes s a PUT of s.After.
+func (s *Step) replace(m *merger) error {
+	if _, err := s.update(m, oldObjects(s.Item), s.After); err != nil {
+		return err
+	}
+	return s.setPutBody()
+}
+
+// merge makes s a patch of the live object, or [Unchanged].
+func (s *Step) merge(m *merger, o Options, owners ownership) error {
+	want, before := s.After, oldObjects(s.Item)
+	if owners != nil && !o.ForceReplace {
+		want = s.yieldFields(m, owners, want, before)
+	}
+	patch, err := s.update(m, before, want)
 	if err != nil {
-		return Step{}, err
-	}
-	// What is as the new manifest says, is as the old one says if that says so too.
-	n := len(before)
-	again := n > 0 && m.same("", "", want, before[n-1])
-	s.Action, s.After, s.Drifted = Update, after, !(patch == nil && again) && drifted(it)
-	if o.ForceReplace && !o.ServerSide && !bound(it) {
-		return s, s.put()
-	}
-	if o.ServerSide {
-		return s, s.apply(applied)
+		return err
 	}
 	if patch == nil {
 		s.Action = Unchanged
-		return s, nil
+		return nil
 	}
 	s.Type = JSONMerge
-	if m.whole {
-		patch = since(it.Live, difference(it.Live, after))
+	if m.whole { // a list without merge keys is in the patch as a whole
+		patch = withResourceVersion(s.Live, mergePatch(s.Live, s.After))
 	} else if m.builtIn {
 		s.Type = StrategicMerge
 	}
 	s.Patch, err = json.Marshal(patch)
-	return s, err
+	return err
 }
 
-// manifest is a normal object as it is applied.
-func (m *merger) manifest(want map[string]any) map[string]any {
+// update merges want into the live object, makes s an update to the result, and returns
+// the patch; nil if the live object needs none.
+func (s *Step) update(m *merger, before []map[string]any, want map[string]any) (map[string]any, error) {
+	patch, after, err := m.fields("", m.rootField(s.Ref), before, s.Live, want)
+	if err != nil {
+		return nil, err
+	}
+	// With an unchanged manifest and no patch, the live object cannot have drifted.
+	n := len(before)
+	unchanged := n > 0 && m.same("", "", want, before[n-1])
+	s.Action, s.After, s.Drifted = Update, after, (patch != nil || !unchanged) && drifted(s.Item)
+	return patch, nil
+}
+
+// cleanForApply returns a normalized object as server-side apply sends it.
+func (m *merger) cleanForApply(want map[string]any) map[string]any {
 	if m.builtIn {
 		want, _ = m.clean(want).(map[string]any)
 	}
 	return want
 }
 
-// apply makes the step one of server-side apply.
-func (s *Step) apply(object map[string]any) (err error) {
+// setApplyPatch sets the body of a server-side apply.
+func (s *Step) setApplyPatch(object map[string]any) (err error) {
 	s.Type = ServerApply
 	s.Patch, err = json.Marshal(object)
 	return err
 }
 
-// contested finds the conflicts of a step of server-side apply, and returns what is
-// to be applied and what the manifest comes to.
+// resolveConflicts finds the conflicts of a server-side apply of want. It returns the object
+// to apply, without the fields that are left to other managers, and the object that the
+// apply has as its effect, with their live values.
 //
-// Where fields are left out, an object that has taken the live one's place must not
-// be made of what is left: the server is told which object is meant, and where only
-// some conflicts are won, in which state.
-func (s *Step) contested(m *merger, o Options, own ownership, want map[string]any) (applied, comes map[string]any) {
-	claims := m.claims(s.Ref, s.Live, want, o.Refused)
-	o.resolve(s.Ref, own, claims)
+// If fields are left out, the object to apply has the live one's UID, so that an object
+// which was recreated meanwhile is not made from a partial manifest. If only some of the
+// conflicts are forced, it has the live resourceVersion, so that no later conflict is forced
+// unseen.
+func (s *Step) resolveConflicts(m *merger, o Options, owners ownership,
+	want map[string]any) (applied, effective map[string]any) {
+	claims := m.claims(s.Ref, s.Live, want, o.RejectedFields)
+	o.resolve(s.Ref, owners, claims)
 	s.Conflicts, s.Force = conflictsOf(claims), o.Conflicts == Take
 	var left [][]step
-	comes = want
+	effective = want
+	leave := func(path []step, live any) {
+		left = append(left, path)
+		keepLive := func(any) (any, bool) { return live, live != nil }
+		effective = edit(effective, [][]step{path}, keepLive).(map[string]any)
+	}
 	for _, c := range claims {
 		switch c.Resolution {
 		case Yield:
-			left = append(left, c.at)
-			comes = edit(comes, [][]step{c.at}, func(any) (any, bool) { return c.Live, c.Live != nil }).(map[string]any)
+			leave(c.at, c.Live)
 		case Take:
 			s.Force = true
 		}
 	}
-	for _, d := range s.displace(m, o, own, want) {
-		left = append(left, d.by)
-		comes = edit(comes, [][]step{d.by}, func(any) (any, bool) { return d.byLive, d.byLive != nil }).(map[string]any)
+	for _, d := range s.displace(m, o, owners, want) {
+		leave(d.by, d.byLive)
 	}
 	slices.SortStableFunc(s.Conflicts, func(a, b Conflict) int { return cmp.Compare(a.Path, b.Path) })
 	applied = want
 	if len(left) > 0 {
-		applied = pinned(leaveOut(want, left), s.Live, "uid")
+		applied = withLiveMetadata(leaveOut(want, left), s.Live, "uid")
 	}
 	if s.Force && o.Conflicts != Take {
-		applied = pinned(applied, s.Live, "resourceVersion")
+		applied = withLiveMetadata(applied, s.Live, "resourceVersion")
 	}
-	return applied, comes
+	return applied, effective
 }
 
-// pinned is an object with a field of the live one's metadata.
-func pinned(object, live map[string]any, key string) map[string]any {
-	v, read := metadata(live)[key]
-	if !read {
+// withLiveMetadata returns a copy of object with a field of the live object's metadata.
+func withLiveMetadata(object, live map[string]any, key string) map[string]any {
+	v, ok := metadata(live)[key]
+	if !ok {
 		return object
 	}
 	object = maps.Clone(object)
@@ -255,8 +293,8 @@ func pinned(object, live map[string]any, key string) map[string]any {
 }
 
 // Replaceable reports whether the new manifest of s has the annotation
-// helm.sh/replace: "true", which allows the object to be deleted and created again where
-// it cannot be updated.
+// helm.sh/replace: "true", which allows an object that cannot be updated to be deleted and
+// recreated.
 func Replaceable(s Step) bool {
 	return strings.EqualFold(strings.TrimSpace(annotation(s.New, replaceAnnotation)), "true")
 }
@@ -267,24 +305,25 @@ func mergerOf(it Item) *merger {
 	return &merger{table: t, builtIn: builtIn, olds: len(it.Old)}
 }
 
-// top is how the fields of a whole object merge.
-func (m *merger) top(r Ref) field {
+// rootField returns how the fields of a whole object merge.
+func (m *merger) rootField(r Ref) field {
 	return field{node: m.table.kinds[r.APIVersion+" "+r.Kind], place: top}
 }
 
-func olds(it Item) []map[string]any {
+func oldObjects(it Item) []map[string]any {
 	out := make([]map[string]any, 0, len(it.Old))
 	for _, old := range it.Old {
-		out = append(out, former(old))
+		out = append(out, asApplied(old))
 	}
 	return out
 }
 
-// since is a patch that the server refuses where live has changed since it was
-// read: whole lists would undo what another client has done to them.
-func since(live, patch map[string]any) map[string]any {
-	version, read := metadata(live)["resourceVersion"]
-	if !read {
+// withResourceVersion adds the live resourceVersion to patch, so that the server rejects it
+// if the object has changed since: whole lists would undo another client's changes. It
+// changes patch.
+func withResourceVersion(live, patch map[string]any) map[string]any {
+	version, ok := metadata(live)["resourceVersion"]
+	if !ok {
 		return patch
 	}
 	meta := maps.Clone(metadata(patch))
@@ -295,15 +334,15 @@ func since(live, patch map[string]any) map[string]any {
 	return patch
 }
 
-// difference is the JSON merge patch that makes after out of before.
-func difference(before, after map[string]any) map[string]any {
+// mergePatch returns the JSON merge patch (RFC 7396) from before to after.
+func mergePatch(before, after map[string]any) map[string]any {
 	patch := map[string]any{}
 	for key, a := range after {
 		b, had := before[key]
 		bm, bIs := b.(map[string]any)
 		am, aIs := a.(map[string]any)
 		if bIs && aIs {
-			if p := difference(bm, am); len(p) > 0 {
+			if p := mergePatch(bm, am); len(p) > 0 {
 				patch[key] = p
 			}
 		} else if !had || !reflect.DeepEqual(a, b) {
@@ -329,13 +368,13 @@ func annotation(object map[string]any, key string) string {
 	return s
 }
 
-// wrong names the object that err is about.
-func wrong(it Item, err error) error {
+// newError returns an [*Error] for the object of it.
+func newError(it Item, err error) error {
 	e := &Error{Object: it.Ref, Source: it.Source, Text: err.Error()}
 	if e.Source == "" && it.Object != nil {
 		e.Source = it.Object.Source
 	}
-	if p, ok := err.(*problem); ok {
+	if p := (*problem)(nil); errors.As(err, &p) {
 		e.Path, e.Text = p.path, p.text
 	}
 	return e

@@ -599,11 +599,11 @@ func TestActions(t *testing.T) {
 		{name: "an older manifest kept it", item: item(t, cm, "{}", "", keep, "{}"), action: Delete},
 		{
 			name: "someone else's by now", item: item(t, cm, "{}", "", "{}"), action: Keep, reason: "belongs to shop",
-			options: Options{Foreign: func(Item) string { return "belongs to shop" }},
+			options: Options{ForeignReason: func(Item) string { return "belongs to shop" }},
 		},
 		{
 			name: "ours still", item: item(t, cm, "{}", "", "{}"), action: Delete,
-			options: Options{Foreign: func(Item) string { return "" }},
+			options: Options{ForeignReason: func(Item) string { return "" }},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

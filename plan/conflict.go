@@ -85,7 +85,7 @@ func (m *merger) claims(r Ref, live, want map[string]any, refused map[string]boo
 			continue
 		}
 		c := contest{merger: m, refused: refused, told: told}
-		c.fields(nil, "", m.top(r), e.fields, known, want, live)
+		c.fields(nil, "", m.rootField(r), e.fields, known, want, live)
 		for _, found := range c.found {
 			found.Manager = e.Manager
 			found.Secret = secretField(r, found.at)
@@ -201,12 +201,12 @@ func (o ownedItem) name(f field, item map[string]any) string {
 // too, unless the policy is to take.
 func (o Options) resolve(r Ref, own ownership, claims []claim) {
 	target := o.Autoscaled.of(r)
-	gone := o.Conflicts == Take && slices.Contains(o.Searched, r.Namespace)
+	gone := o.Conflicts == Take && slices.Contains(o.AutoscalerNamespaces, r.Namespace)
 	for i := range claims {
 		c := &claims[i]
-		c.Resolution, c.Reason = cmp.Or(o.Conflicts, Fail), ""
+		c.Resolution, c.Reason, c.Annotated = cmp.Or(o.Conflicts, Fail), "", false
 		if said := own.of(c.at); said != "" {
-			c.Resolution, c.Reason = said, "annotation "+OwnershipAnnotation
+			c.Resolution, c.Reason, c.Annotated = said, "annotation "+OwnershipAnnotation, true
 		} else if by := scaler(c.Manager, c.at, target); by != "" && !(gone && by == anAutoscaler) {
 			c.Resolution, c.Reason = Yield, "scaled by "+by
 		} else if c.Manager.Subresource == "scale" && o.Conflicts != Take {
@@ -219,7 +219,7 @@ func (o Options) resolve(r Ref, own ownership, claims []claim) {
 	for i := range claims {
 		for _, c := range claims {
 			if c.Path == claims[i].Path && c.Resolution == Yield {
-				claims[i].Resolution, claims[i].Reason = c.Resolution, c.Reason
+				claims[i].Resolution, claims[i].Reason, claims[i].Annotated = c.Resolution, c.Reason, c.Annotated
 			}
 		}
 	}
@@ -296,7 +296,7 @@ func MigratedFields(it Item, apiVersion string, fields map[string]any) (taken, r
 		return nil, nil
 	}
 	m := mergerOf(it)
-	return m.joined(m.top(it.Ref), fields, append(olds(it), normal(it.New)))
+	return m.joined(m.rootField(it.Ref), fields, append(oldObjects(it), normalize(it.New)))
 }
 
 // joined parts the fields that managers of the kind [Migrates] have set by what the

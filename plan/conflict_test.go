@@ -135,9 +135,9 @@ func TestConflicts(t *testing.T) {
 			it := item(t, tc.kind, tc.live, tc.want)
 			metadata(it.Live)["uid"], metadata(it.Live)["resourceVersion"] = "u", "7"
 			it.Live = managed(t, it.Live, tc.by, item(t, tc.kind, tc.theirs, "").Live)
-			o := Options{ServerSide: true, Conflicts: tc.policy, Refused: map[string]bool{}}
+			o := Options{ServerSide: true, Conflicts: tc.policy, RejectedFields: map[string]bool{}}
 			for _, path := range tc.refused {
-				o.Refused[path] = true
+				o.RejectedFields[path] = true
 			}
 			if tc.scaled {
 				o.Autoscaled = Autoscaled{}
@@ -230,7 +230,7 @@ func TestAutoscalersThatGo(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			there := Autoscaled{}
 			there.Add(tc.hpa.Live, "shop")
-			p, err := Compute([]Item{it, tc.hpa}, Options{ServerSide: true, Autoscaled: there, Searched: []string{"shop"}})
+			p, err := Compute([]Item{it, tc.hpa}, Options{ServerSide: true, Autoscaled: there, AutoscalerNamespaces: []string{"shop"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func TestTakingFromAnAutoscalerThatIsGone(t *testing.T) {
 		{"no one takes", Fail, []string{"shop"}, Yield, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, err := Compute([]Item{it}, Options{ServerSide: true, Conflicts: tc.policy, Autoscaled: Autoscaled{}, Searched: tc.searched})
+			p, err := Compute([]Item{it}, Options{ServerSide: true, Conflicts: tc.policy, Autoscaled: Autoscaled{}, AutoscalerNamespaces: tc.searched})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +372,7 @@ func checkConflicts(t testing.TB, seed uint64) int {
 		t.Fatal(err)
 	}
 	set := fieldsOf(t, theirs)
-	server := serverConflicts(t, live, mergerOf(it).manifest(normal(want)), set)
+	server := serverConflicts(t, live, mergerOf(it).cleanForApply(normalize(want)), set)
 	for _, c := range s.Conflicts {
 		if c.Chart == nil {
 			continue // what has to go for another field is not the server's to say
@@ -391,7 +391,7 @@ func checkConflicts(t testing.TB, seed uint64) int {
 			continue
 		}
 		// The server tells of it: then it is a conflict too.
-		again := one(t, it, Options{ServerSide: true, Conflicts: Yield, Refused: map[string]bool{field: true}})
+		again := one(t, it, Options{ServerSide: true, Conflicts: Yield, RejectedFields: map[string]bool{field: true}})
 		if !slices.ContainsFunc(again.Conflicts, func(c Conflict) bool { return c.Field == field }) {
 			t.Fatalf("seed %d: %s is refused, and not found", seed, field)
 		}

@@ -22,7 +22,7 @@ const (
 // be carried out. In a custom resource such a key is data like any other, and Directive
 // returns "".
 func Directive(object map[string]any) string {
-	if !builtIn(object) || !find(object).directives {
+	if !builtIn(object) || !scan(object).directives {
 		return ""
 	}
 	return directiveIn("", object)
@@ -33,11 +33,11 @@ func isDirective(key string) bool {
 		strings.HasPrefix(key, orderPrefix) || strings.HasPrefix(key, primitivePrefix))
 }
 
-// oddities are what few manifests have, and what has to be read in a way of its own.
-type oddities struct{ nulls, directives bool }
+// specialForms are forms that few manifests have and that are read in their own way.
+type specialForms struct{ nulls, directives bool }
 
-// find looks for all of them in one walk, which each manifest is worth.
-func find(v any) (found oddities) {
+// scan returns the special forms in v, in one walk.
+func scan(v any) (found specialForms) {
 	switch v := v.(type) {
 	case nil:
 		found.nulls = true
@@ -54,11 +54,11 @@ func find(v any) (found oddities) {
 	return found
 }
 
-func (o oddities) and(v any) oddities {
+func (o specialForms) and(v any) specialForms {
 	switch v.(type) {
 	case nil, map[string]any, []any:
-		in := find(v)
-		return oddities{o.nulls || in.nulls, o.directives || in.directives}
+		in := scan(v)
+		return specialForms{o.nulls || in.nulls, o.directives || in.directives}
 	}
 	return o
 }
@@ -85,15 +85,15 @@ func directiveIn(path string, v any) string {
 	return ""
 }
 
-// former is an old manifest as the server has read it. Directives in it were
-// carried out, where Helm has sent it as a patch, or were never accepted: what
-// they leave of an object is the rest, without items that they delete.
-func former(o map[string]any) map[string]any {
-	odd := find(o)
-	if odd.directives && builtIn(o) {
+// asApplied returns an old manifest as the server has read it. Directives in it were
+// carried out, if Helm has sent it as a patch, or never accepted: the object is without
+// them, and without the items that they delete.
+func asApplied(o map[string]any) map[string]any {
+	forms := scan(o)
+	if forms.directives && builtIn(o) {
 		o = withoutDirectives(o).(map[string]any)
 	}
-	return normalBy(o, odd)
+	return normalizeScanned(o, forms)
 }
 
 func withoutDirectives(v any) any {

@@ -32,7 +32,7 @@ func TestDirectivesInManifestsAreRefused(t *testing.T) {
 					return
 				}
 				var e *Error
-				if !errors.As(err, &e) || e.Path != tc.path || !strings.Contains(err.Error(), "is a directive of a patch") {
+				if !errors.As(err, &e) || e.Path != tc.path || !strings.Contains(err.Error(), "is a directive of strategic merge patches") {
 					t.Errorf("the error is %v, want one about %s", err, tc.path)
 				}
 			})

@@ -31,7 +31,7 @@ func (m *merger) displaced(r Ref, live, want map[string]any) []DisplacedField {
 		return nil
 	}
 	d := displacing{merger: m}
-	d.fields(nil, nil, m.top(r), live, want)
+	d.fields(nil, nil, m.rootField(r), live, want)
 	return d.found
 }
 

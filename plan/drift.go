@@ -28,8 +28,8 @@ func drifted(it Item) bool { return len(Drift(it)) > 0 }
 func drift(it Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
 	m := mergerOf(it)
 	m.past = true
-	patch, _, err := m.fields("", m.top(it.Ref), nil, it.Live, former(old))
-	return patch, m.top(it.Ref).node, err == nil
+	patch, _, err := m.fields("", m.rootField(it.Ref), nil, it.Live, asApplied(old))
+	return patch, m.rootField(it.Ref).node, err == nil
 }
 
 // Drift returns the fields that the last of it.Old sets and another client has changed

@@ -103,9 +103,11 @@ type Conflict struct {
 	// takes only one of them. The server itself reports no conflict there.
 	Excluded   bool
 	Resolution Resolution
-	// Reason says what decided: "scaled by HorizontalPodAutoscaler/web", "annotation
+	// Reason is what decided: "scaled by HorizontalPodAutoscaler/web", "annotation
 	// helm.sh/field-ownership"; "" for [Options.Conflicts].
 	Reason string
+	// Annotated is set if the object's [OwnershipAnnotation] decided.
+	Annotated bool
 }
 
 // Sentence describes the conflict: "spec.replicas is 5 (kubectl-edit), the chart says 3".
@@ -212,7 +214,7 @@ func (o Options) autoscaled(items []Item) Autoscaled {
 	all := Autoscaled{}
 	maps.Copy(all, o.Autoscaled)
 	for _, it := range items {
-		if !isScaler(it) || it.New == nil && remove(it, o).Action != Delete {
+		if !isScaler(it) || it.New == nil && deleteStep(it, o).Action != Delete {
 			continue
 		}
 		maps.DeleteFunc(all,

@@ -12,15 +12,14 @@ import (
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// normal is an object as the server reads it: a null among labels, data and the
-// like is an empty text, among quantities it is 0, and a Secret's text is among
-// its data.
-func normal(o map[string]any) map[string]any { return normalBy(o, find(o)) }
+// normalize returns an object as the server reads it: a null in labels, data and the
+// like is an empty string, a null quantity is 0, and stringData of a Secret is in its data.
+func normalize(o map[string]any) map[string]any { return normalizeScanned(o, scan(o)) }
 
-// normalBy is normal for an object of which is known what is odd about it.
-func normalBy(o map[string]any, odd oddities) map[string]any {
+// normalizeScanned is normalize for an object that scan has looked through.
+func normalizeScanned(o map[string]any, forms specialForms) map[string]any {
 	kind := o["kind"]
-	if odd.nulls {
+	if forms.nulls {
 		o = withTexts(o)
 	}
 	if kind == "Secret" && o["apiVersion"] == "v1" {
@@ -29,7 +28,7 @@ func normalBy(o map[string]any, odd oddities) map[string]any {
 	return o
 }
 
-// builtIn reports whether an object is of a kind that Kubernetes is built with.
+// builtIn reports whether an object is of a built-in kind.
 func builtIn(o map[string]any) bool {
 	kind, _ := o["kind"].(string)
 	version, _ := o["apiVersion"].(string)
@@ -37,8 +36,7 @@ func builtIn(o map[string]any) bool {
 	return is
 }
 
-// withTexts is an object with what the server reads for its nulls in maps of
-// plain values.
+// withTexts returns o with nulls in maps of plain values replaced by the server's defaults.
 func withTexts(o map[string]any) map[string]any {
 	t := kinds()
 	if builtIn(o) {

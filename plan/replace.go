@@ -7,9 +7,9 @@ import (
 	"maps"
 )
 
-// put makes the step one that replaces the live object.
-func (s *Step) put() error {
-	object := normal(s.New)
+// setPutBody makes s a replacement of the live object.
+func (s *Step) setPutBody() error {
+	object := normalize(s.New)
 	if m := mergerOf(s.Item); m.builtIn {
 		object = m.clean(object).(map[string]any)
 	}
@@ -23,14 +23,13 @@ func (s *Step) put() error {
 	return nil
 }
 
-// revisionAnnotation is where the controller of Deployments keeps count. It
-// would write it again at once.
+// revisionAnnotation is set by the Deployment controller, which would write it again at
+// once.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// inPlaceOf is object as it is sent in the place of live: for that very object
-// in the state that was read, and with the controllers' own notes. Those are no
-// part of what a chart says: a load balancer whose finalizer goes is never
-// cleaned up.
+// inPlaceOf returns object as it is sent to replace live: with the UID and resourceVersion
+// that were read as preconditions, and with what controllers have noted in the metadata. A
+// load balancer that loses its finalizer is never cleaned up.
 func inPlaceOf(object, live map[string]any) map[string]any {
 	meta := maps.Clone(metadata(object))
 	for _, key := range []string{"uid", "resourceVersion"} {
@@ -55,8 +54,8 @@ func inPlaceOf(object, live map[string]any) map[string]any {
 	return object
 }
 
-// asKept is an object that was sent in the place of live with what only the
-// server writes.
+// asKept returns the object that the server keeps after object has replaced live: with the
+// fields that only the server writes.
 func asKept(object, live map[string]any) map[string]any {
 	object = maps.Clone(object)
 	meta := maps.Clone(metadata(object))
@@ -73,7 +72,9 @@ func asKept(object, live map[string]any) map[string]any {
 	return object
 }
 
-// bound reports whether a controller binds objects of the kind to others by
-// fields that no chart sets: without them the API server refuses a volume
-// claim, and a volume loses its claim. They are merged.
-func bound(it Item) bool { return it.Kind == "PersistentVolumeClaim" || it.Kind == "PersistentVolume" }
+// isVolume reports whether a controller binds the object to another one by fields that no
+// chart sets. A replacement without them is rejected (PersistentVolumeClaim), or unbinds the
+// volume.
+func isVolume(it Item) bool {
+	return it.Kind == "PersistentVolumeClaim" || it.Kind == "PersistentVolume"
+}

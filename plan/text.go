@@ -44,7 +44,7 @@ func Redact(before, after map[string]any) (b, a map[string]any) {
 	if !isSecret(before) && !isSecret(after) {
 		return before, after
 	}
-	before, after = normal(before), normal(after)
+	before, after = normalize(before), normalize(after)
 	return redacted(before, after, "--------"), redacted(after, before, "++++++++")
 }
 

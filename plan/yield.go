@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// yielded is a manifest that is merged on this side, with the live values of those
+// yieldFields is a manifest that is merged on this side, with the live values of those
 // fields that its annotation leaves to others and that others have changed: what is
 // there is not what any old manifest says.
-func (s *Step) yielded(m *merger, own ownership, want map[string]any, olds []map[string]any) map[string]any {
+func (s *Step) yieldFields(m *merger, own ownership, want map[string]any, olds []map[string]any) map[string]any {
 	if !slices.ContainsFunc(own, func(o ownedPath) bool { return o.resolution == Yield }) {
 		return want
 	}
 	y := yielding{merger: m, own: own, ref: s.Ref}
-	y.fields(nil, "", m.top(s.Ref), olds, s.Live, want)
+	y.fields(nil, "", m.rootField(s.Ref), olds, s.Live, want)
 	slices.SortFunc(y.found, func(a, b claim) int { return cmp.Compare(a.Path, b.Path) })
 	for _, c := range y.found {
 		want = edit(want, [][]step{c.at}, func(any) (any, bool) { return c.Live, true }).(map[string]any)
@@ -80,7 +80,8 @@ func (y *yielding) field(at []step, parent string, olds []map[string]any, live, 
 	}
 	y.found = append(y.found, claim{Conflict{
 		Path: stepsText(at), Live: live, Chart: want, Resolution: Yield, Reason: "annotation " + OwnershipAnnotation,
-		Secret: secretField(y.ref, at),
+		Annotated: true,
+		Secret:    secretField(y.ref, at),
 	}, slices.Clone(at)})
 }
 

@@ -92,7 +92,7 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	items, going := s.items(r.Owner)
 	o := plan.Options{
 		ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace,
-		Foreign: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
+		ForeignReason: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
 	}
 	p, err := plan.Compute(items, o)
 	if err == nil {

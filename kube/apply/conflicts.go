@@ -146,10 +146,10 @@ func (c *Applier) scaled(ctx context.Context, p *plan.Plan, items []plan.Item, o
 	o.Autoscaled = plan.Autoscaled{}
 	for _, namespace := range p.SearchAutoscalers() {
 		if c.autoscalers(ctx, namespace, o.Autoscaled) {
-			o.Searched = append(o.Searched, namespace)
+			o.AutoscalerNamespaces = append(o.AutoscalerNamespaces, namespace)
 		}
 	}
-	if len(o.Searched) == 0 {
+	if len(o.AutoscalerNamespaces) == 0 {
 		return p, nil
 	}
 	return plan.Compute(items, o)

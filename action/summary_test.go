@@ -13,7 +13,7 @@ func TestAPlanInALineCountsWhatIsDeletedToo(t *testing.T) {
 		"no objects":                         nil,
 		"objects: 2 unchanged":               {plan.Unchanged, plan.Unchanged},
 		"objects: 2 to create":               {plan.Create, plan.Create},
-		"objects: 1 to change, 1 unchanged":  {plan.Unchanged, plan.Update},
+		"objects: 1 to update, 1 unchanged":  {plan.Unchanged, plan.Update},
 		"objects: 1 to replace, 2 to delete": {plan.Replace, plan.Delete, plan.Delete},
 		"objects: 1 to create, 1 kept":       {plan.Create, plan.Keep},
 	} {
@@ -22,7 +22,7 @@ func TestAPlanInALineCountsWhatIsDeletedToo(t *testing.T) {
 			for _, a := range actions {
 				p.Steps = append(p.Steps, plan.Step{Action: a})
 			}
-			if got := tally(p); got != want {
+			if got := summary(p); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
