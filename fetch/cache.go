@@ -11,39 +11,42 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Cache is a directory of archives, each under its SHA-256. It is safe for concurrent use,
-// by several processes too, and must not be copied. Its layout is that of Helm 4,
-// ab/abcd....chart, and both may share a directory: content that is not what its name says
-// is not used. It grows without bound.
+// Cache is a directory of archives, named by their SHA-256. It has the layout of Helm 4,
+// ab/abcd....chart, and both may share a directory: a file whose content does not have the
+// digest in its name is ignored. It grows without bound.
+//
+// A Cache is safe for concurrent use, by several processes too, and must not be copied. A nil
+// Cache is empty, and Add fails.
 type Cache struct {
-	// Dir is the directory, which is created when something is added. Where it cannot be
-	// written to, or is "", a temporary one takes its place, which [Cache.Close] removes.
+	// Dir is created by the first Add. If it is "" or cannot be written to, a temporary
+	// directory is used beside it, the fallback, which [Cache.Close] removes.
 	Dir string
 
-	swept sync.Once
+	sweepOnce sync.Once
 
-	mu   sync.Mutex
-	temp string
+	mu       sync.Mutex
+	fallback string
 }
 
 const (
-	cacheExt  = ".chart"
-	provExt   = ".prov"
-	imageExt  = ".json"   // Helm puts archives under their manifest's digest, too
-	partGlob  = ".part-*" // what is being written
-	dirMode   = 0o755
-	digestLen = 2 * sha256.Size
+	cacheExt    = ".chart"
+	provExt     = ".prov"
+	manifestExt = ".json"  // of an OCI manifest: Helm stores archives under that digest, with .chart
+	partPrefix  = ".part-" // of files that are being written
+	dirMode     = 0o755
+	digestLen   = 2 * sha256.Size
 
-	partAge       = 24 * time.Hour // after which no one writes to it any more
+	partAge       = 24 * time.Hour // older ones are left from a killed process
 	maxProvenance = 1 << 20        // bytes
 )
 
-// cachePath is where content of that digest is, below Dir, "" for what is no
-// SHA-256 in hex.
+// cachePath returns the slash-separated path of a file below Dir, or "" if digest is not a
+// SHA-256 in lower case hex.
 func cachePath(digest, ext string) string {
 	if len(digest) != digestLen {
 		return ""
@@ -56,9 +59,9 @@ func cachePath(digest, ext string) string {
 	return path.Join(digest[:2], digest+ext)
 }
 
-// Lookup returns the file with the content whose SHA-256 is digest, in lower case hex. It
-// reads the whole file, each time: one that is damaged is removed, and ok is false. ok is
-// false for symbolic links too.
+// Lookup returns the file with the archive whose SHA-256 is digest, in lower case hex. It
+// verifies the file each time, which reads all of it, and removes one that is damaged.
+// Symbolic links are not followed.
 func (c *Cache) Lookup(digest string) (file string, ok bool) { return c.lookup(digest, cacheExt) }
 
 func (c *Cache) lookup(digest, ext string) (file string, ok bool) {
@@ -67,16 +70,16 @@ func (c *Cache) lookup(digest, ext string) (file string, ok bool) {
 		return "", false
 	}
 	for _, dir := range c.dirs() {
-		if holds(dir, name, digest) {
+		if verifyOrRemove(dir, name, digest) {
 			return filepath.Join(dir, filepath.FromSlash(name)), true
 		}
 	}
 	return "", false
 }
 
-// holds reports whether the file below dir has that digest, and removes it where
-// it has another.
-func holds(dir, name, digest string) bool {
+// verifyOrRemove reports whether the file at name below dir has the digest. A file with
+// another digest is removed.
+func verifyOrRemove(dir, name, digest string) bool {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return false
@@ -97,8 +100,7 @@ func holds(dir, name, digest string) bool {
 	if hex.EncodeToString(sum.Sum(nil)) == digest {
 		return true
 	}
-	// If it stays, it is not used either. What another process has put there meanwhile
-	// is not touched.
+	// Remove only the file that was read: another process may have replaced it.
 	now, err := root.Lstat(name)
 	read, err2 := f.Stat()
 	if err == nil && err2 == nil && os.SameFile(now, read) {
@@ -107,19 +109,19 @@ func holds(dir, name, digest string) bool {
 	return false
 }
 
-// Add stores what fill writes, and returns its file and its digest. If fill or a write
-// fails, nothing is stored and the error is returned.
+// Add stores the archive that fill writes, and returns its file and digest. If fill fails,
+// Add returns its error and stores nothing.
 func (c *Cache) Add(fill func(w io.Writer) error) (file, digest string, err error) {
 	return c.add(cacheExt, "", fill)
 }
 
-// add is Add of content of a kind that should have that digest, "" for any. With
-// another it is not kept, and the error is a *[DigestError] without a URL.
-func (c *Cache) add(ext, should string, fill func(w io.Writer) error) (file, digest string, err error) {
+// add is Add for files with the extension ext. If want is not "" and the content has another
+// digest, it is not stored, and the error is a [*DigestError] without a URL.
+func (c *Cache) add(ext, want string, fill func(w io.Writer) error) (file, digest string, err error) {
 	if c == nil {
 		return "", "", errors.New("there is no content cache")
 	}
-	part, dir, err := c.create()
+	part, dir, err := c.createTemp()
 	if err != nil {
 		return "", "", err
 	}
@@ -130,32 +132,33 @@ func (c *Cache) add(ext, should string, fill func(w io.Writer) error) (file, dig
 		return "", "", err
 	}
 	digest = hex.EncodeToString(sum.Sum(nil))
-	if should != "" && should != digest {
-		return "", "", &DigestError{Want: should, Got: digest}
+	if want != "" && want != digest {
+		return "", "", &DigestError{Want: want, Got: digest}
 	}
 	if err := part.Close(); err != nil {
 		return "", "", fmt.Errorf("content cache: %w", err)
 	}
-	file, err = c.settle(dir, part.Name(), cachePath(digest, ext))
+	file, err = c.commit(dir, part.Name(), cachePath(digest, ext))
 	return file, digest, err
 }
 
-// Provenance returns the provenance file stored beside the content of that digest, nil
-// where there is none. It is untrusted until its signature is verified.
+// Provenance returns the provenance file of the archive with the digest, or nil if there is
+// none. It is untrusted until its signature is verified.
 func (c *Cache) Provenance(digest string) []byte {
 	name := cachePath(digest, provExt)
 	if c == nil || name == "" {
 		return nil
 	}
 	for _, dir := range c.dirs() {
-		if data := readBelow(dir, name); data != nil {
+		if data := readProvenance(dir, name); data != nil {
 			return data
 		}
 	}
 	return nil
 }
 
-func readBelow(dir, name string) []byte {
+// readProvenance returns the file at name below dir, or nil if it is too large or not there.
+func readProvenance(dir, name string) []byte {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil
@@ -171,14 +174,14 @@ func readBelow(dir, name string) []byte {
 	return data
 }
 
-// AddProvenance stores a provenance file beside the content of that digest, in place of
-// an earlier one. An invalid digest is ignored.
+// AddProvenance stores the provenance file of the archive with the digest, and replaces an
+// earlier one. It does nothing if digest is invalid, or c is nil.
 func (c *Cache) AddProvenance(digest string, text []byte) error {
 	name := cachePath(digest, provExt)
 	if c == nil || name == "" {
 		return nil
 	}
-	part, dir, err := c.create()
+	part, dir, err := c.createTemp()
 	if err != nil {
 		return err
 	}
@@ -187,57 +190,63 @@ func (c *Cache) AddProvenance(digest string, text []byte) error {
 	if err := errors.Join(err, part.Close()); err != nil {
 		return fmt.Errorf("content cache: %w", err)
 	}
-	_, err = c.settle(dir, part.Name(), name)
+	_, err = c.commit(dir, part.Name(), name)
 	return err
 }
 
-// create makes a file to write to, in Dir or in what takes its place.
-func (c *Cache) create() (part *os.File, dir string, err error) {
+// createTemp creates a file to write to, in Dir or in the fallback, and returns that
+// directory.
+func (c *Cache) createTemp() (part *os.File, dir string, err error) {
 	if c.Dir != "" && os.MkdirAll(c.Dir, dirMode) == nil {
-		if part, err := os.CreateTemp(c.Dir, partGlob); err == nil {
-			c.swept.Do(func() { sweep(c.Dir, time.Now().Add(-partAge)) })
+		if part, err := os.CreateTemp(c.Dir, partPrefix+"*"); err == nil {
+			c.sweepOnce.Do(func() { sweep(c.Dir, time.Now().Add(-partAge)) })
 			return part, c.Dir, nil
 		}
 	}
-	if dir, err = c.makeTemp(); err != nil {
+	if dir, err = c.fallbackDir(); err != nil {
 		return nil, "", err
 	}
-	if part, err = os.CreateTemp(dir, partGlob); err != nil {
+	if part, err = os.CreateTemp(dir, partPrefix+"*"); err != nil {
 		return nil, "", fmt.Errorf("content cache: %w", err)
 	}
 	return part, dir, nil
 }
 
-// sweep removes what processes that were killed have left half written.
+// sweep removes the unfinished files of dir that were last written before a time. Errors are
+// ignored: it is tried again by the next command.
 func sweep(dir string, before time.Time) {
-	parts, _ := filepath.Glob(filepath.Join(dir, partGlob)) // the pattern is well formed
-	for _, part := range parts {
-		if info, err := os.Lstat(part); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-			_ = os.Remove(part) // next time, then
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), partPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
 }
 
-// settle gives what was written its place; where another process's directory is in
-// the way, one in what takes the place of Dir.
-func (c *Cache) settle(dir, part, name string) (string, error) {
-	err := place(dir, filepath.Base(part), name)
+// commit renames the finished file part, in dir, to name, and returns its path. If that fails
+// in Dir, where another process may have made a directory of the name, part is copied to the
+// fallback.
+func (c *Cache) commit(dir, part, name string) (string, error) {
+	err := rename(dir, filepath.Base(part), name)
 	if err == nil {
 		return filepath.Join(dir, filepath.FromSlash(name)), nil
 	}
-	temp, again := c.makeTemp()
-	if again != nil || temp == dir {
+	fallback, fallbackErr := c.fallbackDir()
+	if fallbackErr != nil || fallback == dir {
 		return "", fmt.Errorf("content cache: %w", err)
 	}
-	moved := filepath.Join(temp, filepath.Base(part))
-	if err := copyFile(part, moved); err != nil {
+	copied := filepath.Join(fallback, filepath.Base(part))
+	if err := copyFile(part, copied); err != nil {
 		return "", fmt.Errorf("content cache: %w", err)
 	}
-	return c.settle(temp, moved, name)
+	return c.commit(fallback, copied, name)
 }
 
-// place moves a file to its name below dir, and never out of dir.
-func place(dir, part, name string) error {
+// rename renames part to name, both below dir, without following links out of dir.
+func rename(dir, part, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -263,7 +272,7 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// dirs are where content may be.
+// dirs returns the directories to search, in order.
 func (c *Cache) dirs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,35 +280,38 @@ func (c *Cache) dirs() []string {
 	if c.Dir != "" {
 		dirs = append(dirs, c.Dir)
 	}
-	if c.temp != "" {
-		dirs = append(dirs, c.temp)
+	if c.fallback != "" {
+		dirs = append(dirs, c.fallback)
 	}
 	return dirs
 }
 
-func (c *Cache) makeTemp() (string, error) {
+// fallbackDir returns the fallback, which it creates if needed.
+func (c *Cache) fallbackDir() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.temp == "" {
+	if c.fallback == "" {
 		dir, err := os.MkdirTemp("", "moonhelm-content-")
 		if err != nil {
 			return "", fmt.Errorf("content cache: %w", err)
 		}
-		c.temp = dir
+		c.fallback = dir
 	}
-	return c.temp, nil
+	return c.fallback, nil
 }
 
-// Close removes the temporary directory that took the place of Dir, if there is one, with
-// all archives in it. Dir stays.
+// Close removes the fallback directory with all archives in it. Dir stays.
 func (c *Cache) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.temp == "" {
+	if c == nil {
 		return nil
 	}
-	dir := c.temp
-	c.temp = ""
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fallback == "" {
+		return nil
+	}
+	dir := c.fallback
+	c.fallback = ""
 	return os.RemoveAll(dir)
 }
 
@@ -311,7 +323,7 @@ type DigestError struct {
 
 func (e *DigestError) Error() string {
 	if e.URL == "" {
-		return fmt.Sprintf("the content has the digest sha256:%s, and should have sha256:%s", e.Got, e.Want)
+		return fmt.Sprintf("digest mismatch: got sha256:%s, want sha256:%s", e.Got, e.Want)
 	}
-	return fmt.Sprintf("fetch %s: the content has the digest sha256:%s, and should have sha256:%s", e.URL, e.Got, e.Want)
+	return fmt.Sprintf("fetch %s: digest mismatch: got sha256:%s, want sha256:%s", e.URL, e.Got, e.Want)
 }

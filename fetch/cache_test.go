@@ -104,7 +104,7 @@ func TestDamagedContentIsNotUsed(t *testing.T) {
 }
 
 // Neither names nor links lead out of the directory.
-func TestCacheStaysInItsFolder(t *testing.T) {
+func TestCacheStaysInItsDirectory(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestWhatIsNotWholeIsNotKept(t *testing.T) {
 	}
 }
 
-func TestWithoutAFolderACacheLastsAsLongAsTheRun(t *testing.T) {
+func TestWithoutADirectoryACacheLastsAsLongAsTheRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,10 @@ func TestManyAddAtOnce(t *testing.T) {
 }
 
 func TestOldPartsAreSwept(t *testing.T) {
-	c := &Cache{Dir: t.TempDir()}
+	c := &Cache{Dir: filepath.Join(t.TempDir(), "[a-z]*")} // no pattern
+	if err := os.Mkdir(c.Dir, 0o755); err != nil {
+		t.Skip(err)
+	}
 	old, young := filepath.Join(c.Dir, ".part-1"), filepath.Join(c.Dir, ".part-2")
 	for _, file := range []string{old, young} {
 		if err := os.WriteFile(file, []byte("half"), 0o600); err != nil {
@@ -230,6 +233,23 @@ func TestOldPartsAreSwept(t *testing.T) {
 	}
 	if left := files(t, c.Dir); len(left) != 2 || left[0] != ".part-2" {
 		t.Errorf("%v", left)
+	}
+}
+
+func TestNilCache(t *testing.T) {
+	var c *Cache
+	digest := digestOf("web")
+	if file, ok := c.Lookup(digest); ok {
+		t.Errorf("Lookup = %q, want nothing", file)
+	}
+	if _, _, err := c.Add(text("web")); err == nil {
+		t.Error("Add = nil, want an error")
+	}
+	if err := c.AddProvenance(digest, []byte("signed")); err != nil {
+		t.Errorf("AddProvenance = %v, want nil", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("Close = %v, want nil", err)
 	}
 }
 

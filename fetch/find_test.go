@@ -200,7 +200,7 @@ func TestFindRefuses(t *testing.T) {
 		"web": "non-absolute URLs should be", "/web": "is a path", "./web.tgz": "is a path", "../web": "is a path", "r/": "non-absolute URLs should be", "": "non-absolute URLs should be",
 		"nope/web":             "not added",
 		"r/unknown":            "there is no version of it",
-		"r/wrong":              "has the digest sha256:" + digestOf(tgz("web")) + ", and should have sha256:" + digestOf("other"),
+		"r/wrong":              "digest mismatch: got sha256:" + digestOf(tgz("web")) + ", want sha256:" + digestOf("other"),
 		"r/odd":                `its digest "abc" is not a SHA-256`,
 		"r/nowhere":            "no URL",
 		"r/malformed":          "malformed",
@@ -499,7 +499,7 @@ func TestFindInRegistries(t *testing.T) {
 		{Ref{Name: "oci://host/a/web@" + manifest, Version: "^1"}, []string{"pull oci://host/a/web@" + manifest + " "}},
 		{Ref{Name: "oci://host/a/web@" + manifest, Version: "^2"}, []string{"error: chart reference and version mismatch: ^2 is not 1.1.0, the version of oci://host/a/web@" + manifest}},
 		{Ref{Name: "oci://host/a/web:1.1.0@" + manifest}, []string{"pull oci://host/a/web:1.1.0@" + manifest + " "}},
-		{Ref{Name: "oci://host/a/web@sha256:" + digestOf("x")}, []string{"error: fetch oci://host/a/web@sha256:" + digestOf("x") + ": the content has the digest " + manifest}},
+		{Ref{Name: "oci://host/a/web@sha256:" + digestOf("x")}, []string{"error: fetch oci://host/a/web@sha256:" + digestOf("x") + ": digest mismatch: got " + manifest}},
 		{Ref{Name: "web", Repo: "oci://host/a/"}, []string{"tags oci://host/a/web", "pull oci://host/a/web:1.1.0 "}},
 		// An index may lead to a registry, which is another place.
 		{Ref{Name: "r/web", Host: anna}, []string{"pull oci://host/a/web:1.1.0 "}},
@@ -561,7 +561,7 @@ func TestRegistriesAreAskedOnlyWhatIsNotHere(t *testing.T) {
 	find(byDigest, "manifest oci://host/web@"+manifest+" ")
 	find(byDigest)
 	// A damaged manifest or archive is not an answer.
-	for ext, digest := range map[string]string{imageExt: digestOf(manifestOf(tgz("web"))), cacheExt: digestOf(tgz("web"))} {
+	for ext, digest := range map[string]string{manifestExt: digestOf(manifestOf(tgz("web"))), cacheExt: digestOf(tgz("web"))} {
 		file, ok := f.Cache.lookup(digest, ext)
 		if !ok {
 			t.Fatal("not in the cache")

@@ -175,7 +175,7 @@ func (f *Finder) remember(p *registry.Pulled) {
 		return
 	}
 	// If it cannot be kept, the registry is asked again next time.
-	_, _, _ = f.Cache.add(imageExt, bare(p.Manifest), func(w io.Writer) error {
+	_, _, _ = f.Cache.add(manifestExt, bare(p.Manifest), func(w io.Writer) error {
 		_, err := w.Write(p.ManifestJSON)
 		return err
 	})
@@ -203,7 +203,7 @@ const (
 // recall is what a reference by digest means, where all of it is in the cache.
 // Both the manifest and the archive are verified by their digests.
 func (f *Finder) recall(digest string, prov bool) (p *registry.Pulled, path string) {
-	file, ok := f.Cache.lookup(bare(digest), imageExt)
+	file, ok := f.Cache.lookup(bare(digest), manifestExt)
 	if digest == "" || !ok {
 		return nil, ""
 	}
