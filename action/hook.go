@@ -296,7 +296,7 @@ func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, it *h
 // its own, whatever the hook's, of which little is left once ctx, the operation's, has ended.
 func cleanupOfHook(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
-		return context.WithTimeout(context.WithoutCancel(ctx), linger.Time)
+		return context.WithTimeout(context.WithoutCancel(ctx), linger.GracePeriod)
 	}
 	longer, stop := linger.Context(ctx)
 	longer, cancel := context.WithTimeout(longer, timeout)

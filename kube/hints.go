@@ -20,7 +20,7 @@ func (e *ForbiddenError) Hint() string { return askForPermission }
 
 // Hint says what a user of the command line can do about it.
 func (e *UnreachableError) Hint() string {
-	if hint.Untrusted(e.Err) {
+	if hint.IsCertificateError(e.Err) {
 		return "the kubeconfig's certificate-authority does not vouch for this server: " +
 			"--kube-ca-file names another, --kube-tls-server-name the name that the certificate bears"
 	}

@@ -23,7 +23,7 @@ func (e *PlainHTTPError) Hint() string {
 
 // Hint says what a user of the command line can do about it.
 func (e *ConnectError) Hint() string {
-	if hint.Untrusted(e.Err) {
+	if hint.IsCertificateError(e.Err) {
 		return "--ca-file names the certificate authority that vouches for the registry"
 	}
 	if proxy := hint.Proxy(e.Err); proxy != "" {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hint finds what a user can do about an error. Errors of the product know it
-// themselves, by a method:
+// Package hint returns the hints of errors: what a user of the command line can do about
+// them. An error has a hint if it implements [Hinter]:
 //
-//	// Hint says what a user of the command line can do about it.
-//	func (e *LockedError) Hint() string { return "try again when it has ended; --timeout waits longer for it" }
+//	func (e *LockedError) Hint() string { return "retry later, or wait longer with --timeout" }
 //
-// A hint is a sentence in terms of the helm command, without a period, "" where there is
-// none. Several hints are lines of one text.
+// A hint is a sentence without a trailing period; "" means that there is none. Several hints
+// are separated by newlines.
 package hint
 
 import (
@@ -17,14 +16,14 @@ import (
 	"strings"
 )
 
-// Hinter is an error that knows what can be done about it.
+// Hinter is an error with a hint.
 type Hinter interface {
 	error
 	Hint() string
 }
 
-// Of returns the hints of the outermost error in the tree of err that has some, nil where
-// none has. Joined errors are asked in their order.
+// Of returns the hints of the outermost error in the tree of err that has any, or nil. Joined
+// errors are searched depth first, in order.
 func Of(err error) []string {
 	for err != nil {
 		if h, ok := err.(Hinter); ok {
@@ -45,7 +44,7 @@ func Of(err error) []string {
 	return nil
 }
 
-// With returns err with a hint, for what only the caller knows. Its text is err's.
+// With returns err with a hint that only the caller knows. The error message is unchanged.
 func With(err error, text string) error { return &hinted{err, text} }
 
 type hinted struct {
@@ -56,17 +55,17 @@ type hinted struct {
 func (e *hinted) Unwrap() error { return e.error }
 func (e *hinted) Hint() string  { return e.text }
 
-// Untrusted reports whether a server's certificate was not accepted.
-func Untrusted(err error) bool {
-	var untrusted *tls.CertificateVerificationError
-	return errors.As(err, &untrusted)
+// IsCertificateError reports whether the verification of a server's certificate failed.
+func IsCertificateError(err error) bool {
+	var failed *tls.CertificateVerificationError
+	return errors.As(err, &failed)
 }
 
-// Proxy returns a hint where it is a proxy that does not answer, otherwise "".
+// Proxy returns a hint if err is a failure to connect to the HTTP proxy, else "".
 func Proxy(err error) string {
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "proxyconnect" {
-		return "is the proxy right that HTTPS_PROXY or HTTP_PROXY names? NO_PROXY lists the hosts that are reached without it"
+	var opErr *net.OpError
+	if errors.As(err, &opErr) && opErr.Op == "proxyconnect" {
+		return "check the proxy that HTTPS_PROXY or HTTP_PROXY names, or exclude the host from it with NO_PROXY"
 	}
 	return ""
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package linger lets a write that has begun get its answer when its context ends: else
-// the server may have done it, and the program does not know.
+// Package linger gives requests in flight a grace period after their context is done, so that
+// the caller learns whether the server has carried out a write.
 package linger
 
 import (
@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// Time is how long the answer is waited for. An operation is to end within a second of
-// its context.
-const Time = 500 * time.Millisecond
+// GracePeriod is how long a request in flight may go on. An operation ends within a second of
+// its context; this is half of it.
+const GracePeriod = 500 * time.Millisecond
 
-// Context returns a context with the values of ctx that ends [Time] after ctx does, with
-// the same cause. It must be cancelled. A ctx that has ended is returned as it is: nothing
-// is to begin.
+// Context returns a context with the values of ctx that is done [GracePeriod] after ctx is,
+// with the same cause; its Err is [context.Canceled], and it has no deadline. The caller must
+// call the CancelFunc. If ctx is already done it is returned, so that no request starts.
 func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
 		return ctx, func() {}
 	}
-	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	extended, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(Time)
+		timer := time.NewTimer(GracePeriod)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 			cancel(context.Cause(ctx))
-		case <-longer.Done():
+		case <-extended.Done():
 		}
 	})
-	return longer, func() {
+	return extended, func() {
 		stop()
 		cancel(context.Canceled)
 	}
 }
 
-// Sleep returns after d, or with the cause of ctx when that ends before.
+// Sleep returns nil after d, or the cause of ctx if that is done before.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

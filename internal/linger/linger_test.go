@@ -17,7 +17,7 @@ func TestContext(t *testing.T) {
 		longer, cancel := Context(ctx)
 		defer cancel()
 		end(cause)
-		time.Sleep(Time - time.Millisecond)
+		time.Sleep(GracePeriod - time.Millisecond)
 		if longer.Err() != nil {
 			t.Errorf("it ended before its time: %v", longer.Err())
 		}
