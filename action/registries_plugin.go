@@ -16,30 +16,32 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// PullPlugin writes the archive of a plugin in an OCI registry to w: of the tag or
-// digest in ref, or else of the version that is wanted.
-func (r *Registries) PullPlugin(ctx context.Context, ref, version string, access fetch.HostOptions,
+// PullPlugin writes the archive of the plugin at ref, in an OCI registry, to w. If ref has
+// neither tag nor digest, the newest tag that matches version is pulled; "" matches every
+// release. A version that differs from the tag of ref is an error. The version of the result
+// is "" if the tag is not a semantic version.
+func (r *Registries) PullPlugin(ctx context.Context, ref, version string, host fetch.HostOptions,
 	w io.Writer) (plugin.Pulled, error) {
-	at, client, err := r.At(ctx, ref, access)
+	at, client, err := r.At(ctx, ref, host)
 	if err != nil {
 		return plugin.Pulled{}, err
 	}
 	if at.Tag == "" && at.Digest == "" {
-		have, err := client.Tags(ctx, at)
+		tags, err := client.Tags(ctx, at)
 		if err != nil {
 			return plugin.Pulled{}, err
 		}
-		chosen, err := dependency.Version(have, version, false)
+		chosen, err := dependency.Version(tags, version, false)
 		if err != nil {
 			return plugin.Pulled{}, fmt.Errorf("%s: %w", at, err)
 		}
 		at.Tag = registry.TagOf(chosen)
 	} else if version != "" && at.Tag != "" && registry.VersionOf(at.Tag) != version {
-		return plugin.Pulled{}, fmt.Errorf("%s has a version already, --version %s is another", at, version)
+		return plugin.Pulled{}, fmt.Errorf("the reference %s has a tag, which is not the version %s", at, version)
 	}
-	tell, end := r.Transfer(at.Name())
-	defer end()
-	pulled, err := client.PullPlugin(ctx, at, w, tell)
+	report, done := r.Transfer(at.Name())
+	defer done()
+	pulled, err := client.PullPlugin(ctx, at, w, report)
 	if err != nil {
 		return plugin.Pulled{}, err
 	}

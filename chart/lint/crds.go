@@ -16,7 +16,7 @@ func (l *linter) crds() {
 	if l.files[dir] != nil {
 		l.add(Error, dir, 0, "is a file, must be a directory")
 	}
-	for _, f := range l.below(dir) {
+	for _, f := range l.filesIn(dir) {
 		switch path.Ext(f.Name) {
 		case ".yaml", ".yml", ".json":
 			l.crd(f)

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// checkValues checks values.yaml and that there is one schema at most.
+// checkValues checks values.yaml, and that the chart has at most one schema.
 func (l *linter) checkValues() {
 	const name = chart.FileValues
 	f := l.files[name]
@@ -26,21 +26,22 @@ func (l *linter) checkValues() {
 				l.add(Error, name, 0, "unable to parse YAML: %s", err)
 			}
 		}
-	case l.firstBelow(name) != "":
+	case l.firstUnder(name) != "":
 		l.add(Error, name, 0, "is a directory, must be a file")
 	default:
 		l.add(Info, name, 0, "file does not exist")
 	}
 	if l.files[chart.FileSchema] != nil && l.files[chart.FileSchemaYAML] != nil {
-		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too, keep one of them; as long as both are there, %s counts",
+		l.add(Error, chart.FileSchemaYAML, 0, "the chart has %s too: remove one of them (%s takes precedence)",
 			chart.FileSchema, chart.FileSchemaYAML)
 	}
 }
 
-// templates checks the files of templates/ as they are there.
-func (l *linter) templates(m *chart.Metadata) {
+// checkTemplates checks the files of templates/ before they are rendered: their names, and
+// uses of removed features.
+func (l *linter) checkTemplates(m *chart.Metadata) {
 	const dir = chart.DirTemplates
-	files := l.below(dir)
+	files := l.filesIn(dir)
 	switch {
 	case l.files[dir] != nil:
 		l.add(Error, dir, 0, "is a file, must be a directory")
@@ -53,29 +54,34 @@ func (l *linter) templates(m *chart.Metadata) {
 		default:
 			l.add(Error, f.Name, 0, "file extension '%s' not valid. Valid extensions are .yaml, .yml, .tpl, or .txt", ext)
 		}
-		l.releaseTime(f)
+		l.checkReleaseTime(f)
 		if m != nil && strings.EqualFold(m.Type, chart.TypeLibrary) {
 			l.library(f, "")
 		}
 	}
 }
 
-// releaseTime finds uses of a value that Helm 3 removed.
-func (l *linter) releaseTime(f *chart.File) {
-	const gone = ".Release.Time"
+// checkReleaseTime reports template expressions with a value that Helm 3 removed.
+func (l *linter) checkReleaseTime(f *chart.File) {
+	const removed = ".Release.Time"
 	text := string(f.Data)
-	for at := 0; ; {
-		i := strings.Index(text[at:], gone)
+	for offset := 0; ; offset += len(removed) {
+		i := strings.Index(text[offset:], removed)
 		if i < 0 {
 			return
 		}
-		at += i + len(gone)
-		open, shut := strings.LastIndex(text[:at], "{{"), strings.LastIndex(text[:at], "}}")
-		if open > shut && !strings.HasPrefix(strings.TrimLeft(text[open+2:], "- "), "/*") {
-			l.add(Info, f.Name, lineAt(text, at-len(gone)), "%s is gone since Helm 3; use now, or a value of the user's", gone)
+		offset += i
+		start, end := strings.LastIndex(text[:offset], "{{"), strings.LastIndex(text[:offset], "}}")
+		if start > end && !isTemplateComment(text[start+len("{{"):]) {
+			l.add(Info, f.Name, lineAt(text, offset), "%s was removed in Helm 3; use the function now, or a value", removed)
 		}
 	}
 }
 
-// lineAt is the line of a byte of text, from 1.
-func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
+// isTemplateComment reports whether the text of an action, behind its braces, is a comment.
+func isTemplateComment(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, "- "), "/*")
+}
+
+// lineAt returns the 1-based line of the byte at offset.
+func lineAt(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }

@@ -155,7 +155,7 @@ func Chart(in Input) []Finding {
 	}
 	l.requirements(m)
 	l.checkValues()
-	l.templates(m)
+	l.checkTemplates(m)
 	l.crds()
 	l.dependencies()
 	l.libraries()
@@ -177,8 +177,8 @@ func (l *linter) add(s Severity, path string, line int, format string, args ...a
 	l.findings = append(l.findings, Finding{s, path, line, fmt.Sprintf(format, args...)})
 }
 
-// below lists the files in a top directory, by name.
-func (l *linter) below(dir string) []*chart.File {
+// filesIn returns the files in a top directory, by name.
+func (l *linter) filesIn(dir string) []*chart.File {
 	var out []*chart.File
 	for _, f := range l.in.Files {
 		if strings.HasPrefix(f.Name, dir+"/") {

@@ -89,7 +89,7 @@ func TestChart(t *testing.T) {
 		{
 			"two schemas are one too many",
 			files("Chart.yaml", good, "values.yaml", "", "values.schema.json", "{}", "values.schema.yaml", "{}", "templates/a.yaml", ""),
-			[]string{"[ERROR] values.schema.yaml: the chart has values.schema.json too, keep one of them; as long as both are there, values.schema.yaml counts"},
+			[]string{"[ERROR] values.schema.yaml: the chart has values.schema.json too: remove one of them (values.schema.yaml takes precedence)"},
 		},
 		{
 			"CRDs are plain YAML: directives are told apart from text about them",

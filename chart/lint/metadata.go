@@ -28,7 +28,7 @@ func (l *linter) metadata() *chart.Metadata {
 	const name = chart.FileMetadata
 	f := l.files[name]
 	if f == nil {
-		if strings.Contains(l.firstBelow(name), "/") {
+		if strings.Contains(l.firstUnder(name), "/") {
 			l.add(Error, name, 0, "is a directory, must be a file")
 		} else {
 			l.add(Error, name, 0, "file does not exist: this is not a chart's directory")
@@ -59,9 +59,9 @@ func (l *linter) metadata() *chart.Metadata {
 	return m
 }
 
-// firstBelow is the name of some file below a directory, "" where there is none.
-func (l *linter) firstBelow(dir string) string {
-	if files := l.below(dir); len(files) > 0 {
+// firstUnder returns the name of a file under a directory, or "" if there is none.
+func (l *linter) firstUnder(dir string) string {
+	if files := l.filesIn(dir); len(files) > 0 {
 		return files[0].Name
 	}
 	return ""

@@ -149,7 +149,7 @@ func TestBuildSkipsWhatIsNoChart(t *testing.T) {
 	if err != nil || len(l.Entries) != 1 || len(l.Entries["good"]) != 1 {
 		t.Fatal(l, err)
 	}
-	want := []string{"a-empty.tgz: Chart.yaml is missing", "b-nochart.tgz: Chart.yaml is missing", "semantic version", "plain name", "more than 5 MiB", "more than any chart may hold", "g-yaml.tgz", "does not appear to be a gzipped archive", "does not appear to be a gzipped archive", "no such file", "unexpected EOF"}
+	want := []string{"a-empty.tgz: Chart.yaml is missing", "b-nochart.tgz: Chart.yaml is missing", "semantic version", "plain name", "larger than 5 MiB", "exceeds the limit of 164 MiB", "g-yaml.tgz", "does not appear to be a gzipped archive", "does not appear to be a gzipped archive", "no such file", "unexpected EOF"}
 	if len(l.Skipped) != len(want) {
 		t.Fatal(l.Skipped)
 	}

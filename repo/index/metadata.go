@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	maxFile     = 5 << 20   // of Chart.yaml
-	maxUnpacked = 164 << 20 // of what is unpacked in search of it
-	maxFiles    = 100_000
+	maxFile     = 5 << 20   // bytes of Chart.yaml, and of requirements.yaml
+	maxUnpacked = 164 << 20 // bytes that are unpacked to find them
+	maxFiles    = 100_000   // entries: empty ones do not count as bytes
 )
 
 var (
-	errNoArchive  = errors.New("the file does not appear to be a gzipped archive of a chart")
+	errNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 	errNoMetadata = fmt.Errorf("%s is missing", chart.FileMetadata)
-	errTooLarge   = errors.New("unpacks to more than any chart may hold")
+	errTooLarge   = fmt.Errorf("the chart archive exceeds the limit of %d MiB or %d files", maxUnpacked>>20, maxFiles)
 )
 
-// readMetadata reads Chart.yaml out of an archive, and of a chart that may need
-// it requirements.yaml. It reads no further than that.
+// readMetadata returns the Chart.yaml of a chart archive, and the requirements.yaml if a
+// chart of that apiVersion may have one. It stops reading as soon as it has them.
 func readMetadata(r io.Reader) (meta, requirements []byte, err error) {
 	zr, err := gzip.NewReader(bufio.NewReader(r))
 	if err != nil {
-		return nil, nil, errNoArchive
+		return nil, nil, errNotArchive
 	}
 	defer zr.Close()
 	limited := &io.LimitedReader{R: zr, N: maxUnpacked}
@@ -49,13 +49,16 @@ func readMetadata(r io.Reader) (meta, requirements []byte, err error) {
 		case err != nil:
 			return nil, nil, fmt.Errorf("read the archive: %w", err)
 		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		// Below the chart's directory: those of subcharts are in charts/.
 		switch _, name, _ := strings.Cut(path.Clean(h.Name), "/"); {
-		case h.Typeflag != tar.TypeReg:
 		case name == chart.FileMetadata && meta == nil:
 			if meta, err = readFile(tr, h); err != nil {
 				return nil, nil, err
 			}
-			if usesNoRequirements(meta) {
+			if !mayHaveRequirements(meta) {
 				return meta, nil, nil
 			}
 		case name == chart.FileRequirements && requirements == nil:
@@ -67,16 +70,16 @@ func readMetadata(r io.Reader) (meta, requirements []byte, err error) {
 	return nil, nil, errTooLarge
 }
 
-// usesNoRequirements reports whether a chart is of a generation that has its
-// dependencies in Chart.yaml.
-func usesNoRequirements(meta []byte) bool {
+// mayHaveRequirements reports whether a chart has its dependencies in requirements.yaml, as
+// apiVersion v1 has. It is false if meta cannot be read, which the caller finds out.
+func mayHaveRequirements(meta []byte) bool {
 	m, err := chart.ParseMetadata(chart.FileMetadata, meta)
-	return err != nil || m.APIVersion != chart.APIVersionV1
+	return err == nil && m.APIVersion == chart.APIVersionV1
 }
 
 func readFile(r io.Reader, h *tar.Header) ([]byte, error) {
 	if h.Size > maxFile {
-		return nil, fmt.Errorf("%s has more than %d MiB", path.Base(h.Name), maxFile>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB", path.Base(h.Name), maxFile>>20)
 	}
 	data := make([]byte, h.Size)
 	if _, err := io.ReadFull(r, data); err != nil {
