@@ -246,7 +246,8 @@ func (d *deployment) await(ctx context.Context, objects []*manifest.Object) erro
 
 // splitBatches splits objects into the batches that the charts of a release ask for. It
 // reports warnings about the order.
-func splitBatches(rel *release.Release, objects []*manifest.Object, report progress.Func) ([][]*manifest.Object, error) {
+func splitBatches(rel *release.Release, objects []*manifest.Object, report progress.Func) ([][]*manifest.Object,
+	error) {
 	var order *plan.Order
 	if rel.Order != nil {
 		order = &plan.Order{}
@@ -276,7 +277,8 @@ func (d *deployment) removeCreated(ctx context.Context) error {
 	if len(created) == 0 {
 		return nil
 	}
-	d.config.Progress.Send(progress.Event{Kind: progress.Step, Text: "the deployment failed: deleting the objects that it has created"})
+	d.config.Progress.Send(progress.Event{Kind: progress.Step,
+		Text: "the deployment failed: deleting the objects that it has created"})
 	manifest.SortUninstall(created)
 	ctx, cancel := context.WithTimeout(d.undoContext(ctx), orDefault(d.wait.Timeout))
 	defer cancel()

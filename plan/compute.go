@@ -75,7 +75,8 @@ const (
 // alone. status and the metadata that only the server writes are ignored.
 func Compute(items []Item, o Options) (*Plan, error) {
 	o.Autoscaled = o.autoscaled(items)
-	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled, Searched: o.AutoscalerNamespaces,
+	p := &Plan{ServerSide: o.ServerSide, Conflicts: o.Conflicts, Autoscaled: o.Autoscaled,
+		Searched:     o.AutoscalerNamespaces,
 		ForceReplace: o.ForceReplace}
 	wanted := make(map[string]bool, len(items)) // by UID
 	for _, it := range items {

@@ -194,8 +194,9 @@ func (j *job) compute(live map[string]any, replace bool) (plan.Step, error) {
 	item := j.Item
 	item.Live = live
 	p, err := plan.Compute([]plan.Item{item}, plan.Options{
-		ServerSide: j.plan.ServerSide, Conflicts: j.plan.Conflicts, Autoscaled: j.plan.Autoscaled, AutoscalerNamespaces: j.plan.Searched,
-		RejectedFields: j.refused, ForceReplace: replace,
+		ServerSide: j.plan.ServerSide, Conflicts: j.plan.Conflicts, Autoscaled: j.plan.Autoscaled,
+		AutoscalerNamespaces: j.plan.Searched,
+		RejectedFields:       j.refused, ForceReplace: replace,
 	})
 	if err != nil {
 		return plan.Step{}, err
