@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// maxBudget is what the records of one command may add to its memory, all
-// together. It is far above what real ones come to: the largest of the records of
-// 52 public charts takes 640 KiB decoded, 80 KiB beyond what is free.
+// maxBudget is how much memory the records of one command may take beyond what is free.
+// Real records need far less: of the records of 52 public charts, the largest takes 640 KiB
+// decoded, 80 KiB beyond what is free.
 const maxBudget = 256 << 20
 
-// maxWork is how much the records of one command may unpack to that lists look
-// through, all together, beyond what is free.
+// maxWork is how many bytes the records of one command may unpack to in [Budget.Summarize],
+// beyond what is free.
 const maxWork = 512 << 20
 
-// A BudgetError is returned for a record that does not fit into what is left of a
-// command's [Budget]. Size is 0 where it was only looked through.
+// A BudgetError is returned for a record that exceeds the rest of a command's [Budget].
+// Size is 0 if the record was only summarized.
 type BudgetError struct{ Size int }
 
 func (e *BudgetError) Error() string {
@@ -32,26 +32,24 @@ func (e *BudgetError) Error() string {
 		"more than %d MiB together", e.Size>>20, maxBudget>>20)
 }
 
-// A Budget bounds the memory that the records of one command take together: a
-// forged one of 200 KiB unpacks to 150 MiB, and to ten times that once it is
-// decoded. What a compressed text of that size usually unpacks to is free. A
-// record that is not used any more gives back what it took.
+// A Budget limits the memory for the records of one command: a forged record of 200 KiB
+// unpacks to 150 MiB and takes ten times that when decoded. The size that a compressed record
+// usually unpacks to is free. When a decoded record is garbage collected, its share is returned.
 //
-// It is safe for concurrent use. The zero value is a budget of which nothing is
-// used.
+// It is safe for concurrent use. The zero value is an unused budget.
 type Budget struct {
 	mu           sync.Mutex
 	used, worked int
-	saved        int // how much less than maxBudget there is
+	saved        int // reduces maxBudget
 }
 
-// take takes n bytes, or returns a [*BudgetError].
+// take takes n bytes from the budget, or returns a [*BudgetError].
 func (b *Budget) take(n int) error {
 	for tries := 0; !b.fits(n); tries++ {
 		if tries == 3 {
 			return &BudgetError{Size: n}
 		}
-		runtime.GC() // records that were dropped give back what they took
+		runtime.GC() // returns the share of unused records
 		time.Sleep(time.Duration(tries) * 5 * time.Millisecond)
 	}
 	return nil
@@ -73,30 +71,30 @@ func (b *Budget) give(n int) {
 	b.used -= n
 }
 
-// freePerByte is how much each byte of compressed text may unpack to for free.
+// freePerByte is how many bytes each byte of a compressed record may unpack to for free.
 const freePerByte = 8
 
-// decodedValue is what a value of JSON or YAML takes once it is decoded: a map
-// or a list that is empty, in the list that holds it.
+// decodedValue is the memory of a decoded value of JSON or YAML: an empty map or list and
+// its entry in the list that contains it.
 const decodedValue = 64
 
-// weight is what a record's text comes to, decoded, as far as that is known
-// without decoding it: what ends values in JSON and in YAML is counted, in
-// strings too, because manifests are.
+// weight estimates the memory of a decoded record without decoding it. It counts the
+// characters that separate values in JSON and in YAML, also in strings, because manifests
+// are strings.
 func weight(text []byte) int {
 	values := bytes.Count(text, []byte{','}) + bytes.Count(text, []byte{'['}) + bytes.Count(text,
 		[]byte{'{'}) + bytes.Count(text, []byte(`\n`))
 	return len(text) + decodedValue*values
 }
 
-// Summarize is the function [Summarize] within the budget.
+// Summarize is the function [Summarize] within the budget b.
 func (b *Budget) Summarize(text []byte) (Summary, error) {
 	return summarize(bytes.NewReader(text), func(r io.Reader) io.Reader {
 		return &workReader{r: r, budget: b, free: freePerByte*len(text) + 1<<20}
 	})
 }
 
-// workReader reads what a budget allows to look through.
+// workReader fails when the budget for summaries is exceeded.
 type workReader struct {
 	r      io.Reader
 	budget *Budget
@@ -118,7 +116,7 @@ func (w *workReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Decode is the function [Decode] within the budget.
+// Decode is the function [Decode] within the budget b.
 func (b *Budget) Decode(text []byte) (*Release, error) {
 	data, took, err := b.unpack(text)
 	if err != nil {

@@ -128,9 +128,9 @@ func TestASummaryKeepsLittle(t *testing.T) {
 		text []byte
 		want string // of the error; "" for none
 	}{
-		"a long name":        {bomb(t, `{"name":"`, `A`, 5<<20, `","info":{`+end), "a value of it is larger than 256 KiB"},
-		"a long description": {bomb(t, `{"name":"web","info":{"description":"`, `A`, 5<<20, `",`+end), "a value of it is larger than 256 KiB"},
-		"a long key":         {bomb(t, `{"`, `A`, 5<<20, `":1,"name":"web","info":{`+end), "a value of it is larger than 256 KiB"},
+		"a long name":        {bomb(t, `{"name":"`, `A`, 5<<20, `","info":{`+end), "a value is larger than 256 KiB"},
+		"a long description": {bomb(t, `{"name":"web","info":{"description":"`, `A`, 5<<20, `",`+end), "a value is larger than 256 KiB"},
+		"a long key":         {bomb(t, `{"`, `A`, 5<<20, `":1,"name":"web","info":{`+end), "a value is larger than 256 KiB"},
 		"long notes":         {bomb(t, `{"name":"web","info":{"notes":"`, `A`, 5<<20, `",`+end), ""},
 		"many values":        {bomb(t, `{"name":"web","info":{"x":[`, `{},`, 4<<20, `{}],`+end), ""},
 		"deep values":        {bomb(t, `{"x":`, `[`, 4<<20, `1`+strings.Repeat("]", 4<<20/1000*1000)+`,"name":"web","info":{`+end), ""},

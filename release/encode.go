@@ -19,18 +19,17 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// MaxSize is how many bytes of JSON a record may have. It is far above what a
-// chart can bring (100 MiB) and bounds what a forged record can make a reader
-// unpack.
+// MaxSize is the largest size of a record's JSON in bytes. It is more than a chart can
+// have (100 MiB) and limits what a forged record unpacks to.
 const MaxSize = 160 << 20
 
 // ErrTooLarge is returned for a record that unpacks to more than [MaxSize].
 var ErrTooLarge = fmt.Errorf("the record unpacks to more than %d MiB", MaxSize>>20)
 
-// Encode returns the text that a cluster keeps: base64 of gzip of the JSON.
+// Encode returns the data to store in the cluster: base64 of gzip of the JSON.
 func Encode(r *Release) ([]byte, error) {
-	// Helm compresses at the best level; level 6 needs a third of the time for
-	// some 2 % more, so the best level is kept for where it may matter.
+	// Helm always compresses at the best level. Level 6 takes a third of the time and
+	// yields 2 % more, so the best level is used only near the size limit of a Secret.
 	text, err := encode(r, gzip.DefaultCompression)
 	if err == nil && len(text) > 600<<10 {
 		return encode(r, gzip.BestCompression)
@@ -56,8 +55,8 @@ func encode(r *Release, level int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// compressors are those that are not in use, by level: each takes most of a megabyte,
-// and a program that installs many releases encodes several records for each.
+// compressors are pools of gzip writers by level: each takes most of a megabyte, and a
+// program that installs many releases encodes several records per release.
 var compressors = map[int]*sync.Pool{gzip.DefaultCompression: {}, gzip.BestCompression: {}}
 
 func compressor(w io.Writer, level int) (*gzip.Writer, error) {
@@ -68,16 +67,16 @@ func compressor(w io.Writer, level int) (*gzip.Writer, error) {
 	return gzip.NewWriterLevel(w, level)
 }
 
-// Decode reads what [Encode] or Helm wrote; JSON that is not compressed is
-// accepted as well. Several records are decoded within one [Budget].
+// Decode reads a record that [Encode] or Helm wrote. It also accepts JSON that is not
+// compressed. To limit the memory of several records, use [Budget.Decode].
 func Decode(text []byte) (*Release, error) { return new(Budget).Decode(text) }
 
 func isGzip(b []byte) bool { return len(b) > 3 && b[0] == 0x1f && b[1] == 0x8b && b[2] == 8 }
 
-// maxRatio is what one byte of gzip unpacks to at most.
+// maxRatio is the highest compression ratio of gzip.
 const maxRatio = 1032
 
-// unpack returns the JSON of an encoded record, and what it took of the budget.
+// unpack returns the JSON of an encoded record and the bytes taken from the budget.
 func (b *Budget) unpack(text []byte) (data []byte, took int, err error) {
 	packed := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(packed, text)
@@ -91,7 +90,7 @@ func (b *Budget) unpack(text []byte) (data []byte, took int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	// The trailer tells the size. A forged one takes from the budget what it says.
+	// The trailer holds the size. If it is forged, that size is taken from the budget.
 	size := int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))
 	free := freePerByte * len(text)
 	out := make([]byte, 0, min(size, free, MaxSize)+bytes.MinRead)
@@ -123,7 +122,7 @@ func (b *Budget) unpack(text []byte) (data []byte, took int, err error) {
 	}
 }
 
-// Summary is what a list of releases shows of one of them.
+// Summary holds the columns of a release list.
 type Summary struct {
 	Name      string
 	Namespace string
@@ -131,20 +130,20 @@ type Summary struct {
 	Status    Status
 	// Updated is when the revision was last deployed.
 	Updated time.Time
-	// Chart is the chart's name, ChartVersion its version.
+	// Chart is the chart's name and ChartVersion its version.
 	Chart        string
 	ChartVersion string
 	AppVersion   string
 	Description  string
-	// RollbackRevision is the revision that a rollback took up again, 0 for none.
+	// RollbackRevision is the revision that a rollback restored, or 0 if it is not a rollback.
 	RollbackRevision int
-	// Labels are the user's labels; a record does not hold them, its Secret does.
+	// Labels are the user's labels, from the labels of the Secret.
 	Labels map[string]string
-	// Damaged says that the record cannot be used; Description tells why.
+	// Damaged is set if the record cannot be decoded; Description then has the reason.
 	Damaged bool
 }
 
-// Summary returns what a list shows of r.
+// Summary returns the summary of r.
 func (r *Release) Summary() (Summary, error) {
 	s := Summary{Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Labels: r.Labels}
 	s.info(&r.Info)
@@ -163,16 +162,15 @@ func (s *Summary) meta(m *chart.Metadata) {
 	}
 }
 
-// Summarize reads a summary from an encoded record and stops as soon as it
-// knows enough, which is usually after the first few kilobytes: name, info and
-// the chart's metadata come first. Revision and Namespace come last in a record
-// and stay zero; a reader of the record's Secret knows them. Whatever the record
-// unpacks to, only what the summary holds is kept.
+// Summarize reads a summary from an encoded record. It stops after name, info and the
+// chart's metadata, which come first, usually in the first few kilobytes. Revision and
+// Namespace come last and stay zero; the record's Secret has them. Memory does not
+// grow with the size of the record.
 func Summarize(text io.Reader) (Summary, error) {
 	return summarize(text, func(r io.Reader) io.Reader { return r })
 }
 
-// summarize is Summarize with a bound on what the record unpacks to.
+// summarize is Summarize with a wrapper that limits the unpacked size.
 func summarize(text io.Reader, bound func(io.Reader) io.Reader) (Summary, error) {
 	var s Summary
 	in := bufio.NewReaderSize(base64.NewDecoder(base64.StdEncoding, text), 4<<10)
@@ -238,8 +236,8 @@ func (s *Summary) scanInfo(d *scanner) error {
 	})
 }
 
-// scanChart reads the chart's metadata, and the rest of the chart only where
-// something after it is still wanted.
+// scanChart reads the chart's metadata. It reads the rest of the chart only if last is
+// false, because other keys must still be read.
 func (s *Summary) scanChart(d *scanner, last bool) error {
 	return d.object(func(key string) (bool, error) {
 		if key != "metadata" {
@@ -259,8 +257,8 @@ func (s *Summary) scanChart(d *scanner, last bool) error {
 	})
 }
 
-// ChartName is the chart as lists show it: "nginx-1.2.3", or "MISSING" where
-// the record has no chart.
+// ChartName returns the chart as lists show it, such as "nginx-1.2.3", or "MISSING" if the
+// record has no chart.
 func (s Summary) ChartName() string {
 	if s.Chart == "" && s.ChartVersion == "" {
 		return "MISSING"

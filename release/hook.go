@@ -10,13 +10,12 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// HookOfAnnotation is on the objects of hooks and names the release that made
-// them: namespace, name and revision, "shop/web/3". With it, what an interrupted run
-// has left behind can be told from what another client has made. It is not part of the
-// release's record.
+// HookOfAnnotation identifies the release that created a hook's object: namespace, name and
+// revision, "shop/web/3". It distinguishes the leftovers of an interrupted run from objects
+// of other clients. It is not part of the release's record.
 const HookOfAnnotation = "moonhelm.github.io/hook-of"
 
-// The annotations that make an object a hook and say how it runs.
+// The annotations that make an object a hook and configure it.
 const (
 	HookAnnotation          = "helm.sh/hook"
 	HookWeightAnnotation    = "helm.sh/hook-weight"
@@ -24,13 +23,13 @@ const (
 	HookOutputLogAnnotation = "helm.sh/hook-output-log-policy"
 )
 
-// SplitHooks parts hooks from the objects that belong to a release. Hooks come in
-// install order of their kinds, those of a kind in the order of objs, as Helm
-// records them; rest keeps the order of objs.
+// SplitHooks separates hooks from the other objects of a release. Hooks are sorted in the
+// install order of their kinds, as Helm records them; hooks of the same kind, and rest, keep
+// the order of objs.
 //
-// An object whose annotation names an event that does not exist is in neither,
-// as with Helm: it may be meant for a newer version, and to install it as a
-// plain object would run it at the wrong time. [UnknownHookEvents] finds those.
+// As with Helm, an object with an unknown hook event is in neither list: it may be
+// meant for a newer version, and installing it as a plain object would create it at
+// the wrong time. [UnknownHookEvents] finds such objects.
 func SplitHooks(objs []*manifest.Object) (hooks []*Hook, rest []*manifest.Object) {
 	var annotated []*manifest.Object
 	for _, o := range objs {
@@ -48,8 +47,8 @@ func SplitHooks(objs []*manifest.Object) (hooks []*Hook, rest []*manifest.Object
 	return hooks, rest
 }
 
-// UnknownHookEvents are the events of o's annotation that do not exist, as they are
-// written there; none for an object without the annotation.
+// UnknownHookEvents returns the unknown events of o's hook annotation as they are
+// written, or nil if o has no such annotation.
 func UnknownHookEvents(o *manifest.Object) []string {
 	text, ok := o.Annotations[HookAnnotation]
 	if !ok {
@@ -64,8 +63,8 @@ func UnknownHookEvents(o *manifest.Object) []string {
 	return unknown
 }
 
-// SortHooks sorts hooks as they run at one event: by weight, then by name, then in
-// install order of their kinds.
+// SortHooks sorts the hooks of one event in the order in which they run: by weight, then
+// by name, then in the install order of their kinds.
 func SortHooks(hooks []*Hook) {
 	slices.SortStableFunc(hooks, func(a, b *Hook) int {
 		if a.Weight != b.Weight {
@@ -103,8 +102,8 @@ func parseHook(o *manifest.Object) *Hook {
 	return h
 }
 
-// eventOf reads one word of the annotation. Case and surrounding space do not
-// matter; "test-success" is what Helm 2 called "test".
+// hookEventOf parses one word of the hook annotation, ignoring case and surrounding
+// space. "test-success" is Helm 2's name of "test".
 func hookEventOf(word string) (HookEvent, bool) {
 	switch e := HookEvent(normalWord(word)); e {
 	case PreInstall, PostInstall, PreDelete, PostDelete,
@@ -116,7 +115,7 @@ func hookEventOf(word string) (HookEvent, bool) {
 	return "", false
 }
 
-// weight is 0 for a text that is not an integer.
+// hookWeight parses a weight. It returns 0 if text is not an integer.
 func hookWeight(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -125,8 +124,8 @@ func hookWeight(text string) int {
 	return n
 }
 
-// list reads a comma list. Words that mean nothing are kept: they do nothing,
-// and the record stays what the chart says.
+// annotationWords splits a comma-separated annotation. It keeps unknown words: they have
+// no effect, and the record then contains what the chart says.
 func annotationWords(o *manifest.Object, annotation string) []string {
 	text, ok := o.Annotations[annotation]
 	if !ok {

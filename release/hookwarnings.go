@@ -11,9 +11,9 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// HookWarnings returns what an object's hook annotations say that has no effect: unknown
-// events, which leave the object out, unknown policies, and a weight that is not an
-// integer. Each is a sentence without the object's name.
+// HookWarnings returns a warning for each part of o's hook annotations that has no effect:
+// unknown events, because of which the object is left out, unknown policies, and a weight
+// that is not an integer. Each is a sentence without the object's name.
 func HookWarnings(o *manifest.Object) []string {
 	if _, ok := o.Annotations[HookAnnotation]; !ok {
 		return nil
@@ -32,7 +32,7 @@ func HookWarnings(o *manifest.Object) []string {
 	return out
 }
 
-// leftOut is the sentence on events that do not exist.
+// unknownEventsSentence returns the warning for unknown hook events.
 func unknownEventsSentence(unknown []string) string {
 	text := fmt.Sprintf("unknown hook event %q: the object is left out (known: %s)", strings.Join(unknown, ","),
 		joinWords(HookEvents()))

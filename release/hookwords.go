@@ -2,24 +2,24 @@
 
 package release
 
-// HookEvents are the events that hooks may name.
+// HookEvents returns the events that hooks may name.
 func HookEvents() []HookEvent {
 	return []HookEvent{PreInstall, PostInstall, PreDelete, PostDelete, PreUpgrade, PostUpgrade, PreRollback, PostRollback,
 		Test}
 }
 
-// DeletePolicies are the delete policies that hooks may name.
+// DeletePolicies returns the delete policies that hooks may name.
 func DeletePolicies() []DeletePolicy {
 	return []DeletePolicy{BeforeHookCreation, HookSucceeded, HookFailed}
 }
 
-// OutputLogPolicies are the output-log policies that hooks may name.
+// OutputLogPolicies returns the output-log policies that hooks may name.
 func OutputLogPolicies() []OutputLogPolicy {
 	return []OutputLogPolicy{LogOnSucceeded, LogOnFailed}
 }
 
-// ReplacedEvent returns what to use instead of a hook event of Helm 2 that later
-// versions do not have, "" for any other word.
+// ReplacedEvent returns advice for a hook event of Helm 2 that was removed, or "" if event
+// is not one of them.
 func ReplacedEvent(word string) string {
 	switch word {
 	case "crd-install":

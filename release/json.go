@@ -17,8 +17,8 @@ const (
 	keyOrder            = "order"
 )
 
-// MarshalJSON writes the record as Helm 4 does: its keys in its order, zero
-// times left out. Keys that were read and are not known follow at the end.
+// MarshalJSON encodes the record as Helm 4 does: with the same keys in the same order,
+// without zero times. Unknown keys of a decoded record come last.
 func (r *Release) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := r.write(&b); err != nil {
@@ -60,11 +60,11 @@ func (r *Release) write(w io.Writer) error {
 	return o.close(r.extra)
 }
 
-// UnmarshalJSON reads a record of Helm 3 or Helm 4. The text is copied once;
-// the chart in it is not decoded before [Release.Chart] asks.
+// UnmarshalJSON decodes a record of Helm 3 or Helm 4. It copies data once and leaves the
+// chart encoded until [Release.Chart] is called.
 func (r *Release) UnmarshalJSON(data []byte) error { return r.read(bytes.Clone(data)) }
 
-// read is UnmarshalJSON for a text that belongs to r from now on.
+// read is UnmarshalJSON without the copy: r keeps data.
 func (r *Release) read(data []byte) error {
 	*r = Release{}
 	return members(data, func(key string, value json.RawMessage) error {
@@ -108,7 +108,7 @@ func (r *Release) read(data []byte) error {
 	})
 }
 
-// MarshalJSON writes the info object of a record.
+// MarshalJSON encodes the info object of a record.
 func (i *Info) MarshalJSON() ([]byte, error) {
 	return marshal(func(o *object) error {
 		o.writeTime("first_deployed", i.FirstDeployed)
@@ -124,7 +124,7 @@ func (i *Info) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the info object of a record.
+// UnmarshalJSON decodes the info object of a record.
 func (i *Info) UnmarshalJSON(data []byte) error {
 	*i = Info{}
 	if isNull(data) {
@@ -152,7 +152,7 @@ func (i *Info) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON writes one hook of a record.
+// MarshalJSON encodes a hook of a record.
 func (h *Hook) MarshalJSON() ([]byte, error) {
 	return marshal(func(o *object) error {
 		o.text("name", h.Name)
@@ -176,7 +176,7 @@ func (h *Hook) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads one hook of a record.
+// UnmarshalJSON decodes a hook of a record.
 func (h *Hook) UnmarshalJSON(data []byte) error {
 	*h = Hook{}
 	return members(bytes.Clone(data), func(key string, value json.RawMessage) error {
@@ -205,7 +205,7 @@ func (h *Hook) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// MarshalJSON writes the last run of a hook.
+// MarshalJSON encodes the last run of a hook.
 func (r *Run) MarshalJSON() ([]byte, error) {
 	return marshal(func(o *object) error {
 		o.writeTime("started_at", r.StartedAt)
@@ -215,7 +215,7 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads the last run of a hook.
+// UnmarshalJSON decodes the last run of a hook.
 func (r *Run) UnmarshalJSON(data []byte) error {
 	*r = Run{}
 	if isNull(data) {
@@ -235,8 +235,7 @@ func (r *Run) UnmarshalJSON(data []byte) error {
 	})
 }
 
-// readTime accepts the ways in which a record says "never": "" (Helm 3), null,
-// and Go's zero time.
+// readTime decodes a time. "" (Helm 3), null and Go's zero time all mean never.
 func readTime(value json.RawMessage, t *time.Time) error {
 	if isNull(value) || string(value) == `""` {
 		*t = time.Time{}
@@ -255,8 +254,8 @@ func marshal(fill func(*object) error) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// object writes the members of one JSON object, in the order they come, and
-// remembers the first error.
+// objectWriter writes the members of a JSON object in the order of the calls and
+// keeps the first error.
 type object struct {
 	w    io.Writer
 	some bool
@@ -293,14 +292,14 @@ func (o *object) value(key string, v any) {
 	o.raw(key, text)
 }
 
-// text leaves an empty string out.
+// text writes a string unless it is empty.
 func (o *object) text(key, s string) {
 	if s != "" {
 		o.value(key, s)
 	}
 }
 
-// writeTime leaves the zero time out.
+// writeTime writes a time unless it is zero.
 func (o *object) writeTime(key string, t time.Time) {
 	if !t.IsZero() {
 		o.value(key, t)

@@ -9,14 +9,13 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// record is the chart of a release: its text as it was read, or the chart
-// itself, or both.
+// chartRecord is the chart of a release: its encoded text, or the decoded chart, or both.
 type record struct {
 	raw   json.RawMessage
 	chart *chart.Chart
 }
 
-// chartJSON is the "chart" key. Subcharts are not part of it.
+// chartJSON is the value of the key "chart". It does not include subcharts.
 type chartJSON struct {
 	Metadata  *chart.Metadata `json:"metadata"`
 	Lock      *chart.Lock     `json:"lock"`
@@ -40,13 +39,13 @@ func (c *record) text() ([]byte, error) {
 	})
 }
 
-// SetChart makes c the chart of the record; nil takes the chart out. The
-// caller must not change c before the record is encoded.
+// SetChart sets the chart of the record; nil removes it. The caller must not change c
+// before the record is encoded.
 func (r *Release) SetChart(c *chart.Chart) { r.chart = record{chart: c} }
 
-// Chart returns the chart of the record, decoding it on the first call. A
-// decoded chart has no subcharts and no Raw files, because records do not keep
-// them. It is nil where the record has no chart.
+// Chart returns the chart of the record, or nil if the record has none. The first call
+// decodes it. The chart has no subcharts and no Raw files, because records do not include
+// them.
 func (r *Release) Chart() (*chart.Chart, error) {
 	if r.chart.chart != nil || r.chart.raw == nil {
 		return r.chart.chart, nil
@@ -69,8 +68,8 @@ func (r *Release) Chart() (*chart.Chart, error) {
 	return r.chart.chart, nil
 }
 
-// Metadata returns the metadata of the record's chart without decoding the
-// rest of the chart; nil where the record has none.
+// Metadata returns the metadata of the record's chart without decoding the rest of the
+// chart, or nil if the record has none.
 func (r *Release) Metadata() (*chart.Metadata, error) {
 	if r.chart.chart != nil {
 		return r.chart.chart.Metadata, nil

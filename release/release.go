@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package release holds the record of a release: what was installed, with which values,
-// from which chart, and what became of it.
+// Package release reads and writes release records: what was installed, with which values,
+// from which chart, and with what result.
 //
-//	rel, err := release.Decode(text) // of a record: base64 of gzip of JSON
+//	rel, err := release.Decode(text) // the data of a record: base64 of gzip of JSON
 //	...
 //	fmt.Println(rel.Name, rel.Revision, rel.Info.Status)
 //
-// Records of Helm 3 and Helm 4 are read; keys that this version does not know survive a
-// change, and Helm reads what is written. The chart in a record stays text until
-// [Release.Chart] is called. The package knows nothing of clusters; package storage keeps
-// the records.
+// It reads the records of Helm 3 and Helm 4, keeps keys that it does not know, and writes
+// records that Helm can read. The chart in a record stays encoded until [Release.Chart] is
+// called. The package does not use a cluster; package storage stores the records.
 package release
 
 import (
@@ -24,10 +23,10 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Status is where a release is in its life.
+// Status is the state of a release.
 type Status string
 
-// The statuses that a record may carry.
+// The statuses of a record.
 const (
 	Unknown         Status = "unknown"
 	Deployed        Status = "deployed"
@@ -40,74 +39,71 @@ const (
 	PendingRollback Status = "pending-rollback"
 )
 
-// Statuses are all statuses, in the order that the constants are in.
+// Statuses returns all statuses, in the order of the constants.
 func Statuses() []Status {
 	return []Status{Unknown, Deployed, Uninstalled, Superseded, Failed,
 		Uninstalling, PendingInstall, PendingUpgrade, PendingRollback}
 }
 
-// Known reports whether s is one of [Statuses], or "", which no client gives a meaning.
+// Known reports whether s is one of [Statuses] or empty. An empty status has no meaning in any client.
 func (s Status) Known() bool { return s == "" || slices.Contains(Statuses(), s) }
 
-// MaxRevision is the highest number of a revision. A database keeps 32 bits, and
-// one is left for what follows.
+// MaxRevision is the highest revision. SQL databases store it in 32 bits; one number is left for the next revision.
 const MaxRevision = math.MaxInt32 - 1
 
-// ValidRevision reports whether n may be the number of a revision.
+// ValidRevision reports whether n is in the range of revisions.
 func ValidRevision(n int) bool { return n >= 1 && n <= MaxRevision }
 
-// Pending reports whether s is that of an install, upgrade or rollback in progress, or of
-// one that was interrupted.
+// Pending reports whether an install, upgrade or rollback is in progress or was
+// interrupted.
 func (s Status) Pending() bool {
 	return s == PendingInstall || s == PendingUpgrade || s == PendingRollback
 }
 
-// InProgress reports whether a client says that it is at work on the release: it is
-// pending, or being uninstalled.
+// InProgress reports whether a client has recorded that it is changing the release: s is
+// pending or [Uninstalling].
 func (s Status) InProgress() bool { return s.Pending() || s == Uninstalling }
 
-// How the objects of a release were written ([Release.ApplyMethod]).
+// The methods of writing a release's objects ([Release.ApplyMethod]).
 const (
 	ApplyServerSide = "ssa" // server-side apply
 	ApplyClientSide = "csa" // create, and three-way merge on upgrade
 )
 
 // Release is one revision of a release. The zero value is an empty record.
-// A Release may be read by several goroutines, with the exception of the first
-// call to [Release.Chart] and [Release.Metadata] on a decoded record.
+// Several goroutines may read a Release, except that the first calls of
+// [Release.Chart] and [Release.Metadata] on a decoded record must not be concurrent.
 type Release struct {
 	Name      string
 	Namespace string
 	// Revision counts from 1; the record's key is "version".
 	Revision int
 	Info     Info
-	// Config are the user's values, without the chart's defaults; nil for none.
+	// Config holds the user's values, without the chart's defaults. It is nil if there are none.
 	Config map[string]any
-	// Manifest is the rendered text without hooks.
+	// Manifest is the rendered manifest without hooks.
 	Manifest string
 	Hooks    []*Hook
-	// ApplyMethod is ApplyServerSide, ApplyClientSide or "", which is what
-	// Helm 3 writes and means client side.
+	// ApplyMethod is ApplyServerSide, ApplyClientSide or empty. Helm 3 leaves it
+	// empty, which means client side.
 	ApplyMethod string
-	// Labels are the user's labels. They are on the Secret beside the
-	// record's own and never inside the JSON.
+	// Labels are the user's labels. They are labels of the Secret, next to the
+	// record's own, and not part of the JSON.
 	Labels map[string]string
-	// PendingDeletions are objects that revisions before this one may have left in the
-	// cluster and that this one is to remove, and has not removed yet. Together
-	// with the manifests since the last deployed revision they are the
-	// inventory of what the release may have made. The key is "orphans"; Helm
-	// reads past it.
+	// PendingDeletions are objects of earlier revisions that this revision must
+	// delete and has not deleted yet. Together with the manifests since the last
+	// deployed revision they are the release's inventory. The key is "orphans";
+	// Helm ignores it.
 	PendingDeletions []PendingDeletion
-	// Order is what the charts of the tree say about the order of their objects
-	// (package plan's Order as JSON), nil where they say nothing. The key is
-	// "order"; Helm reads past it.
+	// Order is the order of objects that the charts define (package plan's Order
+	// as JSON), or nil if they define none. The key is "order"; Helm ignores it.
 	Order json.RawMessage
-	// Holder says who is at work on a pending revision. It is on the
-	// record, never inside the JSON, and only while the revision is pending.
+	// Holder identifies the client that works on a pending revision. It is stored
+	// next to the JSON, and only while the revision is pending.
 	Holder string
-	// Stored is the state of the record that the release was read from or
-	// written to last, for package storage: an update replaces that state and no
-	// other. The zero value is a release that has no record yet.
+	// Stored is the state of the record that the release was last read from or
+	// written to. Package storage updates the record only if it is still in that
+	// state. The zero value means that the release has no record yet.
 	Stored Stored
 
 	chart   record
@@ -115,18 +111,19 @@ type Release struct {
 	extra   []member
 }
 
-// Stored names one state of a record.
+// Stored identifies one state of a record.
 type Stored struct {
-	// Version is the driver's name for it, Digest that of the text.
+	// Version is the storage driver's version of the record, Digest the digest of its data.
 	Version string
 	Digest  [sha256.Size]byte
-	// Status and Holder are those that are next to the text.
+	// Status and Holder are those stored next to the data.
 	Status Status
 	Holder string
 }
 
-// Unchanged reports whether a record that was in state s still is, but for what
-// heartbeats and other clients' labels change. Not every place keeps holders.
+// Unchanged reports whether a record that was in state s and is now in state now has the same
+// content. Heartbeats and labels of other clients do not count. Some storage drivers do not
+// store holders; an empty now.Holder matches any.
 func (s Stored) Unchanged(now Stored) bool {
 	return s.Digest == now.Digest && s.Status == now.Status && (now.Holder == s.Holder || now.Holder == "")
 }
@@ -138,7 +135,7 @@ func New(name, namespace string, revision int, c *chart.Chart) *Release {
 	return r
 }
 
-// A PendingDeletion names an object that is to be deleted and may still exist.
+// A PendingDeletion identifies an object that must be deleted and may still exist.
 type PendingDeletion struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -146,8 +143,8 @@ type PendingDeletion struct {
 	Name       string `json:"name"`
 }
 
-// Clone returns a copy that may be changed without changing r, with the
-// exception of the chart, of Config and of the hooks, which are shared.
+// Clone returns a copy of r. The chart, Config and the hooks are shared; the rest may be
+// changed without changing r.
 func (r *Release) Clone() *Release {
 	c := *r
 	c.Labels = maps.Clone(r.Labels)
@@ -155,32 +152,32 @@ func (r *Release) Clone() *Release {
 	return &c
 }
 
-// Info is what became of a release.
+// Info is the state and history of a release.
 type Info struct {
 	FirstDeployed time.Time
 	LastDeployed  time.Time
-	// Deleted is when the release was uninstalled, zero for never.
+	// Deleted is the time of the uninstall, or zero if the release was not uninstalled.
 	Deleted     time.Time
 	Description string
 	Status      Status
-	// Notes are the rendered NOTES.txt.
+	// Notes is the rendered NOTES.txt.
 	Notes string
-	// RollbackRevision is the revision that a rollback took up again, 0 for a
-	// revision that is not a rollback. Only Helm 4 knows the key.
+	// RollbackRevision is the revision that a rollback restored, or 0 if this revision
+	// is not a rollback. Helm 3 does not have the key.
 	RollbackRevision int
 
 	extra []member
 }
 
-// Hook is one resource that runs at points of a release's life, as a record
-// keeps it.
+// Hook is a hook of a release: an object that is created at certain points of the
+// release's life cycle.
 type Hook struct {
 	Name     string
 	Kind     string
-	Path     string // the template it comes from
+	Path     string // the template
 	Manifest string
 	Events   []HookEvent
-	// LastRun is when and how the hook ran last; the zero value is never.
+	// LastRun is the last run of the hook, or zero if it has not run.
 	LastRun           Run
 	Weight            int
 	DeletePolicies    []DeletePolicy
@@ -189,10 +186,10 @@ type Hook struct {
 	extra []member
 }
 
-// HookEvent is a point in a release's life at which hooks run.
+// HookEvent is a point of a release's life cycle at which hooks run.
 type HookEvent string
 
-// The events that hooks may name.
+// The hook events.
 const (
 	PreInstall   HookEvent = "pre-install"
 	PostInstall  HookEvent = "post-install"
@@ -205,7 +202,7 @@ const (
 	Test         HookEvent = "test"
 )
 
-// DeletePolicy says when a hook's resource is deleted.
+// DeletePolicy defines when a hook's object is deleted.
 type DeletePolicy string
 
 // The delete policies.
@@ -215,16 +212,16 @@ const (
 	HookFailed         DeletePolicy = "hook-failed"
 )
 
-// OutputLogPolicy says when a hook's log is shown.
+// OutputLogPolicy defines when a hook's log is shown.
 type OutputLogPolicy string
 
-// The output-log policies. They are spelled like the delete policies.
+// The output-log policies. They have the same values as the delete policies.
 const (
 	LogOnSucceeded OutputLogPolicy = "hook-succeeded"
 	LogOnFailed    OutputLogPolicy = "hook-failed"
 )
 
-// Phase is how a run of a hook went.
+// Phase is the state of a hook's run.
 type Phase string
 
 // The phases.
@@ -235,7 +232,7 @@ const (
 	PhaseFailed    Phase = "Failed"
 )
 
-// Run is one run of a hook.
+// Run is a run of a hook.
 type Run struct {
 	StartedAt   time.Time
 	CompletedAt time.Time
@@ -247,8 +244,7 @@ type Run struct {
 // On reports whether the hook runs at event e.
 func (h *Hook) On(e HookEvent) bool { return slices.Contains(h.Events, e) }
 
-// Deletes reports whether the hook has the delete policy p. A hook without policies has
-// BeforeHookCreation.
+// Deletes reports whether the hook has delete policy p. BeforeHookCreation is the default.
 func (h *Hook) Deletes(p DeletePolicy) bool {
 	if len(h.DeletePolicies) == 0 {
 		return p == BeforeHookCreation
@@ -256,10 +252,10 @@ func (h *Hook) Deletes(p DeletePolicy) bool {
 	return slices.Contains(h.DeletePolicies, p)
 }
 
-// Logs reports whether the hook's log is to be shown under p.
+// Logs reports whether the hook has output-log policy p.
 func (h *Hook) Logs(p OutputLogPolicy) bool { return slices.Contains(h.OutputLogPolicies, p) }
 
-// member is a key with its text, kept as it was read.
+// member is an unknown key of a JSON object with its value, as it was read.
 type member struct {
 	key   string
 	value json.RawMessage

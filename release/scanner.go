@@ -11,20 +11,19 @@ import (
 	"io"
 )
 
-// maxValue is how large a value may be that lists show.
+// maxValue is the largest size of a value that lists show.
 const maxValue = 256 << 10
 
-// errLargeValue is returned for a value that lists show and that is larger than
-// one that a release ever has.
-var errLargeValue = fmt.Errorf("a value of it is larger than %d KiB", maxValue>>10)
+// errLargeValue is returned for a value that is larger than maxValue. No real release has
+// such a value.
+var errLargeValue = fmt.Errorf("a value is larger than %d KiB", maxValue>>10)
 
-// scanner reads JSON from a stream, and holds no more of it at once than one
-// value that is asked for.
+// scanner reads JSON from a stream. It holds at most one requested value in memory.
 type scanner struct{ r *bufio.Reader }
 
 func newScanner(r io.Reader) *scanner { return &scanner{bufio.NewReaderSize(r, 16<<10)} }
 
-// next returns the next byte that is not a space, without reading it.
+// next returns the next byte that is not white space, without consuming it.
 func (s *scanner) next() (byte, error) {
 	for {
 		c, err := s.r.ReadByte()
@@ -57,8 +56,8 @@ func cutShort(err error) error {
 	return err
 }
 
-// object calls fn for each key of the object that follows, until fn says that it
-// is done. fn reads the value. In place of an object there may be null.
+// object reads an object and calls fn for each key until fn returns done. fn must read
+// the value. A null counts as an empty object.
 func (s *scanner) object(fn func(key string) (done bool, err error)) error {
 	c, err := s.next()
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *scanner) object(fn func(key string) (done bool, err error)) error {
 	}
 }
 
-// value decodes the value that follows.
+// value decodes the next value.
 func (s *scanner) value(into any) error {
 	var text bytes.Buffer
 	err := s.writeTo(func(part []byte) error {
@@ -120,14 +119,13 @@ func (s *scanner) value(into any) error {
 	return json.Unmarshal(text.Bytes(), into)
 }
 
-// skip reads past the value that follows, in small steps, so that its size and
-// its depth do not matter.
+// skip skips the next value. Its size and depth do not matter.
 func (s *scanner) skip() error {
 	return s.writeTo(func([]byte) error { return nil })
 }
 
-// writeTo passes on the text of the value that follows, part by part. It finds the
-// value's end without looking at what is in it.
+// writeTo passes the text of the next value to the function to, in chunks. It finds the end
+// of the value without validating it.
 func (s *scanner) writeTo(to func([]byte) error) error {
 	c, err := s.next()
 	switch {
@@ -144,7 +142,7 @@ func (s *scanner) writeTo(to func([]byte) error) error {
 	return s.copyString(to)
 }
 
-// chunk is what has been read and not been passed on, at least one byte.
+// chunk returns the buffered bytes that have not been consumed, at least one.
 func (s *scanner) chunk() ([]byte, error) {
 	if _, err := s.r.Peek(1); err != nil {
 		return nil, cutShort(err)
@@ -152,7 +150,7 @@ func (s *scanner) chunk() ([]byte, error) {
 	return s.r.Peek(s.r.Buffered())
 }
 
-// pass passes on the next n bytes of a chunk.
+// pass passes the next n bytes of a chunk to the function to and consumes them.
 func (s *scanner) pass(n int, to func([]byte) error) error {
 	text, err := s.r.Peek(n)
 	if err == nil {
@@ -215,7 +213,7 @@ func (s *scanner) copyScalar(to func([]byte) error) error {
 	}
 }
 
-// copyString passes on a string from behind its first quote.
+// copyString copies a string after its opening quote.
 func (s *scanner) copyString(to func([]byte) error) error {
 	escaped := false
 	for {

@@ -10,24 +10,23 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// keyScripts is the key of a record that holds the scripts of the chart's tree,
-// because "chart" holds no subcharts. Helm reads past it. Where Helm has
-// written the record since, it is gone, and the chart's own scripts are left.
+// keyScripts is the key of the scripts of all charts of the release. The key "chart" does
+// not include subcharts. Helm ignores the key; if Helm has rewritten the record, the key is
+// missing and only the scripts of the top chart are left.
 const keyScripts = "scripts"
 
-// scriptsJSON is one chart of the tree.
+// scriptsJSON holds the scripts of one chart and its subcharts.
 type scriptsJSON struct {
 	Metadata *chart.Metadata `json:"metadata"`
 	Library  bool            `json:"library,omitempty"`
-	// Unaliased is the chart's own name, where it goes by an alias.
+	// Unaliased is the chart's name if an alias replaces it.
 	Unaliased string        `json:"unaliased,omitempty"`
 	Files     []*chart.File `json:"files,omitempty"`
 	Charts    []scriptsJSON `json:"charts,omitempty"`
 }
 
-// SetScripts keeps the scripts of the tree below c, which is what took part in
-// the operation; a tree without scripts leaves none. A rollback or an uninstall
-// runs them again.
+// SetScripts records the scripts of c and its subcharts, so that a rollback or an uninstall
+// can run them. If there are none, it removes the recorded scripts.
 func (r *Release) SetScripts(c *chart.Chart) error {
 	r.scripts = nil
 	tree := c.Scripts()
@@ -42,8 +41,8 @@ func (r *Release) SetScripts(c *chart.Chart) error {
 	return nil
 }
 
-// Scripts returns the tree of charts whose scripts belong to the release, with
-// their metadata and the files of ext/ only; nil where there are none.
+// Scripts returns the charts of the release with their metadata and the files of ext/ only,
+// or nil if the release has no scripts.
 func (r *Release) Scripts() (*chart.Chart, error) {
 	if r.scripts != nil {
 		var j scriptsJSON
@@ -53,7 +52,7 @@ func (r *Release) Scripts() (*chart.Chart, error) {
 		return fromScripts(j, 0)
 	}
 	if r.chart.chart == nil && !bytes.Contains(r.chart.raw, []byte(chart.FileScript)) {
-		return nil, nil // without decoding the whole chart
+		return nil, nil // saves decoding the chart
 	}
 	c, err := r.Chart()
 	if err != nil || c == nil {
@@ -70,7 +69,7 @@ func toScripts(c *chart.Chart) scriptsJSON {
 	return j
 }
 
-// maxScriptDepth bounds how deep a forged record can nest charts.
+// maxScriptDepth limits the nesting of charts in a forged record.
 const maxScriptDepth = 100
 
 func fromScripts(j scriptsJSON, depth int) (*chart.Chart, error) {
@@ -83,14 +82,14 @@ func fromScripts(j scriptsJSON, depth int) (*chart.Chart, error) {
 			c.Files = append(c.Files, f)
 		}
 	}
-	below := make([]*chart.Chart, len(j.Charts))
+	subcharts := make([]*chart.Chart, len(j.Charts))
 	for i, sub := range j.Charts {
 		d, err := fromScripts(sub, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		below[i] = d
+		subcharts[i] = d
 	}
-	c.SetDependencies(below...)
+	c.SetDependencies(subcharts...)
 	return c, nil
 }

@@ -9,50 +9,50 @@ import (
 	"fmt"
 )
 
-// An UnsupportedError is returned for a record that a client of another generation has
-// written: in a format, with a status or with fields whose meaning is not known here.
-// What such a record stands for cannot be told, so it is neither changed nor deleted.
+// An UnsupportedError is returned for a record with a format, a status or fields that this
+// version does not support, because a newer client wrote it. As its meaning is unknown, the
+// record must be neither changed nor deleted.
 type UnsupportedError struct {
-	// Problem is what is unknown: `has the status "paused"`.
+	// Problem is the unsupported part: `has the status "paused"`.
 	Problem string
 }
 
-// ErrUnsupported is what every [*UnsupportedError] is, for errors.Is.
+// ErrUnsupported matches every [*UnsupportedError] in errors.Is.
 var ErrUnsupported = errors.New("record of another generation")
 
-// Is makes the error an [ErrUnsupported].
+// Is reports whether target is [ErrUnsupported].
 func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
 
 func (e *UnsupportedError) Error() string {
 	return e.Problem + ", which this version of helm does not know"
 }
 
-// Supported returns an [*UnsupportedError] where the record r is not one of the
-// generation that this package reads and writes, and nil otherwise.
+// Supported returns an [*UnsupportedError] if this package does not support the record r,
+// and nil otherwise.
 func (r *Release) Supported() error { return supported(r.Name, r.Info.Status) }
 
-// Supported is the method of that name of the release that s is the summary of.
+// Supported is [Release.Supported] for the record that s summarizes.
 func (s Summary) Supported() error { return supported(s.Name, s.Status) }
 
 func supported(name string, status Status) error {
 	switch {
 	case name == "" && status == "":
-		return &UnsupportedError{"holds a release in a form"}
+		return &UnsupportedError{"has data in a format"}
 	case !status.Known():
 		return &UnsupportedError{fmt.Sprintf("has the status %q", string(status))}
 	}
 	return nil
 }
 
-// foreign makes an [*UnsupportedError] of what a record holds in the place of JSON,
-// and of a field of another type; a text that is only broken stays what it is.
+// unsupportedFormat returns an [*UnsupportedError] if data is not a JSON object or has a
+// field of another type, and err otherwise, such as for truncated data.
 func foreign(data []byte, err error) error {
 	var other *json.UnmarshalTypeError
 	if text := bytes.TrimSpace(data); err != nil && len(text) > 0 && text[0] != '{' {
-		return &UnsupportedError{"holds a release in a form"}
+		return &UnsupportedError{"has data in a format"}
 	}
 	if errors.As(err, &other) {
-		return &UnsupportedError{fmt.Sprintf("has a field in a form (%s)", err)}
+		return &UnsupportedError{fmt.Sprintf("has a field in a format (%s)", err)}
 	}
 	return err
 }

@@ -43,9 +43,9 @@ func generations() map[string]struct {
 		"a type":                  {planted{"helm.sh/release.v3", "", "deployed", text(`{"name":"web","info":{"status":"deployed"}}`)}, "has the format helm.sh/release.v3", ""},
 		"a status of the list":    {planted{"", "", "paused", text(`{"name":"web","info":{"status":"deployed"}}`)}, `has the status "paused"`, ""},
 		"a status of the record":  {planted{"", "", "deployed", text(`{"name":"web","info":{"status":"paused"}}`)}, `has the status "paused"`, ""},
-		"another payload":         {planted{"", "", "deployed", text(`{"apiVersion":"helm.sh/v2","release":{"name":"web"}}`)}, "holds a release in a form", ""},
-		"no JSON":                 {planted{"", "", "deployed", text("\x28\xb5\x2f\xfd zstd")}, "holds a release in a form", "damaged"},
-		"a field of another type": {planted{"", "", "deployed", text(`{"name":"web","info":{"status":"deployed","notes":{"text":"x"}}}`)}, "has a field in a form", "-"},
+		"another payload":         {planted{"", "", "deployed", text(`{"apiVersion":"helm.sh/v2","release":{"name":"web"}}`)}, "has data in a format", ""},
+		"no JSON":                 {planted{"", "", "deployed", text("\x28\xb5\x2f\xfd zstd")}, "has data in a format", "damaged"},
+		"a field of another type": {planted{"", "", "deployed", text(`{"name":"web","info":{"status":"deployed","notes":{"text":"x"}}}`)}, "has a field in a format", "-"},
 	}
 }
 
