@@ -11,7 +11,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// cacheFile is where something about this cluster is kept, "" for nowhere.
+// cacheFile returns the path of the cache file with the given prefix for this cluster, or "" if
+// the client has no cache directory or no connection.
 func (c *Client) cacheFile(prefix string) string {
 	conn, err := c.connect()
 	if err != nil || c.options.CacheDir == "" {
@@ -26,11 +27,10 @@ func (c *Client) cacheFile(prefix string) string {
 	return filepath.Join(c.options.CacheDir, prefix+name+".json")
 }
 
-// maxCache is the largest cache that is read, in bytes.
+// maxCache is the maximum size of a cache file in bytes. Larger files are not read.
 const maxCache = 64 << 20
 
-// readCache returns nil where there is no cache or it cannot be used: it is a
-// help, and never a reason to fail.
+// readCache returns the cached discovery, or nil if there is none or it is not usable.
 func (c *Client) readCache() *kinds {
 	var k kinds
 	if json.Unmarshal(c.LoadCache("kinds-"), &k) != nil || k.Server != c.Server() || len(k.CoreVersions) == 0 {
@@ -45,7 +45,7 @@ func (c *Client) writeCache(k *kinds) {
 	}
 }
 
-// Server is the address of the cluster, "" where the client does not know one.
+// Server returns the address of the cluster, or "" if the client has no valid configuration.
 func (c *Client) Server() string {
 	conn, err := c.connect()
 	if err != nil {
@@ -54,8 +54,9 @@ func (c *Client) Server() string {
 	return conn.base.String()
 }
 
-// LoadCache reads what [Client.SaveCache] has kept; nil where there is nothing. What it
-// keeps has to name the server that it is of: two may share an address.
+// LoadCache returns the data that [Client.SaveCache] saved, or nil if there is none. The data
+// must contain the address of its server and the caller must check it: two servers may share a
+// file name.
 func (c *Client) LoadCache(prefix string) []byte {
 	path := c.cacheFile(prefix)
 	if path == "" {
@@ -68,8 +69,8 @@ func (c *Client) LoadCache(prefix string) []byte {
 	return text
 }
 
-// SaveCache keeps text about this cluster between runs, under a name that begins with
-// prefix. It writes the file in one step, or leaves it as it was.
+// SaveCache saves text, data about this cluster, in a file whose name begins with prefix. It
+// replaces the file atomically; if it fails, it leaves the previous file.
 func (c *Client) SaveCache(prefix string, text []byte) {
 	path := c.cacheFile(prefix)
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/moonhelm/moonhelm/engine"
 )
 
-// Capabilities tell templates what the cluster is: its version, every
-// "group/version" and every "group/version/Kind" that it serves at this moment.
+// Capabilities returns the cluster's version and every "group/version" and "group/version/Kind"
+// that it serves now, for templates.
 func (c *Client) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
 	var version engine.KubeVersion
 	var served *kinds
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { version, err = c.Version(gctx); return err })
-	group.Go(func() (err error) { served, err = c.current(gctx); return err })
+	group.Go(func() (err error) { served, err = c.currentKinds(gctx); return err })
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (k *kinds) versions() []string {
 					out = append(out, name+"/"+r.Kind)
 				}
 			}
-			for _, kind := range gv.Also {
+			for _, kind := range gv.SubresourceKinds {
 				out = append(out, name+"/"+kind)
 			}
 		}
@@ -51,7 +51,7 @@ func (k *kinds) versions() []string {
 	return out
 }
 
-// Version is the server's.
+// Version returns the server's version.
 func (c *Client) Version(ctx context.Context) (engine.KubeVersion, error) {
 	body, err := c.Call(ctx, http.MethodGet, "/version", nil, nil, nil)
 	if err != nil {
@@ -65,14 +65,14 @@ func (c *Client) Version(ctx context.Context) (engine.KubeVersion, error) {
 	if err != nil {
 		return v, err
 	}
-	// What the server says of itself stands, a provider's "36+" included.
+	// Keep the server's own strings, such as a provider's minor version "36+".
 	v.Version, v.Major, v.Minor = info.GitVersion, info.Major, info.Minor
 	return v, nil
 }
 
-// Lookup reads one object, or a list of them where name is empty, as templates
-// see them. An object that is not there is an empty map; a kind that is not
-// there is a [*NoMatchError].
+// Lookup returns one object, or a list of all if name is empty, in the form that templates use.
+// If the object does not exist, Lookup returns an empty map; if the cluster does not serve the
+// kind, it returns a [*NoMatchError].
 func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {
 	key := Kind{apiVersion, kind}
 	found, err := c.Resolve(ctx, []Kind{key})
@@ -84,7 +84,7 @@ func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name s
 		return nil, &NoMatchError{Missing: []string{kind + " in " + apiVersion}, Objects: []string{"lookup"}}
 	}
 	if r.Namespaced && namespace == "" && name != "" {
-		return map[string]any{}, nil // no namespace has it, so it is not there
+		return map[string]any{}, nil // a namespaced object without a namespace does not exist
 	}
 	body, err := c.Call(ctx, http.MethodGet, r.Path(namespace, name), nil, nil, nil)
 	if apierrors.IsNotFound(err) {
@@ -103,7 +103,7 @@ func (c *Client) Lookup(ctx context.Context, apiVersion, kind, namespace, name s
 	return out, nil
 }
 
-// fillItems says on each item of a list what it is; the server leaves that out.
+// fillItems sets apiVersion and kind on each item of a list; the server omits them.
 func fillItems(list map[string]any, apiVersion, kind string) {
 	items, _ := list["items"].([]any)
 	for _, item := range items {

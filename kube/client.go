@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kube is a connection to a cluster: requests to its API, what kinds it serves, and
-// errors that say what to do.
+// Package kube is a client of the Kubernetes API: it makes requests, retries them, discovers
+// the kinds that the cluster serves, and returns typed errors with hints.
 //
 //	client := kube.New(kube.Options{REST: func() (*rest.Config, error) { return config, nil }})
 //	object, err := client.Lookup(ctx, "apps/v1", "Deployment", "shop", "web")
 //
-// Package kube/apply changes objects over it, kube/wait waits for them, and kube/status
-// shows them. None of these is known here.
+// Package kube/apply changes objects with it, kube/wait waits for them, and kube/status
+// shows them; this package imports none of them.
 //
-// Errors name the object that they are about, and its template. A [Client] is safe for
-// concurrent use and makes no request before the first call that needs one.
+// Errors name the object and its template. A [Client] is safe for concurrent use and makes
+// no request before the first call that needs one.
 //
-// The client speaks the API's JSON directly, over client-go's transport: a typed client
-// brings the types of the whole API, which costs start-up and is not needed to pass objects
-// on. It knows no releases.
+// The client sends and receives the API's JSON directly, over client-go's transport: a typed
+// client links the types of the whole API, which slows start-up and is not needed to pass
+// objects on. The package has no notion of a release's history.
 package kube
 
 import (
@@ -34,26 +34,28 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// FieldManager is the field manager of all writes, and how the client introduces itself.
+// FieldManager is the field manager of all writes, and the default user agent.
 const FieldManager = "helm"
 
-// Parallel bounds how many requests are under way at once. The server's own
-// flow control does the rest.
+// Parallel is the maximum number of concurrent requests. The server's API priority and fairness
+// limits them further.
 const Parallel = 32
 
-// Options say which cluster a [Client] speaks to.
+// Options configures a [Client].
 type Options struct {
-	// REST tells where the cluster is; it is called once, when the first
+	// REST returns the configuration of the connection. It is called once, when the first
 	// request is made.
 	REST func() (*rest.Config, error)
-	// CacheDir is where discovery is kept between runs; "" keeps it in memory.
+	// CacheDir is the directory of the discovery cache; if empty, discovery is cached in memory
+	// only.
 	CacheDir string
-	// Progress learns of every object written, and of the server's warnings.
+	// Progress receives an event for every object written and every warning of the server.
 	Progress progress.Func
-	// UserAgent is how the client introduces itself; "" is [FieldManager].
+	// UserAgent is the User-Agent header; if empty, it is [FieldManager].
 	UserAgent string
-	// Allow is asked before each request that writes, and its error is the
-	// answer: an operation that has lost its lock must not go on. nil allows all.
+	// Allow is called before each request that writes; if it returns an error, the request is
+	// not sent and fails with that error. An operation that has lost its lock must not write.
+	// If nil, all requests are sent.
 	Allow func(ctx context.Context) error
 }
 
@@ -62,48 +64,46 @@ type Client struct {
 	*shared
 	progress progress.Func
 	dryRun   bool
-	// hasty takes the first answer for the last: what is asked can be done
-	// without.
-	hasty bool
+	noRetry  bool
 }
 
-// shared is what a client and its dry-run twin have in common.
+// shared is the state that a client shares with the copies that [Client.DryRun],
+// [Client.WithoutRetry] and [Client.WithProgress] return.
 type shared struct {
 	options   Options
 	connect   func() (*connection, error)
 	discovery discovery
-	told      atomic.Int64 // when trouble was last told
+	// lastReport is when a retry was last reported, in Unix nanoseconds.
+	lastReport atomic.Int64
 }
 
 type connection struct {
 	base *url.URL
 	http *http.Client
-	// answered reports that the server was there once.
+	// answered is set once the server has answered a request.
 	answered atomic.Bool
 }
 
-// New returns a client. It makes no request and reads no file before the first
-// call that needs the cluster.
+// New returns a client. It makes no request and reads no file before the first call that needs
+// the cluster.
 func New(o Options) *Client {
 	s := &shared{options: o}
 	s.connect = sync.OnceValues(s.dial)
 	return &Client{shared: s, progress: o.Progress}
 }
 
-// DryRun returns a client on the same connection whose writes the server
-// checks and admits but does not keep. It waits for nothing, because nothing
-// will come.
+// DryRun returns a client on the same connection whose writes are dry runs: the server
+// validates and admits them but does not persist them. Callers do not wait for their effects.
 func (c *Client) DryRun() *Client {
 	d := *c
 	d.dryRun = true
 	return &d
 }
 
-// WithoutRetry returns a client on the same connection that does not wait for
-// trouble to pass.
+// WithoutRetry returns a client on the same connection that makes each request only once.
 func (c *Client) WithoutRetry() *Client {
 	d := *c
-	d.hasty = true
+	d.noRetry = true
 	return &d
 }
 
@@ -114,11 +114,10 @@ func (c *Client) WithProgress(fn progress.Func) *Client {
 	return &d
 }
 
-// IsDryRun reports whether the server keeps nothing of what the client writes, as
-// [Client.DryRun] has it.
+// IsDryRun reports whether the client's writes are dry runs (see [Client.DryRun]).
 func (c *Client) IsDryRun() bool { return c.dryRun }
 
-// Progress is where the client reports; nil is nowhere.
+// Progress returns the function that receives the client's events, or nil.
 func (c *Client) Progress() progress.Func { return c.progress }
 
 func (s *shared) dial() (*connection, error) {
@@ -142,23 +141,22 @@ func (s *shared) dial() (*connection, error) {
 	return &connection{base: base, http: client}, nil
 }
 
-// Call makes one request and returns the body of the answer. Path is absolute
-// ("/api/v1/secrets") and not escaped. An answer that is not a success is an error
-// of apimachinery's api/errors, wrapped where there is more to say:
-// [*ForbiddenError], [*UnreachableError], [*RetryError].
+// Call makes one request and returns the body of the response. Path is absolute
+// ("/api/v1/secrets") and not escaped. If the response is not a success, the error is one of
+// apimachinery's api/errors, or one of [*ForbiddenError], [*UnauthorizedError],
+// [*UnreachableError] and [*RetryError].
 //
-// Trouble that may pass (a lost connection, a server that is busy or starting)
-// is waited out for half a minute at most, wherever asking again is safe. A
-// creation or deletion that was done although its answer was lost is a success;
-// an update that names a resourceVersion may then be refused as a conflict with
-// itself, which the caller has to look into.
+// Call retries after a transient failure (a lost connection, a server that is busy or starting)
+// for at most 30 seconds, if a repetition is safe. If the response to a successful create or
+// delete was lost, Call succeeds; an update with a resource version may then fail with a
+// conflict caused by its own first attempt, which the caller has to resolve.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, header http.Header,
 	body []byte) ([]byte, error) {
 	_, text, err := c.exchange(ctx, &request{method, path, query, header, body}, true)
 	return text, err
 }
 
-// Stream is [Client.Call] for an answer that takes long, such as a watch or a log: the
+// Stream is like [Client.Call] for a response that takes long, such as a watch or a log. The
 // caller reads and closes its body.
 func (c *Client) Stream(ctx context.Context, method, path string, query url.Values, header http.Header,
 	body []byte) (*http.Response, error) {
@@ -166,12 +164,12 @@ func (c *Client) Stream(ctx context.Context, method, path string, query url.Valu
 	return resp, err
 }
 
-// request makes the request of r, whose body goes through the fence; nil for none.
-func (conn *connection) request(ctx context.Context, r *request, fence *fencedBody) (*http.Request, error) {
+// newRequest returns the HTTP request for r. Its body is read through fence, unless fence is nil.
+func (conn *connection) newRequest(ctx context.Context, r *request, fence *fencedBody) (*http.Request, error) {
 	u := *conn.base
 	u.Path = joinPath(conn.base.Path, r.path)
 	u.RawQuery = r.query.Encode()
-	var reader io.Reader // an untyped nil where there is no body
+	var reader io.Reader // an untyped nil if there is no body
 	if r.body != nil {
 		reader = bytes.NewReader(r.body)
 	}
@@ -199,9 +197,9 @@ func joinPath(base, path string) string {
 	return base + path
 }
 
-// plainPath reports whether every part of a path is a name. A path that leads
-// elsewhere is a bug or an attack, and deleting is among what it could do.
-func plainPath(path string) bool {
+// isCleanPath reports whether path is absolute and has no empty, "." or ".." element. A name
+// from untrusted input must not redirect a request, such as a delete, to another object.
+func isCleanPath(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/")
 	for ok {
 		var part string
@@ -213,10 +211,10 @@ func plainPath(path string) bool {
 	return strings.HasPrefix(path, "/")
 }
 
-// namesObject reports whether a path leads to one object, and not to all of a
-// kind: /api/VERSION or /apis/GROUP/VERSION, the namespace where there is one,
-// and at least the kind's plural and a name.
-func namesObject(path string) bool {
+// isObjectPath reports whether path is the path of one object and not of a collection:
+// /api/VERSION or /apis/GROUP/VERSION, the namespace if there is one, and at least the plural
+// of the kind and a name.
+func isObjectPath(path string) bool {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	switch parts[0] {
 	case "api":
@@ -232,8 +230,9 @@ func namesObject(path string) bool {
 	return len(parts) >= 3
 }
 
-// warnings passes on what the server remarks, such as a deprecated version.
-func (c *Client) warnings(h http.Header) {
+// reportWarnings sends the warnings in a response, such as one about a deprecated API version,
+// to the client's progress function.
+func (c *Client) reportWarnings(h http.Header) {
 	lines := h.Values("Warning")
 	if len(lines) == 0 {
 		return

@@ -14,31 +14,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// discovery is what is known of the kinds that a cluster serves. It is asked
-// for once, revalidated when a kind is missing, and kept on disk between runs:
-// an answer carries a tag, and a server that has nothing new says so in a few
-// bytes.
+// discovery caches the kinds that a cluster serves, in memory and on disk. It is revalidated
+// when a kind is missing, with the ETags of the previous responses.
 type discovery struct {
-	mu     sync.Mutex
-	loaded bool      // the disk was looked at
-	asked  time.Time // when the server said last what it serves
-	kinds  *kinds
-	index  map[string]*Resource // by groupVersion and kind
+	mu        sync.Mutex
+	cacheRead bool      // whether the cache file was read
+	asked     time.Time // of the server's last answer
+	kinds     *kinds
+	index     map[string]*Resource // by groupVersion and kind
 }
 
-// freshness is how long an answer of the server is not asked for again: as long as a
-// short command takes. A program that keeps a client learns of kinds that others define.
+// freshness is how long a response is used without revalidation: longer than a short command
+// runs, so that it asks once, and short enough that a long-running program notices kinds that
+// other clients define.
 const freshness = 10 * time.Second
 
-func (d *discovery) fresh() bool { return time.Since(d.asked) < freshness }
+func (d *discovery) isFresh() bool { return time.Since(d.asked) < freshness }
 
-// kinds is the cached part, in the form that the file has.
+// kinds is the content of the cache file.
 type kinds struct {
 	Server string `json:"server"`
-	// Core and Groups are the tags of the two answers.
+	// Core and Groups are the ETags of the responses to /api and /apis.
 	Core   string `json:"core"`
 	Groups string `json:"groups"`
-	// CoreVersions and GroupVersions are the answers.
+	// CoreVersions and GroupVersions are the contents of these responses.
 	CoreVersions  []groupVersion `json:"coreVersions"`
 	GroupVersions []groupVersion `json:"groupVersions"`
 }
@@ -47,8 +46,8 @@ type groupVersion struct {
 	Group     string     `json:"group,omitempty"`
 	Version   string     `json:"version"`
 	Resources []Resource `json:"resources"`
-	// Also are kinds of subresources, which templates see in capabilities.
-	Also []string `json:"also,omitempty"`
+	// SubresourceKinds lists the kinds of subresources, which templates see in .Capabilities.
+	SubresourceKinds []string `json:"also,omitempty"`
 }
 
 func (g groupVersion) String() string {
@@ -58,7 +57,7 @@ func (g groupVersion) String() string {
 	return g.Group + "/" + g.Version
 }
 
-// Resource is where objects of one kind live.
+// Resource is the REST mapping of a kind.
 type Resource struct {
 	Kind       string `json:"kind"`
 	Plural     string `json:"plural"`
@@ -68,8 +67,8 @@ type Resource struct {
 	APIVersion string `json:"-"`
 }
 
-// Path is the API path of one object, or of all where name is empty; of the
-// whole cluster where namespace is empty.
+// Path returns the API path of the object with the given name, or of the collection if name is
+// empty. If namespace is empty, the path is cluster-wide.
 func (r *Resource) Path(namespace, name string) string {
 	var b strings.Builder
 	b.WriteString("/apis/")
@@ -91,9 +90,8 @@ func (r *Resource) Path(namespace, name string) string {
 	return b.String()
 }
 
-// Resolve finds the resource of each kind asked for. Where one is missing the
-// server is asked before it is believed to be missing; what is missing still is
-// nil in the answer.
+// Resolve returns the resource of each kind in wanted. If one is missing from the cache, it
+// asks the server. A kind that the server does not serve is nil in the result.
 func (c *Client) Resolve(ctx context.Context, wanted []Kind) (map[Kind]*Resource, error) {
 	d := &c.discovery
 	d.mu.Lock()
@@ -102,7 +100,7 @@ func (c *Client) Resolve(ctx context.Context, wanted []Kind) (map[Kind]*Resource
 		return nil, err
 	}
 	found, complete := d.lookup(wanted)
-	if !complete && !d.fresh() {
+	if !complete && !d.isFresh() {
 		if err := c.refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -111,7 +109,7 @@ func (c *Client) Resolve(ctx context.Context, wanted []Kind) (map[Kind]*Resource
 	return found, nil
 }
 
-// Kind is what an object says of its kind.
+// Kind identifies a kind by the two fields of a manifest.
 type Kind struct{ APIVersion, Kind string }
 
 func (d *discovery) lookup(wanted []Kind) (map[Kind]*Resource, bool) {
@@ -125,8 +123,8 @@ func (d *discovery) lookup(wanted []Kind) (map[Kind]*Resource, bool) {
 	return found, complete
 }
 
-// Preferred is the kind in the version of a group that the server prefers, as far as it is
-// known: it asks no one. It returns nil where there is none.
+// Preferred returns the resource of a kind in the version of its group that the server prefers,
+// or nil if there is none. It makes no request: it uses what was discovered so far.
 func (c *Client) Preferred(group, kind string) *Resource {
 	d := &c.discovery
 	d.mu.Lock()
@@ -149,11 +147,11 @@ func (c *Client) Preferred(group, kind string) *Resource {
 	return nil
 }
 
-// load fills d from the disk, or from the server where the disk has nothing.
+// load reads the discovery cache into d, or asks the server if there is none.
 func (c *Client) load(ctx context.Context) error {
 	d := &c.discovery
-	if !d.loaded {
-		d.loaded = true
+	if !d.cacheRead {
+		d.cacheRead = true
 		d.set(c.readCache())
 	}
 	if d.kinds == nil {
@@ -162,23 +160,24 @@ func (c *Client) load(ctx context.Context) error {
 	return nil
 }
 
-// ForgetKinds makes the next question ask the server: kinds have just changed.
-func (c *Client) ForgetKinds() {
+// InvalidateDiscovery makes the next [Client.Resolve] of a missing kind ask the server. Call it
+// after CRDs have changed.
+func (c *Client) InvalidateDiscovery() {
 	c.discovery.mu.Lock()
 	defer c.discovery.mu.Unlock()
 	c.discovery.asked = time.Time{}
 }
 
-// current returns the kinds as the server has them now.
-func (c *Client) current(ctx context.Context) (*kinds, error) {
+// currentKinds returns the kinds that the server serves now.
+func (c *Client) currentKinds(ctx context.Context) (*kinds, error) {
 	d := &c.discovery
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.loaded {
-		d.loaded = true
+	if !d.cacheRead {
+		d.cacheRead = true
 		d.set(c.readCache())
 	}
-	if !d.fresh() {
+	if !d.isFresh() {
 		if err := c.refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -204,7 +203,7 @@ func (d *discovery) set(k *kinds) {
 	}
 }
 
-// refresh asks the server for what has changed since the tags in d.
+// refresh revalidates d with the server.
 func (c *Client) refresh(ctx context.Context) error {
 	d := &c.discovery
 	conn, err := c.connect()
@@ -218,15 +217,15 @@ func (c *Client) refresh(ctx context.Context) error {
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		next.Core, next.CoreVersions, err = c.ask(gctx, "/api", old.Core, old.CoreVersions)
+		next.Core, next.CoreVersions, err = c.fetchDiscovery(gctx, "/api", old.Core, old.CoreVersions)
 		return err
 	})
 	group.Go(func() (err error) {
-		next.Groups, next.GroupVersions, err = c.ask(gctx, "/apis", old.Groups, old.GroupVersions)
+		next.Groups, next.GroupVersions, err = c.fetchDiscovery(gctx, "/apis", old.Groups, old.GroupVersions)
 		return err
 	})
 	if err := group.Wait(); err != nil {
-		return fmt.Errorf("ask the cluster for its kinds: %w", err)
+		return fmt.Errorf("discover the cluster's kinds: %w", err)
 	}
 	d.asked = time.Now()
 	if d.kinds != nil && next.Core == old.Core && next.Groups == old.Groups && next.Groups != "" {
@@ -237,11 +236,15 @@ func (c *Client) refresh(ctx context.Context) error {
 	return nil
 }
 
-// aggregated asks for all kinds of all groups in one answer.
+// aggregated is the Accept header for aggregated discovery: all kinds of all groups in one
+// response.
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
 
-func (c *Client) ask(ctx context.Context, path, tag string, old []groupVersion) (string, []groupVersion, error) {
+// fetchDiscovery fetches the versions under path unless they have the given tag, which is that
+// of old. It returns the new tag and versions.
+func (c *Client) fetchDiscovery(ctx context.Context, path, tag string,
+	old []groupVersion) (string, []groupVersion, error) {
 	header := http.Header{"Accept": {aggregated}}
 	if tag != "" {
 		header.Set("If-None-Match", tag)
@@ -262,8 +265,8 @@ func (c *Client) ask(ctx context.Context, path, tag string, old []groupVersion) 
 		return "", nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if answer.Kind != "APIGroupDiscoveryList" {
-		// A server from before 1.26, or one that has it switched off.
-		versions, err := c.askEach(ctx, answer.groupList)
+		// The server is older than 1.26 or has aggregated discovery disabled.
+		versions, err := c.fetchGroupVersions(ctx, answer.groupList)
 		return "", versions, err
 	}
 	return resp.Header.Get("Etag"), answer.groupVersions(), nil
@@ -303,34 +306,34 @@ func (g groupDiscovery) groupVersions() []groupVersion {
 						Resource{Kind: r.ResponseKind.Kind, Plural: r.Resource, Namespaced: r.Scope == "Namespaced"})
 				}
 				for _, s := range r.Subresources {
-					gv.Also = append(gv.Also, s.ResponseKind.Kind)
+					gv.SubresourceKinds = append(gv.SubresourceKinds, s.ResponseKind.Kind)
 				}
 			}
-			gv.dropKnown()
+			gv.dedupeSubresources()
 			out = append(out, gv)
 		}
 	}
 	return out
 }
 
-// dropKnown leaves in Also only what Resources do not say, each once.
-func (g *groupVersion) dropKnown() {
+// dedupeSubresources removes from g.SubresourceKinds the kinds in Resources, and duplicates.
+func (g *groupVersion) dedupeSubresources() {
 	known := map[string]bool{"": true}
 	for _, r := range g.Resources {
 		known[r.Kind] = true
 	}
-	also := g.Also[:0]
-	for _, k := range g.Also {
+	also := g.SubresourceKinds[:0]
+	for _, k := range g.SubresourceKinds {
 		if !known[k] {
 			known[k] = true
 			also = append(also, k)
 		}
 	}
-	g.Also = also
+	g.SubresourceKinds = also
 }
 
-// groupList is the older form: /api lists versions, /apis groups of versions,
-// and each has to be asked.
+// groupList is the response of unaggregated discovery: /api lists versions and /apis lists
+// groups of versions; each of them takes a further request.
 type groupList struct {
 	Versions []string `json:"versions"`
 	Groups   []struct {
@@ -341,7 +344,7 @@ type groupList struct {
 	} `json:"groups"`
 }
 
-func (c *Client) askEach(ctx context.Context, list groupList) ([]groupVersion, error) {
+func (c *Client) fetchGroupVersions(ctx context.Context, list groupList) ([]groupVersion, error) {
 	var out []groupVersion
 	for _, v := range list.Versions {
 		out = append(out, groupVersion{Version: v})
@@ -354,12 +357,12 @@ func (c *Client) askEach(ctx context.Context, list groupList) ([]groupVersion, e
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(Parallel)
 	for i := range out {
-		group.Go(func() error { return c.askOne(ctx, &out[i]) })
+		group.Go(func() error { return c.fetchGroupVersion(ctx, &out[i]) })
 	}
 	return out, group.Wait()
 }
 
-func (c *Client) askOne(ctx context.Context, gv *groupVersion) error {
+func (c *Client) fetchGroupVersion(ctx context.Context, gv *groupVersion) error {
 	prefix := "/apis/"
 	if gv.Group == "" {
 		prefix = "/api/"
@@ -383,16 +386,16 @@ func (c *Client) askOne(ctx context.Context, gv *groupVersion) error {
 	}
 	for _, r := range list.Resources {
 		if strings.Contains(r.Name, "/") {
-			gv.Also = append(gv.Also, r.Kind)
+			gv.SubresourceKinds = append(gv.SubresourceKinds, r.Kind)
 		} else {
 			gv.Resources = append(gv.Resources, Resource{Kind: r.Kind, Plural: r.Name, Namespaced: r.Namespaced})
 		}
 	}
-	gv.dropKnown()
+	gv.dedupeSubresources()
 	return nil
 }
 
-// GroupOf is the API group of an apiVersion, "" for the core's.
+// GroupOf returns the API group of an apiVersion, "" for the core group.
 func GroupOf(apiVersion string) string {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {
@@ -401,7 +404,7 @@ func GroupOf(apiVersion string) string {
 	return group
 }
 
-// Name is how rules call the resource: "deployments.apps".
+// Name returns the name of the resource as it is in RBAC rules: "deployments.apps".
 func (r *Resource) Name() string {
 	if group := GroupOf(r.APIVersion); group != "" {
 		return r.Plural + "." + group

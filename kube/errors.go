@@ -20,11 +20,11 @@ import (
 
 // An ObjectError is returned when a request about one object fails.
 type ObjectError struct {
-	// Object is the kind, the name and, where it has one, the namespace.
+	// Object is the kind, the name and, if it has one, the namespace.
 	Object string
-	// Source is the template that the object comes from, "" where not known.
+	// Source is the template that the object comes from, or "" if it is not known.
 	Source string
-	// Verb is what was tried: "create", "update", "delete", "read", "watch".
+	// Verb is the failed operation: "create", "update", "delete", "read", "watch".
 	Verb string
 	Err  error
 }
@@ -39,11 +39,11 @@ func (e *ObjectError) Error() string {
 
 func (e *ObjectError) Unwrap() error { return e.Err }
 
-// A ForbiddenError is returned when a request is refused for want of a permission.
+// A ForbiddenError is returned when a request is refused because a permission is missing.
 type ForbiddenError struct {
 	Verb      string // as in a Role: "create", "list", ...
 	Resource  string // "deployments.apps"
-	Namespace string // "" where it is a matter of the whole cluster
+	Namespace string // "" for a cluster-wide permission
 	Err       error  // the server's answer
 }
 
@@ -85,9 +85,9 @@ func (e *UnauthorizedError) Unwrap() error { return e.Err }
 
 // A NoMatchError is returned for kinds that the cluster does not serve.
 type NoMatchError struct {
-	// Missing are the kinds, as "Kind in group/version", each once.
+	// Missing lists the kinds, as "Kind in group/version", without duplicates.
 	Missing []string
-	// Objects are the objects that need them.
+	// Objects lists the objects of these kinds.
 	Objects []string
 }
 
@@ -102,7 +102,7 @@ func (e *NoMatchError) Error() string {
 		strings.Join(kinds, ", "), strings.Join(e.Objects, ", "))
 }
 
-// statusError makes an error of an answer and closes it.
+// statusError returns the error for a response that is not a success. It closes the body.
 func statusError(method, path string, resp *http.Response) error {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -116,10 +116,10 @@ func statusError(method, path string, resp *http.Response) error {
 	}
 	switch resp.StatusCode {
 	case http.StatusForbidden:
-		// Quotas, policies and namespaces that are going forbid as well; only
-		// the authorizer's refusal is about permissions.
+		// Quotas, policies and terminating namespaces also answer 403; only the
+		// authorizer's message contains "cannot".
 		if strings.Contains(err.Error(), "cannot") {
-			return &ForbiddenError{Verb: verbOf(method, name), Resource: gr.String(), Namespace: namespace, Err: err}
+			return &ForbiddenError{Verb: requestVerb(method, name), Resource: gr.String(), Namespace: namespace, Err: err}
 		}
 	case http.StatusUnauthorized:
 		server := resp.Request.URL
@@ -128,8 +128,8 @@ func statusError(method, path string, resp *http.Response) error {
 	return err
 }
 
-// readStatus reads what a server says of a failure, in JSON or, where protobuf
-// was asked for, in that; nil where it is neither.
+// readStatus decodes the Status of a failure from JSON or protobuf. It returns nil if body is
+// no such Status.
 func readStatus(body []byte) *metav1.Status {
 	var status metav1.Status
 	if packed, ok := bytes.CutPrefix(body, []byte("k8s\x00")); ok {
@@ -146,7 +146,7 @@ func readStatus(body []byte) *metav1.Status {
 	return &status
 }
 
-func verbOf(method, name string) string {
+func requestVerb(method, name string) string {
 	switch method {
 	case http.MethodPost:
 		return "create"
@@ -160,7 +160,7 @@ func verbOf(method, name string) string {
 	return strings.ToLower(method)
 }
 
-// splitPath finds in an API path which resource it is about.
+// splitPath parses an API path into its resource, namespace and name.
 func splitPath(path string) (gr schema.GroupResource, namespace, name string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
@@ -185,8 +185,8 @@ func splitPath(path string) (gr schema.GroupResource, namespace, name string) {
 	return gr, namespace, name
 }
 
-// ReadError is the error of an answer of [Client.Stream] that cannot be read on: it tells a
-// cancelled request from a server that does not answer.
+// ReadError returns the error for a [Client.Stream] response whose body failed with err: the
+// cause of ctx if it was cancelled, else an [*UnreachableError].
 func (c *Client) ReadError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

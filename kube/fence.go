@@ -10,23 +10,24 @@ import (
 	"sync"
 )
 
-// writes reports whether the request may change something.
-func (r *request) writes() bool { return r.method != http.MethodGet && r.method != http.MethodHead }
+// isWrite reports whether the request may change something.
+func (r *request) isWrite() bool { return r.method != http.MethodGet && r.method != http.MethodHead }
 
-// fencedBody asks whether a request may still be sent when the connection is
-// there and its body goes out: a process may have been stopped since it decided
-// to write, for as long as it takes others to take its work over. A request
-// whose body does not come is not carried out. A nil one allows everything.
+// fencedBody is the body of a write that is sent only if the client's [Options.Allow] permits
+// it. The check runs when the connection is established and the body is read: the process may
+// have been suspended since it decided to write, for long enough that another client has
+// acquired its lock. The server does not execute a request whose body is missing. A nil
+// fencedBody permits everything.
 type fencedBody struct {
 	allow func() error
 
 	mu  sync.Mutex
-	err error // why it was not sent
+	err error // the error of allow
 }
 
-// fence returns the fence of a request, nil for none.
+// fence returns the fence of request r, or nil if r needs none.
 func (c *Client) fence(ctx context.Context, r *request) *fencedBody {
-	if c.options.Allow == nil || !r.writes() {
+	if c.options.Allow == nil || !r.isWrite() {
 		return nil
 	}
 	return &fencedBody{allow: func() error { return c.options.Allow(ctx) }}
@@ -45,8 +46,9 @@ func (f *fencedBody) check() error {
 	return err
 }
 
-// refused is why the request was not sent, nil where it may have been.
-func (f *fencedBody) refused() error {
+// refusal returns the error for which the request was not sent, or nil if it may have been
+// sent.
+func (f *fencedBody) refusal() error {
 	if f == nil {
 		return nil
 	}
@@ -55,7 +57,7 @@ func (f *fencedBody) refused() error {
 	return f.err
 }
 
-// reader reads a body once, from behind the fence.
+// reader returns a reader of body that checks f before the first byte.
 func (f *fencedBody) reader(body []byte) io.ReadCloser {
 	return &fencedReader{fence: f, text: bytes.NewReader(body)}
 }

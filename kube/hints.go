@@ -11,14 +11,14 @@ import (
 	"github.com/moonhelm/moonhelm/internal/hint"
 )
 
-// askForPermission is the hint of errors for want of a permission.
-const askForPermission = "ask an administrator of the cluster for what is missing, or use another user: " +
+// permissionHint is the hint of errors that a missing permission causes.
+const permissionHint = "ask an administrator of the cluster for what is missing, or use another user: " +
 	"--kube-context, --kube-as-user"
 
-// Hint says what a user of the command line can do about it.
-func (e *ForbiddenError) Hint() string { return askForPermission }
+// Hint returns advice for the user of the command line.
+func (e *ForbiddenError) Hint() string { return permissionHint }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *UnreachableError) Hint() string {
 	if hint.IsCertificateError(e.Err) {
 		return "the kubeconfig's certificate-authority does not vouch for this server: " +
@@ -29,14 +29,14 @@ func (e *UnreachableError) Hint() string {
 		"--kube-context chooses another, --kube-apiserver names one"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *NoMatchError) Hint() string {
 	return "definitions in a chart's crds/ are created by an install only: helm upgrade --crds upgrade " +
 		"creates and updates them too"
 }
 
-// APIHint says what a user of the command line can do about an answer of the API server
-// that the package returns as it is, "" where that is not known.
+// APIHint returns advice for the user of the command line on an API error that the package
+// returns unwrapped, or "" if it has none.
 func APIHint(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -48,7 +48,7 @@ func APIHint(err error) string {
 		return "helm install --create-namespace makes the namespace too; -n chooses another"
 	case strings.Contains(text, "strict decoding error") && strings.Contains(text, "unknown field"):
 		return "correct the field, or the apiVersion; --disable-openapi-validation leaves such fields out, with a warning"
-	case strings.Contains(text, "field not declared in schema"): // by server-side apply the server takes no such field
+	case strings.Contains(text, "field not declared in schema"): // server-side apply rejects such a field
 		return "correct the field, or the apiVersion; --server-side=false --disable-openapi-validation leaves such " +
 			"fields out, with a warning"
 	}

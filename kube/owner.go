@@ -2,13 +2,13 @@
 
 package kube
 
-// Owner is the release that objects belong to.
+// Owner identifies the release that owns an object.
 type Owner struct {
 	Release   string
 	Namespace string
 }
 
-// ObjectName names an object as messages do: "ConfigMap/web in namespace prod".
+// ObjectName formats the name of an object for messages: "ConfigMap/web in namespace prod".
 func ObjectName(kind, namespace, name string) string {
 	s := kind
 	if name != "" {

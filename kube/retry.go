@@ -28,27 +28,26 @@ import (
 )
 
 const (
-	// answerTimeout is how long a server may keep silent: a little more than
-	// the API server's own limit for one request, so that it is the one to say
-	// that it took too long.
+	// answerTimeout is the maximum time between two reads of a response. It is longer than
+	// the API server's own limit of 60 seconds for a request, so that the server's
+	// timeout error arrives first.
 	answerTimeout = 65 * time.Second
-	// maxTrouble is how long a request is made again, from its first failure
-	// on.
-	maxTrouble = 30 * time.Second
-	// maxMishaps bounds how often a server that fails within (500) is asked: it
-	// may pass, as a webhook that is just starting, but it is not an overload.
-	maxMishaps = 4
-	firstPause = 200 * time.Millisecond
-	maxPause   = 5 * time.Second
-	// tellEvery keeps many requests with the same trouble from all telling it.
-	tellEvery = 10 * time.Second
+	// retryTimeout is how long a request is retried after its first failure.
+	retryTimeout = 30 * time.Second
+	// maxServerErrors is the maximum number of attempts if the server answers 500: the cause
+	// may be temporary, such as a webhook that is starting, but it is not overload.
+	maxServerErrors = 4
+	minBackoff      = 200 * time.Millisecond
+	maxBackoff      = 5 * time.Second
+	// reportInterval is the minimum time between two reports of retries by all requests.
+	reportInterval = 10 * time.Second
 )
 
-// A RetryError is returned when a request was repeated until it was given up.
+// A RetryError is returned when a request failed after several attempts.
 type RetryError struct {
 	Attempts int
 	Took     time.Duration
-	Err      error // the last answer
+	Err      error // the error of the last attempt
 }
 
 func (e *RetryError) Error() string {
@@ -57,10 +56,10 @@ func (e *RetryError) Error() string {
 
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// errSilent is why a request is given up whose answer does not come.
-var errSilent = fmt.Errorf("no answer for %s", answerTimeout)
+// errNoAnswer is the cause with which a request is cancelled after answerTimeout.
+var errNoAnswer = fmt.Errorf("no answer for %s", answerTimeout)
 
-// request is what the server is asked, once or several times.
+// request is an API request, which may be sent several times.
 type request struct {
 	method, path string
 	query        url.Values
@@ -68,40 +67,39 @@ type request struct {
 	body         []byte
 }
 
-// outcome says what a failed try means.
+// outcome is the effect of a failed attempt.
 type outcome int
 
 const (
-	final   outcome = iota // the next try would end the same way
-	undone                 // the server has not done it
-	unknown                // the server may have done it
+	final         outcome = iota // another attempt would fail likewise
+	notExecuted                  // the server has not executed the request
+	maybeExecuted                // the server may have executed the request
 )
 
-// attempt is how one try ended.
+// attempt is the result of sending a request once.
 type attempt struct {
-	resp *http.Response // nil where there was no answer
+	resp *http.Response // nil if there was no response
 	body []byte
 	err  error
 	outcome
-	wait time.Duration // for which the server asks
+	wait time.Duration // from the Retry-After header
 }
 
-// exchange makes a request until it is answered, as often as that is safe and while
-// there is hope. What only reads may be repeated always; so may what changes or
-// deletes, for it says what shall be, and names the state that it means where
-// that matters. What creates is repeated where the server has not done it, or
-// may have done it and can be asked afterwards whether it did. With whole, the
-// body is read too; otherwise the caller reads and closes it.
+// exchange sends a request and retries it while that is safe and retryTimeout has not passed.
+// Reads, updates and deletes are always safe to repeat: an update sends the desired state, and
+// a resource version where a concurrent change matters. A create is repeated if the server has
+// not executed it, or if it can be determined afterwards whether it has (see findCreated). If whole is
+// set, exchange reads the body; otherwise the caller reads and closes it.
 func (c *Client) exchange(ctx context.Context, r *request, whole bool) (*http.Response, []byte, error) {
-	if !plainPath(r.path) {
-		return nil, nil, fmt.Errorf("refuse to %s %q: a name in it is empty, or leads to another place",
+	if !isCleanPath(r.path) {
+		return nil, nil, fmt.Errorf("refuse to %s %q: the path has an empty, \".\" or \"..\" element",
 			strings.ToLower(r.method), r.path)
 	}
 	switch r.method {
 	case http.MethodPut, http.MethodPatch, http.MethodDelete:
-		if !namesObject(r.path) {
-			return nil, nil, fmt.Errorf("refuse to %s %q: it names no object, but all of a kind", strings.ToLower(r.method),
-				r.path)
+		if !isObjectPath(r.path) {
+			return nil, nil, fmt.Errorf("refuse to %s %q: the path is of a collection, not of an object",
+				strings.ToLower(r.method), r.path)
 		}
 	}
 	conn, err := c.connect()
@@ -109,100 +107,99 @@ func (c *Client) exchange(ctx context.Context, r *request, whole bool) (*http.Re
 		return nil, nil, err
 	}
 	began := time.Now()
-	var trouble time.Time // when it began
-	lost := false         // an earlier try may have done it
+	var firstFailure time.Time
+	uncertain := false // whether an earlier attempt may have been executed
 	for n := 1; ; n++ {
-		t := c.once(ctx, conn, r, whole)
+		t := c.sendOnce(ctx, conn, r, whole)
 		switch {
 		case t.err == nil:
 			return t.resp, t.body, nil
 		case ctx.Err() != nil:
 			return nil, nil, context.Cause(ctx)
-		case lost && r.method == http.MethodDelete && apierrors.IsNotFound(t.err):
-			return t.resp, []byte("{}"), nil // that was us
-		case lost && r.method == http.MethodPost && apierrors.IsAlreadyExists(t.err):
-			if body, ok := c.made(ctx, r, t.resp, time.Since(began)); ok {
+		case uncertain && r.method == http.MethodDelete && apierrors.IsNotFound(t.err):
+			return t.resp, []byte("{}"), nil // deleted by an earlier attempt
+		case uncertain && r.method == http.MethodPost && apierrors.IsAlreadyExists(t.err):
+			if body, ok := c.findCreated(ctx, r, t.resp, time.Since(began)); ok {
 				return t.resp, body, nil
 			}
 			return nil, nil, t.err
 		case t.outcome == final:
-			return nil, nil, tried(t.err, n, began)
-		case t.outcome == unknown && r.method == http.MethodPost && !repeatable(r):
-			return nil, nil, tried(t.err, n, began)
+			return nil, nil, withAttempts(t.err, n, began)
+		case t.outcome == maybeExecuted && r.method == http.MethodPost && !canRepeatCreate(r):
+			return nil, nil, withAttempts(t.err, n, began)
 		}
-		lost = lost || t.outcome == unknown
-		if trouble.IsZero() {
-			trouble = time.Now()
+		uncertain = uncertain || t.outcome == maybeExecuted
+		if firstFailure.IsZero() {
+			firstFailure = time.Now()
 		}
-		left := maxTrouble - time.Since(trouble)
-		mishap := t.resp != nil && t.resp.StatusCode == http.StatusInternalServerError
-		if left <= 0 || mishap && n >= maxMishaps || c.hasty {
-			return nil, nil, tried(t.err, n, began)
+		left := retryTimeout - time.Since(firstFailure)
+		serverError := t.resp != nil && t.resp.StatusCode == http.StatusInternalServerError
+		if left <= 0 || serverError && n >= maxServerErrors || c.noRetry {
+			return nil, nil, withAttempts(t.err, n, began)
 		}
-		backoff := min(firstPause<<min(n-1, 10), maxPause)
-		c.tell(t.err, n)
+		backoff := min(minBackoff<<min(n-1, 10), maxBackoff)
+		c.reportRetry(t.err, n)
 		if linger.Sleep(ctx, min(max(backoff/2+rand.N(backoff), t.wait), left)) != nil {
 			return nil, nil, context.Cause(ctx)
 		}
 	}
 }
 
-func tried(err error, n int, began time.Time) error {
+func withAttempts(err error, n int, began time.Time) error {
 	if n == 1 {
 		return err
 	}
 	return &RetryError{Attempts: n, Took: time.Since(began), Err: err}
 }
 
-// tell says once in a while that there is trouble: not at the first failure,
-// most pass unnoticed.
-func (c *Client) tell(err error, n int) {
+// reportRetry reports a retry, from the third attempt on: most failures are over by then.
+func (c *Client) reportRetry(err error, n int) {
 	if n < 3 {
 		return
 	}
 	now := time.Now().UnixNano()
-	last := c.told.Load()
-	if last != 0 && now-last < int64(tellEvery) || !c.told.CompareAndSwap(last, now) {
+	last := c.lastReport.Load()
+	if last != 0 && now-last < int64(reportInterval) || !c.lastReport.CompareAndSwap(last, now) {
 		return
 	}
 	c.progress.Send(progress.Event{Kind: progress.Step,
-		Text: fmt.Sprintf("the cluster is in trouble, trying again: %s", err)})
+		Text: fmt.Sprintf("a request to the cluster failed, retrying: %s", err)})
 }
 
-// once makes a request once.
-func (c *Client) once(ctx context.Context, conn *connection, r *request, whole bool) attempt {
+// sendOnce sends a request once.
+func (c *Client) sendOnce(ctx context.Context, conn *connection, r *request, whole bool) attempt {
 	fence := c.fence(ctx, r)
 	if err := fence.check(); err != nil {
 		return attempt{err: err}
 	}
 	inner, cancel := context.WithCancelCause(ctx)
-	silence := time.AfterFunc(answerTimeout, func() { cancel(errSilent) })
-	defer silence.Stop()
+	timer := time.AfterFunc(answerTimeout, func() { cancel(errNoAnswer) })
+	defer timer.Stop()
 	var connected atomic.Bool
 	if r.method == http.MethodPost {
 		inner = httptrace.WithClientTrace(inner,
 			&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	}
-	req, err := conn.request(inner, r, fence)
+	req, err := conn.newRequest(inner, r, fence)
 	if err != nil {
 		cancel(nil)
 		return attempt{err: err}
 	}
 	resp, err := conn.http.Do(req)
-	if refused := fence.refused(); err != nil && refused != nil {
+	if refused := fence.refusal(); err != nil && refused != nil {
 		cancel(nil)
 		return attempt{err: refused}
 	}
 	if err != nil {
 		defer cancel(nil)
-		return c.unanswered(ctx, inner, conn, err, r.method != http.MethodPost || connected.Load())
+		return c.failedAttempt(ctx, inner, conn, err, r.method != http.MethodPost || connected.Load())
 	}
 	conn.answered.Store(true)
-	c.warnings(resp.Header)
+	c.reportWarnings(resp.Header)
 	if resp.StatusCode >= 300 && resp.StatusCode != http.StatusNotModified {
 		defer cancel(nil)
 		t := attempt{resp: resp, err: statusError(r.method, r.path, resp)}
-		if t.outcome, t.wait = judge(resp); unappliable(t.err) {
+		if t.outcome, t.wait = classify(resp); isTypedPatchError(t.err) {
 			t.outcome = final
 		}
 		return t
@@ -213,14 +210,14 @@ func (c *Client) once(ctx context.Context, conn *connection, r *request, whole b
 	}
 	defer cancel(nil)
 	defer resp.Body.Close()
-	text, err := readAll(resp, silence)
+	text, err := readAll(resp, timer)
 	if err != nil {
-		return c.unanswered(ctx, inner, conn, err, true)
+		return c.failedAttempt(ctx, inner, conn, err, true)
 	}
 	return attempt{resp: resp, body: text}
 }
 
-// openBody ends the request that it is the answer to.
+// openBody is the body of a streamed response. Close cancels its request.
 type openBody struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc
@@ -231,51 +228,52 @@ func (b *openBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// readAll reads an answer for as long as something comes.
-func readAll(resp *http.Response, silence *time.Timer) ([]byte, error) {
+// readAll reads the body of a response. It resets timer with every read.
+func readAll(resp *http.Response, timer *time.Timer) ([]byte, error) {
 	var out bytes.Buffer
 	if resp.ContentLength > 0 && resp.ContentLength < 64<<20 {
 		out.Grow(int(resp.ContentLength) + bytes.MinRead)
 	}
-	_, err := out.ReadFrom(steady{resp.Body, silence})
+	_, err := out.ReadFrom(timerReader{resp.Body, timer})
 	return out.Bytes(), err
 }
 
-type steady struct {
+// timerReader restarts a timer with every read.
+type timerReader struct {
 	io.Reader
-	silence *time.Timer
+	timer *time.Timer
 }
 
-func (s steady) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	s.silence.Reset(answerTimeout)
+func (r timerReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.timer.Reset(answerTimeout)
 	return n, err
 }
 
-// unanswered judges a try that broke off. sent reports that the server may have
-// got the request.
-func (c *Client) unanswered(ctx, inner context.Context, conn *connection, err error, sent bool) attempt {
-	silent := errors.Is(context.Cause(inner), errSilent)
-	if silent {
-		err = errSilent
+// failedAttempt returns the attempt for a connection error. sent reports whether the server may
+// have received the request.
+func (c *Client) failedAttempt(ctx, inner context.Context, conn *connection, err error, sent bool) attempt {
+	timedOut := errors.Is(context.Cause(inner), errNoAnswer)
+	if timedOut {
+		err = errNoAnswer
 	}
-	t := attempt{err: c.ReadError(ctx, err), outcome: unknown}
+	t := attempt{err: c.ReadError(ctx, err), outcome: maybeExecuted}
 	if !sent {
-		t.outcome = undone
+		t.outcome = notExecuted
 	}
 	var op *net.OpError
 	switch dialing := errors.As(err, &op) && op.Op == "dial"; {
 	case dialing && conn.answered.Load():
-		t.outcome = undone // it was there just now, and may be starting again
-	case dialing || !silent && !broken(err):
+		t.outcome = notExecuted // the server answered before, and may be restarting
+	case dialing || !timedOut && !isConnectionError(err):
 		t.outcome = final
 	}
 	return t
 }
 
-// broken reports whether a connection was lost, in one of the many ways that
-// there are to say so.
-func broken(err error) bool {
+// isConnectionError reports whether err means that the connection was lost. Some of these
+// errors can be recognized only by their text.
+func isConnectionError(err error) bool {
 	var timeout net.Error
 	if utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) ||
@@ -285,75 +283,76 @@ func broken(err error) bool {
 		return true
 	}
 	text := err.Error()
-	for _, sign := range []string{"GOAWAY", "stream error:", "http2: client connection", "server closed idle connection",
+	for _, phrase := range []string{"GOAWAY", "stream error:", "http2: client connection", "server closed idle connection",
 		"connection broken"} {
-		if strings.Contains(text, sign) {
+		if strings.Contains(text, phrase) {
 			return true
 		}
 	}
 	return false
 }
 
-// judge tells what an answer that is not a success means.
-func judge(resp *http.Response) (outcome, time.Duration) {
+// classify returns the outcome that an unsuccessful response means, and the time to wait that it
+// asks for.
+func classify(resp *http.Response) (outcome, time.Duration) {
 	wait := time.Duration(0)
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	asks := err == nil && seconds >= 0
-	if asks {
-		wait = min(time.Duration(seconds)*time.Second, maxTrouble)
+	hasRetryAfter := err == nil && seconds >= 0
+	if hasRetryAfter {
+		wait = min(time.Duration(seconds)*time.Second, retryTimeout)
 	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests:
-		return undone, wait
+		return notExecuted, wait
 	case http.StatusServiceUnavailable:
-		if asks {
-			return undone, wait
+		if hasRetryAfter {
+			return notExecuted, wait
 		}
-		return unknown, wait
+		return maybeExecuted, wait
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
-		return unknown, wait
+		return maybeExecuted, wait
 	}
 	return final, 0
 }
 
-// unappliable reports whether the server cannot apply an object because of what
-// it holds, such as a variable that is there twice: it says 500 to that.
-func unappliable(err error) bool {
+// isTypedPatchError reports whether the server cannot apply an object because of its
+// content, such as a variable that is defined twice. The server answers with status 500.
+func isTypedPatchError(err error) bool {
 	return strings.Contains(err.Error(), "failed to create typed patch object")
 }
 
-// repeatable reports whether a creation can be made again although it may have
-// been done: one of an object with a name is then refused, and a review leaves
-// no object.
-func repeatable(r *request) bool {
-	return strings.HasSuffix(r.path, "reviews") || sentName(r) != ""
+// canRepeatCreate reports whether a create that may have been executed can be repeated: the
+// repetition of one with a name is refused as AlreadyExists, and a review is not persisted.
+func canRepeatCreate(r *request) bool {
+	return strings.HasSuffix(r.path, "reviews") || requestName(r) != ""
 }
 
-func sentName(r *request) string {
+func requestName(r *request) string {
 	var o struct {
 		Metadata struct {
 			Name string `json:"name"`
 		} `json:"metadata"`
 	}
-	if json.Unmarshal(r.body, &o) != nil || !plainPath("/"+o.Metadata.Name) {
+	if json.Unmarshal(r.body, &o) != nil || !isCleanPath("/"+o.Metadata.Name) {
 		return ""
 	}
 	return o.Metadata.Name
 }
 
-// clockSlack is by how much the clocks of one cluster's API servers may differ.
+// clockSlack is the assumed maximum difference between the clocks of a cluster's API servers.
 const clockSlack = 5 * time.Second
 
-// made reports whether the object that is in the way of a creation is the one
-// that an earlier try of it has made, whose answer was lost; and returns it. It
-// must have come into being since then, by the server's own clock, with the
+// findCreated reports whether the object that already exists was created by an earlier
+// attempt of r whose response was lost, and returns the object. It was if its creation
+// timestamp is not older than the first attempt, by the server's clock, and it has the
 // labels, annotations and data that were sent.
-func (c *Client) made(ctx context.Context, r *request, refusal *http.Response, since time.Duration) ([]byte, bool) {
+func (c *Client) findCreated(ctx context.Context, r *request, refusal *http.Response,
+	since time.Duration) ([]byte, bool) {
 	now, err := http.ParseTime(refusal.Header.Get("Date"))
 	if err != nil {
 		return nil, false
 	}
-	read := &request{method: http.MethodGet, path: r.path + "/" + sentName(r)}
+	read := &request{method: http.MethodGet, path: r.path + "/" + requestName(r)}
 	_, text, err := c.exchange(ctx, read, true)
 	if err != nil {
 		return nil, false
@@ -370,13 +369,13 @@ func (c *Client) made(ctx context.Context, r *request, refusal *http.Response, s
 		return nil, false
 	}
 	fresh := !live.Metadata.Created.Before(now.Add(-since - clockSlack))
-	return text, fresh && within(sent.Metadata.Labels, live.Metadata.Labels) &&
-		within(sent.Metadata.Annotations, live.Metadata.Annotations) && within(sent.Data, live.Data)
+	return text, fresh && isSubset(sent.Metadata.Labels, live.Metadata.Labels) &&
+		isSubset(sent.Metadata.Annotations, live.Metadata.Annotations) && isSubset(sent.Data, live.Data)
 }
 
-// within reports whether all of a is in b. Values that are not text come from
-// custom resources: they count by being there.
-func within[V any](a, b map[string]V) bool {
+// isSubset reports whether b contains all entries of a. Of values that are not strings, which
+// only custom resources have here, it compares the keys only.
+func isSubset[V any](a, b map[string]V) bool {
 	for k, v := range a {
 		w, ok := b[k]
 		if !ok {

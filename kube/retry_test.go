@@ -198,7 +198,7 @@ func TestTroubleEndsWithTheContextAndIsToldOnce(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 9*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if len(rec.Events) != 1 || rec.Events[0].Kind != progress.Step || !strings.Contains(rec.Events[0].Text, "trying again: ServiceUnavailable") {
+		if len(rec.Events) != 1 || rec.Events[0].Kind != progress.Step || !strings.Contains(rec.Events[0].Text, "retrying: ServiceUnavailable") {
 			t.Errorf("told %v", rec.Events)
 		}
 		var tries *RetryError

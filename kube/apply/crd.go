@@ -206,7 +206,7 @@ func (c *Applier) serves(ctx context.Context, crds []*api.Target) error {
 		wanted = append(wanted, defines(t.Object)...)
 	}
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
-		c.api.ForgetKinds()
+		c.api.InvalidateDiscovery()
 		found, err := c.api.Resolve(ctx, wanted)
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (c *Applier) serves(ctx context.Context, crds []*api.Target) error {
 			}
 		}
 		if missing == "" {
-			c.api.ForgetKinds()
+			c.api.InvalidateDiscovery()
 			return nil
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {

@@ -104,7 +104,7 @@ func (c *Applier) jobs(ctx context.Context, p *plan.Plan, steps []plan.Step) ([]
 	}
 	_, missing, err := c.api.Place(ctx, targets, "")
 	if len(missing) > 0 && err == nil {
-		c.api.ForgetKinds() // a hook may have made them
+		c.api.InvalidateDiscovery() // a hook may have made them
 		_, missing, err = c.api.Place(ctx, targets, "")
 	}
 	if err == nil && len(missing) > 0 {
