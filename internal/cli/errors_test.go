@@ -38,7 +38,7 @@ func TestHints(t *testing.T) {
 		want []string
 	}{
 		{&cmdutil.UsageError{Command: "helm status", Usage: "helm status NAME [flags]", Problem: "requires 1 argument: a name"},
-			[]string{"usage: helm status NAME [flags]", "helm status --help tells more"}},
+			[]string{"usage: helm status NAME [flags]", "helm status --help shows the flags and examples"}},
 		{&unknownCommandError{Name: "instal", Near: []string{"install", "uninstall"}}, []string{"did you mean: helm install, helm uninstall"}},
 		{&unknownCommandError{Name: "fly"}, []string{"helm --help lists the commands"}},
 		{&storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 3}}, []string{"helm history web lists its revisions"}},

@@ -9,28 +9,27 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// NotInHelm is the annotation of commands that Helm does not have: an installed
-// plugin of that name runs in their place (docs/adr/0012-plugins-before-built-in-commands.md).
+// NotInHelm annotates commands that Helm does not have: an installed plugin of the same name runs
+// instead of them (docs/adr/0012-plugins-before-built-in-commands.md).
 const NotInHelm = "moonhelm.github.io/not-in-helm"
 
-// Internal begins the names of commands that are not for people: Cobra's, by which a
-// shell asks for completions, and helm's own.
+// Internal is the prefix of hidden commands: Cobra's completion requests and helm's own.
 const Internal = "__"
 
-// Precedence is which of a plugin and a built-in command runs.
+// Precedence says which of a plugin and a built-in command of the same name runs.
 type Precedence int
 
-// What decides between a plugin and a built-in command of its name.
+// The results of [Settings.Precedence].
 const (
-	NoBuiltin   Precedence = iota // there is no built-in command of that name
-	PluginRuns                    // the plugin runs in place of the built-in
-	BuiltinRuns                   // the built-in runs, because HELM_BUILTIN names it
-	Protected                     // the built-in runs: it is Helm's own
+	NoBuiltin   Precedence = iota // no built-in command has that name
+	PluginRuns                    // the plugin replaces the built-in command
+	BuiltinRuns                   // the built-in command runs: HELM_BUILTIN names it
+	Protected                     // the built-in command runs: Helm has it too
 )
 
-// UnknownBuiltin returns the names in HELM_BUILTIN that no command has, and those of the
-// commands that it can name, both sorted. Root is the command tree before plugins are added
-// to it.
+// UnknownBuiltin returns the names in HELM_BUILTIN that match no command, and the names of the
+// commands that it may contain, both sorted. root is the command tree without the plugins'
+// commands.
 func (s *Settings) UnknownBuiltin(root *cobra.Command) (unknown, known []string) {
 	for _, c := range root.Commands() {
 		if _, replaceable := c.Annotations[NotInHelm]; replaceable {
@@ -47,11 +46,11 @@ func (s *Settings) UnknownBuiltin(root *cobra.Command) (unknown, known []string)
 	return slices.Compact(unknown), known
 }
 
-// Precedence reports which runs where a plugin has that name. Root is the command tree
-// before plugins are added to it.
+// Precedence reports which command runs if a plugin is called name. root is the command tree
+// without the plugins' commands.
 func (s *Settings) Precedence(root *cobra.Command, name string) Precedence {
 	if name == "help" || name == "completion" || strings.HasPrefix(name, Internal) {
-		return Protected // Cobra adds them later
+		return Protected // Cobra adds these later
 	}
 	for _, c := range root.Commands() {
 		_, replaceable := c.Annotations[NotInHelm]

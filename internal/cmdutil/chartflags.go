@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 )
 
-// AccessFlags say how to reach a repository or a registry.
+// AccessFlags are the flags for access to a repository or registry.
 type AccessFlags struct {
 	Username, Password string
 	CertFile, KeyFile  string
@@ -20,21 +20,21 @@ type AccessFlags struct {
 	PlainHTTP          bool
 }
 
-// BindTLS registers the flags about certificates.
+// BindTLS registers the TLS flags.
 func (a *AccessFlags) BindTLS(fs *pflag.FlagSet) {
 	fs.StringVar(&a.CertFile, "cert-file", "", "client certificate, in PEM")
 	fs.StringVar(&a.KeyFile, "key-file", "", "key of the client certificate, in PEM")
 	fs.StringVar(&a.CAFile, "ca-file", "", "certificate authorities to trust, in PEM")
 	fs.BoolVar(&a.SkipTLS, "insecure-skip-tls-verify", false,
-		"do not check the server's certificate (makes connections insecure)")
+		"skip verification of the server's certificate (insecure)")
 }
 
 // BindPlain registers --plain-http.
 func (a *AccessFlags) BindPlain(fs *pflag.FlagSet) {
-	fs.BoolVar(&a.PlainHTTP, "plain-http", false, "speak HTTP without TLS to OCI registries")
+	fs.BoolVar(&a.PlainHTTP, "plain-http", false, "use HTTP without TLS for OCI registries")
 }
 
-// HostOptions is what the flags come to.
+// HostOptions returns the flags as options of package fetch.
 func (a *AccessFlags) HostOptions() fetch.HostOptions {
 	return fetch.HostOptions{
 		Username: a.Username, Password: a.Password, CertFile: a.CertFile, KeyFile: a.KeyFile,
@@ -42,7 +42,7 @@ func (a *AccessFlags) HostOptions() fetch.HostOptions {
 	}
 }
 
-// VerifyFlags say whether provenance is checked, and with whose keys.
+// VerifyFlags are the flags for the verification of provenance.
 type VerifyFlags struct {
 	Verify  bool
 	Keyring string
@@ -50,17 +50,17 @@ type VerifyFlags struct {
 
 // Bind registers the flags.
 func (v *VerifyFlags) Bind(fs *pflag.FlagSet, f *Factory) {
-	fs.BoolVar(&v.Verify, "verify", false, "use the chart only if its provenance file vouches for it")
+	fs.BoolVar(&v.Verify, "verify", false, "verify the chart's provenance file before using the chart")
 	v.BindKeyring(fs, f)
 }
 
 // BindKeyring registers --keyring alone.
 func (v *VerifyFlags) BindKeyring(fs *pflag.FlagSet, f *Factory) {
 	fs.StringVar(&v.Keyring, "keyring", f.DefaultKeyring(),
-		"keyring with the public keys to verify with: GnuPG's, old or new, or exported keys")
+		"keyring with the public keys for verification: GnuPG's (pubring.gpg or pubring.kbx) or exported keys")
 }
 
-// DefaultKeyring is where GnuPG keeps public keys, in its old form.
+// DefaultKeyring returns the path of GnuPG's keyring of public keys in its old format.
 func (f *Factory) DefaultKeyring() string {
 	if home := f.Getenv("GNUPGHOME"); home != "" {
 		return filepath.Join(home, "pubring.gpg")
@@ -68,8 +68,7 @@ func (f *Factory) DefaultKeyring() string {
 	return filepath.Join(f.Getenv("HOME"), ".gnupg", "pubring.gpg")
 }
 
-// ChartFlags are the flags that say where a chart comes from and how to reach
-// it there. A chart on disk takes no notice of them but for --verify.
+// ChartFlags are the flags for the source of a chart. For a chart on disk only --verify applies.
 type ChartFlags struct {
 	AccessFlags
 	VerifyFlags
@@ -82,32 +81,32 @@ type ChartFlags struct {
 	scripts *ScriptFlags
 }
 
-// BindUpdate registers --dependency-update. scripts are the flags for scripts of
-// the same command, which the chart's scripts run by then too.
+// BindUpdate registers --dependency-update. scripts are the command's flags for scripts: updating
+// dependencies runs the chart's scripts too.
 func (c *ChartFlags) BindUpdate(fs *pflag.FlagSet, scripts *ScriptFlags) {
 	c.scripts = scripts
 	fs.BoolVar(&c.update, "dependency-update", false,
-		"fetch the dependencies that the chart's directory lacks (see helm dependency update)")
+		"fetch missing dependencies of the chart directory (see helm dependency update)")
 }
 
 // Bind registers the flags.
 func (c *ChartFlags) Bind(cmd *cobra.Command, f *Factory) {
 	fs := cmd.Flags()
-	fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x; the "+
-		"newest release if not given")
-	_ = cmd.RegisterFlagCompletionFunc("version", f.completeVersion) // the flag exists: it was registered one line above
-	fs.StringVar(&c.Repo, "repo", "", "URL of the repository that has the chart; it need not have been added")
-	fs.BoolVar(&c.Devel, "devel", false, "take pre-releases too, where no --version says otherwise")
-	fs.StringVar(&c.Username, "username", "", "user name at the chart's repository")
-	fs.StringVar(&c.Password, "password", "", "password at the chart's repository")
+	fs.StringVar(&c.Version, "version", "", "version of the chart, or a range such as ^1.2 or 1.x (default: the "+
+		"newest release)")
+	_ = cmd.RegisterFlagCompletionFunc("version", f.completeVersion) // the flag exists: it is registered above
+	fs.StringVar(&c.Repo, "repo", "", "URL of the chart's repository, which need not have been added")
+	fs.BoolVar(&c.Devel, "devel", false, "accept pre-releases too; ignored with --version")
+	fs.StringVar(&c.Username, "username", "", "user name for the chart's repository")
+	fs.StringVar(&c.Password, "password", "", "password for the chart's repository")
 	fs.BoolVar(&c.passAll, "pass-credentials", false,
-		"send user name and password to other hosts too, where the repository leads there")
+		"send the credentials to other hosts too, if the repository refers to them")
 	c.BindTLS(fs)
 	c.BindPlain(fs)
 	c.VerifyFlags.Bind(fs, f)
 }
 
-// Ref is the chart of that name as the flags want it.
+// Ref returns a reference to the chart called name with the flags' options.
 func (c *ChartFlags) Ref(name string) fetch.Ref {
 	access := c.HostOptions()
 	access.PassAll = c.passAll

@@ -22,13 +22,13 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// completionTimeout bounds what a shell waits for; a slow cluster completes
-// nothing rather than blocking the prompt.
+// completionTimeout is how long a completion may take; a slow cluster completes nothing rather than
+// blocking the prompt.
 const completionTimeout = 3 * time.Second
 
-// within calls ask and waits for its words, but no longer than a prompt may: not every
-// way to a cluster ends with its context.
-func within(ask func(ctx context.Context) []string) ([]string, cobra.ShellCompDirective) {
+// completeWithin returns the words of ask, or none after completionTimeout. It does not rely on ask
+// to end with its context: not every way to reach a cluster does.
+func completeWithin(ask func(ctx context.Context) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
 	defer cancel()
 	answer := make(chan []string, 1)
@@ -41,11 +41,11 @@ func within(ask func(ctx context.Context) []string) ([]string, cobra.ShellCompDi
 	}
 }
 
-// candidate is a word as Cobra takes it, with a description, or "" for a word that begins
-// otherwise. What other clients have named in a way that a shell would take for more
-// than a word is not offered.
+// candidate returns word in Cobra's format, with a description, or "" if it does not begin with
+// toComplete. It returns "" too for words that contain characters special to a shell: other clients
+// choose the names of releases.
 func candidate(word, toComplete, description string) string {
-	if word == "" || !strings.HasPrefix(word, toComplete) || strings.IndexFunc(word, special) >= 0 {
+	if word == "" || !strings.HasPrefix(word, toComplete) || strings.IndexFunc(word, isShellSpecial) >= 0 {
 		return ""
 	}
 	if description = term.SafeLine(description); description == "" {
@@ -54,12 +54,12 @@ func candidate(word, toComplete, description string) string {
 	return word + "\t" + description
 }
 
-// special reports whether r has a meaning to a shell.
-func special(r rune) bool {
+// isShellSpecial reports whether r has a meaning to a shell.
+func isShellSpecial(r rune) bool {
 	return r <= ' ' || unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("\"'`$\\;&|<>(){}*?!", r)
 }
 
-// offer adds a candidate.
+// offer appends word to words if it is a candidate.
 func offer(words []string, word, toComplete, description string) []string {
 	if c := candidate(word, toComplete, description); c != "" {
 		return append(words, c)
@@ -67,20 +67,20 @@ func offer(words []string, word, toComplete, description string) []string {
 	return words
 }
 
-// NoArguments completes nothing, and says so.
+// NoArguments completes nothing, and says that there are no more arguments.
 func NoArguments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	const helms = "This command does not take any more arguments (but may accept flags)."
-	return cobra.AppendActiveHelp(nil, helms), cobra.ShellCompDirectiveNoFileComp
+	const noMore = "This command does not take any more arguments (but may accept flags)."
+	return cobra.AppendActiveHelp(nil, noMore), cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteReleases completes names of releases for up to limit arguments (limit <
-// 0: any number), asking the cluster.
+// CompleteReleases completes the names of releases, for up to limit arguments (any number if limit
+// is negative).
 func (f *Factory) CompleteReleases(limit int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if limit >= 0 && len(args) >= limit {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return within(func(ctx context.Context) []string {
+		return completeWithin(func(ctx context.Context) []string {
 			records, err := f.Records(f.Namespace())
 			if err != nil {
 				return nil
@@ -100,14 +100,13 @@ func (f *Factory) CompleteReleases(limit int) cobra.CompletionFunc {
 	}
 }
 
-// CompleteRevisions completes a release's revisions, newest first; the release
-// is the command's first argument.
+// CompleteRevisions completes the revisions of the release in the first argument, newest first.
 func (f *Factory) CompleteRevisions(_ *cobra.Command, args []string, toComplete string) ([]string,
 	cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	words, directive := within(func(ctx context.Context) []string {
+	words, directive := completeWithin(func(ctx context.Context) []string {
 		records, err := f.Records(f.Namespace())
 		if err != nil {
 			return nil
@@ -142,8 +141,7 @@ func revisionText(s release.Summary) string {
 	return text
 }
 
-// CompleteChoices completes the values of those flags of cmd that take one of a
-// few words.
+// CompleteChoices completes the values of cmd's flags that accept a fixed set of words.
 func CompleteChoices(cmd *cobra.Command) {
 	for flag, words := range map[string][]string{
 		"wait": {"watcher", "legacy", "hookOnly"}, "dry-run": {"none", "client", "server"}, "server-side": {"true", "false",
@@ -151,7 +149,7 @@ func CompleteChoices(cmd *cobra.Command) {
 		"trace-events": {"text", "json"}, "crds": {"create", "upgrade", "skip"},
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
-			// This fails only for flags that are not there.
+			// The only error is that the flag does not exist.
 			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
@@ -160,8 +158,8 @@ func CompleteChoices(cmd *cobra.Command) {
 	}
 }
 
-// completePermissions completes the last name of a list, with those that are not
-// in it yet. A shell wants the whole word.
+// completePermissions completes the last name of a comma-separated list with the permissions that
+// are not in it yet. Shells expect the whole list.
 func completePermissions(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	before := toComplete[:strings.LastIndexByte(toComplete, ',')+1]
 	have := strings.Split(before, ",")
@@ -174,10 +172,10 @@ func completePermissions(_ *cobra.Command, _ []string, toComplete string) ([]str
 	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// CompleteNamespaces completes names of namespaces, asking the cluster.
+// CompleteNamespaces completes the names of namespaces.
 func (f *Factory) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	cobra.ShellCompDirective) {
-	return within(func(ctx context.Context) []string {
+	return completeWithin(func(ctx context.Context) []string {
 		cluster, err := f.Cluster()
 		if err != nil {
 			return nil
@@ -198,7 +196,7 @@ func (f *Factory) CompleteNamespaces(_ *cobra.Command, _ []string, toComplete st
 	})
 }
 
-// CompleteContexts completes names of the kubeconfig's contexts.
+// CompleteContexts completes the names of the kubeconfig's contexts.
 func (f *Factory) CompleteContexts(_ *cobra.Command, _ []string, toComplete string) ([]string,
 	cobra.ShellCompDirective) {
 	var words []string

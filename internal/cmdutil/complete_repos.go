@@ -12,9 +12,8 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// CompleteChart completes charts for up to limit arguments (limit < 0: any number):
-// repositories that were added, then their charts, and how URLs begin. files
-// says whether paths are completed too.
+// CompleteChart completes charts, for up to limit arguments (any number if limit is negative):
+// added repositories, then their charts, and the prefixes of URLs. files completes paths too.
 func (f *Factory) CompleteChart(limit int, files bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if limit >= 0 && len(args) >= limit {
@@ -24,8 +23,8 @@ func (f *Factory) CompleteChart(limit int, files bool) cobra.CompletionFunc {
 	}
 }
 
-// CompleteNameAndChart completes the chart of [NAME] CHART; the name of a new release
-// cannot be known.
+// CompleteNameAndChart completes the chart of [NAME] CHART. It does not complete NAME: the release
+// does not exist yet.
 func (f *Factory) CompleteNameAndChart(cmd *cobra.Command, args []string, toComplete string) ([]string,
 	cobra.ShellCompDirective) {
 	named := cmd.Flags().Changed("generate-name") || cmd.Flags().Changed("name-template")
@@ -54,31 +53,31 @@ func (f *Factory) completeChart(toComplete string, files bool) ([]string, cobra.
 		}
 		return charts, paths
 	}
-	var begins []string
+	var words []string
 	for _, r := range added.Added() {
-		begins = offer(begins, r.Name+"/", toComplete, r.Shown())
+		words = offer(words, r.Name+"/", toComplete, r.Shown())
 	}
 	for _, p := range prefixes() {
 		if files || !p.path {
-			begins = offer(begins, p.text, toComplete, p.description)
+			words = offer(words, p.text, toComplete, p.description)
 		}
 	}
-	if len(begins) == 0 {
+	if len(words) == 0 {
 		return nil, paths
 	}
-	if files && toComplete != "" { // a shell adds files only where there is nothing else
-		begins = append(begins, filesHere(toComplete)...)
+	if files && toComplete != "" { // shells complete files only if there are no other words
+		words = append(words, completeFiles(toComplete)...)
 	}
-	return begins, paths | cobra.ShellCompDirectiveNoSpace
+	return words, paths | cobra.ShellCompDirectiveNoSpace
 }
 
-// prefix is how references to charts begin.
+// prefix is the beginning of a chart reference.
 type prefix struct {
 	text, description string
 	path              bool
 }
 
-// prefixes are all prefixes, in Helm's words.
+// prefixes returns the prefixes, with Helm's descriptions.
 func prefixes() []prefix {
 	return []prefix{
 		{"oci://", "Chart OCI prefix", false},
@@ -90,8 +89,8 @@ func prefixes() []prefix {
 	}
 }
 
-// filesHere are the files of the current directory whose names begin so.
-func filesHere(begin string) []string {
+// completeFiles returns the files of the current directory whose names begin with begin.
+func completeFiles(begin string) []string {
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		return nil
@@ -103,8 +102,8 @@ func filesHere(begin string) []string {
 	return names
 }
 
-// completeVersion completes --version with the versions of the chart that is the
-// last argument, newest first, where its repository was added.
+// completeVersion completes --version with the versions of the chart in the last argument, newest
+// first, if its repository has been added.
 func (f *Factory) completeVersion(_ *cobra.Command, args []string, toComplete string) ([]string,
 	cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -124,7 +123,7 @@ func (f *Factory) completeVersion(_ *cobra.Command, args []string, toComplete st
 	texts := map[string]string{}
 	for entry, err := range x.Chart(chart, func(have []string) []string {
 		all = dependency.Versions(have)
-		return all[:min(len(all), mostDescribed)]
+		return all[:min(len(all), maxDescribed)]
 	}) {
 		if err == nil {
 			texts[entry.Version] = versionText(entry)
@@ -137,10 +136,11 @@ func (f *Factory) completeVersion(_ *cobra.Command, args []string, toComplete st
 	return words, directive
 }
 
-// mostDescribed is how many versions are described: a shell shows a screen of them.
-const mostDescribed = 200
+// maxDescribed is the number of versions that get a description: a shell shows about a screen of
+// them.
+const maxDescribed = 200
 
-// versionText describes a version in Helm's words: "App: 7.1, Created: May 6, 2024".
+// versionText describes a version in Helm's format: "App: 7.1, Created: May 6, 2024".
 func versionText(entry *index.Entry) string {
 	var parts []string
 	if entry.AppVersion != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// DependencyFlags say how the dependencies of a chart are had.
+// DependencyFlags are the flags for resolving the dependencies of a chart.
 type DependencyFlags struct {
 	AccessFlags
 	VerifyFlags
@@ -25,19 +25,20 @@ type DependencyFlags struct {
 
 // Bind registers the flags.
 func (f *DependencyFlags) Bind(fs *pflag.FlagSet, factory *Factory) {
-	fs.BoolVar(&f.SkipRefresh, "skip-refresh", false, "do not fetch the newest indexes of repositories that were added")
+	fs.BoolVar(&f.SkipRefresh, "skip-refresh", false, "do not update the indexes of added repositories")
 	fs.StringVar(&f.Username, "username", "",
-		"user name at the registry or repository; only where all dependencies come from one")
+		"user name for the registry or repository, if all dependencies are in the same one")
 	fs.StringVar(&f.Password, "password", "",
-		"password at the registry or repository; only where all dependencies come from one")
+		"password for the registry or repository, if all dependencies are in the same one")
 	f.BindTLS(fs)
 	f.BindPlain(fs)
 	f.VerifyFlags.Bind(fs, factory)
 	f.ScriptFlags.Bind(fs)
 }
 
-// UpdateDependencies makes the dependencies of the chart in the directory at path
-// what it lists, and locks them. out gets Helm's lines about it; nil drops them.
+// UpdateDependencies resolves the dependencies of the chart in the directory at path, fetches them
+// into charts/ and writes the lock file. It writes Helm's progress lines to out, unless that is
+// nil.
 func (f *Factory) UpdateDependencies(ctx context.Context, path string, flags DependencyFlags, out io.Writer) error {
 	verb, req, err := f.dependencies(path, flags, out)
 	if err != nil {
@@ -46,8 +47,8 @@ func (f *Factory) UpdateDependencies(ctx context.Context, path string, flags Dep
 	return verb.Run(ctx, req)
 }
 
-// BuildDependencies makes the dependencies of the chart in the directory at path
-// what its lock says.
+// BuildDependencies fetches the locked dependencies of the chart in the directory at path. out is
+// as in [Factory.UpdateDependencies].
 func (f *Factory) BuildDependencies(ctx context.Context, path string, flags DependencyFlags, out io.Writer) error {
 	verb, req, err := f.dependencies(path, flags, out)
 	if err != nil {
@@ -61,7 +62,7 @@ func (f *Factory) dependencies(path string, flags DependencyFlags, out io.Writer
 	if err := loader.Recover(path); err != nil {
 		return verb, req, err
 	}
-	directory, err := f.directory(path, f.Loader().OpenDirectory)
+	directory, err := f.openDirectory(path, f.Loader().OpenDirectory)
 	if err != nil {
 		return verb, req, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// DeployFlags are the flags that install and upgrade have in common.
+// DeployFlags are the flags that install and upgrade share.
 type DeployFlags struct {
 	Values  ValueFlags
 	Wait    WaitFlags
@@ -52,35 +52,35 @@ func (d *DeployFlags) Bind(cmd *cobra.Command, f *Factory) {
 	d.Chart.BindUpdate(fs, &d.Scripts)
 	d.Scripts.Bind(fs)
 	d.postRender.Bind(fs)
-	fs.StringVar(&d.Description, "description", "", "what the release's history says of this revision")
-	StringToStringVarP(fs, &d.Labels, "labels", "l", "labels of the release's record: key=value,key=value")
-	fs.BoolVar(&d.CreateNamespace, "create-namespace", false, "create the namespace if it is not there")
+	fs.StringVar(&d.Description, "description", "", "description of this revision in the release's history")
+	StringToStringVarP(fs, &d.Labels, "labels", "l", "labels of the release record: key=value,key=value")
+	fs.BoolVar(&d.CreateNamespace, "create-namespace", false, "create the namespace if it does not exist")
 	BindDryRun(fs, &d.DryRun)
 	fs.BoolVar(&d.HideSecret, "hide-secret", false, "with --dry-run, do not print Secrets")
 	fs.BoolVar(&d.HideNotes, "hide-notes", false, "do not print the chart's notes")
 	fs.BoolVar(&d.NoHooks, "no-hooks", false, "do not run hooks")
-	fs.BoolVar(&d.SkipSchema, "skip-schema-validation", false, "do not hold values against the charts' schemas")
+	fs.BoolVar(&d.SkipSchema, "skip-schema-validation", false, "do not validate values against the charts' schemas")
 	fs.BoolVar(&d.SubNotes, "render-subchart-notes", false, "print the notes of subcharts too")
-	fs.BoolVar(&d.EnableDNS, "enable-dns", false, "let templates look up host names")
-	fs.BoolVar(&d.Atomic, "rollback-on-failure", false, "undo everything if it fails (implies --wait)")
+	fs.BoolVar(&d.EnableDNS, "enable-dns", false, "allow DNS lookups in templates")
+	fs.BoolVar(&d.Atomic, "rollback-on-failure", false, "roll back if the operation fails (implies --wait)")
 	fs.BoolVar(&d.Atomic, "atomic", false, "Helm 3's name for --rollback-on-failure")
-	_ = fs.MarkHidden("atomic") // the flag exists: it was registered one line above
-	fs.BoolVar(&d.CleanupOnFail, "cleanup-on-fail", false, "if it fails, delete what it has created")
-	fs.StringVar(&d.crds, "crds", "create", "what becomes of the definitions in crds/: create (an install creates those "+
-		"that are missing), upgrade (they are updated too), skip")
-	fs.BoolVar(&d.skipCRDs, "skip-crds", false, "the same as --crds skip")
+	_ = fs.MarkHidden("atomic") // the flag exists: it is registered above
+	fs.BoolVar(&d.CleanupOnFail, "cleanup-on-fail", false, "delete created objects if the operation fails")
+	fs.StringVar(&d.crds, "crds", "create", "policy for the CRDs in crds/: create (an install creates "+
+		"missing ones), upgrade (update them too), skip")
+	fs.BoolVar(&d.skipCRDs, "skip-crds", false, "same as --crds=skip")
 	CompleteChoices(cmd)
 }
 
-// BindHistoryMax registers --history-max, whose default the environment gives.
+// BindHistoryMax registers --history-max. HELM_MAX_HISTORY is its default.
 func BindHistoryMax(fs *pflag.FlagSet, f *Factory, most *int) {
-	fs.IntVar(most, "history-max", f.Settings.MaxHistory, "how many revisions of the release are kept, 0 for all")
+	fs.IntVar(most, "history-max", f.Settings.MaxHistory, "number of revisions of the release to keep, 0 for all")
 }
 
-// Prepare checks the flags and makes those that follow from others.
+// Prepare checks the flags.
 func (d *DeployFlags) Prepare() error {
 	if d.HideSecret && d.DryRun == DryRunNone {
-		return fmt.Errorf("--hide-secret hides Secrets from what --dry-run prints: use both, or neither")
+		return fmt.Errorf("--hide-secret needs --dry-run: it hides Secrets in the output of a dry run")
 	}
 	if err := d.Apply.Check(); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *DeployFlags) Prepare() error {
 	return nil
 }
 
-// CRDs is the policy that the flags choose.
+// CRDs returns the policy that the flags select.
 func (d *DeployFlags) CRDs() action.CRDPolicy {
 	switch {
 	case d.skipCRDs || d.crds == "skip":
@@ -107,8 +107,7 @@ func (d *DeployFlags) CRDs() action.CRDPolicy {
 	return action.CRDCreate
 }
 
-// Request is the request for an install of c, or an upgrade to it, that the flags come
-// to.
+// Request returns a request to install c, or to upgrade to it, with the flags' options.
 func (d *DeployFlags) Request(f *Factory, c *chart.Chart, vals map[string]any, name string) action.DeployRequest {
 	req := action.DeployRequest{
 		Chart: c, Values: vals, Name: name, Namespace: f.Namespace(),
@@ -123,15 +122,15 @@ func (d *DeployFlags) Request(f *Factory, c *chart.Chart, vals map[string]any, n
 	return req
 }
 
-// Installer is the verb that installs on the cluster as the flags want it. A
-// client-side dry run has no cluster.
+// Installer returns an install with the flags' options. For a client-side dry run it has no
+// cluster.
 func (d *DeployFlags) Installer(f *Factory) (action.Install, error) {
 	config, err := d.config(f)
 	return action.Install{Config: config}, err
 }
 
-// Upgrader is the verb that upgrades, likewise; a client-side dry run still
-// reads the records.
+// Upgrader returns an upgrade with the flags' options. For a client-side dry run it has no cluster,
+// but still reads the release records.
 func (d *DeployFlags) Upgrader(f *Factory) (action.Upgrade, error) {
 	config, err := d.config(f)
 	if err != nil {
@@ -158,20 +157,21 @@ func (d *DeployFlags) config(f *Factory) (*action.Config, error) {
 	return config, err
 }
 
-// ReuseFlags say what becomes of the values that a release has.
+// ReuseFlags are the flags that say which values of the last revision an upgrade keeps.
 type ReuseFlags struct {
 	reuse, reset, resetThenReuse bool
 }
 
 // Bind registers the flags.
 func (r *ReuseFlags) Bind(fs *pflag.FlagSet) {
-	fs.BoolVar(&r.reuse, "reuse-values", false, "lay new values over those of the last revision, defaults included")
-	fs.BoolVar(&r.reset, "reset-values", false, "forget the values of the last revision")
+	fs.BoolVar(&r.reuse, "reuse-values", false,
+		"reuse the values of the last revision, chart defaults included, and merge in new ones")
+	fs.BoolVar(&r.reset, "reset-values", false, "discard the values of the last revision")
 	fs.BoolVar(&r.resetThenReuse, "reset-then-reuse-values", false,
-		"lay new values over the user's values of the last revision, and those over the new chart's defaults")
+		"reset to the new chart's defaults, then merge in the user values of the last revision and new ones")
 }
 
-// Reuse is what the flags choose; --reset-values goes before the others.
+// Reuse returns the policy that the flags select; --reset-values overrides the others.
 func (r *ReuseFlags) Reuse() action.Reuse {
 	switch {
 	case r.reset:
@@ -184,8 +184,8 @@ func (r *ReuseFlags) Reuse() action.Reuse {
 	return action.ReuseIfNone
 }
 
-// UndoFlags are the flags of a rollback that others do not have in this form.
-type UndoFlags struct {
+// RollbackFlags are the flags of rollback that have another meaning, or none, in other commands.
+type RollbackFlags struct {
 	Description   string
 	CleanupOnFail bool
 	NoHooks       bool
@@ -193,15 +193,15 @@ type UndoFlags struct {
 }
 
 // Bind registers the flags.
-func (u *UndoFlags) Bind(fs *pflag.FlagSet, f *Factory) {
-	fs.StringVar(&u.Description, "description", "", "what the release's history says of the new revision")
-	fs.BoolVar(&u.CleanupOnFail, "cleanup-on-fail", false, "if it fails, delete what it has created")
+func (u *RollbackFlags) Bind(fs *pflag.FlagSet, f *Factory) {
+	fs.StringVar(&u.Description, "description", "", "description of the new revision in the release's history")
+	fs.BoolVar(&u.CleanupOnFail, "cleanup-on-fail", false, "delete created objects if the rollback fails")
 	fs.BoolVar(&u.NoHooks, "no-hooks", false, "do not run hooks")
 	BindHistoryMax(fs, f, &u.MaxHistory)
 }
 
-// Rollbacker is the verb that rolls back as the flags want it.
-func (u *UndoFlags) Rollbacker(f *Factory, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback,
+// Rollbacker returns a rollback with the flags' options.
+func (u *RollbackFlags) Rollbacker(f *Factory, a ApplyFlags, s ScriptFlags, timeout time.Duration) (action.Rollback,
 	error) {
 	config, err := f.Config(s, a, timeout)
 	return action.Rollback{Config: config}, err

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cmdutil makes what commands work with: the streams, the settings of environment
-// and global flags, the directories, the cluster, release records, and the action.Config
-// that holds these. Each is made when a command first asks for it, so that one that needs
-// no cluster never looks for one.
+// Package cmdutil provides what commands share: streams, settings from environment and global
+// flags, the cluster client, release records, and the action.Config that holds these. [Factory]
+// creates each at its first use, so a command that needs no cluster never looks for one.
 package cmdutil
 
 import (
@@ -20,15 +19,15 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Factory is what every command gets. It belongs to one run of the program and is
-// not safe for concurrent use, with the exception of [Factory.Report].
+// Factory creates the dependencies of a command. It serves one run of the program, and is not safe
+// for concurrent use, except for [Factory.Report].
 type Factory struct {
 	term.Streams
 	Settings Settings
 	// Now is the clock.
 	Now func() time.Time
-	// Context is the command's, for what is read where none is passed on: it ends when
-	// the user interrupts. [New] sets one that never ends.
+	// Context is the command's context, which ends at an interrupt. It is for reads that get no
+	// context passed. [New] sets one that never ends.
 	Context context.Context
 
 	kube         lazyKube
@@ -40,8 +39,8 @@ type Factory struct {
 	closers      []func() error
 }
 
-// New returns a Factory over the given streams, its settings read from the
-// streams' environment. Output without a stream is discarded.
+// New returns a Factory for s. It reads its settings from s.Getenv and discards output for which s
+// has no stream.
 func New(s term.Streams) *Factory {
 	getenv := s.Getenv
 	if getenv == nil {
@@ -60,20 +59,19 @@ func New(s term.Streams) *Factory {
 		f.closers = append(f.closers, func() error { b.Close(); return nil })
 		return b
 	})
-	f.wireFetch()
+	f.initFetch()
 	return f
 }
 
-// ExitError ends the program with a code of its own, and without a word: all has
-// been said.
+// ExitError ends the program with the given exit code and no further message.
 type ExitError struct{ Code int }
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
 
-// Report returns where operations report their progress: the error stream, as
-// lines, and on a terminal as a live table of what is awaited.
+// Report returns the sink for the progress of operations: lines on standard error, or a live table
+// on a terminal.
 func (f *Factory) Report() progress.Func { return f.board().Report }
 
-// Lines is the output stream for lines that come while downloads are drawn on the
-// error stream. Untrusted text cannot steer a terminal.
+// Lines returns standard output for lines written while a progress display is on standard error.
+// Control characters in untrusted text are escaped.
 func (f *Factory) Lines() io.Writer { return f.board().Above(term.SafeWriter(f.Out)) }

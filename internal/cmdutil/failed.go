@@ -2,20 +2,20 @@
 
 package cmdutil
 
-// The operations that a [FailedError] names, in the words that scripts look for.
+// The operations of a [FailedError], as scripts search for them.
 const (
 	Installation = "INSTALLATION"
 	Upgrading    = "UPGRADE"
 )
 
-// A FailedError is returned by commands that Helm has begin their errors with
-// "INSTALLATION FAILED: " or "UPGRADE FAILED: ".
+// A FailedError is returned by commands whose errors begin with "INSTALLATION FAILED: " or "UPGRADE
+// FAILED: ", as in Helm.
 type FailedError struct {
 	Operation string
 	Err       error
 }
 
-// Failed returns err as a failure of an operation, nil for nil.
+// Failed wraps err as a failure of operation. It returns nil if err is nil.
 func Failed(operation string, err error) error {
 	if err == nil {
 		return nil

@@ -19,24 +19,24 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// NameFlags say how a new release is called and which chart it is of.
+// NameFlags are the flags that name a new release.
 type NameFlags struct {
 	Generate bool
 	Template string
 
-	// Name and ChartRef are filled by Resolve.
+	// Name and ChartRef are set by Resolve.
 	Name     string
 	ChartRef string
 }
 
 // Bind registers the flags.
 func (n *NameFlags) Bind(fs *pflag.FlagSet) {
-	fs.BoolVarP(&n.Generate, "generate-name", "g", false, "generate the name (and leave the NAME argument out)")
+	fs.BoolVarP(&n.Generate, "generate-name", "g", false, "generate the name (omit the NAME argument)")
 	fs.StringVar(&n.Template, "name-template", "",
-		"template that gives the name, such as 'web-{{randAlphaNum 5 | lower}}'")
+		"template of the name, such as 'web-{{randAlphaNum 5 | lower}}'")
 }
 
-// Resolve reads [NAME] CHART. Name stays empty where nothing gives it.
+// Resolve parses [NAME] CHART. It leaves Name empty if no argument or flag sets it.
 func (n *NameFlags) Resolve(args []string, now time.Time) error {
 	switch {
 	case n.Template != "" && n.Generate:
@@ -63,7 +63,7 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 	return nil
 }
 
-// NameAndChart accepts [NAME] CHART.
+// NameAndChart validates the arguments [NAME] CHART.
 func NameAndChart(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -76,18 +76,19 @@ func NameAndChart(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Args accepts between atLeast and atMost arguments (atMost < 0: any number, 0: none), and
-// says what is missing in the words given.
+// Args validates that there are between atLeast and atMost arguments (any number if atMost is
+// negative, none if it is 0). what describes them for the error message.
 func Args(atLeast, atMost int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		problem := ""
 		switch {
 		case len(args) < atLeast:
-			problem = fmt.Sprintf("%s: %s", wanted(atLeast, atMost, len(args)), what)
+			problem = fmt.Sprintf("%s: %s", wantedArgs(atLeast, atMost, len(args)), what)
 		case atMost == 0 && len(args) > 0:
-			problem = fmt.Sprintf("accepts no arguments, %q is too much", args)
+			problem = fmt.Sprintf("accepts no arguments, unexpected arguments: %q", args)
 		case atMost > 0 && len(args) > atMost:
-			problem = fmt.Sprintf("%s: %s; %q is too much", wanted(atLeast, atMost, len(args)), what, args[atMost:])
+			problem = fmt.Sprintf("%s: %s; unexpected arguments: %q", wantedArgs(atLeast, atMost, len(args)), what,
+				args[atMost:])
 		default:
 			return nil
 		}
@@ -95,8 +96,8 @@ func Args(atLeast, atMost int, what string) cobra.PositionalArgs {
 	}
 }
 
-// wanted says in Helm's words how many arguments a command takes.
-func wanted(atLeast, atMost, got int) string {
+// wantedArgs returns the number of arguments that a command accepts, in Helm's words.
+func wantedArgs(atLeast, atMost, got int) string {
 	count, verb := atLeast, "requires at least"
 	switch {
 	case atLeast == atMost:
@@ -110,8 +111,8 @@ func wanted(atLeast, atMost, got int) string {
 	return fmt.Sprintf("%s %d arguments", verb, count)
 }
 
-// Group accepts no argument: an argument of a group of commands is the name of a
-// command that it does not have.
+// Group validates the arguments of a command that only groups others: it accepts none, and an
+// argument is reported as an unknown subcommand.
 func Group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -141,15 +142,15 @@ type UsageError struct {
 
 func (e *UsageError) Error() string { return fmt.Sprintf("%q %s", e.Command, e.Problem) }
 
-// Hint shows how the command is called.
+// Hint returns the command's usage.
 func (e *UsageError) Hint() string {
-	return fmt.Sprintf("usage: %s\n%s --help tells more", e.Usage, e.Command)
+	return fmt.Sprintf("usage: %s\n%s --help shows the flags and examples", e.Usage, e.Command)
 }
 
-// DryRun says whether an operation is only simulated, and where.
+// DryRun says whether and how an operation is simulated.
 type DryRun string
 
-// The ways to simulate.
+// The values of --dry-run.
 const (
 	DryRunNone   DryRun = "none"
 	DryRunClient DryRun = "client"
@@ -159,7 +160,7 @@ const (
 // String implements pflag.Value.
 func (d *DryRun) String() string { return string(*d) }
 
-// Set implements pflag.Value. Booleans are what Helm 3 took.
+// Set implements pflag.Value. It accepts Helm 3's booleans too.
 func (d *DryRun) Set(s string) error {
 	switch s {
 	case "none", "false":
@@ -177,25 +178,25 @@ func (d *DryRun) Set(s string) error {
 // Type implements pflag.Value.
 func (d *DryRun) Type() string { return "string" }
 
-// BindDryRun registers --dry-run, which may stand without a value; d's value
-// is the default.
+// BindDryRun registers --dry-run with d's value as its default. Without a value the flag means
+// client.
 func BindDryRun(fs *pflag.FlagSet, d *DryRun) {
-	fs.Var(d, "dry-run", "simulate: server lets the API server check, client asks it no more than what the release "+
-		"is, none does it for real")
+	fs.Var(d, "dry-run", "simulate the operation: server validates with the API server, client only reads the release "+
+		"from it, none does not simulate")
 	fs.Lookup("dry-run").NoOptDefVal = string(DryRunClient)
 }
 
-// WaitFlags say whether and how to wait.
+// WaitFlags are the flags for waiting.
 type WaitFlags struct {
 	Strategy string
 	Jobs     bool
 	Timeout  time.Duration
 }
 
-// Wait reports whether objects are awaited, not only hooks.
+// Wait reports whether to wait for objects, not only for hooks.
 func (w *WaitFlags) Wait() bool { return w.Strategy == "watcher" || w.Strategy == "legacy" }
 
-// WaitOptions returns what the flags say, for package action.
+// WaitOptions returns the flags as options of package action.
 func (w *WaitFlags) WaitOptions() action.WaitOptions {
 	return action.WaitOptions{Wait: w.Wait(), Jobs: w.Jobs, Legacy: w.Strategy == "legacy", Timeout: w.Timeout}
 }
@@ -208,7 +209,7 @@ func (s waitStrategy) Set(v string) error {
 	switch v {
 	case "watcher", "legacy", "hookOnly":
 		*s.to = v
-	case "true", "ordered": // an order is kept wherever a chart asks for one
+	case "true", "ordered": // the chart's order is followed in any case
 		*s.to = "watcher"
 	case "false":
 		*s.to = "hookOnly"
@@ -218,18 +219,19 @@ func (s waitStrategy) Set(v string) error {
 	return nil
 }
 
-// Bind registers --wait and --timeout, and --wait-for-jobs where jobs says so.
+// Bind registers --wait and --timeout, and --wait-for-jobs if jobs is true.
 func (w *WaitFlags) Bind(fs *pflag.FlagSet, jobs bool) {
 	w.Strategy = "hookOnly"
-	fs.Var(waitStrategy{&w.Strategy}, "wait", "wait until the objects are ready (or gone): watcher, legacy, or hookOnly")
+	fs.Var(waitStrategy{&w.Strategy}, "wait",
+		"wait until the objects are ready (or deleted): watcher, legacy, or hookOnly")
 	fs.Lookup("wait").NoOptDefVal = "watcher"
-	fs.DurationVar(&w.Timeout, "timeout", 5*time.Minute, "how long each step may take: a hook, the wait for objects")
+	fs.DurationVar(&w.Timeout, "timeout", 5*time.Minute, "time to wait for each step: a hook, or all objects")
 	if jobs {
-		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until jobs are complete too")
+		fs.BoolVar(&w.Jobs, "wait-for-jobs", false, "with --wait, wait until Jobs are complete too")
 	}
 }
 
-// LookupHost answers templates' getHostByName from the system's resolver.
+// LookupHost resolves host for the template function getHostByName.
 func (f *Factory) LookupHost(host string) string {
 	addrs, err := net.LookupHost(host)
 	if err != nil || len(addrs) == 0 {
@@ -238,7 +240,7 @@ func (f *Factory) LookupHost(host string) string {
 	return addrs[0]
 }
 
-// serverSide is the value of --server-side.
+// serverSide implements pflag.Value for --server-side.
 type serverSide string
 
 func (s *serverSide) String() string { return string(*s) }
@@ -251,7 +253,7 @@ func (s *serverSide) Set(v string) error {
 	return nil
 }
 
-// conflictPolicy is the value of --conflicts, "" where it is not given.
+// conflictPolicy implements pflag.Value for --conflicts. It is "" if the flag is not given.
 type conflictPolicy plan.Resolution
 
 func (p *conflictPolicy) String() string { return string(*p) }
@@ -264,7 +266,7 @@ func (p *conflictPolicy) Set(v string) error {
 	return nil
 }
 
-// ApplyFlags say how objects are written.
+// ApplyFlags are the flags for writing objects.
 type ApplyFlags struct {
 	serverSide     serverSide
 	forceReplace   bool
@@ -277,31 +279,32 @@ type ApplyFlags struct {
 // Bind registers the flags.
 func (a *ApplyFlags) Bind(fs *pflag.FlagSet) {
 	a.serverSide = "auto"
-	fs.Var(&a.serverSide, "server-side", "let the API server merge (server-side apply): true, false, or auto, which "+
-		"does as the release's last revision did")
+	fs.Var(&a.serverSide, "server-side", "use server-side apply: true, false, or auto, which "+
+		"follows the release's last revision")
 	fs.Lookup("server-side").NoOptDefVal = "true"
-	fs.Var(&a.conflicts, "conflicts", "with server-side apply, what becomes of fields that other managers have set "+
-		"otherwise: fail, yield (they stay), or take (they are taken over)")
+	fs.Var(&a.conflicts, "conflicts", "with server-side apply, policy for fields that other field managers "+
+		"own: fail, yield (keep their values), or take (overwrite)")
 	fs.BoolVar(&a.forceConflicts, "force-conflicts", false, "Helm's name for --conflicts=take")
 	fs.BoolVar(&a.forceReplace, "force-replace", false,
-		"replace objects instead of merging: what others have set goes, and what cannot be replaced is "+
-			"deleted and created again")
+		"replace objects instead of merging, which drops fields set by other clients; objects that cannot "+
+			"be replaced are deleted and created again")
 	fs.BoolVar(&a.forceReplace, "force", false, "Helm 3's name for --force-replace")
-	_ = fs.MarkHidden("force") // the flag exists: it was registered one line above
+	_ = fs.MarkHidden("force") // the flag exists: it is registered above
 	fs.BoolVar(&a.noValidation, "disable-openapi-validation", false,
-		"do not hold objects against the API server's schemas before anything is written, and warn of fields that it does "+
-			"not know instead of refusing them")
+		"do not validate objects against the API server's schemas beforehand, and warn of unknown fields "+
+			"instead of rejecting them")
 }
 
 // BindOwnership registers --take-ownership.
 func (a *ApplyFlags) BindOwnership(fs *pflag.FlagSet) {
-	fs.BoolVar(&a.takeOwnership, "take-ownership", false, "take over objects that exist, whatever manages them")
+	fs.BoolVar(&a.takeOwnership, "take-ownership", false,
+		"adopt existing objects, even if another release or tool manages them")
 }
 
-// SkipValidation has objects not be validated, as --disable-openapi-validation does.
+// SkipValidation disables the validation of objects, as --disable-openapi-validation does.
 func (a *ApplyFlags) SkipValidation() { a.noValidation = true }
 
-// ApplyOptions returns what the flags say, for package action.
+// ApplyOptions returns the flags as options of package action.
 func (a *ApplyFlags) ApplyOptions() action.ApplyOptions {
 	w := action.ApplyOptions{Conflicts: plan.Resolution(a.conflicts), ForceReplace: a.forceReplace,
 		TakeOwnership: a.takeOwnership}
@@ -314,9 +317,8 @@ func (a *ApplyFlags) ApplyOptions() action.ApplyOptions {
 	return w
 }
 
-// ClusterOptions returns how the flags want objects validated: without validation, fields
-// that the server does not know are warnings. Helm does the same where server-side apply is
-// switched off by name.
+// ClusterOptions returns the options for validating objects. Unknown fields are warnings if
+// validation is disabled or, as in Helm, --server-side=false is given.
 func (a *ApplyFlags) ClusterOptions() apply.Options {
 	o := apply.Options{NoSchemaValidation: a.noValidation}
 	if a.noValidation || a.serverSide == "false" {
@@ -325,7 +327,7 @@ func (a *ApplyFlags) ClusterOptions() apply.Options {
 	return o
 }
 
-// Check tells which flags do not go together.
+// Check returns an error if flags exclude each other.
 func (a *ApplyFlags) Check() error {
 	if a.forceReplace && a.forceConflicts {
 		return fmt.Errorf("--force-replace and --force-conflicts cannot be used together")
@@ -336,8 +338,8 @@ func (a *ApplyFlags) Check() error {
 	return a.ApplyOptions().Validate()
 }
 
-// IgnoredInstallFlags are flags of install that have no meaning where nothing
-// is installed; scripts pass one set of flags to both.
+// IgnoredInstallFlags are flags of install that have no effect in commands that install nothing.
+// Scripts pass the same flags to both.
 type IgnoredInstallFlags struct {
 	bools [7]bool
 	text  string
@@ -351,10 +353,10 @@ func (i *IgnoredInstallFlags) Bind(fs *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for n, name := range []string{"create-namespace", "replace", "skip-crds", "take-ownership", "atomic",
 		"rollback-on-failure", "hide-notes"} {
-		own.BoolVar(&i.bools[n], name, false, "accepted and without effect here")
+		own.BoolVar(&i.bools[n], name, false, "accepted but ignored")
 	}
-	own.StringVar(&i.text, "description", "", "accepted and without effect here")
-	StringToStringVarP(own, &i.label, "labels", "l", "accepted and without effect here")
+	own.StringVar(&i.text, "description", "", "accepted but ignored")
+	StringToStringVarP(own, &i.label, "labels", "l", "accepted but ignored")
 	i.apply.Bind(own)
 	i.wait.Bind(own, true)
 	own.VisitAll(func(f *pflag.Flag) { f.Hidden = true })

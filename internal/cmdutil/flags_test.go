@@ -116,7 +116,7 @@ func TestArgumentsThatAreWrongAreUsageErrors(t *testing.T) {
 	}{
 		{Args(1, 1, "a name"), "a", ""},
 		{Args(1, 1, "a name"), "", `"helm status" requires 1 argument: a name`},
-		{Args(1, 1, "a name"), "a b", `"helm status" requires 1 argument: a name; ["b"] is too much`},
+		{Args(1, 1, "a name"), "a b", `"helm status" requires 1 argument: a name; unexpected arguments: ["b"]`},
 		{Args(1, -1, "names"), "a b c d", ""},
 		{NameAndChart, "web ./c", ""},
 		{NameAndChart, "./c", ""},

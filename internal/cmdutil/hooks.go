@@ -13,15 +13,15 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// acceptHooks is the environment variable that accepts, for every command, what
-// --yes accepts.
-const acceptHooks = "HELM_ACCEPT_STORED_HOOKS"
+// acceptHooksEnv is the environment variable that has the effect of --yes on stored hooks, for
+// every command.
+const acceptHooksEnv = "HELM_ACCEPT_STORED_HOOKS"
 
-// confirmHooks asks whether the hooks of a record may create objects outside the
-// release's namespace, unless yes or the environment has accepted that.
+// confirmHooks returns a function that asks whether the hooks of a stored record may create objects
+// outside the release's namespace. It does not ask if yes or HELM_ACCEPT_STORED_HOOKS is set.
 func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release, []action.OutsideObject) error {
 	return func(ctx context.Context, rel *release.Release, outside []action.OutsideObject) error {
-		if accepted, err := f.flagFromEnv(acceptHooks); yes || accepted || err != nil {
+		if accepted, err := f.boolEnv(acceptHooksEnv); yes || accepted || err != nil {
 			return err
 		}
 		refused := &action.OutsideError{Release: rel.Name, Objects: outside, Problem: "there is no terminal to ask at"}
@@ -44,8 +44,8 @@ func (f *Factory) confirmHooks(yes bool) func(context.Context, *release.Release,
 	}
 }
 
-// flagFromEnv is what a variable that switches something on says; "" is false.
-func (f *Factory) flagFromEnv(name string) (bool, error) {
+// boolEnv returns the value of a boolean environment variable, false if it is empty.
+func (f *Factory) boolEnv(name string) (bool, error) {
 	text := f.Getenv(name)
 	if text == "" {
 		return false, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/moonhelm/moonhelm/fetch"
 )
 
-// wireFetch has the client and the cache made when first asked for.
-func (f *Factory) wireFetch() {
+// initFetch makes HTTP and Cache create their values at the first use.
+func (f *Factory) initFetch() {
 	f.web = sync.OnceValue(func() *fetch.Client {
 		return &fetch.Client{UserAgent: "moonhelm", Progress: f.Report()}
 	})
@@ -20,9 +20,8 @@ func (f *Factory) wireFetch() {
 	})
 }
 
-// HTTP is the client that everything that is fetched goes through. It is one, so
-// that connections are used again.
+// HTTP returns the client for all downloads. There is one, so that connections are reused.
 func (f *Factory) HTTP() *fetch.Client { return f.web() }
 
-// Cache is the content cache.
+// Cache returns the content cache.
 func (f *Factory) Cache() *fetch.Cache { return f.content() }

@@ -18,11 +18,11 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// lazyKube is the kubeconfig, read when first asked for.
+// lazyKube holds the kubeconfig and the client, which are loaded at the first use.
 type lazyKube struct {
 	loaded  clientcmd.ClientConfig
 	cluster *kube.Client
-	podDir  string // of the service account's files; "" is where the kubelet puts them
+	podDir  string // directory of the service account's files, "" for serviceAccount
 }
 
 func (k *lazyKube) serviceAccount() string {
@@ -32,11 +32,11 @@ func (k *lazyKube) serviceAccount() string {
 	return serviceAccount
 }
 
-func constant(c *rest.Config) func() (*rest.Config, error) {
+func staticConfig(c *rest.Config) func() (*rest.Config, error) {
 	return func() (*rest.Config, error) { return c, nil }
 }
 
-// kubeconfig is the user's configuration with the global flags laid over it.
+// kubeconfig returns the user's configuration overridden by the global flags.
 func (f *Factory) kubeconfig() clientcmd.ClientConfig {
 	if f.kube.loaded == nil {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -46,7 +46,7 @@ func (f *Factory) kubeconfig() clientcmd.ClientConfig {
 	return f.kube.loaded
 }
 
-// overrides are the global flags that say something about the cluster.
+// overrides returns the global flags that override the kubeconfig.
 func (s *Settings) overrides() *clientcmd.ConfigOverrides {
 	return &clientcmd.ConfigOverrides{
 		CurrentContext: s.KubeContext,
@@ -60,8 +60,8 @@ func (s *Settings) overrides() *clientcmd.ConfigOverrides {
 	}
 }
 
-// readKubeconfig reads the files. The client's library waits without end for a pipe
-// that no one writes to; this waits until the command ends.
+// readKubeconfig reads the kubeconfig files. A named pipe without a writer blocks client-go
+// forever; readKubeconfig stops when the command's context ends.
 func (f *Factory) readKubeconfig() (clientapi.Config, error) {
 	if err := f.checkKubeconfig(); err != nil {
 		return clientapi.Config{}, err
@@ -82,16 +82,16 @@ func isPipe(path string) bool {
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-// maxKubeconfig is the largest kubeconfig file that is read, in bytes.
+// maxKubeconfig is the size of the largest kubeconfig file, in bytes.
 const maxKubeconfig = 16 << 20
 
-// checkKubeconfig refuses files that the client's library would read without
-// end. Pipes pass: shells make them of <(...).
+// checkKubeconfig rejects files that client-go would read without end. It accepts pipes, which
+// shells create for <(...).
 func (f *Factory) checkKubeconfig() error {
 	for _, path := range f.kubeconfig().ConfigAccess().GetLoadingPrecedence() {
 		info, err := os.Stat(path)
 		switch {
-		case err != nil: // the library tells, once the file is needed
+		case err != nil: // client-go reports it if the file is needed
 		case info.IsDir():
 			return &KubeconfigError{Path: path, Err: errors.New("it is a directory")}
 		case info.Mode()&os.ModeDevice != 0 && path != os.DevNull:
@@ -103,9 +103,9 @@ func (f *Factory) checkKubeconfig() error {
 	return nil
 }
 
-// Namespace is the one in force: -n or HELM_NAMESPACE, else the kubeconfig
-// context's, else the pod's, else "default". A kubeconfig that cannot be read gives
-// "default"; [Factory.RESTConfig] reports it.
+// Namespace returns the current namespace: --namespace or HELM_NAMESPACE, else the kubeconfig
+// context's, else the pod's, else "default". It returns "default" too if the kubeconfig cannot be
+// read; [Factory.RESTConfig] returns that error.
 func (f *Factory) Namespace() string {
 	if f.Settings.Namespace != "" {
 		return f.Settings.Namespace
@@ -122,14 +122,14 @@ func (f *Factory) Namespace() string {
 	case context == nil && name != "":
 		return "default"
 	}
-	if p, ok := inPod(f.Getenv, f.kube.serviceAccount()); ok {
+	if p, ok := detectPod(f.Getenv, f.kube.serviceAccount()); ok {
 		return p.namespace(f.Getenv)
 	}
 	return "default"
 }
 
-// RESTConfig is how to reach the API server: the one that the kubeconfig or
-// --kube-apiserver names, else the one of the pod that helm runs in.
+// RESTConfig returns the configuration for the API server that the kubeconfig or --kube-apiserver
+// names, else for the cluster of the pod that helm runs in.
 func (f *Factory) RESTConfig() (*rest.Config, error) {
 	cfg, err := f.restConfig()
 	var bad *KubeconfigError
@@ -143,7 +143,7 @@ func (f *Factory) RESTConfig() (*rest.Config, error) {
 			Places: f.kubeconfig().ConfigAccess().GetLoadingPrecedence(), Err: err}
 	}
 	cfg.UserAgent = "Helm/moonhelm"
-	// No limit on the client's side: the API server's own flow control decides.
+	// No client-side limits: the API server has priority and fairness.
 	cfg.QPS, cfg.Burst = -1, -1
 	return cfg, nil
 }
@@ -160,14 +160,14 @@ func (f *Factory) restConfig() (*rest.Config, error) {
 	if named {
 		return f.kubeconfig().ClientConfig()
 	}
-	// The library's own way into a pod's cluster drops most flags, --kube-as-user too.
-	if p, ok := inPod(f.Getenv, f.kube.serviceAccount()); ok {
+	// client-go's in-cluster configuration ignores most flags, such as --kube-as-user.
+	if p, ok := detectPod(f.Getenv, f.kube.serviceAccount()); ok {
 		return p.config(f.Settings.overrides()).ClientConfig()
 	}
 	return nil, clientcmd.ErrEmptyCluster
 }
 
-// Contexts lists the kubeconfig's contexts by name, for completion.
+// Contexts returns the kubeconfig's contexts, sorted by name, for completion.
 func (f *Factory) Contexts() []Context {
 	config, err := f.readKubeconfig()
 	if err != nil {
@@ -180,13 +180,13 @@ func (f *Factory) Contexts() []Context {
 	return out
 }
 
-// Context is a context of the kubeconfig, with the name of its cluster.
+// Context is a context of the kubeconfig and the name of its cluster.
 type Context struct{ Name, Cluster string }
 
-// A KubeconfigError is returned when no usable kubeconfig was found.
+// A KubeconfigError is returned if there is no usable kubeconfig.
 type KubeconfigError struct {
-	Path   string   // "" for the default places
-	Places []string // where it was looked for
+	Path   string   // "" for the default paths
+	Places []string // the paths that were tried
 	Err    error
 }
 
@@ -207,7 +207,7 @@ func (e *KubeconfigError) Error() string {
 
 func (e *KubeconfigError) Unwrap() error { return e.Err }
 
-// Hint says how to name another kubeconfig.
+// Hint says how to select another kubeconfig.
 func (e *KubeconfigError) Hint() string {
-	return "point KUBECONFIG or --kubeconfig at your cluster's file, or choose a context with --kube-context"
+	return "set KUBECONFIG or --kubeconfig to your cluster's file, or select a context with --kube-context"
 }

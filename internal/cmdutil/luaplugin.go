@@ -9,19 +9,17 @@ import (
 	"github.com/moonhelm/moonhelm/script"
 )
 
-// LuaCommand is the first argument that makes helm run a plugin that is written
-// in Lua, behind it come the plugin's file to begin with and its arguments. The plugin so has a
-// process of its own: it reads and writes the user's streams, its os.exit ends
-// it alone, and what goes wrong in it stays there.
+// LuaCommand is the internal command that runs a plugin written in Lua. Its arguments are the
+// plugin's file and the plugin's arguments. A process of its own lets the plugin use the user's
+// streams and call os.exit, and isolates its failures.
 const LuaCommand = "__lua"
 
-// luaPlugins is the runtime of plugins that are written in Lua: this program
-// once more.
+// luaPlugins returns the runtime of Lua plugins: this program with [LuaCommand].
 func (f *Factory) luaPlugins() plugin.Runtime {
 	return plugin.Interpreter{Path: f.Settings.Binary, Args: []string{LuaCommand}}
 }
 
-// Outside answers what plugins in Lua ask of the world.
+// Outside returns the functions that give Lua plugins access to the cluster.
 func (f *Factory) Outside() script.Outside {
 	return script.Outside{
 		Lookup: func(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// Installer installs plugins into the first directory of HELM_PLUGINS. Archives are
-// fetched with access, and verified with the public keys of keyring; verified is
-// told who signed one.
+// Installer returns an installer of plugins into the first directory of HELM_PLUGINS. It fetches
+// archives with access, verifies them with the public keys of keyring, and passes the signer to
+// verified.
 func (f *Factory) Installer(access fetch.HostOptions, keyring string, verified func(signer string)) plugin.Installer {
 	return plugin.Installer{
 		Dir: f.pluginsDir(),

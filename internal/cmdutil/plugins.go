@@ -18,40 +18,39 @@ import (
 	"github.com/moonhelm/moonhelm/plugin"
 )
 
-// Plugins are the plugins that are installed. It implements fetch.Downloader
-// and is safe for concurrent use.
+// Plugins are the installed plugins. It implements fetch.Downloader and is safe for concurrent use.
 type Plugins struct {
-	e    *Factory
-	load func() ([]*plugin.Plugin, []error)
-	warn func()
-	// namespace is the one in force. Downloads ask for it at the same time, and
-	// who reads the kubeconfig must be alone.
+	factory *Factory
+	load    func() ([]*plugin.Plugin, []error)
+	warn    func()
+	// namespace is the current namespace. It is read once: downloads need it concurrently, and
+	// reading the kubeconfig is not safe for concurrent use.
 	namespace func() string
-	// stderr takes what several downloads say at the same time.
+	// stderr is safe for concurrent use by downloads.
 	stderr io.Writer
 }
 
-// together lets several write to w. A file does so by itself, and must stay a
-// file, which a program can have as its own.
-func together(w io.Writer) io.Writer {
+// newSyncWriter makes w safe for concurrent use. It returns a file unchanged: files are safe
+// already, and a subprocess can inherit them.
+func newSyncWriter(w io.Writer) io.Writer {
 	if _, ok := w.(*os.File); ok {
 		return w
 	}
-	return &oneByOne{w: w}
+	return &syncWriter{w: w}
 }
 
-type oneByOne struct {
+type syncWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (o *oneByOne) Write(p []byte) (int, error) {
+func (o *syncWriter) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.w.Write(p)
 }
 
-// Plugins are those that are installed; they are looked for when first needed.
+// Plugins returns the installed plugins, which are searched for at the first use.
 func (f *Factory) Plugins() *Plugins {
 	if f.plugins == nil {
 		f.plugins = newPlugins(f)
@@ -60,7 +59,7 @@ func (f *Factory) Plugins() *Plugins {
 }
 
 func newPlugins(f *Factory) *Plugins {
-	p := &Plugins{e: f, namespace: sync.OnceValue(f.Namespace), stderr: together(f.Err)}
+	p := &Plugins{factory: f, namespace: sync.OnceValue(f.Namespace), stderr: newSyncWriter(f.Err)}
 	p.load = sync.OnceValues(func() ([]*plugin.Plugin, []error) {
 		if p.Off() {
 			return nil, nil
@@ -77,22 +76,22 @@ func newPlugins(f *Factory) *Plugins {
 }
 
 // Off reports whether HELM_NO_PLUGINS switches all plugins off.
-func (p *Plugins) Off() bool { return boolOr(p.e.Getenv("HELM_NO_PLUGINS"), false) }
+func (p *Plugins) Off() bool { return boolOr(p.factory.Getenv("HELM_NO_PLUGINS"), false) }
 
-// All are the plugins that can be used, by name. Of the others there is a
-// warning on the error stream, once.
+// All returns the usable plugins, sorted by name. The first call warns on standard error of plugins
+// that cannot be loaded.
 func (p *Plugins) All() []*plugin.Plugin {
 	p.warn()
 	return p.Quietly()
 }
 
-// Quietly is [Plugins.All] without a warning: for shells that complete.
+// Quietly is All without the warnings, for shell completion.
 func (p *Plugins) Quietly() []*plugin.Plugin {
 	found, _ := p.load()
 	return found
 }
 
-// Lookup is the plugin of that name, or a [*plugin.NotFoundError].
+// Lookup returns the plugin called name, or a [*plugin.NotFoundError].
 func (p *Plugins) Lookup(name string) (*plugin.Plugin, error) {
 	missing := &plugin.NotFoundError{Name: name}
 	for _, candidate := range p.All() {
@@ -104,10 +103,10 @@ func (p *Plugins) Lookup(name string) (*plugin.Plugin, error) {
 	return nil, missing
 }
 
-// Environ is the environment of a plugin: the user's own, what `helm env`
-// prints, and who the plugin is. The names are Helm's.
+// Environ returns the environment of a plugin: the user's, the variables of `helm env`, and the
+// plugin's name and paths, as in Helm.
 func (p *Plugins) Environ(of *plugin.Plugin) []string {
-	s := p.e.Settings
+	s := p.factory.Settings
 	env := os.Environ()
 	add := func(name, value string) { env = append(env, name+"="+value) }
 	for _, v := range s.Vars(p.namespace()) {
@@ -127,7 +126,8 @@ func (p *Plugins) Environ(of *plugin.Plugin) []string {
 
 func (p *Plugins) invocation(of *plugin.Plugin) plugin.Invocation {
 	return plugin.Invocation{
-		Plugin: of, Env: p.Environ(of), In: p.e.In, Out: p.e.Out, Err: p.e.Err, Debug: p.e.Settings.Debug,
+		Plugin: of, Env: p.Environ(of), In: p.factory.In, Out: p.factory.Out, Err: p.factory.Err,
+		Debug: p.factory.Settings.Debug,
 	}
 }
 
@@ -136,13 +136,13 @@ func (p *Plugins) run(ctx context.Context, inv plugin.Invocation) error {
 	case plugin.Subprocess:
 		return plugin.Process{}.Run(ctx, inv)
 	case plugin.Lua:
-		return p.e.luaPlugins().Run(ctx, inv)
+		return p.factory.luaPlugins().Run(ctx, inv)
 	}
 	return fmt.Errorf("plugin %q has the runtime %q, which this helm does not have", inv.Plugin.Name, inv.Plugin.Runtime)
 }
 
-// Command runs a plugin's command with the user's streams. Arguments are not
-// passed on where the plugin wants none.
+// Command runs a plugin's command with the user's streams. It drops the arguments if the plugin
+// ignores flags.
 func (p *Plugins) Command(ctx context.Context, of *plugin.Plugin, args []string) error {
 	inv := p.invocation(of)
 	if !of.IgnoreFlags {
@@ -151,23 +151,23 @@ func (p *Plugins) Command(ctx context.Context, of *plugin.Plugin, args []string)
 	return p.run(ctx, inv)
 }
 
-// Complete asks a plugin what the last of args may become.
+// Complete asks a plugin for completions of the last of args.
 func (p *Plugins) Complete(ctx context.Context, of *plugin.Plugin, args []string) (words []string, directive int,
 	err error) {
 	inv := p.invocation(of)
 	inv.In, inv.Args = nil, args
-	return plugin.Complete(ctx, inv, p.e.luaPlugins())
+	return plugin.Complete(ctx, inv, p.factory.luaPlugins())
 }
 
 // Hook runs a plugin's hook.
 func (p *Plugins) Hook(ctx context.Context, name string, of *plugin.Plugin) error {
 	if len(of.Hooks[name]) == 0 {
-		return nil // and nothing looks for a namespace
+		return nil // and the namespace is not looked up
 	}
 	return plugin.Hook(ctx, name, p.invocation(of))
 }
 
-// PostRender has a plugin change what a chart has rendered to.
+// PostRender passes rendered objects through a plugin.
 func (p *Plugins) PostRender(ctx context.Context, of *plugin.Plugin, args []string, in io.Reader, out,
 	stderr io.Writer) error {
 	if of.Type != plugin.PostRenderer {
@@ -178,15 +178,15 @@ func (p *Plugins) PostRender(ctx context.Context, of *plugin.Plugin, args []stri
 	return p.run(ctx, inv)
 }
 
-// ownSchemes are those that plugins cannot take over.
-var ownSchemes = []string{"http", "https", "oci", "file"}
+// builtinSchemes are the URL schemes that plugins cannot replace.
+var builtinSchemes = []string{"http", "https", "oci", "file"}
 
 // Schemes implements fetch.Downloader.
 func (p *Plugins) Schemes() []string {
 	var all []string
 	for _, candidate := range p.All() {
 		for _, s := range candidate.Schemes() {
-			if !slices.Contains(ownSchemes, s) && !slices.Contains(all, s) {
+			if !slices.Contains(builtinSchemes, s) && !slices.Contains(all, s) {
 				all = append(all, s)
 			}
 		}
@@ -194,15 +194,14 @@ func (p *Plugins) Schemes() []string {
 	return all
 }
 
-// maxDownload is the most that a plugin may bring at once, in bytes.
+// maxDownload is the largest download of a plugin, in bytes.
 const maxDownload = fetch.MaxArchive
 
-// Get implements fetch.Downloader. The caller sees to it that a's credentials
-// are for the host of address. Errors name the plugin, and leave the address to
-// the caller.
+// Get implements fetch.Downloader. The caller checks that a's credentials are for the host of
+// address. Errors name the plugin but not the address.
 func (p *Plugins) Get(ctx context.Context, address string, a fetch.HostOptions, w io.Writer) error {
 	scheme, _, _ := strings.Cut(address, "://")
-	of := p.serving(strings.ToLower(scheme))
+	of := p.byScheme(strings.ToLower(scheme))
 	if of == nil {
 		return fmt.Errorf("no plugin serves %s:// URLs", scheme)
 	}
@@ -215,12 +214,12 @@ func (p *Plugins) Get(ctx context.Context, address string, a fetch.HostOptions, 
 		"HELM_PLUGIN_PASS_CREDENTIALS_ALL="+strconv.FormatBool(a.PassAll))
 	err := p.run(ctx, inv)
 	if out.Exceeded {
-		return fmt.Errorf("plugin %q brings more than %d MiB", of.Name, maxDownload>>20)
+		return fmt.Errorf("plugin %q returned more than %d MiB", of.Name, maxDownload>>20)
 	}
 	return err
 }
 
-func (p *Plugins) serving(scheme string) *plugin.Plugin {
+func (p *Plugins) byScheme(scheme string) *plugin.Plugin {
 	for _, candidate := range p.All() {
 		if slices.Contains(candidate.Schemes(), scheme) {
 			return candidate

@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/plugin/postrender"
 )
 
-// PostRenderFlags name a program that everything rendered is piped through.
+// PostRenderFlags are the flags for the post-renderer.
 type PostRenderFlags struct {
 	Name string
 	Args []string
@@ -30,11 +30,11 @@ type PostRenderFlags struct {
 // Bind registers the flags.
 func (f *PostRenderFlags) Bind(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Name, "post-renderer", "",
-		"pipe all objects and hooks through this plugin or program: a plugin's name, or a program in the PATH or at a path")
-	StringArrayVarP(fs, &f.Args, "post-renderer-args", "", "an argument for the post-renderer (may be repeated)")
+		"post-render objects and hooks with this plugin or program: a plugin's name, a program in PATH, or a path")
+	StringArrayVarP(fs, &f.Args, "post-renderer-args", "", "argument for the post-renderer (may be repeated)")
 }
 
-// Renderer is the program that the flags name, nil for none.
+// Renderer returns the post-renderer that the flags name, or nil if they name none.
 func (f PostRenderFlags) Renderer(factory *Factory) (action.PostRenderer, error) {
 	if f.Name == "" {
 		return nil, nil
@@ -47,8 +47,8 @@ func (f PostRenderFlags) Renderer(factory *Factory) (action.PostRenderer, error)
 		Stderr: factory.board().Above(term.SafeWriter(factory.Err))}, nil
 }
 
-// runner is who runs what is named: what has a slash is a path; else it is a
-// plugin (as in Helm 4), or a program in the PATH or in the directory (as in Helm 3).
+// runner returns the runner for f.Name. A name with a slash is a path; other names are plugins (as
+// in Helm 4), or programs in PATH or the current directory (as in Helm 3).
 func (f PostRenderFlags) runner(factory *Factory) (postrender.Runner, error) {
 	var other *plugin.Plugin
 	if !strings.ContainsAny(f.Name, `/`+string(filepath.Separator)) {
@@ -81,7 +81,7 @@ func (f PostRenderFlags) runner(factory *Factory) (postrender.Runner, error) {
 	return nil, fmt.Errorf("--post-renderer %s: %w", f.Name, err)
 }
 
-// pluginRenderer runs a plugin as post-renderer.
+// pluginRenderer runs a plugin as a post-renderer.
 type pluginRenderer struct {
 	plugins *Plugins
 	plugin  *plugin.Plugin

@@ -19,8 +19,8 @@ import (
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
-// Verifier checks provenance with the public keys of a keyring, which is read
-// when it is first needed.
+// Verifier returns a verifier of provenance with the public keys of keyring, which is read at the
+// first use.
 func (f *Factory) Verifier(keyring string) fetch.Verifier {
 	return verifier{keys: sync.OnceValues(func() (*provenance.Keyring, error) { return f.keyring(keyring) })}
 }
@@ -29,9 +29,8 @@ type verifier struct {
 	keys func() (*provenance.Keyring, error)
 }
 
-// Verify implements fetch.Verifier. Who signed it is told in Helm's words, in
-// several lines without a last end of line, made safe to show: names are what
-// others chose.
+// Verify implements fetch.Verifier. It returns the signer in Helm's format: several lines, without
+// a final newline, with control characters escaped.
 func (v verifier) Verify(name string, r io.Reader, prov []byte) (string, error) {
 	keys, err := v.keys()
 	if err != nil {
@@ -52,9 +51,8 @@ func (f *Factory) keyring(path string) (*provenance.Keyring, error) {
 	return keys, err
 }
 
-// VerifyArchive checks the archive at path against the provenance file beside it,
-// and tells who signed it, as [Factory.Verifier] does. What was checked is written to w,
-// nil for no one.
+// VerifyArchive verifies the archive at path with the provenance file beside it, and returns the
+// signer as [Factory.Verifier] does. It copies the verified data to w, unless that is nil.
 func (f *Factory) VerifyArchive(path, keyring string, w io.Writer) (string, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", &action.ChartNotFoundError{Ref: path}
@@ -66,9 +64,9 @@ func (f *Factory) VerifyArchive(path, keyring string, w io.Writer) (string, erro
 	return term.Safe(sig.String()), nil
 }
 
-// Signer signs archives with the key of a keyring that key names. The passphrase
-// is the first line of passphraseFile ("-" is standard input); where that is ""
-// it is asked for at the terminal, if the key needs one.
+// Signer returns a signer of archives with the key in keyring that key names. The passphrase is the
+// first line of passphraseFile ("-" for standard input). If passphraseFile is "" and the key needs
+// one, Signer asks for it at the terminal.
 func (f *Factory) Signer(keyring, key, passphraseFile string) (*provenance.Signer, error) {
 	keys, err := f.keyring(keyring)
 	if err != nil {
@@ -87,7 +85,7 @@ func (f *Factory) Signer(keyring, key, passphraseFile string) (*provenance.Signe
 		s.Ask = func(ctx context.Context, key string) ([]byte, error) {
 			text, err := f.AskSecretUntil(ctx, fmt.Sprintf("Passphrase for the key of %s: ", term.SafeLine(key)))
 			if errors.Is(err, io.EOF) {
-				err = errors.New("no passphrase was given")
+				err = errors.New("no passphrase given")
 			}
 			return []byte(text), err
 		}
@@ -95,10 +93,10 @@ func (f *Factory) Signer(keyring, key, passphraseFile string) (*provenance.Signe
 	return s, nil
 }
 
-// maxPassphrase is the longest passphrase that is read, in bytes.
+// maxPassphrase is the length of the longest passphrase, in bytes.
 const maxPassphrase = 64 << 10
 
-// passphrase is the first line of a file.
+// passphrase returns the first line of a file.
 func (f *Factory) passphrase(path string) ([]byte, error) {
 	line, err := term.Until(f.Context, func() ([]byte, error) {
 		in := f.In

@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Records opens the release records of a namespace, "" for lists over all of
-// them, with the driver that HELM_DRIVER names.
+// Records opens the release records of a namespace ("" to list all namespaces) with the driver in
+// HELM_DRIVER.
 func (f *Factory) Records(namespace string) (*storage.Storage, error) {
 	driver, err := f.driver(namespace)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// Registry speaks to OCI registries with the user's stored credentials.
+// Registry returns a client of OCI registries with the user's stored credentials.
 func (f *Factory) Registry() *action.Registries {
 	return &action.Registries{
 		HTTP:        f.HTTP(),

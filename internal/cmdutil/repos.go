@@ -11,8 +11,8 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// Repositories are those that were added, and any other by its URL. One run of
-// the program has one, so that nothing is fetched twice.
+// Repositories returns the added repositories, and gives access to others by URL. There is one for
+// each run of the program, so that nothing is fetched twice.
 func (f *Factory) Repositories() *action.Repositories {
 	if f.repositories == nil {
 		f.repositories = action.NewRepositories(f.Collection(), f.Report())
@@ -20,7 +20,7 @@ func (f *Factory) Repositories() *action.Repositories {
 	return f.repositories
 }
 
-// Collection is what the user has added.
+// Collection returns the repositories that the user has added.
 func (f *Factory) Collection() repo.Collection {
 	return repo.Collection{
 		Path: f.Settings.RepositoryConfig, Cache: repo.Cache{Dir: f.Settings.RepositoryCache},
@@ -29,7 +29,7 @@ func (f *Factory) Collection() repo.Collection {
 	}
 }
 
-// Entry is a repository as it is added, with what the flags say.
+// Entry returns the entry of a repository to add, with the flags' options.
 func (a *AccessFlags) Entry(name, address string, passAll bool) repo.Entry {
 	return repo.Entry{
 		Name: name, URL: address, Username: a.Username, Password: a.Password, PassAll: passAll,

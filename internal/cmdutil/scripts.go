@@ -22,16 +22,15 @@ import (
 	"github.com/moonhelm/moonhelm/script/wire"
 )
 
-// ScriptFlags say what charts' scripts may do, and whether to tell what they did.
+// ScriptFlags are the flags for charts' scripts.
 type ScriptFlags struct {
-	// Off runs no scripts. What is wrong with the other flags and the environment is no
-	// reason then for an operation not to run.
+	// Off disables scripts. The other flags and the environment are not validated then.
 	Off bool
 	// Yes accepts every permission that a chart asks for.
 	Yes bool
-	// Accept are the permissions to accept, nil where none were named.
+	// Accept lists the permissions to accept, nil if the flag is not given.
 	Accept []string
-	// CPU is how much computing time the scripts of an operation have.
+	// CPU is the limit of CPU time for all scripts of an operation.
 	CPU time.Duration
 	// Trace is "", "text" or "json".
 	Trace string
@@ -39,14 +38,14 @@ type ScriptFlags struct {
 
 // Bind registers the flags.
 func (f *ScriptFlags) Bind(fs *pflag.FlagSet) {
-	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts ask for, and hooks of a "+
+	fs.BoolVarP(&f.Yes, "yes", "y", false, "accept all permissions that the chart's scripts request, and hooks of a "+
 		"record that create objects outside the release's namespace")
 	StringSliceVarP(fs, &f.Accept, "accept-perms", "",
-		"permissions to accept, asking nothing: network, io, os; the chart fails if it wants others")
+		"permissions to accept without asking: network, io, os; fail if the chart requests others")
 	fs.DurationVar(&f.CPU, "script-timeout", wire.DefaultLimits().CPU,
-		"computing time that the chart's scripts have in all")
+		"limit of the CPU time of all the chart's scripts")
 	fs.StringVar(&f.Trace, "trace-events", "",
-		"tell on standard error what each event's handlers changed: text, or json for one object per line")
+		"print the changes of each event's handlers to standard error: as text, or as json with one object per line")
 	fs.Lookup("trace-events").NoOptDefVal = "text"
 }
 
@@ -55,7 +54,7 @@ func (f *ScriptFlags) BindOff(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.Off, "no-scripts", false, "do not run the scripts of the release's chart")
 }
 
-// check tells what is wrong with the flags.
+// check returns an error if a flag is invalid.
 func (f *ScriptFlags) check() error {
 	switch f.Trace {
 	case "", "text", "json":
@@ -63,30 +62,30 @@ func (f *ScriptFlags) check() error {
 		return fmt.Errorf("--trace-events is %q, must be text or json", f.Trace)
 	}
 	if f.CPU <= 0 && !f.Off {
-		return fmt.Errorf("--script-timeout is %s, must be more than nothing", f.CPU)
+		return fmt.Errorf("--script-timeout is %s, must be positive", f.CPU)
 	}
 	return nil
 }
 
-// Events is the event bus of one operation that needs no cluster, on which the
-// chart's scripts answer.
+// Events returns the event bus of one operation without a cluster, with the chart's scripts as
+// handlers.
 func (f *Factory) Events(flags ScriptFlags) (*event.Bus, error) {
-	bus, err := f.traced(flags)
+	bus, err := f.newBus(flags)
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := f.hosts(flags)
+	runners, err := f.scriptRunners(flags)
 	if err != nil {
 		return nil, err
 	}
-	if hosts != nil {
-		bus.Use(hosts())
+	if runners != nil {
+		bus.Use(runners())
 	}
 	return bus, nil
 }
 
-// traced is a bus without handlers that is traced as flags says.
-func (f *Factory) traced(flags ScriptFlags) (*event.Bus, error) {
+// newBus returns a bus without handlers, traced as the flags say.
+func (f *Factory) newBus(flags ScriptFlags) (*event.Bus, error) {
 	if err := flags.check(); err != nil {
 		return nil, err
 	}
@@ -100,9 +99,9 @@ func (f *Factory) traced(flags ScriptFlags) (*event.Bus, error) {
 	return bus, nil
 }
 
-// hosts returns what makes the hosts of scripts, which end with the command; nil where
-// scripts are off. What one of them was allowed, the others need not ask for.
-func (f *Factory) hosts(flags ScriptFlags) (func() action.ScriptRunner, error) {
+// scriptRunners returns a function that creates hosts of scripts, or nil if scripts are disabled.
+// The hosts share the permissions that the user has accepted, and end with the command.
+func (f *Factory) scriptRunners(flags ScriptFlags) (func() action.ScriptRunner, error) {
 	if flags.Off {
 		return nil, nil
 	}
@@ -111,7 +110,7 @@ func (f *Factory) hosts(flags ScriptFlags) (func() action.ScriptRunner, error) {
 		return nil, err
 	}
 	policy := script.Policy{Yes: flags.Yes, Accept: flags.Accept, Interactive: f.Interactive(), Ask: f.Ask}
-	approvals := &script.Approvals{Ask: approve(policy)}
+	approvals := &script.Approvals{Ask: approver(policy)}
 	return func() action.ScriptRunner {
 		host := &script.Host{
 			Start:   f.startScripts,
@@ -125,8 +124,9 @@ func (f *Factory) hosts(flags ScriptFlags) (func() action.ScriptRunner, error) {
 	}, nil
 }
 
-// approve answers charts by policy, with the words of the flags where it refuses.
-func approve(policy script.Policy) func(context.Context, []script.Ask) error {
+// approver returns a function that approves permissions by policy. Its errors name the flags that
+// grant them.
+func approver(policy script.Policy) func(context.Context, []script.Ask) error {
 	return func(ctx context.Context, asks []script.Ask) error {
 		err := policy.Approve(ctx, asks)
 		var refused *script.PermissionError
@@ -145,14 +145,14 @@ func approve(policy script.Policy) func(context.Context, []script.Ask) error {
 	}
 }
 
-// permissionsOf are the permissions that are asked for, each once.
+// permissionsOf returns the permissions that asks contain, without duplicates.
 func permissionsOf(asks []script.Ask) []string {
 	return slices.DeleteFunc(script.PermissionNames(), func(name string) bool {
 		return !slices.ContainsFunc(asks, func(a script.Ask) bool { return slices.Contains(a.Permissions, name) })
 	})
 }
 
-// limits are the defaults with what flags and environment say.
+// limits returns the default limits overridden by the flags and the environment.
 func (f *Factory) limits(flags ScriptFlags) (wire.Limits, error) {
 	l := wire.DefaultLimits()
 	l.CPU = flags.CPU
@@ -163,8 +163,8 @@ func (f *Factory) limits(flags ScriptFlags) (wire.Limits, error) {
 	return l, err
 }
 
-// ScriptMemory is what the environment says that scripts may use, in bytes; 0
-// where it says nothing.
+// ScriptMemory returns the memory limit of scripts in HELM_SCRIPT_MEMORY, in bytes, or 0 if it is
+// not set.
 func (f *Factory) ScriptMemory() (int64, error) {
 	text := strings.TrimSpace(f.Getenv("HELM_SCRIPT_MEMORY"))
 	if text == "" {
@@ -178,15 +178,14 @@ func (f *Factory) ScriptMemory() (int64, error) {
 	return q.Value(), nil
 }
 
-// ScriptChecker reads charts' scripts without running them.
+// ScriptChecker returns a checker that parses charts' scripts without running them.
 func (f *Factory) ScriptChecker(flags ScriptFlags) (script.Checker, error) {
 	limits, err := f.limits(flags)
 	return script.Checker{Start: f.startScripts, Limits: limits}, err
 }
 
-// startScripts starts the process that runs a chart's scripts: this program
-// once more. Close waits for its death, after the output, so that no zombie is left
-// to a parent that does not reap.
+// startScripts starts this program as the subprocess that runs a chart's scripts. Close waits until
+// it has exited, so that no zombie is left to a parent that does not reap.
 func (f *Factory) startScripts(ctx context.Context, l wire.Limits) (script.Process, error) {
 	p, err := sandbox.Start(ctx, f.Settings.Binary, l)
 	if err != nil {
@@ -196,10 +195,10 @@ func (f *Factory) startScripts(ctx context.Context, l wire.Limits) (script.Proce
 	return p, nil
 }
 
-// Close ends what the command has started. It may be called again.
+// Close releases the resources of the command. It may be called more than once.
 func (f *Factory) Close() {
 	for _, fn := range f.closers {
-		_ = fn() // what went wrong has been told where it happened
+		_ = fn() // each closer has reported its own error
 	}
 	f.closers = nil
 }

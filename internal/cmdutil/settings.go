@@ -19,8 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Settings are what the environment and the global flags say, the same for
-// every command.
+// Settings are the environment variables and global flags, which all commands share.
 type Settings struct {
 	Paths
 
@@ -44,16 +43,15 @@ type Settings struct {
 	MaxHistory int
 	Driver     string
 	Binary     string
-	// Compat is the generation of Helm whose version this says to be, 3 or 4; "" is the
-	// newest.
+	// Compat is the major version of Helm that helm reports as its own, 3 or 4; "" is the newest.
 	Compat string
-	// Builtin names the commands that stay built in whatever plugins are installed.
+	// Builtin names the commands that no plugin may replace.
 	Builtin []string
 	// ChartV3 accepts charts of the experimental apiVersion v3.
 	ChartV3 bool
 }
 
-// Paths are where helm keeps its files.
+// Paths are the paths of helm's files.
 type Paths struct {
 	CacheHome        string
 	ConfigHome       string
@@ -65,12 +63,12 @@ type Paths struct {
 	RepositoryCache  string
 }
 
-// DefaultMaxHistory is how many revisions of a release are kept.
+// DefaultMaxHistory is the number of revisions of a release that are kept.
 const DefaultMaxHistory = 10
 
 const defaultBurst = 100
 
-// NewSettings reads the environment through getenv.
+// NewSettings reads the settings from the environment.
 func NewSettings(getenv func(string) string) Settings {
 	return Settings{
 		Paths:       newPaths(getenv, runtime.GOOS),
@@ -86,13 +84,13 @@ func NewSettings(getenv func(string) string) Settings {
 		BurstLimit:  intOr(getenv("HELM_BURST_LIMIT"), defaultBurst),
 		QPS:         float32Or(getenv("HELM_QPS"), 0),
 		Debug:       boolOr(getenv("HELM_DEBUG"), false),
-		Color:       colorFrom(getenv),
+		Color:       colorSetting(getenv),
 		Progress:    cmp.Or(getenv("HELM_PROGRESS"), string(ui.Auto)),
 		MaxHistory:  intOr(getenv("HELM_MAX_HISTORY"), DefaultMaxHistory),
 		Driver:      getenv("HELM_DRIVER"),
 		Compat:      getenv("HELM_COMPAT"),
 		Builtin:     splitList(strings.ReplaceAll(getenv("HELM_BUILTIN"), " ", "")),
-		ChartV3:     getenv(chart.VariableV3) != "", // any word will do, as in Helm
+		ChartV3:     getenv(chart.VariableV3) != "", // any value enables it, as in Helm
 	}
 }
 
@@ -180,13 +178,13 @@ func (s *Settings) Bind(fs *pflag.FlagSet) {
 	bindOldLogFlags(fs)
 	fs.StringVar(&s.Color, "color", s.Color, "use colour in output: never, auto or always")
 	fs.StringVar(&s.Color, "colour", s.Color, "use colour in output: never, auto or always")
-	_ = fs.MarkHidden("colour") // the flag exists: it was registered one line above
+	_ = fs.MarkHidden("colour") // the flag exists: it is registered above
 	fs.StringVar(&s.Progress, "progress", s.Progress,
 		"show progress on standard error: auto (on a terminal), plain (as lines) or none")
 }
 
-// bindOldLogFlags registers the other flags of the Kubernetes client's log that
-// Helm takes unseen. What the log prints goes to standard error whatever they say.
+// bindOldLogFlags registers the other logging flags of client-go, which Helm accepts but hides.
+// They have no effect: the log goes to standard error.
 func bindOldLogFlags(fs *pflag.FlagSet) {
 	old := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, name := range []string{"add-dir-header", "alsologtostderr", "logtostderr", "one-output", "skip-headers",
@@ -201,8 +199,7 @@ func bindOldLogFlags(fs *pflag.FlagSet) {
 	fs.AddFlagSet(old)
 }
 
-// CalledAs takes the name that the program was called by into account: helm3 and helm4
-// say which Helm it is to be, unless HELM_COMPAT does.
+// CalledAs sets Compat from the name of the program, helm3 or helm4, unless HELM_COMPAT is set.
 func (s *Settings) CalledAs(name string) {
 	if s.Compat != "" {
 		return
@@ -215,7 +212,7 @@ func (s *Settings) CalledAs(name string) {
 	}
 }
 
-// Check tells what is wrong with the settings as given.
+// Check returns an error if a setting is invalid.
 func (s *Settings) Check() error {
 	switch s.Color {
 	case "", "auto", "always", "never":
@@ -236,11 +233,11 @@ func (s *Settings) Check() error {
 	return nil
 }
 
-// Var is one environment variable as helm sees it.
+// Var is an environment variable.
 type Var struct{ Name, Value string }
 
-// Vars are the variables that `helm env` prints and that plugins get, sorted
-// by name. namespace is the one in force.
+// Vars returns the variables that `helm env` prints and that plugins get, sorted by name. namespace
+// is the current one.
 func (s *Settings) Vars(namespace string) []Var {
 	vars := []Var{
 		{"HELM_BIN", s.Binary},
@@ -273,8 +270,8 @@ func (s *Settings) Vars(namespace string) []Var {
 	return vars
 }
 
-func colorFrom(getenv func(string) string) string {
-	// NO_COLOR is stronger than HELM_COLOR, as in Helm; a flag is stronger still.
+func colorSetting(getenv func(string) string) string {
+	// NO_COLOR overrides HELM_COLOR, as in Helm; the flag overrides both.
 	if c := getenv("HELM_COLOR"); c != "" && getenv("NO_COLOR") == "" {
 		return c
 	}

@@ -10,8 +10,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Start checks the settings once flags are parsed, and applies those that
-// reach beyond this program's own code.
+// Start validates the settings after flags are parsed, and configures the logging of client-go.
 func (f *Factory) Start() error {
 	if err := f.Settings.Check(); err != nil {
 		return err

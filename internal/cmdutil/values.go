@@ -16,7 +16,7 @@ import (
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
-// ValueFlags are the flags by which a user gives values.
+// ValueFlags are the flags for values.
 type ValueFlags struct {
 	files   []string
 	options values.Options
@@ -25,16 +25,16 @@ type ValueFlags struct {
 // Bind registers the flags.
 func (v *ValueFlags) Bind(fs *pflag.FlagSet) {
 	StringSliceVarP(fs, &v.files, "values", "f",
-		"values from a YAML file, a URL, or - for standard input (may be repeated; later ones win)")
+		"values from a YAML file, a URL, or - for standard input (may be repeated; the last one wins)")
 	StringArrayVarP(fs, &v.options.Set, "set", "", "set values: key1=val1,key2=val2 (may be repeated)")
 	StringArrayVarP(fs, &v.options.String, "set-string", "",
-		"set values that are strings: key1=val1,key2=val2 (may be repeated)")
+		"set string values: key1=val1,key2=val2 (may be repeated)")
 	StringArrayVarP(fs, &v.options.File, "set-file", "",
-		"set values to the contents of files: key1=path1,key2=path2 (may be repeated)")
+		"set values from files: key1=path1,key2=path2 (may be repeated)")
 	StringArrayVarP(fs, &v.options.JSON, "set-json", "",
 		`set JSON values: key1=json1,key2=json2, or {"key1": json1} (may be repeated)`)
 	StringArrayVarP(fs, &v.options.Literal, "set-literal", "",
-		"set one string value as it stands: key=value (may be repeated)")
+		"set a literal string value: key=value (may be repeated)")
 }
 
 // Build reads the files and computes the user's values.
@@ -44,11 +44,11 @@ func (v *ValueFlags) Build(ctx context.Context, f *Factory) (map[string]any, err
 	return o.Build(func(path string) ([]byte, error) { return f.ReadSource(ctx, path) })
 }
 
-// maxSource is the largest values file that is read, in bytes.
+// maxSource is the size of the largest values file, in bytes.
 const maxSource = fetch.MaxText
 
-// ReadSource reads a file, standard input for "-", or what is at a URL: http,
-// https, or a scheme that a plugin serves.
+// ReadSource reads a file, standard input ("-"), or a URL with the scheme http, https or a
+// plugin's.
 func (f *Factory) ReadSource(ctx context.Context, path string) ([]byte, error) {
 	switch {
 	case path == "-":
@@ -56,7 +56,7 @@ func (f *Factory) ReadSource(ctx context.Context, path string) ([]byte, error) {
 			return nil, errors.New("standard input: there is none")
 		}
 		data, err := term.ReadUntil(ctx, f.In, maxSource+1)
-		return source("standard input", data, err)
+		return checkSource("standard input", data, err)
 	case fetch.IsURL(path):
 		return f.HTTP().Text(ctx, path)
 	}
@@ -70,8 +70,8 @@ func (f *Factory) ReadSource(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// source is what was read, unless that is more than a values file may have.
-func source(name string, data []byte, err error) ([]byte, error) {
+// checkSource returns data, or an error if it is too large for a values file.
+func checkSource(name string, data []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}

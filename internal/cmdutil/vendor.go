@@ -12,13 +12,13 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Vendored is the chart at path, a directory or an archive, with what it has of its
-// dependencies.
+// Vendored returns the chart at path, a directory or an archive, with the dependencies in its
+// charts/.
 func (f *Factory) Vendored(path string) (*loader.Directory, error) {
-	return f.directory(path, f.Loader().View)
+	return f.openDirectory(path, f.Loader().View)
 }
 
-func (f *Factory) directory(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
+func (f *Factory) openDirectory(path string, open func(string) (*loader.Directory, error)) (*loader.Directory, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &action.ChartNotFoundError{Ref: path}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// WarnFlags warns of flags that cmd was called with and that do harm, or nothing.
+// WarnFlags warns of flags in use that are insecure or have no effect.
 func (f *Factory) WarnFlags(cmd *cobra.Command) {
 	warn := func(text string) { f.Report().Send(progress.Event{Kind: progress.Warning, Text: text}) }
 	if text := passwordWarning(cmd.Flags()); text != "" {
@@ -21,9 +21,8 @@ func (f *Factory) WarnFlags(cmd *cobra.Command) {
 	}
 }
 
-// passwordWarning is what is said of a password on the command line, in Helm's words: every
-// process of the machine can read it there, and shells write it down. It is "" where there
-// is none.
+// passwordWarning returns Helm's warning if there is a password on the command line, where other
+// processes can read it and shells record it, or "" if there is none.
 func passwordWarning(fs *pflag.FlagSet) string {
 	given := fs.Lookup("password")
 	if given == nil || given.Value.String() == "" {
@@ -38,9 +37,9 @@ func passwordWarning(fs *pflag.FlagSet) string {
 
 const recreatePods = "recreate-pods"
 
-// BindRecreatePods registers a flag that Helm 3 has: it deletes pods there. Here it has no
-// effect, and [Factory.WarnFlags] says so.
+// BindRecreatePods registers Helm 3's --recreate-pods, which deleted pods. Here it has no effect,
+// and [Factory.WarnFlags] says so.
 func BindRecreatePods(fs *pflag.FlagSet) {
-	fs.Bool(recreatePods, false, "accepted for compatibility: pods are recreated by what owns them")
-	_ = fs.MarkHidden(recreatePods) // the flag exists: it was registered one line above
+	fs.Bool(recreatePods, false, "accepted for compatibility: pods are recreated by their owners")
+	_ = fs.MarkHidden(recreatePods) // the flag exists: it is registered above
 }

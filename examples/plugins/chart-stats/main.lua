@@ -44,7 +44,7 @@ end
 
 function main(args)
   if args[1] == "--help" or args[1] == "-h" then
-    print("usage: " .. usage .. "\nhelm help chart-stats tells more")
+    print("usage: " .. usage .. "\nhelm help chart-stats shows the flags")
     return 0
   end
   local options = parse(args)

@@ -17,7 +17,7 @@ type rollbackFlags struct {
 	show
 	cmdutil.ApplyFlags
 	cmdutil.ScriptFlags
-	undo     cmdutil.UndoFlags
+	undo     cmdutil.RollbackFlags
 	threeWay bool
 }
 

@@ -21,7 +21,7 @@ type Options struct {
 	cmdutil.WaitFlags
 	cmdutil.ApplyFlags
 	cmdutil.ScriptFlags
-	cmdutil.UndoFlags
+	cmdutil.RollbackFlags
 
 	Name     string
 	Revision int
@@ -64,7 +64,7 @@ Objects are changed by a three-way merge, as upgrade does it.
 	o.BindOwnership(fs)
 	o.ScriptFlags.Bind(fs)
 	o.BindOff(fs)
-	o.UndoFlags.Bind(fs, f)
+	o.RollbackFlags.Bind(fs, f)
 	cmdutil.BindDryRun(fs, &o.DryRun)
 	cmdutil.BindRecreatePods(fs)
 	cmdutil.CompleteChoices(cmd)
