@@ -24,6 +24,8 @@ type engine struct {
 	// customs are the functions of single charts, by their paths.
 	customs map[string]*custom
 	set     *templateSet
+	// methods returns further methods of values; nil if there are none.
+	methods func(v any, name string) any
 	// ownsValues reports that the values are a copy that templates may change.
 	ownsValues bool
 	// writes reports that some template calls a function that changes a map.
@@ -150,16 +152,8 @@ func (e *engine) executor(ctx context.Context) *executor {
 func (x *executor) run(j *job) (err error) {
 	def := x.set.find(j.name)
 	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *Error:
-			err = r
-		case cancelled:
-			err = r.err
-		case needsCopy:
-			err = errNeedsCopy
-		default:
-			err = &Error{Chart: def.src.chart, File: def.src.file, Cause: fmt.Sprintf("rendering broke down: %v", r)}
+		if r := recover(); r != nil {
+			err = failure(r, def)
 		}
 	}()
 	x.nest, x.tplDepth = 0, 0
@@ -167,4 +161,17 @@ func (x *executor) run(j *job) (err error) {
 	defer func() { j.warnings, x.warnings = x.warnings, nil }()
 	j.output = withoutNoValue(x.execute(def, x.set, nil, j.scope.template(j.name)))
 	return nil
+}
+
+// failure returns the error of a template that ended with the panic r.
+func failure(r any, def *definition) error {
+	switch r := r.(type) {
+	case *Error:
+		return r
+	case cancelled:
+		return r.err
+	case needsCopy:
+		return errNeedsCopy
+	}
+	return &Error{Chart: def.src.chart, File: def.src.file, Cause: fmt.Sprintf("rendering broke down: %v", r)}
 }

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"text/template/parse"
-
-	chartfiles "github.com/moonhelm/moonhelm/engine/engine"
 )
 
 // operand is a value that came through a pipe, if any did.
@@ -181,7 +179,7 @@ func (f *frame) noMethod(name string, args []parse.Node, last operand) {
 // field, or a key of a map of another type.
 func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []parse.Node, last operand) any {
 	name := idents[i]
-	if m, ok := v.(Values); ok && !valuesMethod(name) {
+	if m, ok := v.(Values); ok && !isValuesMethod(name) {
 		e, ok := m[name]
 		if !ok && f.strict {
 			f.missingKey(map[string]any(m), n, idents[:i], name)
@@ -192,9 +190,6 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 	if _, ok := v.(nilElement); ok {
 		f.failf("nil pointer evaluating interface {}.%s", name)
 	}
-	if method := writer(v, name); method != nil {
-		return f.callFunction(dot, newFunction(name, reflect.ValueOf(method)), n, args, last)
-	}
 	r, ok := v.(boxed)
 	if !ok {
 		r = boxed{reflect.ValueOf(v)}
@@ -204,9 +199,8 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 	if ptr.Kind() != reflect.Interface && ptr.Kind() != reflect.Pointer && ptr.CanAddr() {
 		ptr = ptr.Addr()
 	}
-	if method := ptr.MethodByName(name); method.IsValid() {
-		fn := newFunction(name, method)
-		return f.callFunction(dot, fn, n, args, last)
+	if method := f.method(ptr, name); method != nil {
+		return f.callFunction(dot, newFunction(name, reflect.ValueOf(method)), n, args, last)
 	}
 	has := len(args) > 0 || last.given
 	switch recv.Kind() {
@@ -237,28 +231,6 @@ func (f *frame) field(dot, v any, n parse.Node, idents []string, i int, args []p
 		f.failf("nil pointer evaluating %s.%s", r.Type(), name)
 	}
 	f.noSuchField(v, n, idents, i)
-	return nil
-}
-
-// writer is a method that writes YAML, nil for another one: with the functions
-// that templates have for that, which are quick and bounded.
-func writer(v any, name string) func() (string, error) {
-	switch v := v.(type) {
-	case Values:
-		if name == "YAML" {
-			return func() (string, error) {
-				text, err := encodeYAML(map[string]any(v))
-				return text + "\n", err
-			}
-		}
-	case chartfiles.Files:
-		switch name {
-		case "AsConfig":
-			return func() (string, error) { return encodeYAML(chartfiles.ConfigData(v)) }
-		case "AsSecrets":
-			return func() (string, error) { return encodeYAML(chartfiles.SecretData(v)) }
-		}
-	}
 	return nil
 }
 
@@ -303,14 +275,6 @@ func asMap(v any) (map[string]any, bool) {
 		return m, true
 	}
 	return nil, false
-}
-
-func valuesMethod(name string) bool {
-	switch name {
-	case "YAML", "AsMap", "Table", "PathValue":
-		return true
-	}
-	return false
 }
 
 // truth is what if and with, and and or decide by.

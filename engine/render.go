@@ -60,7 +60,9 @@ type Input struct {
 	// (chart.Chart.FullPath) whose texts may call them, and by name. They cannot
 	// replace those that there are, nor be called like a word of templates: that
 	// is a [*FunctionError]. They are called one at a time, in the same order on
-	// every run, with what templates have as arguments.
+	// every run, with what templates have as arguments. Of what they return, templates see
+	// maps, lists, plain values and the fields of structs; methods only of the types that
+	// templates meet anyway, such as time.Time.
 	Functions map[string]map[string]func(args ...any) (any, error)
 	// Strict makes a missing key of a map an error.
 	Strict bool

@@ -3,27 +3,61 @@
 package engine
 
 import (
-	"fmt"
-	"strings"
-	"text/template"
-
-	"github.com/Masterminds/sprig/v3"
+	"context"
+	"io"
+	"reflect"
 )
 
-// Text runs one small template that belongs to no chart, such as a release's
-// name template, with Sprig's functions and without data. what names it in
-// errors.
-func Text(what, text string) (string, error) {
-	funcs := template.FuncMap(sprig.GenericFuncMap())
-	delete(funcs, "env")
-	delete(funcs, "expandenv")
-	t, err := template.New(what).Funcs(funcs).Parse(text)
-	if err != nil {
-		return "", fmt.Errorf("%s %q: %w", what, text, err)
+// Text is a template that belongs to no chart, such as a release's name template or the
+// value of --template. It has the functions that templates of charts have, without a
+// cluster: lookup finds nothing.
+//
+//	err := engine.Text{Name: "--template", Text: "{{.Version}}", Data: info}.Execute(w)
+type Text struct {
+	// Name is the template's name in errors.
+	Name string
+	// Text is the template.
+	Text string
+	// Data is what the template has as ".": maps, slices, structs with exported fields and
+	// plain values.
+	Data any
+	// Functions are further functions, by name; they replace those of the same name.
+	Functions map[string]func(args ...any) (any, error)
+	// Methods returns the method of v that the template may call by that name, as a
+	// function, or nil if there is none. Those of times, durations and versions are known;
+	// a nil Methods adds none.
+	Methods func(v any, name string) any
+}
+
+// Execute writes what the template prints to w, or nothing if it fails. The error of a
+// template is an [*Error]. A missing key is printed as "<no value>", as text/template does.
+func (t Text) Execute(w io.Writer) (err error) {
+	e := newEngine(&Input{Capabilities: DefaultCapabilities()})
+	e.methods = t.Methods
+	for name, fn := range t.Functions {
+		e.funcs[name] = newFunction(name, reflect.ValueOf(fn))
+		e.funcs[name].weighs = true
+		e.known[name] = true
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, nil); err != nil {
-		return "", fmt.Errorf("%s %q: %w", what, text, err)
+	src := &source{file: t.Name, text: t.Text}
+	parsed := e.parseTpl(src)
+	if parsed.err != nil {
+		return e.parseError(src, parsed.err)
 	}
-	return b.String(), nil
+	e.ownsValues = true
+	e.stepLimit = maxSteps
+	e.set = &templateSet{defs: make(map[string]*definition, len(parsed.trees))}
+	for name, root := range parsed.trees {
+		if name != mainName {
+			e.set.add(&definition{name: name, root: root, src: src})
+		}
+	}
+	main := &definition{name: t.Name, root: parsed.trees[mainName], src: src}
+	defer func() {
+		if r := recover(); r != nil {
+			err = failure(r, main)
+		}
+	}()
+	_, err = io.WriteString(w, e.executor(context.Background()).execute(main, e.set, nil, t.Data))
+	return err
 }

@@ -52,11 +52,11 @@ func (n *NameFlags) Resolve(args []string, now time.Time) error {
 	n.ChartRef = args[0]
 	switch {
 	case n.Template != "":
-		name, err := engine.Text("--name-template", n.Template)
-		if err != nil {
-			return err
+		var name strings.Builder
+		if err := (engine.Text{Name: "--name-template", Text: n.Template}).Execute(&name); err != nil {
+			return fmt.Errorf("--name-template %q: %w", n.Template, err)
 		}
-		n.Name = name
+		n.Name = name.String()
 	case n.Generate:
 		n.Name = action.GenerateName(n.ChartRef, now)
 	}

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/cobra"
 
 	"github.com/moonhelm/moonhelm/action"
 	"github.com/moonhelm/moonhelm/chart"
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/output"
 	"github.com/moonhelm/moonhelm/internal/report"
@@ -163,6 +163,47 @@ type templateView struct {
 	Labels                    map[string]string
 }
 
+// methodOf returns the methods of a release and its chart that templates may call.
+func methodOf(v any, name string) any {
+	switch v := v.(type) {
+	case release.Status:
+		if name == "String" {
+			return func() string { return string(v) }
+		}
+	case *chart.Chart:
+		return chartMethod(v, name)
+	}
+	return nil
+}
+
+func chartMethod(c *chart.Chart, name string) any {
+	switch name {
+	case "Name":
+		return c.Name
+	case "Version":
+		return c.Version
+	case "AppVersion":
+		return c.AppVersion
+	case "IsLibrary":
+		return c.IsLibrary
+	case "IsRoot":
+		return c.IsRoot
+	case "Parent":
+		return c.Parent
+	case "Root":
+		return c.Root
+	case "Dependencies":
+		return c.Dependencies
+	case "ChartPath":
+		return c.ChartPath
+	case "FullPath", "ChartFullPath":
+		return c.FullPath
+	case "CRDs":
+		return c.CRDs
+	}
+	return nil
+}
+
 func printAll(f *cmdutil.Factory, o Options, rel *release.Release) error {
 	c, err := rel.Chart()
 	if err != nil {
@@ -172,11 +213,8 @@ func printAll(f *cmdutil.Factory, o Options, rel *release.Release) error {
 		// A key that is not there is no value, as in Helm.
 		v := map[string]any{"Release": templateView{rel.Name, rel.Namespace, rel.Manifest, rel.Info, c, rel.Config, rel.Hooks,
 			rel.Revision, rel.Labels}}
-		t, err := template.New("--template").Parse(o.Template)
-		if err != nil {
-			return fmt.Errorf("--template: %w", err)
-		}
-		return t.Execute(term.SafeWriter(f.Out), v)
+		t := engine.Text{Name: "--template", Text: o.Template, Data: v, Methods: methodOf}
+		return t.Execute(term.SafeWriter(f.Out))
 	}
 	computed, err := action.ComputedValues(rel)
 	if err != nil {

@@ -6,10 +6,10 @@ package version
 import (
 	"fmt"
 	"io"
-	"text/template"
 
 	"github.com/spf13/cobra"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/build"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 )
@@ -67,14 +67,7 @@ func run(w io.Writer, compat string, o Options) error {
 	}
 	switch {
 	case o.Template != "":
-		t, err := template.New("version").Parse(o.Template)
-		if err != nil {
-			return fmt.Errorf("--template: %w", err)
-		}
-		if err := t.Execute(w, told); err != nil {
-			return fmt.Errorf("--template: %w", err)
-		}
-		return nil
+		return engine.Text{Name: "--template", Text: o.Template, Data: told}.Execute(w)
 	case o.Short:
 		_, err := fmt.Fprintln(w, info.Short())
 		return err

@@ -189,7 +189,7 @@ func TestJSONWithoutATemplateIsTheSame(t *testing.T) {
 }
 
 func TestTemplatesThatAreWrong(t *testing.T) {
-	for text, want := range map[string]string{"{{ range": "read the template of HELM_DIFF_TPL", "{{ .Nope }}": "execute the template of HELM_DIFF_TPL"} {
+	for text, want := range map[string]string{"{{ range": "parse error at (HELM_DIFF_TPL:1)", "{{ .Nope }}": "execute the template of HELM_DIFF_TPL"} {
 		t.Run(text, func(t *testing.T) {
 			err := Write(context.Background(), term.Streams{Out: io.Discard}, Template, upgrade(t), Options{Template: text})
 			if err == nil || !strings.Contains(err.Error(), want) {

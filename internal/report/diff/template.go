@@ -5,11 +5,12 @@ package diff
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
-	"text/template"
 
+	"github.com/moonhelm/moonhelm/engine"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
 
@@ -62,14 +63,27 @@ func writeArray(b *bytes.Buffer, list []templateEntry) {
 }
 
 func execute(b *bytes.Buffer, text string, list []templateEntry) error {
-	t, err := template.New("HELM_DIFF_TPL").Funcs(template.FuncMap{
-		"last": func(i int, list any) bool { return i == reflect.ValueOf(list).Len()-1 },
-	}).Parse(text)
+	err := engine.Text{
+		Name: "HELM_DIFF_TPL", Text: text, Data: list,
+		Functions: map[string]func(args ...any) (any, error){"last": isLast},
+	}.Execute(b)
 	if err != nil {
-		return fmt.Errorf("read the template of HELM_DIFF_TPL: %w", err)
-	}
-	if err := t.Execute(b, list); err != nil {
 		return fmt.Errorf("execute the template of HELM_DIFF_TPL: %w", err)
 	}
 	return nil
+}
+
+var errLastArguments = errors.New("want an index and a list")
+
+// isLast is the function last INDEX LIST of helm-diff's templates.
+func isLast(args ...any) (any, error) {
+	if len(args) != 2 {
+		return nil, errLastArguments
+	}
+	i, ok := args[0].(int)
+	list := reflect.ValueOf(args[1])
+	if !ok || list.Kind() != reflect.Slice {
+		return nil, errLastArguments
+	}
+	return i == list.Len()-1, nil
 }
