@@ -13,7 +13,7 @@ STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean 
 BUILD := github.com/moonhelm/moonhelm/internal/build
 LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
 
-.PHONY: help build demo deps callers-deps test check unit tests race cluster cluster-tests faults compat callers sdk registry bench clean
+.PHONY: help build demo deps callers-deps site-deps test check unit tests race cluster cluster-tests faults compat callers sdk registry bench docs docs-serve docs-content site-tests clean
 
 help: ## explain the targets
 	@echo "Moonhelm: make TARGET"
@@ -35,7 +35,10 @@ deps: ## install the programs that tests need and Go does not bring (as root)
 callers-deps: ## install those of make callers (as root)
 	@test/deps.sh callers
 
-test: check tests race cluster-tests faults compat sdk registry ## run everything but callers: what CI runs
+site-deps: ## install the browser of make site-tests (as root)
+	@test/deps.sh site
+
+test: check tests race cluster-tests faults compat sdk registry ## run everything but callers and the site: what CI runs
 
 check: ## formatting, vet, golangci-lint, actionlint, the exported API
 	@echo "== formatting, vet, golangci-lint, actionlint, the exported API"
@@ -88,6 +91,24 @@ registry: build ## push to and pull from a real registry, together with Helm's b
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)
+
+# The standard edition, which needs no C compiler; Go keeps what it has compiled.
+HUGO = CGO_ENABLED=0 go tool -modfile=../tools/hugo/go.mod hugo
+
+docs: docs-content ## build the site of docs/ into bin/site/public (minutes the first time: it compiles Hugo)
+	@rm -rf bin/site/public
+	cd site && $(HUGO) build --noBuildLock --quiet --panicOnWarning
+
+docs-serve: docs-content ## show the site, and follow changes
+	cd site && $(HUGO) server --noBuildLock --disableFastRender
+
+# The pages that the program writes: none of them is committed.
+docs-content: build
+	@rm -rf bin/site/content && mkdir -p bin/site/content
+
+site-tests: docs ## the site in a headless browser: links, search, width, light and dark
+	@echo "== the site in a browser"
+	cd test/site && go vet ./... && go test -count=1 ./...
 
 clean: ## remove what was built
 	rm -rf bin
