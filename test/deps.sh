@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# deps.sh [callers]: installs the programs that tests need and Go does not bring, as
+# deps.sh [callers|site]: installs the programs that tests need and Go does not bring, as
 # Debian's packages: PostgreSQL for the sql driver, GnuPG for provenance; with
-# "callers" those of test/callers. Where it may not install (it needs root and
+# "callers" those of test/callers, with "site" the browser of test/site. Where it may not install (it needs root and
 # apt-get) it says what is missing and fails. Tests whose programs are missing are
 # skipped and say so; with MOONHELM_REQUIRE_DEPS set, as in CI, they fail.
 set -euo pipefail
@@ -15,6 +15,9 @@ if [ "${1:-}" = callers ]; then
 	has zsh zsh
 	has fish fish
 	[ -e /usr/share/bash-completion/bash_completion ] || missing+=(bash-completion)
+elif [ "${1:-}" = site ]; then
+	command -v google-chrome >/dev/null || has chromium chromium
+	[ -n "$(compgen -G '/usr/share/fonts/*/*')" ] || missing+=(fonts-dejavu-core)
 else
 	compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || has initdb postgresql
 	has gpg gnupg

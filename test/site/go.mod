@@ -1,0 +1,20 @@
+// The site of docs/ in a browser, in a module of its own, so that the product does not depend on
+// what drives a browser.
+module github.com/moonhelm/moonhelm/test/site
+
+go 1.26.8
+
+require (
+	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
+	github.com/chromedp/chromedp v0.14.2
+	golang.org/x/net v0.62.0
+)
+
+require (
+	github.com/chromedp/sysutil v1.1.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20250725192818-e39067aee2d2 // indirect
+	github.com/gobwas/httphead v0.1.0 // indirect
+	github.com/gobwas/pool v0.2.1 // indirect
+	github.com/gobwas/ws v1.4.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
