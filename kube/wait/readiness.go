@@ -3,12 +3,8 @@
 package wait
 
 import (
-	"fmt"
 	"strings"
 	"time"
-
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
@@ -20,8 +16,8 @@ type rollout struct {
 	begun   time.Time
 }
 
-// judge is kstatus's word on one object, with these differences: pods tell more
-// than their phase, a workload or Ready condition that is about an older
+// judge is the verdict of [status] on one object, with these differences from kstatus:
+// pods tell more than their phase, a workload or Ready condition that is about an older
 // generation counts as not seen, and what will not happen is not waited for.
 func (r rollout) judge(t *api.Target, o map[string]any) verdict {
 	if v, decided := r.common(t, o); decided {
@@ -35,17 +31,7 @@ func (r rollout) judge(t *api.Target, o map[string]any) verdict {
 	case r.silent(t, o):
 		return verdict{missing: unseen, again: r.silence}
 	}
-	res, err := status.Compute(&unstructured.Unstructured{Object: o})
-	if err != nil {
-		return verdict{ready: true} // its status is not of the usual form and tells nothing
-	}
-	switch res.Status {
-	case status.CurrentStatus:
-		return verdict{ready: true}
-	case status.FailedStatus:
-		return verdict{shaky: failedWords(res), missing: brief(res.Message)}
-	}
-	return verdict{missing: plain(res.Message, o)}
+	return status(t, o)
 }
 
 const unseen = "its controller has not seen the change yet"
@@ -150,51 +136,6 @@ func podFailure(o map[string]any) string {
 		return why
 	}
 	return "its containers ended with an error"
-}
-
-// count is ready when have reaches want.
-func count(have, want int64, of string) verdict {
-	return verdict{ready: have >= want, missing: fmt.Sprintf("%d of %d %s", have, want, of)}
-}
-
-// failedWords is the condition that kstatus calls a failure.
-func failedWords(res *status.Result) string {
-	for _, c := range res.Conditions {
-		if s := api.Reason(map[string]any{"reason": c.Reason, "message": c.Message}); s != "" {
-			return brief(s)
-		}
-	}
-	return brief(res.Message)
-}
-
-// plain puts kstatus's message into words that a row of a table has room for.
-func plain(message string, o map[string]any) string {
-	word, numbers, _ := strings.Cut(message, ": ")
-	have, want, fraction := strings.Cut(numbers, "/")
-	of := map[string]string{
-		"Replicas": "created", "Ready": "ready", "Available": "available", "Updated": "updated", "updated": "updated",
-		"Current": "created", "current": "updated", "Labelled": "created",
-	}[word]
-	switch {
-	case fraction && of != "":
-		return fmt.Sprintf("%s of %s pods %s", have, want, of)
-	case word == "Pending termination":
-		if numbers == "1" {
-			return "1 old pod to go"
-		}
-		return numbers + " old pods to go"
-	case word == "PVC is not Bound. phase":
-		return "to be bound: it is " + numbers
-	}
-	for _, c := range api.ConditionsOf(o) {
-		// A custom resource that is not ready says more in the condition's reason.
-		if c["type"] == "Ready" && c["status"] != "True" {
-			if s := api.Reason(c); s != "" {
-				return brief(s)
-			}
-		}
-	}
-	return brief(message)
 }
 
 // brief is the first line of s, if that is short, or its beginning.

@@ -30,8 +30,7 @@ func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
 	case t.Is("batch", "Job"):
 		return r.job(t, o)
 	case t.Is("", "PersistentVolumeClaim"):
-		phase := api.String(o, "status", "phase")
-		return verdict{ready: phase == "Bound", missing: "to be bound: it is " + phase}
+		return claimStatus(o)
 	case t.Is("", "Service"):
 		return legacyService(o)
 	case t.Is("apiextensions.k8s.io", api.CRDKind):
@@ -48,10 +47,8 @@ func (r rollout) legacy(t *api.Target, o map[string]any) verdict {
 // many of its pods are ready, not how many of the newest: all old ones count as
 // ready, which is what they are while a rollout goes well.
 func legacyDeployment(o map[string]any) verdict {
-	for _, c := range api.ConditionsOf(o) {
-		if c["type"] == "Progressing" && c["reason"] == "ProgressDeadlineExceeded" {
-			return verdict{shaky: brief(api.Reason(c)), missing: "rollout over its deadline"}
-		}
+	if v, over := overDeadline(o); over {
+		return v
 	}
 	want := api.Replicas(o)
 	updated := min(api.Int(o, "status", "updatedReplicas"), want)
