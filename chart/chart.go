@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chart holds the nouns of a chart: its metadata, its files, its dependencies, and
-// the tree that subcharts form.
+// Package chart defines a chart: its metadata, its files, its dependencies and the tree
+// that it forms with its subcharts.
 //
 //	c, err := loader.Load("./web") // package chart/loader
 //	...
 //	c.Walk(func(c *chart.Chart) { fmt.Println(c.FullPath(), c.Version()) })
 //
-// The package does no input or output, resolves no values and renders nothing.
+// Package chart/loader reads charts, package chart/values resolves their values, and
+// package engine renders them.
 package chart
 
 import (
@@ -20,10 +21,10 @@ import (
 const (
 	APIVersionV1 = "v1"
 	APIVersionV2 = "v2"
-	APIVersionV3 = "v3" // experimental, and read as v2 is
+	APIVersionV3 = "v3" // experimental; read like v2
 )
 
-// Names of the files that mean something to a chart.
+// Names of the files and directories that have a meaning in a chart.
 const (
 	FileMetadata         = "Chart.yaml"
 	FileLock             = "Chart.lock"
@@ -49,41 +50,39 @@ type File struct {
 	Data []byte `json:"data"`
 }
 
-// Chart is one chart and, through [Chart.Dependencies], the tree below it.
-// Package chart/loader makes it, and from then on it is not changed. A Chart is safe for
-// concurrent reading.
+// Chart is one chart and, through [Chart.Dependencies], the tree below it. A chart that
+// package chart/loader returned is never modified, so it is safe for concurrent use.
 type Chart struct {
-	// Metadata is Chart.yaml; never nil in a loaded chart.
+	// Metadata is the parsed Chart.yaml; never nil in a loaded chart.
 	Metadata *Metadata
-	// Lock is Chart.lock or requirements.lock, nil where there is none.
+	// Lock is the parsed Chart.lock or requirements.lock, or nil if there is none.
 	Lock *Lock
 	// Templates are the files below templates/, in the order they were read.
 	Templates []*File
 	// Values are the parsed defaults of values.yaml; never nil in a loaded chart.
 	Values map[string]any
-	// Schema is values.schema.json, nil where there is none.
+	// Schema is the content of values.schema.json, or nil if there is none.
 	Schema []byte
-	// SchemaYAML is values.schema.yaml, nil where there is none. It is in
-	// Files too, where Helm's users find it.
+	// SchemaYAML is the content of values.schema.yaml, or nil if there is none. The
+	// file is also in Files, because Helm has it there.
 	SchemaYAML []byte
-	// Files are all files that are none of the above: README, LICENSE, crds/,
-	// ext/ and whatever else the author put in.
+	// Files are all other files: README, LICENSE, crds/, ext/ and so on.
 	Files []*File
-	// Raw are all files of this chart as they were read, without its subcharts'.
+	// Raw are all files of this chart as they were read. It has no files of subcharts.
 	Raw []*File
 
-	// FromLibrary is set for a chart in its parent's library/ directory:
-	// it is a library whatever its type says.
+	// FromLibrary is set for a chart in its parent's library/ directory. Such a
+	// chart is a library, whatever its type.
 	FromLibrary bool
-	// Unaliased is the name that Chart.yaml gives the chart, where it is in
-	// its tree under an alias; "" where it has none.
+	// Unaliased is the chart's name in its Chart.yaml if an alias replaced it in
+	// Metadata, otherwise "".
 	Unaliased string
 
 	parent       *Chart
 	dependencies []*Chart
 }
 
-// Name is the chart's name, "" where the metadata is missing.
+// Name returns the chart's name, or "" if c has no metadata.
 func (c *Chart) Name() string {
 	if c.Metadata == nil {
 		return ""
@@ -91,7 +90,7 @@ func (c *Chart) Name() string {
 	return c.Metadata.Name
 }
 
-// Version is the chart's version.
+// Version returns the chart's version, or "" if c has no metadata.
 func (c *Chart) Version() string {
 	if c.Metadata == nil {
 		return ""
@@ -99,7 +98,7 @@ func (c *Chart) Version() string {
 	return c.Metadata.Version
 }
 
-// AppVersion is the version of the software that the chart carries.
+// AppVersion returns the version of the application that the chart installs.
 func (c *Chart) AppVersion() string {
 	if c.Metadata == nil {
 		return ""
@@ -107,14 +106,14 @@ func (c *Chart) AppVersion() string {
 	return c.Metadata.AppVersion
 }
 
-// IsLibrary reports whether the chart is a library, of whose templates only definitions
-// count: its type is library, or it is in library/ or anywhere below a chart that is.
+// IsLibrary reports whether the chart is a library, whose templates provide definitions
+// and render no objects: its type is library, or it or a chart above it is in library/.
 func (c *Chart) IsLibrary() bool {
 	if c.Metadata != nil && strings.EqualFold(c.Metadata.Type, TypeLibrary) {
 		return true
 	}
-	for at := c; at != nil; at = at.parent {
-		if at.FromLibrary {
+	for ; c != nil; c = c.parent {
+		if c.FromLibrary {
 			return true
 		}
 	}
@@ -124,10 +123,10 @@ func (c *Chart) IsLibrary() bool {
 // IsRoot reports whether the chart has no parent.
 func (c *Chart) IsRoot() bool { return c.parent == nil }
 
-// Parent is the chart that holds this one, nil for a root.
+// Parent returns the chart that contains c, or nil if c is a root.
 func (c *Chart) Parent() *Chart { return c.parent }
 
-// Root is the topmost chart of the tree.
+// Root returns the topmost chart of c's tree.
 func (c *Chart) Root() *Chart {
 	for c.parent != nil {
 		c = c.parent
@@ -135,13 +134,13 @@ func (c *Chart) Root() *Chart {
 	return c
 }
 
-// Dependencies are the charts directly below this one. The slice must not be
-// changed; see [Chart.SetDependencies].
+// Dependencies returns the charts directly below c. The caller must not modify the
+// slice; see [Chart.SetDependencies].
 func (c *Chart) Dependencies() []*Chart { return c.dependencies }
 
-// Subcharts are the dependencies that are more than definitions: those of
-// charts/. Charts of library/ have no values and no objects, whatever their
-// type; a chart of type library in charts/ is a subchart like any other.
+// Subcharts returns the dependencies in charts/. It leaves out charts in library/,
+// which have no values and no objects whatever their type, but not charts of type
+// library in charts/.
 func (c *Chart) Subcharts() []*Chart {
 	for i, d := range c.dependencies {
 		if d.FromLibrary {
@@ -165,9 +164,9 @@ func (c *Chart) SetDependencies(charts ...*Chart) {
 	}
 }
 
-// FullPath is the chart's place in its tree as templates' names begin with it:
-// "parent/charts/child" for a subchart, "parent/library/child" for one of
-// library/, the plain name for a root.
+// FullPath returns the path with which the names of the chart's templates begin:
+// "parent/charts/child" for a subchart, "parent/library/child" for a chart in
+// library/, and the name for a root.
 func (c *Chart) FullPath() string {
 	if c.parent == nil {
 		return c.Name()
@@ -179,7 +178,7 @@ func (c *Chart) FullPath() string {
 	return c.parent.FullPath() + "/" + dir + "/" + c.Name()
 }
 
-// ChartPath is the chart's place as values see it: "parent.child".
+// ChartPath returns the chart's dotted path in its tree: "parent.child".
 func (c *Chart) ChartPath() string {
 	if c.parent == nil {
 		return c.Name()
@@ -195,7 +194,7 @@ func (c *Chart) Walk(fn func(*Chart)) {
 	}
 }
 
-// File returns the raw file of that name, nil where the chart has none.
+// File returns the file in [Chart.Raw] with that name, or nil if there is none.
 func (c *Chart) File(name string) *File {
 	for _, f := range c.Raw {
 		if f.Name == name {
@@ -207,16 +206,16 @@ func (c *Chart) File(name string) *File {
 
 // CRD is one file of crds/, with the chart it comes from.
 type CRD struct {
-	// Name is the file's path from the chart's top, e.g. "crds/cron.yaml".
+	// Name is the file's path in its chart, e.g. "crds/cron.yaml".
 	Name string
-	// Source is the path from the root chart, as "# Source:" comments show it.
+	// Source is the file's path from the root chart, as in "# Source:" comments.
 	Source string
 	Data   []byte
 }
 
-// CRDs are the files of crds/ of c and of all charts below it, c's own first,
-// each chart's by name. Those of charts in library/ do not count; those of a
-// chart of type library in charts/ do, as in Helm.
+// CRDs returns the files in crds/ of c and of all charts below it: parents first, each
+// chart's files sorted by name. As in Helm, charts in library/ are left out and charts
+// of type library in charts/ are not.
 func (c *Chart) CRDs() []CRD {
 	var out []CRD
 	for _, f := range c.Files {
@@ -239,10 +238,8 @@ func isManifestName(name string) bool {
 	return false
 }
 
-// Shallow returns a copy of c that shares its files, values and metadata
-// structs but not the slices and the place in the tree: it has no parent and
-// no dependencies. Who resolves dependencies works on such copies, so that a
-// loaded chart is never changed.
+// Shallow returns a shallow copy of c without parent and dependencies. Resolving
+// dependencies changes such copies, so that loaded charts stay unmodified.
 func (c *Chart) Shallow() *Chart {
 	d := *c
 	d.parent, d.dependencies = nil, nil

@@ -10,14 +10,13 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// ParseMetadata reads Chart.yaml. Unknown fields are dropped; a number or a
-// boolean where a string belongs is taken as the YAML reader prints it (1.10
-// becomes "1.1"), like Helm does; a missing apiVersion means v1. White space
-// other than blanks becomes a blank and control characters disappear from
-// everything that ends up on a terminal.
+// ParseMetadata parses Chart.yaml. It ignores unknown fields. As in Helm, a number or
+// a boolean in place of a string becomes the string that the YAML decoder prints for it
+// (1.10 becomes "1.1"), and a missing apiVersion means v1. ParseMetadata calls
+// [Metadata.Sanitize] but does not check the rules of [Metadata.Validate].
 //
-// name stands for the file in errors, which are of type [*InvalidError], joined
-// where there are several. The rules of [Metadata.Validate] are not checked.
+// Errors are of type [*InvalidError], joined if there are several, and have name as
+// their file.
 func ParseMetadata(name string, data []byte) (*Metadata, error) {
 	m := new(Metadata)
 	if err := decode(name, data, m); err != nil {
@@ -30,16 +29,16 @@ func ParseMetadata(name string, data []byte) (*Metadata, error) {
 	return m, nil
 }
 
-// Requirements is requirements.yaml: the dependencies of charts that predate
-// apiVersion v2.
+// Requirements is the content of requirements.yaml, which has the dependencies of charts
+// with apiVersion v1.
 type Requirements struct {
 	Dependencies []*Dependency `json:"dependencies,omitempty"`
 	Libraries    []*Dependency `json:"libraries,omitempty"`
 }
 
-// ParseRequirements reads requirements.yaml by the rules of [ParseMetadata]. The
-// design document of library charts writes "requirements:" for "dependencies:";
-// where that key is missing, it counts.
+// ParseRequirements parses requirements.yaml by the rules of [ParseMetadata]. If the key
+// "dependencies" is missing, it reads "requirements", the key that Helm's design document
+// for library charts has.
 func ParseRequirements(name string, data []byte) (*Requirements, error) {
 	var read struct {
 		Dependencies []*Dependency `json:"dependencies"`
@@ -58,8 +57,8 @@ func ParseRequirements(name string, data []byte) (*Requirements, error) {
 	return r, nil
 }
 
-// ParseLock reads Chart.lock or requirements.lock by the rules of
-// [ParseMetadata]. An empty dependency in it is an error.
+// ParseLock parses Chart.lock or requirements.lock by the rules of [ParseMetadata].
+// An empty dependency is an error.
 func ParseLock(name string, data []byte) (*Lock, error) {
 	l := new(Lock)
 	if err := decode(name, data, l); err != nil {
@@ -87,8 +86,8 @@ func decode(name string, data []byte, into any) error {
 	return syntaxError(name, err)
 }
 
-// Sanitize makes everything that ends up on a terminal printable, as
-// [ParseMetadata] does.
+// Sanitize makes the fields that commands print safe for a terminal: it replaces every
+// kind of white space by a blank and removes control characters.
 func (m *Metadata) Sanitize() {
 	for _, s := range []*string{&m.Name, &m.Description, &m.Home, &m.Icon, &m.Condition, &m.Tags, &m.AppVersion,
 		&m.KubeVersion} {
@@ -127,8 +126,8 @@ func sanitizeDependencies(deps []*Dependency) {
 	}
 }
 
-// stringifyScalars makes strings of the numbers and booleans that stand for
-// paths in import-values' child-parent form ("child: 8080").
+// stringifyScalars replaces numbers and booleans given as paths in an import-values
+// entry ("child: 8080") by strings.
 func stringifyScalars(m map[string]any) {
 	for _, k := range []string{"child", "parent"} {
 		switch v := m[k].(type) {
@@ -138,8 +137,8 @@ func stringifyScalars(m map[string]any) {
 	}
 }
 
-// printable keeps what can be shown: every kind of white space becomes a blank,
-// what has no shape of its own (control characters, escapes) goes.
+// printable returns s with every white space character replaced by a blank and without
+// other unprintable characters, such as the escape character.
 func printable(s string) string {
 	if isPlain(s) {
 		return s

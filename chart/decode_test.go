@@ -69,7 +69,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		{"an annotation", head + "annotations:\n  x: [1]\n", "Chart.yaml:5: annotations.x: must be a string, is a list"},
 		{"a null maintainer", head + "maintainers:\n- name: a\n-\n", "Chart.yaml:6: maintainers[1]: is empty, must have a name"},
 		{"a null dependency", head + "dependencies: [null]\n", "Chart.yaml:4: dependencies[0]: is empty, must have a name and a version"},
-		{"an alias that is a path", head + "dependencies:\n- name: x\n  alias: ../y\n", `Chart.yaml:6: validation: dependency "x" has disallowed characters in the alias: dependencies[0].alias is "../y", may hold only letters, digits, '-' and '_'`},
+		{"an alias that is a path", head + "dependencies:\n- name: x\n  alias: ../y\n", `Chart.yaml:6: validation: dependency "x" has disallowed characters in the alias: dependencies[0].alias is "../y", may contain only letters, digits, '-' and '_'`},
 		{"one name twice", head + "dependencies:\n- name: x\n- {name: y, alias: x}\n", `Chart.yaml:6: dependencies[1]: uses the name "x" again (first in dependencies[0]); give one of them an alias`},
 		{"depends-on of a wrong type", head + "dependencies:\n- name: x\n  depends-on: y\n", `Chart.yaml:6: dependencies[0].depends-on: must be a list, is "y"`},
 		{"depends-on without a name", head + "dependencies:\n- name: x\n  depends-on: ['']\n", `Chart.yaml:6: dependencies[0].depends-on[0]: is empty, must name another dependency`},

@@ -4,12 +4,12 @@ package chart
 
 import "github.com/moonhelm/moonhelm/internal/yaml"
 
-// EditVersions returns the text of a Chart.yaml with its version and appVersion
-// replaced, and everything else, comments too, as it was. A value that is
-// already there is left alone; an empty one asks for nothing. New values are
-// quoted if quoted is set or the old one was. It is an error if the text has no
-// place for a value that is simple enough; whether the result reads as wanted
-// is for the caller to check.
+// EditVersions returns the Chart.yaml text with version and appVersion replaced, and
+// everything else, including comments, unchanged. An empty argument leaves its field as
+// it is. A new value is quoted if quoted is set or the old value was quoted.
+//
+// EditVersions returns an error if the layout of text is too complex to edit. The caller
+// must parse the result to check that it has the new versions.
 func EditVersions(text []byte, version, appVersion string, quoted bool) ([]byte, error) {
 	out := string(text)
 	for _, set := range []struct{ key, value string }{{"version", version}, {"appVersion", appVersion}} {

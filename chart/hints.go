@@ -4,11 +4,11 @@ package chart
 
 import "path"
 
-// Hint says what a user of the command line can do about a lock file, "" about any other.
+// Hint suggests how to repair a lock file; it returns "" for any other file.
 func (e *InvalidError) Hint() string {
 	switch path.Base(e.File) {
 	case FileLock, FileRequirementsLock:
-		return "'helm dependency update' writes a new one; or take back the one that was there, from version control"
+		return "run 'helm dependency update' to write a new one, or restore the old one from version control"
 	}
 	return ""
 }

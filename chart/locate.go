@@ -13,8 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// Locate returns err with the file's name and, found in its text, the line of
-// every [*InvalidError] that has none. Other errors are returned as they are.
+// Locate sets the file and the line of every [*InvalidError] in err that has no line:
+// name, and the line of its field in data. It changes copies of the errors and returns
+// them joined; other errors in err stay as they are.
 func Locate(name string, data []byte, err error) error {
 	if err == nil {
 		return nil
@@ -29,10 +30,10 @@ func Locate(name string, data []byte, err error) error {
 	out := make([]error, len(list))
 	for i, e := range list {
 		out[i] = e
-		var bad *InvalidError
-		if errors.As(e, &bad) && bad.Line == 0 {
-			found := *bad
-			found.File, found.Line = name, lineOf(root, bad.Field)
+		var invalid *InvalidError
+		if errors.As(e, &invalid) && invalid.Line == 0 {
+			found := *invalid
+			found.File, found.Line = name, lineOf(root, invalid.Field)
 			out[i] = &found
 		}
 	}
@@ -42,15 +43,15 @@ func Locate(name string, data []byte, err error) error {
 	return errors.Join(out...)
 }
 
-// lineOf finds the line of a field's path ("dependencies[1].alias"); of what
-// is not there, its nearest ancestor's, and 0 for a missing top-level field.
+// lineOf returns the line of a field, given as a path ("dependencies[1].alias"). For a
+// missing field it returns the line of the nearest ancestor, or 0 at the top level.
 func lineOf(n *yaml.Node, field string) int {
 	return yaml.Line(n, strings.FieldsFunc(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' })...)
 }
 
-// diagnose compares a YAML text with the Go type that it could not be decoded
-// into and names every field of a wrong kind. It returns nil where it finds
-// nothing: then the text is not YAML, or the reader stumbled over something else.
+// diagnose compares YAML that could not be decoded into a Go value with the value's type
+// and returns an error for every field of the wrong kind. It returns nil if data is not
+// YAML or decoding failed for another reason.
 func diagnose(name string, data []byte, into any) error {
 	root := yaml.Root(data)
 	if root == nil {
@@ -61,8 +62,8 @@ func diagnose(name string, data []byte, into any) error {
 	return errors.Join(d.errs...)
 }
 
-// maxDiagnoses bounds how many problems are listed, and with them the work on
-// a text whose aliases multiply.
+// maxDiagnoses limits the listed problems, and so the work on YAML whose nested aliases
+// expand to many nodes.
 const maxDiagnoses = 20
 
 type diagnosis struct {
@@ -85,26 +86,26 @@ func (d *diagnosis) check(n *yaml.Node, t reflect.Type, field string, depth int)
 	switch {
 	case t == timeType:
 		if _, err := time.Parse(time.RFC3339, n.Value); n.Kind != yaml.ScalarNode || err != nil {
-			d.bad(n, field, "must be a time such as 2026-01-31T12:00:00Z")
+			d.addError(n, field, "must be a time such as 2026-01-31T12:00:00Z")
 		}
 	case t.Kind() == reflect.String:
-		d.want(n, field, n.Kind == yaml.ScalarNode, "a string")
+		d.checkKind(n, field, n.Kind == yaml.ScalarNode, "a string")
 	case t.Kind() == reflect.Bool:
-		d.want(n, field, isBool(n), "true or false")
+		d.checkKind(n, field, isBool(n), "true or false")
 	case t.Kind() == reflect.Slice:
-		if d.want(n, field, n.Kind == yaml.SequenceNode, "a list") {
+		if d.checkKind(n, field, n.Kind == yaml.SequenceNode, "a list") {
 			for i, item := range n.Content {
 				d.check(item, t.Elem(), fmt.Sprintf("%s[%d]", field, i), depth+1)
 			}
 		}
 	case t.Kind() == reflect.Map:
-		if d.want(n, field, n.Kind == yaml.MappingNode, "a map") {
+		if d.checkKind(n, field, n.Kind == yaml.MappingNode, "a map") {
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				d.check(n.Content[i+1], t.Elem(), field+"."+n.Content[i].Value, depth+1)
 			}
 		}
 	case t.Kind() == reflect.Struct:
-		if d.want(n, field, n.Kind == yaml.MappingNode, "a map") {
+		if d.checkKind(n, field, n.Kind == yaml.MappingNode, "a map") {
 			d.checkStruct(n, t, field, depth)
 		}
 	}
@@ -127,24 +128,25 @@ func (d *diagnosis) checkStruct(n *yaml.Node, t reflect.Type, field string, dept
 }
 
 func isBool(n *yaml.Node) bool {
-	// YAML 1.1, which Chart.yaml is read as, has more words for it than the
-	// reader of nodes knows: asked for a bool, that one knows them too.
+	// Chart.yaml is YAML 1.1, where yes, no, on and off are booleans. Their nodes
+	// have the tag of a string, but they decode into a bool.
 	var b bool
-	return n.Kind == yaml.ScalarNode && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 && n.Decode(&b) == nil
+	quoted := n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+	return n.Kind == yaml.ScalarNode && !quoted && n.Decode(&b) == nil
 }
 
-func (d *diagnosis) want(n *yaml.Node, field string, ok bool, what string) bool {
+func (d *diagnosis) checkKind(n *yaml.Node, field string, ok bool, what string) bool {
 	if !ok {
-		d.bad(n, field, "must be "+what+", is "+describe(n))
+		d.addError(n, field, "must be "+what+", is "+describeNode(n))
 	}
 	return ok
 }
 
-func (d *diagnosis) bad(n *yaml.Node, field, problem string) {
+func (d *diagnosis) addError(n *yaml.Node, field, problem string) {
 	d.errs = append(d.errs, &InvalidError{File: d.file, Line: n.Line, Field: field, Problem: problem})
 }
 
-func describe(n *yaml.Node) string {
+func describeNode(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a map"
@@ -158,10 +160,10 @@ func describe(n *yaml.Node) string {
 	return strconv.Quote(v)
 }
 
-// syntaxError turns the YAML reader's complaint into ours, with its line where
-// it names one.
+// syntaxError converts an error of the YAML parser into an InvalidError, with the line
+// if the error names one.
 func syntaxError(name string, err error) error {
-	bad := &InvalidError{File: name, Syntax: true}
-	bad.Line, bad.Problem, _ = yaml.CutLine(yaml.Complaint(err))
-	return bad
+	invalid := &InvalidError{File: name, Syntax: true}
+	invalid.Line, invalid.Problem, _ = yaml.CutLine(yaml.Complaint(err))
+	return invalid
 }

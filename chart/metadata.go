@@ -4,21 +4,21 @@ package chart
 
 import "time"
 
-// Chart types of Chart.yaml's "type".
+// Values of the field "type" in Chart.yaml.
 const (
 	TypeApplication = "application"
 	TypeLibrary     = "library"
 )
 
-// Maintainer is one entry of Chart.yaml's maintainers.
+// Maintainer is one entry of "maintainers" in Chart.yaml.
 type Maintainer struct {
 	Name  string `json:"name,omitempty"`
 	Email string `json:"email,omitempty"`
 	URL   string `json:"url,omitempty"`
 }
 
-// Metadata is Chart.yaml. Field names and their order in JSON are the format
-// that release records and OCI configurations have, which is Helm's.
+// Metadata is the content of Chart.yaml. Its JSON, including the order of the fields, is
+// the same as Helm's in release records and in the config of OCI artifacts.
 type Metadata struct {
 	Name         string            `json:"name,omitempty"`
 	Home         string            `json:"home,omitempty"`
@@ -37,12 +37,11 @@ type Metadata struct {
 	KubeVersion  string            `json:"kubeVersion,omitempty"`
 	Dependencies []*Dependency     `json:"dependencies,omitempty"`
 	Type         string            `json:"type,omitempty"`
-	// Libraries are library charts kept in library/ ("libraries:"). Helm drops
-	// the field.
+	// Libraries are the dependencies in library/. Helm ignores the field.
 	Libraries []*Dependency `json:"libraries,omitempty"`
 }
 
-// Dependency is one entry of dependencies in Chart.yaml or requirements.yaml.
+// Dependency is one entry of "dependencies" in Chart.yaml or requirements.yaml.
 type Dependency struct {
 	Name       string   `json:"name"`
 	Version    string   `json:"version,omitempty"`
@@ -50,16 +49,16 @@ type Dependency struct {
 	Condition  string   `json:"condition,omitempty"`
 	Tags       []string `json:"tags,omitempty"`
 	Enabled    bool     `json:"enabled,omitempty"`
-	// ImportValues holds strings (exports form) and maps with the keys "child"
-	// and "parent" (child-parent form).
+	// ImportValues has strings (the exports form) and maps with the keys "child"
+	// and "parent" (the child-parent form).
 	ImportValues []any  `json:"import-values,omitempty"`
 	Alias        string `json:"alias,omitempty"`
 	// DependsOn names the dependencies, by alias or name, that must be ready
-	// before this one is applied (Helm's proposal 25). A lock's digest leaves it out.
+	// before this one is applied (Helm's proposal 25). The lock's digest leaves it out.
 	DependsOn []string `json:"depends-on,omitempty"`
 }
 
-// Lock is Chart.lock or requirements.lock.
+// Lock is the content of Chart.lock or requirements.lock.
 type Lock struct {
 	Generated    time.Time     `json:"generated"`
 	Digest       string        `json:"digest"`

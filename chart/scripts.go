@@ -4,14 +4,13 @@ package chart
 
 import "strings"
 
-// DirScripts is where a chart keeps its scripts, and FileScript the one that
-// loads with it.
+// DirScripts is the directory of a chart's scripts, and FileScript their entry point.
 const (
 	DirScripts = DirExt + "/lua"
 	FileScript = DirScripts + "/chart.lua"
 )
 
-// HasScripts reports whether c, or a chart below it, has a [FileScript].
+// HasScripts reports whether c or a chart below it has a [FileScript].
 func (c *Chart) HasScripts() bool {
 	for _, f := range c.Files {
 		if f.Name == FileScript {
@@ -26,17 +25,17 @@ func (c *Chart) HasScripts() bool {
 	return false
 }
 
-// Scripts is the part of the tree that its scripts need: metadata and the files
-// of ext/. Of charts with nothing there it has the name and the version: scripts
-// may name them. It is nil where no chart has scripts.
+// Scripts returns the parts of the tree that its scripts need: metadata and the files in
+// ext/. A chart without such files is in it with its name, version and type, because
+// scripts may refer to it. Scripts returns nil if no chart of the tree has scripts.
 func (c *Chart) Scripts() *Chart {
 	if !c.HasScripts() {
 		return nil
 	}
-	return c.scripts()
+	return c.scriptTree()
 }
 
-func (c *Chart) scripts() *Chart {
+func (c *Chart) scriptTree() *Chart {
 	out := &Chart{Metadata: c.Metadata, FromLibrary: c.FromLibrary, Unaliased: c.Unaliased}
 	for _, f := range c.Files {
 		if strings.HasPrefix(f.Name, DirExt+"/") {
@@ -48,7 +47,7 @@ func (c *Chart) scripts() *Chart {
 	}
 	var below []*Chart
 	for _, d := range c.dependencies {
-		below = append(below, d.scripts())
+		below = append(below, d.scriptTree())
 	}
 	out.SetDependencies(below...)
 	return out

@@ -68,7 +68,7 @@ func TestHints(t *testing.T) {
 		{&action.MissingDependenciesError{Chart: "web", Missing: []string{"db"}}, []string{"helm dependency update", "helm dependency build"}},
 		{&action.DependencyError{Err: &action.RepublishedError{}}, []string{"helm dependency update"}},
 		{&dependency.SyncError{}, []string{"Please update the dependencies with 'helm dependency update'"}},
-		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"'helm dependency update' writes a new one"}},
+		{&chart.InvalidError{File: "Chart.lock", Line: 2, Problem: "x"}, []string{"run 'helm dependency update' to write a new one"}},
 		{&chart.InvalidError{File: "Chart.yaml", Line: 2, Problem: "x"}, nil},
 		{&action.KubeVersionError{}, []string{"--kube-version"}},
 		{apierrors.NewBadRequest(`strict decoding error: unknown field "spec.colour"`), []string{"; --disable-openapi-validation leaves"}},

@@ -292,8 +292,10 @@ func (d *decoder) check(m *chart.Metadata) {
 	}
 	for _, dep := range m.Dependencies {
 		if dep != nil &&
-			strings.IndexFunc(dep.Alias, func(r rune) bool { return r >= 0x80 || r != '-' && !yaml.IsWordByte(byte(r)) }) >= 0 {
-			d.bad("dependencies", "have the alias %q, which may hold only letters, digits, '-' and '_'", dep.Alias)
+			strings.IndexFunc(dep.Alias, func(r rune) bool {
+				return r >= 0x80 || r != '-' && !yaml.IsWordByte(byte(r))
+			}) >= 0 {
+			d.bad("dependencies", "have the alias %q, which may contain only letters, digits, '-' and '_'", dep.Alias)
 		}
 	}
 }
