@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apply changes the objects of a cluster: it plans what it takes to make them what
-// a release says, executes that, deletes objects, installs definitions and runs hooks.
+// Package apply changes the objects of a cluster: it computes and executes the plan of a
+// release, deletes objects, installs CRDs, and creates and deletes the objects of hooks.
 //
 //	applier := apply.New(client, apply.Options{}) // a *kube.Client
 //	p, err := applier.Plan(ctx, apply.Request{
@@ -11,9 +11,8 @@
 //	...
 //	err = applier.Execute(ctx, p, p.Steps)
 //
-// It decides nothing about releases and keeps no records. Waiting for what it has changed
-// is package wait's; only definitions are awaited here, because what comes after them needs
-// their kinds.
+// It has no notion of revisions and stores no records. Package wait waits for the changed
+// objects; only CRDs are waited for here, because the objects that follow need their kinds.
 package apply
 
 import (
@@ -22,15 +21,15 @@ import (
 	"github.com/moonhelm/moonhelm/kube/wait"
 )
 
-// Options say how an [Applier] validates objects. The zero value validates all.
+// Options configures the validation of an [Applier]. The zero value validates everything.
 type Options struct {
-	// FieldValidation is "" for [FieldValidationStrict].
+	// FieldValidation is the treatment of unknown fields; if empty, [FieldValidationStrict].
 	FieldValidation FieldValidation
-	// NoSchemaValidation leaves it to the server to find out what is wrong with objects.
+	// NoSchemaValidation disables validation on the client's side; the server still validates.
 	NoSchemaValidation bool
 }
 
-// Applier changes objects of one cluster. It is safe for concurrent use.
+// An Applier changes objects of one cluster. It is safe for concurrent use.
 type Applier struct {
 	api     api.Client
 	wait    *wait.Waiter
@@ -38,14 +37,14 @@ type Applier struct {
 	schemas *schemas
 }
 
-// New returns an applier on the connection of c. On one of [kube.Client.DryRun] the server
-// checks and admits what is written, and keeps nothing.
+// New returns an applier that uses c. If c is a client of [kube.Client.DryRun], all writes are
+// dry runs.
 func New(c *kube.Client, o Options) *Applier {
 	return (&Applier{options: o, schemas: &schemas{}}).On(c)
 }
 
-// On returns an applier like c on another client of the same cluster. Both share what is
-// known of the schemas of kinds, which takes megabytes to read.
+// On returns an applier with the same options that uses client, which must be of the same
+// cluster. Both share the cached OpenAPI documents, which are megabytes.
 func (c *Applier) On(client *kube.Client) *Applier {
 	b := *c
 	b.api, b.wait = api.Client{Client: client}, wait.New(client, wait.Grace{})

@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// writing is the query of every write.
-func (c *Applier) writing() url.Values {
+// writeQuery returns the query parameters of a write.
+func (c *Applier) writeQuery() url.Values {
 	query := url.Values{"fieldManager": {kube.FieldManager},
 		"fieldValidation": {string(cmp.Or(c.options.FieldValidation, FieldValidationStrict))}}
 	if c.api.IsDryRun() {
@@ -24,24 +24,26 @@ func (c *Applier) writing() url.Values {
 	return query
 }
 
-// briefly asks the server to leave out of its answer what no one reads.
-func briefly(contentType string) http.Header {
+// metadataOnly returns the headers of a request whose response needs to contain only the
+// object's metadata.
+func metadataOnly(contentType string) http.Header {
 	return http.Header{"Content-Type": {contentType}, "Accept": {api.AcceptMeta}}
 }
 
 func (c *Applier) create(ctx context.Context, t *api.Target, body []byte) error {
-	_, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writing(), briefly("application/json"),
-		body)
+	_, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writeQuery(),
+		metadataOnly("application/json"), body)
 	return err
 }
 
-// patch merges body into an object that exists: strategically where the server
-// knows how, which it does for the kinds it was built with.
+// patch merges body into an existing object, by a strategic merge if the server supports it for
+// the kind (it does for built-in kinds), else by a JSON merge.
 func (c *Applier) patch(ctx context.Context, t *api.Target, body []byte) error {
-	_, err := c.api.Call(ctx, http.MethodPatch, t.Path(), c.writing(), briefly("application/strategic-merge-patch+json"),
-		body)
+	_, err := c.api.Call(ctx, http.MethodPatch, t.Path(), c.writeQuery(),
+		metadataOnly("application/strategic-merge-patch+json"), body)
 	if apierrors.IsUnsupportedMediaType(err) {
-		_, err = c.api.Call(ctx, http.MethodPatch, t.Path(), c.writing(), briefly("application/merge-patch+json"), body)
+		_, err = c.api.Call(ctx, http.MethodPatch, t.Path(), c.writeQuery(),
+			metadataOnly("application/merge-patch+json"), body)
 	}
 	return err
 }

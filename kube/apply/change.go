@@ -21,103 +21,103 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Request says what the objects of a release shall be, and what they may
-// be now.
+// Request describes the desired objects of a release and those that may exist.
 type Request struct {
 	Owner kube.Owner
-	// New are the objects that the release shall have, in apply order.
+	// New lists the desired objects, in apply order.
 	New []*manifest.Object
-	// Old are the objects of the revisions that may have been applied, oldest
-	// revision first: the one that was deployed, then those that failed.
+	// Old lists the objects of the revisions that may have been applied, oldest revision first:
+	// the deployed one, then the failed ones.
 	Old [][]*manifest.Object
-	// PendingDeletions may be there as well: they are deleted unless New has them.
+	// PendingDeletions lists further objects that may exist. They are deleted unless they are
+	// in New.
 	PendingDeletions []release.PendingDeletion
-	// Hooks are the objects of the release's hooks. One of New that a hook has put
-	// there is the owner's: what the hook says of it counts as its last form.
+	// Hooks lists the objects of the release's hooks. If an object of New was created by a
+	// hook, it belongs to the owner, and the hook's manifest is its previous state.
 	Hooks []*manifest.Object
 
-	// TakeOwnership takes over objects that exist and are not the owner's.
+	// TakeOwnership adopts existing objects that do not belong to the owner.
 	TakeOwnership bool
-	// ServerSide leaves merging to the API server. Conflicts says what then becomes
-	// of fields that other managers have set to other values, "" to fail.
+	// ServerSide uses server-side apply. Conflicts is the resolution of conflicts with other
+	// field managers; "" is an error.
 	ServerSide bool
 	Conflicts  plan.Resolution
-	// ReportConflicts has the plan say what is in the way, instead of failing: conflicts
-	// that nothing resolves, and, by a warning, permissions that are missing.
+	// ReportConflicts makes Plan succeed despite unresolved conflicts, which are in the plan,
+	// and missing permissions, which are reported as a warning.
 	ReportConflicts bool
-	// ForceReplace puts new objects in the place of live ones instead of merging, and
-	// deletes and creates again what cannot be updated, as the annotation
-	// helm.sh/replace has it for one object.
+	// ForceReplace replaces live objects by PUT instead of merging, and deletes and recreates
+	// those that cannot be updated, as the annotation helm.sh/replace does for one object.
 	ForceReplace bool
-	// ServerDryRun asks the server what would become of each object that changes.
+	// ServerDryRun sends a dry run of each change, whose result becomes part of the plan.
 	ServerDryRun bool
-	// Running are those of Hooks that the operation creates, and HooksFirst is set
-	// where some of them run before New is written.
+	// Running lists those of Hooks that the operation runs. HooksFirst is set if some of them
+	// run before New is written.
 	Running    []*manifest.Object
 	HooksFirst bool
-	// Definitions are written before all others, by the caller.
+	// Definitions lists the CRDs that the caller writes before all other objects.
 	Definitions []*manifest.Object
-	// Checked is set where objects were held against their kinds' schemas before.
+	// Checked is set if the objects were already validated against their schemas.
 	Checked bool
-	// Permissions are those that the operation needs besides those for the objects.
+	// Permissions lists permissions that the operation needs in addition to those for the
+	// objects.
 	Permissions []Permission
 }
 
-// Plan reads the cluster and returns the plan that brings a release's objects to what
-// r says. It writes nothing. It refuses what is known to fail: a
-// [*kube.NoMatchError], a [*ConflictError], a [*PermissionError], a [*DuplicateObjectError], each
-// with all it finds; with r.ServerDryRun also what the server would refuse, while
-// missing permissions are a warning, as they are with r.ReportConflicts.
+// Plan reads the cluster and returns the plan that makes the objects of a release as r
+// describes them. It writes nothing. Its errors are a [*kube.NoMatchError], [*ConflictError],
+// [*PermissionError], [*ValidationError] or [*DuplicateObjectError], each of which lists all
+// objects concerned; with r.ServerDryRun also the errors of the dry run. With r.ServerDryRun or
+// r.ReportConflicts, missing permissions are a warning instead of an error.
 func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := wait.CheckReadiness(slices.Concat(r.New, r.Hooks)); err != nil {
 		return nil, err
 	}
-	s, err := c.stock(ctx, r)
+	s, err := c.newInventory(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if len(s.parts) == 0 && len(r.Permissions) == 0 && len(r.Running) == 0 {
+	if len(s.items) == 0 && len(r.Permissions) == 0 && len(r.Running) == 0 {
 		return &plan.Plan{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace}, nil
 	}
 	permissions := c.newReview(ctx, s.permissions("", r.Permissions))
-	if err := c.survey(ctx, s, r.ServerSide); err != nil {
+	if err := c.readLive(ctx, s, r.ServerSide); err != nil {
 		return nil, err
 	}
-	if err := s.conflicts(r); err != nil {
+	if err := s.checkOwnership(r); err != nil {
 		return nil, err
 	}
-	foreign := s.foreign(r.Owner)
-	items, going := s.items(r.Owner)
+	foreign := s.foreignReasons(r.Owner)
+	items, terminating := s.planItems(r.Owner)
 	o := plan.Options{
 		ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace,
 		ForeignReason: func(it plan.Item) string { return foreign[identityOf(it.Ref)] },
 	}
 	p, err := plan.Compute(items, o)
 	if err == nil {
-		p, err = c.scaled(ctx, p, items, o)
+		p, err = c.considerAutoscalers(ctx, p, items, o)
 	}
 	if err != nil {
-		return nil, c.invalidOr(ctx, items, r, err)
+		return nil, c.withValidation(ctx, items, r, err)
 	}
-	c.outlive(p, going)
-	invalid := c.validating(ctx, p, r)
-	err = permissions.check(ctx, s.needed(p, r.Permissions))
+	c.replaceTerminating(p, terminating)
+	invalid := c.startValidation(ctx, p, r)
+	err = permissions.check(ctx, s.neededPermissions(p, r.Permissions))
 	if invalid := invalid(); invalid != nil && (err != nil || !r.ServerDryRun) {
 		return nil, invalid
 	}
 	var missing *PermissionError
 	if (r.ServerDryRun || r.ReportConflicts) && errors.As(err, &missing) {
-		// Whoever may only look still learns what would become of the objects.
+		// A user with read permissions only still gets the plan that was computed locally.
 		c.api.Progress().Send(progress.Event{Kind: progress.Warning,
-			Text: "you could not do this, and the server was not asked what it would come to: " + missing.List()})
+			Text: "you lack permissions for these changes, so the server-side dry run was skipped: " + missing.List()})
 		return p, nil
 	}
 	if err == nil && r.ServerDryRun {
-		err = errors.Join(invalid(), c.predict(ctx, p, r))
+		err = errors.Join(invalid(), c.dryRun(ctx, p, r))
 	} else if err == nil {
-		err = c.contested(ctx, p, r)
+		err = c.dryRunConflicts(ctx, p, r)
 	}
 	if err != nil {
 		return nil, err
@@ -125,92 +125,91 @@ func (c *Applier) Plan(ctx context.Context, r Request) (*plan.Plan, error) {
 	return p, nil
 }
 
-// part is what one object has to do with a change.
-type part struct {
-	*api.Target // the new object, or the newest old one of those that shall go
+// item is one object of the inventory.
+type item struct {
+	*api.Target // the desired object; if it is not wanted, the newest old one
 	wanted      bool
-	// old are the object's forms of before, oldest first; deployed reports that
-	// the first revision has it.
+	// old lists the object's manifests in earlier revisions, oldest first. deployed is set
+	// if the first of these revisions has the object.
 	old      []*api.Target
 	deployed bool
 	live     map[string]any
-	// hook is the hook of the release that makes the same object, nil for none.
+	// hook is the release's hook for the same object, or nil.
 	hook *api.Target
 }
 
-// byHook reports whether the object that is there was made by a hook of the owner
-// that makes the same object.
-func (p *part) byHook(owner kube.Owner) bool {
+// isFromHook reports whether the live object was created by p.hook.
+func (p *item) isFromHook(owner kube.Owner) bool {
 	return p.hook != nil && api.MetadataOf(p.live).MadeByHook(owner)
 }
 
-// stock is all that takes part in a change: what shall be, in the order given,
-// then what shall go.
-type stock struct {
-	parts []*part
-	index map[identity]*part
+// inventory contains all objects of a change: the desired ones in the given order, then those
+// to delete.
+type inventory struct {
+	items []*item
+	index map[identity]*item
 }
 
-// identity is what makes two objects the same, whatever their version.
+// identity identifies an object regardless of its API version.
 type identity struct{ group, kind, namespace, name string }
 
 func identityOf(r plan.Ref) identity {
 	return identity{kube.GroupOf(r.APIVersion), r.Kind, r.Namespace, r.Name}
 }
 
-// stock gathers the objects of a request.
-func (c *Applier) stock(ctx context.Context, r Request) (*stock, error) {
+// newInventory returns the inventory of a request.
+func (c *Applier) newInventory(ctx context.Context, r Request) (*inventory, error) {
 	targets, err := c.api.Targets(ctx, r.New, r.Owner.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	s := &stock{index: map[identity]*part{}}
-	twice := &DuplicateObjectError{}
+	s := &inventory{index: map[identity]*item{}}
+	duplicates := &DuplicateObjectError{}
 	for _, t := range targets {
-		p := &part{Target: t, wanted: true}
-		s.parts = append(s.parts, p)
+		p := &item{Target: t, wanted: true}
+		s.items = append(s.items, p)
 		if t.Name == "" {
 			continue
 		}
 		if first := s.index[identityOf(t.Ref())]; first != nil {
-			twice.Objects = append(twice.Objects, DuplicateObject{t.String(), first.Source, t.Source})
+			duplicates.Objects = append(duplicates.Objects, DuplicateObject{t.String(), first.Source, t.Source})
 			continue
 		}
 		s.index[identityOf(t.Ref())] = p
 	}
-	if len(twice.Objects) > 0 {
-		return nil, twice
+	if len(duplicates.Objects) > 0 {
+		return nil, duplicates
 	}
-	var gone []*api.Target
+	var unserved []*api.Target
 	for i, objects := range r.Old {
-		missing, err := c.before(ctx, s, objects, i, r.Owner.Namespace)
+		missing, err := c.addOld(ctx, s, objects, i, r.Owner.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		gone = append(gone, missing...)
+		unserved = append(unserved, missing...)
 	}
-	if err := c.pendingDeletions(ctx, s, r.PendingDeletions, r.Owner.Namespace); err != nil {
+	if err := c.addPendingDeletions(ctx, s, r.PendingDeletions, r.Owner.Namespace); err != nil {
 		return nil, err
 	}
-	if err := c.hooks(ctx, s, r.Hooks, r.Owner.Namespace); err != nil {
+	if err := c.addHooks(ctx, s, r.Hooks, r.Owner.Namespace); err != nil {
 		return nil, err
 	}
-	if gone = s.rename(gone, r.Owner.Namespace); len(gone) > 0 {
-		c.api.ReportGone(api.NoMatch(gone))
+	if unserved = s.matchByName(unserved, r.Owner.Namespace); len(unserved) > 0 {
+		c.api.ReportGone(api.NoMatch(unserved))
 	}
 	s.sort()
 	return s, nil
 }
 
-// before adds the objects of an old revision, and returns those of kinds that
-// are not served any more.
-func (c *Applier) before(ctx context.Context, s *stock, objects []*manifest.Object, revision int,
+// addOld adds the objects of an old revision to s. It returns those whose kinds the cluster no
+// longer serves.
+func (c *Applier) addOld(ctx context.Context, s *inventory, objects []*manifest.Object, revision int,
 	namespace string) ([]*api.Target, error) {
 	all, err := api.Unplaced(objects)
 	if err != nil {
 		return nil, err
 	}
-	// What has no name that the API would take was never there.
+	// An object with an invalid name cannot exist.
 	all = api.Filter(all, func(t *api.Target) bool { return t.CheckName() == nil })
 	placed, missing, err := c.api.Place(ctx, all, namespace)
 	if err != nil {
@@ -219,13 +218,13 @@ func (c *Applier) before(ctx context.Context, s *stock, objects []*manifest.Obje
 	others, missing := c.api.Elsewhere(missing, namespace)
 	for _, t := range append(placed, others...) {
 		if t.Name == "" {
-			s.generated(t)
+			s.dropGenerated(t)
 			continue
 		}
 		p := s.index[identityOf(t.Ref())]
 		if p == nil {
-			p = &part{Target: t}
-			s.parts, s.index[identityOf(t.Ref())] = append(s.parts, p), p
+			p = &item{Target: t}
+			s.items, s.index[identityOf(t.Ref())] = append(s.items, p), p
 		}
 		if !p.wanted {
 			p.Target = t
@@ -236,16 +235,16 @@ func (c *Applier) before(ctx context.Context, s *stock, objects []*manifest.Obje
 	return missing, nil
 }
 
-// generated strikes out a new object that the server is to name where an old
-// revision has made the very same: each upgrade would make one more.
-func (s *stock) generated(old *api.Target) {
-	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+// dropGenerated removes a desired object with a generated name if an old revision contains the
+// same manifest: otherwise each upgrade would create another object.
+func (s *inventory) dropGenerated(old *api.Target) {
+	s.items = slices.DeleteFunc(s.items, func(p *item) bool {
 		return p.wanted && p.Name == "" && p.Kind == old.Kind && p.Namespace == old.Namespace &&
 			reflect.DeepEqual(p.Object, old.Object)
 	})
 }
 
-func (c *Applier) pendingDeletions(ctx context.Context, s *stock, pending []release.PendingDeletion,
+func (c *Applier) addPendingDeletions(ctx context.Context, s *inventory, pending []release.PendingDeletion,
 	namespace string) error {
 	var all []*api.Target
 	for _, o := range pending {
@@ -261,21 +260,21 @@ func (c *Applier) pendingDeletions(ctx context.Context, s *stock, pending []rele
 	placed, _, err := c.api.Place(ctx, all, namespace)
 	for _, t := range placed {
 		if id := identityOf(t.Ref()); s.index[id] == nil {
-			p := &part{Target: t}
-			s.parts, s.index[id] = append(s.parts, p), p
+			p := &item{Target: t}
+			s.items, s.index[id] = append(s.items, p), p
 		}
 	}
 	return err
 }
 
-// hooks notes which new objects are objects of hooks as well.
-func (c *Applier) hooks(ctx context.Context, s *stock, hooks []*manifest.Object, namespace string) error {
+// addHooks sets the hook of the desired objects that are also objects of hooks.
+func (c *Applier) addHooks(ctx context.Context, s *inventory, hooks []*manifest.Object, namespace string) error {
 	all, err := api.Unplaced(hooks)
 	if err != nil {
 		return err
 	}
 	named := map[string]bool{}
-	for _, p := range s.parts {
+	for _, p := range s.items {
 		named[p.Short()] = named[p.Short()] || p.wanted
 	}
 	all = api.Filter(all, func(t *api.Target) bool { return t.Name != "" && named[t.Short()] && t.CheckName() == nil })
@@ -288,13 +287,13 @@ func (c *Applier) hooks(ctx context.Context, s *stock, hooks []*manifest.Object,
 	return err
 }
 
-// rename finds for old objects of kinds that are not served any more the one
-// new object that is the same under another version or group; it returns those
-// that have none.
-func (s *stock) rename(gone []*api.Target, namespace string) []*api.Target {
-	return api.Filter(gone, func(t *api.Target) bool {
-		var same []*part
-		for _, p := range s.parts {
+// matchByName matches old objects whose kinds are no longer served with the desired object of
+// the same kind name, name and namespace in another version or group, if there is exactly one.
+// It returns the objects without a match.
+func (s *inventory) matchByName(unserved []*api.Target, namespace string) []*api.Target {
+	return api.Filter(unserved, func(t *api.Target) bool {
+		var same []*item
+		for _, p := range s.items {
 			at := t.Namespace
 			if at == "" && p.Namespace != "" {
 				at = namespace
@@ -312,30 +311,30 @@ func (s *stock) rename(gone []*api.Target, namespace string) []*api.Target {
 	})
 }
 
-// sort puts what shall go into the order of its deletion.
-func (s *stock) sort() {
-	cut := slices.IndexFunc(s.parts, func(p *part) bool { return !p.wanted })
+// sort sorts the objects to delete into the order of deletion.
+func (s *inventory) sort() {
+	cut := slices.IndexFunc(s.items, func(p *item) bool { return !p.wanted })
 	if cut < 0 {
 		return
 	}
-	parts := map[*manifest.Object]*part{}
+	byObject := map[*manifest.Object]*item{}
 	var order []*manifest.Object
-	for _, p := range s.parts[cut:] {
+	for _, p := range s.items[cut:] {
 		o := &manifest.Object{APIVersion: p.Key().APIVersion, Kind: p.Kind, Name: p.Name, Namespace: p.Namespace}
-		order, parts[o] = append(order, o), p
+		order, byObject[o] = append(order, o), p
 	}
 	manifest.SortUninstall(order)
 	for i, o := range order {
-		s.parts[cut+i] = parts[o]
+		s.items[cut+i] = byObject[o]
 	}
 }
 
-// survey reads what is there: all of those that a revision had, and of those
-// that are new first whether there is anything at all.
-func (c *Applier) survey(ctx context.Context, s *stock, managers bool) error {
-	byTarget := make(map[*api.Target]*part, len(s.parts))
+// readLive reads the live state of all objects. Of those without an old revision, which mostly
+// do not exist, it reads the metadata first.
+func (c *Applier) readLive(ctx context.Context, s *inventory, managers bool) error {
+	byTarget := make(map[*api.Target]*item, len(s.items))
 	var known, fresh []*api.Target
-	for _, p := range s.parts {
+	for _, p := range s.items {
 		byTarget[p.Target] = p
 		if p.wanted && len(p.old) == 0 {
 			fresh = append(fresh, p.Target)
@@ -362,18 +361,18 @@ func (c *Applier) survey(ctx context.Context, s *stock, managers bool) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	s.unite()
+	s.mergeSameUID()
 	if managers {
 		c.completeAll(ctx, s)
 	}
 	return nil
 }
 
-// completeAll completes the managers of all objects that are to be applied.
-func (c *Applier) completeAll(ctx context.Context, s *stock) {
+// completeAll calls completeManagers for all live objects that are to be applied.
+func (c *Applier) completeAll(ctx context.Context, s *inventory) {
 	var group errgroup.Group
 	group.SetLimit(kube.Parallel)
-	for _, p := range s.parts {
+	for _, p := range s.items {
 		if p.wanted && p.live != nil {
 			group.Go(func() error {
 				c.completeManagers(ctx, p.Target, p.live)
@@ -381,19 +380,19 @@ func (c *Applier) completeAll(ctx context.Context, s *stock) {
 			})
 		}
 	}
-	_ = group.Wait() // nothing fails
+	_ = group.Wait() // the functions return nil
 }
 
-// unite finds what shall go and is, under another group, an object that shall
-// be: it is what that one was before.
-func (s *stock) unite() {
-	wanted := map[string]*part{}
-	for _, p := range s.parts {
+// mergeSameUID merges an object to delete into a desired object with the same UID: it is the
+// same object in another API group.
+func (s *inventory) mergeSameUID() {
+	wanted := map[string]*item{}
+	for _, p := range s.items {
 		if uid := api.String(p.live, "metadata", "uid"); p.wanted && uid != "" {
 			wanted[uid] = p
 		}
 	}
-	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
+	s.items = slices.DeleteFunc(s.items, func(p *item) bool {
 		to := wanted[api.String(p.live, "metadata", "uid")]
 		if p.wanted || p.live == nil || to == nil {
 			return false
@@ -404,14 +403,15 @@ func (s *stock) unite() {
 	})
 }
 
-// conflicts refuses objects that exist and are not the owner's.
-func (s *stock) conflicts(r Request) error {
+// checkOwnership returns a [*ConflictError] if desired objects exist and do not belong to the
+// owner.
+func (s *inventory) checkOwnership(r Request) error {
 	if r.TakeOwnership {
 		return nil
 	}
 	e := &ConflictError{Owner: r.Owner}
-	for _, p := range s.parts {
-		if !p.wanted || p.live == nil || p.byHook(r.Owner) {
+	for _, p := range s.items {
+		if !p.wanted || p.live == nil || p.isFromHook(r.Owner) {
 			continue
 		}
 		if m := api.MetadataOf(p.live); !p.deployed || m.OfAnother(r.Owner) {
@@ -426,11 +426,11 @@ func (s *stock) conflicts(r Request) error {
 	return nil
 }
 
-// foreign tells of those that shall go why they are not the owner's to delete:
-// only marks on the object itself tell, for a record may name anything.
-func (s *stock) foreign(owner kube.Owner) map[identity]string {
+// foreignReasons returns, for each object to delete, why it does not belong to the owner. Only
+// the ownership labels of the live object count, because a record may name any object.
+func (s *inventory) foreignReasons(owner kube.Owner) map[identity]string {
 	out := map[identity]string{}
-	for _, p := range s.parts {
+	for _, p := range s.items {
 		if p.wanted || p.live == nil {
 			continue
 		}
@@ -443,40 +443,40 @@ func (s *stock) foreign(owner kube.Owner) map[identity]string {
 	return out
 }
 
-// items are the parts as package plan wants them; going are the live objects of
-// those that are being deleted.
-func (s *stock) items(owner kube.Owner) (items []plan.Item, going map[identity]map[string]any) {
-	items, going = make([]plan.Item, len(s.parts)), map[identity]map[string]any{}
-	for i, p := range s.parts {
+// planItems returns the items of package plan, and the live state of desired objects that are
+// being deleted.
+func (s *inventory) planItems(owner kube.Owner) (items []plan.Item, terminating map[identity]map[string]any) {
+	items, terminating = make([]plan.Item, len(s.items)), map[identity]map[string]any{}
+	for i, p := range s.items {
 		it := plan.Item{Ref: p.Ref(), Source: p.Source, Live: p.live}
 		if p.wanted {
 			it.New, it.Object = p.Marked(owner), p.From
 		}
 		for _, t := range p.old {
 			if p.wanted && reflect.DeepEqual(t.Object, p.Object) {
-				it.Old = append(it.Old, it.New) // one map for both: most objects of an upgrade
+				it.Old = append(it.Old, it.New) // share the map: most objects of an upgrade are unchanged
 				continue
 			}
 			old := t.Moved(p.Namespace).Marked(owner)
-			old["apiVersion"] = it.APIVersion // live is read in this one
+			old["apiVersion"] = it.APIVersion // the version in which live was read
 			it.Old = append(it.Old, old)
 		}
-		if p.byHook(owner) {
-			it.Old = append(it.Old, p.lastOfHook(owner))
+		if p.isFromHook(owner) {
+			it.Old = append(it.Old, p.hookManifest(owner))
 		}
 		if p.wanted && api.String(p.live, "metadata", "deletionTimestamp") != "" {
-			going[identityOf(p.Ref())] = p.live
-			if !precious(it) {
+			terminating[identityOf(p.Ref())] = p.live
+			if !isPrecious(it) {
 				it.Live = nil
 			}
 		}
 		items[i] = it
 	}
-	return items, going
+	return items, terminating
 }
 
-// lastOfHook is the object as a hook of the owner has made it.
-func (p *part) lastOfHook(owner kube.Owner) map[string]any {
+// hookManifest returns the manifest with which p.hook created the object.
+func (p *item) hookManifest(owner kube.Owner) map[string]any {
 	object := p.hook.Moved(p.Namespace).Marked(owner)
 	object["apiVersion"] = p.Resource.APIVersion
 	meta := object["metadata"].(map[string]any)
@@ -485,38 +485,38 @@ func (p *part) lastOfHook(owner kube.Owner) map[string]any {
 	return object
 }
 
-// outlive has objects that are being deleted, and shall be there, created once
-// they are gone. What holds data may be kept from going by who uses it, and
-// no one waits for that.
-func (c *Applier) outlive(p *plan.Plan, going map[identity]map[string]any) {
+// replaceTerminating makes the plan recreate desired objects that are being deleted, after
+// their deletion. It does not for objects that hold data, whose deletion may wait for their
+// users indefinitely; it sends a warning instead.
+func (c *Applier) replaceTerminating(p *plan.Plan, terminating map[identity]map[string]any) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		live := going[identityOf(s.Ref)]
+		live := terminating[identityOf(s.Ref)]
 		if live == nil || s.New == nil {
 			continue
 		}
-		if precious(s.Item) {
+		if isPrecious(s.Item) {
 			c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: s.String() +
-				" is being deleted, and will be gone once nothing uses it any more"})
+				" is being deleted, which completes when nothing uses it any more"})
 			continue
 		}
 		s.Action, s.Reason, s.Live = plan.Replace, "it is being deleted", live
 	}
 }
 
-// permissions are those for verb on each object, and the ones given.
-func (s *stock) permissions(verb string, also []Permission) []Permission {
+// permissions returns the permissions for verb on each object, and those in also.
+func (s *inventory) permissions(verb string, also []Permission) []Permission {
 	out := slices.Clone(also)
-	for _, p := range s.parts {
+	for _, p := range s.items {
 		out = append(out, permissionFor(verb, p.Target))
 	}
 	return out
 }
 
-// needed are the permissions that a plan takes to execute.
-func (s *stock) needed(p *plan.Plan, also []Permission) []Permission {
-	places := make(map[identity]*api.Target, len(s.parts))
-	for _, q := range s.parts {
+// neededPermissions returns the permissions that executing p needs, and those in also.
+func (s *inventory) neededPermissions(p *plan.Plan, also []Permission) []Permission {
+	places := make(map[identity]*api.Target, len(s.items))
+	for _, q := range s.items {
 		places[identityOf(q.Ref())] = q.Target
 	}
 	out := slices.Clone(also)
@@ -552,19 +552,19 @@ func verbs(s plan.Step, serverSide bool) []string {
 	return nil
 }
 
-// A DuplicateObject is one object that two templates make.
+// A DuplicateObject is an object that two templates define.
 type DuplicateObject struct{ Object, First, Second string }
 
-// A DuplicateObjectError is returned for objects that a release has twice.
+// A DuplicateObjectError is returned if a release contains an object more than once.
 type DuplicateObjectError struct{ Objects []DuplicateObject }
 
 func (e *DuplicateObjectError) Error() string {
 	lines := make([]string, len(e.Objects))
 	for i, o := range e.Objects {
-		lines[i] = fmt.Sprintf("%s is made twice, by %s and by %s: one release can have an object once", o.Object, o.First,
-			o.Second)
+		lines[i] = fmt.Sprintf("%s is defined twice, by %s and by %s: a release can contain an object only once",
+			o.Object, o.First, o.Second)
 		if o.First == o.Second {
-			lines[i] = fmt.Sprintf("%s is made twice by %s: one release can have an object once", o.Object, o.First)
+			lines[i] = fmt.Sprintf("%s is defined twice by %s: a release can contain an object only once", o.Object, o.First)
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -19,15 +19,14 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// FieldConflict is one field that another manager has set and the release sets to
-// another value.
+// FieldConflict is a field that another manager has set to a value other than the release's.
 type FieldConflict struct {
 	Object string
-	Source string // the template, "" where not known
+	Source string // the template, or "" if it is not known
 	plan.Conflict
 }
 
-// FieldConflictError lists the fields for which the server refuses an apply.
+// FieldConflictError is returned if applying conflicts with other field managers.
 type FieldConflictError struct{ Conflicts []FieldConflict }
 
 func (e *FieldConflictError) Error() string {
@@ -54,8 +53,8 @@ func (e *FieldConflictError) Error() string {
 	return b.String()
 }
 
-// gather makes one [*FieldConflictError] out of those that err joins.
-func gather(err error) error {
+// joinConflicts merges all [*FieldConflictError] values that err joins into one.
+func joinConflicts(err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err
@@ -79,20 +78,21 @@ func gather(err error) error {
 	return errors.Join(others...)
 }
 
-// applyRefusal is what the server says of an apply that other managers' fields are in the
-// way of, but for those of managers that are the release's or join it.
-type applyRefusal struct {
-	fields map[string]bool // by the server's paths
-	errs   []FieldConflict // as far as the server tells
+// applyConflicts are the conflicts in the server's response to an apply, without those with
+// managers whose fields the release takes over.
+type applyConflicts struct {
+	fields map[string]bool // keys are paths as the server writes them
+	errs   []FieldConflict
 }
 
-// applyRefused makes an applyRefusal of the server's error, and nil of any other.
-func applyRefused(t *api.Target, err error, but func(manager string) bool) *applyRefusal {
+// newApplyConflicts returns the conflicts that err reports, or nil if err is not about field
+// conflicts. It skips managers for which ignore returns true.
+func newApplyConflicts(t *api.Target, err error, ignore func(manager string) bool) *applyConflicts {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
-	r := &applyRefusal{fields: map[string]bool{}}
+	r := &applyConflicts{fields: map[string]bool{}}
 	found := false
 	for _, cause := range status.Status().Details.Causes {
 		if cause.Type != metav1.CauseTypeFieldManagerConflict {
@@ -102,7 +102,7 @@ func applyRefused(t *api.Target, err error, but func(manager string) bool) *appl
 		// The message is: conflict with "kubectl-edit" using apps/v1
 		m := plan.Manager{Name: strings.TrimPrefix(cause.Message, "conflict with ")}
 		if name, err := strconv.QuotedPrefix(m.Name); err == nil {
-			if m.Name, _ = strconv.Unquote(name); but(m.Name) {
+			if m.Name, _ = strconv.Unquote(name); ignore(m.Name) {
 				continue
 			}
 		}
@@ -117,9 +117,9 @@ func applyRefused(t *api.Target, err error, but func(manager string) bool) *appl
 	return r
 }
 
-// conflict is the error for those conflicts of a step that nothing resolves, nil
-// where there are none. r may be nil; what it has and the step does not know of is one.
-func (r *applyRefusal) conflict(t *api.Target, s plan.Step) error {
+// err returns a [*FieldConflictError] with the unresolved conflicts of s and the conflicts of r
+// that s does not contain, or nil if there are none. r may be nil.
+func (r *applyConflicts) err(t *api.Target, s plan.Step) error {
 	e := &FieldConflictError{}
 	for _, c := range s.Conflicts {
 		if c.Resolution == plan.Fail {
@@ -139,10 +139,10 @@ func (r *applyRefusal) conflict(t *api.Target, s plan.Step) error {
 	return e
 }
 
-// scaled is p with the autoscalers that the cluster has taken into account, where
-// there are conflicts that they would resolve in another way. They are looked for only
-// then; where they cannot be read, it is not known whether there are any.
-func (c *Applier) scaled(ctx context.Context, p *plan.Plan, items []plan.Item, o plan.Options) (*plan.Plan, error) {
+// considerAutoscalers computes p again with the cluster's autoscalers, if p has conflicts that
+// they might resolve. Only then are they read; if reading them fails, they are ignored.
+func (c *Applier) considerAutoscalers(ctx context.Context, p *plan.Plan, items []plan.Item,
+	o plan.Options) (*plan.Plan, error) {
 	o.Autoscaled = plan.Autoscaled{}
 	for _, namespace := range p.SearchAutoscalers() {
 		if c.autoscalers(ctx, namespace, o.Autoscaled) {
@@ -155,13 +155,13 @@ func (c *Applier) scaled(ctx context.Context, p *plan.Plan, items []plan.Item, o
 	return plan.Compute(items, o)
 }
 
-// autoscalers adds the targets of a namespace's autoscalers to found, and reports whether
-// it could read them.
+// autoscalers adds the targets of a namespace's autoscalers to found. It reports whether it
+// could read them.
 func (c *Applier) autoscalers(ctx context.Context, namespace string, found plan.Autoscaled) bool {
 	path := "/apis/autoscaling/v2/namespaces/" + url.PathEscape(namespace) + "/horizontalpodautoscalers"
 	body, err := c.api.Call(ctx, http.MethodGet, path, nil, nil, nil)
 	if err != nil {
-		return false // who may not list them sees the conflict as it is
+		return false // without the permission to list them, the conflict remains
 	}
 	items, _, err := api.DecodeList(body, false)
 	if err != nil {
@@ -174,13 +174,13 @@ func (c *Applier) autoscalers(ctx context.Context, namespace string, found plan.
 	return true
 }
 
-// unresolved reports whether a step has a conflict that nothing resolves.
-func unresolved(s plan.Step) bool {
+// hasUnresolved reports whether a step has a conflict with the resolution plan.Fail.
+func hasUnresolved(s plan.Step) bool {
 	return slices.ContainsFunc(s.Conflicts, func(c plan.Conflict) bool { return c.Resolution == plan.Fail })
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *FieldConflictError) Hint() string {
 	return "--conflicts=yield leaves these fields to their managers, --conflicts=take takes them over; " +
-		"the annotation " + plan.OwnershipAnnotation + " says it for one object"
+		"the annotation " + plan.OwnershipAnnotation + " does so for one object"
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// MissingCRDs are those of crds that the cluster does not have.
+// MissingCRDs returns those of crds that do not exist in the cluster.
 func (c *Applier) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
 	var targets []*api.Target
 	from := map[*api.Target]*manifest.Object{}
@@ -47,9 +47,9 @@ func (c *Applier) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*
 	return missing, nil
 }
 
-// InstallCRDs creates crds, waits until they are established and served, and
-// forgets what was known of the cluster's kinds. One that exists by now is left
-// as it is. CRDs carry no marks: they outlive the release.
+// InstallCRDs creates crds, waits until they are established and served, and invalidates the
+// discovery cache. It does not change existing CRDs. CRDs have no ownership labels, because
+// they remain when the release is uninstalled.
 func (c *Applier) InstallCRDs(ctx context.Context, crds []*manifest.Object) error {
 	targets, err := c.api.Targets(ctx, crds, "")
 	if err != nil {
@@ -72,27 +72,26 @@ func (c *Applier) InstallCRDs(ctx context.Context, crds []*manifest.Object) erro
 	if err != nil {
 		return err
 	}
-	return c.settleCRDs(ctx, api.Filter(targets, func(t *api.Target) bool { return t.Kind == api.CRDKind }))
+	return c.waitCRDs(ctx, api.Filter(targets, func(t *api.Target) bool { return t.Kind == api.CRDKind }))
 }
 
-// PlanCRDs returns the plan that brings the cluster's definitions to what crds say:
-// missing ones are created, others get what crds say and keep what else they
-// have; a list of versions is replaced as a whole. It writes nothing, and
-// refuses what the server would refuse: with a [*StoredVersionError] what drops
-// a version in which objects may be stored.
+// PlanCRDs returns the plan that creates the missing ones of crds and updates the others:
+// fields that the manifests set are changed, other fields are kept, and the list of versions is
+// replaced. It writes nothing. Its errors are those of a server-side dry run, and a
+// [*StoredVersionError] if a version would be dropped in which objects may be stored.
 func (c *Applier) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := c.stock(ctx, Request{New: distinctObjects(crds)})
+	s, err := c.newInventory(ctx, Request{New: distinctObjects(crds)})
 	if err != nil {
 		return nil, err
 	}
 	permissions := c.newReview(ctx, nil)
-	if err := c.survey(ctx, s, false); err != nil {
+	if err := c.readLive(ctx, s, false); err != nil {
 		return nil, err
 	}
 	refused := &StoredVersionError{}
-	for _, p := range s.parts {
+	for _, p := range s.items {
 		if lost := lostVersions(p.Object, p.live); len(lost) > 0 {
 			refused.Definitions = append(refused.Definitions, StoredVersions{Name: p.Name, Source: p.Source, Versions: lost})
 		}
@@ -100,19 +99,19 @@ func (c *Applier) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.
 	if len(refused.Definitions) > 0 {
 		return nil, refused
 	}
-	items, _ := s.items(kube.Owner{})
+	items, _ := s.planItems(kube.Owner{})
 	p, err := plan.Compute(items, plan.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := permissions.check(ctx, s.needed(p, nil)); err != nil {
+	if err := permissions.check(ctx, s.neededPermissions(p, nil)); err != nil {
 		return nil, err
 	}
-	return p, c.predict(ctx, p, Request{})
+	return p, c.dryRun(ctx, p, Request{})
 }
 
-// distinctObjects leaves out objects that come again: charts that are in a tree
-// twice bring their definitions twice.
+// distinctObjects removes duplicates: a chart that is in the dependency tree twice contributes
+// its CRDs twice.
 func distinctObjects(objects []*manifest.Object) []*manifest.Object {
 	seen := map[string]bool{}
 	var out []*manifest.Object
@@ -125,9 +124,8 @@ func distinctObjects(objects []*manifest.Object) []*manifest.Object {
 	return out
 }
 
-// ExecuteCRDs does the steps of a plan of [Applier.PlanCRDs], waits until the
-// definitions are established and served, and forgets what was known of the
-// cluster's kinds.
+// ExecuteCRDs executes a plan of [Applier.PlanCRDs], waits until the CRDs are established and
+// served, and invalidates the discovery cache.
 func (c *Applier) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 	if err := c.Execute(ctx, p, p.Steps); err != nil || p.Changes() == 0 {
 		return err
@@ -142,43 +140,42 @@ func (c *Applier) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	return c.settleCRDs(ctx, written)
+	return c.waitCRDs(ctx, written)
 }
 
-// settleCRDs returns when definitions that were written are in force.
-func (c *Applier) settleCRDs(ctx context.Context, defined []*api.Target) error {
+// waitCRDs waits until CRDs are established and served.
+func (c *Applier) waitCRDs(ctx context.Context, defined []*api.Target) error {
 	if c.api.IsDryRun() {
 		return nil
 	}
 	if err := c.wait.Established(ctx, defined); err != nil {
 		return err
 	}
-	return c.serves(ctx, defined)
+	return c.waitServed(ctx, defined)
 }
 
-// StoredVersions are versions that one definition would lose.
+// StoredVersions lists the versions that a new CRD drops.
 type StoredVersions struct {
-	Name     string // "plurals.group"
+	Name     string // "PLURAL.GROUP"
 	Source   string
 	Versions []string
 }
 
-// A StoredVersionError is returned for definitions that would lose versions in which the
-// cluster may have stored objects.
+// A StoredVersionError is returned if CRDs would lose versions in which the cluster may have
+// stored objects.
 type StoredVersionError struct{ Definitions []StoredVersions }
 
 func (e *StoredVersionError) Error() string {
 	lines := make([]string, len(e.Definitions))
 	for i, d := range e.Definitions {
-		lines[i] = fmt.Sprintf("the new definition of %s (%s) has no version %s any more, in which objects may be stored: "+
-			"migrate them and take it out of status.storedVersions first, or keep the version with served: false",
+		lines[i] = fmt.Sprintf("the new definition of %s (%s) drops version %s, in which objects may be stored: migrate them "+
+			"and remove the version from status.storedVersions first, or keep the version with served: false",
 			d.Name, d.Source, strings.Join(d.Versions, ", "))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// lostVersions are those stored versions of a live definition that a new one
-// does not have.
+// lostVersions returns the stored versions of a live CRD that a new one does not have.
 func lostVersions(crd, live map[string]any) []string {
 	state, _ := live["status"].(map[string]any)
 	stored, _ := state["storedVersions"].([]any)
@@ -198,12 +195,12 @@ func lostVersions(crd, live map[string]any) []string {
 	return lost
 }
 
-// serves returns when discovery knows the kinds that crds define, which it
-// does a moment after they are established.
-func (c *Applier) serves(ctx context.Context, crds []*api.Target) error {
+// waitServed waits until discovery returns the kinds that crds define, which happens shortly
+// after they are established.
+func (c *Applier) waitServed(ctx context.Context, crds []*api.Target) error {
 	var wanted []kube.Kind
 	for _, t := range crds {
-		wanted = append(wanted, defines(t.Object)...)
+		wanted = append(wanted, definedKinds(t.Object)...)
 	}
 	for delay := 20 * time.Millisecond; ; delay = min(2*delay, time.Second) {
 		c.api.InvalidateDiscovery()
@@ -227,8 +224,8 @@ func (c *Applier) serves(ctx context.Context, crds []*api.Target) error {
 	}
 }
 
-// defines are the kinds that a definition makes, one for each served version.
-func defines(crd map[string]any) []kube.Kind {
+// definedKinds returns the kinds that a CRD defines, one for each served version.
+func definedKinds(crd map[string]any) []kube.Kind {
 	spec, _ := crd["spec"].(map[string]any)
 	names, _ := spec["names"].(map[string]any)
 	group, _ := spec["group"].(string)

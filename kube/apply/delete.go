@@ -17,10 +17,10 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// Cascade says what becomes of the objects that deleted objects own.
+// Cascade is the deletion propagation policy: what happens to dependent objects.
 type Cascade string
 
-// The ways to cascade; "" is Background.
+// The propagation policies; "" is Background.
 const (
 	Background Cascade = "background"
 	Foreground Cascade = "foreground"
@@ -37,11 +37,11 @@ func (c Cascade) policy() string {
 	return "Background"
 }
 
-// Delete removes objects in the order given, neighbours of one kind at once.
-// Objects that are gone, or whose kind is, are fine. Objects without the owner's
-// marks are left alone and reported as kept: a record may name what was never
-// the release's. One that cannot be deleted does not save the others; the error
-// joins an [*kube.ObjectError] for each.
+// Delete deletes objects in the given order, consecutive objects of one kind concurrently. It
+// ignores objects that do not exist and kinds that are not served. It keeps objects without the
+// owner's ownership labels, and reports them: a record may name objects that never belonged to
+// the release. After a failed deletion it continues with the others; the error joins an
+// [*kube.ObjectError] for each.
 func (c *Applier) Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade Cascade) error {
 	targets, err := c.api.Existing(ctx, objects, owner.Namespace)
 	if err != nil {
@@ -75,11 +75,10 @@ func (c *Applier) Delete(ctx context.Context, objects []*manifest.Object, owner 
 	return errors.Join(errs...)
 }
 
-// remove deletes the very object that was looked at (uid), or the one that is
-// there where uid is empty.
+// remove deletes an object. If uid is not empty, it is a precondition of the deletion.
 func (c *Applier) remove(ctx context.Context, t *api.Target, uid string, cascade Cascade) error {
 	if t.Name == "" {
-		return nil // a generated name: no one knows which it was
+		return nil // the generated name was not recorded
 	}
 	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": cascade.policy()}
 	if uid != "" {
@@ -92,7 +91,7 @@ func (c *Applier) remove(ctx context.Context, t *api.Target, uid string, cascade
 	if err != nil {
 		return t.Fail("delete", err)
 	}
-	_, err = c.api.Call(ctx, http.MethodDelete, t.Path(), nil, briefly("application/json"), body)
+	_, err = c.api.Call(ctx, http.MethodDelete, t.Path(), nil, metadataOnly("application/json"), body)
 	switch {
 	case err == nil:
 		c.api.Progress().Send(progress.Event{Kind: progress.Deleted, Object: t.Short()})

@@ -21,28 +21,27 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// job is one step that is being executed.
+// job is a step that is being executed.
 type job struct {
 	*api.Target
 	plan.Step
 	plan *plan.Plan
-	// second reports that the object was not as the plan says, and that this is
-	// the step for what it is now.
-	second bool
-	// refused are the fields for which the server has refused the object.
-	refused map[string]bool
-	// appeared reports whether an object that is to be created is there by now.
-	appeared bool
+	// recomputed is set if the object differed from the plan and the step was recomputed.
+	recomputed bool
+	// rejectedFields contains the fields for which the server has reported conflicts.
+	rejectedFields map[string]bool
+	// exists is set if an object to create exists by now.
+	exists bool
 }
 
-func (j *job) deletes() bool { return j.Action == plan.Delete }
+func (j *job) isDelete() bool { return j.Action == plan.Delete }
 
-// Execute does the given steps of p in their order, those of one kind at once.
-// Where objects of a kind fail, the kinds after it are not begun, except that
-// one failed deletion does not keep others from being deleted. An object that
-// is gone by now is created; one that is there by now and the release's own is
-// brought up to date. Errors are an [*FieldConflictError] with the conflicts of
-// all objects of a kind, an [*ImmutableError] or an [*kube.ObjectError] for each.
+// Execute executes the given steps of p in order, consecutive steps of one kind concurrently.
+// If objects of a kind fail, it does not begin the next kind; failed deletions, however, do not
+// stop further deletions. An object to update that no longer exists is created; an object to
+// create that exists by now and belongs to the release is updated. The error joins a
+// [*FieldConflictError] with the conflicts of all objects of a kind, and an [*ImmutableError]
+// or [*kube.ObjectError] for each other object.
 func (c *Applier) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) error {
 	jobs, err := c.jobs(ctx, p, steps)
 	if err != nil {
@@ -55,10 +54,10 @@ func (c *Applier) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) 
 	}
 	var mu sync.Mutex
 	var undeleted []error
-	alike := func(a, b *job) bool { return a.Step.Kind == b.Step.Kind && a.deletes() == b.deletes() }
+	alike := func(a, b *job) bool { return a.Step.Kind == b.Step.Kind && a.isDelete() == b.isDelete() }
 	err = api.InTurns(ctx, jobs, alike, func(ctx context.Context, j *job) error {
-		err := c.do(ctx, j)
-		if err != nil && j.deletes() && ctx.Err() == nil {
+		err := c.executeStep(ctx, j)
+		if err != nil && j.isDelete() && ctx.Err() == nil {
 			mu.Lock()
 			undeleted = append(undeleted, err)
 			mu.Unlock()
@@ -67,14 +66,14 @@ func (c *Applier) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) 
 		return err
 	})
 	if err != nil {
-		return gather(err)
+		return joinConflicts(err)
 	}
 	return errors.Join(undeleted...)
 }
 
-// findAppeared finds out which objects are there by now that are to be created.
-// Server-side apply would take them over, of whatever release they are, where a creation fails;
-// hooks may have run for minutes since the plan was made.
+// findAppeared sets appeared on the jobs whose objects were created after the plan was made,
+// for example by a hook that ran for minutes. Server-side apply would silently adopt such an
+// object, whatever its owner.
 func (c *Applier) findAppeared(ctx context.Context, jobs []*job) error {
 	var fresh []*api.Target
 	for _, j := range jobs {
@@ -84,12 +83,12 @@ func (c *Applier) findAppeared(ctx context.Context, jobs []*job) error {
 	}
 	live, err := c.api.ReadMetadata(ctx, fresh)
 	for _, j := range jobs {
-		j.appeared = live[j.Target] != nil
+		j.exists = live[j.Target] != nil
 	}
 	return err
 }
 
-// jobs finds the place of each step that has something to do or to tell.
+// jobs returns a job for each step other than Unchanged.
 func (c *Applier) jobs(ctx context.Context, p *plan.Plan, steps []plan.Step) ([]*job, error) {
 	var out []*job
 	var targets []*api.Target
@@ -98,13 +97,13 @@ func (c *Applier) jobs(ctx context.Context, p *plan.Plan, steps []plan.Step) ([]
 			continue
 		}
 		t := &api.Target{Source: s.Source, Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, From: s.Object}
-		// The kind is looked for as the plan has it, whatever the object says.
+		// Resolve the API version of the plan, which may differ from the object's.
 		t.Object = map[string]any{"apiVersion": s.APIVersion, "kind": s.Kind}
 		out, targets = append(out, &job{Target: t, Step: s, plan: p}), append(targets, t)
 	}
 	_, missing, err := c.api.Place(ctx, targets, "")
 	if len(missing) > 0 && err == nil {
-		c.api.InvalidateDiscovery() // a hook may have made them
+		c.api.InvalidateDiscovery() // a hook may have created the CRDs
 		_, missing, err = c.api.Place(ctx, targets, "")
 	}
 	if err == nil && len(missing) > 0 {
@@ -116,7 +115,7 @@ func (c *Applier) jobs(ctx context.Context, p *plan.Plan, steps []plan.Step) ([]
 	return out, err
 }
 
-func (c *Applier) do(ctx context.Context, j *job) error {
+func (c *Applier) executeStep(ctx context.Context, j *job) error {
 	switch j.Action {
 	case plan.Keep:
 		c.api.Progress().Send(progress.Event{Kind: progress.Kept, Object: j.Short(), Text: j.Reason})
@@ -133,22 +132,22 @@ func (c *Applier) do(ctx context.Context, j *job) error {
 	return nil
 }
 
-// createNew creates an object. One that is there by now is brought up to date where
-// it carries the release's marks.
+// createNew creates an object. If it exists by now and belongs to the release, it is updated.
 func (c *Applier) createNew(ctx context.Context, j *job) error {
 	if j.plan.ServerSide && j.Step.Name != "" {
-		if j.appeared && !j.second {
-			return c.again(ctx, j, apierrors.NewAlreadyExists(schema.GroupResource{Resource: j.Resource.Plural}, j.Step.Name))
+		if j.exists && !j.recomputed {
+			exists := apierrors.NewAlreadyExists(schema.GroupResource{Resource: j.Resource.Plural}, j.Step.Name)
+			return c.retryExisting(ctx, j, exists)
 		}
-		return j.failed("create", c.applyServerSide(ctx, j))
+		return j.wrapError("create", c.applyServerSide(ctx, j))
 	}
 	body, err := json.Marshal(j.New)
 	if err != nil {
 		return j.Fail("encode", err)
 	}
 	err = c.create(ctx, j.Target, body)
-	if apierrors.IsAlreadyExists(err) && !j.second && j.Step.Name != "" {
-		return c.again(ctx, j, err)
+	if apierrors.IsAlreadyExists(err) && !j.recomputed && j.Step.Name != "" {
+		return c.retryExisting(ctx, j, err)
 	}
 	if err == nil {
 		c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: j.Short()})
@@ -156,11 +155,12 @@ func (c *Applier) createNew(ctx context.Context, j *job) error {
 	return j.Fail("create", err)
 }
 
-// again makes a step for an object that has appeared since the plan was made.
-func (c *Applier) again(ctx context.Context, j *job, exists error) error {
+// retryExisting computes and executes the step for an object that was created after the plan
+// was made.
+func (c *Applier) retryExisting(ctx context.Context, j *job, exists error) error {
 	read := func(ctx context.Context, t *api.Target) (map[string]any, error) { return c.api.Read(ctx, t, false) }
 	if j.plan.ServerSide {
-		read = c.managedOne
+		read = c.readManaged
 	}
 	live, err := read(ctx, j.Target)
 	if err != nil {
@@ -172,31 +172,31 @@ func (c *Applier) again(ctx context.Context, j *job, exists error) error {
 	if err := j.checkOwner(live); err != nil {
 		return err
 	}
-	next, err := j.anew(live, j.plan.ForceReplace)
+	next, err := j.recompute(live, j.plan.ForceReplace)
 	if err != nil {
 		return err
 	}
-	next.second = true
-	return c.do(ctx, next)
+	next.recomputed = true
+	return c.executeStep(ctx, next)
 }
 
-// anew is the job of the same object, which is now what live says.
-func (j *job) anew(live map[string]any, replace bool) (*job, error) {
-	step, err := j.compute(live, replace)
+// recompute returns the job for the same object with the live state live.
+func (j *job) recompute(live map[string]any, replace bool) (*job, error) {
+	step, err := j.computeStep(live, replace)
 	if err != nil {
 		return nil, err
 	}
-	return &job{Target: j.Target, Step: step, plan: j.plan, second: j.second}, nil
+	return &job{Target: j.Target, Step: step, plan: j.plan, recomputed: j.recomputed}, nil
 }
 
-// compute is the step of the same object, which is now what live says.
-func (j *job) compute(live map[string]any, replace bool) (plan.Step, error) {
+// computeStep returns the step for the same object with the live state live.
+func (j *job) computeStep(live map[string]any, replace bool) (plan.Step, error) {
 	item := j.Item
 	item.Live = live
 	p, err := plan.Compute([]plan.Item{item}, plan.Options{
 		ServerSide: j.plan.ServerSide, Conflicts: j.plan.Conflicts, Autoscaled: j.plan.Autoscaled,
 		AutoscalerNamespaces: j.plan.Searched,
-		RejectedFields:       j.refused, ForceReplace: replace,
+		RejectedFields:       j.rejectedFields, ForceReplace: replace,
 	})
 	if err != nil {
 		return plan.Step{}, err
@@ -204,8 +204,8 @@ func (j *job) compute(live map[string]any, replace bool) (plan.Step, error) {
 	return p.Steps[0], nil
 }
 
-// checkOwner returns a [*ConflictError] where live, which has appeared since the
-// plan was made, does not belong to the release.
+// checkOwner returns a [*ConflictError] if live, which was created after the plan was made,
+// does not belong to the release.
 func (j *job) checkOwner(live map[string]any) error {
 	owner := ownerOf(j.New)
 	if owner.Release == "" {
@@ -217,7 +217,7 @@ func (j *job) checkOwner(live map[string]any) error {
 	return nil
 }
 
-// ownerOf reads an object's marks.
+// ownerOf returns the owner in an object's annotations.
 func ownerOf(object map[string]any) kube.Owner {
 	return kube.Owner{
 		Release:   api.String(object, "metadata", "annotations", api.AnnotationRelease),
@@ -231,28 +231,28 @@ func (c *Applier) update(ctx context.Context, j *job) error {
 	case plan.ServerApply:
 		err = c.applyServerSide(ctx, j)
 	case plan.Put:
-		if err = c.putObject(ctx, j); refusesPut(err) {
+		if err = c.putObject(ctx, j); isPutRejected(err) {
 			return c.mergeInstead(ctx, j)
 		}
 	default:
 		err = c.merge(ctx, j)
 	}
-	if apierrors.IsNotFound(err) && !j.second && j.Type != plan.ServerApply {
+	if apierrors.IsNotFound(err) && !j.recomputed && j.Type != plan.ServerApply {
 		created := *j
-		created.second, created.Action, created.Live = true, plan.Create, nil
+		created.recomputed, created.Action, created.Live = true, plan.Create, nil
 		return c.createNew(ctx, &created)
 	}
-	if e := immutable(j.Step, j.String(), err); e != nil {
-		if !replaceable(j.Step, j.plan.ForceReplace) {
+	if e := newImmutableError(j.Step, j.String(), err); e != nil {
+		if !isReplaceable(j.Step, j.plan.ForceReplace) {
 			return e
 		}
 		return c.replace(ctx, j)
 	}
-	return j.failed("update", err)
+	return j.wrapError("update", err)
 }
 
-// failed is fail for errors that may name the object themselves.
-func (j *job) failed(verb string, err error) error {
+// wrapError is like Fail, but returns errors unchanged that name the object themselves.
+func (j *job) wrapError(verb string, err error) error {
 	var conflict *FieldConflictError
 	var object *kube.ObjectError
 	if errors.As(err, &conflict) || errors.As(err, &object) {
@@ -261,7 +261,7 @@ func (j *job) failed(verb string, err error) error {
 	return j.Fail(verb, err)
 }
 
-// mediaType is how a patch is sent.
+// mediaType returns the Content-Type of a patch.
 func mediaType(t plan.PatchType) string {
 	switch t {
 	case plan.StrategicMerge:
@@ -272,16 +272,15 @@ func mediaType(t plan.PatchType) string {
 	return "application/merge-patch+json"
 }
 
-// merge sends the patch of a step that merges on the client's side. Where the
-// server refuses it because the object has changed since it was read, it sends
-// the one for what the object is now.
+// merge sends the patch of a step that merges on the client's side. If the server reports that
+// the object has changed since it was read, merge computes the patch again.
 func (c *Applier) merge(ctx context.Context, j *job) error {
 	for tries := 1; ; tries++ {
-		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), c.writing(), briefly(mediaType(j.Type)), j.Patch)
-		if err == nil && changed(j.Live, answer) {
+		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), c.writeQuery(), metadataOnly(mediaType(j.Type)), j.Patch)
+		if err == nil && isChanged(j.Live, answer) {
 			c.api.Progress().Send(progress.Event{Kind: progress.Updated, Object: j.Short()})
 		}
-		if !apierrors.IsConflict(err) || tries == putTries {
+		if !apierrors.IsConflict(err) || tries == maxPutAttempts {
 			return err
 		}
 		if err := c.replan(ctx, j, false); err != nil || j.Action == plan.Unchanged {
@@ -290,8 +289,8 @@ func (c *Applier) merge(ctx context.Context, j *job) error {
 	}
 }
 
-// replace deletes an object with all that it owns, and creates it again. The
-// server is asked first whether it would take the new one.
+// replace deletes an object and its dependents, and creates it again. Before, it checks with a
+// dry run that the server accepts the new object.
 func (c *Applier) replace(ctx context.Context, j *job) error {
 	body, err := json.Marshal(j.New)
 	if err != nil {
@@ -301,17 +300,17 @@ func (c *Applier) replace(ctx context.Context, j *job) error {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return j.Fail("replace", err)
 	}
-	if err := c.erase(ctx, j); err != nil || c.api.IsDryRun() {
-		return j.failed("replace", err)
+	if err := c.deleteForeground(ctx, j); err != nil || c.api.IsDryRun() {
+		return j.wrapError("replace", err)
 	}
 	created := *j
-	created.second, created.Action, created.Live = true, plan.Create, nil
+	created.recomputed, created.Action, created.Live = true, plan.Create, nil
 	return c.createNew(ctx, &created)
 }
 
-// erase deletes the very object that the plan has seen, and returns when it is
-// gone and what it owned as well.
-func (c *Applier) erase(ctx context.Context, j *job) error {
+// deleteForeground deletes the object of the plan, and no other with its name, and waits until
+// it and its dependents no longer exist.
+func (c *Applier) deleteForeground(ctx context.Context, j *job) error {
 	uid := api.String(j.Live, "metadata", "uid")
 	options := map[string]any{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": Foreground.policy(),
 		"preconditions": map[string]string{"uid": uid}}
@@ -322,26 +321,26 @@ func (c *Applier) erase(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.api.Call(ctx, http.MethodDelete, j.Path(), nil, briefly("application/json"), body)
+	_, err = c.api.Call(ctx, http.MethodDelete, j.Path(), nil, metadataOnly("application/json"), body)
 	if apierrors.IsNotFound(err) || err == nil && c.api.IsDryRun() {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return c.awaitGone(ctx, j.Target, uid)
+	return c.waitDeleted(ctx, j.Target, uid)
 }
 
-// goneTime is how long the object that is replaced may take to be gone: it may
-// have a finalizer that no one works on.
-const goneTime = 2 * time.Minute
+// deletionTimeout is the maximum time for the deletion of an object that is replaced: it may
+// have a finalizer that no controller removes.
+const deletionTimeout = 2 * time.Minute
 
-func (c *Applier) awaitGone(ctx context.Context, t *api.Target, uid string) error {
-	ctx, cancel := context.WithTimeout(ctx, goneTime)
+func (c *Applier) waitDeleted(ctx context.Context, t *api.Target, uid string) error {
+	ctx, cancel := context.WithTimeout(ctx, deletionTimeout)
 	defer cancel()
-	told := false
+	reported := false
 	defer func() {
-		if told {
+		if reported {
 			c.api.Progress().Send(progress.Event{Kind: progress.Settled})
 		}
 	}()
@@ -354,12 +353,12 @@ func (c *Applier) awaitGone(ctx context.Context, t *api.Target, uid string) erro
 			c.api.Progress().Send(progress.Event{Kind: progress.Deleted, Object: t.Short()})
 			return nil
 		}
-		if delay > 500*time.Millisecond && !told {
-			told = true
-			c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be gone"})
+		if delay > 500*time.Millisecond && !reported {
+			reported = true
+			c.api.Progress().Send(progress.Event{Kind: progress.Waiting, Object: t.Short(), Text: "to be deleted"})
 		}
 		if err := linger.Sleep(ctx, delay); err != nil {
-			return &wait.PendingError{Pending: []string{t.String() + " to be gone"}, Err: err}
+			return &wait.PendingError{Pending: []string{t.String() + " to be deleted"}, Err: err}
 		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// CreateHook creates o, a single object, in namespace, unless o names its own, and
-// returns the uid of what it has made. Hooks carry no ownership labels: they are not
-// part of the release. A custom resource definition is established when CreateHook
-// returns; one that exists stays as it is, and has no uid here.
+// CreateHook creates o, a single object, in the given namespace unless o has its own, and
+// returns the UID of the new object. Hooks have no ownership labels, because they are not part
+// of the release. CreateHook waits until a CRD is established; an existing CRD is left
+// unchanged. For a CRD, uid is empty.
 func (c *Applier) CreateHook(ctx context.Context, o *manifest.Object, namespace string) (uid string, err error) {
 	t, err := c.api.Single(ctx, o, namespace)
 	if err != nil {
@@ -30,8 +30,8 @@ func (c *Applier) CreateHook(ctx context.Context, o *manifest.Object, namespace 
 	if err != nil {
 		return "", err
 	}
-	answer, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writing(),
-		briefly("application/json"), body)
+	answer, err := c.api.Call(ctx, http.MethodPost, t.Resource.Path(t.Namespace, ""), c.writeQuery(),
+		metadataOnly("application/json"), body)
 	if err != nil {
 		return "", t.Fail("create", err)
 	}
@@ -45,10 +45,9 @@ func (c *Applier) CreateHook(ctx context.Context, o *manifest.Object, namespace 
 	return made.Metadata.UID, nil
 }
 
-// DeleteHook asks for the deletion of the object with that uid, which stands in the place
-// of o, with what it owns; [wait.Waiter.WaitHookGone] waits for it. One that is not there, or
-// that another client has replaced, is fine. Where uid is "", it deletes whatever stands
-// there.
+// DeleteHook requests the deletion of the object that o names, and of its dependents;
+// [wait.Waiter.WaitHookGone] waits for it. If uid is not empty, it is a precondition. An object
+// that does not exist, or has another UID, is not an error.
 func (c *Applier) DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
 	t, err := c.api.Single(ctx, o, namespace)
 	var noMatch *kube.NoMatchError

@@ -17,18 +17,18 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// HookPlace says where an object lives, as the cluster knows its kind.
+// HookPlace is the REST mapping of a hook's object.
 type HookPlace struct {
-	// Served reports whether the cluster has the object's kind; if not, it says
-	// nothing else.
+	// Served reports whether the cluster serves the object's kind. If not, the other fields are
+	// empty.
 	Served bool
-	// Namespace is "" for a kind of the whole cluster.
+	// Namespace is empty for a cluster-scoped kind.
 	Namespace string
-	// Definition reports whether it is a custom resource definition.
+	// Definition reports whether the object is a CRD.
 	Definition bool
 }
 
-// PlaceHook finds out where o, a single object, lives.
+// PlaceHook returns the REST mapping of o, a single object.
 func (c *Applier) PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (HookPlace, error) {
 	t, err := c.api.Single(ctx, o, namespace)
 	var noMatch *kube.NoMatchError
@@ -41,13 +41,13 @@ func (c *Applier) PlaceHook(ctx context.Context, o *manifest.Object, namespace s
 	return HookPlace{Served: true, Namespace: t.Namespace, Definition: t.Is(api.CRDGroup, api.CRDKind)}, nil
 }
 
-// LiveHook reads the object that stands in the place of o; nil where none does,
-// or where the cluster does not serve o's kind.
+// LiveHook returns the live state of the object that o names, or nil if it does not exist or
+// the cluster does not serve its kind.
 func (c *Applier) LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error) {
 	t, err := c.api.Single(ctx, o, namespace)
 	var noMatch *kube.NoMatchError
 	if errors.As(err, &noMatch) {
-		return nil, nil // to create it is an error that says more
+		return nil, nil // creating it returns an error with more details
 	}
 	if err != nil || t.Name == "" {
 		return nil, err
@@ -66,9 +66,8 @@ func (c *Applier) LiveHook(ctx context.Context, o *manifest.Object, namespace st
 	return live, nil
 }
 
-// UpdateHook changes the object with that uid, which stands in the place of o, to
-// what o says; what o does not mention stays. Where another client has replaced it,
-// the server refuses that.
+// UpdateHook patches the object that o names and that has the given UID with the fields of o.
+// If another client has replaced the object, the server refuses the patch.
 func (c *Applier) UpdateHook(ctx context.Context, o *manifest.Object, namespace, uid string) error {
 	t, err := c.api.Single(ctx, o, namespace)
 	if err != nil {

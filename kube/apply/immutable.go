@@ -15,20 +15,18 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// annotationReplace on an object of the chart says that it is deleted and
-// created again where it cannot be updated.
+// annotationReplace permits to delete and recreate the object if it cannot be updated.
 const annotationReplace = "helm.sh/replace"
 
-// An ImmutableError is returned when an update changes fields that cannot be changed once
-// an object exists.
+// An ImmutableError is returned when an update changes immutable fields.
 type ImmutableError struct {
 	Object string // with its namespace
-	Source string // the template, "" where not known
+	Source string // the template, or "" if it is not known
 	Fields []string
-	// Precious is set where replacing the object would lose what it holds, or
-	// that it shall be kept: a flag for all objects does not replace this one.
+	// Precious is set if replacing the object would lose data or contradict its resource policy
+	// "keep". Such an object is replaced only if its own annotation permits it.
 	Precious bool
-	Err      error // the server's answer
+	Err      error // the server's error
 }
 
 func (e *ImmutableError) Error() string {
@@ -39,8 +37,8 @@ func (e *ImmutableError) Error() string {
 	s := fmt.Sprintf("update %s%s: %s: field is immutable, it cannot be changed once the object exists", e.Object, from,
 		strings.Join(e.Fields, ", "))
 	if e.Precious {
-		return s + `: put it back, or give the object the annotation ` + annotationReplace +
-			`: "true", which deletes it with all it holds and creates it again; --force-replace alone does not touch it`
+		return s + `: restore the old value, or set the annotation ` + annotationReplace +
+			`: "true" on the object, which deletes it with its data and creates it again; --force-replace alone does not`
 	}
 	return s + `: --force-replace, or the annotation ` + annotationReplace +
 		`: "true" on the object, deletes it and creates it again`
@@ -48,17 +46,17 @@ func (e *ImmutableError) Error() string {
 
 func (e *ImmutableError) Unwrap() error { return e.Err }
 
-// replaceable reports whether a step's object may be deleted and created again:
-// its annotation says so, or the plan does and nothing is lost with it.
-func replaceable(s plan.Step, all bool) bool {
+// isReplaceable reports whether a step's object may be deleted and recreated: if its annotation
+// permits it, or if all is set and no data is lost.
+func isReplaceable(s plan.Step, all bool) bool {
 	if plan.Replaceable(s) {
 		return true
 	}
-	return all && !precious(s.Item)
+	return all && !isPrecious(s.Item)
 }
 
-// precious reports that an object holds what no one brings back.
-func precious(it plan.Item) bool {
+// isPrecious reports whether deleting an object loses data, or its resource policy is "keep".
+func isPrecious(it plan.Item) bool {
 	switch it.Kind {
 	case "PersistentVolumeClaim", "PersistentVolume", "Namespace", api.CRDKind:
 		return true
@@ -67,19 +65,19 @@ func precious(it plan.Item) bool {
 		"keep")
 }
 
-// immutable makes an [*ImmutableError] of the server's refusal to change
-// fields, and returns nil where it refuses for another reason.
-func immutable(s plan.Step, object string, err error) *ImmutableError {
+// newImmutableError returns an [*ImmutableError] if err is about immutable fields only, else
+// nil.
+func newImmutableError(s plan.Step, object string, err error) *ImmutableError {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
 		return nil
 	}
-	e := &ImmutableError{Object: object, Source: s.Source, Precious: precious(s.Item), Err: err}
+	e := &ImmutableError{Object: object, Source: s.Source, Precious: isPrecious(s.Item), Err: err}
 	for _, cause := range status.Status().Details.Causes {
-		if !saysImmutable(cause.Message) {
+		if !isImmutableMessage(cause.Message) {
 			return nil // replacing it would not help
 		}
-		e.Fields = append(e.Fields, blame(s, cause.Field, cause.Message)...)
+		e.Fields = append(e.Fields, immutableFields(s, cause.Field, cause.Message)...)
 	}
 	slices.Sort(e.Fields)
 	if e.Fields = slices.Compact(e.Fields); len(e.Fields) == 0 {
@@ -88,9 +86,9 @@ func immutable(s plan.Step, object string, err error) *ImmutableError {
 	return e
 }
 
-// saysImmutable knows the words in which the API server's validations, and the
-// rules of custom resources, say that a field keeps its value.
-func saysImmutable(message string) bool {
+// isImmutableMessage reports whether a message is one of those with which the API server's
+// validation and the rules of CRDs refuse the change of an immutable field.
+func isImmutableMessage(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{
 		"immutable", "may not change", "may not be changed", "cannot be changed", "can not be changed", "must not be changed",
@@ -105,28 +103,28 @@ func saysImmutable(message string) bool {
 	return false
 }
 
-// blame names the fields that the server means. Of a whole spec it says which
-// of its fields may change: the others that would are meant.
-func blame(s plan.Step, field, message string) []string {
+// immutableFields returns the fields that a message about field means. A message about a whole
+// spec lists the mutable fields: it means the others that change.
+func immutableFields(s plan.Step, field, message string) []string {
 	switch live, after := fieldAt(s.Live, field), fieldAt(s.After, field); {
 	case field == "":
 		return []string{"a field"}
 	case field == "spec.clusterIPs[0]" && fieldAt(s.New, "spec")["clusterIPs"] == nil:
-		return []string{"spec.clusterIP"} // the server keeps both alike
+		return []string{"spec.clusterIP"} // the server synchronizes both fields
 	case field == "spec" && live != nil && after != nil:
-		if fields := blameSpec(live, after, message); len(fields) > 0 {
+		if fields := immutableSpecFields(live, after, message); len(fields) > 0 {
 			return fields
 		}
 	}
 	return []string{field}
 }
 
-func blameSpec(live, after map[string]any, message string) []string {
+func immutableSpecFields(live, after map[string]any, message string) []string {
 	var out []string
 	for key := range after {
-		may := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`spec."+key) || key == "resources" &&
+		mutable := strings.Contains(message, "'"+key+"'") || strings.Contains(message, "`spec."+key) || key == "resources" &&
 			strings.Contains(message, "resources.requests")
-		if !may && !reflect.DeepEqual(live[key], after[key]) {
+		if !mutable && !reflect.DeepEqual(live[key], after[key]) {
 			out = append(out, "spec."+key)
 		}
 	}
@@ -138,7 +136,7 @@ func blameSpec(live, after map[string]any, message string) []string {
 	return out
 }
 
-// fieldAt is the map at a path such as "spec.template", nil where there is none.
+// fieldAt returns the map at a path such as "spec.template", or nil if there is none.
 func fieldAt(object map[string]any, field string) map[string]any {
 	for part := range strings.SplitSeq(field, ".") {
 		object, _ = object[part].(map[string]any)

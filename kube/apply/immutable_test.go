@@ -87,7 +87,7 @@ func replaces(t *testing.T, s *story, kind, to string) {
 	apiVersion := s.New[0].APIVersion
 	before := api.String(s.get(apiVersion, kind, name), "metadata", "uid")
 	if kind == "PersistentVolumeClaim" {
-		if err := s.fails(to); !strings.Contains(err.Error(), "alone does not touch it") {
+		if err := s.fails(to); !strings.Contains(err.Error(), "--force-replace alone does not") {
 			t.Errorf("the flag: %v", err)
 		}
 		s.ForceReplace = false

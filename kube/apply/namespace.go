@@ -15,8 +15,8 @@ import (
 	"github.com/moonhelm/moonhelm/kube/internal/api"
 )
 
-// CreateNamespace creates a namespace, labelled with its name as Helm labels
-// it. One that exists is fine, also for a user who may not create any.
+// CreateNamespace creates a namespace with the label name, as Helm does. It succeeds if the
+// namespace exists, even if the user may not create namespaces.
 func (c *Applier) CreateNamespace(ctx context.Context, name string) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Namespace",
@@ -25,7 +25,7 @@ func (c *Applier) CreateNamespace(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.api.Call(ctx, http.MethodPost, "/api/v1/namespaces", c.writing(), briefly("application/json"), body)
+	_, err = c.api.Call(ctx, http.MethodPost, "/api/v1/namespaces", c.writeQuery(), metadataOnly("application/json"), body)
 	if err == nil || apierrors.IsAlreadyExists(err) {
 		return nil
 	}

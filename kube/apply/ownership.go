@@ -9,14 +9,14 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// Conflict is one object that exists and is not the release's.
+// Conflict is an object that exists and does not belong to the release.
 type Conflict struct {
 	Object string
-	// Reason says what its marks say.
+	// Reason describes the object's ownership labels.
 	Reason string
 }
 
-// ConflictError lists the objects that exist and do not belong to the release.
+// ConflictError is returned if objects of a release exist and do not belong to it.
 type ConflictError struct {
 	Owner     kube.Owner
 	Conflicts []Conflict
@@ -37,7 +37,7 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *ConflictError) Hint() string {
 	return "--take-ownership takes them over; otherwise delete them, or choose other names"
 }

@@ -20,17 +20,17 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Permission is what the user must be allowed to do.
+// Permission is a permission that an operation needs.
 type Permission struct {
 	Verb string // as in a Role: "create", "patch", "delete", ...
-	// Resource is what it is about: "secrets", "deployments.apps", "pods/log".
-	// Where it is empty, APIVersion and Kind say it; a kind that the cluster does not serve
-	// needs none.
+	// Resource is the plural with its group and subresource: "secrets", "deployments.apps",
+	// "pods/log". If it is empty, APIVersion and Kind determine it; a kind that the cluster
+	// does not serve needs no permission.
 	Resource         string
 	APIVersion, Kind string
-	// Namespace is "" for what is a matter of the whole cluster.
+	// Namespace is empty for a cluster-wide permission.
 	Namespace string
-	// Name is the object, "" for any.
+	// Name is the name of the object, or "" for any object.
 	Name string
 }
 
@@ -41,13 +41,13 @@ func (r Permission) String() string {
 	return fmt.Sprintf("%s %s in namespace %q", r.Verb, r.Resource, r.Namespace)
 }
 
-// A PermissionError is returned when the user lacks permissions. It lists each once,
-// without the names of objects.
+// A PermissionError is returned when the user lacks permissions. Missing has no duplicates and
+// no object names.
 type PermissionError struct{ Missing []Permission }
 
 func (e *PermissionError) Error() string { return "nothing was changed: " + e.List() }
 
-// List names the permissions that are missing.
+// List formats the missing permissions.
 func (e *PermissionError) List() string {
 	if len(e.Missing) == 1 {
 		return "the permission to " + e.Missing[0].String() + " is missing"
@@ -60,9 +60,9 @@ func (e *PermissionError) List() string {
 	return b.String()
 }
 
-// CheckPermissions returns a [*PermissionError] where the user may not do verb with each
-// of the objects, which live in namespace unless they say otherwise, or lacks
-// one of the other permissions. Where the cluster does not tell, it returns nil.
+// CheckPermissions returns a [*PermissionError] if the user lacks the permission for verb on
+// one of the objects, or one of the permissions in also. Objects without a namespace are in the
+// given one. If the cluster does not support access reviews, it returns nil.
 func (c *Applier) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
 	also ...Permission) error {
 	all, err := api.Unplaced(objects)
@@ -85,16 +85,15 @@ func permissionFor(verb string, t *api.Target) Permission {
 	return Permission{Verb: verb, Resource: t.Resource.Name(), Namespace: t.Namespace, Name: t.Name}
 }
 
-// review is what the cluster says of the user's permissions. It asks as little as
-// it can: a user who may do everything is known with one question, others with
-// one for each namespace, and single permissions are asked for only where the rules
-// say no, or cannot say.
+// review determines the user's permissions with few requests: one for a user who may do
+// everything, otherwise one for each namespace. It checks single permissions only if these
+// rules do not grant them.
 type review struct {
-	client *Applier
-	done   chan struct{}
-	all    bool // everything is allowed
-	blind  bool // the cluster does not tell
-	rules  map[string]*ruleSet
+	client      *Applier
+	done        chan struct{}
+	all         bool // everything is allowed
+	unavailable bool // access reviews are not available
+	rules       map[string]*ruleSet
 }
 
 type ruleSet struct {
@@ -106,7 +105,8 @@ type ruleSet struct {
 	} `json:"resourceRules"`
 }
 
-// newReview begins to ask about the namespaces of the given permissions.
+// newReview returns a review that loads the rules of the permissions' namespaces in the
+// background.
 func (c *Applier) newReview(ctx context.Context, permissions []Permission) *review {
 	v := &review{client: c.On(c.api.WithoutRetry().WithProgress(nil)), done: make(chan struct{}),
 		rules: map[string]*ruleSet{}}
@@ -117,24 +117,24 @@ func (c *Applier) newReview(ctx context.Context, permissions []Permission) *revi
 	}
 	go func() {
 		defer close(v.done)
-		v.ask(ctx)
+		v.load(ctx)
 	}()
 	return v
 }
 
-func (v *review) ask(ctx context.Context) {
+func (v *review) load(ctx context.Context) {
 	allowed, err := v.access(ctx, Permission{Verb: "*", Resource: "*.*"})
-	v.all, v.blind = allowed, err != nil
-	if v.all || v.blind {
+	v.all, v.unavailable = allowed, err != nil
+	if v.all || v.unavailable {
 		return
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(kube.Parallel)
 	var mu sync.Mutex
-	// The first answers come while the last questions are asked.
+	// v.rules is written while the keys are iterated, hence the copy.
 	for _, namespace := range slices.Collect(maps.Keys(v.rules)) {
 		group.Go(func() error {
-			// Without an answer the single questions decide.
+			// If this fails, check asks for each permission.
 			set, err := v.rulesIn(ctx, namespace)
 			mu.Lock()
 			defer mu.Unlock()
@@ -147,18 +147,18 @@ func (v *review) ask(ctx context.Context) {
 	_ = group.Wait()
 }
 
-// check returns a [*PermissionError] that lists what is missing.
+// check returns a [*PermissionError] with the missing ones of permissions.
 func (v *review) check(ctx context.Context, permissions []Permission) error {
 	<-v.done
-	if v.all || v.blind || len(permissions) == 0 {
+	if v.all || v.unavailable || len(permissions) == 0 {
 		return context.Cause(ctx)
 	}
-	permissions, err := v.client.placePermissions(ctx, permissions)
+	permissions, err := v.client.resolvePermissions(ctx, permissions)
 	if err != nil {
 		return err
 	}
 	var doubtful []Permission
-	names := map[Permission][]string{} // by the permission without a name
+	names := map[Permission][]string{} // keys have no object name
 	for _, r := range permissions {
 		allowed, named := v.rules[r.Namespace].allow(r)
 		if allowed {
@@ -179,7 +179,7 @@ func (v *review) check(ctx context.Context, permissions []Permission) error {
 	group.SetLimit(kube.Parallel)
 	for i, r := range doubtful {
 		group.Go(func() error {
-			missing[i] = v.refused(gctx, r, names[r])
+			missing[i] = v.isDenied(gctx, r, names[r])
 			return nil
 		})
 	}
@@ -202,9 +202,9 @@ func (v *review) check(ctx context.Context, permissions []Permission) error {
 	return e
 }
 
-// refused reports whether the cluster says no to r, for any object and for one of
-// those named. An answer that does not come is not a refusal.
-func (v *review) refused(ctx context.Context, r Permission, names []string) bool {
+// isDenied reports whether the cluster denies r, for any object and for at least one of names.
+// A failed request does not count as denial.
+func (v *review) isDenied(ctx context.Context, r Permission, names []string) bool {
 	allowed, err := v.access(ctx, r)
 	if allowed || err != nil || len(names) == 0 {
 		return !allowed && err == nil
@@ -217,8 +217,8 @@ func (v *review) refused(ctx context.Context, r Permission, names []string) bool
 	return false
 }
 
-// placePermissions finds the resources of permissions that name a kind.
-func (c *Applier) placePermissions(ctx context.Context, permissions []Permission) ([]Permission, error) {
+// resolvePermissions sets the resources of permissions that have a kind.
+func (c *Applier) resolvePermissions(ctx context.Context, permissions []Permission) ([]Permission, error) {
 	var wanted []kube.Kind
 	for _, r := range permissions {
 		if r.Resource == "" {
@@ -249,15 +249,15 @@ func (c *Applier) placePermissions(ctx context.Context, permissions []Permission
 	return out, nil
 }
 
-// allow reports whether the rules allow r. named reports that some rule allows it
-// for some objects by name. A nil set allows nothing.
+// allow reports whether the rules allow r. named reports whether a rule allows it for some
+// object names. A nil set allows nothing.
 func (s *ruleSet) allow(r Permission) (allowed, named bool) {
 	if s == nil {
 		return false, true
 	}
 	plural, group, _ := strings.Cut(r.Resource, ".")
 	for _, rule := range s.Rules {
-		if !covers(rule.Verbs, r.Verb) || !covers(rule.APIGroups, group) || !covers(rule.Resources, plural) {
+		if !matches(rule.Verbs, r.Verb) || !matches(rule.APIGroups, group) || !matches(rule.Resources, plural) {
 			continue
 		}
 		if len(rule.ResourceNames) == 0 || r.Name != "" && slices.Contains(rule.ResourceNames, r.Name) {
@@ -268,13 +268,13 @@ func (s *ruleSet) allow(r Permission) (allowed, named bool) {
 	return false, named
 }
 
-func covers(list []string, s string) bool {
+func matches(list []string, s string) bool {
 	return slices.Contains(list, s) || slices.Contains(list, "*")
 }
 
 const reviews = "/apis/authorization.k8s.io/v1/"
 
-// access asks for one permission.
+// access sends a SelfSubjectAccessReview for one permission.
 func (v *review) access(ctx context.Context, r Permission) (bool, error) {
 	plural, group, _ := strings.Cut(r.Resource, ".")
 	plural, sub, _ := strings.Cut(plural, "/")
@@ -291,18 +291,18 @@ func (v *review) access(ctx context.Context, r Permission) (bool, error) {
 	var status struct {
 		Allowed bool `json:"allowed"`
 	}
-	err := v.question(ctx, "SelfSubjectAccessReview", map[string]any{"resourceAttributes": attributes}, &status)
+	err := v.post(ctx, "SelfSubjectAccessReview", map[string]any{"resourceAttributes": attributes}, &status)
 	return status.Allowed, err
 }
 
 func (v *review) rulesIn(ctx context.Context, namespace string) (*ruleSet, error) {
 	var status ruleSet
-	err := v.question(ctx, "SelfSubjectRulesReview", map[string]any{"namespace": namespace}, &status)
+	err := v.post(ctx, "SelfSubjectRulesReview", map[string]any{"namespace": namespace}, &status)
 	return &status, err
 }
 
-// question asks the review API, and reads the status of its answer.
-func (v *review) question(ctx context.Context, kind string, spec map[string]any, status any) error {
+// post creates a review object and decodes the status of the response.
+func (v *review) post(ctx context.Context, kind string, spec map[string]any, status any) error {
 	body, err := json.Marshal(map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec})
 	if err != nil {
 		return err
@@ -317,5 +317,5 @@ func (v *review) question(ctx context.Context, kind string, spec map[string]any,
 	}{status})
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *PermissionError) Hint() string { return (*kube.ForbiddenError)(nil).Hint() }

@@ -14,25 +14,25 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// putTries bounds how often an object is put or merged again because it has changed
-// meanwhile, as the status of a Deployment does all the time.
-const putTries = 8
+// maxPutAttempts is the maximum number of attempts to update an object that other clients change, as
+// a controller changes the status of a Deployment.
+const maxPutAttempts = 8
 
-// putObject sends the new object in the place of the live one.
+// putObject replaces the live object by the new one and reports the change.
 func (c *Applier) putObject(ctx context.Context, j *job) error {
-	answer, err := c.put(ctx, j, briefly("application/json"))
-	if err == nil && changed(j.Live, answer) {
+	answer, err := c.put(ctx, j, metadataOnly("application/json"))
+	if err == nil && isChanged(j.Live, answer) {
 		c.api.Progress().Send(progress.Event{Kind: progress.Updated, Object: j.Short()})
 	}
 	return err
 }
 
-// put sends the new object in the place of the live one, and again in the place
-// of what it has become meanwhile. It returns the server's answer.
+// put replaces the live object by the new one. If the object has changed since it was read, put
+// recomputes the step. It returns the server's response.
 func (c *Applier) put(ctx context.Context, j *job, header http.Header) ([]byte, error) {
 	for tries := 1; ; tries++ {
-		answer, err := c.api.Call(ctx, http.MethodPut, j.Path(), c.writing(), header, j.Patch)
-		if !apierrors.IsConflict(err) || tries == putTries {
+		answer, err := c.api.Call(ctx, http.MethodPut, j.Path(), c.writeQuery(), header, j.Patch)
+		if !apierrors.IsConflict(err) || tries == maxPutAttempts {
 			return answer, err
 		}
 		if err := c.replan(ctx, j, true); err != nil {
@@ -41,7 +41,7 @@ func (c *Applier) put(ctx context.Context, j *job, header http.Header) ([]byte, 
 	}
 }
 
-// replan makes j the step for what its object is now, which replaces or merges it.
+// replan reads the object again and recomputes the step of j.
 func (c *Applier) replan(ctx context.Context, j *job, replace bool) error {
 	live, err := c.api.Read(ctx, j.Target, false)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Applier) replan(ctx context.Context, j *job, replace bool) error {
 			return err
 		}
 	}
-	next, err := j.anew(live, replace)
+	next, err := j.recompute(live, replace)
 	if err != nil {
 		return err
 	}
@@ -63,22 +63,21 @@ func (c *Applier) replan(ctx context.Context, j *job, replace bool) error {
 	return nil
 }
 
-// refusesPut reports whether the API server takes no whole object in the place
-// of this one. It has filled in what may not change and no chart says: the
-// selector of a Job, the node of a Pod.
-func refusesPut(err error) bool {
+// isPutRejected reports whether the server does not accept the replacement of an object. Its
+// controllers may have set immutable fields that no chart contains: the selector of a Job, the
+// node of a Pod.
+func isPutRejected(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// merged is the job of merging what cannot be put.
-func (j *job) merged() (*job, error) { return j.anew(j.Live, false) }
+// mergeJob returns the job that merges an object instead of replacing it.
+func (j *job) mergeJob() (*job, error) { return j.recompute(j.Live, false) }
 
-// mergeInstead merges what the API server does not take whole. What cannot be
-// merged either is deleted and created.
+// mergeInstead merges an object whose replacement was rejected.
 func (c *Applier) mergeInstead(ctx context.Context, j *job) error {
-	next, err := j.merged()
+	next, err := j.mergeJob()
 	if err != nil || next.Action == plan.Unchanged {
 		return err
 	}
-	return c.do(ctx, next)
+	return c.executeStep(ctx, next)
 }

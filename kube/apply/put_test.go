@@ -168,14 +168,14 @@ spec:
 
 // The permissions that a replacement takes are asked for before it.
 func TestReplaceNeedsTheRightToUpdate(t *testing.T) {
-	s := &stock{}
+	s := &inventory{}
 	objects := apitest.Parse(t, configMapsText("a", "b"))
 	res := &kube.Resource{Kind: "ConfigMap", Plural: "configmaps", Namespaced: true, APIVersion: "v1"}
 	target := &api.Target{Resource: res, Kind: "ConfigMap", Namespace: "ns", Name: "a", From: objects[0]}
-	s.parts = []*part{{Target: target, wanted: true}}
+	s.items = []*item{{Target: target, wanted: true}}
 	for typ, verb := range map[plan.PatchType]string{plan.Put: "update", plan.StrategicMerge: "patch"} {
 		p := &plan.Plan{Steps: []plan.Step{{Item: plan.Item{Ref: target.Ref()}, Action: plan.Update, Type: typ}}}
-		if got := s.needed(p, nil); len(got) != 1 || got[0].Verb != verb {
+		if got := s.neededPermissions(p, nil); len(got) != 1 || got[0].Verb != verb {
 			t.Errorf("%s: got %+v, want %s", typ, got, verb)
 		}
 	}

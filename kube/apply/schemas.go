@@ -14,23 +14,23 @@ import (
 	"github.com/moonhelm/moonhelm/openapi"
 )
 
-// schemas are the documents about kinds that were read in this run.
+// schemas caches OpenAPI documents in memory.
 type schemas struct {
 	mu        sync.Mutex
-	documents map[string]*document // by apiVersion
-	readings  map[string]*reading  // by apiVersion, those in progress
+	documents map[string]*document // keys are apiVersions
+	fetches   map[string]*fetch    // in progress; keys are apiVersions
 }
 
-// reading is the work of getting a document. It takes megabytes: operations that want
-// the same document at the same time wait for the first.
-type reading struct {
+// fetch is a document that is being read. Concurrent operations wait for the same fetch,
+// because a document is megabytes.
+type fetch struct {
 	done   chan struct{}
-	ended  bool      // by its context; another has to try
-	result *document // nil where it cannot be had
+	ended  bool      // its context ended; a waiting operation tries again
+	result *document // nil if reading failed
 }
 
-// get returns the document of this run that is at that address, or calls read, once at a
-// time.
+// get returns the document with the given address from memory, or else calls read, at most once
+// at a time for each apiVersion.
 func (s *schemas) get(ctx context.Context, apiVersion, at string, read func() *document) *document {
 	for {
 		s.mu.Lock()
@@ -38,13 +38,13 @@ func (s *schemas) get(ctx context.Context, apiVersion, at string, read func() *d
 			s.mu.Unlock()
 			return have
 		}
-		r := s.readings[apiVersion]
+		r := s.fetches[apiVersion]
 		if r == nil {
-			r = &reading{done: make(chan struct{})}
-			if s.readings == nil {
-				s.readings, s.documents = map[string]*reading{}, map[string]*document{}
+			r = &fetch{done: make(chan struct{})}
+			if s.fetches == nil {
+				s.fetches, s.documents = map[string]*fetch{}, map[string]*document{}
 			}
-			s.readings[apiVersion] = r
+			s.fetches[apiVersion] = r
 			s.mu.Unlock()
 			return s.finish(ctx, apiVersion, r, read())
 		}
@@ -60,29 +60,29 @@ func (s *schemas) get(ctx context.Context, apiVersion, at string, read func() *d
 	}
 }
 
-// finish keeps what a reading came to.
-func (s *schemas) finish(ctx context.Context, apiVersion string, r *reading, d *document) *document {
+// finish stores the result of a fetch and wakes the waiting operations.
+func (s *schemas) finish(ctx context.Context, apiVersion string, r *fetch, d *document) *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d != nil {
 		s.documents[apiVersion] = d
 	}
-	delete(s.readings, apiVersion)
+	delete(s.fetches, apiVersion)
 	r.result, r.ended = d, d == nil && ctx.Err() != nil
 	close(r.done)
 	return d
 }
 
-// document is one group and version's, in the form that the cached file has.
+// document is the OpenAPI document of one group and version, in the format of the cache file.
 type document struct {
 	Server string `json:"server"`
-	// Data is where the server has it. The address changes with the text.
+	// At is the document's address on the server, which changes with its content.
 	At       string            `json:"at"`
 	Document *openapi.Document `json:"document"`
 }
 
-// documents returns what the server publishes about kinds, by apiVersion. One
-// that cannot be had is left out: it is a help, and never a reason to fail.
+// documents returns the OpenAPI documents of apiVersions. It omits those that cannot be read,
+// because validation is optional.
 func (c *Applier) documents(ctx context.Context, apiVersions []string) map[string]*openapi.Document {
 	out := map[string]*openapi.Document{}
 	index := c.documentIndex(ctx)
@@ -105,7 +105,7 @@ func (c *Applier) documents(ctx context.Context, apiVersions []string) map[strin
 	return out
 }
 
-// documentName is what the index calls a group and version.
+// documentName returns the key of a group and version in the server's index.
 func documentName(apiVersion string) string {
 	if strings.Contains(apiVersion, "/") {
 		return "apis/" + apiVersion
@@ -113,7 +113,7 @@ func documentName(apiVersion string) string {
 	return "api/" + apiVersion
 }
 
-// documentIndex is where the server has each document.
+// documentIndex returns the addresses of the server's documents.
 func (c *Applier) documentIndex(ctx context.Context) map[string]string {
 	body, err := c.api.WithoutRetry().Call(ctx, http.MethodGet, "/openapi/v3", nil, nil, nil)
 	if err != nil {
@@ -134,8 +134,8 @@ func (c *Applier) documentIndex(ctx context.Context) map[string]string {
 	return out
 }
 
-// document is the one at that address: of this run, of the disk, or the
-// server's. It returns nil where none of them has it.
+// document returns the document with the given address from memory, the cache file or the
+// server, or nil if it cannot be read.
 func (c *Applier) document(ctx context.Context, apiVersion, at string) *openapi.Document {
 	d := c.schemas.get(ctx, apiVersion, at, func() *document {
 		if d := c.readDocument(apiVersion); d != nil && d.At == at {
@@ -169,12 +169,12 @@ func (c *Applier) fetchDocument(ctx context.Context, apiVersion, at string) *doc
 	return d
 }
 
-// documentCache is how the name of a document's cache begins.
+// documentCache returns the prefix of the cache file of a document.
 func documentCache(apiVersion string) string {
 	return "openapi-" + strings.ReplaceAll(apiVersion, "/", "_") + "-"
 }
 
-// readDocument returns nil where the disk has none that can be used.
+// readDocument returns the document in the cache file, or nil if it is not usable.
 func (c *Applier) readDocument(apiVersion string) *document {
 	var d document
 	if json.Unmarshal(c.api.LoadCache(documentCache(apiVersion)), &d) != nil || d.Server != c.api.Server() ||

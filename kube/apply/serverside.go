@@ -23,27 +23,27 @@ import (
 
 const applyPatch = "application/apply-patch+yaml"
 
-// applyServerSide has the server merge the new object. What a client-side release
-// has set is moved to the manager that applies first: fields that the chart has
-// dropped since go with it.
+// applyServerSide applies the new object with server-side apply. Before, it moves the fields
+// that client-side releases have set to the manager of the apply, so that the server removes
+// those that the chart has dropped.
 //
-// Where the server refuses it for fields that the plan did not know of, or because
-// the object is another by now, it sends what the object as it is now calls for.
+// If the server reports conflicts that the plan does not contain, or the object has changed, it
+// recomputes the step and tries again.
 func (c *Applier) applyServerSide(ctx context.Context, j *job) error {
-	if err := c.takeFields(ctx, j.Target, j.Item, j.Displaced); err != nil {
+	if err := c.moveFields(ctx, j.Target, j.Item, j.Displaced); err != nil {
 		return j.Fail("move the fields of", err)
 	}
 	for tries := 1; ; tries++ {
-		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), j.applying(c), briefly(applyPatch), j.Patch)
+		answer, err := c.api.Call(ctx, http.MethodPatch, j.Path(), j.applyQuery(c), metadataOnly(applyPatch), j.Patch)
 		if err == nil {
-			c.applied(j, answer)
+			c.reportApplied(j, answer)
 			return nil
 		}
-		no := applyRefused(j.Target, err, noManager)
-		if no == nil && !apierrors.IsConflict(err) || tries == moveTries {
+		refused := newApplyConflicts(j.Target, err, noManager)
+		if refused == nil && !apierrors.IsConflict(err) || tries == maxMoveRetries {
 			return err
 		}
-		if err := c.contest(ctx, j, no); err != nil || j.Action == plan.Unchanged {
+		if err := c.recomputeApply(ctx, j, refused); err != nil || j.Action == plan.Unchanged {
 			return err
 		}
 	}
@@ -51,27 +51,27 @@ func (c *Applier) applyServerSide(ctx context.Context, j *job) error {
 
 func noManager(string) bool { return false }
 
-// applying is the query of an apply. Where conflicts are left unresolved the server is
-// to name them.
-func (j *job) applying(c *Applier) url.Values {
-	query := c.writing()
-	query.Set("force", strconv.FormatBool((j.Force || j.plan.Conflicts == plan.Take) && !unresolved(j.Step)))
+// applyQuery returns the query parameters of an apply. If conflicts are unresolved, it does not
+// force the apply, so that the server reports them.
+func (j *job) applyQuery(c *Applier) url.Values {
+	query := c.writeQuery()
+	query.Set("force", strconv.FormatBool((j.Force || j.plan.Conflicts == plan.Take) && !hasUnresolved(j.Step)))
 	return query
 }
 
-func (c *Applier) applied(j *job, answer []byte) {
+func (c *Applier) reportApplied(j *job, answer []byte) {
 	switch {
 	case j.Live == nil:
 		c.api.Progress().Send(progress.Event{Kind: progress.Created, Object: j.Short()})
-	case changed(j.Live, answer):
+	case isChanged(j.Live, answer):
 		c.api.Progress().Send(progress.Event{Kind: progress.Updated, Object: j.Short()})
 	}
 }
 
-// contest makes j the step for what its object is now, with the fields for which the
-// server has refused the last one.
-func (c *Applier) contest(ctx context.Context, j *job, no *applyRefusal) error {
-	live, err := c.managedOne(ctx, j.Target)
+// recomputeApply reads the object again and recomputes the step of j, with the conflicts that
+// the server has reported.
+func (c *Applier) recomputeApply(ctx context.Context, j *job, refused *applyConflicts) error {
+	live, err := c.readManaged(ctx, j.Target)
 	if err != nil {
 		return err
 	}
@@ -81,26 +81,26 @@ func (c *Applier) contest(ctx context.Context, j *job, no *applyRefusal) error {
 		}
 	}
 	known := j.Conflicts
-	if j.refused == nil {
-		j.refused = map[string]bool{}
+	if j.rejectedFields == nil {
+		j.rejectedFields = map[string]bool{}
 	}
-	if no != nil {
-		maps.Copy(j.refused, no.fields)
+	if refused != nil {
+		maps.Copy(j.rejectedFields, refused.fields)
 	}
-	next, err := j.compute(live, false)
+	next, err := j.computeStep(live, false)
 	if err != nil {
 		return err
 	}
-	if err := no.conflict(j.Target, next); err != nil {
+	if err := refused.err(j.Target, next); err != nil {
 		return err
 	}
 	j.Step = next
-	c.tellConflicts(j, known)
+	c.warnConflicts(j, known)
 	return nil
 }
 
-// tellConflicts tells of fields that are left to others, or taken, but for known ones.
-func (c *Applier) tellConflicts(j *job, known []plan.Conflict) {
+// warnConflicts warns about the conflicts of j that are not in known.
+func (c *Applier) warnConflicts(j *job, known []plan.Conflict) {
 	for _, f := range j.Conflicts {
 		if !slices.ContainsFunc(known, func(k plan.Conflict) bool { return k.Path == f.Path }) {
 			c.api.Progress().Send(progress.Event{Kind: progress.Warning, Text: j.Short() + ": " + f.Sentence() + ": " +
@@ -109,8 +109,8 @@ func (c *Applier) tellConflicts(j *job, known []plan.Conflict) {
 	}
 }
 
-// managedOne is wholeOne for an object that is about to be applied.
-func (c *Applier) managedOne(ctx context.Context, t *api.Target) (map[string]any, error) {
+// readManaged reads an object with its managedFields, see completeManagers.
+func (c *Applier) readManaged(ctx context.Context, t *api.Target) (map[string]any, error) {
 	live, err := c.api.Read(ctx, t, true)
 	if err != nil || live == nil {
 		return live, err
@@ -119,13 +119,13 @@ func (c *Applier) managedOne(ctx context.Context, t *api.Target) (map[string]any
 	return live, nil
 }
 
-// completeManagers gives an object without managedFields those that the server would
-// give it at the first apply: all that is there, set by "before-first-apply". Backups
-// are restored without them, and some programs clear them. Otherwise an apply would
-// conflict with that manager where it changes a field, and leave it what it drops.
+// completeManagers sets the managedFields of an object that has none, for example after a
+// restore from a backup, to those that the server creates at the first apply: all fields, with
+// the manager "before-first-apply". Otherwise the apply would conflict with that manager, and
+// leave it the fields that the chart has dropped.
 //
-// The server is asked, because only it knows the schemas of all kinds. Where it does not
-// say, the object stays as it is.
+// It asks the server with a dry run, because only the server has the schemas of all kinds. If
+// that fails, it leaves the object unchanged.
 func (c *Applier) completeManagers(ctx context.Context, t *api.Target, live map[string]any) {
 	metadata, _ := live["metadata"].(map[string]any)
 	if managers, _ := metadata["managedFields"].([]any); len(managers) > 0 || metadata == nil {
@@ -137,10 +137,10 @@ func (c *Applier) completeManagers(ctx context.Context, t *api.Target, live map[
 	if err != nil {
 		return
 	}
-	query := c.writing()
+	query := c.writeQuery()
 	query.Set("dryRun", "All")
 	query.Set("force", "true")
-	answer, err := c.api.Call(ctx, http.MethodPatch, t.Path(), query, briefly(applyPatch), body)
+	answer, err := c.api.Call(ctx, http.MethodPatch, t.Path(), query, metadataOnly(applyPatch), body)
 	if err != nil {
 		return
 	}
@@ -153,13 +153,12 @@ func (c *Applier) completeManagers(ctx context.Context, t *api.Target, live map[
 	}
 }
 
-// moveTries bounds how often fields are moved again because another client was quicker.
-const moveTries = 5
+// maxMoveRetries is the maximum number of retries when another client changes the object.
+const maxMoveRetries = 5
 
-// takeFields moves the fields that client-side releases have set, the manager's
-// by operation Update, to those that it applies, and those that other managers have
-// set which join the release, or are displaced.
-func (c *Applier) takeFields(ctx context.Context, t *api.Target, it plan.Item, displaced []plan.DisplacedField) error {
+// moveFields makes the manager of the apply own the fields of client-side releases, the fields
+// of managers that the release takes over, and displaced fields.
+func (c *Applier) moveFields(ctx context.Context, t *api.Target, it plan.Item, displaced []plan.DisplacedField) error {
 	if it.Live == nil || c.api.IsDryRun() {
 		return nil
 	}
@@ -168,8 +167,8 @@ func (c *Applier) takeFields(ctx context.Context, t *api.Target, it plan.Item, d
 		if err != nil || entries == nil {
 			return err
 		}
-		// The version is replaced, not tested: then the server answers with a
-		// conflict where it is not this one any more. There may be no managers yet.
+		// Replacing the resource version, unlike testing it, makes the server answer
+		// 409 if it has changed. "add" also works if there are no managedFields.
 		body, err := json.Marshal([]map[string]any{
 			{"op": "add", "path": "/metadata/managedFields", "value": entries},
 			{"op": "replace", "path": "/metadata/resourceVersion", "value": api.String(it.Live, "metadata", "resourceVersion")},
@@ -177,22 +176,22 @@ func (c *Applier) takeFields(ctx context.Context, t *api.Target, it plan.Item, d
 		if err != nil {
 			return err
 		}
-		_, err = c.api.Call(ctx, http.MethodPatch, t.Path(), c.writing(), briefly("application/json-patch+json"), body)
+		_, err = c.api.Call(ctx, http.MethodPatch, t.Path(), c.writeQuery(),
+			metadataOnly("application/json-patch+json"), body)
 		if apierrors.IsNotFound(err) {
 			return nil // applying creates it
 		}
-		if !apierrors.IsConflict(err) || tries == moveTries {
+		if !apierrors.IsConflict(err) || tries == maxMoveRetries {
 			return err
 		}
-		if it.Live, err = c.managedOne(ctx, t); it.Live == nil {
+		if it.Live, err = c.readManaged(ctx, t); it.Live == nil {
 			return err
 		}
 	}
 }
 
-// movedFields is an object's managedFields with what client-side releases have set,
-// what of others' joins the release, and what is displaced made the manager's that
-// applies: what it then does not apply goes. It is nil where there is nothing to move.
+// movedFields returns an object's managedFields after moveFields, or nil if there is nothing to
+// move. The server removes those of the moved fields that the next apply does not contain.
 func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 	metadata, _ := it.Live["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
@@ -202,13 +201,13 @@ func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	gone := all
+	removed := all
 	moved := all != nil
 	for _, e := range entries {
 		entry, _ := e.(map[string]any)
 		owned, rest, of := ownedBy(it, entry)
-		if of == others {
-			if entry, err = withoutPaths(it, entry, gone); err != nil {
+		if of == otherOwner {
+			if entry, err = removePaths(it, entry, removed); err != nil {
 				return nil, err
 			}
 			if entry != nil {
@@ -219,14 +218,14 @@ func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 		if len(rest) > 0 {
 			left := maps.Clone(entry)
 			left["fieldsV1"] = rest
-			if left, err = withoutPaths(it, left, gone); err != nil {
+			if left, err = removePaths(it, left, removed); err != nil {
 				return nil, err
 			}
 			if left != nil {
 				out = append(out, left)
 			}
 		}
-		moved = moved || of == former
+		moved = moved || of == formerOwner
 		fields, err := fieldSet(owned)
 		if err != nil {
 			return nil, err
@@ -242,7 +241,7 @@ func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 	if !moved {
 		return nil, nil
 	}
-	if applied == nil { // nothing but what is displaced
+	if applied == nil { // only displaced fields are moved
 		applied = map[string]any{"manager": kube.FieldManager, "operation": "Apply", "apiVersion": it.New["apiVersion"],
 			"fieldsType": "FieldsV1"}
 		out = append(out, applied)
@@ -255,7 +254,7 @@ func movedFields(it plan.Item, displaced []plan.DisplacedField) ([]any, error) {
 	return out, nil
 }
 
-// pathSet is the set of displaced fields, nil where there are none.
+// pathSet returns the set of displaced fields, or nil if there are none.
 func pathSet(displaced []plan.DisplacedField) (*fieldpath.Set, error) {
 	var all *fieldpath.Set
 	for _, d := range displaced {
@@ -272,10 +271,10 @@ func pathSet(displaced []plan.DisplacedField) (*fieldpath.Set, error) {
 	return all, nil
 }
 
-// withoutPaths is an entry of managedFields without the fields of a set and all below
-// them; nil where nothing is left.
-func withoutPaths(it plan.Item, entry map[string]any, gone *fieldpath.Set) (map[string]any, error) {
-	if gone == nil || entry["subresource"] != nil || entry["apiVersion"] != it.New["apiVersion"] {
+// removePaths returns an entry of managedFields without the fields in removed and the fields below
+// them, or nil if no field remains.
+func removePaths(it plan.Item, entry map[string]any, removed *fieldpath.Set) (map[string]any, error) {
+	if removed == nil || entry["subresource"] != nil || entry["apiVersion"] != it.New["apiVersion"] {
 		return entry, nil
 	}
 	owned, _ := entry["fieldsV1"].(map[string]any)
@@ -283,7 +282,7 @@ func withoutPaths(it plan.Item, entry map[string]any, gone *fieldpath.Set) (map[
 	if err != nil {
 		return nil, err
 	}
-	after := before.RecursiveDifference(gone)
+	after := before.RecursiveDifference(removed)
 	switch {
 	case after.Equals(before):
 		return entry, nil
@@ -299,47 +298,46 @@ func withoutPaths(it plan.Item, entry map[string]any, gone *fieldpath.Set) (map[
 	return entry, nil
 }
 
-// whose says whose an entry of managedFields is.
-type whose int
+// ownership classifies an entry of managedFields.
+type ownership int
 
 const (
-	others  whose = iota
-	applier       // the manager's that applies
-	former        // the release's, or to be, by another name or operation
+	otherOwner  ownership = iota
+	applyOwner            // the manager of the apply
+	formerOwner           // a client-side release, or a manager that the release takes over
 )
 
-// ownedBy are the fields of an entry that are to be the release's, and those of it
-// that stay.
-func ownedBy(it plan.Item, entry map[string]any) (owned, rest map[string]any, of whose) {
+// ownedBy returns the fields of an entry that the release owns or takes over, and the rest.
+func ownedBy(it plan.Item, entry map[string]any) (owned, rest map[string]any, of ownership) {
 	name, _ := entry["manager"].(string)
 	version, _ := entry["apiVersion"].(string)
 	owned, _ = entry["fieldsV1"].(map[string]any)
 	if sub, _ := entry["subresource"].(string); sub != "" {
-		return nil, nil, others
+		return nil, nil, otherOwner
 	}
 	switch {
 	case name == kube.FieldManager && entry["operation"] == "Apply":
-		of = applier
+		of = applyOwner
 	case plan.IsHelm(name):
-		of = former
+		of = formerOwner
 	case plan.Migrates(name):
 		if owned, rest = plan.MigratedFields(it, version, owned); owned == nil {
-			return nil, nil, others
+			return nil, nil, otherOwner
 		}
-		return owned, rest, former
+		return owned, rest, formerOwner
 	default:
-		return nil, nil, others
+		return nil, nil, otherOwner
 	}
 	if text := owned["f:stringData"]; text != nil {
-		// Helm 4 applies a Secret's text as such, which leaves behind what a
-		// chart drops: what the Secret holds is its data.
-		return intoData(owned, text), nil, former
+		// Helm 4 applies stringData. The server stores it as data, and would keep
+		// there what the chart has dropped.
+		return mergeStringData(owned, text), nil, formerOwner
 	}
 	return owned, nil, of
 }
 
-// intoData is a book of fields with those of a Secret's stringData under data.
-func intoData(owned map[string]any, text any) map[string]any {
+// mergeStringData returns a field set with the fields of stringData moved to data.
+func mergeStringData(owned map[string]any, text any) map[string]any {
 	out := maps.Clone(owned)
 	delete(out, "f:stringData")
 	data, _ := owned["f:data"].(map[string]any)
@@ -373,8 +371,9 @@ func fieldSet(fields map[string]any) (*fieldpath.Set, error) {
 	return set, set.FromJSON(strings.NewReader(string(text)))
 }
 
-// changed reports whether an answer to a write is newer than live.
-func changed(live map[string]any, answer []byte) bool {
+// isChanged reports whether the resource version in the response to a write differs from
+// live's.
+func isChanged(live map[string]any, answer []byte) bool {
 	var now struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`

@@ -19,20 +19,20 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// InvalidObject is one object that the API server would refuse.
+// InvalidObject is an object that the API server would reject.
 type InvalidObject struct {
 	Object   string // with its namespace
-	Source   string // the template, "" where not known
+	Source   string // the template, or "" if it is not known
 	Problems []openapi.Problem
 }
 
-// ValidationError lists the objects that the API server would refuse for what
-// their fields are. Nothing was written.
+// ValidationError is returned if objects do not match the schemas of their kinds. Nothing was
+// written.
 type ValidationError struct{ Objects []InvalidObject }
 
 func (e *ValidationError) Error() string {
 	var b strings.Builder
-	b.WriteString("error validating data: the API server does not take these objects as they are, and nothing was written")
+	b.WriteString("error validating data: the API server would reject these objects, and nothing was written")
 	for _, o := range e.Objects {
 		fmt.Fprintf(&b, "\n  %s", o.Object)
 		if o.Source != "" {
@@ -45,7 +45,7 @@ func (e *ValidationError) Error() string {
 	return b.String()
 }
 
-// Unknown reports whether all that is wrong are fields that kinds do not have.
+// Unknown reports whether all problems are unknown fields.
 func (e *ValidationError) Unknown() bool {
 	for _, o := range e.Objects {
 		for _, p := range o.Problems {
@@ -57,7 +57,7 @@ func (e *ValidationError) Unknown() bool {
 	return true
 }
 
-// candidate is an object that is about to be written.
+// candidate is an object that is validated.
 type candidate struct {
 	*api.Target
 	problems []openapi.Problem
@@ -65,10 +65,10 @@ type candidate struct {
 	hook     bool
 }
 
-// validating begins to validate what p writes, and returns what waits for the
-// result. Where the server is asked about each object it says more: then only
-// hooks are validated.
-func (c *Applier) validating(ctx context.Context, p *plan.Plan, r Request) func() error {
+// startValidation starts to validate the objects that p writes, and returns a function that
+// waits for the result. With r.ServerDryRun it validates hooks only, because the dry run
+// validates the other objects.
+func (c *Applier) startValidation(ctx context.Context, p *plan.Plan, r Request) func() error {
 	if c.options.NoSchemaValidation || r.Checked {
 		return func() error { return nil }
 	}
@@ -88,9 +88,9 @@ func (c *Applier) validating(ctx context.Context, p *plan.Plan, r Request) func(
 	}
 }
 
-// invalidOr is the error of items that cannot be merged, together with what else
-// is wrong with objects.
-func (c *Applier) invalidOr(ctx context.Context, items []plan.Item, r Request, merging error) error {
+// withValidation returns merging, an error of computing the plan, joined with the errors of
+// validating the objects.
+func (c *Applier) withValidation(ctx context.Context, items []plan.Item, r Request, merging error) error {
 	p := &plan.Plan{}
 	for _, it := range items {
 		if it.New != nil {
@@ -98,16 +98,15 @@ func (c *Applier) invalidOr(ctx context.Context, items []plan.Item, r Request, m
 		}
 	}
 	r.ServerDryRun = false
-	if err := c.validating(ctx, p, r)(); err != nil {
+	if err := c.startValidation(ctx, p, r)(); err != nil {
 		return errors.Join(err, merging)
 	}
 	return merging
 }
 
-// validate holds what the steps and the running hooks of r write against the kinds as
-// the server publishes them: a [*ValidationError] names all that is wrong. What
-// the server publishes nothing about passes, and so does what has a definition
-// that r changes first.
+// validate validates the objects that steps write and the running hooks of r against the
+// server's OpenAPI documents. It returns a [*ValidationError] with all problems. It skips
+// objects without a document, and custom resources whose CRD r changes first.
 func (c *Applier) validate(ctx context.Context, steps []plan.Step, r Request) error {
 	all, err := candidates(steps, r)
 	if err != nil || len(all) == 0 {
@@ -120,7 +119,7 @@ func (c *Applier) validate(ctx context.Context, steps []plan.Step, r Request) er
 		}
 	}
 	documents := c.documents(ctx, apiVersions)
-	changing := defined(append(slices.Clone(r.Definitions), append(slices.Clone(r.New), r.Running...)...))
+	changing := crdKinds(append(slices.Clone(r.Definitions), append(slices.Clone(r.New), r.Running...)...))
 	var suspects []*candidate
 	for _, a := range all {
 		d := documents[a.Key().APIVersion]
@@ -129,7 +128,7 @@ func (c *Applier) validate(ctx context.Context, steps []plan.Step, r Request) er
 		}
 		a.problems, a.custom = d.Check(a.Object), d.Custom
 		a.problems = slices.DeleteFunc(a.problems, func(p openapi.Problem) bool {
-			return p.Unknown() && (c.options.FieldValidation == FieldValidationWarn || !a.hook && directive(p.Field))
+			return p.Unknown() && (c.options.FieldValidation == FieldValidationWarn || !a.hook && isDirective(p.Field))
 		})
 		if len(a.problems) > 0 {
 			suspects = append(suspects, a)
@@ -138,16 +137,15 @@ func (c *Applier) validate(ctx context.Context, steps []plan.Step, r Request) er
 	return c.confirm(ctx, suspects, r.Owner.Namespace)
 }
 
-// directive reports whether a field is one of a patch, such as $patch. Package
-// plan refuses those of the release's objects, and says why.
-func directive(field string) bool {
+// isDirective reports whether a field is a directive of a patch, such as $patch. Package plan
+// rejects those in objects of the release, with a better message.
+func isDirective(field string) bool {
 	return strings.HasPrefix(field[strings.LastIndexAny(field, ".[")+1:], "$")
 }
 
-// confirm asks the server about the objects that it would refuse by what it
-// publishes, and names those in a [*ValidationError] that it does refuse. It
-// publishes a definition a few seconds after it was changed, and may publish
-// more than it is strict about.
+// confirm sends a dry run of the objects that do not match their schemas, and returns a
+// [*ValidationError] with those that the server rejects. The schemas may be some seconds older
+// than a CRD, and stricter than the server.
 func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace string) error {
 	if len(suspects) == 0 {
 		return nil
@@ -166,7 +164,7 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 		indexes[i] = i
 	}
 	err := api.Together(ctx, indexes, func(ctx context.Context, i int) error {
-		refused[i] = dry.refuses(ctx, suspects[i])
+		refused[i] = dry.isRejected(ctx, suspects[i])
 		return nil
 	})
 	if err != nil {
@@ -184,10 +182,10 @@ func (c *Applier) confirm(ctx context.Context, suspects []*candidate, namespace 
 	return nil
 }
 
-// refuses reports whether the server would not create the object. One that is
-// there was accepted before the server says so. Where it cannot say, because of
-// a permission or a namespace that is missing, its own kinds are what it publishes.
-func (c *Applier) refuses(ctx context.Context, s *candidate) bool {
+// isRejected reports whether the server would not create the object. It answers that an object
+// exists only after validation. If the dry run fails for another reason, such as a missing
+// permission or namespace, the schema decides for built-in kinds.
+func (c *Applier) isRejected(ctx context.Context, s *candidate) bool {
 	if s.Resource == nil {
 		return false
 	}
@@ -205,7 +203,7 @@ func (c *Applier) refuses(ctx context.Context, s *candidate) bool {
 	return !s.custom
 }
 
-// candidates are the objects that are about to be written, in that order.
+// candidates returns the objects that are about to be written, in that order.
 func candidates(steps []plan.Step, r Request) ([]*candidate, error) {
 	var out []*candidate
 	hooks, err := api.Unplaced(r.Running)
@@ -229,8 +227,8 @@ func candidates(steps []plan.Step, r Request) ([]*candidate, error) {
 	return out, nil
 }
 
-// defined are the kinds that definitions among objects define, as "group kind".
-func defined(objects []*manifest.Object) map[string]bool {
+// crdKinds returns the kinds that the CRDs among objects define, as "GROUP KIND".
+func crdKinds(objects []*manifest.Object) map[string]bool {
 	out := map[string]bool{}
 	for _, o := range objects {
 		if o.Kind != api.CRDKind {
@@ -243,7 +241,8 @@ func defined(objects []*manifest.Object) map[string]bool {
 	return out
 }
 
-// Hint says what a user of the command line can do about it, "" where no field is unknown.
+// Hint returns advice for the user of the command line if all problems are unknown fields, else
+// "".
 func (e *ValidationError) Hint() string {
 	if !e.Unknown() {
 		return ""

@@ -2,14 +2,14 @@
 
 package apply
 
-// FieldValidation says what becomes of fields that the API server does not know, as its
-// query of the same name does.
+// FieldValidation is the treatment of unknown fields, with the values of the API server's query
+// parameter fieldValidation.
 type FieldValidation string
 
-// The ways to validate fields.
+// The values of FieldValidation.
 const (
-	// FieldValidationStrict makes such fields an error. It is the default.
+	// FieldValidationStrict rejects unknown fields. It is the default.
 	FieldValidationStrict FieldValidation = "Strict"
-	// FieldValidationWarn makes them warnings, which are reported as progress.
+	// FieldValidationWarn drops unknown fields with a warning, which is sent as progress.
 	FieldValidationWarn FieldValidation = "Warn"
 )
