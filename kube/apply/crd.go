@@ -168,8 +168,8 @@ type StoredVersionError struct{ Definitions []StoredVersions }
 func (e *StoredVersionError) Error() string {
 	lines := make([]string, len(e.Definitions))
 	for i, d := range e.Definitions {
-		lines[i] = fmt.Sprintf("the new definition of %s (%s) drops version %s, in which objects may be stored: migrate them "+
-			"and remove the version from status.storedVersions first, or keep the version with served: false",
+		lines[i] = fmt.Sprintf("the new definition of %s (%s) drops version %s, in which objects may be stored: "+
+			"migrate them and remove the version from status.storedVersions first, or keep the version with served: false",
 			d.Name, d.Source, strings.Join(d.Versions, ", "))
 	}
 	return strings.Join(lines, "\n")

@@ -101,7 +101,7 @@ func TestHooksAreNoLists(t *testing.T) {
 		"create": create, "place": place, "live": live,
 		"update": c.UpdateHook(t.Context(), two, ns, ""), "delete": c.DeleteHook(t.Context(), two, ns, ""), "wait": c.WaitHookGone(t.Context(), two, ns, ""),
 	} {
-		if err == nil || !strings.Contains(err.Error(), "holds 2 objects, not one") {
+		if err == nil || !strings.Contains(err.Error(), "contains 2 objects, want one") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

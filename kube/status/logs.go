@@ -15,26 +15,25 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Log is what one container has written.
+// Log is the log of one container.
 type Log struct {
 	Pod, Container string
-	// Text is the end of the log, of whole lines where it was cut.
+	// Text is the end of the log, which begins with a whole line if it is truncated.
 	Text string
-	// Truncated is set where there was more before Text.
+	// Truncated is set if Text is not the whole log.
 	Truncated bool
 }
 
-// String names the log.
+// String returns the names of the pod and the container.
 func (l Log) String() string { return "pod " + l.Pod + ", container " + l.Container }
 
-// logTail is how much of a container's log is kept.
+// logTail is the maximum size of Log.Text in bytes.
 const logTail = 64 << 10
 
-// Logs reads what the containers of a Pod have written, or those of all pods of
-// a Job: pods in the order in which they were made, init containers first, the
-// last 64 KiB of each. Containers that have not run have no log. Objects of
-// other kinds have none. Where some logs cannot be read, Logs returns the
-// others together with the error.
+// Logs returns the logs of the containers of a Pod, or of all pods of a Job: pods in the order
+// of their creation, init containers first, the last 64 KiB of each. It skips containers that
+// have not run. For objects of other kinds it returns no logs. If some logs cannot be read, it
+// returns the others together with the error.
 func (c *Reader) Logs(ctx context.Context, o *manifest.Object, namespace string) ([]Log, error) {
 	targets, err := c.api.Targets(ctx, []*manifest.Object{o}, namespace)
 	if err != nil {
@@ -62,7 +61,7 @@ func (c *Reader) podsToRead(ctx context.Context, t *api.Target) ([]*api.Pod, err
 		}
 		var p api.Pod
 		err = json.Unmarshal(body, &p)
-		p.Metadata.Name = t.Name // what was asked for
+		p.Metadata.Name = t.Name // do not trust the response
 		return []*api.Pod{&p}, err
 	case t.Is("batch", "Job"):
 		job, err := c.api.Metadata(ctx, t)
@@ -70,7 +69,7 @@ func (c *Reader) podsToRead(ctx context.Context, t *api.Target) ([]*api.Pod, err
 			return nil, err
 		}
 		pods, err := c.api.Pods(ctx, t.Namespace, api.JobPods(t.Name))
-		// An earlier job of the name may have left pods that are on their way out.
+		// An earlier job with the same name may have pods that are terminating.
 		return slices.DeleteFunc(pods, func(p *api.Pod) bool { return p.Maker().UID != job.UID }), err
 	}
 	return nil, nil

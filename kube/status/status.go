@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package status shows objects as a cluster has them: in the server's own columns, with
-// the pods of those that select pods, and what their containers have written.
+// Package status reads the state of objects for display: the server's table columns, the
+// pods of workloads, and the logs of their containers.
 //
 //	reader := status.New(client) // a *kube.Client
 //	rows, err := reader.Live(ctx, objects, "shop")
 //
-// It judges nothing; package wait says what is ready.
+// Package wait determines whether objects are ready.
 package status
 
 import (
@@ -17,5 +17,5 @@ import (
 // Reader reads objects of one cluster. It is safe for concurrent use.
 type Reader struct{ api api.Client }
 
-// New returns a reader on the connection of c.
+// New returns a reader that uses c.
 func New(c *kube.Client) *Reader { return &Reader{api.Client{Client: c}} }

@@ -22,19 +22,18 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// LiveObject is one object as the cluster has it, with the columns that the API server
-// prints it in.
+// LiveObject is the live state of an object, with the columns of the server's table format.
 type LiveObject struct {
 	APIVersion, Kind, Name string
-	// Live is the whole object, nil where the cluster does not have it; then
-	// Columns and Cells are empty too.
+	// Live is the whole object, or nil if it does not exist; Columns and Cells are then empty
+	// too.
 	Live           map[string]any
 	Columns, Cells []string
-	// Related marks a pod that belongs to one of the objects asked for.
+	// Related is set for a pod of one of the requested objects.
 	Related bool
 }
 
-// Section is the heading under which lists show the object: "v1/Deployment",
+// Section returns the heading under which the object is listed: "v1/Deployment",
 // "v1/Pod(related)".
 func (o LiveObject) Section() string {
 	version := o.APIVersion
@@ -48,10 +47,10 @@ func (o LiveObject) Section() string {
 	return section
 }
 
-// acceptTable asks for the server's own printing of objects.
+// acceptTable is the Accept header for the server's table format.
 const acceptTable = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 
-// table is the part of meta.k8s.io/v1 Table that is read.
+// table is the part of meta.k8s.io/v1 Table that is used.
 type table struct {
 	Metadata struct {
 		Continue string `json:"continue"`
@@ -66,9 +65,8 @@ type table struct {
 	} `json:"rows"`
 }
 
-// Live reads objects as they are now, in the order given, and after them the
-// pods of those that select pods. Objects whose kind the cluster does not serve
-// any more count as not there.
+// Live returns the live state of objects in the given order, followed by the pods of those that
+// select pods. Objects whose kind the cluster no longer serves count as nonexistent.
 func (c *Reader) Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]LiveObject, error) {
 	targets, err := c.api.Targets(ctx, objects, namespace)
 	var noKind *kube.NoMatchError
@@ -86,7 +84,7 @@ func (c *Reader) Live(ctx context.Context, objects []*manifest.Object, namespace
 	group.SetLimit(kube.Parallel)
 	for place, members := range api.ByPlace(targets) {
 		group.Go(func() error {
-			return c.rowsAt(gctx, place, members, func(t *api.Target, r LiveObject) { rows[index[t]] = r })
+			return c.readRows(gctx, place, members, func(t *api.Target, r LiveObject) { rows[index[t]] = r })
 		})
 	}
 	for i, t := range targets {
@@ -107,7 +105,7 @@ func (c *Reader) Live(ctx context.Context, objects []*manifest.Object, namespace
 	return append(rows, distinct(pods)...), nil
 }
 
-// distinct joins lists of pods, each pod once, by name.
+// distinct merges lists of pods, without duplicate names.
 func distinct(lists [][]LiveObject) []LiveObject {
 	seen := map[string]bool{}
 	var out []LiveObject
@@ -123,9 +121,9 @@ func distinct(lists [][]LiveObject) []LiveObject {
 	return out
 }
 
-// rowsAt reads the members of one place that exist, with one list where they
-// are many and the permission to list is there.
-func (c *Reader) rowsAt(ctx context.Context, place api.Place, members []*api.Target,
+// readRows calls found for each of the members that exists. It reads many members with one list
+// if the user has the permission to list.
+func (c *Reader) readRows(ctx context.Context, place api.Place, members []*api.Target,
 	found func(*api.Target, LiveObject)) error {
 	if len(members) > api.Few {
 		byName := make(map[string]*api.Target, len(members))
@@ -151,7 +149,7 @@ func (c *Reader) rowsAt(ctx context.Context, place api.Place, members []*api.Tar
 	return nil
 }
 
-// podsOf lists the pods that a workload selects.
+// podsOf returns the pods that a workload selects.
 func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error) {
 	selector := api.PodSelector(t.Kind, t.Object)
 	if selector == "" {
@@ -165,13 +163,13 @@ func (c *Reader) podsOf(ctx context.Context, t *api.Target) ([]LiveObject, error
 	})
 	var forbidden *kube.ForbiddenError
 	if errors.As(err, &forbidden) {
-		return nil, nil // pods are an extra; the objects themselves were read
+		return nil, nil // pods are optional
 	}
 	return out, t.Fail("list the pods of", err)
 }
 
-// table calls fn for the object of that name, or for all objects of a place
-// where name is empty, as the server prints them.
+// table calls fn for the object of the given name, or for all objects of a collection if name
+// is empty.
 func (c *Reader) table(ctx context.Context, place api.Place, name string, query url.Values, fn func(LiveObject)) error {
 	q := url.Values{"includeObject": {"Object"}}
 	maps.Copy(q, query)
@@ -206,7 +204,8 @@ func (t *table) row(place api.Place, i int) LiveObject {
 	return r
 }
 
-// cells are the columns that a narrow table shows, and what row i has in them.
+// cells returns the columns with priority 0, which a table shows by default, and the cells of
+// row i in them.
 func (t *table) cells(i int) (columns, cells []string) {
 	for j, c := range t.Columns {
 		if c.Priority != 0 || j >= len(t.Rows[i].Cells) {

@@ -73,7 +73,7 @@ func (c *Waiter) explainOne(ctx context.Context, t *api.Target, podName, contain
 		out = c.explainPods(ctx, t.Namespace, api.ByName(t.Name), "")
 	case t.Is("batch", "Job"):
 		out = c.explainPods(ctx, t.Namespace, api.JobPods(t.Name), "")
-	case t.MakesPods():
+	case t.HasPods():
 		if selector := api.PodSelector(t.Kind, t.Object); selector != "" {
 			out = c.explainPods(ctx, t.Namespace, url.Values{"labelSelector": {selector}}, "")
 		}

@@ -63,7 +63,7 @@ func stale(t *api.Target, o map[string]any) bool {
 	if observed, ok := api.Field(o, "status", "observedGeneration").(int64); ok {
 		return observed != generation
 	}
-	if t.Group() == "apps" && t.MakesPods() || t.Is("", "ReplicationController") || t.Is("policy", "PodDisruptionBudget") {
+	if t.Group() == "apps" && t.HasPods() || t.Is("", "ReplicationController") || t.Is("policy", "PodDisruptionBudget") {
 		return true // their controllers always say what they have seen
 	}
 	for _, c := range api.ConditionsOf(o) {

@@ -162,7 +162,7 @@ func (a *awaited) note(now time.Time, grace Grace, v verdict) {
 		own = append(own, trouble{class: condemned, text: v.shaky, grace: grace.Condition})
 	}
 	for _, c := range api.ConditionsOf(a.live) {
-		if a.MakesPods() && c["type"] == "ReplicaFailure" && c["status"] == "True" {
+		if a.HasPods() && c["type"] == "ReplicaFailure" && c["status"] == "True" {
 			own = append(own, trouble{class: unmade, text: brief(api.Reason(c)), grace: refusalGrace(c, grace)})
 		}
 	}

@@ -88,7 +88,7 @@ func (w *waiting) begin(c *Waiter, targets []*api.Target) {
 		w.pending[t] = "does not exist yet"
 		a := &awaited{Target: t, pods: map[string]*podTrouble{}, sets: map[string]replicaSet{}}
 		w.awaited[t] = a
-		if t.MakesPods() {
+		if t.HasPods() {
 			w.owners[ownerKey{t.Kind, t.Namespace, t.Name}] = a
 		}
 	}
@@ -187,7 +187,7 @@ func (w *waiting) absent(a *awaited) {
 		return // it says so in pending from the start
 	}
 	w.pending[a.Target] = "does not exist any more"
-	if !w.existence && (a.MakesPods() || a.IsPod()) {
+	if !w.existence && (a.HasPods() || a.IsPod()) {
 		w.fail(a, "it was deleted before it was done", trouble{})
 		return
 	}
@@ -303,13 +303,13 @@ func (a *awaited) again(d time.Duration, fn func()) {
 // followPods begins to look at the pods of the namespace that t is in, once.
 // Without the permission to see them, conditions tell what they can.
 func (w *waiting) followPods(t *api.Target) {
-	if !t.MakesPods() || w.watched[t.Namespace] {
+	if !t.HasPods() || w.watched[t.Namespace] {
 		return
 	}
 	w.watched[t.Namespace] = true
 	var makers []*api.Target
 	for other := range w.awaited {
-		if other.MakesPods() && other.Namespace == t.Namespace {
+		if other.HasPods() && other.Namespace == t.Namespace {
 			makers = append(makers, other)
 		}
 	}

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api has what the packages that wait for, change and show objects share: objects
-// with their place in the API, read as they are in the cluster, and their parts.
+// Package api is shared by the packages that wait for, change and show objects: it maps
+// objects to API resources, reads their live state, and decodes their fields.
 //
 //	c := api.Client{Client: client} // a *kube.Client
 //	targets, err := c.Targets(ctx, objects, "shop")
 //	live, err := c.ReadMetadata(ctx, targets)
 //
-// It is no API of the product: what programs use stands in kube/wait, kube/apply and
-// kube/status.
+// Programs use kube/wait, kube/apply and kube/status instead.
 package api
 
 import "github.com/moonhelm/moonhelm/kube"
 
-// Client reads objects over the connection of a client.
+// Client reads objects with a [kube.Client].
 type Client struct{ *kube.Client }

@@ -4,7 +4,7 @@ package api
 
 import "strings"
 
-// Field is the value at a path of maps, nil where there is none.
+// Field returns the value at a path of maps, or nil if there is none.
 func Field(o map[string]any, path ...string) any {
 	var v any = o
 	for _, key := range path {
@@ -17,16 +17,16 @@ func Field(o map[string]any, path ...string) any {
 	return v
 }
 
-// String is the text at a path, "" where there is none.
+// String returns the string at a path, or "" if there is none.
 func String(o map[string]any, path ...string) string { s, _ := Field(o, path...).(string); return s }
 
-// Bool is the value at a path, false where there is none.
+// Bool returns the boolean at a path, or false if there is none.
 func Bool(o map[string]any, path ...string) bool { b, _ := Field(o, path...).(bool); return b }
 
-// Int is the whole number at a path, 0 where there is none.
+// Int returns the integer at a path, or 0 if there is none.
 func Int(o map[string]any, path ...string) int64 { n, _ := Field(o, path...).(int64); return n }
 
-// Replicas is how many pods o shall have; the API's default is one.
+// Replicas returns spec.replicas of o; the API's default is one.
 func Replicas(o map[string]any) int64 {
 	if n, ok := Field(o, "spec", "replicas").(int64); ok {
 		return n
@@ -34,13 +34,13 @@ func Replicas(o map[string]any) int64 {
 	return 1
 }
 
-// ConditionsOf are the conditions in the status of o.
+// ConditionsOf returns the conditions in the status of o.
 func ConditionsOf(o map[string]any) []map[string]any {
 	state, _ := o["status"].(map[string]any)
 	return Conditions(state)
 }
 
-// Conditions are those in a status.
+// Conditions returns the conditions in a status.
 func Conditions(state map[string]any) []map[string]any {
 	list, _ := state["conditions"].([]any)
 	var out []map[string]any
@@ -65,7 +65,7 @@ func Reason(m map[string]any) string {
 	return why + ": " + message
 }
 
-// Group is the API group of the target's kind, "" for the core's.
+// Group returns the API group of the target's kind, "" for the core group.
 func (t *Target) Group() string {
 	group, _, ok := strings.Cut(t.Resource.APIVersion, "/")
 	if !ok {
@@ -74,14 +74,14 @@ func (t *Target) Group() string {
 	return group
 }
 
-// Is reports whether the target is of that kind.
+// Is reports whether the target is of the given group and kind.
 func (t *Target) Is(group, kind string) bool { return t.Kind == kind && t.Group() == group }
 
 // IsPod reports whether the target is a pod.
 func (t *Target) IsPod() bool { return t.Is("", "Pod") }
 
-// MakesPods reports whether the target's kind is one whose controller makes pods.
-func (t *Target) MakesPods() bool {
+// HasPods reports whether the target's kind is a workload whose controller creates pods.
+func (t *Target) HasPods() bool {
 	switch t.Kind {
 	case "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet":
 		return t.Group() == "apps"
@@ -93,7 +93,7 @@ func (t *Target) MakesPods() bool {
 	return false
 }
 
-// The kind of custom resource definitions.
+// The group and kind of CRDs.
 const (
 	CRDGroup = "apiextensions.k8s.io"
 	CRDKind  = "CustomResourceDefinition"

@@ -20,7 +20,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Metadata is what the cluster says of an object without its contents.
+// Metadata is the part of an object's metadata that this package uses.
 type Metadata struct {
 	Name        string            `json:"name"`
 	Namespace   string            `json:"namespace"`
@@ -30,17 +30,17 @@ type Metadata struct {
 	Deletion    string            `json:"deletionTimestamp"`
 }
 
-// Few is up to how many objects of one place are read one by one; more are
-// read with one list.
+// Few is the maximum number of objects of one collection that are read with a request each;
+// more are read with a list.
 const Few = 3
 
-// Place of several targets: one resource in one namespace.
+// Place is a collection in the API: a resource in one namespace.
 type Place struct {
 	Resource  *kube.Resource
 	Namespace string
 }
 
-// ByPlace groups targets.
+// ByPlace groups targets by collection.
 func ByPlace(targets []*Target) map[Place][]*Target {
 	groups := map[Place][]*Target{}
 	for _, t := range targets {
@@ -50,7 +50,7 @@ func ByPlace(targets []*Target) map[Place][]*Target {
 	return groups
 }
 
-// ReadMetadata reads the metadata of those targets that exist.
+// ReadMetadata returns the metadata of the targets that exist.
 func (c Client) ReadMetadata(ctx context.Context, targets []*Target) (map[*Target]*Metadata, error) {
 	groups := ByPlace(Filter(targets, func(t *Target) bool { return t.Name != "" }))
 	type answer struct {
@@ -62,7 +62,7 @@ func (c Client) ReadMetadata(ctx context.Context, targets []*Target) (map[*Targe
 	group.SetLimit(kube.Parallel)
 	for place, members := range groups {
 		group.Go(func() error {
-			metas, err := c.liveAt(gctx, place, members)
+			metas, err := c.readCollection(gctx, place, members)
 			answers <- answer{members, metas}
 			return err
 		})
@@ -82,18 +82,18 @@ func (c Client) ReadMetadata(ctx context.Context, targets []*Target) (map[*Targe
 	return out, nil
 }
 
-var errTooMany = errors.New("more objects than are worth a list")
+var errLargeList = errors.New("more objects than are worth a list")
 
-// liveAt reads the metadata of the members of one place, with one list where
-// they are many and the permission to list is there.
-func (c Client) liveAt(ctx context.Context, place Place, members []*Target) (map[string]*Metadata, error) {
+// readCollection returns the metadata of members by name. It reads many members with one list
+// if the user has the permission to list.
+func (c Client) readCollection(ctx context.Context, place Place, members []*Target) (map[string]*Metadata, error) {
 	if len(members) > Few {
-		metas, err := c.listMeta(ctx, place, len(members))
+		metas, err := c.listMetadata(ctx, place, len(members))
 		var forbidden *kube.ForbiddenError
 		switch {
 		case err == nil:
 			return metas, nil
-		case !errors.As(err, &forbidden) && !errors.Is(err, errTooMany) && !apierrors.IsMethodNotSupported(err):
+		case !errors.As(err, &forbidden) && !errors.Is(err, errLargeList) && !apierrors.IsMethodNotSupported(err):
 			return nil, fmt.Errorf("list %s: %w", place.Resource.Plural, err)
 		}
 	}
@@ -118,15 +118,14 @@ func (c Client) liveAt(ctx context.Context, place Place, members []*Target) (map
 	return out, nil
 }
 
-// How metadata are asked for, of one object and of a list, and how many objects a list
-// brings at once.
+// The Accept headers for the metadata of an object and of a list, and the page size of lists.
 const (
 	AcceptMeta = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 	acceptList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 	ListPage   = 500
 )
 
-// Metadata returns nil for an object that is not there.
+// Metadata returns the metadata of an object, or nil if it does not exist.
 func (c Client) Metadata(ctx context.Context, t *Target) (*Metadata, error) {
 	body, err := c.Call(ctx, http.MethodGet, t.Path(), nil, http.Header{"Accept": {AcceptMeta}}, nil)
 	if apierrors.IsNotFound(err) {
@@ -144,9 +143,9 @@ func (c Client) Metadata(ctx context.Context, t *Target) (*Metadata, error) {
 	return &o.Metadata, nil
 }
 
-// listMeta lists a place, but gives up where it holds so much more than is
-// wanted that single reads are cheaper.
-func (c Client) listMeta(ctx context.Context, place Place, wanted int) (map[string]*Metadata, error) {
+// listMetadata lists a collection. It returns errLargeList if the collection is so much larger
+// than wanted that single reads are cheaper.
+func (c Client) listMetadata(ctx context.Context, place Place, wanted int) (map[string]*Metadata, error) {
 	out := map[string]*Metadata{}
 	query := url.Values{"limit": {strconv.Itoa(ListPage)}}
 	for {
@@ -174,13 +173,13 @@ func (c Client) listMeta(ctx context.Context, place Place, wanted int) (map[stri
 			return out, nil
 		}
 		if list.Metadata.RemainingItemCount > 20*wanted {
-			return nil, errTooMany
+			return nil, errLargeList
 		}
 		query.Set("continue", list.Metadata.Continue)
 	}
 }
 
-// Foreign says why an object is not owner's, "" where it is.
+// Foreign returns the reason why an object does not belong to owner, or "" if it does.
 func (m *Metadata) Foreign(owner kube.Owner) string {
 	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
 	switch {
@@ -197,24 +196,24 @@ func (m *Metadata) Foreign(owner kube.Owner) string {
 		AnnotationRelease, AnnotationNamespace, release, namespace, owner.Release, owner.Namespace)
 }
 
-// MadeByHook reports whether the object bears the mark of a hook of owner, and no
-// ownership labels.
+// MadeByHook reports whether the object has the annotation of a hook of owner, and no ownership
+// labels.
 func (m *Metadata) MadeByHook(owner kube.Owner) bool {
 	return m.Annotations[AnnotationRelease] == "" && m.Annotations[AnnotationNamespace] == "" &&
 		strings.HasPrefix(m.Annotations[release.HookOfAnnotation], owner.Namespace+"/"+owner.Release+"/")
 }
 
-// OfAnother reports whether an object carries another release's marks.
+// OfAnother reports whether an object has another release's ownership annotations.
 func (m *Metadata) OfAnother(owner kube.Owner) bool {
 	release, namespace := m.Annotations[AnnotationRelease], m.Annotations[AnnotationNamespace]
 	return release != "" && release != owner.Release || namespace != "" && namespace != owner.Namespace
 }
 
-// ByName is the query that selects a single object in a list or watch.
+// ByName returns the query that selects a single object in a list or watch.
 func ByName(name string) url.Values { return url.Values{"fieldSelector": {"metadata.name=" + name}} }
 
-// Decode reads an object of a list, which does not say its kind. Numbers are
-// int64 or float64.
+// Decode decodes an item of a list, and sets its API version and kind, which the server omits.
+// Numbers are int64 or float64.
 func (p Place) Decode(raw []byte) (map[string]any, error) {
 	var object map[string]any
 	if err := k8sjson.Unmarshal(raw, &object); err != nil {

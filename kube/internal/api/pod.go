@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// Pod is the part of a pod that tells how it fares.
+// Pod is the part of a pod that determines its state.
 type Pod struct {
 	Metadata struct {
 		Name     string            `json:"name"`
@@ -37,7 +37,7 @@ type Pod struct {
 	} `json:"status"`
 }
 
-// OwnerRef is what made an object.
+// OwnerRef is an owner reference.
 type OwnerRef struct {
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
@@ -45,7 +45,7 @@ type OwnerRef struct {
 	Controller bool   `json:"controller"`
 }
 
-// ContainerStatus is how a container is.
+// ContainerStatus is the status of a container.
 type ContainerStatus struct {
 	Name         string `json:"name"`
 	Image        string `json:"image"`
@@ -56,7 +56,7 @@ type ContainerStatus struct {
 		Running    *struct{}       `json:"running"`
 		Terminated *containerState `json:"terminated"`
 	} `json:"state"`
-	// LastState is how the run before this one ended.
+	// LastState is the state at the end of the previous run.
 	LastState struct {
 		Terminated *containerState `json:"terminated"`
 	} `json:"lastState"`
@@ -69,12 +69,12 @@ type containerState struct {
 	Signal   int    `json:"signal"`
 }
 
-// Words tell why a container waits.
+// Words returns the reason and message of a waiting container.
 func (s containerState) Words() string {
 	return Reason(map[string]any{"reason": s.Reason, "message": strings.TrimSpace(s.Message)})
 }
 
-// Ending tells how a container ended.
+// Ending describes the termination of a container: "exit code 1, OOMKilled".
 func (s containerState) Ending() string {
 	out := fmt.Sprintf("exit code %d", s.ExitCode)
 	if s.Reason != "" && s.Reason != "Error" && s.Reason != "Completed" {
@@ -86,12 +86,12 @@ func (s containerState) Ending() string {
 	return out
 }
 
-// Containers are the init containers, then the others.
+// Containers returns the statuses of the init containers, then of the others.
 func (p *Pod) Containers() []ContainerStatus {
 	return append(slices.Clip(p.Status.InitContainerStatuses), p.Status.ContainerStatuses...)
 }
 
-// Maker is the object that made the pod and looks after it.
+// Maker returns the controller of the pod, or the zero value if it has none.
 func (p *Pod) Maker() OwnerRef {
 	for _, o := range p.Metadata.Owners {
 		if o.Controller {
@@ -101,17 +101,17 @@ func (p *Pod) Maker() OwnerRef {
 	return OwnerRef{}
 }
 
-// PodPlace is where the pods of a namespace live.
+// PodPlace returns the collection of the pods of a namespace.
 func PodPlace(namespace string) Place {
 	return Place{&kube.Resource{Kind: "Pod", Plural: "pods", Namespaced: true, APIVersion: "v1"}, namespace}
 }
 
-// JobPods selects the pods of a job, by the label that they have always had.
+// JobPods returns the query for the pods of a job. It uses the label that all versions of
+// Kubernetes set.
 func JobPods(job string) url.Values { return url.Values{"labelSelector": {"job-name=" + job}} }
 
-// PodSelector is the label selector of the pods that a workload makes, as its
-// manifest says it, "" for kinds that make none. A Job's manifest has none, so
-// its pods are not shown, as Helm does not show them.
+// PodSelector returns the label selector of a workload's pods from its manifest, or "" for
+// other kinds. The manifest of a Job has no selector, so its pods are not shown, as in Helm.
 func PodSelector(kind string, object map[string]any) string {
 	spec, _ := object["spec"].(map[string]any)
 	selector, _ := spec["selector"].(map[string]any)

@@ -16,7 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Pods lists pods in the order in which they were made.
+// Pods lists pods in the order of their creation.
 func (c Client) Pods(ctx context.Context, namespace string, query url.Values) ([]*Pod, error) {
 	body, err := c.Call(ctx, http.MethodGet, PodPlace(namespace).Resource.Path(namespace, ""), query, nil, nil)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c Client) Pods(ctx context.Context, namespace string, query url.Values) ([
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
-	// Their names become parts of paths.
+	// The names become elements of paths.
 	list.Items = slices.DeleteFunc(list.Items, func(p *Pod) bool { return p == nil || !PlainName(p.Metadata.Name) })
 	slices.SortStableFunc(list.Items, func(a, b *Pod) int {
 		return cmp.Or(cmp.Compare(a.Metadata.Created, b.Metadata.Created), cmp.Compare(a.Metadata.Name, b.Metadata.Name))
@@ -36,14 +36,14 @@ func (c Client) Pods(ctx context.Context, namespace string, query url.Values) ([
 	return list.Items, nil
 }
 
-// PodLog reads one log and keeps its last bytes. The API can limit a log's
-// beginning only, so it is read through.
+// PodLog returns the last bytes of a container's log. It reads the whole log, because the API
+// can limit a log in bytes only from the beginning.
 func (c Client) PodLog(ctx context.Context, namespace, pod string, query url.Values, most int) (text string,
 	truncated bool, err error) {
 	path := PodPlace(namespace).Resource.Path(namespace, pod) + "/log"
 	resp, err := c.Stream(ctx, http.MethodGet, path, query, http.Header{"Accept": {"text/plain, */*"}}, nil)
 	if err != nil {
-		return "", false, withoutStatus(err)
+		return "", false, unwrapStatus(err)
 	}
 	defer resp.Body.Close()
 	if text, truncated, err = tail(resp.Body, most); err != nil {
@@ -52,8 +52,8 @@ func (c Client) PodLog(ctx context.Context, namespace, pod string, query url.Val
 	return text, truncated, nil
 }
 
-// withoutStatus drops what the API server says around a kubelet's words.
-func withoutStatus(err error) error {
+// unwrapStatus returns only the message of a Bad Request, which is the kubelet's.
+func unwrapStatus(err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" && status.Status().Code == http.StatusBadRequest {
 		return errors.New(status.Status().Message)
@@ -61,8 +61,8 @@ func withoutStatus(err error) error {
 	return err
 }
 
-// tail reads all of r and keeps its last bytes, from the beginning of a line on
-// where it can.
+// tail reads all of r and returns its last most bytes, from the beginning of a line if
+// possible.
 func tail(r io.Reader, most int) (string, bool, error) {
 	buf := make([]byte, 0, 4<<10)
 	chunk := make([]byte, 32<<10)
@@ -92,7 +92,7 @@ func tail(r io.Reader, most int) (string, bool, error) {
 	return strings.ToValidUTF8(text, "\uFFFD"), truncated, nil
 }
 
-// PlainName reports whether a name that an answer gave is one part of a path.
+// PlainName reports whether a name from a response is a single path element.
 func PlainName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/%")
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// ReadAll reads those targets that exist, all of their contents but the book of
-// field managers, which comes with managers only.
+// ReadAll returns the live state of the targets that exist. It omits managedFields unless
+// managers is set.
 func (c Client) ReadAll(ctx context.Context, targets []*Target, managers bool) (map[*Target]map[string]any, error) {
 	out := make(map[*Target]map[string]any, len(targets))
 	var mu sync.Mutex
@@ -35,7 +35,7 @@ func (c Client) ReadAll(ctx context.Context, targets []*Target, managers bool) (
 	single := make(chan struct{}, kube.Parallel)
 	for place, members := range ByPlace(Filter(targets, func(t *Target) bool { return t.Name != "" })) {
 		group.Go(func() error {
-			left, err := c.wholeList(ctx, place, members, managers, found)
+			left, err := c.readList(ctx, place, members, managers, found)
 			if err != nil {
 				return fmt.Errorf("list %s: %w", place.Resource.Plural, err)
 			}
@@ -57,7 +57,7 @@ func (c Client) ReadAll(ctx context.Context, targets []*Target, managers bool) (
 	return out, nil
 }
 
-// Read returns nil for an object that is not there.
+// Read returns the live state of an object, or nil if it does not exist.
 func (c Client) Read(ctx context.Context, t *Target, managers bool) (map[string]any, error) {
 	body, err := c.Call(ctx, http.MethodGet, t.Path(), nil, nil, nil)
 	if apierrors.IsNotFound(err) {
@@ -70,11 +70,11 @@ func (c Client) Read(ctx context.Context, t *Target, managers bool) (map[string]
 	return object, t.Fail("read", err)
 }
 
-// wholeList reads what it can of the members of one place with a list, and
-// returns those that have to be read one by one. It lists what carries Helm's
-// label: that leaves out what is not a release's, and the records of releases,
-// which are big. A member that has lost its label is among those left.
-func (c Client) wholeList(ctx context.Context, place Place, members []*Target, managers bool,
+// readList reads as many members of a collection as it can with a list, and returns those that
+// remain to be read one by one. It lists the objects with Helm's label, which excludes other
+// objects, and the records of releases, which are big. A member without the label is one of
+// those that remain.
+func (c Client) readList(ctx context.Context, place Place, members []*Target, managers bool,
 	found func(*Target, map[string]any)) ([]*Target, error) {
 	if len(members) <= Few {
 		return members, nil
@@ -105,8 +105,8 @@ func (c Client) wholeList(ctx context.Context, place Place, members []*Target, m
 				found(t, object)
 			}
 		}
-		// The server does not say how much more there is: give up where most of
-		// it is another release's.
+		// With a label selector the server does not return remainingItemCount: give up
+		// if most objects belong to other releases.
 		if seen += len(items); next == "" || len(left) == 0 || seen > 5*len(members) {
 			return remaining(members, left), nil
 		}
@@ -118,7 +118,7 @@ func remaining(members []*Target, left map[string]*Target) []*Target {
 	return Filter(members, func(t *Target) bool { return left[t.Name] == t })
 }
 
-// DecodeList reads the items of a list and where it goes on.
+// DecodeList returns the items of a list and its continue token.
 func DecodeList(body []byte, managers bool) ([]map[string]any, string, error) {
 	var list struct {
 		Metadata struct {
@@ -139,8 +139,8 @@ func DecodeList(body []byte, managers bool) ([]map[string]any, string, error) {
 	return items, list.Metadata.Continue, nil
 }
 
-// DecodeObject reads an object as the API server sends it; whole numbers are
-// int64. Without managers, metadata.managedFields is left out.
+// DecodeObject decodes an object. Integers are int64. Without managers, it removes
+// metadata.managedFields.
 func DecodeObject(raw []byte, managers bool) (map[string]any, error) {
 	var object map[string]any
 	if err := k8sjson.Unmarshal(raw, &object); err != nil {
@@ -152,19 +152,19 @@ func DecodeObject(raw []byte, managers bool) (map[string]any, error) {
 	return object, nil
 }
 
-// MetadataOf is what an object's metadata say of it.
+// MetadataOf returns the metadata of an object.
 func MetadataOf(object map[string]any) *Metadata {
 	return &Metadata{
 		Name:        String(object, "metadata", "name"),
 		Namespace:   String(object, "metadata", "namespace"),
 		UID:         String(object, "metadata", "uid"),
-		Labels:      texts(object, "labels"),
-		Annotations: texts(object, "annotations"),
+		Labels:      stringMap(object, "labels"),
+		Annotations: stringMap(object, "annotations"),
 		Deletion:    String(object, "metadata", "deletionTimestamp"),
 	}
 }
 
-func texts(object map[string]any, field string) map[string]string {
+func stringMap(object map[string]any, field string) map[string]string {
 	metadata, _ := object["metadata"].(map[string]any)
 	m, _ := metadata[field].(map[string]any)
 	out := make(map[string]string, len(m))

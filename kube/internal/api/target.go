@@ -17,7 +17,7 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// The marks that say whose an object is.
+// The ownership labels and annotations.
 const (
 	LabelManagedBy      = "app.kubernetes.io/managed-by"
 	ManagedBy           = "Helm"
@@ -25,28 +25,29 @@ const (
 	AnnotationNamespace = "meta.helm.sh/release-namespace"
 )
 
-// Target is one object with its place in the cluster.
+// Target is an object with its REST mapping.
 type Target struct {
 	Source    string
 	Resource  *kube.Resource
 	Kind      string
-	Namespace string // "" for kinds of the whole cluster
+	Namespace string // "" for a cluster-scoped kind
 	Name      string
-	Object    map[string]any   // shared with the manifest: not to be changed
-	From      *manifest.Object // what it was read from: itself, or a list with it
+	Object    map[string]any   // shared with the manifest: must not be modified
+	From      *manifest.Object // the manifest: the object itself or the list that contains it
 }
 
-// Path is the object's own. Without a name it ends in a slash, which no request
-// may: it never becomes the path of all objects of the kind.
+// Path returns the API path of the object. Without a name the path ends in a slash, which
+// [kube.Client] rejects, so it is never the path of the collection.
 func (t *Target) Path() string { return t.Resource.Path(t.Namespace, "") + "/" + t.Name }
 
-// String names the object in messages.
+// String returns the name of the object for messages.
 func (t *Target) String() string { return kube.ObjectName(t.Kind, t.Namespace, t.Name) }
 
-// Short names the object in progress: its namespace is the release's mostly.
+// Short returns the name for progress events, without the namespace, which is mostly the
+// release's.
 func (t *Target) Short() string { return t.Kind + "/" + t.Name }
 
-// Fail makes an [*kube.ObjectError] of err; nil of nil.
+// Fail wraps err in an [*kube.ObjectError]; it returns nil if err is nil.
 func (t *Target) Fail(verb string, err error) error {
 	if err == nil {
 		return nil
@@ -54,9 +55,9 @@ func (t *Target) Fail(verb string, err error) error {
 	return &kube.ObjectError{Object: t.String(), Source: t.Source, Verb: verb, Err: err}
 }
 
-// Targets finds the place of each object; the items of lists count as objects.
-// Kinds that the cluster does not serve are one [*kube.NoMatchError] for all, together
-// with the targets that were found.
+// Targets returns the targets of objects and of the items of lists. If the cluster does not
+// serve some kinds, it returns a [*kube.NoMatchError] for all of them together with the other
+// targets.
 func (c Client) Targets(ctx context.Context, objects []*manifest.Object, namespace string) ([]*Target, error) {
 	all, err := Unplaced(objects)
 	if err != nil {
@@ -74,7 +75,7 @@ func (c Client) Targets(ctx context.Context, objects []*manifest.Object, namespa
 	return placed, NoMatch(missing)
 }
 
-// Unplaced are the targets of objects, before anybody knows where they live.
+// Unplaced returns the targets of objects without resources, see [Client.Place].
 func Unplaced(objects []*manifest.Object) ([]*Target, error) {
 	out := make([]*Target, 0, len(objects))
 	for _, o := range objects {
@@ -98,8 +99,8 @@ func Unplaced(objects []*manifest.Object) ([]*Target, error) {
 	return out, nil
 }
 
-// Place finds out where targets live; missing are those of kinds that the
-// cluster does not serve.
+// Place sets the resources and namespaces of targets. missing are those whose kinds the cluster
+// does not serve.
 func (c Client) Place(ctx context.Context, all []*Target, namespace string) (placed, missing []*Target, err error) {
 	if len(all) == 0 {
 		return nil, nil, nil
@@ -132,8 +133,8 @@ func (c Client) Place(ctx context.Context, all []*Target, namespace string) (pla
 	return placed, missing, nil
 }
 
-// Elsewhere finds targets that the cluster does not serve in the version they
-// ask for under another version of their group; missing are the others.
+// Elsewhere sets the resources of targets whose API version the cluster does not serve to
+// another version of the group. missing are those without one.
 func (c Client) Elsewhere(targets []*Target, namespace string) (placed, missing []*Target) {
 	for _, t := range targets {
 		t.Resource = c.Preferred(kube.GroupOf(t.Key().APIVersion), t.Kind)
@@ -151,7 +152,7 @@ func (c Client) Elsewhere(targets []*Target, namespace string) (placed, missing 
 	return placed, missing
 }
 
-// NoMatch is the error of targets whose kinds the cluster does not serve.
+// NoMatch returns the error for targets whose kinds the cluster does not serve.
 func NoMatch(missing []*Target) *kube.NoMatchError {
 	e := &kube.NoMatchError{}
 	for _, t := range missing {
@@ -171,7 +172,7 @@ func orUnset(s, field string) string {
 	return s
 }
 
-// NewTarget is the target of an object that was read from source, without its place.
+// NewTarget returns the target of an object in the file source, without its resource.
 func NewTarget(source string, m map[string]any) *Target {
 	meta, _ := m["metadata"].(map[string]any)
 	t := &Target{Source: source, Object: m}
@@ -181,42 +182,40 @@ func NewTarget(source string, m map[string]any) *Target {
 	return t
 }
 
-// Key is the version and the kind that the object asks for.
+// Key returns the API version and kind in the object's manifest.
 func (t *Target) Key() kube.Kind {
 	apiVersion, _ := t.Object["apiVersion"].(string)
 	return kube.Kind{APIVersion: apiVersion, Kind: t.Kind}
 }
 
-// CheckName refuses names that would lead to another place in the API: a name
-// that is missing makes the path of all objects of the kind. An object with a
-// generateName has no name before it is created, and is in no list of what
-// exists.
+// CheckName returns an error if the object's name or namespace would change the API path of a
+// request to another object or a collection. An object with a generateName may have no name.
 func (t *Target) CheckName() error {
 	meta, _ := t.Object["metadata"].(map[string]any)
 	generated, _ := meta["generateName"].(string)
 	if v, ok := meta["name"]; ok && t.Name == "" {
-		return t.Fail("place", fmt.Errorf("metadata.name must be a text in quotes, it is %v", v))
+		return t.Fail("place", fmt.Errorf("metadata.name must be a non-empty string, not %v", v))
 	}
 	if t.Name == "" && generated == "" && t.Kind != "" {
 		return t.Fail("place", errors.New("metadata.name is missing"))
 	}
 	for field, s := range map[string]string{"name": t.Name, "namespace": t.Namespace} {
 		if s == "." || s == ".." || strings.ContainsAny(s, "/%") {
-			return t.Fail("place", fmt.Errorf("metadata.%s is %q, which is not a name: it leads to another place", field, s))
+			return t.Fail("place", fmt.Errorf("metadata.%s is %q, which is not a valid name", field, s))
 		}
 	}
 	return nil
 }
 
-// Body is the JSON of marked.
+// Body returns the JSON of [Target.Marked].
 func (t *Target) Body(owner kube.Owner) ([]byte, error) {
 	text, err := json.Marshal(t.Marked(owner))
 	return text, t.Fail("encode", err)
 }
 
-// Marked is the object as it is sent: with its namespace, without annotations
-// that Kubernetes would refuse, and, where owner names a release, with the
-// release's marks.
+// Marked returns the object as it is sent to the server: with its namespace, without
+// annotations that Kubernetes would reject, and, if owner has a release, with the ownership
+// labels.
 func (t *Target) Marked(owner kube.Owner) map[string]any {
 	object := maps.Clone(t.Object)
 	meta, _ := object["metadata"].(map[string]any)
@@ -229,7 +228,7 @@ func (t *Target) Marked(owner kube.Owner) map[string]any {
 		meta["namespace"] = t.Namespace
 	}
 	if annotations, ok := meta["annotations"].(map[string]any); ok {
-		meta["annotations"] = sendable(annotations)
+		meta["annotations"] = dropInvalidKeys(annotations)
 	}
 	if owner.Release != "" {
 		meta["labels"] = WithPairs(meta["labels"], LabelManagedBy, ManagedBy)
@@ -239,14 +238,14 @@ func (t *Target) Marked(owner kube.Owner) map[string]any {
 	return object
 }
 
-// sendable leaves out keys with two slashes, such as those of
-// helm.sh/depends-on/..., which speak to us and are not names in Kubernetes.
-func sendable(annotations map[string]any) map[string]any {
-	ours := func(key string, _ any) bool { return strings.Count(key, "/") > 1 }
+// dropInvalidKeys removes keys with two slashes, such as helm.sh/depends-on/..., which are
+// instructions to Moonhelm and not valid in Kubernetes.
+func dropInvalidKeys(annotations map[string]any) map[string]any {
+	isInvalid := func(key string, _ any) bool { return strings.Count(key, "/") > 1 }
 	for key := range annotations {
-		if ours(key, nil) {
+		if isInvalid(key, nil) {
 			annotations = maps.Clone(annotations)
-			maps.DeleteFunc(annotations, ours)
+			maps.DeleteFunc(annotations, isInvalid)
 			break
 		}
 	}
@@ -257,7 +256,7 @@ func sendable(annotations map[string]any) map[string]any {
 func WithPairs(m any, pairs ...string) any {
 	old, ok := m.(map[string]any)
 	if !ok && m != nil {
-		return m // not a map: the server says so better than we could
+		return m // not a map: the server's error names the field
 	}
 	out := make(map[string]any, len(old)+len(pairs)/2)
 	maps.Copy(out, old)
@@ -278,8 +277,8 @@ func Filter(targets []*Target, wanted func(*Target) bool) []*Target {
 	return out
 }
 
-// Existing are the targets whose kinds the cluster serves: an object of a kind
-// that is gone is gone with it.
+// Existing returns the targets whose kinds the cluster serves, and warns about the others: when
+// a CRD is deleted, so are its objects.
 func (c Client) Existing(ctx context.Context, objects []*manifest.Object, namespace string) ([]*Target, error) {
 	targets, err := c.Targets(ctx, objects, namespace)
 	var gone *kube.NoMatchError
@@ -290,27 +289,26 @@ func (c Client) Existing(ctx context.Context, objects []*manifest.Object, namesp
 	return targets, nil
 }
 
-// ReportGone reports that objects are gone with their kinds.
+// ReportGone sends a warning that objects do not exist because their kinds are not served.
 func (c Client) ReportGone(e *kube.NoMatchError) {
 	c.Progress().Send(progress.Event{Kind: progress.Warning, Text: "the cluster has no " +
 		strings.Join(e.Missing, ", no ") +
 		" any more, and so none of " + strings.Join(e.Objects, ", ")})
 }
 
-// Single is the target of o, which must be a single object and no list: what is true
-// of a list as a whole, such as its name or its kind, is not true of its items.
+// Single returns the target of o, which must be a single object and not a list.
 func (c Client) Single(ctx context.Context, o *manifest.Object, namespace string) (*Target, error) {
 	targets, err := c.Targets(ctx, []*manifest.Object{o}, namespace)
 	if err != nil {
 		return nil, err
 	}
 	if len(targets) != 1 {
-		return nil, fmt.Errorf("%s holds %d objects, not one", o, len(targets))
+		return nil, fmt.Errorf("%s contains %d objects, want one", o, len(targets))
 	}
 	return targets[0], nil
 }
 
-// Moved is t in a namespace.
+// Moved returns a copy of t in another namespace.
 func (t *Target) Moved(namespace string) *Target {
 	if t.Namespace == namespace {
 		return t
@@ -320,7 +318,7 @@ func (t *Target) Moved(namespace string) *Target {
 	return &m
 }
 
-// Ref names the target as plans do.
+// Ref returns the reference that plans use.
 func (t *Target) Ref() plan.Ref {
 	return plan.Ref{APIVersion: t.Resource.APIVersion, Kind: t.Kind, Namespace: t.Namespace, Name: t.Name}
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/moonhelm/moonhelm/kube"
 )
 
-// EachTurn calls fn for the targets in order, for neighbours of one kind at
-// once. All of a turn are tried before a failed one ends it.
+// EachTurn calls fn for the targets in order, concurrently for consecutive targets of one kind.
+// If one fails, the others of that kind are still processed, but no later ones.
 func EachTurn(ctx context.Context, targets []*Target, fn func(context.Context, *Target) error) error {
 	return InTurns(ctx, targets, func(a, b *Target) bool { return a.Kind == b.Kind }, fn)
 }
 
-// InTurns is eachTurn for anything: a turn are neighbours that are alike.
+// InTurns is like [EachTurn] for any type: consecutive elements that are alike are processed
+// concurrently.
 func InTurns[T any](ctx context.Context, all []T, alike func(a, b T) bool, fn func(context.Context, T) error) error {
 	for start := 0; start < len(all); {
 		end := start + 1
@@ -31,8 +32,8 @@ func InTurns[T any](ctx context.Context, all []T, alike func(a, b T) bool, fn fu
 	return nil
 }
 
-// Together calls fn for all at once, within bounds, and joins the errors in the
-// order given.
+// Together calls fn for all elements, at most [kube.Parallel] at once, and joins the errors in
+// the order of the elements.
 func Together[T any](ctx context.Context, all []T, fn func(context.Context, T) error) error {
 	errs := make([]error, len(all))
 	next := make(chan int)

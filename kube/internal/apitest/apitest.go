@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apitest helps to test packages that speak to an API server: a fake one that
-// answers by path, the cluster that tests may fill, and objects to put there.
+// Package apitest contains test helpers for clients of an API server: a fake server with
+// responses by path, access to a test cluster, and objects to create there.
 package apitest
 
 import (
@@ -20,10 +20,12 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// KubeconfigVar names an admin's kubeconfig of a cluster that tests may fill.
+// KubeconfigVar is the environment variable with the path of the kubeconfig of an administrator
+// of a disposable cluster.
 const KubeconfigVar = "MOONHELM_TEST_KUBECONFIG"
 
-// RESTConfig is that of the cluster that tests may fill. Without one the test is skipped.
+// RESTConfig returns the configuration for the test cluster. It skips the test if there is
+// none.
 func RESTConfig(t testing.TB) *rest.Config {
 	t.Helper()
 	path := os.Getenv(KubeconfigVar)
@@ -37,20 +39,20 @@ func RESTConfig(t testing.TB) *rest.Config {
 	return config
 }
 
-// Recorder keeps what a client reports.
+// Recorder records the events that a client sends.
 type Recorder struct {
 	Mu     sync.Mutex
 	Events []progress.Event
 }
 
-// Record notes an event.
+// Record appends an event.
 func (r *Recorder) Record(e progress.Event) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.Events = append(r.Events, e)
 }
 
-// Of returns the objects, sorted, of the events of one kind.
+// Of returns the sorted objects of the events of one kind.
 func (r *Recorder) Of(kind progress.Kind) string {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -64,10 +66,10 @@ func (r *Recorder) Of(kind progress.Kind) string {
 	return strings.Join(slices.Compact(out), " ")
 }
 
-// Reset forgets all events.
+// Reset removes all events.
 func (r *Recorder) Reset() { r.Mu.Lock(); defer r.Mu.Unlock(); r.Events = nil }
 
-// Parse reads objects as those of a template.
+// Parse parses objects as those of a template.
 func Parse(t testing.TB, text string) []*manifest.Object {
 	t.Helper()
 	objs, err := manifest.Parse("chart/templates/a.yaml", text)
@@ -77,10 +79,10 @@ func Parse(t testing.TB, text string) []*manifest.Object {
 	return objs
 }
 
-// ConfigMap is a template of one.
+// ConfigMap is a format of a ConfigMap's manifest; its argument is the name.
 const ConfigMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  a: b\n---\n"
 
-// ConfigMaps are those with the given names.
+// ConfigMaps returns ConfigMaps with the given names.
 func ConfigMaps(t testing.TB, names ...string) []*manifest.Object {
 	t.Helper()
 	var b strings.Builder
@@ -90,7 +92,7 @@ func ConfigMaps(t testing.TB, names ...string) []*manifest.Object {
 	return Parse(t, b.String())
 }
 
-// Last is the last event.
+// Last returns the last event.
 func (r *Recorder) Last() progress.Event {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -100,7 +102,7 @@ func (r *Recorder) Last() progress.Event {
 	return r.Events[len(r.Events)-1]
 }
 
-// Lines are what was told of one object, in order.
+// Lines returns the kind and text of the events of one object, in order.
 func (r *Recorder) Lines(object string) []string {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -113,7 +115,7 @@ func (r *Recorder) Lines(object string) []string {
 	return out
 }
 
-// Said are the texts of the events of one kind, a line each.
+// Said returns the texts of the events of one kind, a line each.
 func (r *Recorder) Said(kind progress.Kind) string {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -126,7 +128,7 @@ func (r *Recorder) Said(kind progress.Kind) string {
 	return b.String()
 }
 
-// Fake is an API server that answers by path and notes what it was asked.
+// Fake is an API server that answers by path and records the requests.
 type Fake struct {
 	Mu      sync.Mutex
 	Asked   []string
@@ -146,14 +148,15 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// Refuse answers with a failure, as an API server words it.
+// Refuse writes an API server's failure.
 func Refuse(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason + `","message":"` + message + `"}`))
+	_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"` + reason +
+		`","message":"` + message + `"}`))
 }
 
-// Text answers with s.
+// Text returns a handler that responds with s.
 func Text(s string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -161,10 +164,11 @@ func Text(s string) http.HandlerFunc {
 	}
 }
 
-// PodsOnly is the discovery of a server that has pods and nothing else.
-const PodsOnly = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[{"resource":"pods","responseKind":{"kind":"Pod"},"scope":"Namespaced"}]}]}]}`
+// PodsOnly is the discovery of a server that serves only pods.
+const PodsOnly = `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[` +
+	`{"resource":"pods","responseKind":{"kind":"Pod"},"scope":"Namespaced"}]}]}]}`
 
-// At is what stands at a path of an object, printed; "name=x" picks from a list.
+// At formats the value at a path of an object; "name=x" selects an item of a list.
 func At(v any, path ...string) string {
 	for _, key := range path {
 		switch in := v.(type) {
@@ -184,7 +188,7 @@ func At(v any, path ...string) string {
 	return fmt.Sprint(v)
 }
 
-// Want compares texts, and says what they are of.
+// Want fails the test if got and want differ.
 func Want(t testing.TB, what, got, want string) {
 	t.Helper()
 	if got != want {
