@@ -38,7 +38,7 @@ callers-deps: ## install those of make callers (as root)
 site-deps: ## install the browser of make site-tests (as root)
 	@test/deps.sh site
 
-test: check tests race cluster-tests faults compat sdk registry ## run everything but callers and the site: what CI runs
+test: check tests release-tests race cluster-tests faults compat sdk registry ## run everything but callers and the site: what CI runs
 
 check: ## formatting, vet, golangci-lint, actionlint, the exported API
 	@echo "== formatting, vet, golangci-lint, actionlint, the exported API"
@@ -88,6 +88,15 @@ sdk: cluster ## a program that embeds this and one that embeds Helm's SDK: memor
 registry: build ## push to and pull from a real registry, together with Helm's binaries
 	@echo "== registries"
 	cd test/registry && go vet ./... && go test -count=1 ./...
+
+.PHONY: release-tests changelog
+
+release-tests: ## what a release is made of: the changelog's fragments
+	@echo "== releases"
+	cd tools/changelog && go vet ./... && go test -count=1 ./...
+
+changelog: ## show the next release's section; with RELEASE=0.1.0 write it into CHANGELOG.md
+	@cd tools/changelog && go run . -C ../.. $(if $(RELEASE),release $(RELEASE) $(or $(DATE),$(shell date -u +%F)),preview)
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)
