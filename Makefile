@@ -91,9 +91,10 @@ registry: build ## push to and pull from a real registry, together with Helm's b
 
 .PHONY: release-tests changelog
 
-release-tests: ## what a release is made of: the changelog's fragments
+release-tests: ## what a release is made of: the changelog's fragments, the installer
 	@echo "== releases"
 	cd tools/changelog && go vet ./... && go test -count=1 ./...
+	cd test/release && go vet ./... && go test -count=1 ./...
 
 changelog: ## show the next release's section; with RELEASE=0.1.0 write it into CHANGELOG.md
 	@cd tools/changelog && go run . -C ../.. $(if $(RELEASE),release $(RELEASE) $(or $(DATE),$(shell date -u +%F)),preview)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # deps.sh [callers|site]: installs the programs that tests need and Go does not bring, as
-# Debian's packages: PostgreSQL for the sql driver, GnuPG for provenance; with
-# "callers" those of test/callers, with "site" the browser of test/site. Where it may not install (it needs root and
+# Debian's packages: PostgreSQL for the sql driver, GnuPG for provenance, curl, wget and
+# dash for the installer; with a name those of make callers or site-tests. Where it may
+# not install (it needs root and
 # apt-get) it says what is missing and fails. Tests whose programs are missing are
 # skipped and say so; with MOONHELM_REQUIRE_DEPS set, as in CI, they fail.
 set -euo pipefail
@@ -23,6 +24,10 @@ else
 	has gpg gnupg
 	has gpgconf gnupg
 	has gpg-agent gpg-agent
+	# The installer's tests: get-moonhelm with each of these.
+	has curl curl
+	has wget wget
+	has dash dash
 fi
 if [ "${#missing[@]}" = 0 ]; then
 	echo "deps.sh: everything is there"
