@@ -191,7 +191,11 @@ func steps(from, to, step int) int {
 	if step == 0 {
 		return 0
 	}
-	return int(min(math.Abs((float64(to)-float64(from))/float64(step)), 1<<60))
+	n := math.Abs((float64(to) - float64(from)) / float64(step))
+	if n >= math.MaxInt {
+		return math.MaxInt
+	}
+	return int(n)
 }
 
 // replaced is how long the text becomes when what a pattern matches is replaced, or more.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -79,14 +80,14 @@ func heapBytes(what string) int64 {
 
 // work counts n steps. Nothing outlives the context.
 func (f *frame) work(n int) {
-	f.steps += min(max(n, 1), 1<<40)
+	f.steps += min(max(int64(n), 1), 1<<40)
 	if f.steps-f.toldSteps >= 1<<10 {
 		f.tellSteps()
 	}
 }
 
 func (f *frame) tellSteps() {
-	n := int64(f.steps - f.toldSteps)
+	n := f.steps - f.toldSteps
 	f.toldSteps = f.steps
 	if f.ctx.Err() != nil {
 		panic(cancelled{f.ctx.Err()})
@@ -98,7 +99,7 @@ func (f *frame) tellSteps() {
 
 // allocate counts n bytes that were made.
 func (f *frame) allocate(n int) {
-	f.made += min(max(n, 0), 1<<40)
+	f.made += min(max(int64(n), 0), 1<<40)
 	if f.made-f.toldMade >= 1<<20 {
 		f.tellMade()
 	}
@@ -107,8 +108,8 @@ func (f *frame) allocate(n int) {
 func (f *frame) tellMade() {
 	n := f.made - f.toldMade
 	f.toldMade = f.made
-	f.work(n >> 9) // what is made is filled, and collected
-	made, next := f.spent.made.Add(int64(n)), f.spent.nextLook.Load()
+	f.work(int(min(n>>9, math.MaxInt32))) // what is made is filled, and collected
+	made, next := f.spent.made.Add(n), f.spent.nextLook.Load()
 	if made < next || !f.spent.nextLook.CompareAndSwap(next, made+lookEvery) {
 		return
 	}

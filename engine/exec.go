@@ -35,11 +35,11 @@ type executor struct {
 	ctx      context.Context
 	same     map[*definition]int
 	tplDepth int
-	steps    int
-	made     int
+	steps    int64
+	made     int64
 	nest     int
 	// toldSteps and toldMade are what the engine knows of them.
-	toldSteps, toldMade int
+	toldSteps, toldMade int64
 	warnings            []string
 }
 

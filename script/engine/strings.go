@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -63,7 +64,7 @@ func repeat(t *rt.Thread, c *rt.GoCont) (rt.Cont, error) {
 	if n <= 0 || len(s)+len(sep) == 0 {
 		return c.PushingNext1(t.Runtime, rt.StringValue("")), nil
 	}
-	const most = 1 << 40
+	const most = min(1<<40, math.MaxInt)
 	if n > most/int64(len(s)+len(sep)) {
 		t.RequireMem(most)
 		return nil, errors.New("resulting string too large")
