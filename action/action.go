@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package action holds the verbs of helm, one file each: install, upgrade, rollback,
-// uninstall, test, template, diff, lint, list, status and their kin.
+// Package action implements the operations of helm, one file each: install, upgrade,
+// rollback, uninstall, test, template, diff, lint, list, status and others.
 //
-// A [Config] holds what operations on the releases of a namespace need. A verb is a
-// struct around one, with a Run method that takes a request saying what is wanted, and
-// often a Plan method that returns what Run would do:
+// A [Config] holds the connections and settings for operations on the releases of one
+// namespace. An operation is a struct that has a Config and a Run method that takes a
+// request. Many also have a Plan method, which returns what Run would change:
 //
 //	config, err := action.NewConfig(action.KubeSettings{Namespace: "shop"})
 //	...
@@ -16,12 +16,12 @@
 //	})
 //
 // The order of the steps of an install, an upgrade and a rollback is in deploy.go.
-// Scripts of charts run only where Config.Scripts says how, and handlers of the caller
-// where Config.Events has some (see package event).
+// Scripts of charts run only if Config.Scripts is set. Config.Events holds the caller's
+// event handlers (see package event).
 //
-// Nothing is kept between runs. A Config may be shared by goroutines; what several of
-// them do to one release is kept apart by its lock. An operation ends soon after its
-// context, and leaves a record that says how far it came.
+// Operations keep no state between runs. Goroutines may share a Config; the release lock
+// serializes their changes to one release. An operation returns soon after its context
+// ends, and leaves a record of the release's state.
 package action
 
 import (
@@ -34,17 +34,17 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// Describer says what a cluster is and what it has, for templates.
+// A Describer gives templates access to a cluster.
 type Describer interface {
-	// Capabilities are the server's version and the kinds it serves.
+	// Capabilities returns the server's version and the kinds that it serves.
 	Capabilities(ctx context.Context) (*engine.Capabilities, error)
-	// Lookup reads one object, or a list where name is empty; an object that
-	// is not there is an empty map.
+	// Lookup reads one object, or a list if name is empty. It returns an empty map if
+	// the object does not exist.
 	Lookup(ctx context.Context, apiVersion, kind, namespace, name string) (map[string]any, error)
 }
 
-// Storage is what operations need of release records. [*storage.Storage] is one, whose
-// methods say what they do.
+// Storage reads and writes release records. [*storage.Storage] implements it and
+// documents the methods.
 type Storage interface {
 	Get(ctx context.Context, name string, revision int) (*release.Release, error)
 	Revisions(ctx context.Context, name string) ([]storage.Record, error)
@@ -53,7 +53,7 @@ type Storage interface {
 	Delete(ctx context.Context, name string, revision int, version string) error
 	Prune(ctx context.Context, name string, most int, keep func(storage.Record) bool) error
 	Resource() string
-	// Namespace is the one whose releases are recorded, "" for all.
+	// Namespace returns the namespace whose releases are recorded, or "" for all.
 	Namespace() string
 	Lister
 	HistoryReader
@@ -62,8 +62,8 @@ type Storage interface {
 
 var _ Storage = (*storage.Storage)(nil)
 
-// recordRights are the permissions to do what verbs say to the records of a namespace,
-// none where s is nil or keeps them outside the cluster.
+// recordPermissions returns the permissions to use verbs on the records of a namespace, or
+// nil if s is nil or keeps its records outside the cluster.
 func recordPermissions(s Storage, namespace string, verbs ...string) []apply.Permission {
 	if s == nil || s.Resource() == "" {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A ChartNotFoundError is returned where a path points at no chart.
+// A ChartNotFoundError is returned if there is no chart at a path.
 type ChartNotFoundError struct {
 	Ref string
-	// Named is set where a chart may also be named as REPOSITORY/NAME.
+	// Named is set if Ref could also have been of the form REPOSITORY/NAME.
 	Named bool
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/moonhelm/moonhelm/kube/wait"
 )
 
-// Cluster is what operations need of a cluster. [NewCluster] makes one of a [*kube.Client];
-// the packages below kube say what its methods do.
+// Cluster is the cluster access of all operations. [NewCluster] implements it with a
+// [*kube.Client]; the packages below kube document the methods.
 type Cluster interface {
 	Describer
 	Deployer
@@ -20,13 +20,13 @@ type Cluster interface {
 	HookCluster
 }
 
-// NewCluster returns the cluster that client is connected to, whose objects are validated
-// as o says.
+// NewCluster returns the cluster that client is connected to. It applies objects with the
+// options o.
 func NewCluster(client *kube.Client, o apply.Options) Cluster {
 	return newKubeCluster(client, apply.New(client, o))
 }
 
-// kubeCluster is a connection with all that operations do over it.
+// kubeCluster implements Cluster for one connection.
 type kubeCluster struct {
 	*kube.Client
 	*apply.Applier

@@ -8,9 +8,8 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// ComputedValues are the values in force for a release: its chart's defaults
-// with the user's values over them. A record that was read has no subcharts, but
-// the defaults of a chart that lists dependencies hold theirs.
+// ComputedValues returns the values of a release: the user's values merged over the
+// chart's defaults. The chart in a record has no subcharts; its defaults include theirs.
 func ComputedValues(rel *release.Release) (map[string]any, error) {
 	c, err := rel.Chart()
 	if err != nil {
@@ -19,10 +18,11 @@ func ComputedValues(rel *release.Release) (map[string]any, error) {
 	if c == nil {
 		return rel.Config, nil
 	}
-	// What the chart lists has been resolved, and is not to be resolved again.
+	// The recorded defaults are already resolved: without the dependencies, Resolve does
+	// not import their values a second time.
 	c = copyTree(c)
 	c.Walk(func(c *chart.Chart) {
-		meta := chart.Metadata{} // a record may lack its chart's
+		meta := chart.Metadata{} // a record may lack the metadata
 		if c.Metadata != nil {
 			meta = *c.Metadata
 		}

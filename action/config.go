@@ -18,49 +18,50 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// Config holds what operations on the releases of a namespace need. Operations do not
-// change it, and several may share it at the same time.
+// Config holds the connections and settings for operations on the releases of one
+// namespace. Operations do not change it, and may share it concurrently.
 type Config struct {
-	// Cluster is where releases are installed. Operations that need none, such as
-	// [Template], work without one.
+	// Cluster is the cluster that releases are installed into. It may be nil for
+	// operations without cluster access, such as [Template].
 	Cluster Cluster
-	// Releases are the records of the releases, those of one namespace. Operations write
-	// to a [*storage.Storage] only while they hold the release's lock; another
-	// implementation calls [lock.Check] before each write itself.
+	// Releases stores the release records of one namespace. If it is a
+	// [*storage.Storage], operations write to it only while they hold the release's
+	// lock; another implementation must call [lock.Check] before each write.
 	Releases Storage
-	// Locker keeps other clients from changing a release while an operation does;
-	// nil takes no lock, and leaves it to the caller that no other client changes it.
-	// A [*lock.Locker] sends heartbeats on Releases, whatever records it was made with.
+	// Locker locks a release while an operation changes it. With nil there is no lock,
+	// and the caller must prevent concurrent changes. A [*lock.Locker] sends its
+	// heartbeats to Releases, regardless of the records it was created with.
 	Locker Locker
-	// Events has the handlers that answer the events of every operation; nil has none.
+	// Events holds the event handlers of every operation; nil means no handlers.
 	Events *event.Bus
-	// Scripts returns what runs the scripts of charts for one operation; nil runs
-	// none. An operation that undoes another one has its own: what the scripts were
-	// allowed should be remembered, as [script.Approvals] does.
+	// Scripts returns the runner of chart scripts for one operation; nil runs no
+	// scripts. An operation that reverts another one calls it again: the runner should
+	// reuse approvals that were already given, as [script.Approvals] does.
 	Scripts func() ScriptRunner
-	// PostRenderer pipes rendered objects through another program; nil does not.
+	// PostRenderer filters the rendered objects; it may be nil.
 	PostRenderer PostRenderer
-	// ConfirmHooks is asked before hooks of a record, which come from no chart that
-	// the user has named, create objects outside the release's namespace. An error ends
-	// the operation before anything is written. nil refuses, with an [*OutsideError].
+	// ConfirmHooks is called before hooks of a recorded release, whose chart the user
+	// has not passed, create objects outside the release's namespace. An error ends the
+	// operation before anything is written. With nil, the operation returns an
+	// [*OutsideError].
 	ConfirmHooks func(ctx context.Context, rel *release.Release, outside []OutsideObject) error
-	// Progress learns what an operation is doing; nil reports nothing.
+	// Progress receives progress events; it may be nil.
 	Progress progress.Func
-	// Now is the clock; nil is time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 
-	// client is the connection that NewConfig has made, nil where it has not, and applier
-	// what changes objects over it.
+	// client is the connection that NewConfig creates, and applier the applier that uses
+	// it. Both are nil in other configurations.
 	client  *kube.Client
 	applier *apply.Applier
-	// secrets are the records that NewConfig has made, nil where Releases are others.
+	// secrets are the records that NewConfig creates, or nil if the caller has set others.
 	secrets *storage.Storage
-	// hooks runs hooks in the place of hookRunner; tests note when.
+	// hooks replaces hookRunner in tests that record when hooks run.
 	hooks hooks
 }
 
-// forOperation is a copy of c, or of the zero value, to whose records nothing is written
-// once the lock of the release is lost.
+// forOperation returns a copy of c, or of the zero value if c is nil, whose records refuse
+// writes once the release's lock is lost.
 func (c *Config) forOperation() *Config {
 	out := &Config{}
 	if c != nil {
@@ -72,33 +73,32 @@ func (c *Config) forOperation() *Config {
 	return out
 }
 
-// PostRenderer makes other objects of those that were rendered. postrender.Renderer is
-// one.
+// A PostRenderer transforms the rendered objects. postrender.Renderer implements it.
 type PostRenderer interface {
 	Render(ctx context.Context, objects []*manifest.Object) ([]*manifest.Object, error)
 }
 
-// ScriptRunner runs the scripts of the charts of one operation, until it is closed.
-// *script.Host is one.
+// A ScriptRunner runs the scripts of the charts of one operation, until it is closed.
+// *script.Host implements it.
 type ScriptRunner interface {
 	event.Source
-	// Confirm asks for the permissions that the scripts of c want, and runs none. c
-	// may be nil.
+	// Confirm asks the user for the permissions that the scripts of c declare, without
+	// running them. c may be nil.
 	Confirm(ctx context.Context, c *chart.Chart) error
 	Close() error
 }
 
-// Locker locks releases. [*lock.Locker] is one.
+// A Locker locks releases. [*lock.Locker] implements it.
 type Locker interface {
-	// Lock waits for its turn while ctx allows, and returns the lock and a context
-	// that ends, with the reason as its cause, when the lock is lost. doing is the
-	// operation ("upgrade").
+	// Lock waits for the lock until ctx ends. It returns the lock and a context that
+	// is canceled, with the reason as its cause, when the lock is lost. doing is the
+	// name of the operation ("upgrade").
 	Lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error)
 }
 
 var _ Locker = (*lock.Locker)(nil)
 
-// acquireLock takes the lock of a release, or none where there is no locker.
+// acquireLock locks a release, or returns a lock without effect if there is no Locker.
 func (c *Config) acquireLock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
 	switch l := c.Locker.(type) {
 	case nil:
@@ -109,7 +109,7 @@ func (c *Config) acquireLock(ctx context.Context, name, doing string) (context.C
 	return c.Locker.Lock(ctx, name, doing)
 }
 
-// unlocked is the lock of a client that is alone.
+// unlocked is a lock without effect, for a Config without a Locker.
 type unlocked struct{}
 
 func (unlocked) Holder() string                       { return "" }
@@ -118,13 +118,13 @@ func (unlocked) Finish()                              {}
 func (unlocked) Abandoned(context.Context, int) error { return nil }
 func (unlocked) Unlock()                              {}
 
-// lifecycle carries the events of one operation to handlers and scripts.
+// lifecycle emits the events of one operation to handlers and scripts.
 type lifecycle struct {
 	*event.Bus
-	scripts ScriptRunner // nil for none
+	scripts ScriptRunner // may be nil
 }
 
-// begin begins the events of an operation, which must be closed.
+// begin returns the lifecycle of a new operation. The caller must call end.
 func (c *Config) begin() lifecycle {
 	l := lifecycle{Bus: c.Events.Fork()}
 	if c.Scripts != nil {
@@ -134,22 +134,22 @@ func (c *Config) begin() lifecycle {
 	return l
 }
 
-// end ends the scripts of the operation.
+// end closes the script runner of the operation.
 func (l lifecycle) end() {
 	if l.scripts != nil {
-		_ = l.scripts.Close() // what went wrong in a script has been told where it happened
+		_ = l.scripts.Close() // a failing event has already returned the error of its script
 	}
 }
 
-// resolved starts the scripts of an operation's chart, then emits e.
-func resolved(ctx context.Context, bus *event.Bus, e *event.ChartResolved) error {
+// emitResolved starts the scripts of an operation's chart, then emits e.
+func emitResolved(ctx context.Context, bus *event.Bus, e *event.ChartResolved) error {
 	if err := bus.Load(ctx, e); err != nil {
 		return err
 	}
 	return bus.Emit(ctx, e)
 }
 
-// now is the time by the configured clock.
+// now returns the time of the configured clock.
 func (c *Config) now() time.Time {
 	if c.Now == nil {
 		return time.Now()
@@ -165,10 +165,10 @@ func (c *Config) warn(text string) {
 	c.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
 }
 
-// A ConfigError is returned when a [Config], or the field of a verb that stands for it,
-// lacks what an operation needs.
+// A ConfigError is returned if a required field of a [Config], or of an operation without
+// one, is nil.
 type ConfigError struct {
-	// Operation is what was to be done ("install"), Field what is nil ("Releases").
+	// Operation is the name of the operation ("install"), Field the nil field ("Releases").
 	Operation, Field string
 }
 
@@ -176,9 +176,9 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %s is not set (NewConfig makes a configuration for a cluster)", e.Operation, e.Field)
 }
 
-// A RequestError is returned when a request lacks what an operation needs.
+// A RequestError is returned if a required field of a request is not set.
 type RequestError struct {
-	// Operation is what was to be done ("install"), Field what is nil or empty ("Chart").
+	// Operation is the name of the operation ("install"), Field the missing field ("Chart").
 	Operation, Field string
 }
 
@@ -186,7 +186,7 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("%s: the request has no %s", e.Operation, e.Field)
 }
 
-// requireChart returns a [*RequestError] where c is nil.
+// requireChart returns a [*RequestError] if c is nil.
 func requireChart(c *chart.Chart, operation string) error {
 	if c == nil {
 		return &RequestError{Operation: operation, Field: "Chart"}
@@ -194,11 +194,11 @@ func requireChart(c *chart.Chart, operation string) error {
 	return nil
 }
 
-// A NamespaceError is returned for a request that names another namespace than that of
-// the [Config]'s releases.
+// A NamespaceError is returned if the namespace of a request is not the namespace of the
+// [Config]'s releases.
 type NamespaceError struct {
 	Operation string
-	// Namespace is the request's, Records that of the records.
+	// Namespace is the namespace of the request, Records the namespace of the records.
 	Namespace, Records string
 }
 
@@ -207,12 +207,12 @@ func (e *NamespaceError) Error() string {
 		e.Namespace, e.Records)
 }
 
-// Hint says how to make a configuration for the namespace.
+// Hint suggests how to get a Config for the namespace.
 func (e *NamespaceError) Hint() string {
 	return fmt.Sprintf("use the Config that InNamespace(%q) returns", e.Namespace)
 }
 
-// namespace is that of the releases, "" where that is not known.
+// namespace returns the namespace of the releases, or "" if it is not known.
 func (c *Config) namespace() string {
 	if c.Releases == nil {
 		return ""
@@ -220,8 +220,8 @@ func (c *Config) namespace() string {
 	return c.Releases.Namespace()
 }
 
-// checkNamespace returns a [*NamespaceError] where an operation on a release of the
-// namespace would have its record, or its lock, elsewhere.
+// checkNamespace returns a [*NamespaceError] if the records and locks of c are in another
+// namespace.
 func (c *Config) checkNamespace(namespace, operation string) error {
 	if own := c.namespace(); own != "" && own != namespace {
 		return &NamespaceError{Operation: operation, Namespace: namespace, Records: own}
@@ -229,8 +229,7 @@ func (c *Config) checkNamespace(namespace, operation string) error {
 	return nil
 }
 
-// require returns a [*ConfigError] where an operation on releases of the cluster cannot
-// begin.
+// require returns a [*ConfigError] if c lacks records or a cluster.
 func (c *Config) require(operation string) error {
 	if err := requireReleases(c.Releases, operation); err != nil {
 		return err
@@ -241,7 +240,7 @@ func (c *Config) require(operation string) error {
 	return nil
 }
 
-// requireReleases returns a [*ConfigError] where releases is nil.
+// requireReleases returns a [*ConfigError] if releases is nil.
 func requireReleases(releases any, operation string) error {
 	if releases == nil {
 		return &ConfigError{Operation: operation, Field: "Releases"}

@@ -16,21 +16,22 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// KubeSettings name a cluster and a namespace as kubectl does. The zero value is the
-// current context of the user's kubeconfig, or, in a pod without one, the pod's cluster.
+// KubeSettings select a cluster and a namespace as kubectl's flags do. The zero value
+// selects the current context of the user's kubeconfig, or, in a pod without one, the
+// pod's cluster.
 type KubeSettings struct {
-	// Kubeconfig is the path of the file; "" is what $KUBECONFIG names, else
-	// ~/.kube/config.
+	// Kubeconfig is the path of the kubeconfig file; "" means $KUBECONFIG, or
+	// ~/.kube/config if that is not set.
 	Kubeconfig string
-	// Context is one of the file's; "" is its current one.
+	// Context is the name of a kubeconfig context; "" means the current context.
 	Context string
-	// Namespace is that of the releases; "" is the context's.
+	// Namespace is the namespace of the releases; "" means the context's namespace.
 	Namespace string
 }
 
-// NewConfig returns what operations on the releases of a namespace need, for the cluster
-// that s names: releases are recorded in Secrets and locked by Leases, and Events are ready
-// for handlers. It reads the kubeconfig, and makes no request.
+// NewConfig returns a Config for the cluster and namespace of s. Releases are recorded in
+// Secrets and locked by Leases, and Events is an empty bus. NewConfig reads the kubeconfig,
+// and makes no request.
 func NewConfig(s KubeSettings) (*Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.Kubeconfig
@@ -48,9 +49,9 @@ func NewConfig(s KubeSettings) (*Config, error) {
 	return NewConfigFor(config, namespace), nil
 }
 
-// NewConfigFor is [NewConfig] for a cluster that the caller knows how to reach. config
-// must not change afterwards; with nil every request fails with a [*ConfigError]. It makes
-// no request.
+// NewConfigFor is like [NewConfig], but connects with a REST configuration. config must
+// not change afterwards; if it is nil, every request fails with a [*ConfigError].
+// NewConfigFor makes no request.
 func NewConfigFor(config *rest.Config, namespace string) *Config {
 	options := kube.Options{Allow: lock.Check, REST: func() (*rest.Config, error) { return config, nil }}
 	if config == nil {
@@ -65,10 +66,10 @@ func NewConfigFor(config *rest.Config, namespace string) *Config {
 	return c
 }
 
-// connect makes c one for the releases of a namespace, with records in Secrets where
+// connect sets the fields of c for the releases of a namespace, with records in Secrets if
 // records is nil.
 func (c *Config) connect(client *kube.Client, records *storage.Storage, namespace string) {
-	report := func(e progress.Event) { c.Progress.Send(e) } // whatever the caller sets later
+	report := func(e progress.Event) { c.Progress.Send(e) } // the caller may set Progress later
 	c.client = client.WithProgress(report)
 	c.secrets = nil
 	if records == nil {
@@ -84,15 +85,15 @@ func (c *Config) connect(client *kube.Client, records *storage.Storage, namespac
 }
 
 // Client returns the connection to the cluster, for drivers of package storage that keep
-// records there. It is nil where neither [NewConfig] nor [NewConfigFor] has made c.
+// records there. It returns nil if c was not created by [NewConfig] or [NewConfigFor].
 func (c *Config) Client() *kube.Client { return c.client }
 
 // InNamespace returns a copy of c for the releases of another namespace, recorded by the
-// same driver and locked by Leases there. Both share the connection and what is known of
-// the cluster's kinds, so that a program with releases in many namespaces holds it once. c
-// must be made by [NewConfig] or [NewConfigFor], and c.Releases, where it was set, must be
-// a [*storage.Storage]; InNamespace panics if it is not. The handlers of c.Events answer
-// the copy's events too, and those that the copy gets do not answer c's.
+// same driver and locked by Leases there. Both share the connection and the discovery
+// cache, so that a program with releases in many namespaces has one of each. InNamespace
+// panics if c was not created by [NewConfig] or [NewConfigFor], or if c.Releases has been
+// set to a value other than a [*storage.Storage]. The handlers of c.Events handle the
+// copy's events too; handlers added to the copy do not handle c's.
 func (c *Config) InNamespace(namespace string) *Config {
 	if c.client == nil {
 		panic("action: InNamespace of a Config that NewConfig has not made")
@@ -102,7 +103,7 @@ func (c *Config) InNamespace(namespace string) *Config {
 	case !ok || records == nil:
 		panic("action: InNamespace of a Config whose Releases are not a *storage.Storage")
 	case records == c.secrets:
-		records = nil // opened again, for the copy's progress
+		records = nil // connect opens them again, with the copy's Progress
 	default:
 		records = records.In(namespace)
 	}

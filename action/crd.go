@@ -14,45 +14,45 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// CRDPolicy says what becomes of the custom resource definitions in crds/.
+// A CRDPolicy selects what an operation does with the CRDs in crds/.
 type CRDPolicy string
 
 // The policies.
 const (
-	// CRDCreate has an install create those that the cluster lacks, and leaves
-	// all others alone, as the charts document has it.
+	// CRDCreate has an install create missing CRDs. Existing ones are not updated, and an
+	// upgrade ignores crds/, as Helm's documentation of charts specifies.
 	CRDCreate CRDPolicy = ""
-	// CRDUpgrade creates and updates them, at an upgrade too.
+	// CRDUpgrade has an install and an upgrade create and update CRDs.
 	CRDUpgrade CRDPolicy = "upgrade"
-	// CRDSkip leaves them alone.
+	// CRDSkip ignores crds/.
 	CRDSkip CRDPolicy = "skip"
 )
 
-// CRDInstaller writes custom resource definitions.
+// A CRDInstaller creates and updates CRDs.
 type CRDInstaller interface {
-	// MissingCRDs are those of crds that the cluster does not have.
+	// MissingCRDs returns those of crds that do not exist in the cluster.
 	MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error)
-	// InstallCRDs creates crds, waits until they are established, and forgets
-	// what was known of the cluster's kinds.
+	// InstallCRDs creates crds, waits until they are established, and invalidates the
+	// discovery cache.
 	InstallCRDs(ctx context.Context, crds []*manifest.Object) error
-	// PlanCRDs returns what it takes to bring crds up to date; it refuses what
-	// would lose stored objects. Nothing is written.
+	// PlanCRDs returns the changes that bring crds up to date. It returns an error if
+	// they would lose stored custom resources. It writes nothing.
 	PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error)
-	// ExecuteCRDs does it, and waits as InstallCRDs does.
+	// ExecuteCRDs executes the plan, and then waits as InstallCRDs does.
 	ExecuteCRDs(ctx context.Context, p *plan.Plan) error
 }
 
-// crdWork is what an operation does to custom resource definitions.
+// crdWork plans and makes an operation's changes to CRDs.
 type crdWork struct {
 	all     []*manifest.Object
 	missing []*manifest.Object
-	plan    *plan.Plan // nil where existing ones are left alone
-	// coming is what the cluster will serve and does not serve yet, as
-	// capabilities say it.
-	coming map[string]bool
+	plan    *plan.Plan // nil if existing CRDs are not updated
+	// upcoming contains the API versions and kinds that the cluster will serve once the
+	// CRDs are written, in the form of .Capabilities.APIVersions.
+	upcoming map[string]bool
 }
 
-// read finds out what there is to do for the definitions of a chart.
+// read plans the changes to the CRDs of a chart.
 func (w *crdWork) read(ctx context.Context, cluster CRDInstaller, c *chart.Chart, upgrade bool) (err error) {
 	if w.all, err = parseCRDs(c); err != nil || len(w.all) == 0 {
 		return err
@@ -64,8 +64,9 @@ func (w *crdWork) read(ctx context.Context, cluster CRDInstaller, c *chart.Chart
 	return err
 }
 
-// serve adds what the cluster will serve to what it serves now.
-func (w *crdWork) serve(versions []string) []string {
+// addUpcoming returns the API versions and kinds that the cluster serves, with those that it
+// will serve added.
+func (w *crdWork) addUpcoming(versions []string) []string {
 	crds := w.missing
 	if w.plan != nil {
 		crds = w.all
@@ -73,18 +74,18 @@ func (w *crdWork) serve(versions []string) []string {
 	if len(crds) == 0 {
 		return versions
 	}
-	w.coming = map[string]bool{}
+	w.upcoming = map[string]bool{}
 	out := slices.Clone(versions)
-	for _, v := range served(crds) {
+	for _, v := range servedVersions(crds) {
 		if !slices.Contains(out, v) {
 			out = append(out, v)
-			w.coming[v] = true
+			w.upcoming[v] = true
 		}
 	}
 	return out
 }
 
-// preview is what write will do, nil for nothing.
+// preview returns the changes that write will make, or nil if there are none.
 func (w *crdWork) preview() (*plan.Plan, error) {
 	if w.plan != nil || len(w.missing) == 0 {
 		return w.plan, nil
@@ -93,18 +94,17 @@ func (w *crdWork) preview() (*plan.Plan, error) {
 	return &plan.Plan{Steps: steps}, err
 }
 
-// written are the definitions that write brings into the cluster.
-func (w *crdWork) written() []*manifest.Object {
+// toWrite returns the CRDs that exist in the cluster after write.
+func (w *crdWork) toWrite() []*manifest.Object {
 	if w.plan != nil {
 		return w.all
 	}
 	return w.missing
 }
 
-// render renders r's chart for the cluster as it is, nil for none, or, where
-// read says so, as it will be once the chart's definitions are written:
-// templates must see the kinds that are about to exist, and nothing may be
-// written before all is known to fit.
+// render renders r's chart for a cluster, which may be nil. If read is set, templates see
+// the cluster as it will be once the chart's CRDs are written: the CRDs can be written only
+// after the objects have been validated.
 func (w *crdWork) render(ctx context.Context, cluster Cluster, read, upgrade bool, r rendering) (*Rendered, error) {
 	caps, err := capabilities(ctx, cluster, r.preview.KubeVersion, r.preview.APIVersions)
 	if err != nil {
@@ -118,13 +118,13 @@ func (w *crdWork) render(ctx context.Context, cluster Cluster, read, upgrade boo
 		if err := w.read(ctx, cluster, r.resolved.Chart, upgrade); err != nil {
 			return nil, err
 		}
-		caps.APIVersions = w.serve(caps.APIVersions)
-		r.lookup = lookupBefore(w.coming, r.lookup)
+		caps.APIVersions = w.addUpcoming(caps.APIVersions)
+		r.lookup = lookupWithUpcoming(w.upcoming, r.lookup)
 	}
 	return r.run(ctx)
 }
 
-// needed reports whether write has anything to do.
+// needed reports whether write will change anything.
 func (w *crdWork) needed() bool {
 	if w.plan != nil {
 		return w.plan.Changes() > 0
@@ -132,7 +132,7 @@ func (w *crdWork) needed() bool {
 	return len(w.missing) > 0
 }
 
-// write brings the definitions into the cluster.
+// write creates and updates the CRDs.
 func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progress.Func, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, orDefault(timeout))
 	defer cancel()
@@ -154,8 +154,7 @@ func (w *crdWork) write(ctx context.Context, cluster CRDInstaller, report progre
 	return nil
 }
 
-// parseCRDs reads the crds/ directories of c and of all charts below it. They are
-// never templates.
+// parseCRDs parses the files in crds/ of c and all its subcharts. They are not templates.
 func parseCRDs(c *chart.Chart) ([]*manifest.Object, error) {
 	var out []*manifest.Object
 	for _, f := range c.CRDs() {
@@ -171,9 +170,9 @@ func parseCRDs(c *chart.Chart) ([]*manifest.Object, error) {
 	return out, nil
 }
 
-// served lists what capabilities say once crds are established:
-// "group/version" and "group/version/Kind" of every served version.
-func served(crds []*manifest.Object) []string {
+// servedVersions returns "group/version" and "group/version/Kind" of every version that
+// crds serve, the form of .Capabilities.APIVersions.
+func servedVersions(crds []*manifest.Object) []string {
 	var out []string
 	for _, o := range crds {
 		if o.Kind != "CustomResourceDefinition" {
@@ -200,29 +199,29 @@ func served(crds []*manifest.Object) []string {
 	return out
 }
 
-// without leaves out the objects of kinds that are yet to be defined.
-func without(objects []*manifest.Object, coming map[string]bool) []*manifest.Object {
-	if len(coming) == 0 {
+// withoutUpcoming returns objects without those whose kinds the cluster does not serve yet.
+func withoutUpcoming(objects []*manifest.Object, upcoming map[string]bool) []*manifest.Object {
+	if len(upcoming) == 0 {
 		return objects
 	}
 	var out []*manifest.Object
 	for _, o := range objects {
-		if !coming[o.APIVersion+"/"+o.Kind] {
+		if !upcoming[o.APIVersion+"/"+o.Kind] {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// lookupBefore answers for kinds that are yet to be defined: they are there, and
-// there is nothing of them yet. Everything else is left to lookup.
-func lookupBefore(coming map[string]bool, lookup lookupFunc) lookupFunc {
-	if len(coming) == 0 || lookup == nil {
+// lookupWithUpcoming returns a lookup function that finds no objects of kinds that the
+// cluster does not serve yet, instead of failing. It calls lookup for other kinds.
+func lookupWithUpcoming(upcoming map[string]bool, lookup lookupFunc) lookupFunc {
+	if len(upcoming) == 0 || lookup == nil {
 		return lookup
 	}
 	return func(apiVersion, kind, namespace, name string) (map[string]any, error) {
 		switch {
-		case !coming[apiVersion+"/"+kind]:
+		case !upcoming[apiVersion+"/"+kind]:
 			return lookup(apiVersion, kind, namespace, name)
 		case name != "":
 			return map[string]any{}, nil

@@ -13,15 +13,14 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// Create makes a new chart.
+// Create creates a new chart.
 type Create struct {
 	Loader loader.Loader
 	Events *event.Bus // nil runs no handlers
 }
 
-// Run lets handlers see the new chart that files make, and returns the files
-// to be written. The scripts that answer are those of the new chart, which has
-// them from its starter.
+// Run emits the events of a new chart that consists of files, and returns the files to
+// write. The scripts that run are the new chart's, from its starter.
 func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, error) {
 	if c.Events == nil {
 		return files, nil
@@ -45,7 +44,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 		return nil, err
 	}
 	payload := event.Payload{Operation: op, Chart: res.Chart, Values: res.Values}
-	if err := resolved(ctx, c.Events, &event.ChartResolved{Payload: payload}); err != nil {
+	if err := emitResolved(ctx, c.Events, &event.ChartResolved{Payload: payload}); err != nil {
 		return nil, err
 	}
 	if err := c.Events.Emit(ctx, &event.PreCreate{Payload: event.Payload{Operation: op}}); err != nil {
@@ -65,17 +64,17 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	return changed(files, was, now), nil
+	return applyChanges(files, was, now), nil
 }
 
-// changed is files with what differs between was and now: files may hold some
-// that are not part of a chart.
-func changed(files, was, now []*chart.File) []*chart.File {
+// applyChanges returns files with the differences between was and now applied. Files that
+// are not part of the chart stay unchanged.
+func applyChanges(files, was, now []*chart.File) []*chart.File {
 	byName := make(map[string]*chart.File, len(now))
 	for _, f := range now {
 		byName[f.Name] = f
 	}
-	touched := map[string]*chart.File{} // nil for one that is gone
+	touched := map[string]*chart.File{} // nil for a deleted file
 	for _, f := range was {
 		if n := byName[f.Name]; n == nil || !bytes.Equal(n.Data, f.Data) {
 			touched[f.Name] = n

@@ -48,7 +48,7 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if d.batches, err = splitBatches(d.release, d.objects, d.config.Progress); err != nil {
 		return err
 	}
-	known := without(d.objects, d.crds.coming)
+	known := withoutUpcoming(d.objects, d.crds.upcoming)
 	d.partial = len(known) < len(d.objects)
 	if err := d.computePlan(ctx, known, false); err != nil || !d.partial {
 		return err
@@ -78,7 +78,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		Hooks:            hooks,
 		Running:          toRun,
 		HooksFirst:       len(d.running(events[0])) > 0, // before the objects
-		Definitions:      d.crds.written(),
+		Definitions:      d.crds.toWrite(),
 		Checked:          checked,
 		Old:              old,
 		PendingDeletions: d.history.pendingDeletions(),

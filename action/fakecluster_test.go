@@ -207,7 +207,7 @@ func (c *cluster) InstallCRDs(ctx context.Context, crds []*manifest.Object) erro
 }
 
 func (c *cluster) serve(crds []*manifest.Object) {
-	for _, v := range served(crds) {
+	for _, v := range servedVersions(crds) {
 		if !slices.Contains(c.caps.APIVersions, v) {
 			c.caps.APIVersions = append(slices.Clone(c.caps.APIVersions), v)
 		}

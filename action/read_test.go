@@ -180,17 +180,17 @@ func TestServedNamesWhatACRDWillServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := served(objs), []string{"example.com/v1", "example.com/v1/CronTab"}; !slices.Equal(got, want) {
+	if got, want := servedVersions(objs), []string{"example.com/v1", "example.com/v1/CronTab"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, wanted %v", got, want)
 	}
 	objects, err := manifest.Parse("a", tab+kind("CronTab", "other-group")+kind("ConfigMap", "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := names(without(objects, map[string]bool{"example.com/v1/CronTab": true})); got != "[CronTab/other-group ConfigMap/a]" {
+	if got := names(withoutUpcoming(objects, map[string]bool{"example.com/v1/CronTab": true})); got != "[CronTab/other-group ConfigMap/a]" {
 		t.Error(got)
 	}
-	if got := without(objects, nil); len(got) != 3 {
+	if got := withoutUpcoming(objects, nil); len(got) != 3 {
 		t.Error(got)
 	}
 }

@@ -162,7 +162,7 @@ func (w *rollingBack) stage(ctx context.Context) error {
 		return err
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	return resolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}})
+	return emitResolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}})
 }
 
 // stored are the objects of a record in install order, hooks among them.

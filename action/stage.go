@@ -40,7 +40,7 @@ type lookupFunc = func(apiVersion, kind, namespace, name string) (map[string]any
 func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Payload,
 	error) {
 	payload := event.Payload{Operation: op, Chart: c, Values: vals}
-	if err := resolved(ctx, bus, &event.ChartResolved{Payload: payload}); err != nil {
+	if err := emitResolved(ctx, bus, &event.ChartResolved{Payload: payload}); err != nil {
 		return payload, err
 	}
 	loaded := &event.ChartLoaded{Payload: payload}

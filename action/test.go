@@ -120,7 +120,7 @@ func (w *testRun) prepare(ctx context.Context) error {
 		}
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	if err := resolved(ctx, w.events.Bus,
+	if err := emitResolved(ctx, w.events.Bus,
 		&event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return err
 	}

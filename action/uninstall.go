@@ -408,7 +408,7 @@ func (w *uninstalling) payload(ctx context.Context, rel *release.Release) (event
 		return event.Payload{}, err
 	}
 	// Also where there are none: a source that ran another release's ends them.
-	if err := resolved(ctx, w.events.Bus,
+	if err := emitResolved(ctx, w.events.Bus,
 		&event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return event.Payload{}, err
 	}
