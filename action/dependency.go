@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// ChartDirectory is a chart's directory, as far as its dependencies go. [*loader.Directory]
-// is one, whose methods say what they do.
+// A ChartDirectory reads and replaces the vendored dependencies of a chart.
+// [*loader.Directory] implements it and documents the methods.
 type ChartDirectory interface {
 	Chart() *chart.Chart
 	Vendored() []loader.Vendored
@@ -26,12 +26,11 @@ type ChartDirectory interface {
 
 var _ ChartDirectory = (*loader.Directory)(nil)
 
-// A Dependency is what a chart's Chart.yaml or lock asks for, in a version or a range.
+// A Dependency is an entry of a chart's Chart.yaml, with a version range, or of its lock.
 type Dependency struct {
 	Name, Version, Repository string
-	Library                   bool // of libraries:, which goes to library/
-	// Content is the digest of the archive that it must be, "sha256:<hex>"; ""
-	// where none is known.
+	Library                   bool // an entry of libraries:, vendored in library/
+	// Content is the locked digest of the archive, "sha256:<hex>", or "" if there is none.
 	Content string
 }
 
@@ -42,29 +41,29 @@ func (w Dependency) String() string {
 // A ResolvedDependency is the archive found for a [Dependency]. Open may be called several
 // times.
 type ResolvedDependency struct {
-	// Name and Version are what the archive's Chart.yaml says.
+	// Name and Version are those in the archive's Chart.yaml.
 	Name, Version string
-	// Repository is where it comes from, as a lock has it: a URL also where the
-	// Dependency has a name that only this machine knows.
+	// Repository is the entry for a lock: the repository's URL, even if the Dependency
+	// has a name from the local repositories file ("@stable").
 	Repository string
-	// Content is the archive's digest, "" for one that is made of a directory.
+	// Content is the archive's digest, or "" if it was packed from a directory.
 	Content string
 	Open    func() (io.ReadCloser, error)
 }
 
 // A DependencyResolver finds and fetches dependencies. It is safe for concurrent use.
 type DependencyResolver interface {
-	// Check refuses dependencies that cannot be resolved together. It makes no request.
+	// Check returns an error if the dependencies cannot be resolved together. It makes no
+	// request.
 	Check(all []Dependency) error
-	// Refresh fetches the indexes of the repositories of all, each once. One that cannot
-	// be reached is reported as progress, and is an error only where nothing can be done
-	// without it.
+	// Refresh fetches the index of each repository of all. It reports an index that it
+	// cannot fetch as progress: Resolve fails if it needs that index.
 	Refresh(ctx context.Context, all []Dependency) error
-	// Resolve fetches the newest version that fits d.
+	// Resolve fetches the newest version that satisfies d.
 	Resolve(ctx context.Context, d Dependency) (ResolvedDependency, error)
 }
 
-// A DependencyError is returned for a dependency that could not be resolved.
+// A DependencyError is returned if a dependency cannot be resolved.
 type DependencyError struct {
 	Dependency Dependency
 	Err        error
@@ -84,8 +83,8 @@ func (e *DependencyError) Error() string {
 
 func (e *DependencyError) Unwrap() error { return e.Err }
 
-// A RepublishedError is returned when an archive differs from the locked one, although its
-// version is the same.
+// A RepublishedError is returned if an archive differs from the locked one of the same
+// version.
 type RepublishedError struct{ Locked, Got string }
 
 func (e *RepublishedError) Error() string {
@@ -93,11 +92,11 @@ func (e *RepublishedError) Error() string {
 		e.Locked, e.Got)
 }
 
-// An UnresolvedError is returned for a dependency without a repository that is not in
-// charts/ or library/.
+// An UnresolvedError is returned if a dependency without a repository is not in charts/ or
+// library/.
 type UnresolvedError struct {
-	Place string   // "charts", "library"
-	Have  []string // versions that are there and do not suit
+	Place string   // "charts" or "library"
+	Have  []string // the vendored versions, none of which is in the range
 }
 
 func (e *UnresolvedError) Error() string {
@@ -108,8 +107,8 @@ func (e *UnresolvedError) Error() string {
 	return fmt.Sprintf("it has no repository, and is not in %s/; put it there, or give it a repository", e.Place)
 }
 
-// wants are the dependencies and libraries, in their order.
-func wants(deps, libs []*chart.Dependency) []Dependency {
+// dependenciesOf returns the dependencies and libraries of a chart, in order.
+func dependenciesOf(deps, libs []*chart.Dependency) []Dependency {
 	var out []Dependency
 	add := func(list []*chart.Dependency, library bool) {
 		for _, d := range list {
@@ -123,8 +122,8 @@ func wants(deps, libs []*chart.Dependency) []Dependency {
 	return out
 }
 
-// lockedWants are what a lock asks for.
-func lockedWants(l *dependency.Lock) []Dependency {
+// lockedDependencies returns the dependencies of a lock, in the locked versions.
+func lockedDependencies(l *dependency.Lock) []Dependency {
 	var out []Dependency
 	add := func(list []*dependency.Locked, library bool) {
 		for _, d := range list {
@@ -137,8 +136,8 @@ func lockedWants(l *dependency.Lock) []Dependency {
 	return out
 }
 
-// listsFile is the file that a chart's dependencies are in, as errors name it.
-func listsFile(c *chart.Chart) string {
+// dependenciesFile returns the name of the file that lists a chart's dependencies.
+func dependenciesFile(c *chart.Chart) string {
 	if c.Metadata.APIVersion == chart.APIVersionV1 {
 		return chart.FileRequirements
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/moonhelm/moonhelm/chart/dependency"
 )
 
-// DependencyBuild makes a chart's charts/ and library/ what its lock says. It has the
-// fields of [DependencyUpdate].
+// DependencyBuild vendors a chart's dependencies in their locked versions. It has the fields
+// of [DependencyUpdate].
 type DependencyBuild DependencyUpdate
 
-// Run builds the dependencies. Without a lock it updates them. A lock that is
-// not the one of what the chart lists is a *[dependency.SyncError]; an archive that
-// is not the one that was locked, a *[RepublishedError].
+// Run writes the locked dependencies to charts/ and library/. If the chart has no lock, Run
+// updates the dependencies. It returns a [*dependency.SyncError] if the lock is out of sync
+// with the chart, and a [*RepublishedError] if an archive differs from the locked one.
 func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	if req.Directory == nil {
 		return &RequestError{Operation: "build dependencies", Field: "Directory"}
@@ -32,7 +32,7 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 	}
 	c := req.Directory.Chart()
 	choose := func(list listing) ([]Dependency, error) {
-		if err := l.Check(name, listsFile(c), c.Metadata); err != nil {
+		if err := l.Check(name, dependenciesFile(c), c.Metadata); err != nil {
 			return nil, err
 		}
 		if list.changed {
@@ -40,7 +40,8 @@ func (b DependencyBuild) Run(ctx context.Context, req DependencyRequest) error {
 				return nil, err
 			}
 		}
-		return lockedWants(l), nil
+		return lockedDependencies(l), nil
 	}
-	return DependencyUpdate(b).run(ctx, req, choose, func(ChartDirectory, supplies) ([]byte, error) { return nil, nil })
+	keepLock := func(ChartDirectory, resolution) ([]byte, error) { return nil, nil }
+	return DependencyUpdate(b).run(ctx, req, choose, keepLock)
 }

@@ -25,46 +25,47 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// A RepositoryResolver resolves dependencies as helm does: from repositories and OCI
-// registries, from directories beside the chart (file://), and from the content cache. It is
-// safe for concurrent use, and belongs to one chart.
+// A RepositoryResolver resolves the dependencies of one chart as helm does: from repositories
+// and OCI registries, from local directories (file://), and from the content cache. It is
+// safe for concurrent use.
 type RepositoryResolver struct {
-	// Directory is the chart's, where relative file:// paths begin.
+	// Directory is the chart's directory, which relative file:// paths start from.
 	Directory string
 	// Finder finds and fetches archives; its Cache must not be nil.
 	Finder *fetch.Finder
-	// Repositories are those of the Finder.
+	// Repositories are the configured repositories, the same as the Finder's.
 	Repositories *Repositories
-	// Host is for repositories and registries that have no credentials of their own. User
-	// name and password are sent to one host only.
+	// Host has the options for repositories and registries without their own credentials.
+	// Its user name and password are sent to one host only.
 	Host fetch.HostOptions
-	// Verify requires a valid provenance file of every archive that is fetched.
+	// Verify requires a valid provenance file for every archive that is fetched.
 	Verify bool
 	// Loader reads charts at file:// paths.
 	Loader loader.Loader
-	// ModTime is what the entries of archives made of directories bear.
+	// ModTime is the modification time of the files in archives of file:// charts.
 	ModTime time.Time
-	// Progress is told what is done, in Helm's lines; nil is not.
+	// Progress receives the lines that Helm prints; it may be nil.
 	Progress progress.Func
 
-	mu       sync.Mutex
-	renewed  map[string]bool // repositories, by name
-	endpoint string          // scheme and host that the credentials given go to
+	mu        sync.Mutex
+	refreshed map[string]bool // names of repositories; "" stands for those without a name
+	endpoint  string          // scheme and host that the credentials are sent to
 }
 
 var _ DependencyResolver = (*RepositoryResolver)(nil)
 
-// Refresh implements [DependencyResolver]. The words are Helm's. Only repositories that
-// are wanted are renewed, and none for what is in the content cache already.
-func (r *RepositoryResolver) Refresh(ctx context.Context, wants []Dependency) error {
+// Refresh implements [DependencyResolver], and reports progress in Helm's words. It fetches
+// the indexes of repositories that dependencies name, except for dependencies that are in
+// the content cache.
+func (r *RepositoryResolver) Refresh(ctx context.Context, all []Dependency) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.renewed == nil {
-		r.renewed = map[string]bool{}
+	if r.refreshed == nil {
+		r.refreshed = map[string]bool{}
 	}
 	var names []string
-	others := false
-	for _, w := range wants {
+	unmanaged := false
+	for _, w := range all {
 		if w.Repository == "" || isLocal(w.Repository) || schemeOf(w.Repository) == "oci" {
 			continue
 		}
@@ -76,44 +77,44 @@ func (r *RepositoryResolver) Refresh(ctx context.Context, wants []Dependency) er
 			return &DependencyError{Dependency: w, Err: err}
 		}
 		if source.Name == "" {
-			others = true
-		} else if !r.renewed[source.Name] {
-			r.renewed[source.Name] = true
+			unmanaged = true
+		} else if !r.refreshed[source.Name] {
+			r.refreshed[source.Name] = true
 			names = append(names, source.Name)
 		}
 	}
-	if others && !r.renewed[""] {
-		r.renewed[""] = true
-		r.say("Getting updates for unmanaged Helm repositories...") // as each is needed
+	if unmanaged && !r.refreshed[""] {
+		r.refreshed[""] = true
+		r.step("Getting updates for unmanaged Helm repositories...") // Resolve fetches their indexes
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	r.say("Hang tight while we grab the latest from your chart repositories...")
+	r.step("Hang tight while we grab the latest from your chart repositories...")
 	err := r.Repositories.UpdateEach(ctx, func(result repo.Result) {
 		if result.Err != nil && ctx.Err() != nil {
-			return // it was interrupted, which is said once
+			return // UpdateEach returns the context's error
 		}
 		if result.Err != nil {
-			r.say("...Unable to get an update from the %q chart repository (%s):\n\t%s", result.Entry.Name, result.Entry.Shown(),
-				result.Err)
+			r.step("...Unable to get an update from the %q chart repository (%s):\n\t%s",
+				result.Entry.Name, result.Entry.Shown(), result.Err)
 			return
 		}
-		r.say("...Successfully got an update from the %q chart repository", result.Entry.Name)
+		r.step("...Successfully got an update from the %q chart repository", result.Entry.Name)
 	}, names...)
 	var failed *repo.UpdateError
 	if err != nil && !errors.As(err, &failed) {
 		return err
 	}
-	r.say("Update Complete. ⎈Happy Helming!⎈")
+	r.step("Update Complete. ⎈Happy Helming!⎈")
 	return nil
 }
 
-func (r *RepositoryResolver) say(format string, args ...any) {
+func (r *RepositoryResolver) step(format string, args ...any) {
 	r.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf(format, args...)})
 }
 
-// repository is the one that w comes from; its Name is "" if it was not added.
+// repository returns the repository of w. Its Name is "" if it is not a configured one.
 func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) {
 	name, ok := strings.CutPrefix(w.Repository, "@")
 	if !ok {
@@ -136,7 +137,7 @@ func (r *RepositoryResolver) repository(w Dependency) (fetch.Repository, error) 
 	return fetch.Repository{URL: w.Repository}, nil
 }
 
-// A RepositoryURLError is returned when a dependency's repository is not a URL.
+// A RepositoryURLError is returned if a dependency's repository is not a URL.
 type RepositoryURLError struct{ Dependency, Repository string }
 
 func (e *RepositoryURLError) Error() string {
@@ -155,8 +156,8 @@ func schemeOf(address string) string {
 
 func isLocal(repository string) bool { return strings.HasPrefix(repository, "file://") }
 
-// cached is the file of w's archive, where its digest is known and the content
-// cache has it. Who wants it verified needs its provenance too.
+// cached returns the path of w's archive in the content cache, if w has a digest and the
+// cache contains it. With Verify it finds nothing: the provenance file is needed too.
 func (r *RepositoryResolver) cached(w Dependency) (string, bool) {
 	digest, ok := strings.CutPrefix(w.Content, "sha256:")
 	if !ok || r.Verify {
@@ -165,10 +166,10 @@ func (r *RepositoryResolver) cached(w Dependency) (string, bool) {
 	return r.Finder.Cache.Lookup(digest)
 }
 
-// Check implements [DependencyResolver]: user name and password are sent only once it is
-// known that every repository may have them.
-func (r *RepositoryResolver) Check(wants []Dependency) error {
-	for _, w := range wants {
+// Check implements [DependencyResolver]. It returns a [*CredentialsError] if the user name
+// and password would be sent to more than one host.
+func (r *RepositoryResolver) Check(all []Dependency) error {
+	for _, w := range all {
 		if w.Repository == "" || isLocal(w.Repository) {
 			continue
 		}
@@ -177,9 +178,9 @@ func (r *RepositoryResolver) Check(wants []Dependency) error {
 		}
 		ref, _, err := r.ref(w)
 		if err != nil {
-			continue // which Resolve returns, with all else
+			continue // Resolve returns the error, together with those of other dependencies
 		}
-		if err := r.confine(&ref, w.Repository); err != nil {
+		if err := r.checkEndpoint(&ref, w.Repository); err != nil {
 			return err
 		}
 	}
@@ -192,23 +193,23 @@ func (r *RepositoryResolver) Resolve(ctx context.Context, w Dependency) (Resolve
 		return r.local(w)
 	}
 	if path, ok := r.cached(w); ok {
-		return supplyOf(path, w.Repository, w.Content)
+		return resolvedArchive(path, w.Repository, w.Content)
 	}
 	ref, from, err := r.ref(w)
 	if err != nil {
 		return ResolvedDependency{}, err
 	}
-	if err := r.confine(&ref, w.Repository); err != nil {
+	if err := r.checkEndpoint(&ref, w.Repository); err != nil {
 		return ResolvedDependency{}, err
 	}
 	a, err := r.Finder.Find(ctx, ref)
 	if err != nil {
 		return ResolvedDependency{}, err
 	}
-	return supplyOf(a.Path, from, "sha256:"+a.Digest)
+	return resolvedArchive(a.Path, from, "sha256:"+a.Digest)
 }
 
-// ref is what w is to the finder, and from where it comes as a lock has it.
+// ref returns the finder's reference to w, and its repository as a lock records it.
 func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err error) {
 	ref = fetch.Ref{Name: w.Name, Version: w.Version, Host: r.Host, Verify: r.Verify}
 	from = w.Repository
@@ -223,17 +224,17 @@ func (r *RepositoryResolver) ref(w Dependency) (ref fetch.Ref, from string, err 
 	ref.Repo = strings.TrimSuffix(source.URL, "/")
 	if source.Name != "" {
 		ref.Name, ref.Repo = source.Name+"/"+w.Name, ""
-		ref.Host.Username, ref.Host.Password = "", "" // it has its own
+		ref.Host.Username, ref.Host.Password = "", "" // the repository's entry has its own
 	}
 	if schemeOf(from) == "" {
-		from = withoutSecrets(source.URL)
+		from = redactURL(source.URL)
 	}
 	return ref, from, nil
 }
 
-// confine sees that user name and password go to one place only: no one has
-// said which of several they are for.
-func (r *RepositoryResolver) confine(ref *fetch.Ref, repository string) error {
+// checkEndpoint returns a [*CredentialsError] if the user name and password have already
+// been used for another endpoint.
+func (r *RepositoryResolver) checkEndpoint(ref *fetch.Ref, repository string) error {
 	if ref.Host.Username == "" && ref.Host.Password == "" {
 		return nil
 	}
@@ -243,18 +244,18 @@ func (r *RepositoryResolver) confine(ref *fetch.Ref, repository string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	place := u.Scheme + "://" + u.Host // what goes over TLS goes nowhere without
+	endpoint := u.Scheme + "://" + u.Host // with the scheme: a password for TLS is not sent in clear text
 	if r.endpoint == "" {
-		r.endpoint = place
+		r.endpoint = endpoint
 	}
-	if r.endpoint != place {
-		return &CredentialsError{Places: [2]string{r.endpoint, place}}
+	if r.endpoint != endpoint {
+		return &CredentialsError{Places: [2]string{r.endpoint, endpoint}}
 	}
 	return nil
 }
 
-// A CredentialsError is returned where a user name and a password are given, and dependencies
-// come from more than one place: they may be for one of these only.
+// A CredentialsError is returned if a user name and a password are given, and dependencies
+// come from more than one endpoint: the credentials may be for one of them only.
 type CredentialsError struct {
 	Places [2]string // the first two, such as "https://charts.example.org"
 }
@@ -264,9 +265,9 @@ func (e *CredentialsError) Error() string {
 		e.Places[0], e.Places[1])
 }
 
-// withoutSecrets is a URL without user and password, and without a query, which
-// may be a token: locks are for everybody to read.
-func withoutSecrets(address string) string {
+// redactURL returns a URL without its user, its password, and its query, which may contain a
+// token: a lock is published with the chart.
+func redactURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil && u.RawQuery == "" {
 		return address
@@ -275,8 +276,8 @@ func withoutSecrets(address string) string {
 	return u.String()
 }
 
-// supplyOf is the archive in a file.
-func supplyOf(path, repository, content string) (ResolvedDependency, error) {
+// resolvedArchive returns the dependency whose archive is the file at path.
+func resolvedArchive(path, repository, content string) (ResolvedDependency, error) {
 	s := ResolvedDependency{Repository: repository, Content: content,
 		Open: func() (io.ReadCloser, error) { return file.Open(path) }}
 	r, err := s.Open()
@@ -292,7 +293,7 @@ func supplyOf(path, repository, content string) (ResolvedDependency, error) {
 	return s, nil
 }
 
-// local packs the chart at a file:// path, which begins at the chart's directory.
+// local packs the chart at a file:// path, which is relative to r.Directory.
 func (r *RepositoryResolver) local(w Dependency) (ResolvedDependency, error) {
 	path := filepath.FromSlash(strings.TrimPrefix(w.Repository, "file://"))
 	if !filepath.IsAbs(path) {

@@ -17,110 +17,110 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// DependencyUpdate makes a chart's charts/ and library/ what its Chart.yaml
-// lists, in the newest versions that suit, and locks these.
+// DependencyUpdate vendors the dependencies of a chart's Chart.yaml, in the newest versions of
+// their ranges, and locks these.
 type DependencyUpdate struct {
 	Resolver DependencyResolver
 	Events   *event.Bus    // nil runs no handlers
-	Progress progress.Func // nil reports nothing; steps are Helm's lines
+	Progress progress.Func // may be nil; steps are the lines that Helm prints
 	Now      func() time.Time
 }
 
-// DependencyRequest says whose dependencies are meant.
+// A DependencyRequest selects a chart.
 type DependencyRequest struct {
-	// Directory is the chart's.
+	// Directory is the chart's directory.
 	Directory   ChartDirectory
-	SkipRefresh bool // takes what is known of repositories for new
+	SkipRefresh bool // uses the cached indexes of repositories
 }
 
-// Run updates the dependencies. Until everything new is there and fits
-// together, nothing is written; then the directory changes at once. A chart that
-// lists nothing is left alone.
+// Run updates the dependencies. It fetches and checks all archives before it replaces
+// charts/ and library/. It does nothing if the chart has no dependencies.
 func (u DependencyUpdate) Run(ctx context.Context, req DependencyRequest) error {
-	return u.run(ctx, req,
-		func(list listing) ([]Dependency, error) { return wants(list.dependencies, list.libraries), nil }, u.newLock)
+	return u.run(ctx, req, func(list listing) ([]Dependency, error) {
+		return dependenciesOf(list.dependencies, list.libraries), nil
+	}, u.newLock)
 }
 
-// listing is what a chart lists, its handlers heard.
+// listing contains the dependencies of a chart, as event handlers have changed them.
 type listing struct {
 	dependencies, libraries []*chart.Dependency
-	// changed reports that handlers have changed it.
+	// changed reports whether handlers have changed the dependencies.
 	changed bool
 }
 
-// run is what update and build have in common. choose says what is to be had
-// of a listing; lock what is to be written as the lock, nil for nothing.
+// run implements update and build. choose returns the dependencies to resolve; lock returns
+// the lock file to write, or nil to keep the old one.
 func (u DependencyUpdate) run(ctx context.Context, req DependencyRequest, choose func(listing) ([]Dependency, error),
-	lock func(ChartDirectory, supplies) ([]byte, error)) error {
+	lock func(ChartDirectory, resolution) ([]byte, error)) error {
 	v := req.Directory
 	if v == nil {
 		return &RequestError{Operation: "update dependencies", Field: "Directory"}
 	}
-	payload, list, err := u.ask(ctx, v.Chart())
-	late := err != nil && isLoading(err) && !complete(v.Chart())
-	if late { // scripts require what is yet to be fetched: they are asked once it is there
-		payload, list = nil, listed(v.Chart())
+	payload, list, err := u.emitPre(ctx, v.Chart())
+	retry := err != nil && isLoading(err) && !isComplete(v.Chart())
+	if retry { // scripts require files of dependencies: emit the event again once these are fetched
+		payload, list = nil, listingOf(v.Chart())
 	} else if err != nil {
 		return err
 	}
-	s, err := u.obtain(ctx, req, list, choose)
-	if err != nil || s.wants == nil {
-		return interrupted(ctx, err)
+	s, err := u.fetch(ctx, req, list, choose)
+	if err != nil || s.dependencies == nil {
+		return orCanceled(ctx, err)
 	}
-	if late {
-		if payload, list, err = u.askAhead(ctx, v, s); err != nil {
+	if retry {
+		if payload, list, err = u.emitPreWith(ctx, v, s); err != nil {
 			return err
 		}
 		if list.changed {
-			if s, err = u.obtain(ctx, req, list, choose); err != nil || s.wants == nil {
-				return interrupted(ctx, err)
+			if s, err = u.fetch(ctx, req, list, choose); err != nil || s.dependencies == nil {
+				return orCanceled(ctx, err)
 			}
 		}
 	}
 	return u.write(ctx, v, payload, list, s, lock)
 }
 
-// interrupted is err, unless the user has ended what failed: then nothing else
-// needs to be said, for nothing was written.
-func interrupted(ctx context.Context, err error) error {
+// orCanceled returns err, or the error of ctx if ctx has ended: the errors of interrupted
+// requests do not help.
+func orCanceled(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err
 }
 
-// obtain has everything that choose says brought. No wants means that there is
-// nothing to do.
-func (u DependencyUpdate) obtain(ctx context.Context, req DependencyRequest, list listing,
-	choose func(listing) ([]Dependency, error)) (supplies, error) {
+// fetch resolves the dependencies that choose returns. Without any, it returns the zero
+// resolution.
+func (u DependencyUpdate) fetch(ctx context.Context, req DependencyRequest, list listing,
+	choose func(listing) ([]Dependency, error)) (resolution, error) {
 	all, err := choose(list)
 	if err != nil || len(all) == 0 {
-		return supplies{}, err
+		return resolution{}, err
 	}
 	if u.Resolver == nil {
-		return supplies{}, &ConfigError{Operation: "update dependencies", Field: "Resolver"}
+		return resolution{}, &ConfigError{Operation: "update dependencies", Field: "Resolver"}
 	}
 	if err := u.Resolver.Check(all); err != nil {
-		return supplies{}, err
+		return resolution{}, err
 	}
 	if !req.SkipRefresh {
 		if err := u.Resolver.Refresh(ctx, all); err != nil {
-			return supplies{}, err
+			return resolution{}, err
 		}
 	}
-	return u.supply(ctx, req.Directory, all)
+	return u.resolveAll(ctx, req.Directory, all)
 }
 
-// write puts what was found in place.
-func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, payload *event.Payload, list listing, s supplies,
-	lock func(ChartDirectory, supplies) ([]byte, error)) error {
-	put, err := s.deliveries()
+// write checks the fetched archives, emits the event of the built dependencies, and writes the
+// archives and the lock.
+func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, payload *event.Payload, list listing,
+	s resolution, lock func(ChartDirectory, resolution) ([]byte, error)) error {
+	put, err := s.archives()
 	if err != nil {
 		return err
 	}
-	before := oldLock(v)
-	drop := s.drop(v.Vendored(), before)
-	if err := u.fits(v, s, put, drop); err != nil {
+	drop := s.outdated(v.Vendored(), readLock(v))
+	if err := u.check(v, s, put, drop); err != nil {
 		return err
 	}
 	text, err := lock(v, s)
@@ -129,25 +129,26 @@ func (u DependencyUpdate) write(ctx context.Context, v ChartDirectory, payload *
 	}
 	if payload != nil {
 		md := *payload.Chart.Metadata
-		md.Dependencies, md.Libraries = s.resolved(list.dependencies, false), s.resolved(list.libraries, true)
+		md.Dependencies, md.Libraries = s.withVersions(list.dependencies, false), s.withVersions(list.libraries, true)
 		payload.Chart.Metadata = &md
 		if err := u.Events.Emit(ctx, &event.PostDependencyBuild{Payload: *payload}); err != nil {
 			return err
 		}
 	}
-	u.say("Deleting outdated charts")
+	u.step("Deleting outdated charts")
 	return v.Replace(ctx, put, drop, text)
 }
 
-// fits sees whether the chart will load with its new charts, and whether its
-// libraries suit everyone. What else may keep it from being rendered is told.
-func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.NewArchive, drop []loader.Vendored) error {
+// check returns an error if the chart will not load with its new dependencies, or if charts
+// require conflicting versions of a library. It warns of problems that prevent only rendering.
+func (u DependencyUpdate) check(v ChartDirectory, s resolution, put []loader.NewArchive,
+	drop []loader.Vendored) error {
 	c, err := v.Preview(put, drop)
 	if err != nil {
 		return err
 	}
 	for _, h := range v.Vendored() {
-		if !h.Archive && h.Err == nil && s.delivers(h) {
+		if !h.Archive && h.Err == nil && s.hasArchiveOf(h) {
 			u.warn("%s is a directory beside the archive of the same chart, and both count; remove one of them", h.Path())
 		}
 	}
@@ -168,20 +169,20 @@ func (u DependencyUpdate) fits(v ChartDirectory, s supplies, put []loader.NewArc
 	return nil
 }
 
-// delivers reports whether an archive of the chart h was found.
-func (s supplies) delivers(h loader.Vendored) bool {
+// hasArchiveOf reports whether s contains an archive of the chart h.
+func (s resolution) hasArchiveOf(h loader.Vendored) bool {
 	for i, found := range s.found {
-		if found.Open != nil && found.Name == h.Name && s.wants[i].Library == h.Library {
+		if found.Open != nil && found.Name == h.Name && s.dependencies[i].Library == h.Library {
 			return true
 		}
 	}
 	return false
 }
 
-// resolved are entries with the versions that were found.
-func (s supplies) resolved(entries []*chart.Dependency, library bool) []*chart.Dependency {
+// withVersions returns copies of entries, with the resolved versions instead of ranges.
+func (s resolution) withVersions(entries []*chart.Dependency, library bool) []*chart.Dependency {
 	var found []ResolvedDependency
-	for i, w := range s.wants {
+	for i, w := range s.dependencies {
 		if w.Library == library {
 			found = append(found, s.found[i])
 		}
@@ -204,19 +205,19 @@ func (s supplies) resolved(entries []*chart.Dependency, library bool) []*chart.D
 	return out
 }
 
-// newLock is the lock of what was found, nil where the old one says it all.
-func (u DependencyUpdate) newLock(v ChartDirectory, s supplies) ([]byte, error) {
+// newLock returns the lock file for s, or nil if the old one has the same entries.
+func (u DependencyUpdate) newLock(v ChartDirectory, s resolution) ([]byte, error) {
 	l := &dependency.Lock{Generated: u.now(), Dependencies: s.locked(false), Libraries: s.locked(true)}
 	if l.Dependencies == nil {
-		l.Dependencies = []*dependency.Locked{} // as it will be read
+		l.Dependencies = []*dependency.Locked{} // as ParseLock returns it
 	}
 	var err error
-	// The digest is over what the files list, so that Helm finds it right.
+	// Helm computes the digest of the files' entries, without changes by handlers.
 	if l.Digest, err = dependency.LockDigest(v.Chart().Metadata.Dependencies, l.Dependencies); err != nil {
 		return nil, err
 	}
-	if old := oldLock(v); old != nil {
-		u.noteRepublished(old, l)
+	if old := readLock(v); old != nil {
+		u.warnRepublished(old, l)
 		if old.Same(l) {
 			return nil, nil
 		}
@@ -224,8 +225,8 @@ func (u DependencyUpdate) newLock(v ChartDirectory, s supplies) ([]byte, error) 
 	return l.Text()
 }
 
-// noteRepublished warns of archives that have changed under their versions.
-func (u DependencyUpdate) noteRepublished(old, now *dependency.Lock) {
+// warnRepublished warns of archives that differ from the locked ones of the same version.
+func (u DependencyUpdate) warnRepublished(old, now *dependency.Lock) {
 	compare := func(was, is []*dependency.Locked) {
 		for _, n := range is {
 			for _, o := range was {
@@ -248,8 +249,8 @@ func (u DependencyUpdate) now() time.Time {
 	return u.Now()
 }
 
-// oldLock is the lock that the directory has, nil where it has none to be read.
-func oldLock(v ChartDirectory) *dependency.Lock {
+// readLock returns the lock of the directory, or nil if there is none or it cannot be read.
+func readLock(v ChartDirectory) *dependency.Lock {
 	name, text, _ := v.Lock()
 	if text == nil {
 		return nil
@@ -261,25 +262,26 @@ func oldLock(v ChartDirectory) *dependency.Lock {
 	return l
 }
 
-// listed is what the chart's files list.
-func listed(c *chart.Chart) listing {
+// listingOf returns the listing of the chart's files.
+func listingOf(c *chart.Chart) listing {
 	return listing{dependencies: c.Metadata.Dependencies, libraries: c.Metadata.Libraries}
 }
 
-// ask lets handlers change what a chart lists. The payload is what they see.
-func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Payload, listing, error) {
+// emitPre emits the event before dependencies are built, whose handlers may change them. It
+// returns the payload that handlers have seen, or nil without u.Events.
+func (u DependencyUpdate) emitPre(ctx context.Context, c *chart.Chart) (*event.Payload, listing, error) {
 	if u.Events == nil {
-		return nil, listed(c), nil
+		return nil, listingOf(c), nil
 	}
 	resolved, err := values.Resolve(c, nil)
 	if err != nil {
 		return nil, listing{}, err
 	}
 	seen := resolved.Chart
-	// Libraries may be missing: getting them is what this is for.
+	// Libraries may be missing until they are fetched.
 	_, _ = dependency.Libraries(seen)
 	md := *seen.Metadata
-	md.Dependencies, md.Libraries = copied(c.Metadata.Dependencies), c.Metadata.Libraries
+	md.Dependencies, md.Libraries = copyEntries(c.Metadata.Dependencies), c.Metadata.Libraries
 	seen.Metadata = &md
 	op := operation("dependency", false, engine.Release{}, engine.DefaultCapabilities(), nil)
 	payload, err := load(ctx, u.Events, op, seen, resolved.Values)
@@ -291,12 +293,12 @@ func (u DependencyUpdate) ask(ctx context.Context, c *chart.Chart) (*event.Paylo
 		return nil, listing{}, err
 	}
 	list := listing{dependencies: pre.Chart.Metadata.Dependencies, libraries: c.Metadata.Libraries}
-	list.changed = !reflect.DeepEqual(list.dependencies, copied(c.Metadata.Dependencies))
+	list.changed = !reflect.DeepEqual(list.dependencies, copyEntries(c.Metadata.Dependencies))
 	return &pre.Payload, list, nil
 }
 
-// copied returns copies of the entries.
-func copied(deps []*chart.Dependency) []*chart.Dependency {
+// copyEntries returns a deep copy of deps, without nil entries.
+func copyEntries(deps []*chart.Dependency) []*chart.Dependency {
 	var out []*chart.Dependency
 	for _, d := range deps {
 		if d != nil {
@@ -307,21 +309,22 @@ func copied(deps []*chart.Dependency) []*chart.Dependency {
 	return out
 }
 
-// askAhead is ask of the chart as it will be.
-func (u DependencyUpdate) askAhead(ctx context.Context, v ChartDirectory, s supplies) (*event.Payload, listing, error) {
-	put, err := s.deliveries()
+// emitPreWith emits the event for the chart with the dependencies of s.
+func (u DependencyUpdate) emitPreWith(ctx context.Context, v ChartDirectory, s resolution) (
+	*event.Payload, listing, error) {
+	put, err := s.archives()
 	if err != nil {
 		return nil, listing{}, err
 	}
-	c, err := v.Preview(put, s.drop(v.Vendored(), oldLock(v)))
+	c, err := v.Preview(put, s.outdated(v.Vendored(), readLock(v)))
 	if err != nil {
 		return nil, listing{}, err
 	}
-	return u.ask(ctx, c)
+	return u.emitPre(ctx, c)
 }
 
-// complete reports whether a chart has all that it lists.
-func complete(c *chart.Chart) bool {
+// isComplete reports whether all dependencies and libraries of a chart are vendored.
+func isComplete(c *chart.Chart) bool {
 	if len(values.Missing(c)) > 0 {
 		return false
 	}
@@ -329,8 +332,8 @@ func complete(c *chart.Chart) bool {
 	return err == nil
 }
 
-// isLoading reports whether scripts could not be loaded at all, as when they
-// require a file of a chart that is missing.
+// isLoading reports whether scripts could not be loaded, as when they require a file of a
+// missing chart.
 func isLoading(err error) bool {
 	var loading interface{ Loading() bool }
 	return errors.As(err, &loading) && loading.Loading()

@@ -79,7 +79,7 @@ func (r *Repositories) ByURL(address string) (fetch.Repository, bool) {
 	want := canonical(address)
 	i := slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(e.URL) == want })
 	if i < 0 && !strings.Contains(want, "?") {
-		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(withoutSecrets(e.URL)) == want })
+		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(redactURL(e.URL)) == want })
 	}
 	if i < 0 {
 		return fetch.Repository{}, false

@@ -17,59 +17,59 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// parallelSupplies is how many archives are fetched at once.
-const parallelSupplies = 8
+// parallelResolves is the number of dependencies that are resolved concurrently.
+const parallelResolves = 8
 
-// supplies are what was found for wants, in their order.
-type supplies struct {
-	wants []Dependency
-	found []ResolvedDependency // Open is nil for what is in the chart's directory already
+// resolution is a list of dependencies, each with the archive found for it.
+type resolution struct {
+	dependencies []Dependency
+	found        []ResolvedDependency // Open is nil if the chart is already vendored
 }
 
-// supply finds all wants: those without a repository in the directory, the others
-// by way of the supplier, each once.
-func (u DependencyUpdate) supply(ctx context.Context, v ChartDirectory, all []Dependency) (supplies, error) {
-	s := supplies{wants: all, found: make([]ResolvedDependency, len(all))}
+// resolveAll resolves all dependencies: those without a repository from the chart's
+// directory, the others with u.Resolver, duplicates only once.
+func (u DependencyUpdate) resolveAll(ctx context.Context, v ChartDirectory, all []Dependency) (resolution, error) {
+	s := resolution{dependencies: all, found: make([]ResolvedDependency, len(all))}
 	for _, w := range all {
 		if err := chart.ValidateName(w.Name); err != nil { // CVE-2024-25620
 			return s, fmt.Errorf("the name of a dependency %w", err)
 		}
 	}
-	u.tell(all)
+	u.reportStart(all)
 	errs := make([]error, len(all))
 	type result struct {
-		supply ResolvedDependency
-		err    error
+		found ResolvedDependency
+		err   error
 	}
 	results := map[Dependency]func() result{}
-	turn := make(chan struct{}, parallelSupplies)
+	slots := make(chan struct{}, parallelResolves)
 	var wg sync.WaitGroup
 	for i, w := range all {
 		if w.Repository == "" {
-			s.found[i], errs[i] = inFolder(v.Vendored(), w)
+			s.found[i], errs[i] = findVendored(v.Vendored(), w)
 			continue
 		}
 		once := results[w]
 		if once == nil {
 			once = sync.OnceValue(func() result {
-				turn <- struct{}{}
-				defer func() { <-turn }()
-				found, err := u.supplyOne(ctx, w)
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				found, err := u.resolveOne(ctx, w)
 				return result{found, err}
 			})
 			results[w] = once
 		}
 		wg.Go(func() {
 			r := once()
-			s.found[i], errs[i] = r.supply, r.err
+			s.found[i], errs[i] = r.found, r.err
 		})
 	}
 	wg.Wait()
-	return s, told(all, errs)
+	return s, joinErrors(all, errs)
 }
 
-// told joins what went wrong, each with what it went wrong for, and once.
-func told(all []Dependency, errs []error) error {
+// joinErrors joins errs, one per dependency, as [*DependencyError]s without duplicates.
+func joinErrors(all []Dependency, errs []error) error {
 	var out []error
 	seen := map[Dependency]bool{}
 	for i, err := range errs {
@@ -88,9 +88,9 @@ func told(all []Dependency, errs []error) error {
 	return errors.Join(out...)
 }
 
-// tell says what is about to be done, in Helm's words.
-func (u DependencyUpdate) tell(all []Dependency) {
-	u.say("Saving %d charts", len(all))
+// reportStart reports as progress, in Helm's words, where the dependencies come from.
+func (u DependencyUpdate) reportStart(all []Dependency) {
+	u.step("Saving %d charts", len(all))
 	for _, w := range all {
 		switch {
 		case w.Repository == "":
@@ -98,14 +98,14 @@ func (u DependencyUpdate) tell(all []Dependency) {
 			if w.Library {
 				place = chart.DirLibrary
 			}
-			u.say("Dependency %s did not declare a repository. Assuming it exists in the %s directory", w.Name, place)
+			u.step("Dependency %s did not declare a repository. Assuming it exists in the %s directory", w.Name, place)
 		case !strings.HasPrefix(w.Repository, "file://"):
-			u.say("Downloading %s from repo %s", w.Name, dependency.Shown(w.Repository))
+			u.step("Downloading %s from repo %s", w.Name, dependency.Shown(w.Repository))
 		}
 	}
 }
 
-func (u DependencyUpdate) say(format string, args ...any) {
+func (u DependencyUpdate) step(format string, args ...any) {
 	u.Progress.Send(progress.Event{Kind: progress.Step, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -113,8 +113,8 @@ func (u DependencyUpdate) warn(format string, args ...any) {
 	u.Progress.Send(progress.Event{Kind: progress.Warning, Text: fmt.Sprintf(format, args...)})
 }
 
-// supplyOne brings one archive, and sees whether it is what was asked for.
-func (u DependencyUpdate) supplyOne(ctx context.Context, w Dependency) (ResolvedDependency, error) {
+// resolveOne resolves one dependency, and checks the name, version and digest of its archive.
+func (u DependencyUpdate) resolveOne(ctx context.Context, w Dependency) (ResolvedDependency, error) {
 	if err := ctx.Err(); err != nil {
 		return ResolvedDependency{}, err
 	}
@@ -134,11 +134,11 @@ func (u DependencyUpdate) supplyOne(ctx context.Context, w Dependency) (Resolved
 	return s, nil
 }
 
-// inFolder finds a dependency that has no repository: the newest that is held
-// and suits.
-func inFolder(held []loader.Vendored, w Dependency) (ResolvedDependency, error) {
+// findVendored returns the newest vendored chart that satisfies w, a dependency without a
+// repository.
+func findVendored(vendored []loader.Vendored, w Dependency) (ResolvedDependency, error) {
 	var have []string
-	for _, h := range held {
+	for _, h := range vendored {
 		if h.Library == w.Library && h.Err == nil && h.Name == w.Name {
 			have = append(have, h.Version)
 		}
@@ -158,21 +158,21 @@ func inFolder(held []loader.Vendored, w Dependency) (ResolvedDependency, error) 
 	return ResolvedDependency{Name: w.Name, Version: version}, nil
 }
 
-// deliveries are the archives to be written. Two that would be one file must be
-// the same.
-func (s supplies) deliveries() ([]loader.NewArchive, error) {
+// archives returns the archives to write. It returns an error if two different archives
+// have the same file name.
+func (s resolution) archives() ([]loader.NewArchive, error) {
 	var out []loader.NewArchive
 	for i, found := range s.found {
 		if found.Open == nil {
 			continue
 		}
-		d := loader.NewArchive{Library: s.wants[i].Library, File: found.file(), Open: found.Open}
+		d := loader.NewArchive{Library: s.dependencies[i].Library, File: found.file(), Open: found.Open}
 		at := slices.IndexFunc(out, func(o loader.NewArchive) bool { return o.Library == d.Library && o.File == d.File })
 		if at < 0 {
 			out = append(out, d)
 			continue
 		}
-		if same, err := alike(out[at], d); err != nil {
+		if same, err := sameContent(out[at], d); err != nil {
 			return nil, err
 		} else if !same {
 			return nil, fmt.Errorf("two repositories have a chart %s %s, and not the same; a chart can use one of them only",
@@ -184,7 +184,7 @@ func (s supplies) deliveries() ([]loader.NewArchive, error) {
 
 func (s ResolvedDependency) file() string { return s.Name + "-" + s.Version + ".tgz" }
 
-func alike(a, b loader.NewArchive) (bool, error) {
+func sameContent(a, b loader.NewArchive) (bool, error) {
 	x, err := a.Read()
 	if err != nil {
 		return false, err
@@ -193,16 +193,16 @@ func alike(a, b loader.NewArchive) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// locked are what was found as a lock has it.
-func (s supplies) locked(library bool) []*dependency.Locked {
+// locked returns the entries for a lock: those of the libraries, or of other dependencies.
+func (s resolution) locked(library bool) []*dependency.Locked {
 	var out []*dependency.Locked
 	for i, found := range s.found {
-		if s.wants[i].Library != library {
+		if s.dependencies[i].Library != library {
 			continue
 		}
 		version := found.Version
 		if found.Open == nil {
-			version = s.wants[i].Version // what a hand puts there may change within the range, as with Helm
+			version = s.dependencies[i].Version // as Helm does: users update such a chart by hand, within the range
 		}
 		out = append(out, &dependency.Locked{
 			Dependency: chart.Dependency{Name: found.Name, Version: version, Repository: found.Repository},
@@ -212,26 +212,26 @@ func (s supplies) locked(library bool) []*dependency.Locked {
 	return out
 }
 
-// drop are the archives of the directory that no one wants any more: in charts/
-// all that are charts, as with Helm, and those that are broken and seem to be
-// of a dependency; in library/ those of libraries that are or were listed.
-func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader.Vendored {
+// outdated returns the vendored archives to remove: in charts/ all other charts, as Helm
+// does; in library/ other versions of libraries that are listed or in the old lock; in both
+// corrupt archives with the file name of a dependency.
+func (s resolution) outdated(vendored []loader.Vendored, oldLock *dependency.Lock) []loader.Vendored {
 	wanted := map[loader.Vendored]bool{}
 	names := map[Dependency]bool{}
-	for i, w := range s.wants {
+	for i, w := range s.dependencies {
 		names[Dependency{Name: w.Name, Library: w.Library}] = true
 		wanted[loader.Vendored{Library: w.Library, Name: w.Name, Version: s.found[i].Version}] = true
 	}
-	if before != nil {
-		for _, l := range before.Libraries {
+	if oldLock != nil {
+		for _, l := range oldLock.Libraries {
 			names[Dependency{Name: l.Name, Library: true}] = true
 		}
 	}
 	var out []loader.Vendored
-	for _, h := range held {
+	for _, h := range vendored {
 		switch {
 		case !h.Archive, h.Err == nil && wanted[loader.Vendored{Library: h.Library, Name: h.Name, Version: h.Version}] &&
-			s.expected(h):
+			s.hasExpectedFile(h):
 		case h.Err == nil && (!h.Library || names[Dependency{Name: h.Name, Library: true}]):
 			out = append(out, h)
 		case h.Err != nil && strings.HasSuffix(h.File, ".tgz"):
@@ -246,11 +246,11 @@ func (s supplies) drop(held []loader.Vendored, before *dependency.Lock) []loader
 	return out
 }
 
-// expected reports whether an archive that is wanted is called as it should be;
-// one without a repository may be called anything.
-func (s supplies) expected(h loader.Vendored) bool {
+// hasExpectedFile reports whether the archive of a dependency has the file name NAME-VERSION.tgz.
+// The archive of a dependency without a repository may have any name.
+func (s resolution) hasExpectedFile(h loader.Vendored) bool {
 	for i, found := range s.found {
-		if s.wants[i].Library == h.Library && found.Name == h.Name && found.Version == h.Version &&
+		if s.dependencies[i].Library == h.Library && found.Name == h.Name && found.Version == h.Version &&
 			(found.Open == nil || found.file() == h.File) {
 			return true
 		}
