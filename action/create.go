@@ -29,7 +29,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	op := operation("create", false, engine.Release{}, engine.DefaultCapabilities(), nil)
+	op := newOperation("create", false, engine.Release{}, engine.DefaultCapabilities(), nil)
 	res, err := values.Resolve(made, nil)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (c Create) Run(ctx context.Context, files []*chart.File) ([]*chart.File, er
 	if err != nil {
 		return nil, err
 	}
-	adopt, err := stage(tree, res.Chart)
+	adopt, err := stageFiles(tree, res.Chart)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type Dependency struct {
 	Content string
 }
 
+// String returns the name, followed by the version if there is one.
 func (w Dependency) String() string {
 	return strings.Join(strings.Fields(w.Name+" "+w.Version), " ")
 }

@@ -283,8 +283,8 @@ func (u DependencyUpdate) emitPre(ctx context.Context, c *chart.Chart) (*event.P
 	md := *seen.Metadata
 	md.Dependencies, md.Libraries = copyEntries(c.Metadata.Dependencies), c.Metadata.Libraries
 	seen.Metadata = &md
-	op := operation("dependency", false, engine.Release{}, engine.DefaultCapabilities(), nil)
-	payload, err := load(ctx, u.Events, op, seen, resolved.Values)
+	op := newOperation("dependency", false, engine.Release{}, engine.DefaultCapabilities(), nil)
+	payload, err := emitLoaded(ctx, u.Events, op, seen, resolved.Values)
 	if err != nil {
 		return nil, listing{}, err
 	}

@@ -14,38 +14,38 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// verb is what an install, an upgrade and a rollback do differently.
-type verb interface {
-	// prepare makes the new revision, d.release, and its objects, d.payload. Nothing is
-	// written.
+// operation has the methods in which an install, an upgrade and a rollback differ.
+type operation interface {
+	// prepare sets the new revision, d.release, and its objects, d.payload. It writes
+	// nothing.
 	prepare(ctx context.Context) error
-	// before and after are the events of the verb.
-	before() event.Event
-	after() event.Event
-	// confirmUndo asks what undoing the deployment, where it fails, would ask about hooks.
+	// preEvent and postEvent return the events of the operation.
+	preEvent() event.Event
+	postEvent() event.Event
+	// confirmUndo asks for the confirmations that undoing the deployment would need.
 	confirmUndo(ctx context.Context) error
 	// recordPending writes the pending record.
 	recordPending(ctx context.Context) error
-	// failed is what the record of a deployment says that ended with err.
-	failed(err error) string
-	// afterFailure does what the request wants done after a failure, and returns the
-	// error with what became of it.
+	// failureDescription returns the description of a revision that failed with err.
+	failureDescription(err error) string
+	// afterFailure undoes a failed deployment if the request asks for it, and returns
+	// cause wrapped with the result.
 	afterFailure(ctx context.Context, cause error) error
-	// complete is what the record says once all is done.
-	complete() string
+	// successDescription returns the description of a deployed revision.
+	successDescription() string
 }
 
-// deployment is the work on one new revision of a release.
+// deployment creates one new revision of a release.
 type deployment struct {
 	config *Config
-	verb   verb
+	op     operation
 	name   string // of the release
-	// doing is what the lock and the events call it: "upgrade".
+	// doing is the name of the operation for the lock and the events: "upgrade".
 	doing  string
 	dryRun bool
-	// revert is set where the deployment undoes another one, which has the lock.
+	// revert is set if the deployment undoes another one, which holds the lock.
 	revert bool
-	// invalid is what is wrong with the request, nil for nothing.
+	// invalid is the error of an invalid request, or nil.
 	invalid error
 
 	events  lifecycle
@@ -59,32 +59,30 @@ type deployment struct {
 	crds     crdWork
 
 	objects []*manifest.Object
-	// newNamespace has the namespace created.
+	// newNamespace creates the namespace if it does not exist.
 	newNamespace bool
 	wait         WaitOptions
-	write        ApplyOptions
+	applyOptions ApplyOptions
 	noHooks      bool
 	serverDryRun bool
 	preview      Preview
-	// keepHistory is how many revisions may stay, 0 for any number.
-	keepHistory int
-	// undo reports whether a failure is to be undone, and undoCancelled whether one that a
-	// cancellation has caused is too.
+	// maxHistory is the number of revisions to keep, or 0 for all.
+	maxHistory int
+	// undo undoes a failed deployment, and undoCancelled a canceled one too.
 	undo, undoCancelled bool
 
 	plan *plan.Plan
-	// batches are the objects in the order that the charts ask for, nil for none.
+	// batches are the objects in the order that the charts ask for, or nil.
 	batches [][]*manifest.Object
-	// partial reports whether the plan lacks objects of kinds that are yet to be
-	// defined.
+	// partial reports whether the plan lacks objects whose CRDs are not written yet.
 	partial bool
-	// recorded reports whether the records know of the revision.
+	// recorded reports whether the revision has been recorded.
 	recorded bool
 }
 
-// deploy brings a release to a new revision. An install, an upgrade and a rollback take
-// these steps, in this order; they differ in how they prepare the revision. An error
-// comes together with the revision once that is recorded.
+// deploy creates a new revision of a release. An install, an upgrade and a rollback take
+// these steps, in this order; they differ in how they prepare the revision. Once the
+// revision is recorded, deploy returns it together with an error.
 func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 	if err := d.config.require(d.doing); err != nil {
 		return nil, err
@@ -94,31 +92,31 @@ func (d *deployment) deploy(ctx context.Context) (*release.Release, error) {
 		return nil, err
 	}
 	defer d.end()
-	err = inOrder(ctx, d.readHistory, d.verb.prepare)
+	err = runSteps(ctx, d.readHistory, d.op.prepare)
 	if err != nil {
 		return nil, err
 	}
 	err = orLockLost(ctx, d.execute(ctx))
 	if err == nil {
-		err = d.succeed(ctx, d.verb.complete())
-		if d.release.Info.Status == release.Deployed || notOurs(err) {
+		err = d.recordSuccess(ctx, d.op.successDescription())
+		if d.release.Info.Status == release.Deployed || isRecordTaken(err) {
 			return d.release, err
 		}
 	}
 	if !d.recorded {
 		return nil, err
 	}
-	if d.undo && !d.undoCancelled && ctx.Err() != nil && !lost(ctx) {
+	if d.undo && !d.undoCancelled && ctx.Err() != nil && !isLockLost(ctx) {
 		err = fmt.Errorf("it was cancelled, and what it has written stays: %w", err)
-		d.fail(ctx, d.verb.failed(err))
+		d.recordFailure(ctx, d.op.failureDescription(err))
 		return d.release, err
 	}
-	d.fail(ctx, d.verb.failed(err))
-	return d.release, d.verb.afterFailure(ctx, err)
+	d.recordFailure(ctx, d.op.failureDescription(err))
+	return d.release, d.op.afterFailure(ctx, err)
 }
 
-// undoContext is the context in which a failed deployment is undone: ctx, or one that does
-// not end where ctx has ended and the deployment is to be undone all the same.
+// undoContext returns the context for undoing a failed deployment: ctx, or a context without
+// its cancellation if ctx has ended and canceled deployments are to be undone.
 func (d *deployment) undoContext(ctx context.Context) context.Context {
 	if d.undoCancelled && ctx.Err() != nil {
 		return context.WithoutCancel(ctx)
@@ -126,47 +124,49 @@ func (d *deployment) undoContext(ctx context.Context) context.Context {
 	return ctx
 }
 
-// execute brings the prepared revision into the records and the cluster. The steps of
-// the core answer the event behind the scripts and handlers, which so have the last
-// word on objects and none on whether these are valid.
+// execute records the prepared revision and applies its objects. The core handles the event
+// after the scripts and handlers, so that it validates the objects as they have left them.
 func (d *deployment) execute(ctx context.Context) error {
-	before := d.verb.before()
-	err := inOrder(ctx,
-		d.events.emit(before),
-		d.events.respond(before, event.ObjectValidation, d.validate(before)),
-		d.events.respond(before, event.Permissions, d.checkHooks()),
-		d.events.respond(before, event.Namespace, d.createNamespace()),
-		d.events.respond(before, event.CRDs, d.writeCRDs()),
-		d.events.respond(before, event.Record, d.verb.recordPending),
+	before := d.op.preEvent()
+	err := runSteps(ctx,
+		d.events.emitStep(before),
+		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
+		d.events.handleStep(before, event.Permissions, d.checkHooks()),
+		d.events.handleStep(before, event.Namespace, d.createNamespace()),
+		d.events.handleStep(before, event.CRDs, d.writeCRDs()),
+		d.events.handleStep(before, event.Record, d.op.recordPending),
 		d.runHooks(before),
-		d.events.respond(before, event.ObjectChanges, d.apply),
-		d.events.respond(before, event.Readiness, d.waitStep()),
+		d.events.handleStep(before, event.ObjectChanges, d.apply),
+		d.events.handleStep(before, event.Readiness, d.waitStep()),
 	)
 	if err != nil {
 		return err
 	}
-	after := d.verb.after()
-	return inOrder(ctx, d.events.emit(after), d.runHooks(after))
+	after := d.op.postEvent()
+	return runSteps(ctx, d.events.emitStep(after), d.runHooks(after))
 }
 
-// dry does what deploy does, up to where that would write.
-func (d *deployment) dry(ctx context.Context) error {
+// runDry takes the steps of deploy up to the first that writes.
+func (d *deployment) runDry(ctx context.Context) error {
 	if err := d.check(); err != nil {
 		return err
 	}
 	d.dryRun = true
-	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+	d.events, d.hooks = d.config.begin(), d.config.newHooks(d.noHooks, d.wait.Timeout, d.applyOptions.TakeOwnership)
 	defer d.events.end()
-	if err := inOrder(ctx, d.readHistory, d.verb.prepare); err != nil {
+	if err := runSteps(ctx, d.readHistory, d.op.prepare); err != nil {
 		return err
 	}
-	before := d.verb.before()
-	err := inOrder(ctx, d.events.emit(before), d.events.respond(before, event.ObjectValidation, d.validate(before)))
+	before := d.op.preEvent()
+	err := runSteps(ctx,
+		d.events.emitStep(before),
+		d.events.handleStep(before, event.ObjectValidation, d.validate(before)),
+	)
 	d.release.Info.Description = "Dry run complete"
 	return err
 }
 
-// check returns what is wrong with the request, before anything is read or written.
+// check returns an error if the request or the name is invalid.
 func (d *deployment) check() error {
 	if d.invalid != nil {
 		return d.invalid
@@ -177,34 +177,35 @@ func (d *deployment) check() error {
 // step is one step of a sequence.
 type step = func(context.Context) error
 
-// inOrder takes steps until one fails. A step that is nil is left out.
-func inOrder(ctx context.Context, steps ...step) error {
-	for _, take := range steps {
-		if take == nil {
+// runSteps runs steps until one fails. It skips nil steps.
+func runSteps(ctx context.Context, steps ...step) error {
+	for _, run := range steps {
+		if run == nil {
 			continue
 		}
-		if err := take(ctx); err != nil {
+		if err := run(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// emit has scripts and handlers answer e.
-func (l lifecycle) emit(e event.Event) step {
+// emitStep returns the step that emits e to scripts and handlers.
+func (l lifecycle) emitStep(e event.Event) step {
 	return func(ctx context.Context) error { return l.Emit(ctx, e) }
 }
 
-// respond has the core answer e with a step of its own, nil for none.
-func (l lifecycle) respond(e event.Event, who event.CoreHandler, answer step) step {
-	if answer == nil {
+// handleStep returns the step in which the core handles e with handle, or nil if handle is
+// nil.
+func (l lifecycle) handleStep(e event.Event, handler event.CoreHandler, handle step) step {
+	if handle == nil {
 		return nil
 	}
-	return func(ctx context.Context) error { return l.HandleCore(ctx, e, who, answer) }
+	return func(ctx context.Context) error { return l.HandleCore(ctx, e, handler, handle) }
 }
 
-// acquire takes the lock of the release, unless the deployment undoes one that has it.
-// The context ends when the lock is lost.
+// acquire locks the release, unless the deployment undoes one that holds the lock, and starts
+// the events. The returned context ends when the lock is lost.
 func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -214,13 +215,13 @@ func (d *deployment) acquire(ctx context.Context) (context.Context, error) {
 		if ctx, d.lock, err = d.config.acquireLock(ctx, d.name, d.doing); err != nil {
 			return nil, err
 		}
-		d.hooks = d.config.newHooks(d.noHooks, d.wait.Timeout, d.write.TakeOwnership)
+		d.hooks = d.config.newHooks(d.noHooks, d.wait.Timeout, d.applyOptions.TakeOwnership)
 	}
 	d.events = d.config.begin()
 	return ctx, nil
 }
 
-// end ends the scripts, and unlocks the release.
+// end closes the script runner, and unlocks the release.
 func (d *deployment) end() {
 	d.events.end()
 	if !d.revert {
@@ -228,7 +229,7 @@ func (d *deployment) end() {
 	}
 }
 
-// readHistory reads what has become of the release so far.
+// readHistory reads the history of the release.
 func (d *deployment) readHistory(ctx context.Context) (err error) {
 	if d.config.Releases == nil {
 		d.history = &history{name: d.name}
@@ -238,19 +239,19 @@ func (d *deployment) readHistory(ctx context.Context) (err error) {
 	return err
 }
 
-// validate makes the objects that scripts have left those of the revision, and plans
-// what becomes of them. Nothing has been written.
-func (d *deployment) validate(before event.Event) step {
+// validate returns the step that sets the objects of the revision from the payload of pre,
+// as scripts have left them, and plans their changes.
+func (d *deployment) validate(pre event.Event) step {
 	return func(ctx context.Context) error {
-		all, hooks, objects := split(before.Data().Objects)
+		all, hooks, objects := splitHooks(pre.Data().Objects)
 		d.payload.Objects = all
 		d.release.Manifest, d.release.Hooks = manifest.Format(objects), hooks
 		return d.makePlan(ctx, objects)
 	}
 }
 
-// checkHooks refuses hooks that could not run, those of a rollback that a failure would
-// lead to among them.
+// checkHooks returns the step that checks whether the hooks can run, including those of a
+// rollback after a failure.
 func (d *deployment) checkHooks() step {
 	if !d.hooks.enabled() {
 		return nil
@@ -260,24 +261,24 @@ func (d *deployment) checkHooks() step {
 		if err := d.hooks.check(ctx, d.release, hooksAt(d.release, d.hookEvents()...), stored); err != nil {
 			return err
 		}
-		return d.verb.confirmUndo(ctx)
+		return d.op.confirmUndo(ctx)
 	}
 }
 
-// hookEvents are the events before and after which hooks run.
+// hookEvents returns the events of the operation's hooks.
 func (d *deployment) hookEvents() []release.HookEvent {
 	return []release.HookEvent{release.HookEvent("pre-" + d.doing), release.HookEvent("post-" + d.doing)}
 }
 
-// running are the hooks of the release that run at one of the events.
-func (d *deployment) running(events ...release.HookEvent) []*release.Hook {
+// hooksToRun returns the hooks of the release for the events, or nil if hooks are disabled.
+func (d *deployment) hooksToRun(events ...release.HookEvent) []*release.Hook {
 	if !d.hooks.enabled() {
 		return nil
 	}
 	return hooksAt(d.release, events...)
 }
 
-// hooksAt are the hooks of a release that name one of the events.
+// hooksAt returns the hooks of a release for the events.
 func hooksAt(rel *release.Release, events ...release.HookEvent) []*release.Hook {
 	var out []*release.Hook
 	for _, h := range rel.Hooks {
@@ -288,7 +289,7 @@ func hooksAt(rel *release.Release, events ...release.HookEvent) []*release.Hook 
 	return out
 }
 
-// createNamespace creates the namespace, where that is asked for.
+// createNamespace returns the step that creates the namespace, or nil.
 func (d *deployment) createNamespace() step {
 	if !d.newNamespace {
 		return nil
@@ -298,7 +299,7 @@ func (d *deployment) createNamespace() step {
 	}
 }
 
-// writeCRDs writes the definitions of the charts that are missing or out of date.
+// writeCRDs returns the step that creates and updates the charts' CRDs, or nil.
 func (d *deployment) writeCRDs() step {
 	if !d.crds.needed() {
 		return nil
@@ -308,19 +309,19 @@ func (d *deployment) writeCRDs() step {
 	}
 }
 
-// runHooks runs the hooks that name e.
+// runHooks returns the step that runs the hooks for e.
 func (d *deployment) runHooks(e event.Event) step {
 	return runHooks(d.events, d.hooks, e, func() *release.Release { return d.release })
 }
 
-// runHooks has the core answer e with the hooks of a release that name it. Where there are
-// none by then, nothing shows.
-func runHooks(events lifecycle, runner hooks, e event.Event, of func() *release.Release) step {
+// runHooks returns the step in which the core handles e with a release's hooks for it. Without
+// such hooks the handling is not traced.
+func runHooks(events lifecycle, runner hooks, e event.Event, releaseOf func() *release.Release) step {
 	if !runner.enabled() {
 		return nil
 	}
 	return func(ctx context.Context) error {
-		rel, on := of(), release.HookEvent(e.Name())
+		rel, on := releaseOf(), release.HookEvent(e.Name())
 		run := func(ctx context.Context) error { return runner.run(ctx, rel, rel.Hooks, on) }
 		if len(hooksAt(rel, on)) == 0 {
 			return run(ctx)

@@ -33,16 +33,16 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 		return err
 	}
 	d.release.ApplyMethod = release.ApplyClientSide
-	if d.write.serverSide(d.history.method()) {
+	if d.applyOptions.serverSide(d.history.applyMethod()) {
 		d.release.ApplyMethod = release.ApplyServerSide
 	}
-	if err := d.write.validate(d.history.method()); err != nil {
+	if err := d.applyOptions.validate(d.history.applyMethod()); err != nil {
 		return err
 	}
 	if d.config.Cluster == nil || d.preview.Recorded {
 		return nil
 	}
-	if text := d.write.unheeded(d.history.method()); text != "" {
+	if text := d.applyOptions.ineffectiveConflicts(d.history.applyMethod()); text != "" {
 		d.config.warn(text)
 	}
 	if d.batches, err = splitBatches(d.release, d.objects, d.config.Progress); err != nil {
@@ -53,7 +53,7 @@ func (d *deployment) makePlan(ctx context.Context, objects []*manifest.Object) e
 	if err := d.computePlan(ctx, known, false); err != nil || !d.partial {
 		return err
 	}
-	return d.planUndefined(known)
+	return d.planUpcoming(known)
 }
 
 // computePlan sets the plan for objects of known kinds, and the pending deletions of the
@@ -68,7 +68,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		return err
 	}
 	events := d.hookEvents()
-	toRun, err := objectsOf(d.release, d.running(events...))
+	toRun, err := objectsOf(d.release, d.hooksToRun(events...))
 	if err != nil {
 		return err
 	}
@@ -77,16 +77,16 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 		New:              manifest.ApplyOrder(known),
 		Hooks:            hooks,
 		Running:          toRun,
-		HooksFirst:       len(d.running(events[0])) > 0, // before the objects
+		HooksFirst:       len(d.hooksToRun(events[0])) > 0, // before the objects
 		Definitions:      d.crds.toWrite(),
 		Checked:          checked,
 		Old:              old,
 		PendingDeletions: d.history.pendingDeletions(),
-		TakeOwnership:    d.write.TakeOwnership,
+		TakeOwnership:    d.applyOptions.TakeOwnership,
 		ServerSide:       d.release.ApplyMethod == release.ApplyServerSide,
-		Conflicts:        d.write.Conflicts,
-		ReportConflicts:  d.write.ReportConflicts,
-		ForceReplace:     d.write.ForceReplace,
+		Conflicts:        d.applyOptions.Conflicts,
+		ReportConflicts:  d.applyOptions.ReportConflicts,
+		ForceReplace:     d.applyOptions.ForceReplace,
 		ServerDryRun:     d.serverDryRun,
 		Permissions:      d.recordPermissions(),
 	})
@@ -105,7 +105,7 @@ func (d *deployment) computePlan(ctx context.Context, known []*manifest.Object, 
 // recordPermissions returns the permissions that writing the release's records needs.
 func (d *deployment) recordPermissions() []apply.Permission {
 	verbs := []string{"create", "update"}
-	if d.keepHistory > 0 && len(d.history.revisions) >= d.keepHistory {
+	if d.maxHistory > 0 && len(d.history.revisions) >= d.maxHistory {
 		verbs = append(verbs, "delete")
 	}
 	return recordPermissions(d.config.Releases, d.release.Namespace, verbs...)
@@ -115,7 +115,7 @@ func (d *deployment) owner() kube.Owner {
 	return kube.Owner{Release: d.release.Name, Namespace: d.release.Namespace}
 }
 
-// apply writes the objects, and removes those that are not part of the release any more.
+// apply writes the objects, and deletes those that the release does not contain any more.
 func (d *deployment) apply(ctx context.Context) error {
 	replaced, err := d.hooksMayReplace()
 	if err != nil {
@@ -143,7 +143,7 @@ func (d *deployment) apply(ctx context.Context) error {
 	return d.config.Cluster.Execute(ctx, d.plan, removals)
 }
 
-// waitStep returns the step that waits for all objects, nil unless the request asks to wait.
+// waitStep returns the step that waits for all objects, or nil if the request does not wait.
 func (d *deployment) waitStep() step {
 	if !d.wait.Wait {
 		return nil
@@ -199,8 +199,8 @@ func (d *deployment) writeObjects(ctx context.Context) error {
 	return nil
 }
 
-// reportConflicts reports the fields that other managers keep, and those that are taken from
-// them: as a warning, unless the object's own annotation asks for it.
+// reportConflicts reports the fields in conflict with other field managers: as a warning,
+// unless an annotation of the object selects the outcome.
 func (d *deployment) reportConflicts() {
 	for _, s := range d.plan.Steps {
 		for _, c := range s.Conflicts {
@@ -263,7 +263,7 @@ func splitBatches(rel *release.Release, objects []*manifest.Object, report progr
 }
 
 // removeCreated deletes the objects that a failed deployment was to create. The cluster
-// deletes only those that exist and have the release's marks.
+// deletes only those that exist and have the release's ownership labels.
 func (d *deployment) removeCreated(ctx context.Context) error {
 	if d.plan == nil {
 		return nil

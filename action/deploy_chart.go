@@ -12,24 +12,24 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// newDeployment returns the deployment of a chart, as req asks for it, which is given the
-// namespace that it lacks. doing is "install" or "upgrade".
+// newDeployment returns the deployment for req. It sets an empty req.Namespace. doing is
+// "install" or "upgrade".
 func newDeployment(c *Config, doing string, req *DeployRequest) *deployment {
 	c = c.forOperation()
 	req.Namespace = orText(req.Namespace, c.namespace())
 	wait := req.WaitOptions
-	wait.Wait = wait.Wait || req.Atomic // an object that never gets ready is a failure to undo
+	wait.Wait = wait.Wait || req.Atomic // Atomic also undoes a deployment that does not become ready
 	return &deployment{
 		config: c, name: req.Name, doing: doing,
-		wait: wait, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		wait: wait, applyOptions: req.ApplyOptions, noHooks: req.NoHooks, maxHistory: req.MaxHistory,
 		invalid: cmp.Or(requireChart(req.Chart, doing), c.checkNamespace(req.Namespace, doing),
 			storage.CheckLabels(req.Labels)),
 		undo: req.CleanupOnFail || req.Atomic, undoCancelled: req.UndoCancelled,
 	}
 }
 
-// renderChart renders the chart of an install or an upgrade. readCRDs counts in the
-// definitions of its crds/.
+// renderChart renders the chart of an install or an upgrade. With readCRDs, templates see the
+// kinds of its crds/ as served.
 func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolved *values.Resolved,
 	readCRDs bool) (err error) {
 	d.rendered, err = d.crds.render(ctx, d.config.Cluster, readCRDs, req.CRDs == CRDUpgrade, rendering{
@@ -39,7 +39,7 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 		dryRun:   d.dryRun,
 		resolved: resolved,
 		release: engine.Release{
-			Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: d.history.next(),
+			Name: req.Name, Namespace: req.Namespace, Service: releaseService, Revision: d.history.nextRevision(),
 			IsInstall: d.doing == "install", IsUpgrade: d.doing == "upgrade",
 		},
 		lookupHost: req.LookupHost,
@@ -54,11 +54,11 @@ func (d *deployment) renderChart(ctx context.Context, req DeployRequest, resolve
 	return nil
 }
 
-// dryChart does what an install or an upgrade does up to where that would write, and
-// returns what would become of the chart's definitions.
-func (d *deployment) dryChart(ctx context.Context, req DeployRequest) (crds *plan.Plan, err error) {
+// runDryChart takes the steps of an install or an upgrade up to the first that writes, and
+// returns the changes to the chart's CRDs.
+func (d *deployment) runDryChart(ctx context.Context, req DeployRequest) (crds *plan.Plan, err error) {
 	d.serverDryRun, d.preview = req.ServerDryRun, req.Preview
-	if err := d.dry(ctx); err != nil {
+	if err := d.runDry(ctx); err != nil {
 		return nil, err
 	}
 	d.rendered.setObjects(d.payload.Objects) // as handlers have left them

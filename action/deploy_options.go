@@ -10,44 +10,41 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// WaitOptions say what an operation waits for. The zero value waits for nothing.
+// WaitOptions configure what an operation waits for. The zero value does not wait.
 type WaitOptions struct {
-	// Wait waits until all objects are ready. Jobs waits for Jobs to complete too; it has
+	// Wait waits until all objects are ready. Jobs also waits for Jobs to complete; it has
 	// no effect without Wait.
 	Wait, Jobs bool
 	// Legacy polls readiness by the rules of Helm 3 instead of watching the objects.
 	Legacy bool
-	// Timeout bounds each wait, and each hook; 0 is five minutes.
+	// Timeout limits each wait and each hook; 0 means five minutes.
 	Timeout time.Duration
 }
 
-// ApplyOptions say how objects are written. The zero value merges them as the last
-// revision was merged; objects of other owners, and the fields of other managers under
-// server-side apply, end the operation.
+// ApplyOptions configure how objects are written. The zero value uses the apply method of the
+// last revision; the operation fails if an object has another owner or, under server-side
+// apply, a field has another manager.
 type ApplyOptions struct {
-	// ServerSide has the API server merge objects (server-side apply). nil does as the
-	// last revision did; a first revision is merged by the client, in three ways.
+	// ServerSide selects server-side apply. nil selects the method of the last revision; a
+	// first revision uses client-side three-way merge.
 	ServerSide *bool
-	// Conflicts says what becomes of fields that other managers have set to other
-	// values, with server-side apply; "" fails.
+	// Conflicts resolves server-side apply conflicts with other field managers; "" fails.
 	Conflicts plan.Resolution
-	// ReportConflicts has a plan say which conflicts there are, and warn of permissions that are
-	// missing, instead of failing.
+	// ReportConflicts has a plan contain the conflicts, and warn of missing permissions,
+	// instead of failing.
 	ReportConflicts bool
 	// ForceReplace replaces objects instead of merging them: fields that the release does
 	// not set are removed. An object that the API server refuses to replace is deleted
 	// and created again.
 	ForceReplace bool
-	// TakeOwnership takes over objects that exist and belong to no release, or to
-	// another one.
+	// TakeOwnership takes over existing objects that do not belong to the release.
 	TakeOwnership bool
 }
 
-// Validate returns a [*ApplyOptionsError] where options exclude each other.
+// Validate returns an [*ApplyOptionsError] if options exclude each other.
 func (w ApplyOptions) Validate() error { return w.validate("") }
 
-// validate is Validate for a release whose last revision was written in the
-// given way.
+// validate is Validate for a release whose last revision has the given apply method.
 func (w ApplyOptions) validate(last string) error {
 	serverSide := w.serverSide(last)
 	switch {
@@ -68,10 +65,10 @@ func (w ApplyOptions) serverSide(last string) bool {
 	return last == release.ApplyServerSide
 }
 
-// unheeded says that a policy for conflicts has no effect on a release whose last revision
-// was written in the given way, "" where it has. Taking fields is what a merge on this side
-// does anyway, and pipelines for Helm 4 ask for it.
-func (w ApplyOptions) unheeded(last string) string {
+// ineffectiveConflicts returns a warning if Conflicts has no effect on a release whose last
+// revision has the given apply method, or "". It does not warn of plan.Take, which is what
+// client-side merge does anyway: pipelines for Helm 4 set it.
+func (w ApplyOptions) ineffectiveConflicts(last string) string {
 	if w.Conflicts == "" || w.Conflicts == plan.Take || w.serverSide(last) {
 		return ""
 	}
@@ -79,23 +76,23 @@ func (w ApplyOptions) unheeded(last string) string {
 		"values win; --server-side=true has the API server merge it", w.Conflicts)
 }
 
-// Preview says what [Upgrade.Plan] and [Install.Plan] leave out and assume. The zero
-// value leaves nothing out. Run takes no notice of it.
+// Preview configures [Upgrade.Plan] and [Install.Plan]. Run ignores it.
 type Preview struct {
-	// KubeVersion and APIVersions change what templates see as capabilities.
+	// KubeVersion overrides the cluster's version in templates; APIVersions are added to
+	// the versions that it serves.
 	KubeVersion string
 	APIVersions []string
-	// Recorded leaves the objects of the cluster unread: [Change.Plan] and
-	// [Change.CRDs] are nil. [Compare] returns what differs from the record.
+	// Recorded does not read the live objects: [Change.Plan] and [Change.CRDs] are nil.
+	// [Compare] returns the differences from the record.
 	Recorded bool
-	// NoLookup has templates' lookup find nothing.
+	// NoLookup has the template function lookup find nothing.
 	NoLookup bool
 }
 
-// An ApplyOptionsError is returned for [ApplyOptions] that exclude each other.
+// An ApplyOptionsError is returned if [ApplyOptions] exclude each other.
 type ApplyOptionsError struct {
-	// ForceReplace reports whether ForceReplace excludes server-side apply; otherwise
-	// Conflicts needs it.
+	// ForceReplace is set if ForceReplace conflicts with server-side apply, and not set if
+	// Conflicts needs server-side apply.
 	ForceReplace bool
 	Text         string
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// persist puts into the record what later operations need of the tree c: its
-// scripts, and what it says about the order of objects.
+// persist stores the scripts and the object order of the chart c in the record, for later
+// operations.
 func (d *deployment) persist(c *chart.Chart) error {
 	if err := d.release.SetScripts(c); err != nil {
 		return err
@@ -31,8 +31,9 @@ func (d *deployment) persist(c *chart.Chart) error {
 	return err
 }
 
-// create writes the pending record. Of two who create one revision, one gets it.
-func (d *deployment) create(ctx context.Context) error {
+// createRecord creates the pending record. It fails if another client has created the same
+// revision.
+func (d *deployment) createRecord(ctx context.Context) error {
 	if !release.ValidRevision(d.release.Revision) {
 		return &RevisionsError{Name: d.release.Name, Revision: d.release.Revision - 1}
 	}
@@ -46,20 +47,19 @@ func (d *deployment) create(ctx context.Context) error {
 	}
 	d.recorded = true
 	d.lock.Guard(d.release.Revision)
-	return d.history.failUnfinished(ctx, d.config.Releases)
+	return d.history.failInterrupted(ctx, d.config.Releases)
 }
 
-// succeed writes the last word of a deployment that went well: first that this
-// revision is deployed, then that others are not. A client that is killed in
-// between leaves two that are, of which the newer counts. Where the record cannot be
-// written, the revision is not deployed.
-func (d *deployment) succeed(ctx context.Context, description string) error {
-	// All is done: an interrupt that comes now must not leave it pending.
+// recordSuccess records the revision as deployed, and then older ones as superseded. If the
+// client is killed in between, two revisions are deployed, and the newer one counts. If
+// updating the record of the revision fails, it is not deployed.
+func (d *deployment) recordSuccess(ctx context.Context, description string) error {
+	// The objects are applied: an interrupt must not leave the record pending.
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := d.release
-	d.lock.Finish() // the record gets its last state
-	err := d.config.updateLast(ctx, rel, func() {
+	d.lock.Finish()
+	err := d.config.updateFinal(ctx, rel, func() {
 		rel.Info.Status, rel.Info.Description = release.Deployed, description
 		rel.Holder, rel.PendingDeletions = "", nil
 	})
@@ -72,45 +72,44 @@ func (d *deployment) succeed(ctx context.Context, description string) error {
 	return d.prune(ctx)
 }
 
-// retryAfter is how long a record that could not be written is left alone before the
-// second try.
-const retryAfter = time.Second
+// retryDelay is the delay before a failed write of a record is retried.
+const retryDelay = time.Second
 
-// updateLast writes the last state of a revision, which change makes, in up to two tries.
-// Where it could not be written, rel is as it was: no release says what its record does not.
-func (c *Config) updateLast(ctx context.Context, rel *release.Release, change func()) error {
+// updateFinal writes the final state of a revision, which change sets, with one retry. If
+// that fails, it restores rel, so that rel and its record agree.
+func (c *Config) updateFinal(ctx context.Context, rel *release.Release, change func()) error {
 	info, holder, pending := rel.Info, rel.Holder, rel.PendingDeletions
 	change()
-	err := twice(ctx, func() error { return c.Releases.Update(ctx, rel) })
+	err := retryOnce(ctx, func() error { return c.Releases.Update(ctx, rel) })
 	if err != nil {
 		rel.Info, rel.Holder, rel.PendingDeletions = info, holder, pending
 	}
 	return err
 }
 
-// twice tries a write again that has failed, where it may succeed a moment later.
-func twice(ctx context.Context, write func() error) error {
+// retryOnce calls write, and calls it again after retryDelay if the error may be temporary.
+func retryOnce(ctx context.Context, write func() error) error {
 	err := write()
 	var large *storage.TooLargeError
-	if err == nil || notOurs(err) || errors.As(err, &large) {
+	if err == nil || isRecordTaken(err) || errors.As(err, &large) {
 		return err
 	}
 	select {
 	case <-ctx.Done():
 		return err
-	case <-time.After(retryAfter):
+	case <-time.After(retryDelay):
 		return write()
 	}
 }
 
-// notOurs reports whether a record could not be written because it is another client's to
-// write.
-func notOurs(err error) bool {
+// isRecordTaken reports whether writing a record failed because another client has changed
+// or deleted it, or holds the lock.
+func isRecordTaken(err error) bool {
 	var e interface{ LockLost() bool }
 	return errors.Is(err, storage.ErrChanged) || errors.Is(err, storage.ErrNotFound) || errors.As(err, &e) && e.LockLost()
 }
 
-// supersedeOthers marks what was deployed before as superseded.
+// supersedeOthers records all other deployed revisions as superseded.
 func (d *deployment) supersedeOthers(ctx context.Context) error {
 	for _, old := range d.history.revisions {
 		if old.Unsupported() == nil && old.Status == release.Deployed && old.Revision != d.release.Revision {
@@ -122,9 +121,8 @@ func (d *deployment) supersedeOthers(ctx context.Context) error {
 	return nil
 }
 
-// supersede marks an older revision as superseded. Where another client has
-// changed its record since it was read, the change stays, and so does a status
-// that it says now.
+// supersede records an older revision as superseded. If another client has changed the record
+// since it was read, supersede keeps that change, and does nothing if it changed the status.
 func (d *deployment) supersede(ctx context.Context, revision int, description string) error {
 	var old *release.Release
 	for _, rel := range d.history.applied {
@@ -163,17 +161,17 @@ func (d *deployment) setSuperseded(ctx context.Context, old *release.Release, de
 	return d.config.Releases.Update(ctx, old)
 }
 
-// fail records that the deployment has failed, and why, even where it was
-// cancelled: a record that stays pending would be a lie.
-func (d *deployment) fail(ctx context.Context, description string) {
-	if !d.recorded || lost(ctx) {
-		return // without the lock the record is another client's to write
+// recordFailure records the revision as failed, with a description. It ignores the
+// cancellation of ctx: the record must not stay pending.
+func (d *deployment) recordFailure(ctx context.Context, description string) {
+	if !d.recorded || isLockLost(ctx) {
+		return // the client that has the lock now records the failure
 	}
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := d.release
-	d.lock.Finish() // the record gets its last state
-	err := d.config.updateLast(ctx, rel, func() {
+	d.lock.Finish()
+	err := d.config.updateFinal(ctx, rel, func() {
 		rel.Info.Status, rel.Info.Description, rel.Holder = release.Failed, description, ""
 	})
 	if err != nil {
@@ -186,18 +184,18 @@ func (d *deployment) fail(ctx context.Context, description string) {
 	}
 }
 
-// prune keeps the history as short as asked, and never drops what is deployed,
-// or what was last where nothing is: a rollback needs it. What failed revisions may have
-// left behind stays known: the newest revision has it among its pending deletions.
+// prune deletes the oldest revisions beyond maxHistory. It keeps the last successful revision,
+// which a rollback needs. The objects of deleted failed revisions are pending deletions of the
+// newest revision.
 func (d *deployment) prune(ctx context.Context) error {
-	if d.keepHistory <= 0 {
+	if d.maxHistory <= 0 {
 		return nil
 	}
-	good := d.history.good()
+	good := d.history.lastSuccessful()
 	if d.release.Info.Status == release.Deployed {
 		good = d.release.Revision
 	}
-	err := d.config.Releases.Prune(ctx, d.release.Name, d.keepHistory, func(r storage.Record) bool {
+	err := d.config.Releases.Prune(ctx, d.release.Name, d.maxHistory, func(r storage.Record) bool {
 		return r.Revision == good || r.Revision == d.release.Revision
 	})
 	if err != nil {
@@ -206,7 +204,7 @@ func (d *deployment) prune(ctx context.Context) error {
 	return nil
 }
 
-// A RevisionsError is returned when no revision can follow the newest one.
+// A RevisionsError is returned if the newest revision has the highest possible number.
 type RevisionsError struct {
 	Name     string
 	Revision int // the newest
@@ -216,8 +214,8 @@ func (e *RevisionsError) Error() string {
 	return fmt.Sprintf("release %q: no revision can follow revision %d, the last number that there is", e.Name, e.Revision)
 }
 
-// An OvertakenError is returned when another client has created the revision that was to
-// be created: where a release cannot be locked, that decides.
+// An OvertakenError is returned if another client has created the same revision, which can
+// happen if releases are not locked.
 type OvertakenError struct {
 	Name     string
 	Revision int
@@ -228,5 +226,5 @@ func (e *OvertakenError) Error() string {
 		"again once that is done", e.Name, e.Revision)
 }
 
-// Is makes the error an [storage.ErrExists].
+// Is reports whether target is [storage.ErrExists].
 func (e *OvertakenError) Is(target error) bool { return target == storage.ErrExists }

@@ -12,7 +12,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// newChange returns what becomes of a release, its hooks compared by text.
+// newChange returns the change from one revision to another. It compares hooks by text.
 func newChange(from, to *release.Release, p, crds *plan.Plan) (*Change, error) {
 	hooks, err := hookSteps(from, to)
 	return &Change{From: from, To: to, Plan: p, CRDs: crds, Hooks: hooks}, err
@@ -37,7 +37,7 @@ func hookObjects(rel *release.Release) ([]*manifest.Object, error) {
 	return objectsOf(rel, rel.Hooks)
 }
 
-// objectsOf are the objects of hooks of a release.
+// objectsOf returns the objects of hooks of a release.
 func objectsOf(rel *release.Release, hooks []*release.Hook) ([]*manifest.Object, error) {
 	var out []*manifest.Object
 	for _, h := range hooks {
@@ -50,14 +50,13 @@ func objectsOf(rel *release.Release, hooks []*release.Hook) ([]*manifest.Object,
 	return manifest.Flatten(out)
 }
 
-// Diff compares recorded revisions with each other. What the cluster has is not
-// looked at.
+// Diff compares recorded revisions. It does not read the cluster's objects.
 type Diff struct {
 	Releases Storage
 }
 
-// Revisions compares two revisions of a release; to 0 is the newest, from 0 the
-// one before to.
+// Revisions compares two revisions of a release. If to is 0, it is the newest revision; if from
+// is 0, it is the revision before to.
 func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change, error) {
 	if err := requireReleases(d.Releases, "diff"); err != nil {
 		return nil, err
@@ -82,8 +81,7 @@ func (d Diff) Revisions(ctx context.Context, name string, from, to int) (*Change
 	return Compare(a, b)
 }
 
-// Between compares the newest revisions of two releases, of which the second
-// may be in another namespace.
+// Between compares the newest revisions of two releases, which may be in different namespaces.
 func (d Diff) Between(ctx context.Context, name string, others Storage, other string) (*Change, error) {
 	for _, r := range []Storage{d.Releases, others} {
 		if err := requireReleases(r, "diff"); err != nil {
@@ -106,8 +104,8 @@ func (d Diff) Between(ctx context.Context, name string, others Storage, other st
 	return Compare(a, b)
 }
 
-// Compare returns what the records of two revisions differ in; from is nil where there
-// was none. What the cluster has is not looked at.
+// Compare compares the records of two revisions; from may be nil. It does not read the
+// cluster's objects.
 func Compare(from, to *release.Release) (*Change, error) {
 	if to == nil {
 		return nil, &RequestError{Operation: "compare", Field: "to"}
@@ -134,9 +132,9 @@ func Compare(from, to *release.Release) (*Change, error) {
 	return change, err
 }
 
-// CompareCRDs returns what the definitions in crds/ differ in between a revision's chart,
-// nil for none, and another chart; nil where neither has any. Records have no
-// subcharts: where from is not nil, theirs are left out.
+// CompareCRDs compares the CRDs in crds/ of a revision's chart with those of another chart.
+// It returns nil if neither has any. from may be nil; otherwise CompareCRDs ignores CRDs of
+// subcharts, which are not recorded.
 func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
 	if from == nil || to == nil {
 		return CompareChartCRDs(nil, to)
@@ -149,8 +147,8 @@ func CompareCRDs(from *release.Release, to *chart.Chart) (*plan.Plan, error) {
 	return CompareChartCRDs(was, to)
 }
 
-// CompareChartCRDs returns what the definitions in the crds/ of two charts differ in; from
-// may be nil. It is nil where neither has any.
+// CompareChartCRDs compares the CRDs in crds/ of two charts; from may be nil. It returns nil
+// if neither has any.
 func CompareChartCRDs(from, to *chart.Chart) (*plan.Plan, error) {
 	if err := requireChart(to, "compare"); err != nil {
 		return nil, err
@@ -170,7 +168,7 @@ func CompareChartCRDs(from, to *chart.Chart) (*plan.Plan, error) {
 	return &plan.Plan{Steps: steps}, err
 }
 
-// A NoEarlierError is returned where there is no earlier revision to compare with.
+// A NoEarlierError is returned if there is no earlier revision to compare with.
 type NoEarlierError struct {
 	Name     string
 	Revision int

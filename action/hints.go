@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *NoReleaseError) Hint() string {
 	if e.Uninstalled {
 		return fmt.Sprintf("helm rollback %[1]s brings it back as it was; helm upgrade --install %[1]s installs it again",
@@ -20,24 +20,24 @@ func (e *NoReleaseError) Hint() string {
 	return fmt.Sprintf("helm upgrade --install %s installs it; helm list --all-namespaces shows what there is", e.Name)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *NoEarlierError) Hint() string {
 	return fmt.Sprintf("helm history %s lists its revisions", e.Name)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *OvertakenError) Hint() string {
 	return fmt.Sprintf("helm history %s shows what becomes of it", e.Name)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *RevisionsError) Hint() string {
 	return fmt.Sprintf("no release comes so far by itself: look at helm history %[1]s, and delete the "+
 		"records that are not yours "+
 		"(kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d)", e.Name, e.Revision)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *NameInUseError) Hint() string {
 	const inUse = "helm cannot reuse a name that is still in use: " // Helm 4's words
 	switch {
@@ -51,12 +51,12 @@ func (e *NameInUseError) Hint() string {
 	return inUse + fmt.Sprintf("choose another, or look at the release with helm status %s", e.Name)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *AlreadyUninstalledError) Hint() string {
 	return fmt.Sprintf("helm uninstall %s, without --keep-history, removes its history too", e.Name)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *ApplyOptionsError) Hint() string {
 	if e.ForceReplace {
 		return "--server-side=false with --force-replace replaces the objects; with server-side apply " +
@@ -65,19 +65,19 @@ func (e *ApplyOptionsError) Hint() string {
 	return "--conflicts and --force-conflicts are for server-side apply: leave them out, or use --server-side=true"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *HookConflictError) Hint() string {
 	return "--take-ownership lets hooks replace it; otherwise delete it, or give the hook another name"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *OutsideError) Hint() string {
 	return "helm get hooks " + e.Release + " shows them; --yes accepts them, HELM_ACCEPT_STORED_HOOKS=true " +
 		"does so for every command; " +
 		"uninstall and rollback --no-hooks do without hooks"
 }
 
-// Hint says what a user of the command line can do about it: what may have been meant.
+// Hint suggests a command to the user, and what Ref may have meant.
 func (e *ChartNotFoundError) Hint() string {
 	const directory = "a chart's directory holds a Chart.yaml; helm create makes a new one"
 	first, _, slash := strings.Cut(e.Ref, "/")
@@ -94,8 +94,8 @@ func (e *ChartNotFoundError) Hint() string {
 	return directory
 }
 
-// Hint says what a user of the command line can do about a file:// that leads nowhere; ""
-// about any other error, which knows it itself.
+// Hint describes a chart's directory if there is none at a file:// path. It returns "" for
+// other errors, which have their own hint.
 func (e *DependencyError) Hint() string {
 	if missing := (*ChartNotFoundError)(nil); errors.As(e.Err, &missing) {
 		return (&ChartNotFoundError{}).Hint()
@@ -103,29 +103,29 @@ func (e *DependencyError) Hint() string {
 	return ""
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *RepublishedError) Hint() string {
 	return "ask the publisher of the chart why; if you trust what is there now, 'helm dependency update' locks it"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *MissingDependenciesError) Hint() string {
 	return "You may need to run 'helm dependency build' to fetch missing dependencies; " +
 		"helm dependency update fetches newer ones than those of Chart.lock; or drop them from Chart.yaml"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *CredentialsError) Hint() string {
 	return "--username and --password are for one place; log in with helm registry login, or add the " +
 		"repositories with helm repo add"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *KubeVersionError) Hint() string {
 	return "helm template --kube-version renders for another version"
 }
 
-// Hint says what a user of the command line can do about it, "" where that is not known.
+// Hint suggests a command to the user. It returns "" if there is none.
 func (e *ListingError) Hint() string {
 	var want *dependency.VersionError
 	switch {
@@ -140,7 +140,7 @@ func (e *ListingError) Hint() string {
 	return ""
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint suggests a command to the user.
 func (e *RemoteError) Hint() string {
 	if strings.Contains(e.Remote, "://") {
 		return "other kinds of servers have plugins of their own to upload with"

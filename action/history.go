@@ -8,13 +8,12 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// HistoryReader reads what a history shows of each revision. [*storage.Storage] is
-// one.
+// A HistoryReader reads summaries of a release's revisions. [*storage.Storage] implements it.
 type HistoryReader interface {
 	History(ctx context.Context, name string, limit int) ([]release.Summary, error)
 }
 
-// History tells a release's revisions.
+// History lists a release's revisions.
 type History struct {
 	Releases HistoryReader
 }

@@ -17,30 +17,29 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// HookCluster is what running hooks needs of a cluster. Each object is a single one, not
-// a list, and lives in namespace, unless it names its own.
+// HookCluster is the cluster access for running hooks. Each object is a single object, not a
+// List; its default namespace is namespace.
 type HookCluster interface {
-	// PlaceHook finds out where o lives.
+	// PlaceHook returns the resource and the namespace of o.
 	PlaceHook(ctx context.Context, o *manifest.Object, namespace string) (apply.HookPlace, error)
-	// LiveHook reads the object that is in o's place; nil where none does.
+	// LiveHook returns the live object of o, or nil if it does not exist.
 	LiveHook(ctx context.Context, o *manifest.Object, namespace string) (map[string]any, error)
-	// CreateHook creates o and returns the uid of what it has made. A custom
-	// resource definition that exists is left as it is, and none is returned.
+	// CreateHook creates o and returns its uid. It does not change an existing CRD, and
+	// returns "" for it.
 	CreateHook(ctx context.Context, o *manifest.Object, namespace string) (uid string, err error)
-	// UpdateHook changes the object with that uid, which is in o's place, to what
-	// o says.
+	// UpdateHook updates the live object of o, which has the given uid, to o.
 	UpdateHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
-	// DeleteHook asks for the deletion of the object with that uid, which is in o's
-	// place. One that is gone, or that another client has replaced, is fine.
+	// DeleteHook deletes the live object of o if it has the given uid. It does nothing if
+	// the object was deleted or replaced.
 	DeleteHook(ctx context.Context, o *manifest.Object, namespace, uid string) error
-	// WaitHookGone returns when the object with that uid, which was deleted, is gone.
+	// WaitHookGone returns when the object with the given uid has been deleted.
 	WaitHookGone(ctx context.Context, o *manifest.Object, namespace, uid string) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
 		also ...apply.Permission) error
-	// Finish returns when all Jobs and Pods among objects have succeeded, and an
-	// error when one failed; any other kind is finished as soon as it exists.
+	// Finish returns when all Jobs and Pods among objects have succeeded, or an error when
+	// one has failed. It does not wait for objects of other kinds.
 	Finish(ctx context.Context, objects []*manifest.Object, namespace string) error
-	// Logs reads what the containers of a Pod, or of all pods of a Job, have written.
+	// Logs returns the logs of the containers of a Pod, or of all Pods of a Job.
 	Logs(ctx context.Context, o *manifest.Object, namespace string) ([]status.Log, error)
 }
 
@@ -48,22 +47,20 @@ type HookCluster interface {
 type hooks interface {
 	// enabled reports whether hooks run at all.
 	enabled() bool
-	// check returns an error, before anything is written, where hooks of rel cannot
-	// run: permissions are missing, to create them or to do to the release's records
-	// what records says; objects that are not theirs are in their place; or, where
-	// stored is set, they come from a record, would create objects outside the
-	// release's namespace, and that was not confirmed.
+	// check returns an error if hooks of rel cannot run: if permissions are missing, to
+	// create the hooks or to use the verbs records on the release's records; if existing
+	// objects conflict with them; or if, with stored set, recorded hooks would create
+	// objects outside the release's namespace without confirmation. It writes nothing.
 	check(ctx context.Context, rel *release.Release, hooks []*release.Hook, stored bool, records ...string) error
-	// confirmRollback asks, before an operation that may end with a rollback to rel,
-	// what that rollback would ask.
+	// confirmRollback asks for the confirmations that a later rollback to rel would need.
 	confirmRollback(ctx context.Context, rel *release.Release) error
-	// run runs those of all that name ev, as hooks of rel, by weight, then name, one
-	// after the other, and notes in each how it went. The first that fails ends it,
-	// with a [*HookError].
+	// run runs those of all that have the event ev, sorted by weight and name, one after
+	// the other, and sets their LastRun. It stops at the first failure with a
+	// [*HookError].
 	run(ctx context.Context, rel *release.Release, all []*release.Hook, ev release.HookEvent) error
 }
 
-// noHooks runs none.
+// noHooks runs no hooks.
 type noHooks struct{}
 
 func (noHooks) enabled() bool { return false }
@@ -75,21 +72,21 @@ func (noHooks) run(context.Context, *release.Release, []*release.Hook, release.H
 	return nil
 }
 
-// hookRunner runs hooks on a cluster.
+// hookRunner runs hooks in a cluster.
 type hookRunner struct {
 	*Config
 	timeout time.Duration // of each hook
 	// takeOwnership lets hooks replace objects that are not the release's.
 	takeOwnership bool
-	// approved holds the hooks of the user's own chart, and those that were confirmed.
+	// approved contains the hooks of the user's chart, and the confirmed ones.
 	approved *approvedHooks
-	// ended is called when a hook has run, well or not (its LastRun tells), and
-	// before any delete policy removes it, once for each of its objects. nil is
-	// fine. The context has time left even where the hook's is over.
-	ended func(ctx context.Context, h *release.Hook, o *manifest.Object)
+	// onFinished, if it is set, is called for each object of a hook that has finished,
+	// before a delete policy deletes it. The hook's LastRun has the result. Its context
+	// has not ended even if the hook timed out.
+	onFinished func(ctx context.Context, h *release.Hook, o *manifest.Object)
 }
 
-// newHooks returns what runs hooks as an operation wants it.
+// newHooks returns the hooks of an operation. off disables them.
 func (c *Config) newHooks(off bool, timeout time.Duration, takeOwnership bool) hooks {
 	switch {
 	case off:
@@ -118,8 +115,8 @@ func (r *hookRunner) check(ctx context.Context, rel *release.Release, hooks []*r
 	return r.confirm(ctx, rel, hooks)
 }
 
-// checkPermissions returns an error that lists the permissions that are missing to create
-// hooks of a release, and to do to its records what records says.
+// checkPermissions returns an error that lists the missing permissions to create hooks of a
+// release, and to use the verbs records on its records.
 func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release, hooks []*release.Hook,
 	records ...string) error {
 	var objects []*manifest.Object
@@ -133,7 +130,7 @@ func (r *hookRunner) checkPermissions(ctx context.Context, rel *release.Release,
 		recordPermissions(r.Releases, rel.Namespace, records...)...)
 }
 
-// A HookError is returned when a hook stops an operation, and names the hook.
+// A HookError is returned if a hook fails.
 type HookError struct {
 	Hook  *release.Hook
 	Event release.HookEvent
@@ -158,11 +155,11 @@ func (r *hookRunner) run(ctx context.Context, rel *release.Release, all []*relea
 		}
 	}
 	release.SortHooks(due)
-	// Hooks that succeeded are removed only once all have run, or one has
-	// failed: a later one may need what an earlier one made.
+	// Hooks that succeeded are deleted only after all have run, or one has failed: a later
+	// hook may need the objects of an earlier one.
 	var done []finishedHook
 	for _, h := range due {
-		all, err := r.one(ctx, rel, h, ev)
+		all, err := r.runOne(ctx, rel, h, ev)
 		if err != nil {
 			if _, derr := r.removeSucceeded(ctx, rel, done); derr != nil {
 				err = errors.Join(err, derr)
@@ -183,9 +180,8 @@ type finishedHook struct {
 	items []*hookItem
 }
 
-// removeSucceeded removes those of hooks whose policy asks for it, the last
-// first: it may need the earlier ones to go. It returns the first that could not
-// be removed.
+// removeSucceeded deletes the hooks with the policy hook-succeeded, the last first: later
+// hooks may need earlier ones. It returns the first hook that it cannot delete, and the error.
 func (r *hookRunner) removeSucceeded(ctx context.Context, rel *release.Release, hooks []finishedHook) (*release.Hook,
 	error) {
 	for _, h := range slices.Backward(hooks) {
@@ -198,9 +194,9 @@ func (r *hookRunner) removeSucceeded(ctx context.Context, rel *release.Release, 
 	return nil, nil
 }
 
-// one runs a hook, and returns its objects, also with an error.
-func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) ([]*hookItem,
-	error) {
+// runOne runs one hook. It returns the hook's objects, even with an error.
+func (r *hookRunner) runOne(ctx context.Context, rel *release.Release, h *release.Hook, ev release.HookEvent) (
+	[]*hookItem, error) {
 	all, err := hookItems(h)
 	if err != nil {
 		return nil, err
@@ -209,7 +205,7 @@ func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.H
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	r.Progress.Send(progress.Event{Kind: progress.HookRun, Object: h.Kind + "/" + h.Name, Text: string(ev)})
-	if err := r.makeRoom(ctx, rel, h, all); err != nil {
+	if err := r.clearExisting(ctx, rel, h, all); err != nil {
 		return nil, err
 	}
 	h.LastRun = release.Run{StartedAt: r.now(), Phase: release.PhaseRunning}
@@ -223,10 +219,9 @@ func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.H
 		h.LastRun.Phase = release.PhaseFailed
 	}
 	if written {
-		r.finished(operation, rel, h, all)
+		r.reportFinished(operation, rel, h, all)
 	}
 	if err != nil && h.Deletes(release.HookFailed) {
-		// The hook's own failure is the news, but what could not be cleaned up must be told too.
 		if derr := r.remove(operation, rel, all); derr != nil {
 			err = errors.Join(err, derr)
 		}
@@ -234,15 +229,14 @@ func (r *hookRunner) one(ctx context.Context, rel *release.Release, h *release.H
 	return all, err
 }
 
-// write brings the objects of a hook into the cluster, and notes which of them it
-// has made.
+// write creates or updates the objects of a hook, and stores the uids of those it creates.
 func (r *hookRunner) write(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	for _, it := range all {
-		o, err := markedHook(it.Object, rel)
+		o, err := annotateHook(it.Object, rel)
 		if err != nil {
 			return err
 		}
-		if it.how == hookUpdate {
+		if it.write == hookUpdate {
 			if err := r.Cluster.UpdateHook(ctx, o, rel.Namespace, it.live.uid()); err != nil {
 				return err
 			}
@@ -265,8 +259,8 @@ func (r *hookRunner) finish(ctx context.Context, rel *release.Release, all []*ho
 	return r.Cluster.Finish(ctx, objects, rel.Namespace)
 }
 
-// remove deletes, as a delete policy says, what this run has made, the last first.
-// Custom resource definitions stay: all objects of their kind would go with them.
+// remove deletes the objects that this run has created, the last first. It keeps CRDs: with a
+// CRD, all its custom resources would be deleted.
 func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*hookItem) error {
 	var errs []error
 	for _, it := range slices.Backward(all) {
@@ -280,9 +274,10 @@ func (r *hookRunner) remove(ctx context.Context, rel *release.Release, all []*ho
 	return errors.Join(errs...)
 }
 
-// removeItem deletes what it has made, and waits until that is gone, unless ctx has ended.
+// removeItem deletes an object that this run has created, and waits for the deletion unless
+// ctx has ended.
 func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, it *hookItem) error {
-	deleting, done := cleanupOfHook(ctx, r.timeout)
+	deleting, done := hookCleanupContext(ctx, r.timeout)
 	defer done()
 	if err := r.Cluster.DeleteHook(deleting, it.Object, rel.Namespace, it.uid); err != nil || ctx.Err() != nil {
 		return err
@@ -292,9 +287,9 @@ func (r *hookRunner) removeItem(ctx context.Context, rel *release.Release, it *h
 	return r.Cluster.WaitHookGone(ctx, it.Object, rel.Namespace, it.uid)
 }
 
-// cleanupOfHook is the context in which something is done once a hook has ended: a time of
-// its own, whatever the hook's, of which little is left once ctx, the operation's, has ended.
-func cleanupOfHook(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+// hookCleanupContext returns the context for work after a hook has ended. It has its own
+// timeout, which is short once ctx, the operation's context, has ended.
+func hookCleanupContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
 		return context.WithTimeout(context.WithoutCancel(ctx), linger.GracePeriod)
 	}

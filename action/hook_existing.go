@@ -19,17 +19,17 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// errHookName is returned for a hook of which the server would choose the name.
+// errHookName is returned for a hook without a name.
 var errHookName = errors.New("a hook needs metadata.name: of a name that the server generates no one " +
 	"knows which object it is")
 
-// hookWrite is how an object of a hook comes to be what the hook says.
+// hookWrite is the way in which an object of a hook is written.
 type hookWrite int
 
 const (
-	hookCreate  hookWrite = iota // nothing is in its place
-	hookReplace                  // what is there is deleted first
-	hookUpdate                   // what is there is changed
+	hookCreate  hookWrite = iota // the object does not exist
+	hookReplace                  // the existing object is deleted first
+	hookUpdate                   // the existing object is updated
 )
 
 // hookItem is one object of a hook.
@@ -37,19 +37,19 @@ type hookItem struct {
 	*manifest.Object
 	place apply.HookPlace
 	live  liveObject
-	how   hookWrite
-	// uid names the object that this run has made, "" where it has made none.
+	write hookWrite
+	// uid is the uid of the object that this run has created, or "".
 	uid string
 }
 
-// hookItems are the objects of h, those of lists each by itself.
+// hookItems returns the objects of h, with List objects flattened to their items.
 func hookItems(h *release.Hook) ([]*hookItem, error) {
 	objects, err := manifest.Parse(h.Path, h.Manifest)
 	if err != nil {
 		return nil, err
 	}
 	if len(objects) != 1 {
-		return nil, fmt.Errorf("the hook's manifest holds %d objects, not one", len(objects))
+		return nil, fmt.Errorf("the hook's manifest has %d objects, want one", len(objects))
 	}
 	if objects, err = manifest.Flatten(objects); err != nil {
 		return nil, err
@@ -61,25 +61,25 @@ func hookItems(h *release.Hook) ([]*hookItem, error) {
 	return out, nil
 }
 
-// locate finds the place of it, and what is there.
+// locate sets the place and the live object of it.
 func (r *hookRunner) locate(ctx context.Context, rel *release.Release, it *hookItem) (err error) {
 	if it.place, err = r.Cluster.PlaceHook(ctx, it.Object, rel.Namespace); err != nil || !it.place.Served {
-		return err // to create what is not served is an error that says more
+		return err // creating the object returns the error of a kind that is not served
 	}
 	if it.live.object, err = r.Cluster.LiveHook(ctx, it.Object, rel.Namespace); err != nil {
-		return fmt.Errorf("look whether it exists: %w", err)
+		return fmt.Errorf("check whether it exists: %w", err)
 	}
 	return nil
 }
 
-// makeRoom sees to what is in the places of a hook's objects, and decides how
-// each of them is written. Nothing is deleted where one of them is a conflict.
+// clearExisting chooses how each object of a hook is written, and deletes the existing objects
+// that are to be replaced. It deletes nothing if there is a conflict.
 //
-// The policy before-hook-creation deletes what is there. Without that policy, what
-// an earlier run of the release has left is not an obstacle either: a Job or Pod, and
-// what was to go when it succeeded, is replaced; any other hook is changed, as Helm
-// 4 does. What is not a hook is replaced only by before-hook-creation, with a warning.
-func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {
+// The policy before-hook-creation deletes existing objects. Without that policy, objects of an
+// earlier run of the release are no conflict: a Job or Pod, and a hook with the policy
+// hook-succeeded, is replaced; any other hook is updated, as Helm 4 does. An object that is not
+// a hook is replaced only with before-hook-creation, and with a warning.
+func (r *hookRunner) clearExisting(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) error {
 	refused := &HookConflictError{Release: rel.Name}
 	for _, it := range all {
 		if it.Name == "" {
@@ -88,19 +88,19 @@ func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *rele
 		if err := r.locate(ctx, rel, it); err != nil {
 			return err
 		}
-		reason, err := r.decide(ctx, rel, h, it)
+		reason, err := r.chooseWrite(ctx, rel, h, it)
 		if err != nil {
 			return err
 		}
 		if reason != "" {
-			refused.Conflicts = append(refused.Conflicts, HookConflict{Object: it.label(), Reason: reason})
+			refused.Conflicts = append(refused.Conflicts, HookConflict{Object: it.displayName(), Reason: reason})
 		}
 	}
 	if len(refused.Conflicts) > 0 {
 		return refused
 	}
 	for _, it := range slices.Backward(all) {
-		if it.how != hookReplace {
+		if it.write != hookReplace {
 			continue
 		}
 		if err := r.Cluster.DeleteHook(ctx, it.Object, rel.Namespace, it.live.uid()); err != nil {
@@ -113,42 +113,43 @@ func (r *hookRunner) makeRoom(ctx context.Context, rel *release.Release, h *rele
 	return nil
 }
 
-// decide chooses how it is written, or returns why it cannot be.
-func (r *hookRunner) decide(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (reason string,
-	err error) {
+// chooseWrite sets it.write, or returns the reason why the existing object cannot be replaced.
+func (r *hookRunner) chooseWrite(ctx context.Context, rel *release.Release, h *release.Hook, it *hookItem) (
+	reason string, err error) {
 	if it.live.object == nil || it.place.Definition {
-		return "", nil // a definition that is there stays as it is
+		return "", nil // existing CRDs are not changed
 	}
 	if !r.takeOwnership {
-		if reason, err = r.foreign(ctx, rel, it); reason != "" || err != nil {
+		if reason, err = r.ownershipConflict(ctx, rel, it); reason != "" || err != nil {
 			return reason, err
 		}
 	}
 	before := h.Deletes(release.BeforeHookCreation)
-	known := it.live.annotation(release.HookAnnotation) != "" || it.live.annotation(ownerName) != "" || it.live.madeBy(rel)
+	known := it.live.annotation(release.HookAnnotation) != "" || it.live.annotation(ownerName) != "" ||
+		it.live.isHookOf(rel)
 	switch {
 	case before && !known:
 		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: it.String(),
 			Text: "it exists and is not a hook; it is replaced, as the hook's delete policy says"})
-		it.how = hookReplace
+		it.write = hookReplace
 	case before:
-		it.how = hookReplace
+		it.write = hookReplace
 	case !known && !r.takeOwnership:
 		return "it is not a hook, and the hook's delete policy does not say " + string(release.BeforeHookCreation), nil
-	case runsToEnd(it.Kind) && !it.live.madeBy(rel) && !it.live.ended() && !r.takeOwnership:
+	case runsToCompletion(it.Kind) && !it.live.isHookOf(rel) && !it.live.isFinished() && !r.takeOwnership:
 		return "it is a hook that still runs, and may be another release's", nil
-	case runsToEnd(it.Kind), h.Deletes(release.HookSucceeded):
-		// The policy deletes only what this run has made.
-		it.how = hookReplace
+	case runsToCompletion(it.Kind), h.Deletes(release.HookSucceeded):
+		// The policy deletes only objects that this run has created.
+		it.write = hookReplace
 	default:
-		it.how = hookUpdate
+		it.write = hookUpdate
 	}
 	return "", nil
 }
 
-// checkConflicts refuses, before anything is written, hooks in whose place there
-// are objects that are not theirs to replace. What cannot be read now is decided
-// when the hook runs.
+// checkConflicts returns a [*HookConflictError] if existing objects that are not the release's
+// hooks have the names of hooks. It ignores objects that it cannot read: running the hook
+// returns the error.
 func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
 	if r.takeOwnership {
 		return nil
@@ -160,7 +161,7 @@ func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, h
 	for i, it := range all {
 		group.Go(func() (err error) {
 			if r.locate(gctx, rel, it) == nil && it.live.object != nil && !it.place.Definition {
-				reasons[i], err = r.foreign(gctx, rel, it)
+				reasons[i], err = r.ownershipConflict(gctx, rel, it)
 			}
 			return err
 		})
@@ -170,7 +171,7 @@ func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, h
 	}
 	refused := &HookConflictError{Release: rel.Name}
 	for i, it := range all {
-		if c := (HookConflict{Object: it.label(), Reason: reasons[i]}); c.Reason != "" &&
+		if c := (HookConflict{Object: it.displayName(), Reason: reasons[i]}); c.Reason != "" &&
 			!slices.Contains(refused.Conflicts, c) {
 			refused.Conflicts = append(refused.Conflicts, c)
 		}
@@ -181,11 +182,11 @@ func (r *hookRunner) checkConflicts(ctx context.Context, rel *release.Release, h
 	return nil
 }
 
-// parallelReads is how many objects are read at once.
+// parallelReads is the number of objects that are read concurrently.
 const parallelReads = 8
 
-// allHookItems are the objects of hooks. A hook that cannot be read has none: running
-// it says what is wrong.
+// allHookItems returns the objects of hooks. It skips hooks that cannot be parsed: running
+// them returns the error.
 func allHookItems(hooks []*release.Hook) []*hookItem {
 	var out []*hookItem
 	for _, h := range hooks {
@@ -196,15 +197,15 @@ func allHookItems(hooks []*release.Hook) []*hookItem {
 	return out
 }
 
-// HookConflict is one object that is in the place of a hook's.
+// A HookConflict is an existing object with the name of a hook's object.
 type HookConflict struct {
 	Object string
-	// Reason says what it is instead.
+	// Reason says to what the existing object belongs.
 	Reason string
 }
 
-// A HookConflictError lists the objects that exist where hooks are to be created, and
-// that are not the release's hooks to replace.
+// A HookConflictError is returned if existing objects have the names of hooks, and are not the
+// release's hooks.
 type HookConflictError struct {
 	Release   string
 	Conflicts []HookConflict
@@ -223,19 +224,19 @@ func (e *HookConflictError) Error() string {
 	return b.String()
 }
 
-// label names an object in errors: with its namespace, where it has one.
-func (it *hookItem) label() string {
+// displayName returns the name of an object in errors, with its namespace if it has one.
+func (it *hookItem) displayName() string {
 	if it.place.Namespace == "" {
 		return it.String()
 	}
 	return fmt.Sprintf("%s in namespace %s", it, it.place.Namespace)
 }
 
-// runsToEnd reports whether objects of a kind run and come to an end.
-func runsToEnd(kind string) bool { return kind == "Job" || kind == "Pod" }
+// runsToCompletion reports whether objects of a kind run to completion.
+func runsToCompletion(kind string) bool { return kind == "Job" || kind == "Pod" }
 
-// markedHook is o with the annotation that says whose hook made it.
-func markedHook(o *manifest.Object, rel *release.Release) (*manifest.Object, error) {
+// annotateHook returns o with the annotation that names the release of the hook.
+func annotateHook(o *manifest.Object, rel *release.Release) (*manifest.Object, error) {
 	object, err := o.Map()
 	if err != nil {
 		return nil, err
@@ -243,24 +244,24 @@ func markedHook(o *manifest.Object, rel *release.Release) (*manifest.Object, err
 	meta, ok := object["metadata"].(map[string]any)
 	annotations, isMap := meta["annotations"].(map[string]any)
 	if !ok || !isMap && meta["annotations"] != nil {
-		return o, nil // the server says better what is wrong with it
+		return o, nil // the server returns a better error for invalid metadata
 	}
 	object, meta, annotations = maps.Clone(object), maps.Clone(meta), maps.Clone(annotations)
-	if annotations == nil { // an item of a list
+	if annotations == nil { // an item of a List
 		annotations = map[string]any{}
 	}
 	annotations[release.HookOfAnnotation] = rel.Namespace + "/" + rel.Name + "/" + strconv.Itoa(rel.Revision)
 	meta["annotations"], object["metadata"] = annotations, meta
 	text, err := manifest.Edit(o.Raw, object)
 	if err != nil {
-		return nil, fmt.Errorf("mark it as the release's: %w", err)
+		return nil, fmt.Errorf("annotate the hook: %w", err)
 	}
 	objs, err := manifest.Parse(o.Source, text)
 	if err != nil {
 		return nil, err
 	}
 	if len(objs) != 1 {
-		return nil, fmt.Errorf("mark it as the release's: it has become %d objects", len(objs))
+		return nil, fmt.Errorf("annotate the hook: the result has %d objects, want one", len(objs))
 	}
 	return objs[0], nil
 }

@@ -72,7 +72,7 @@ func TestRecordsAndLocksAreNoHooks(t *testing.T) {
 			live := hookOf("ns/web/1") // a mark does not help
 			live["metadata"].(map[string]any)["labels"] = map[string]any{"owner": tt.owner, "name": "shop"}
 			it := &hookItem{Object: &manifest.Object{Kind: tt.kind, Name: tt.name}, live: liveObject{live}}
-			got, err := hookSetup{}.runner(nil).foreign(t.Context(), withHooks("a"), it)
+			got, err := hookSetup{}.runner(nil).ownershipConflict(t.Context(), withHooks("a"), it)
 			if got != tt.want || err != nil {
 				t.Errorf("got %q, %v; want %q", got, err, tt.want)
 			}
@@ -282,7 +282,7 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 		return h
 	}
 	now := time.Now()
-	const unmarked = `it does not bear the marks of a hook of release "web" in namespace "ns", and is not in the release's namespace`
+	const unmarked = `it is not known to be a hook of release "web" in namespace "ns", and is not in the release's namespace`
 	for _, test := range []struct {
 		name      string
 		hook      *release.Hook
@@ -364,8 +364,8 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 		{"it exists", "Job", "ns/other/1", []string{"other"}, nil, `it is a hook of release "other" in namespace "ns"`},
 		{"it is no more", "Job", "ns/other/1", nil, nil, ""},
 		{"elsewhere", "Job", "prod/other/1", nil, nil, `it is a hook of release "other" in namespace "prod"`},
-		{"it is no more, outside", "ClusterRole", "ns/other/1", nil, nil, "it does not bear the marks"},
-		{"no one knows", "Job", "ns/other/1", nil, errNo, `look whether release "other" in namespace "ns" exists: no`},
+		{"it is no more, outside", "ClusterRole", "ns/other/1", nil, nil, "it is not known to be a hook"},
+		{"no one knows", "Job", "ns/other/1", nil, errNo, `check whether release "other" in namespace "ns" exists: no`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := withHooks("a")
@@ -496,7 +496,7 @@ func TestDamagedRecordsSayNothingOfHooks(t *testing.T) {
 	if err := records.Create(t.Context(), rel); err != nil {
 		t.Fatal(err)
 	}
-	hooks, err := hookSetup{Records: records}.runner(nil).recorded(t.Context(), "web")
+	hooks, err := hookSetup{Records: records}.runner(nil).recordedHooks(t.Context(), "web")
 	if err != nil || len(hooks) != 1 || hooks[0].Name != "migrate" {
 		t.Errorf("got %v, %v, want the hook of revision 2", hooks, err)
 	}

@@ -13,38 +13,37 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// hookLogTimeout bounds what is done with the logs of a hook that has ended.
+// hookLogTimeout limits the time for the logs of a hook that has ended.
 const hookLogTimeout = 30 * time.Second
 
-// finished reports a hook that has run, while its object is still there, to [hookRunner.ended],
-// and its log where its annotation asks for that.
+// reportFinished calls [hookRunner.onFinished] for a hook that has run, before its objects are
+// deleted, and reports its logs if its annotation asks for them.
 //
-// Helm shows the logs of hooks that succeeded when all hooks of the event have,
-// the last first, and so not at all when one fails. Here each log is shown as
-// soon as its hook is done.
-func (r *hookRunner) finished(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) {
+// Helm shows the logs of successful hooks after all hooks of the event have succeeded, the
+// last first, and so shows none if one fails. Here the logs are shown as soon as a hook has
+// finished.
+func (r *hookRunner) reportFinished(ctx context.Context, rel *release.Release, h *release.Hook, all []*hookItem) {
 	policy := release.LogOnSucceeded
 	if h.LastRun.Phase == release.PhaseFailed {
 		policy = release.LogOnFailed
 	}
-	ctx, done := cleanupOfHook(ctx, hookLogTimeout)
+	ctx, done := hookCleanupContext(ctx, hookLogTimeout)
 	defer done()
 	for _, it := range all {
-		if h.Logs(policy) && runsToEnd(it.Kind) {
+		if h.Logs(policy) && runsToCompletion(it.Kind) {
 			r.showLogs(ctx, rel, it.Object)
 		}
-		if r.ended != nil {
-			r.ended(ctx, h, it.Object)
+		if r.onFinished != nil {
+			r.onFinished(ctx, h, it.Object)
 		}
 	}
 }
 
-// showLogs reports what the pods of o have written, line by line.
+// showLogs reports the logs of o's pods, line by line.
 func (r *hookRunner) showLogs(ctx context.Context, rel *release.Release, o *manifest.Object) {
 	name := o.String()
 	logs, err := r.Cluster.Logs(ctx, o, rel.Namespace)
 	if err != nil {
-		// The hook's own end is what counts.
 		r.Progress.Send(progress.Event{Kind: progress.Warning, Object: name,
 			Text: fmt.Sprintf("its log cannot be read: %s", err)})
 	}

@@ -13,43 +13,43 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// OutsideObject is an object outside a release's namespace that a hook of the release's
-// record would create.
+// An OutsideObject is an object outside a release's namespace that a recorded hook would
+// create.
 type OutsideObject struct {
-	// Object is its kind and its name: "ClusterRole/admin".
+	// Object is the kind and the name: "ClusterRole/admin".
 	Object string
-	// Namespace is where it would live, "" for an object of the whole cluster.
+	// Namespace is the namespace of the object, or "" if it is cluster-scoped.
 	Namespace string
-	// Unknown reports whether the cluster does not have the kind, so that no one
-	// knows where it would live.
+	// Unknown is set if the cluster does not serve the kind, so that the namespace is not
+	// known.
 	Unknown bool
-	// Events are the moments at which the hook runs.
+	// Events are the events of the hook.
 	Events []release.HookEvent
 }
 
-// String says what would be created where, and when.
+// String returns the object, its namespace, and its events.
 func (o OutsideObject) String() string {
 	where := "in the whole cluster"
 	switch {
 	case o.Unknown:
 		where = "of a kind that the cluster does not have"
 	case o.Namespace != "":
-		where = "in namespace " + plainName(o.Namespace)
+		where = "in namespace " + quoteName(o.Namespace)
 	}
 	events := make([]string, len(o.Events))
 	for i, e := range o.Events {
 		events[i] = string(e)
 	}
-	return fmt.Sprintf("%s %s (%s)", plainName(o.Object), where, plainName(strings.Join(events, ", ")))
+	return fmt.Sprintf("%s %s (%s)", quoteName(o.Object), where, quoteName(strings.Join(events, ", ")))
 }
 
-// maxShownName is how much of a name is shown: more than the API takes, and less than
-// would push the other objects out of sight.
+// maxShownName is the longest text that quoteName does not cut: longer than any valid name,
+// and short enough that other objects stay visible.
 const maxShownName = 300
 
-// plainName is text that a record holds, quoted where it has characters that a terminal
-// would not show as what they are, and cut where it is longer than a name can be.
-func plainName(text string) string {
+// quoteName returns text of a record for output to a terminal: quoted if it contains control
+// characters or quotes, and cut if it is longer than a valid name.
+func quoteName(text string) string {
 	if len(text) > maxShownName {
 		text = text[:maxShownName] + "..."
 	}
@@ -59,14 +59,14 @@ func plainName(text string) string {
 	return text
 }
 
-// An OutsideError is returned before anything is written where hooks of a release's
-// record would create objects outside the release's namespace, and that was not
-// confirmed. Such a record can be written by everyone who may write Secrets in that
-// namespace, while its hooks run with the permissions of the user.
+// An OutsideError is returned, before anything is written, if recorded hooks would create
+// objects outside the release's namespace without confirmation. Any client with permission to
+// write Secrets in the namespace can write such a record, while the hooks run with the user's
+// permissions.
 type OutsideError struct {
 	Release string
 	Objects []OutsideObject
-	// Problem is why: "this was refused".
+	// Problem says why there is no confirmation: "this was refused".
 	Problem string
 }
 
@@ -79,9 +79,8 @@ func (e *OutsideError) Error() string {
 	return b.String()
 }
 
-// approvedHooks is a set of hooks that need no confirmation, by their text. The zero value
-// is empty, nil stays so.
-// It is safe for concurrent use.
+// approvedHooks is a set of hooks, identified by their text, that need no confirmation. The
+// zero value is empty; nil is empty and cannot be added to. It is safe for concurrent use.
 type approvedHooks struct {
 	mu    sync.Mutex
 	texts map[string]bool
@@ -110,8 +109,8 @@ func (a *approvedHooks) has(h *release.Hook) bool {
 	return a.texts[h.Manifest]
 }
 
-// confirmRollback asks, before an operation that may end with a rollback to rel, what
-// that rollback would ask: [hookRunner.approved] knows the hooks afterwards.
+// confirmRollback asks for the confirmations that a later rollback to rel would need, and adds
+// the hooks to r.approved.
 func (r *hookRunner) confirmRollback(ctx context.Context, rel *release.Release) error {
 	due := slices.DeleteFunc(slices.Clone(rel.Hooks),
 		func(h *release.Hook) bool { return !h.On(release.PreRollback) && !h.On(release.PostRollback) })
@@ -122,7 +121,7 @@ func (r *hookRunner) confirmRollback(ctx context.Context, rel *release.Release) 
 	return nil
 }
 
-// confirm asks about the objects that hooks of a record would create outside the
+// confirm asks for confirmation of the objects that recorded hooks would create outside the
 // release's namespace.
 func (r *hookRunner) confirm(ctx context.Context, rel *release.Release, hooks []*release.Hook) error {
 	var outside []OutsideObject

@@ -13,8 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// The marks of objects that belong to a release, and the label that says which
-// program manages an object.
+// The annotations of objects that belong to a release, and the label of the managing program.
 const (
 	ownerName      = "meta.helm.sh/release-name"
 	ownerNamespace = "meta.helm.sh/release-namespace"
@@ -22,47 +21,47 @@ const (
 	managedByHelm  = "Helm"
 )
 
-// Records and locks of releases have names of their own, and a label that says which
-// program keeps them.
+// The name prefixes and labels of the records and locks of releases.
 const (
 	recordPrefix = "sh.helm.release.v"
 	leasePrefix  = "moonhelm.v1."
-	keeperLabel  = "owner"
+	ownerLabel   = "owner"
 	releaseLabel = "name"
 )
 
-// foreign returns why the object in the place of it is not a hook of rel to
-// replace, "" where it is. In this order:
+// ownershipConflict returns the reason why the live object of it must not be replaced by a hook
+// of rel, or "" if it may be. It checks, in this order:
 //
-//   - The record or the lock of a release, this one's included, is never a hook: without its
-//     record a release's objects are no one's.
-//   - What bears a release's ownership labels is that release's, whatever else it
-//     says; what bears the mark of a hook is that release's hook. A mark of a
-//     release of this namespace that is no more says nothing: no one would ever
-//     remove the object.
-//   - What a controller manages is the controller's. What is not a hook, and labelled as
-//     managed by another program, is that program's.
-//   - In the release's namespace, the rest belongs to no one. Helm marks the
-//     objects of hooks with nothing: what its last run has left is among these.
-//   - Elsewhere it may be replaced where it is a hook that a record of the release
-//     says it has run, which is how Helm's are recognized there.
-func (r *hookRunner) foreign(ctx context.Context, rel *release.Release, it *hookItem) (reason string, err error) {
+//   - The record or the lock of a release, this one included, is never replaced: without a
+//     record, a release's objects would have no owner.
+//   - An object with a release's ownership labels belongs to that release, and an object with
+//     the annotation [release.HookOfAnnotation] is a hook of the release that it names. If
+//     that release was in this namespace and is uninstalled, the annotation is ignored:
+//     otherwise no release could ever replace the object.
+//   - An object with a controller belongs to the controller. An object that is not a hook,
+//     and that another program manages according to its label, belongs to that program.
+//   - Any other object in the release's namespace may be replaced. These include the hooks
+//     that Helm has created, which have no annotation that names their release.
+//   - In other namespaces, an object may be replaced if it is a hook that has run according
+//     to a record of the release, which is how hooks that Helm has created are recognized.
+func (r *hookRunner) ownershipConflict(ctx context.Context, rel *release.Release, it *hookItem) (
+	reason string, err error) {
 	live := it.live
-	if kept := live.keeps(it.Name); kept != "" {
-		return "it is " + kept, nil
+	if data := live.releaseData(it.Name); data != "" {
+		return "it is " + data, nil
 	}
 	if owner := live.owner(); owner != "" {
-		if owner == releaseID(rel) {
+		if owner == releaseName(rel) {
 			return "", nil
 		}
 		return "it belongs to release " + owner, nil
 	}
-	if namespace, name := live.maker(); name != "" {
+	if namespace, name := live.hookRelease(); name != "" {
 		if namespace == rel.Namespace && name == rel.Name {
 			return "", nil
 		}
-		if gone, err := r.gone(ctx, rel, namespace, name); !gone || err != nil {
-			return "it is a hook of release " + identify(namespace, name), err
+		if uninstalled, err := r.isUninstalled(ctx, rel, namespace, name); !uninstalled || err != nil {
+			return "it is a hook of release " + formatRelease(namespace, name), err
 		}
 	}
 	if controller := live.controller(); controller != "" {
@@ -83,29 +82,28 @@ func (r *hookRunner) foreign(ctx context.Context, rel *release.Release, it *hook
 			return "", err
 		}
 	}
-	return fmt.Sprintf("it does not bear the marks of a hook of release %s, and is not in the release's namespace",
-		releaseID(rel)), nil
+	return fmt.Sprintf("it is not known to be a hook of release %s, and is not in the release's namespace",
+		releaseName(rel)), nil
 }
 
-// gone reports whether a release of rel's namespace has no record any more.
-func (r *hookRunner) gone(ctx context.Context, rel *release.Release, namespace, name string) (bool, error) {
+// isUninstalled reports whether a release in rel's namespace has no record.
+func (r *hookRunner) isUninstalled(ctx context.Context, rel *release.Release, namespace, name string) (bool, error) {
 	if r.Releases == nil || namespace != rel.Namespace {
 		return false, nil
 	}
 	_, err := r.Releases.Revisions(ctx, name)
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return false, fmt.Errorf("look whether release %s exists: %w", identify(namespace, name), err)
+		return false, fmt.Errorf("check whether release %s exists: %w", formatRelease(namespace, name), err)
 	}
 	return err != nil, nil
 }
 
-// hasRun reports whether a record of rel says that a hook has made the object in
-// the place of it.
+// hasRun reports whether a recorded hook of rel has created the live object of it.
 func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookItem) (bool, error) {
 	if r.Releases == nil {
 		return false, nil
 	}
-	hooks, err := r.recorded(ctx, rel.Name)
+	hooks, err := r.recordedHooks(ctx, rel.Name)
 	if err != nil {
 		return false, fmt.Errorf("read which hooks release %s has run: %w", rel.Name, err)
 	}
@@ -123,13 +121,13 @@ func (r *hookRunner) hasRun(ctx context.Context, rel *release.Release, it *hookI
 	return false, nil
 }
 
-// lastRevisions is how many revisions say which hooks a release has run: as many as
-// are kept unless the user says otherwise.
-const lastRevisions = 10
+// maxHookRevisions is the number of revisions that are read for hooks that have run: the
+// default number of revisions to keep.
+const maxHookRevisions = 10
 
-// recorded returns the hooks that the newest records of a release hold. A revision that
-// cannot be read, or is deleted meanwhile, has none.
-func (r *hookRunner) recorded(ctx context.Context, name string) ([]*release.Hook, error) {
+// recordedHooks returns the hooks in the newest records of a release. It skips records that
+// cannot be read or have been deleted.
+func (r *hookRunner) recordedHooks(ctx context.Context, name string) ([]*release.Hook, error) {
 	revisions, err := r.Releases.Revisions(ctx, name)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, nil
@@ -138,7 +136,7 @@ func (r *hookRunner) recorded(ctx context.Context, name string) ([]*release.Hook
 		return nil, err
 	}
 	var out []*release.Hook
-	for _, listed := range slices.Backward(revisions[max(0, len(revisions)-lastRevisions):]) {
+	for _, listed := range slices.Backward(revisions[max(0, len(revisions)-maxHookRevisions):]) {
 		old, err := r.Releases.Get(ctx, name, listed.Revision)
 		var unreadable *storage.UnreadableError
 		var incomplete *storage.PartError
@@ -161,14 +159,14 @@ func apiGroup(apiVersion string) string {
 	return group
 }
 
-// releaseID names a release in messages.
-func releaseID(rel *release.Release) string { return identify(rel.Namespace, rel.Name) }
+// releaseName returns the name of a release in messages.
+func releaseName(rel *release.Release) string { return formatRelease(rel.Namespace, rel.Name) }
 
-func identify(namespace, name string) string {
+func formatRelease(namespace, name string) string {
 	return fmt.Sprintf("%q in namespace %q", name, namespace)
 }
 
-// liveObject is an object as the cluster has it, nothing where it has none.
+// liveObject is a live object, or the zero value if it does not exist.
 type liveObject struct{ object map[string]any }
 
 func (e liveObject) text(field, key string) string {
@@ -187,9 +185,10 @@ func (e liveObject) uid() string {
 	return uid
 }
 
-// keeps says what the object keeps of a release, "" for nothing: "a record of release web".
-func (e liveObject) keeps(name string) string {
-	keeper, of := e.label(keeperLabel), fmt.Sprintf(" of release %q", e.label(releaseLabel))
+// releaseData returns which data of a release the object stores, such as "a record of release
+// web", or "".
+func (e liveObject) releaseData(name string) string {
+	keeper, of := e.label(ownerLabel), fmt.Sprintf(" of release %q", e.label(releaseLabel))
 	switch {
 	case strings.HasPrefix(name, recordPrefix) && (keeper == "helm" || keeper == "moonhelm"):
 		return "a record" + of
@@ -199,7 +198,7 @@ func (e liveObject) keeps(name string) string {
 	return ""
 }
 
-// owner is the release that the object is a part of, "" for none.
+// owner returns the release that the object belongs to, or "".
 func (e liveObject) owner() string {
 	name, namespace := e.annotation(ownerName), e.annotation(ownerNamespace)
 	if name == "" && namespace == "" {
@@ -209,11 +208,11 @@ func (e liveObject) owner() string {
 		meta, _ := e.object["metadata"].(map[string]any)
 		namespace, _ = meta["namespace"].(string)
 	}
-	return identify(namespace, name)
+	return formatRelease(namespace, name)
 }
 
-// maker is the release whose hook made the object, "" where that is not known.
-func (e liveObject) maker() (namespace, name string) {
+// hookRelease returns the release whose hook created the object, or "" if that is not known.
+func (e liveObject) hookRelease() (namespace, name string) {
 	namespace, rest, _ := strings.Cut(e.annotation(release.HookOfAnnotation), "/")
 	at := strings.LastIndexByte(rest, '/')
 	if at < 0 {
@@ -222,13 +221,13 @@ func (e liveObject) maker() (namespace, name string) {
 	return namespace, rest[:at]
 }
 
-// madeBy reports whether a hook of rel, in any of its revisions, made the object.
-func (e liveObject) madeBy(rel *release.Release) bool {
-	namespace, name := e.maker()
+// isHookOf reports whether a hook of rel, of any revision, created the object.
+func (e liveObject) isHookOf(rel *release.Release) bool {
+	namespace, name := e.hookRelease()
 	return namespace == rel.Namespace && name == rel.Name
 }
 
-// controller is the object whose controller manages this one, "" for none.
+// controller returns the kind and name of the controlling owner reference, or "".
 func (e liveObject) controller() string {
 	meta, _ := e.object["metadata"].(map[string]any)
 	owners, _ := meta["ownerReferences"].([]any)
@@ -240,8 +239,8 @@ func (e liveObject) controller() string {
 	return ""
 }
 
-// ended reports whether a Job or Pod will do nothing more.
-func (e liveObject) ended() bool {
+// isFinished reports whether a Job or Pod has finished.
+func (e liveObject) isFinished() bool {
 	status, _ := e.object["status"].(map[string]any)
 	switch status["phase"] {
 	case "Succeeded", "Failed":

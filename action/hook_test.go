@@ -136,7 +136,7 @@ type hookSetup struct {
 func (h hookSetup) runner(s *hookStage) *hookRunner {
 	return &hookRunner{
 		Config:  &Config{Cluster: s, Releases: h.Records, Progress: h.Progress, Now: h.Now, ConfirmHooks: h.Confirm},
-		timeout: orDefault(h.Timeout), takeOwnership: h.TakeOwnership, approved: h.Approved, ended: h.Ended,
+		timeout: orDefault(h.Timeout), takeOwnership: h.TakeOwnership, approved: h.Approved, onFinished: h.Ended,
 	}
 }
 

@@ -15,97 +15,94 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// NamespaceCreator creates namespaces.
+// A NamespaceCreator creates namespaces.
 type NamespaceCreator interface {
-	// CreateNamespace creates a namespace; one that exists is fine.
+	// CreateNamespace creates a namespace. It does nothing if the namespace exists.
 	CreateNamespace(ctx context.Context, name string) error
 }
 
-// Waiter waits for objects.
+// A Waiter waits for objects.
 type Waiter interface {
-	// Await returns when all objects are ready; an object that cannot become
-	// ready any more is an error at once.
+	// Await returns when all objects are ready, or an error as soon as one of them cannot
+	// become ready any more.
 	Await(ctx context.Context, r wait.Request) error
 }
 
-// Install puts a chart into a cluster and records it as a release.
+// Install installs a chart and records it as a release.
 type Install struct{ *Config }
 
-// InstallRequest says what to install.
+// An InstallRequest is the request of an install.
 type InstallRequest = DeployRequest
 
-// DeployRequest says what to install, or to upgrade to. Chart and Name are needed.
+// A DeployRequest is the request of an install or an upgrade. Chart and Name are required.
 type DeployRequest struct {
 	Chart  *chart.Chart
 	Values map[string]any
 	Name   string
-	// Namespace is the release's, which must be that of Config.Releases; "" is that one.
+	// Namespace is the namespace of the release, which must be that of Config.Releases; ""
+	// means that namespace.
 	Namespace   string
-	Description string // what the record says in place of "Install complete"
-	// Labels are on the record. An upgrade lays them over those of the last
-	// revision; the value "null" takes one away.
+	Description string // replaces "Install complete" in the record
+	// Labels are the labels of the record. An upgrade merges them over those of the last
+	// revision; the value "null" deletes a label.
 	Labels map[string]string
 
-	// Reuse says what an upgrade does with the last values.
+	// Reuse selects how an upgrade uses the values of the last revision.
 	Reuse Reuse
 
-	// CreateNamespace has an install create the namespace. Replace lets it take the name
+	// CreateNamespace has an install create the namespace. Replace lets it reuse the name
 	// of a release that failed, or was uninstalled with its history kept.
 	CreateNamespace, Replace bool
 
 	CRDs          CRDPolicy
 	SkipSchema    bool
 	SubchartNotes bool
-	LookupHost    func(host string) string // nil: getHostByName gives ""
+	LookupHost    func(host string) string // implements getHostByName; nil returns ""
 	Preview
 
 	WaitOptions
 	ApplyOptions
-	// NoHooks runs no hooks.
+	// NoHooks disables hooks.
 	NoHooks bool
-	// ServerDryRun has Plan ask the API server what would become of each object, and
-	// what it would refuse. Run takes no notice of it.
+	// ServerDryRun has Plan send each object to the API server as a dry run. Run ignores it.
 	ServerDryRun bool
-	// CleanupOnFail deletes what a failed operation has created. Atomic undoes it
-	// altogether: a failed install is uninstalled, a failed upgrade rolled back to the
+	// CleanupOnFail deletes the objects that a failed operation has created. Atomic undoes
+	// the operation: it uninstalls a failed install, and rolls a failed upgrade back to the
 	// last successful revision. Atomic implies Wait.
 	CleanupOnFail bool
 	Atomic        bool
-	// UndoCancelled has CleanupOnFail and Atomic undo an operation whose context has ended
-	// too. Run then takes as long as the undo does, with its hooks and waits. Otherwise
-	// what a cancelled operation has written stays, and its record says so.
+	// UndoCancelled has CleanupOnFail and Atomic also undo an operation whose context has
+	// ended. Run then returns after the undo, including its hooks and waits. Without it,
+	// the objects of a canceled operation stay, and its record is marked failed.
 	UndoCancelled bool
-	// MaxHistory is how many revisions stay, 0 for any number; it matters where
-	// the name had a history.
+	// MaxHistory is the number of revisions to keep, or 0 for all.
 	MaxHistory int
 }
 
 const defaultTimeout = 5 * time.Minute
 
-// cleanupTimeout is how long a record may take to be written once the
-// operation itself has been cancelled.
+// cleanupTimeout limits the time for writing a record after the operation was canceled.
 const cleanupTimeout = 30 * time.Second
 
-// installing is the work on one release.
-type installing struct {
+// installOperation is one install.
+type installOperation struct {
 	*deployment
 	req InstallRequest
 }
 
-func (in Install) work(req InstallRequest) *installing {
-	w := &installing{deployment: newDeployment(in.Config, "install", &req)}
+func (in Install) operation(req InstallRequest) *installOperation {
+	w := &installOperation{deployment: newDeployment(in.Config, "install", &req)}
 	w.req = req
-	w.verb, w.newNamespace = w, req.CreateNamespace
+	w.op, w.newNamespace = w, req.CreateNamespace
 	return w
 }
 
-// Plan does all of an install that writes nothing: name, CRDs, rendering,
-// validation, ownership, and what scripts do before an install. It returns what
-// Run would do. Without a cluster nothing is looked up, and capabilities are the
-// default's; without records no name is taken.
+// Plan takes the steps of Run that do not write: it renders, validates, and emits the events
+// before an install. It returns the changes that Run would make. Without a cluster, lookup
+// finds nothing, and capabilities are the default ones; without records, every name is free.
 func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rendered, error) {
-	w := in.work(req)
-	crds, err := w.dryChart(ctx, req)
+	w := in.operation(req)
+	crds, err := w.runDryChart(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,34 +111,34 @@ func (in Install) Plan(ctx context.Context, req InstallRequest) (*Change, *Rende
 }
 
 // Run installs req.Chart, and returns the recorded release. These are its steps, in the words
-// of the events document, with the functions that take them; loading the chart is the
-// caller's:
+// of the events document, with the functions that implement them. The caller has loaded the
+// chart.
 //
-//   - the release is locked (acquire);
-//   - merge values: the chart's, the user's, globals, import-values (resolveValues), for a
-//     name that is free (checkName);
-//   - emit pre-render, render the templates, parse the result into objects, emit post-render
-//     (rendering.run);
-//   - call pre-install: scripts and handlers answer it; then the core validates all objects,
-//     as scripts have left them (ADR 4 says why not before), checks permissions, creates the
-//     namespace and CRDs, records the release and runs hooks;
-//   - install the manifests, and wait until they are ready where that is asked for;
-//   - emit post-install, and record how it ended (execute, succeed).
+//   - Lock the release (acquire).
+//   - Merge values: the chart's, the user's, globals, import-values (resolveValues); check
+//     that the name is free (checkName).
+//   - Emit pre-render, render the templates, parse the result into objects, and emit
+//     post-render (rendering.run).
+//   - Emit pre-install to scripts and handlers; then validate all objects as scripts have left
+//     them (see ADR 4), check permissions, create the namespace and CRDs, record the release
+//     and run hooks (execute).
+//   - Apply the objects, and wait until they are ready if req.Wait is set.
+//   - Emit post-install, and record the result (recordSuccess).
 //
-// If Run fails once the release is recorded, the record stays, marked failed, so that
-// uninstall can find what was left behind; it is returned together with the error. A
-// release whose install or uninstall was interrupted is gone on with.
+// If Run fails after the release was recorded, it returns the record, marked failed, together
+// with the error, and uninstall can delete the remaining objects. Run continues a release
+// whose install or uninstall was interrupted.
 func (in Install) Run(ctx context.Context, req InstallRequest) (*release.Release, error) {
-	return in.work(req).deploy(ctx)
+	return in.operation(req).deploy(ctx)
 }
 
-// prepare checks the name, and renders the chart for it.
-func (w *installing) prepare(ctx context.Context) error {
+// prepare checks the name, and renders the chart.
+func (w *installOperation) prepare(ctx context.Context) error {
 	resolved, err := resolveValues(w.req.Chart, w.req.Values, w.config.Progress)
 	if err != nil {
 		return err
 	}
-	recorded := copyTree(resolved.Chart) // scripts may change the other
+	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
 	if err := w.checkName(); err != nil {
 		return err
 	}
@@ -152,8 +149,8 @@ func (w *installing) prepare(ctx context.Context) error {
 	return w.persist(w.rendered.Chart)
 }
 
-// checkName refuses a name that is taken.
-func (w *installing) checkName() error {
+// checkName returns a [*NameInUseError] if the name is in use.
+func (w *installOperation) checkName() error {
 	p := w.history
 	if p.last == nil {
 		return nil
@@ -161,15 +158,15 @@ func (w *installing) checkName() error {
 	switch st := p.last.Info.Status; {
 	case w.req.Replace && (st == release.Uninstalled || st == release.Failed):
 		return nil
-	case w.lock != nil && p.deployed == nil && len(p.unfinished) > 0 && p.unfinished[len(p.unfinished)-1] == p.last:
+	case w.lock != nil && p.deployed == nil && len(p.interrupted) > 0 && p.interrupted[len(p.interrupted)-1] == p.last:
 		return nil
 	}
 	return &NameInUseError{Name: w.req.Name, Status: p.last.Info.Status}
 }
 
-func (w *installing) newRelease(c *chart.Chart) *release.Release {
+func (w *installOperation) newRelease(c *chart.Chart) *release.Release {
 	now := w.config.now()
-	rel := release.New(w.req.Name, w.req.Namespace, w.history.next(), c)
+	rel := release.New(w.req.Name, w.req.Namespace, w.history.nextRevision(), c)
 	rel.Config = w.req.Values
 	rel.Labels = w.req.Labels
 	rel.Info = release.Info{
@@ -182,46 +179,48 @@ func (w *installing) newRelease(c *chart.Chart) *release.Release {
 	return rel
 }
 
-func (w *installing) before() event.Event {
+func (w *installOperation) preEvent() event.Event {
 	e := &event.PreInstall{Payload: w.payload}
 	e.Release = w.release
 	return e
 }
 
-func (w *installing) after() event.Event {
+func (w *installOperation) postEvent() event.Event {
 	e := &event.PostInstall{Payload: w.payload}
 	e.Release = w.release
 	return e
 }
 
-func (w *installing) confirmUndo(context.Context) error { return nil }
+func (w *installOperation) confirmUndo(context.Context) error { return nil }
 
-// recordPending writes the record. Creating it is what takes the name.
-func (w *installing) recordPending(ctx context.Context) error {
-	err := w.create(ctx)
+// recordPending creates the pending record, which reserves the name.
+func (w *installOperation) recordPending(ctx context.Context) error {
+	err := w.createRecord(ctx)
 	if errors.Is(err, storage.ErrExists) && !w.recorded {
 		return &NameInUseError{Name: w.req.Name}
 	}
-	if last := w.history.last; err == nil && last != nil && len(w.history.unfinished) == 0 {
+	if last := w.history.last; err == nil && last != nil && len(w.history.interrupted) == 0 {
 		return w.supersede(ctx, last.Revision, "superseded by new release")
 	}
 	return err
 }
 
-func (w *installing) complete() string { return orText(w.req.Description, "Install complete") }
+func (w *installOperation) successDescription() string {
+	return orText(w.req.Description, "Install complete")
+}
 
-func (w *installing) failed(err error) string {
+func (w *installOperation) failureDescription(err error) string {
 	return fmt.Sprintf("Release %q failed: %s", w.req.Name, err)
 }
 
-// afterFailure does what the request wants done after a failure, and returns the
-// error with what became of it.
-func (w *installing) afterFailure(ctx context.Context, cause error) error {
+// afterFailure undoes a failed install if the request asks for it, and returns cause wrapped
+// with the result.
+func (w *installOperation) afterFailure(ctx context.Context, cause error) error {
 	switch {
-	case lost(ctx): // another client may be at work: what is left to do is its
+	case isLockLost(ctx): // the client that has the lock now decides what to undo
 	case w.req.Atomic:
 		w.config.step("uninstalling what has failed")
-		undo := Uninstall{w.config}.work(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
+		undo := Uninstall{w.config}.operation(UninstallRequest{Name: w.req.Name, Wait: true, Timeout: w.req.Timeout})
 		if _, err := undo.revert(w.undoContext(ctx), w.lock, w.hooks); err != nil {
 			return fmt.Errorf("%w\nuninstalling it again went wrong too: %w", cause, err)
 		}
@@ -235,8 +234,8 @@ func (w *installing) afterFailure(ctx context.Context, cause error) error {
 	return cause
 }
 
-// cleanupContext is the context in which a record is written once everything else
-// has happened: ctx without its cancellation, for a bounded time.
+// cleanupContext returns the context for writing the final record: ctx without its
+// cancellation, but with a timeout.
 func cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
@@ -248,10 +247,10 @@ func orDefault(d time.Duration) time.Duration {
 	return d
 }
 
-// A NameInUseError is returned for the name of a release that exists.
+// A NameInUseError is returned if a release of the name exists.
 type NameInUseError struct {
 	Name   string
-	Status release.Status // "" where another install won the race
+	Status release.Status // "" if another client has just created the record
 }
 
 func (e *NameInUseError) Error() string {

@@ -16,34 +16,35 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// Lint checks a chart, however broken.
+// Lint checks a chart.
 type Lint struct {
 	Events  *event.Bus    // nil runs no handlers
-	Scripts ScriptChecker // nil does not look into scripts
+	Scripts ScriptChecker // nil does not check scripts
 }
 
-// ScriptChecker reads the scripts of a tree of charts and runs none.
+// A ScriptChecker checks the scripts of a tree of charts without running them.
 type ScriptChecker interface {
-	// CheckScripts fills in.Problems, in.Events and in.Requires.
+	// CheckScripts sets in.Problems, in.Events and in.Requires.
 	CheckScripts(ctx context.Context, in *lint.ScriptInput) error
 }
 
-// LintRequest says what to check, and what the chart is checked with.
+// A LintRequest is the request to check a chart, which may be invalid.
 type LintRequest struct {
-	// Files are the chart's files, named from its top directory, subcharts'
-	// included; nil where not even they can be read.
+	// Files are the files of the chart and its subcharts, with paths relative to the
+	// chart's directory; nil if they cannot be read.
 	Files []*chart.File
-	// Directories are top directories of which Files has nothing.
+	// Directories are the directories at the top level of the chart, including those
+	// without Files.
 	Directories []string
-	// Chart is what Files load to, nil where they do not load.
+	// Chart is the loaded chart, or nil if Files cannot be loaded.
 	Chart *chart.Chart
-	// LoadErr says why Chart, or Files, is nil. LoadPath is the part of the
-	// chart that it is about ("charts/db"), "" for the chart itself.
+	// LoadErr is the error if Chart, or Files, is nil. LoadPath is the path in the chart
+	// ("charts/db") that it is about, or "" for the chart itself.
 	LoadErr error
 	// ChartV3 accepts the experimental apiVersion v3.
 	ChartV3  bool
 	LoadPath string
-	// Warnings are those of loading.
+	// Warnings are the warnings of the loader.
 	Warnings []string
 
 	Values      map[string]any
@@ -52,17 +53,17 @@ type LintRequest struct {
 	SkipSchema  bool
 }
 
-// lintRelease is the name of the release that lint renders, as Helm's.
+// lintRelease is the name of the rendered release, the same as Helm's.
 const lintRelease = "test-release"
 
-// Run returns what is to say about the chart, sorted. What is wrong with the
-// chart is a finding and no error.
+// Run returns the findings about the chart, sorted. An invalid chart is a finding and not an
+// error.
 func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) {
 	caps, err := capabilities(ctx, nil, req.KubeVersion, nil)
 	if err != nil {
 		return nil, err
 	}
-	w := &linting{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
+	w := &linter{events: l.Events, checker: l.Scripts, req: req, caps: caps, kube: kubeOf(caps)}
 	if req.Files != nil || req.LoadErr == nil {
 		w.findings = lint.Chart(lint.Input{Files: req.Files, Directories: req.Directories, Chart: req.Chart, Kube: w.kube,
 			ChartV3: req.ChartV3})
@@ -82,14 +83,14 @@ func (l Lint) Run(ctx context.Context, req LintRequest) ([]lint.Finding, error) 
 }
 
 func kubeOf(caps *engine.Capabilities) lint.KubeVersion {
-	// Both are numbers: the version was parsed.
+	// ParseKubeVersion has checked that both are numbers.
 	major, _ := strconv.Atoi(caps.KubeVersion.Major)
 	minor, _ := strconv.Atoi(caps.KubeVersion.Minor)
 	return lint.KubeVersion{Major: major, Minor: minor}
 }
 
-// linting is the work on one chart.
-type linting struct {
+// linter checks one chart.
+type linter struct {
 	events   *event.Bus
 	checker  ScriptChecker
 	req      LintRequest
@@ -98,12 +99,12 @@ type linting struct {
 	findings []lint.Finding
 }
 
-func (w *linting) add(s lint.Severity, path string, line int, message string) {
+func (w *linter) add(s lint.Severity, path string, line int, message string) {
 	w.findings = append(w.findings, lint.Finding{Severity: s, Path: path, Line: line, Message: message})
 }
 
-// failed reports whether an error about a file has been found.
-func (w *linting) failed(path string) bool {
+// hasError reports whether there is a finding of severity Error for path.
+func (w *linter) hasError(path string) bool {
 	for _, f := range w.findings {
 		if f.Path == path && f.Severity == lint.Error {
 			return true
@@ -112,11 +113,11 @@ func (w *linting) failed(path string) bool {
 	return false
 }
 
-// loadError adds why the chart does not load, unless the checks of the same
-// file have told so already.
-func (w *linting) loadError() {
+// loadError adds the error of loading the chart, unless there is already an error about the
+// same file.
+func (w *linter) loadError() {
 	known := len(w.findings)
-	for _, err := range leaves(w.req.LoadErr) {
+	for _, err := range flattenErrors(w.req.LoadErr) {
 		at, line, text := w.req.LoadPath, 0, err.Error()
 		var invalid *chart.InvalidError
 		var parse *values.ParseError
@@ -129,28 +130,28 @@ func (w *linting) loadError() {
 		case errors.As(err, &parse):
 			at, line, text = path.Join(at, parse.Name), parse.Line, parse.Problem
 		}
-		told := lint.Worst(w.findings[:known]) == lint.Error && (&linting{findings: w.findings[:known]}).failed(at)
-		if !told {
+		reported := lint.Worst(w.findings[:known]) == lint.Error && (&linter{findings: w.findings[:known]}).hasError(at)
+		if !reported {
 			w.add(lint.Error, at, line, text)
 		}
 	}
 }
 
-// leaves are the errors that err joins.
-func leaves(err error) []error {
+// flattenErrors returns the errors that err joins.
+func flattenErrors(err error) []error {
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) {
 		return []error{err}
 	}
 	var out []error
 	for _, e := range joined.Unwrap() {
-		out = append(out, leaves(e)...)
+		out = append(out, flattenErrors(e)...)
 	}
 	return out
 }
 
-// checkChart checks a chart that loads: its values, and what it renders.
-func (w *linting) checkChart(ctx context.Context) error {
+// checkChart checks the values of a loaded chart, its scripts, and the rendered objects.
+func (w *linter) checkChart(ctx context.Context) error {
 	res, err := values.Resolve(w.req.Chart, w.req.Values)
 	if err != nil {
 		w.add(lint.Error, chart.FileValues, 0, err.Error())
@@ -163,11 +164,11 @@ func (w *linting) checkChart(ctx context.Context) error {
 		w.findings = append(w.findings, lint.Libraries(w.req.Chart, err)...)
 		return nil
 	}
-	if right, err := w.scripts(ctx, res.Chart); err != nil || !right {
+	if ok, err := w.checkScripts(ctx, res.Chart); err != nil || !ok {
 		return err
 	}
 	rel := engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Revision: 1, IsInstall: true}
-	payload, err := load(ctx, w.events, operation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
+	payload, err := emitLoaded(ctx, w.events, newOperation("lint", true, rel, w.caps, nil), res.Chart, res.Values)
 	if err != nil {
 		return w.handlerError(ctx, err)
 	}
@@ -185,10 +186,10 @@ func (w *linting) checkChart(ctx context.Context) error {
 	return w.render(ctx, pre)
 }
 
-// scripts checks scripts without running them, and reports whether they can be run.
-// Where one is wrong, none is, and nothing is rendered: templates that lack a
-// script's functions and values have errors that no one made.
-func (w *linting) scripts(ctx context.Context, c *chart.Chart) (right bool, err error) {
+// checkScripts checks scripts without running them, and reports whether there are no errors.
+// With an error in a script, no script runs and the chart is not rendered: templates would
+// fail without the functions and values of scripts.
+func (w *linter) checkScripts(ctx context.Context, c *chart.Chart) (ok bool, err error) {
 	in := lint.ScriptInput{Chart: c, Named: dependency.Named, Known: event.Names()}
 	for name := range event.Aliases() {
 		in.Known = append(in.Known, name)
@@ -207,8 +208,8 @@ func (w *linting) scripts(ctx context.Context, c *chart.Chart) (right bool, err 
 	return true, nil
 }
 
-// handlerError is a finding, unless the whole operation was stopped.
-func (w *linting) handlerError(ctx context.Context, err error) error {
+// handlerError adds err as a finding, unless ctx has ended.
+func (w *linter) handlerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart/loader"
 )
 
-// LoadForLint reads the chart at path, a directory or an archive, as far as it can be read,
-// and returns the request to check it. What is wrong with the chart is in the request;
-// an error means that there is nothing to check.
+// LoadForLint reads as much as possible of the chart at path, a directory or an archive, and
+// returns the request to check it. Errors in the chart are in the request; LoadForLint returns
+// an error only if there is nothing to check.
 func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 	req := LintRequest{ChartV3: l.ChartV3}
 	info, err := os.Stat(path)
@@ -35,14 +35,14 @@ func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 		}
 		req.Files = nil
 		if cause := errors.Unwrap(err); cause != nil {
-			err = cause // without the path, which the user has just typed
+			err = cause // without the path, which the command line contains
 		}
-		return notLoaded(req, err), nil
+		return withLoadError(req, err), nil
 	}
 	c, warnings, err := l.LoadFiles(req.Files)
 	req.Warnings = append(req.Warnings, warnings...)
 	if err != nil {
-		req = notLoaded(req, err)
+		req = withLoadError(req, err)
 		if _, statErr := os.Stat(filepath.Join(path, chart.FileMetadata)); statErr == nil &&
 			req.LoadPath == chart.FileMetadata {
 			req.LoadPath, req.LoadErr = chart.FileIgnore, errors.New("leaves out "+chart.FileMetadata)
@@ -53,8 +53,8 @@ func LoadForLint(l loader.Loader, path string) (LintRequest, error) {
 	return req, nil
 }
 
-// notLoaded says in req why the chart does not load.
-func notLoaded(req LintRequest, err error) LintRequest {
+// withLoadError returns req with err, the error of loading the chart.
+func withLoadError(req LintRequest, err error) LintRequest {
 	req.LoadErr = err
 	var sub *loader.SubchartError
 	for errors.As(err, &sub) {
@@ -67,7 +67,7 @@ func notLoaded(req LintRequest, err error) LintRequest {
 	return req
 }
 
-// topDirectories are the directories in a chart's directory.
+// topDirectories returns the names of the directories in a chart's directory.
 func topDirectories(ref string, info fs.FileInfo) ([]string, error) {
 	if !info.IsDir() {
 		return nil, nil
@@ -86,10 +86,10 @@ func topDirectories(ref string, info fs.FileInfo) ([]string, error) {
 }
 
 // SubchartPaths returns the paths of the charts in charts/ of the chart's directory at path:
-// directories with a Chart.yaml, and archives. Those within an archive are not looked for.
+// directories with a Chart.yaml, and archives. It does not look into archives.
 func SubchartPaths(path string) ([]string, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return nil, nil // what is not there is reported when it is checked
+		return nil, nil // LoadForLint returns the error
 	}
 	var found []string
 	err := filepath.WalkDir(filepath.Join(path, chart.DirCharts), func(name string, d fs.DirEntry, err error) error {

@@ -20,19 +20,19 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// maxTemplateErrors bounds how often a chart is rendered again to find what
-// else fails.
+// maxTemplateErrors is the maximum number of times that a chart is rendered again to find
+// errors in other templates.
 const maxTemplateErrors = 25
 
-// render renders the chart and checks the objects of its own templates. A
-// template that fails is put aside, and the rest rendered again.
-func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
+// render renders the chart, and checks the objects of its own templates. It excludes a
+// template that fails, and renders the others again.
+func (w *linter) render(ctx context.Context, pre *event.PreRender) error {
 	var out *engine.Output
-	aside := asides{root: pre.Chart, how: map[string]way{}}
+	excluded := excludedTemplates{root: pre.Chart, byPath: map[string]exclusion{}}
 	for range maxTemplateErrors {
 		var err error
 		out, err = engine.Render(ctx, engine.Input{
-			Chart:        aside.remaining(),
+			Chart:        excluded.remaining(),
 			Values:       pre.Values,
 			Release:      engine.Release{Name: lintRelease, Namespace: w.req.Namespace, Service: releaseService},
 			Capabilities: w.caps,
@@ -51,33 +51,33 @@ func (w *linting) render(ctx context.Context, pre *event.PreRender) error {
 			return nil
 		}
 		syntax := len(failed.Calls) == 0
-		if aside.unreadable && !syntax {
-			return nil // what fails now may fail for want of what could not be read
+		if excluded.unparsed && !syntax {
+			return nil // the error may be caused by missing definitions of the unparsed template
 		}
 		w.templateError(pre.Chart, failed)
-		if !aside.put(failed, syntax) {
+		if !excluded.exclude(failed, syntax) {
 			return nil
 		}
 	}
 	if out == nil {
 		return nil
 	}
-	w.warnings(pre.Chart, out.Warnings)
-	w.order(pre.Chart, out.Files)
+	w.addWarnings(pre.Chart, out.Warnings)
+	w.checkOrder(pre.Chart, out.Files)
 	files := ownFiles(pre.Chart, out.Files)
 	files, err := w.postRender(ctx, pre, out.Files, files)
 	w.findings = append(w.findings, lint.Objects(files, w.kube)...)
-	w.directives(files)
+	w.checkDirectives(files)
 	return err
 }
 
-// directives finds words of patches in objects, which no command would apply, and
-// what is wrong with what objects say about the ownership of their fields.
-func (w *linting) directives(files []lint.Rendered) {
+// checkDirectives finds strategic merge patch directives in objects, which all commands
+// refuse, and errors in annotations about field ownership.
+func (w *linter) checkDirectives(files []lint.Rendered) {
 	for _, f := range files {
 		objects, err := manifest.Parse(f.Name, f.Content)
 		if err != nil {
-			continue // told where it stands
+			continue // lint.Objects reports the error
 		}
 		for _, o := range objects {
 			m, err := o.Map()
@@ -100,12 +100,12 @@ func (w *linting) directives(files []lint.Rendered) {
 	}
 }
 
-// order finds cycles in what the charts say about the order of their objects.
-// Only all objects together show them.
-func (w *linting) order(root *chart.Chart, files []engine.File) {
-	objects, err := parse(files)
+// checkOrder finds cycles in the order of objects that the charts ask for. It needs the
+// objects of all charts.
+func (w *linter) checkOrder(root *chart.Chart, files []engine.File) {
+	objects, err := parseObjects(files)
 	if err != nil {
-		return // told where it stands
+		return // lint.Objects reports the error
 	}
 	_, rest := release.SplitHooks(objects)
 	if _, _, err := plan.Sequence(root, rest); err != nil {
@@ -113,104 +113,103 @@ func (w *linting) order(root *chart.Chart, files []engine.File) {
 	}
 }
 
-// way is how a failing template is put aside.
-type way int
+// exclusion is the way in which a failing template is excluded.
+type exclusion int
 
 const (
-	_ way = iota
-	silenced
-	emptied
+	_ exclusion = iota
+	asPartial
+	asEmpty
 )
 
-// asides are the templates that are left out of the next rendering.
-type asides struct {
-	root *chart.Chart
-	how  map[string]way // by the path from the root chart
-	// unreadable reports that a template that is not a template was left out, and
-	// with it what it may define.
-	unreadable bool
+// excludedTemplates is the set of templates to exclude from the next rendering.
+type excludedTemplates struct {
+	root   *chart.Chart
+	byPath map[string]exclusion // by the path from the root chart
+	// unparsed reports whether a template with a syntax error was excluded, and with it
+	// its definitions.
+	unparsed bool
 }
 
-// put leaves the failing template out: one that fails to run is kept as a
-// partial, for others may use what it defines. It reports whether that helps.
-func (a *asides) put(failed *engine.Error, syntax bool) bool {
-	name, how := failed.File, emptied
+// exclude excludes the failing template. A template with a runtime error becomes a partial,
+// because others may use its definitions. It reports whether rendering again helps.
+func (a *excludedTemplates) exclude(failed *engine.Error, syntax bool) bool {
+	name, how := failed.File, asEmpty
 	if syntax {
-		a.unreadable = true
+		a.unparsed = true
 	} else {
-		name, how = failed.Calls[0].File, silenced
+		name, how = failed.Calls[0].File, asPartial
 	}
-	if a.how[name] != 0 || strings.HasPrefix(path.Base(name), "_") && !syntax {
+	if a.byPath[name] != 0 || strings.HasPrefix(path.Base(name), "_") && !syntax {
 		return false
 	}
-	a.how[name] = how
+	a.byPath[name] = how
 	return true
 }
 
-// remaining returns the chart without the templates that were put aside.
-func (a *asides) remaining() *chart.Chart {
-	if len(a.how) == 0 {
+// remaining returns the chart without the excluded templates.
+func (a *excludedTemplates) remaining() *chart.Chart {
+	if len(a.byPath) == 0 {
 		return a.root
 	}
-	return a.without(a.root)
+	return a.filter(a.root)
 }
 
-func (a *asides) without(c *chart.Chart) *chart.Chart {
+func (a *excludedTemplates) filter(c *chart.Chart) *chart.Chart {
 	out := c.Shallow()
 	out.Templates = make([]*chart.File, len(c.Templates))
 	for i, t := range c.Templates {
-		switch a.how[path.Join(c.FullPath(), t.Name)] {
-		case silenced:
+		switch a.byPath[path.Join(c.FullPath(), t.Name)] {
+		case asPartial:
 			dir, base := path.Split(t.Name)
 			t = &chart.File{Name: dir + "_" + base, Data: t.Data}
-		case emptied:
+		case asEmpty:
 			t = &chart.File{Name: t.Name}
 		}
 		out.Templates[i] = t
 	}
 	subs := make([]*chart.Chart, len(c.Dependencies()))
 	for i, sub := range c.Dependencies() {
-		subs[i] = a.without(sub)
+		subs[i] = a.filter(sub)
 	}
 	out.SetDependencies(subs...)
 	return out
 }
 
-// templateError places an error where it happened; who called is in the
-// message.
-func (w *linting) templateError(root *chart.Chart, failed *engine.Error) {
+// templateError adds an error at its position. The message has the callers.
+func (w *linter) templateError(root *chart.Chart, failed *engine.Error) {
 	text := failed.Error()
 	if rest, ok := strings.CutPrefix(text, failed.Position()+": "); ok {
 		text = rest
 	}
-	file := below(root, failed.File)
+	file := chartPath(root, failed.File)
 	if file == "" {
 		file = chart.DirTemplates + "/"
 	}
 	w.add(lint.Error, file, failed.Line, text)
 }
 
-// below is a template's path from the root chart's top directory.
-func below(root *chart.Chart, name string) string {
+// chartPath returns the path of a template relative to the root chart's directory.
+func chartPath(root *chart.Chart, name string) string {
 	return strings.TrimPrefix(name, root.FullPath()+"/")
 }
 
-// warnings are what templates would have failed with: "PLACE: TEXT".
-func (w *linting) warnings(root *chart.Chart, texts []string) {
+// addWarnings adds errors that lint mode turns into warnings, "POSITION: TEXT".
+func (w *linter) addWarnings(root *chart.Chart, texts []string) {
 	for _, text := range texts {
 		file, line := chart.DirTemplates+"/", 0
 		if place, rest, ok := strings.Cut(text, ": "); ok {
 			name, numbers, _ := strings.Cut(place, ":")
 			num, _, _ := strings.Cut(numbers, ":")
 			if n, err := strconv.Atoi(num); err == nil {
-				file, line, text = below(root, name), n, rest
+				file, line, text = chartPath(root, name), n, rest
 			}
 		}
 		w.add(lint.Info, file, line, text)
 	}
 }
 
-// ownFiles are what the root chart's own templates rendered.
+// ownFiles returns the rendered files of the root chart's own templates.
 func ownFiles(root *chart.Chart, files []engine.File) []lint.Rendered {
 	sources := make(map[string]string, len(root.Templates))
 	for _, t := range root.Templates {
@@ -219,21 +218,21 @@ func ownFiles(root *chart.Chart, files []engine.File) []lint.Rendered {
 	var own []lint.Rendered
 	for _, f := range files {
 		if source, ok := sources[f.Name]; ok {
-			own = append(own, lint.Rendered{Name: below(root, f.Name), Source: source, Content: f.Content})
+			own = append(own, lint.Rendered{Name: chartPath(root, f.Name), Source: source, Content: f.Content})
 		}
 	}
 	return own
 }
 
-// postRender lets handlers see the objects, as install would, and add findings
-// of their own. It returns what own has become: what is checked is what would be
-// installed. Files that hold no objects are complained about there.
-func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []engine.File,
+// postRender emits the events after rendering, so that handlers can change the objects, as
+// during an install, and add findings. It returns own with their changes. It ignores files
+// that cannot be parsed: lint.Objects reports them.
+func (w *linter) postRender(ctx context.Context, pre *event.PreRender, files []engine.File,
 	own []lint.Rendered) ([]lint.Rendered, error) {
 	if w.events == nil {
 		return own, nil
 	}
-	objects, err := parse(files)
+	objects, err := parseObjects(files)
 	if err != nil {
 		return own, nil
 	}
@@ -245,8 +244,8 @@ func (w *linting) postRender(ctx context.Context, pre *event.PreRender, files []
 	if err := w.events.Emit(ctx, post); err != nil {
 		return own, w.handlerError(ctx, err)
 	}
-	own = rewritten(pre.Chart, own, before, bySource(post.Objects))
-	manifest.SortInstall(post.Objects) // what handlers have added stands where it was put
+	own = withHandlerChanges(pre.Chart, own, before, bySource(post.Objects))
+	manifest.SortInstall(post.Objects)
 	last := &event.PreLint{
 		Payload: post.Payload,
 		Warn:    func(path, text string) { w.add(lint.Warning, path, 0, text) },
@@ -266,18 +265,19 @@ func bySource(objects []*manifest.Object) map[string][]*manifest.Object {
 	return out
 }
 
-// rewritten is own with the text of the files whose objects handlers have
-// changed, and with what the root chart's own handlers have added.
-func rewritten(root *chart.Chart, own []lint.Rendered, before, after map[string][]*manifest.Object) []lint.Rendered {
+// withHandlerChanges returns own with the objects that handlers have changed, and those that
+// the root chart's own handlers have added.
+func withHandlerChanges(root *chart.Chart, own []lint.Rendered,
+	before, after map[string][]*manifest.Object) []lint.Rendered {
 	for i, f := range own {
 		source := path.Join(root.FullPath(), f.Name)
 		if !sameObjects(before[source], after[source]) {
-			own[i].Content = text(after[source])
+			own[i].Content = joinObjects(after[source])
 		}
 	}
 	script := path.Join(root.FullPath(), chart.FileScript)
 	if added := after[script]; len(added) > 0 {
-		own = append(own, lint.Rendered{Name: chart.FileScript, Content: text(added)})
+		own = append(own, lint.Rendered{Name: chart.FileScript, Content: joinObjects(added)})
 	}
 	return own
 }
@@ -293,7 +293,7 @@ func sameObjects(a, b []*manifest.Object) bool {
 	return !slices.ContainsFunc(b, func(o *manifest.Object) bool { return !known[o] })
 }
 
-func text(objects []*manifest.Object) string {
+func joinObjects(objects []*manifest.Object) string {
 	var b strings.Builder
 	for _, o := range objects {
 		b.WriteString("---\n" + strings.TrimSuffix(o.Raw, "\n") + "\n")

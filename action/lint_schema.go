@@ -14,10 +14,9 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// checkSchema validates twice, as Helm's linter does: values.yaml with the user's
-// values, so that the file is right by itself, and the values that templates
-// see.
-func (w *linting) checkSchema(pre *event.PreRender) {
+// checkSchema validates twice, as Helm's linter does: values.yaml merged with the user's
+// values, and the values that templates see.
+func (w *linter) checkSchema(pre *event.PreRender) {
 	c := w.req.Chart
 	if f := c.File(chart.FileSchema); f != nil && len(bytes.TrimSpace(f.Data)) == 0 {
 		w.add(lint.Error, chart.FileSchema, 0,
@@ -28,14 +27,14 @@ func (w *linting) checkSchema(pre *event.PreRender) {
 	seen := map[schema.Violation]bool{}
 	if f := c.File(chart.FileValues); f != nil {
 		text = f.Data
-		w.violations(seen, text, schema.Validate(c.Shallow(), values.Rounded(values.Merge(c.Values, w.req.Values))))
+		w.addViolations(seen, text, schema.Validate(c.Shallow(), values.Rounded(values.Merge(c.Values, w.req.Values))))
 	}
-	w.violations(seen, text, schema.Validate(pre.Chart, values.Rounded(pre.Values)))
+	w.addViolations(seen, text, schema.Validate(pre.Chart, values.Rounded(pre.Values)))
 }
 
-// violations adds what a validation says and seen does not hold yet. text is
-// values.yaml.
-func (w *linting) violations(seen map[schema.Violation]bool, text []byte, err error) {
+// addViolations adds the violations of a validation that are not in seen. text is the content
+// of values.yaml.
+func (w *linter) addViolations(seen map[schema.Violation]bool, text []byte, err error) {
 	var broken *schema.SchemaError
 	var bad *schema.Error
 	root := w.req.Chart.Name()

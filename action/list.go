@@ -10,7 +10,7 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Lister reads what lists show of releases. [*storage.Storage] is one.
+// A Lister lists releases. [*storage.Storage] implements it.
 type Lister interface {
 	List(ctx context.Context, f storage.Filter) ([]release.Summary, error)
 }
@@ -20,19 +20,18 @@ type List struct {
 	Releases Lister
 }
 
-// ListRequest says what to list, in which order, and which part of it.
+// A ListRequest selects and sorts releases.
 type ListRequest struct {
 	storage.Filter
-	// ByDate sorts by the time of the last deployment, oldest first, instead
-	// of by name.
+	// ByDate sorts by the time of the last deployment, oldest first, instead of by name.
 	ByDate  bool
 	Reverse bool
-	// Offset leaves out that many from the start; Limit bounds the result, 0
-	// does not.
+	// Offset skips that many releases; Limit is the maximum number of results, or 0 for
+	// all.
 	Offset, Limit int
 }
 
-// Run lists the releases that req asks for.
+// Run returns the releases that req selects.
 func (l List) Run(ctx context.Context, req ListRequest) ([]release.Summary, error) {
 	if err := requireReleases(l.Releases, "list"); err != nil {
 		return nil, err

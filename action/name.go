@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// MaxNameLength is the longest name that a release may have: names of objects
-// made from it, with suffixes, must stay within Kubernetes' 63.
+// MaxNameLength is the maximum length of a release name. Names of objects that are derived
+// from it, with suffixes, must have at most 63 characters.
 const MaxNameLength = 53
 
 var namePattern = sync.OnceValue(func() *regexp.Regexp {
@@ -26,28 +26,28 @@ type noNameError struct{}
 func (noNameError) Error() string { return "a release needs a name" }
 func (noNameError) Hint() string  { return "give one, or --generate-name" }
 
-// CheckName returns what is wrong with a release's name, [ErrNoName] where it is "".
+// CheckName returns an error if name is not a valid release name, and [ErrNoName] if it is "".
 func CheckName(name string) error {
 	switch {
 	case name == "":
 		return ErrNoName
 	case len(name) > MaxNameLength:
-		return fmt.Errorf("%s: it has %d characters", invalidName(name), len(name))
+		return fmt.Errorf("%s: it has %d characters", nameProblem(name), len(name))
 	case !namePattern().MatchString(name):
 		return fmt.Errorf("%s: use lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit",
-			invalidName(name))
+			nameProblem(name))
 	}
 	return nil
 }
 
-// invalidName is Helm's sentence on a release name.
-func invalidName(name string) string {
+// nameProblem returns the message that Helm returns for an invalid release name.
+func nameProblem(name string) string {
 	return fmt.Sprintf("release name %q: invalid release name, must match regex %s and the length must not be longer "+
 		"than %d (release name is invalid: %[1]s)", name, namePattern(), MaxNameLength)
 }
 
-// GenerateName makes a name for a release of the chart that reference points
-// at, such as "mysql-1763700000".
+// GenerateName returns a release name for the chart that reference names, such as
+// "mysql-1763700000".
 func GenerateName(reference string, now time.Time) string {
 	base := reference
 	if i := strings.LastIndexAny(base, `/\`); i >= 0 {

@@ -19,40 +19,40 @@ import (
 	"github.com/moonhelm/moonhelm/provenance"
 )
 
-// Package packs a chart.
+// Package writes a chart's archive.
 type Package struct {
 	Events *event.Bus // nil runs no handlers
 }
 
-// PackageRequest says what to pack. Chart is needed.
+// A PackageRequest is the request to package a chart. Chart is required.
 type PackageRequest struct {
 	Chart      *chart.Chart
-	Version    string // "" is the chart's own
-	AppVersion string // "" is the chart's own
-	// DeriveSchema gives a chart without a schema one that its values.yaml says.
+	Version    string // "" means the chart's version
+	AppVersion string // "" means the chart's appVersion
+	// DeriveSchema adds a schema derived from values.yaml to a chart without one.
 	DeriveSchema bool
-	// Directory is where the archive is written; "" is the current one.
+	// Directory is the directory to write the archive to; "" means the current one.
 	Directory string
-	// ModTime is the time that entries of the archive bear; see [loader.Options].
+	// ModTime is the modification time of the files in the archive; see [loader.Options].
 	ModTime time.Time
-	// Signer makes a provenance file beside the archive; nil makes none.
+	// Signer signs the archive with a provenance file next to it; nil does not sign.
 	Signer *provenance.Signer
 }
 
-// Run packs req.Chart and returns the archive's path. A chart that lacks
-// dependencies it lists is refused: the archive could not be
-// installed. What handlers change is packed; the loaded chart stays as it is.
+// Run writes the archive of req.Chart and returns its path. It returns an error if
+// dependencies are missing, because the archive could not be installed. The archive contains
+// the changes of handlers; req.Chart does not change.
 func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 	if err := requireChart(req.Chart, "package"); err != nil {
 		return "", err
 	}
-	if err := missing(req.Chart); err != nil {
+	if err := checkDependencies(req.Chart); err != nil {
 		return "", err
 	}
 	if _, err := dependency.Libraries(copyTree(req.Chart)); err != nil {
 		return "", err
 	}
-	c, err := p.emit(ctx, req)
+	c, err := p.emitPrePackage(ctx, req)
 	if err != nil {
 		return "", err
 	}
@@ -75,8 +75,9 @@ func (p Package) Run(ctx context.Context, req PackageRequest) (string, error) {
 	return "", fmt.Errorf("write the archive: %w", err)
 }
 
-// emit lets handlers change a copy of the chart, and returns it.
-func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, error) {
+// emitPrePackage emits pre-package and returns a copy of the chart with the changes of
+// handlers.
+func (p Package) emitPrePackage(ctx context.Context, req PackageRequest) (*chart.Chart, error) {
 	c := copyTree(req.Chart)
 	version, appVersion := c.Version(), c.AppVersion()
 	if req.Version != "" {
@@ -94,13 +95,13 @@ func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, er
 		return nil, err
 	}
 	seen, before := resolved.Chart, resolved.Values
-	adopt, err := stage(c, seen)
+	adopt, err := stageFiles(c, seen)
 	if err != nil {
 		return nil, err
 	}
 	seen.Metadata = withVersions(seen.Metadata, version, appVersion)
-	op := operation("package", false, engine.Release{}, engine.DefaultCapabilities(), nil)
-	payload, err := load(ctx, p.Events, op, seen, before)
+	op := newOperation("package", false, engine.Release{}, engine.DefaultCapabilities(), nil)
+	payload, err := emitLoaded(ctx, p.Events, op, seen, before)
 	if err != nil {
 		return nil, err
 	}
@@ -115,15 +116,15 @@ func (p Package) emit(ctx context.Context, req PackageRequest) (*chart.Chart, er
 	return c, rewriteValues(c, before, last.Values)
 }
 
-// withVersions is a copy of m with these versions.
+// withVersions returns a copy of m with the given versions.
 func withVersions(m *chart.Metadata, version, appVersion string) *chart.Metadata {
 	md := *m
 	md.Version, md.AppVersion = version, appVersion
 	return &md
 }
 
-// copyTree copies a tree of charts, but not their files, so that handlers can
-// replace these.
+// copyTree returns a copy of a tree of charts. The copies share their files, which handlers
+// replace and do not change.
 func copyTree(c *chart.Chart) *chart.Chart {
 	out := c.Shallow()
 	below := make([]*chart.Chart, len(c.Dependencies()))

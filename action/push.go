@@ -20,33 +20,32 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// Push puts charts into OCI registries.
+// Push pushes charts to OCI registries.
 type Push struct {
-	// Registries are those; nil is the zero value.
+	// Registries are the registries to push to; nil means the zero value.
 	Registries *Registries
-	// Loader reads the chart's metadata; the zero value reads what Helm does.
+	// Loader reads the chart's metadata; the zero value accepts the same charts as Helm.
 	Loader loader.Loader
-	// Progress is told what the loader warns of; nil is not.
+	// Progress receives the warnings of the loader; it may be nil.
 	Progress progress.Func
 }
 
-// PushRequest says what is pushed.
+// A PushRequest is the request to push a chart.
 type PushRequest struct {
-	// Path is the chart's archive. Where a provenance file is next to it, that is pushed
-	// with it.
+	// Path is the path of the chart's archive. A provenance file next to it is pushed too.
 	Path string
-	// Remote is the directory of a registry, "oci://host/path". The chart's name and
-	// version are added to it.
+	// Remote is a directory in a registry, "oci://host/path". The chart's name and version
+	// are appended.
 	Remote string
-	// Host is used before the credentials of Registries.
+	// Host takes precedence over the credentials of Registries.
 	Host fetch.HostOptions
 }
 
-// Run pushes. The error is a [*RemoteError] where Remote is not a registry, and a
-// [*ChartNotFoundError] where there is no archive.
+// Run pushes a chart. It returns a [*RemoteError] if Remote is not a registry, and a
+// [*ChartNotFoundError] if there is no archive.
 func (p Push) Run(ctx context.Context, req PushRequest) (*registry.Pushed, error) {
 	if !strings.HasPrefix(req.Remote, registry.Scheme) {
-		return nil, &RemoteError{Remote: shownRemote(req.Remote)}
+		return nil, &RemoteError{Remote: redactRemote(req.Remote)}
 	}
 	registries := p.Registries
 	if registries == nil {
@@ -61,13 +60,13 @@ func (p Push) Run(ctx context.Context, req PushRequest) (*registry.Pushed, error
 		return nil, err
 	}
 	defer f.Close()
-	tell, end := registries.Transfer(filepath.Base(req.Path))
+	report, end := registries.Transfer(filepath.Base(req.Path))
 	defer end()
-	artifact.Progress = tell
+	artifact.Progress = report
 	return client.Push(ctx, directory, artifact)
 }
 
-// open returns what is pushed of the archive at path, and the file to be closed behind it.
+// open returns the artifact for the archive at path, and the file to close after pushing it.
 func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 	archive, err := file.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +81,7 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = archive.Close() // it was read only
+			_ = archive.Close() // opened for reading
 		}
 	}()
 	info, err := archive.Stat()
@@ -107,15 +106,15 @@ func (p Push) open(path string) (a registry.Artifact, f io.Closer, err error) {
 		Created: info.ModTime()}, archive, nil
 }
 
-// shownRemote is a remote as messages show it, without a password.
-func shownRemote(remote string) string {
+// redactRemote returns a remote for messages, without a password.
+func redactRemote(remote string) string {
 	if strings.Contains(remote, "://") {
 		return fetch.Clean(remote)
 	}
 	return strings.TrimPrefix(fetch.Clean(registry.Scheme+remote), registry.Scheme)
 }
 
-// A RemoteError is returned when a chart cannot be pushed to a place of that kind.
+// A RemoteError is returned if charts cannot be pushed to a remote.
 type RemoteError struct{ Remote string }
 
 func (e *RemoteError) Error() string {

@@ -12,28 +12,29 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// Registries are OCI registries, each by the host in a reference. They implement
-// [fetch.Registry]. The zero value asks without credentials and reports nothing. It is safe
-// for concurrent use once its fields are set, and must not be copied.
+// Registries are OCI registries, selected by the host in a reference. They implement
+// [fetch.Registry]. The zero value has no credentials and reports no progress. It is safe for
+// concurrent use once its fields are set, and must not be copied.
 type Registries struct {
-	// HTTP makes the connections; nil for a client of its own.
+	// HTTP creates the connections; nil means a client of its own.
 	HTTP *fetch.Client
-	// Credentials are used for hosts without credentials in the [fetch.HostOptions]; nil for none.
+	// Credentials are used for hosts without credentials in the [fetch.HostOptions]; they
+	// may be nil.
 	Credentials *registry.Credentials
-	// Progress is told how far transfers are; nil is not.
+	// Progress receives the progress of transfers; it may be nil.
 	Progress progress.Func
 
 	mu      sync.Mutex
-	own     fetch.Client // in place of HTTP
+	own     fetch.Client // used if HTTP is nil
 	clients map[fetch.HostOptions]*registry.Client
 }
 
 var _ fetch.Registry = (*Registries)(nil)
 
-// Client returns the client that reaches registries as a has it, the same one for the same
-// access. Certificates are read until ctx ends.
+// Client returns the client for registries with the options a, always the same for the same
+// options. It reads certificates until ctx ends.
 func (r *Registries) Client(ctx context.Context, a fetch.HostOptions) (*registry.Client, error) {
-	a.PassAll = false // a registry's credentials go nowhere else
+	a.PassAll = false // registry credentials are not sent to other hosts
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c, ok := r.clients[a]; ok {
@@ -64,8 +65,8 @@ func (r *Registries) Client(ctx context.Context, a fetch.HostOptions) (*registry
 	return c, nil
 }
 
-// At returns the place that ref names, "oci://host/path", and the client for it. The error is
-// a *registry.RefError where ref names none.
+// At parses ref, "oci://host/path", and returns the client for it. It returns a
+// *registry.RefError if ref is invalid.
 func (r *Registries) At(ctx context.Context, ref string, a fetch.HostOptions) (registry.Ref, *registry.Client, error) {
 	at, err := registry.ParseRef(ref)
 	if err != nil {
@@ -84,7 +85,8 @@ func (r *Registries) Tags(ctx context.Context, ref string, a fetch.HostOptions) 
 	return client.Tags(ctx, at)
 }
 
-// Pull implements [fetch.Registry]. o.Progress counts, or where it is nil [Registries.Transfer].
+// Pull implements [fetch.Registry]. It reports progress to o.Progress or, if that is nil, with
+// [Registries.Transfer].
 func (r *Registries) Pull(ctx context.Context, ref string, a fetch.HostOptions, w io.Writer,
 	o registry.PullOptions) (*registry.Pulled, error) {
 	at, client, err := r.At(ctx, ref, a)
@@ -96,29 +98,30 @@ func (r *Registries) Pull(ctx context.Context, ref string, a fetch.HostOptions, 
 		if at.Tag != "" {
 			text += "-" + registry.VersionOf(at.Tag) + ".tgz"
 		}
-		tell, end := r.Transfer(text)
+		report, end := r.Transfer(text)
 		defer end()
-		o.Progress = tell
+		o.Progress = report
 	}
 	return client.Pull(ctx, at, w, o)
 }
 
-// transferStep is how many bytes there are between two reports.
+// transferStep is the number of bytes between two progress events.
 const transferStep = 256 << 10
 
-// Transfer returns a function that reports how far a transfer of what text names is, and one
-// that reports its end, however it has ended. Neither may be called concurrently.
-func (r *Registries) Transfer(text string) (tell func(done, total int64), end func()) {
+// Transfer returns functions that report the progress and the end of a transfer, which text
+// describes. The caller must call end even if the transfer fails. Neither function is safe for
+// concurrent use.
+func (r *Registries) Transfer(text string) (report func(done, total int64), end func()) {
 	var last progress.Event
-	told := int64(-transferStep)
-	tell = func(done, total int64) {
+	reported := int64(-transferStep)
+	report = func(done, total int64) {
 		last = progress.Event{Kind: progress.Download, Text: text, Done: done, Total: total}
-		if done-told >= transferStep {
-			told = done
+		if done-reported >= transferStep {
+			reported = done
 			r.Progress.Send(last)
 		}
 	}
-	return tell, func() {
+	return report, func() {
 		if last.Kind != "" {
 			last.Kind = progress.Fetched
 			r.Progress.Send(last)

@@ -13,9 +13,9 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// Search finds versions of the chart at ref, oci://host/path/name. Registries list
-// nothing but versions: the rest is known of the newest only, and of that where it
-// alone is looked for, because asking about each counts as a download with some.
+// Search finds versions of the chart at ref, oci://host/path/name. Registries list only
+// versions. Search reads the metadata only if it finds a single version, because some
+// registries count each read as a download.
 func (r *Registries) Search(ctx context.Context, ref string, a fetch.HostOptions, q *repo.Query) ([]repo.Found, error) {
 	at, client, err := r.At(ctx, ref, a)
 	if err != nil {

@@ -17,120 +17,120 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// history is what has become of a release so far.
+// history contains the revisions of a release.
 type history struct {
 	name      string
 	revisions []storage.Record // oldest first
-	// last is the newest revision, deployed the newest that is deployed; nil
-	// where there is none.
+	// last is the newest revision, and deployed the newest deployed one; nil if there is
+	// none.
 	last, deployed *release.Release
-	// applied are the revisions of which something may be in the cluster: the
-	// last deployed one and all after it, oldest first.
+	// applied are the revisions that may have objects in the cluster: the last deployed
+	// one and all newer ones, oldest first.
 	applied []*release.Release
-	// unfinished are those of applied whose operation has ended without a word.
-	unfinished []*release.Release
-	// warnings say what is wrong with the records.
+	// interrupted are those of applied that are pending: their operation was interrupted.
+	interrupted []*release.Release
+	// warnings are about inconsistent records.
 	warnings []string
 }
 
-// loadHistory reads the history of a release as far as it matters. A release that
-// is not there has an empty one. With a lock, a revision that is pending was
-// left by a client that is gone, or one is at work: the latter is an error.
+// loadHistory reads the history of a release, back to the last deployed revision. The history
+// of a release that does not exist is empty. With a lock, it returns an error if another
+// client is still working on a pending revision; otherwise that revision was interrupted.
 func loadHistory(ctx context.Context, records Storage, lock lock.Lock, name string, report progress.Func) (*history,
 	error) {
-	p := &history{name: name}
+	h := &history{name: name}
 	var err error
-	p.revisions, err = records.Revisions(ctx, name)
+	h.revisions, err = records.Revisions(ctx, name)
 	if errors.Is(err, storage.ErrNotFound) {
-		return p, nil
+		return h, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list the history of release %s: %w", name, err)
 	}
-	p.sane()
-	if err := p.newest().Unsupported(); err != nil {
+	h.dropInvalid()
+	if err := h.newest().Unsupported(); err != nil {
 		return nil, err
 	}
-	if st := p.newest().Status; lock != nil && st.InProgress() {
-		if err := lock.Abandoned(ctx, p.newest().Revision); err != nil {
+	if st := h.newest().Status; lock != nil && st.InProgress() {
+		if err := lock.Abandoned(ctx, h.newest().Revision); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.read(ctx, records); err != nil {
+	if err := h.read(ctx, records); err != nil {
 		return nil, err
 	}
-	for i, rel := range p.applied {
+	for i, rel := range h.applied {
 		st := rel.Info.Status
 		switch {
 		case st == release.Deployed:
-			p.deployed = rel
+			h.deployed = rel
 		case st.InProgress():
-			p.unfinished = append(p.unfinished, p.applied[i])
+			h.interrupted = append(h.interrupted, h.applied[i])
 			if lock != nil {
 				report.Send(progress.Event{Kind: progress.Warning,
 					Text: fmt.Sprintf("revision %d of release %s was left %s: it is marked failed now", rel.Revision, name, st)})
 			}
 		}
 	}
-	for _, text := range p.warnings {
+	for _, text := range h.warnings {
 		report.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
-	return p, nil
+	return h, nil
 }
 
-// read reads the revisions of which something may be in the cluster, and the
-// newest. What a list says about the statuses is not what the records must say:
-// it goes back to a revision whose record says too that nothing before it counts.
-func (p *history) read(ctx context.Context, records Storage) error {
-	from := len(p.revisions)
+// read reads the newest record and those of the revisions that may have objects in the
+// cluster. The status that Revisions lists may differ from the one in the record, so it reads
+// back to a revision whose record confirms that it is the boundary.
+func (h *history) read(ctx context.Context, records Storage) error {
+	from := len(h.revisions)
 	var read []*release.Release // those from there on
 	for {
-		start := p.start(from)
+		start := h.lastBoundary(from)
 		first := max(0, min(start, from-1))
-		more, err := readAll(ctx, records, p.name, p.revisions[first:from])
+		more, err := readAll(ctx, records, h.name, h.revisions[first:from])
 		if err != nil {
 			return err
 		}
 		for i, rel := range more {
-			p.agree(first+i, rel)
+			h.reconcile(first+i, rel)
 		}
 		read, from = append(more, read...), first
-		if from == 0 || p.settled(from) {
+		if from == 0 || h.isBoundary(from) {
 			break
 		}
 	}
-	p.last = read[len(read)-1]
+	h.last = read[len(read)-1]
 	for i, rel := range read {
-		if p.revisions[from+i].Status == release.Uninstalled {
-			p.applied = nil
+		if h.revisions[from+i].Status == release.Uninstalled {
+			h.applied = nil
 			continue
 		}
-		p.applied = append(p.applied, rel)
+		h.applied = append(h.applied, rel)
 	}
 	return nil
 }
 
-// agree makes one status of what a record and the list say of a revision. What
-// the record says counts, as it does for Helm; but where only one of the two says
-// that the revision was uninstalled, its objects may be there.
-func (p *history) agree(i int, rel *release.Release) {
-	listed, recorded := p.revisions[i].Status, rel.Info.Status
+// reconcile sets one status for a revision whose listed and recorded status differ. As in
+// Helm, the recorded one counts; but if only one of the two is uninstalled, the revision may
+// have objects in the cluster.
+func (h *history) reconcile(i int, rel *release.Release) {
+	listed, recorded := h.revisions[i].Status, rel.Info.Status
 	if listed == recorded {
 		return
 	}
-	p.warnings = append(p.warnings, fmt.Sprintf("revision %d of release %s is said to be %q where it is listed, and %q "+
+	h.warnings = append(h.warnings, fmt.Sprintf("revision %d of release %s is said to be %q where it is listed, and %q "+
 		"in its record: another client has changed one of them",
-		rel.Revision, p.name, listed, recorded))
+		rel.Revision, h.name, listed, recorded))
 	if recorded == release.Uninstalled {
 		rel.Info.Status = listed
 		return
 	}
-	p.revisions[i].Status = recorded
+	h.revisions[i].Status = recorded
 }
 
-// settled reports whether nothing before a revision that was read counts.
-func (p *history) settled(i int) bool {
-	return p.revisions[i].Status == release.Deployed || p.revisions[i].Status == release.Uninstalled
+// isBoundary reports whether revisions before revision i have no objects in the cluster.
+func (h *history) isBoundary(i int) bool {
+	return h.revisions[i].Status == release.Deployed || h.revisions[i].Status == release.Uninstalled
 }
 
 // readAll reads the records of revisions.
@@ -153,21 +153,21 @@ func readAll(ctx context.Context, records Storage, name string, revisions []stor
 	return read, group.Wait()
 }
 
-// start is the index of the last revision before end that is said to be deployed
-// or uninstalled, or 0.
-func (p *history) start(end int) int {
+// lastBoundary returns the index of the last revision before end whose listed status makes it
+// a boundary, or 0.
+func (h *history) lastBoundary(end int) int {
 	for i := end - 1; i >= 0; i-- {
-		if p.settled(i) {
+		if h.isBoundary(i) {
 			return i
 		}
 	}
 	return 0
 }
 
-// good is the number of the newest successful revision, 0 for none.
-func (p *history) good() int {
+// lastSuccessful returns the number of the newest successful revision, or 0 if there is none.
+func (h *history) lastSuccessful() int {
 	n := 0
-	for _, r := range p.revisions {
+	for _, r := range h.revisions {
 		if r.Unsupported() == nil && (r.Status == release.Deployed || r.Status == release.Superseded) {
 			n = r.Revision
 		}
@@ -175,12 +175,12 @@ func (p *history) good() int {
 	return n
 }
 
-func (p *history) newest() storage.Record { return p.revisions[len(p.revisions)-1] }
+func (h *history) newest() storage.Record { return h.revisions[len(h.revisions)-1] }
 
-// next is the number of the revision to come.
-func (p *history) next() int {
+// nextRevision returns the number of the next revision.
+func (h *history) nextRevision() int {
 	n := 0
-	for _, r := range p.revisions {
+	for _, r := range h.revisions {
 		if release.ValidRevision(r.Revision) {
 			n = max(n, r.Revision)
 		}
@@ -188,35 +188,35 @@ func (p *history) next() int {
 	return n + 1
 }
 
-// sane leaves out the revisions whose numbers cannot be, as long as there are
-// others: no revision can follow them.
-func (p *history) sane() {
+// dropInvalid drops the revisions with invalid numbers, unless all are invalid: no revision
+// could follow them.
+func (h *history) dropInvalid() {
 	var kept []storage.Record
-	for _, r := range p.revisions {
+	for _, r := range h.revisions {
 		if release.ValidRevision(r.Revision) {
 			kept = append(kept, r)
 		}
 	}
-	if len(kept) == len(p.revisions) {
+	if len(kept) == len(h.revisions) {
 		return
 	}
-	for _, r := range p.revisions {
+	for _, r := range h.revisions {
 		if !release.ValidRevision(r.Revision) {
-			p.warnings = append(p.warnings,
-				fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Revision, p.name,
+			h.warnings = append(h.warnings,
+				fmt.Sprintf("revision %d of release %s is damaged: revisions count from 1 to %d", r.Revision, h.name,
 					release.MaxRevision))
 		}
 	}
 	if len(kept) > 0 {
-		p.revisions = kept
+		h.revisions = kept
 	}
 }
 
-// objects are the objects of each revision that may have been applied, the items
-// of lists each by itself.
-func (p *history) objects() ([][]*manifest.Object, error) {
+// objects returns the objects of each revision that may have been applied, with List objects
+// flattened to their items.
+func (h *history) objects() ([][]*manifest.Object, error) {
 	var out [][]*manifest.Object
-	for _, rel := range p.applied {
+	for _, rel := range h.applied {
 		objects, err := recordedObjects(rel)
 		if err != nil {
 			return nil, err
@@ -226,8 +226,8 @@ func (p *history) objects() ([][]*manifest.Object, error) {
 	return out, nil
 }
 
-// recordedObjects are the objects of a record, without its hooks, the items of
-// lists each by itself.
+// recordedObjects returns the objects of a record without its hooks, with List objects
+// flattened to their items.
 func recordedObjects(rel *release.Release) ([]*manifest.Object, error) {
 	objects, err := manifest.ParseManifest(rel.Manifest)
 	if err == nil {
@@ -239,11 +239,11 @@ func recordedObjects(rel *release.Release) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-// pendingDeletions are the objects that the revisions meant to delete.
-func (p *history) pendingDeletions() []release.PendingDeletion {
+// pendingDeletions returns the pending deletions of all revisions that may have been applied.
+func (h *history) pendingDeletions() []release.PendingDeletion {
 	var out []release.PendingDeletion
 	seen := map[release.PendingDeletion]bool{}
-	for _, rel := range p.applied {
+	for _, rel := range h.applied {
 		for _, o := range rel.PendingDeletions {
 			if !seen[o] {
 				seen[o] = true
@@ -254,35 +254,35 @@ func (p *history) pendingDeletions() []release.PendingDeletion {
 	return out
 }
 
-// current is what the release stands for: the revision that is deployed, or the
-// newest where none ever was.
-func (p *history) current() *release.Release {
-	if p.deployed != nil {
-		return p.deployed
+// current returns the deployed revision, or the newest if none is deployed.
+func (h *history) current() *release.Release {
+	if h.deployed != nil {
+		return h.deployed
 	}
-	return p.last
+	return h.last
 }
 
-// method is how the objects were written.
-func (p *history) method() string {
-	if p.last == nil {
+// applyMethod returns the apply method of the current revision, or "" for a new release.
+func (h *history) applyMethod() string {
+	if h.last == nil {
 		return ""
 	}
-	return p.current().ApplyMethod
+	return h.current().ApplyMethod
 }
 
-// firstDeployed is when the release was first there.
-func (p *history) firstDeployed(now time.Time) time.Time {
-	if p.last != nil && !p.last.Info.FirstDeployed.IsZero() {
-		return p.last.Info.FirstDeployed
+// firstDeployed returns when the release was first deployed, or now for a new release.
+func (h *history) firstDeployed(now time.Time) time.Time {
+	if h.last != nil && !h.last.Info.FirstDeployed.IsZero() {
+		return h.last.Info.FirstDeployed
 	}
 	return now
 }
 
-// failUnfinished marks what was left unfinished as failed.
-func (p *history) failUnfinished(ctx context.Context, records Storage) error {
-	for _, rel := range p.unfinished {
-		rel.Info.Description = fmt.Sprintf("%s was interrupted: it ended without saying how", phase(rel.Info.Status))
+// failInterrupted records the interrupted revisions as failed.
+func (h *history) failInterrupted(ctx context.Context, records Storage) error {
+	for _, rel := range h.interrupted {
+		rel.Info.Description = fmt.Sprintf("%s was interrupted: it ended without saying how",
+			pendingOperation(rel.Info.Status))
 		rel.Info.Status, rel.Holder = release.Failed, ""
 		if err := records.Update(ctx, rel); err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("record revision %d of release %s as failed: %w", rel.Revision, rel.Name, err)
@@ -291,8 +291,8 @@ func (p *history) failUnfinished(ctx context.Context, records Storage) error {
 	return nil
 }
 
-// phase is what a pending status says is being done.
-func phase(s release.Status) string {
+// pendingOperation returns the name of the operation of a pending status.
+func pendingOperation(s release.Status) string {
 	switch s {
 	case release.PendingInstall:
 		return "Install"

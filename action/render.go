@@ -21,25 +21,25 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Rendered is what a chart and its values come to.
+// Rendered is the result of rendering a chart.
 type Rendered struct {
-	// Chart is the tree as rendered: without disabled dependencies, under
-	// their aliases.
+	// Chart is the chart as rendered: without disabled dependencies, and with aliases as
+	// names.
 	Chart *chart.Chart
 	// Values are the final values of the root chart.
 	Values map[string]any
-	// Objects are in install order, hooks not among them.
+	// Objects are the objects without hooks, in install order.
 	Objects []*manifest.Object
-	// Hooks are in install order of their kinds.
+	// Hooks are the hooks, in install order of their kinds.
 	Hooks []*release.Hook
 	Notes string
 
-	// payload is what the next event shows: Objects with the hooks among them.
+	// payload is the payload of the next event. Its Objects include hooks.
 	payload event.Payload
 }
 
-// rendering is one way through chart-loaded → pre-render → validate → render →
-// post-render, the same for every verb that renders.
+// rendering renders a chart, with the events from chart-loaded to post-render. All operations
+// that render use it.
 type rendering struct {
 	*Config
 	events  lifecycle
@@ -56,13 +56,13 @@ type rendering struct {
 	preview      Preview
 }
 
-// resolveValues lays the user's values over the chart's, switches dependencies on and off, and
-// leaves each library once: a new tree, and its final values.
+// resolveValues merges the user's values over the chart's, removes disabled dependencies, and
+// keeps one copy of each library. It returns a new tree and its final values.
 func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*values.Resolved, error) {
 	if c.IsLibrary() {
 		return nil, &LibraryError{Chart: c.Name()}
 	}
-	if err := missing(c); err != nil {
+	if err := checkDependencies(c); err != nil {
 		return nil, err
 	}
 	res, err := values.Resolve(c, user)
@@ -78,17 +78,17 @@ func resolveValues(c *chart.Chart, user map[string]any, report progress.Func) (*
 	return res, nil
 }
 
-// run renders: chart-loaded, pre-render, the templates, post-render. The core answers
-// pre-render behind the scripts: they may supply values, and cannot evade the schema.
+// run emits chart-loaded and pre-render, renders the templates, and emits post-render. The
+// core handles pre-render after the scripts, so that it validates the values that they set.
 func (r rendering) run(ctx context.Context) (*Rendered, error) {
-	op := operation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
-	payload, err := load(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
+	op := newOperation(r.command, r.dryRun, r.release, r.capabilities, r.lookup)
+	payload, err := emitLoaded(ctx, r.events.Bus, op, r.resolved.Chart, r.resolved.Values)
 	if err != nil {
 		return nil, err
 	}
 	pre := &event.PreRender{Payload: payload}
-	err = inOrder(ctx,
-		r.events.emit(pre),
+	err = runSteps(ctx,
+		r.events.emitStep(pre),
 		func(ctx context.Context) error { return r.events.Functions(ctx, pre) },
 		func(ctx context.Context) error { return r.checkKubeVersion(ctx, pre) },
 		func(ctx context.Context) error { return r.validateSchema(ctx, pre) },
@@ -100,17 +100,16 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 		out     *engine.Output
 		objects []*manifest.Object
 	)
-	err = inOrder(ctx,
-		r.events.respond(pre, event.Rendering,
+	err = runSteps(ctx,
+		r.events.handleStep(pre, event.Rendering,
 			func(ctx context.Context) (err error) { out, err = r.renderTemplates(ctx, pre); return err }),
-		r.events.respond(pre, event.Parsing,
-			func(context.Context) (err error) { objects, err = parse(out.Files); return err }),
+		r.events.handleStep(pre, event.Parsing,
+			func(context.Context) (err error) { objects, err = parseObjects(out.Files); return err }),
 	)
 	if err != nil {
 		return nil, err
 	}
-	// Sorting is stable: what handlers leave alone comes out in the order that
-	// it would have had without them.
+	// The sort is stable: objects that handlers do not change keep their order.
 	objects = append(objects, pre.Objects...)
 	manifest.SortInstall(objects)
 	post := &event.PostRender{Payload: pre.Payload}
@@ -123,7 +122,7 @@ func (r rendering) run(ctx context.Context) (*Rendered, error) {
 	}
 	r.warnOfHooks(post.Objects)
 	rendered := &Rendered{payload: post.Payload, Chart: pre.Chart, Values: pre.Values,
-		Notes: notes(pre.Chart, out.Notes, r.subNotes)}
+		Notes: joinNotes(pre.Chart, out.Notes, r.subNotes)}
 	rendered.setObjects(post.Objects)
 	return rendered, nil
 }
@@ -143,7 +142,7 @@ func (r rendering) validateSchema(ctx context.Context, e *event.PreRender) error
 	})
 }
 
-// postRender pipes the objects through the post-renderer, behind all scripts.
+// postRender runs the post-renderer after all scripts.
 func (r rendering) postRender(ctx context.Context, e *event.PostRender) error {
 	if r.PostRenderer == nil {
 		return nil
@@ -170,7 +169,7 @@ func (r rendering) renderTemplates(ctx context.Context, pre *event.PreRender) (*
 	})
 }
 
-// warnOfHooks reports the hook annotations of objects that have no effect.
+// warnOfHooks warns of hook annotations without effect.
 func (r rendering) warnOfHooks(objects []*manifest.Object) {
 	for _, o := range objects {
 		for _, text := range release.HookWarnings(o) {
@@ -179,7 +178,7 @@ func (r rendering) warnOfHooks(objects []*manifest.Object) {
 	}
 }
 
-func parse(files []engine.File) ([]*manifest.Object, error) {
+func parseObjects(files []engine.File) ([]*manifest.Object, error) {
 	var objects []*manifest.Object
 	for _, f := range files {
 		objs, err := manifest.Parse(f.Name, f.Content)
@@ -191,22 +190,23 @@ func parse(files []engine.File) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-// setObjects makes all the objects and hooks of r, both in install order.
+// setObjects sets the objects and hooks of r, both in install order.
 func (r *Rendered) setObjects(all []*manifest.Object) {
-	r.payload.Objects, r.Hooks, r.Objects = split(all)
+	r.payload.Objects, r.Hooks, r.Objects = splitHooks(all)
 }
 
-// split sorts objects, and separates the hooks from the others. What handlers have added
-// stands where it was put.
-func split(objects []*manifest.Object) (all []*manifest.Object, hooks []*release.Hook, rest []*manifest.Object) {
+// splitHooks sorts objects in install order, and separates the hooks from the others. The sort
+// is stable, also for objects that handlers have added.
+func splitHooks(objects []*manifest.Object) (all []*manifest.Object, hooks []*release.Hook, rest []*manifest.Object) {
 	all = slices.Clone(objects)
 	manifest.SortInstall(all)
 	hooks, rest = release.SplitHooks(all)
 	return all, hooks, rest
 }
 
-// notes joins the root chart's NOTES.txt, and its subcharts' where asked.
-func notes(root *chart.Chart, files []engine.File, sub bool) string {
+// joinNotes returns the root chart's NOTES.txt, followed by those of its subcharts if sub is
+// set.
+func joinNotes(root *chart.Chart, files []engine.File, sub bool) string {
 	var b strings.Builder
 	for _, f := range files {
 		if !sub && f.Name != root.Name()+"/"+chart.DirTemplates+"/"+chart.FileNotes {
@@ -220,8 +220,8 @@ func notes(root *chart.Chart, files []engine.File, sub bool) string {
 	return b.String()
 }
 
-// checkKubeVersion holds the root chart's kubeVersion against the cluster's.
-// Subcharts' are not looked at, as charts in the wild rely on.
+// checkKubeVersion returns a [*KubeVersionError] if the cluster's version is not in the root
+// chart's kubeVersion range. As in Helm, it ignores the ranges of subcharts.
 func checkKubeVersion(c *chart.Chart, caps *engine.Capabilities) error {
 	want := c.Metadata.KubeVersion
 	if want == "" {
@@ -240,15 +240,15 @@ func checkKubeVersion(c *chart.Chart, caps *engine.Capabilities) error {
 	return nil
 }
 
-// missing refuses a chart that lacks charts it lists.
-func missing(c *chart.Chart) error {
+// checkDependencies returns an error if dependencies of a chart are missing.
+func checkDependencies(c *chart.Chart) error {
 	if names := values.Missing(c); len(names) > 0 {
 		return &MissingDependenciesError{Chart: c.Name(), Missing: names}
 	}
 	return nil
 }
 
-// A LibraryError is returned where a library chart was to be rendered or installed.
+// A LibraryError is returned if a library chart is to be rendered or installed.
 type LibraryError struct{ Chart string }
 
 func (e *LibraryError) Error() string {
@@ -256,7 +256,7 @@ func (e *LibraryError) Error() string {
 		"of an application chart", e.Chart)
 }
 
-// A KubeVersionError is returned where a chart does not want this Kubernetes.
+// A KubeVersionError is returned if a chart does not support the Kubernetes version.
 type KubeVersionError struct{ Chart, Want, Have string }
 
 func (e *KubeVersionError) Error() string {
@@ -264,7 +264,7 @@ func (e *KubeVersionError) Error() string {
 		e.Have, e.Chart)
 }
 
-// MissingDependenciesError lists dependencies of Chart.yaml that charts/ lacks.
+// A MissingDependenciesError is returned if dependencies of Chart.yaml are not in charts/.
 type MissingDependenciesError struct {
 	Chart   string
 	Missing []string

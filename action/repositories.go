@@ -19,12 +19,11 @@ import (
 	"github.com/moonhelm/moonhelm/repo/index"
 )
 
-// Repositories are the chart repositories that were added, and any other by its URL. They
-// implement [fetch.Repositories]: an index is read or fetched once, for as long as the value
-// lives. It is safe for concurrent use.
+// Repositories are the configured chart repositories, and any other by its URL. They implement
+// [fetch.Repositories]. They read or fetch each index once. They are safe for concurrent use.
 type Repositories struct {
-	home     repo.Collection
-	progress progress.Func
+	collection repo.Collection
+	progress   progress.Func
 
 	mu      sync.Mutex
 	file    func() (*repo.File, error)
@@ -34,26 +33,27 @@ type Repositories struct {
 	updating sync.Mutex // held while indexes are updated
 }
 
-// NewRepositories returns the repositories of c, downloaded by an [IndexGetter] where c.HTTP
-// is nil. report is told of indexes that cannot be used; nil is not.
+// NewRepositories returns the repositories of c. If c.HTTP is nil, an [IndexGetter] fetches
+// their indexes. report receives warnings about invalid indexes; it may be nil.
 func NewRepositories(c repo.Collection, report progress.Func) *Repositories {
 	if c.HTTP == nil {
 		c.HTTP = &IndexGetter{}
 	}
-	return &Repositories{home: c, progress: report}
+	return &Repositories{collection: c, progress: report}
 }
 
-// load reads the file of repositories, once.
+// load reads the repositories file once.
 func (r *Repositories) load() (*repo.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.file == nil {
-		r.file = sync.OnceValues(r.home.Load)
+		r.file = sync.OnceValues(r.collection.Load)
 	}
 	return r.file()
 }
 
-// Named implements fetch.Repositories. The error is a *repo.NotFoundError.
+// Named implements [fetch.Repositories]. It returns a *repo.NotFoundError if there is no such
+// repository.
 func (r *Repositories) Named(name string) (fetch.Repository, error) {
 	f, err := r.load()
 	if err != nil {
@@ -68,18 +68,18 @@ func (r *Repositories) Named(name string) (fetch.Repository, error) {
 	return repository(e), nil
 }
 
-// ByURL implements fetch.Repositories. URLs that differ in a slash at the end,
-// or in how the same host is written, are one. A URL without a query, as locks have
-// them, also stands for one with, where a token may be.
+// ByURL implements [fetch.Repositories]. It ignores a trailing slash and differences in the
+// notation of the host. An address without a query, as in a lock, also matches a configured
+// URL with a query, which may contain a token.
 func (r *Repositories) ByURL(address string) (fetch.Repository, bool) {
 	f, err := r.load()
 	if err != nil {
 		return fetch.Repository{}, false
 	}
-	want := canonical(address)
-	i := slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(e.URL) == want })
+	want := normalizeURL(address)
+	i := slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return normalizeURL(e.URL) == want })
 	if i < 0 && !strings.Contains(want, "?") {
-		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return canonical(redactURL(e.URL)) == want })
+		i = slices.IndexFunc(f.Entries, func(e repo.Entry) bool { return normalizeURL(redactURL(e.URL)) == want })
 	}
 	if i < 0 {
 		return fetch.Repository{}, false
@@ -87,8 +87,8 @@ func (r *Repositories) ByURL(address string) (fetch.Repository, bool) {
 	return repository(f.Entries[i]), true
 }
 
-// Added are the repositories that were added, none where that cannot be told:
-// for those who only want to suggest one.
+// Added returns the configured repositories, or nil if they cannot be read. Use it for
+// suggestions only.
 func (r *Repositories) Added() []repo.Entry {
 	f, err := r.load()
 	if err != nil {
@@ -97,9 +97,8 @@ func (r *Repositories) Added() []repo.Entry {
 	return f.Entries
 }
 
-// canonical is a repository's URL in the form that all that mean the same have.
-// Who asks there makes no other place of it.
-func canonical(address string) string {
+// normalizeURL returns the normal form of a repository's URL, without the user.
+func normalizeURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address
@@ -120,7 +119,8 @@ func repository(e repo.Entry) fetch.Repository {
 	}}
 }
 
-// Find implements fetch.Repositories. The error is a *[ListingError].
+// Find implements [fetch.Repositories]. It returns a [*ListingError] if the index does not
+// list the chart.
 func (r *Repositories) Find(ctx context.Context, at fetch.Repository, chart, want string, devel bool) (fetch.Entry,
 	error) {
 	x, err := r.Index(ctx, at)
@@ -134,9 +134,9 @@ func (r *Repositories) Find(ctx context.Context, at fetch.Repository, chart, wan
 	return fetch.Entry{Name: e.Name, Version: e.Version, URLs: e.URLs, Digest: e.Digest}, nil
 }
 
-// A ListingError is returned when a repository does not list what was looked for.
+// A ListingError is returned if a repository does not list a chart or version.
 type ListingError struct {
-	Repository string // "" for one that was not added
+	Repository string // "" if it is not configured
 	URL        string
 	Chart      string
 	Err        error // *index.NotFoundError, *dependency.VersionError
@@ -157,7 +157,7 @@ func (e *ListingError) Error() string {
 	case errors.As(e.Err, &none):
 		return fmt.Sprintf("chart %q not found in %s: no chart name found", e.Chart, where)
 	case errors.As(e.Err, &want) && want.Want != "" && want.Problem == "":
-		return fmt.Sprintf("chart %q %s not found in %s: no chart version found for %s-%s: %v", e.Chart, e.wanted(want),
+		return fmt.Sprintf("chart %q %s not found in %s: no chart version found for %s-%s: %v", e.Chart, e.versionText(want),
 			where, e.Chart, want.Want, want)
 	case errors.As(e.Err, &want):
 		return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, want)
@@ -165,8 +165,8 @@ func (e *ListingError) Error() string {
 	return fmt.Sprintf("chart %q in %s: %v", e.Chart, where, e.Err)
 }
 
-// wanted is how Helm puts the version that was asked for.
-func (e *ListingError) wanted(want *dependency.VersionError) string {
+// versionText returns the requested version in Helm's words.
+func (e *ListingError) versionText(want *dependency.VersionError) string {
 	if e.Repository == "" {
 		return fmt.Sprintf("version %q", want.Want)
 	}
@@ -175,11 +175,11 @@ func (e *ListingError) wanted(want *dependency.VersionError) string {
 
 func (e *ListingError) Unwrap() error { return e.Err }
 
-// Index is the index of a repository: the cached one of a repository that was
-// added, else the one that is there now.
+// Index returns the index of a repository: the cached one of a configured repository;
+// otherwise it fetches the index.
 func (r *Repositories) Index(ctx context.Context, at fetch.Repository) (*index.Index, error) {
 	key := at
-	if at.Name != "" { // flags say how to reach the archives; the index is here
+	if at.Name != "" { // the options of a configured repository do not matter: its index is cached
 		key = fetch.Repository{Name: at.Name}
 	}
 	r.mu.Lock()
@@ -187,9 +187,9 @@ func (r *Repositories) Index(ctx context.Context, at fetch.Repository) (*index.I
 	if !ok {
 		once = sync.OnceValues(func() (*index.Index, error) {
 			if at.Name != "" {
-				return r.home.Cache.Index(at.Name)
+				return r.collection.Cache.Index(at.Name)
 			}
-			return r.home.Fetch(ctx, entry(at))
+			return r.collection.Fetch(ctx, entry(at))
 		})
 		if r.indexes == nil {
 			r.indexes = map[fetch.Repository]func() (*index.Index, error){}
@@ -207,14 +207,14 @@ func entry(r fetch.Repository) repo.Entry {
 	}
 }
 
-// Update fetches the indexes of those repositories, of all without a name, each
-// once in a run of the program.
+// Update fetches the indexes of the named repositories, or of all without names. It fetches
+// each index once, even if it is called again.
 func (r *Repositories) Update(ctx context.Context, names ...string) error {
 	return r.UpdateEach(ctx, nil, names...)
 }
 
-// UpdateEach is [Repositories.Update] that calls report as each is done, one at
-// a time.
+// UpdateEach is like [Repositories.Update], but calls report for each result. Calls are not
+// concurrent.
 func (r *Repositories) UpdateEach(ctx context.Context, report func(repo.Result), names ...string) error {
 	f, err := r.load()
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *Repositories) UpdateEach(ctx context.Context, report func(repo.Result),
 	r.updating.Lock()
 	defer r.updating.Unlock()
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e repo.Entry) bool { return r.updated[e.Name] })
-	return r.home.Update(ctx, entries, func(result repo.Result) {
+	return r.collection.Update(ctx, entries, func(result repo.Result) {
 		if result.Err == nil {
 			r.forget(result.Entry.Name)
 		}
@@ -237,7 +237,7 @@ func (r *Repositories) UpdateEach(ctx context.Context, report func(repo.Result),
 	})
 }
 
-// forget drops the loaded index of a repository that was updated.
+// forget drops the loaded index of an updated repository.
 func (r *Repositories) forget(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,8 +248,8 @@ func (r *Repositories) forget(name string) {
 	r.updated[name] = true
 }
 
-// Search looks for charts in all repositories that were added, the best first.
-// It warns of those whose index cannot be used.
+// Search returns the charts in all configured repositories that match q, the best matches
+// first. It warns of indexes that it cannot read.
 func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found, error) {
 	f, err := r.load()
 	if err != nil {
@@ -260,15 +260,15 @@ func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found,
 	}
 	found := make([][]repo.Found, len(f.Entries))
 	var wg sync.WaitGroup
-	turn := make(chan struct{}, manySearched)
+	slots := make(chan struct{}, parallelSearches)
 	for i, e := range f.Entries {
 		wg.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			if ctx.Err() != nil {
 				return
 			}
-			x, err := r.home.Cache.Index(e.Name)
+			x, err := r.collection.Cache.Index(e.Name)
 			if err == nil {
 				found[i], err = q.In(e.Name, x)
 				err = errors.Join(err, x.Close())
@@ -285,5 +285,6 @@ func (r *Repositories) Search(ctx context.Context, q *repo.Query) ([]repo.Found,
 	return all, ctx.Err()
 }
 
-// manySearched is how many indexes are searched at once: each is in memory whole.
-const manySearched = 2
+// parallelSearches is the number of indexes that are searched concurrently. Each is completely
+// in memory.
+const parallelSearches = 2

@@ -13,16 +13,16 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// maxIndex is the largest index that is fetched, in bytes.
+// maxIndex is the maximum size of an index in bytes.
 const maxIndex = 200 << 20
 
-// An IndexGetter fetches the indexes of repositories over HTTP, and by plugins for other
+// An IndexGetter fetches the indexes of repositories over HTTP, and with plugins for other
 // schemes. It implements [repo.Getter].
 type IndexGetter struct {
-	// HTTP downloads; nil is a client of its own for each index.
+	// HTTP is the HTTP client; nil means a new client for each index.
 	HTTP *fetch.Client
-	// Plugins returns the plugins that download, and is called when the first is needed;
-	// nil has none.
+	// Plugins returns the downloader plugins, and is called when the first is needed; nil
+	// means no plugins.
 	Plugins func() fetch.Downloader
 }
 

@@ -11,12 +11,11 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// rewriteValues makes the values.yaml of c say what handlers have made of its
-// final values: what differs between before and after is written there, below
-// the subchart's name where it is a subchart's. The rest of the text stays as
-// its author wrote it.
+// rewriteValues changes the values.yaml of c so that it has the final values as handlers have
+// changed them from before to after: values of a subchart are under the subchart's name. The
+// rest of the file keeps its formatting and comments.
 func rewriteValues(c *chart.Chart, before, after map[string]any) error {
-	now, changed := overlay(c.Values, before, after)
+	now, changed := mergeChanges(c.Values, before, after)
 	if !changed {
 		return nil
 	}
@@ -29,7 +28,7 @@ func rewriteValues(c *chart.Chart, before, after map[string]any) error {
 	if err != nil {
 		return fmt.Errorf("write %s of chart %s: %w", chart.FileValues, c.Name(), err)
 	}
-	// As it is read, so that the text is seen to say what the values are.
+	// Parse the text again, so that c.Values are exactly the values of the file.
 	if c.Values, err = values.Parse(chart.FileValues, text); err != nil {
 		return err
 	}
@@ -43,23 +42,23 @@ func rewriteValues(c *chart.Chart, before, after map[string]any) error {
 	return nil
 }
 
-// overlay is own with what differs between before and after laid over it. A
-// key that is gone becomes null where it is not own's to take away.
-func overlay(own, before, after map[string]any) (out map[string]any, changed bool) {
+// mergeChanges returns own with the differences between before and after. It deletes a key
+// that handlers have deleted, or sets it to null if it is not a key of own.
+func mergeChanges(own, before, after map[string]any) (out map[string]any, changed bool) {
 	out = make(map[string]any, len(own))
 	for k, v := range own {
 		out[k] = v
 	}
 	for k, now := range after {
-		was, known := before[k]
-		if known && reflect.DeepEqual(was, now) {
+		was, exists := before[k]
+		if exists && reflect.DeepEqual(was, now) {
 			continue
 		}
 		wasTable, ok1 := was.(map[string]any)
 		nowTable, ok2 := now.(map[string]any)
 		if ok1 && ok2 {
-			mine, _ := own[k].(map[string]any)
-			if sub, did := overlay(mine, wasTable, nowTable); did {
+			ownTable, _ := own[k].(map[string]any)
+			if sub, ok := mergeChanges(ownTable, wasTable, nowTable); ok {
 				out[k], changed = sub, true
 			}
 			continue
@@ -67,11 +66,11 @@ func overlay(own, before, after map[string]any) (out map[string]any, changed boo
 		out[k], changed = now, true
 	}
 	for k := range before {
-		if _, still := after[k]; still {
+		if _, ok := after[k]; ok {
 			continue
 		}
 		changed = true
-		if _, mine := own[k]; mine {
+		if _, ok := own[k]; ok {
 			delete(out, k)
 		} else {
 			out[k] = nil

@@ -138,7 +138,7 @@ func TestOverlay(t *testing.T) {
 		{"a table becomes a number", m("t", m("x", 1.0)), m("t", m("x", 1.0)), m("t", 7.0), m("t", 7.0)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, changed := overlay(test.own, test.before, test.after)
+			got, changed := mergeChanges(test.own, test.before, test.after)
 			if changed != (test.want != nil) || changed && !reflect.DeepEqual(got, test.want) {
 				t.Errorf("%s: got %v, %t, wanted %v", test.name, got, changed, test.want)
 			}

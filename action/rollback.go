@@ -12,61 +12,60 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Rollback takes an earlier revision of a release up again, as a new revision.
-// Nothing is rendered: the objects are those that the earlier one recorded.
+// Rollback creates a new revision with the objects that an earlier revision recorded. It
+// renders no templates.
 type Rollback struct{ *Config }
 
-// RollbackRequest says what to roll back to. Name is needed.
+// A RollbackRequest is the request of a rollback. Name is required.
 type RollbackRequest struct {
 	Name string
-	// Revision is the one to take up again; 0 is the one before the newest, or
-	// the only one, whose objects are put back as it recorded them.
+	// Revision is the revision to roll back to. 0 means the one before the newest, or, if
+	// there is only one, that revision, whose recorded objects are applied again.
 	Revision    int
-	Description string // what the record says in place of "Rollback to 3"
+	Description string // replaces "Rollback to 3" in the record
 
 	WaitOptions
 	ApplyOptions
-	// NoHooks runs no hooks.
+	// NoHooks disables hooks.
 	NoHooks bool
-	// ServerDryRun has Plan ask the API server what would become of each object, and
-	// what it would refuse. Run takes no notice of it.
+	// ServerDryRun has Plan send each object to the API server as a dry run. Run ignores
+	// it.
 	ServerDryRun bool
-	// Recorded has Plan leave the objects of the cluster unread, and tell nothing
-	// of them.
+	// Recorded has Plan not read the live objects: [Change.Plan] is nil.
 	Recorded bool
-	// CleanupOnFail deletes what a failed rollback has created, and UndoCancelled has it do
-	// so for one whose context has ended too, as in a [DeployRequest].
+	// CleanupOnFail deletes the objects that a failed rollback has created, and
+	// UndoCancelled those of a canceled one too, as in a [DeployRequest].
 	CleanupOnFail bool
 	UndoCancelled bool
-	// MaxHistory is how many revisions stay, 0 for any number.
+	// MaxHistory is the number of revisions to keep, or 0 for all.
 	MaxHistory int
 }
 
-// rollingBack is the work on one release.
-type rollingBack struct {
+// rollbackOperation is one rollback.
+type rollbackOperation struct {
 	*deployment
 	req    RollbackRequest
 	target *release.Release
 }
 
-func (r Rollback) work(req RollbackRequest) *rollingBack {
-	w := &rollingBack{req: req, deployment: &deployment{
+func (r Rollback) operation(req RollbackRequest) *rollbackOperation {
+	w := &rollbackOperation{req: req, deployment: &deployment{
 		config: r.forOperation(), name: req.Name, doing: "rollback",
-		wait: req.WaitOptions, write: req.ApplyOptions, noHooks: req.NoHooks, keepHistory: req.MaxHistory,
+		wait: req.WaitOptions, applyOptions: req.ApplyOptions, noHooks: req.NoHooks, maxHistory: req.MaxHistory,
 		undo: req.CleanupOnFail, undoCancelled: req.UndoCancelled,
 	}}
-	w.verb = w
+	w.op = w
 	return w
 }
 
-// Plan does all of a rollback that writes nothing, and returns what Run would do.
+// Plan takes the steps of Run that do not write, and returns the changes that Run would make.
 func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error) {
-	w := r.work(req)
+	w := r.operation(req)
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
 		return nil, err
 	}
 	w.serverDryRun, w.preview.Recorded = req.ServerDryRun, req.Recorded
-	if err := w.dry(ctx); err != nil {
+	if err := w.runDry(ctx); err != nil {
 		return nil, err
 	}
 	from := w.history.deployed
@@ -76,26 +75,25 @@ func (r Rollback) Plan(ctx context.Context, req RollbackRequest) (*Change, error
 	return newChange(from, w.release, w.plan, nil)
 }
 
-// Run rolls the release back, and returns the new revision. If it fails once the
-// revision is recorded, the record stays, marked failed, and is returned together with
-// the error.
+// Run rolls the release back, and returns the new revision. If it fails after the revision was
+// recorded, it returns the record, marked failed, together with the error.
 func (r Rollback) Run(ctx context.Context, req RollbackRequest) (*release.Release, error) {
-	return r.work(req).deploy(ctx)
+	return r.operation(req).deploy(ctx)
 }
 
-// prepare finds the revision to take up again and makes the new one of it.
-func (w *rollingBack) prepare(ctx context.Context) (err error) {
+// prepare reads the target revision, and sets the new revision to a copy of it.
+func (w *rollbackOperation) prepare(ctx context.Context) (err error) {
 	history := w.history
 	if history.last == nil {
-		_, err := w.config.Releases.Get(ctx, w.req.Name, 0) // says where it is not
+		_, err := w.config.Releases.Get(ctx, w.req.Name, 0) // returns storage.ErrNotFound with the namespace
 		return err
 	}
-	if w.target, err = w.find(ctx, history); err != nil {
+	if w.target, err = w.findTarget(ctx, history); err != nil {
 		return err
 	}
 	now := w.config.now()
 	rel := w.target.Clone()
-	rel.Revision = history.next()
+	rel.Revision = history.nextRevision()
 	rel.Holder, rel.PendingDeletions = "", nil
 	rel.Info = release.Info{
 		FirstDeployed:    history.firstDeployed(now),
@@ -106,7 +104,7 @@ func (w *rollingBack) prepare(ctx context.Context) (err error) {
 		RollbackRevision: w.target.Revision,
 	}
 	w.release = rel
-	if err := w.stage(ctx); err != nil {
+	if err := w.preparePayload(ctx); err != nil {
 		return err
 	}
 	if !w.dryRun {
@@ -115,8 +113,8 @@ func (w *rollingBack) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// find reads the revision to take up again.
-func (w *rollingBack) find(ctx context.Context, history *history) (*release.Release, error) {
+// findTarget reads the target revision.
+func (w *rollbackOperation) findTarget(ctx context.Context, history *history) (*release.Release, error) {
 	number := w.req.Revision
 	if number < 0 {
 		return nil, fmt.Errorf("%d is not a valid revision: revisions are numbered from 1", number)
@@ -129,15 +127,14 @@ func (w *rollingBack) find(ctx context.Context, history *history) (*release.Rele
 	}
 	target, err := w.config.Releases.Get(ctx, w.req.Name, number)
 	if err == nil && w.req.Revision == 0 {
-		w.doubt(target, history)
+		w.warnOfFailedTarget(target, history)
 	}
 	return target, err
 }
 
-// doubt warns where the revision before is one that failed: no one has asked
-// for that one by its number.
-func (w *rollingBack) doubt(target *release.Release, history *history) {
-	good := history.good()
+// warnOfFailedTarget warns if the target, which the user has not named, is a failed revision.
+func (w *rollbackOperation) warnOfFailedTarget(target *release.Release, history *history) {
+	good := history.lastSuccessful()
 	if target.Info.Status != release.Failed || good == 0 {
 		return
 	}
@@ -146,11 +143,11 @@ func (w *rollingBack) doubt(target *release.Release, history *history) {
 		good, w.req.Name, good))
 }
 
-// stage is what the events show: the stored objects, hooks among them, and the
-// charts whose scripts are stored, which answer.
-func (w *rollingBack) stage(ctx context.Context) error {
+// preparePayload sets the payload of the events: the recorded objects, including hooks, and
+// the charts whose recorded scripts run.
+func (w *rollbackOperation) preparePayload(ctx context.Context) error {
 	rel := w.release
-	op := operation("rollback", w.dryRun,
+	op := newOperation("rollback", w.dryRun,
 		engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision, Service: releaseService,
 			IsUpgrade: true}, nil, lookupIn(ctx, w.config.Cluster))
 	scripts, err := rel.Scripts()
@@ -158,15 +155,15 @@ func (w *rollingBack) stage(ctx context.Context) error {
 		return err
 	}
 	w.payload = event.Payload{Operation: op, Chart: scripts, Release: rel}
-	if w.payload.Objects, err = stored(rel); err != nil {
+	if w.payload.Objects, err = storedObjects(rel); err != nil {
 		return err
 	}
-	// Also where there are none: a source that ran another release's ends them.
+	// Without scripts too: the event stops scripts of another release.
 	return emitResolved(ctx, w.events.Bus, &event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}})
 }
 
-// stored are the objects of a record in install order, hooks among them.
-func stored(rel *release.Release) ([]*manifest.Object, error) {
+// storedObjects returns the objects of a record in install order, including hooks.
+func storedObjects(rel *release.Release) ([]*manifest.Object, error) {
 	objects, err := manifest.ParseManifest(rel.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("read the manifest of revision %d of release %s: %w", rel.Revision, rel.Name, err)
@@ -182,24 +179,24 @@ func stored(rel *release.Release) ([]*manifest.Object, error) {
 	return objects, nil
 }
 
-func (w *rollingBack) before() event.Event { return &event.PreRollback{Payload: w.payload} }
+func (w *rollbackOperation) preEvent() event.Event { return &event.PreRollback{Payload: w.payload} }
 
-func (w *rollingBack) after() event.Event { return &event.PostRollback{Payload: w.payload} }
+func (w *rollbackOperation) postEvent() event.Event { return &event.PostRollback{Payload: w.payload} }
 
-func (w *rollingBack) confirmUndo(context.Context) error { return nil }
+func (w *rollbackOperation) confirmUndo(context.Context) error { return nil }
 
-func (w *rollingBack) recordPending(ctx context.Context) error { return w.create(ctx) }
+func (w *rollbackOperation) recordPending(ctx context.Context) error { return w.createRecord(ctx) }
 
-func (w *rollingBack) complete() string {
+func (w *rollbackOperation) successDescription() string {
 	return orText(w.req.Description, fmt.Sprintf("Rollback to %d", w.target.Revision))
 }
 
-func (w *rollingBack) failed(err error) string {
+func (w *rollbackOperation) failureDescription(err error) string {
 	return fmt.Sprintf("Rollback %q failed: %s", w.req.Name, err)
 }
 
-func (w *rollingBack) afterFailure(ctx context.Context, cause error) error {
-	if !w.req.CleanupOnFail || lost(ctx) {
+func (w *rollbackOperation) afterFailure(ctx context.Context, cause error) error {
+	if !w.req.CleanupOnFail || isLockLost(ctx) {
 		return cause
 	}
 	if err := w.removeCreated(ctx); err != nil {

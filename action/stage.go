@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// operation is what the events of one operation tell about it.
-func operation(command string, dryRun bool, rel engine.Release, caps *engine.Capabilities,
+// newOperation returns the event.Operation of a command.
+func newOperation(command string, dryRun bool, rel engine.Release, caps *engine.Capabilities,
 	lookup lookupFunc) *event.Operation {
 	op := &event.Operation{
 		Command: command, DryRun: dryRun,
@@ -31,14 +31,14 @@ func operation(command string, dryRun bool, rel engine.Release, caps *engine.Cap
 	return op
 }
 
-// lookupFunc reads from the cluster; nil finds nothing.
+// lookupFunc implements the template function lookup; nil finds nothing.
 type lookupFunc = func(apiVersion, kind, namespace, name string) (map[string]any, error)
 
-// load emits what every operation that runs a chart begins with: who prepares
-// for the chart does so, then chart-loaded. It returns the chart and the values
-// that handlers leave.
-func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart, vals map[string]any) (event.Payload,
-	error) {
+// emitLoaded emits the first events of all operations that run a chart, which start its
+// scripts, and chart-loaded. It returns the payload with the chart and the values as handlers
+// have left them.
+func emitLoaded(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Chart,
+	vals map[string]any) (event.Payload, error) {
 	payload := event.Payload{Operation: op, Chart: c, Values: vals}
 	if err := emitResolved(ctx, bus, &event.ChartResolved{Payload: payload}); err != nil {
 		return payload, err
@@ -48,42 +48,41 @@ func load(ctx context.Context, bus *event.Bus, op *event.Operation, c *chart.Cha
 	return loaded.Payload, err
 }
 
-// stage prepares to write the tree c as handlers leave it. They see its charts
-// as they take part: seen, without those that are switched off, under their
-// aliases and with each library once. adopt gives c the files that they have
-// changed; all of c is written.
-func stage(c, seen *chart.Chart) (adopt func() error, err error) {
+// stageFiles prepares to write the chart c with the changes of handlers. Handlers see the
+// resolved tree seen: without disabled dependencies, with aliases, and with one copy of each
+// library. adopt copies the files that handlers have changed to c.
+func stageFiles(c, seen *chart.Chart) (adopt func() error, err error) {
 	if _, err := dependency.Libraries(seen); err != nil {
 		return nil, err
 	}
 	written := map[*chart.File]*chart.Chart{}
 	c.Walk(func(c *chart.Chart) { written[firstFile(c)] = c })
-	delete(written, nil) // no one knows which it is
-	var shown []*staged
+	delete(written, nil) // charts without files cannot be identified
+	var staged []*stagedChart
 	seen.Walk(func(s *chart.Chart) {
 		if to := written[firstFile(s)]; to != nil {
-			shown = append(shown, &staged{chart: s, was: s.Shallow(), to: to})
+			staged = append(staged, &stagedChart{chart: s, original: s.Shallow(), target: to})
 		}
 	})
 	return func() error {
-		by := map[*chart.Chart]*staged{}
-		for _, s := range shown {
+		by := map[*chart.Chart]*stagedChart{}
+		for _, s := range staged {
 			if !s.changed() {
 				continue
 			}
-			if other := by[s.to]; other != nil && !other.alike(s) {
+			if other := by[s.target]; other != nil && !other.sameFilesAs(s) {
 				return fmt.Errorf("chart %s is written once, and its scripts have changed it differently as %s and as %s",
-					s.to.Name(), other.chart.Name(), s.chart.Name())
+					s.target.Name(), other.chart.Name(), s.chart.Name())
 			}
-			by[s.to] = s
-			s.to.Templates, s.to.Files, s.to.SchemaYAML = s.chart.Templates, s.chart.Files, s.chart.SchemaYAML
+			by[s.target] = s
+			s.target.Templates, s.target.Files, s.target.SchemaYAML = s.chart.Templates, s.chart.Files, s.chart.SchemaYAML
 		}
 		return nil
 	}, nil
 }
 
-// firstFile is what a chart and its shallow copies have in common; nil for one
-// without files.
+// firstFile returns a file that identifies a chart and its shallow copies, or nil if it has no
+// files.
 func firstFile(c *chart.Chart) *chart.File {
 	for _, files := range [][]*chart.File{c.Raw, c.Templates, c.Files} {
 		if len(files) > 0 {
@@ -93,15 +92,16 @@ func firstFile(c *chart.Chart) *chart.File {
 	return nil
 }
 
-// staged is a chart as handlers see it, what it was, and where it is written.
-type staged struct{ chart, was, to *chart.Chart }
+// stagedChart is a chart that handlers see, its original, and the target to copy changed files
+// to.
+type stagedChart struct{ chart, original, target *chart.Chart }
 
-func (s *staged) changed() bool {
-	return !slices.Equal(s.was.Templates, s.chart.Templates) || !slices.Equal(s.was.Files, s.chart.Files)
+func (s *stagedChart) changed() bool {
+	return !slices.Equal(s.original.Templates, s.chart.Templates) || !slices.Equal(s.original.Files, s.chart.Files)
 }
 
-// alike reports whether s and o have become the same.
-func (s *staged) alike(o *staged) bool {
+// sameFilesAs reports whether s and o have equal files.
+func (s *stagedChart) sameFilesAs(o *stagedChart) bool {
 	same := func(a, b *chart.File) bool { return a == b || a.Name == b.Name && bytes.Equal(a.Data, b.Data) }
 	return slices.EqualFunc(s.chart.Templates, o.chart.Templates, same) &&
 		slices.EqualFunc(s.chart.Files, o.chart.Files, same)

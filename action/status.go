@@ -11,25 +11,24 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// LiveReader reads objects as they are in the cluster. [*status.Reader] is one.
+// A LiveReader reads live objects. [*status.Reader] implements it.
 type LiveReader interface {
 	Live(ctx context.Context, objects []*manifest.Object, namespace string) ([]status.LiveObject, error)
 }
 
-// Status reads a release, and the live state of its objects.
+// Status reads a release and its live objects.
 type Status struct {
 	Releases Storage
 	Cluster  LiveReader
 }
 
-// ReleaseStatus is a release with its objects.
+// ReleaseStatus is a release with its live objects.
 type ReleaseStatus struct {
 	Release *release.Release
 	Objects []status.LiveObject
 }
 
-// Run reads the release, the newest revision where revision is 0, and its
-// objects.
+// Run reads the release and its live objects. If revision is 0, it reads the newest revision.
 func (s Status) Run(ctx context.Context, name string, revision int) (*ReleaseStatus, error) {
 	if err := requireReleases(s.Releases, "status"); err != nil {
 		return nil, err

@@ -10,23 +10,24 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// Template renders a chart without installing it. Its cluster answers lookups and says
-// what it is capable of; without one, lookups find nothing and capabilities are the
-// default's. The zero value renders so, without scripts.
+// Template renders a chart without installing it. Templates see its cluster; without one,
+// lookup finds nothing, and capabilities are the default ones. The zero value has no cluster
+// and runs no scripts.
 type Template struct{ *Config }
 
-// TemplateRequest says what to render. Chart is needed, the rest may be zero.
+// A TemplateRequest is the request to render a chart. Chart is required.
 type TemplateRequest struct {
 	Chart     *chart.Chart
 	Values    map[string]any
 	Name      string
-	Namespace string // "" is that of Config.Releases, where there are any
-	// KubeVersion and APIVersions change what templates see as capabilities.
+	Namespace string // "" means the namespace of Config.Releases, if it is set
+	// KubeVersion overrides the cluster's version; APIVersions are added to the versions
+	// that it serves.
 	KubeVersion string
 	APIVersions []string
 	IsUpgrade   bool
 	SkipSchema  bool
-	// LookupHost answers getHostByName; nil gives "".
+	// LookupHost implements getHostByName; nil returns "".
 	LookupHost    func(host string) string
 	SubchartNotes bool
 }
@@ -78,21 +79,21 @@ func (t Template) Run(ctx context.Context, req TemplateRequest) (*Rendered, erro
 	return rendered, nil
 }
 
-// releaseService is what .Release.Service says.
+// releaseService is the value of .Release.Service.
 const releaseService = "Helm"
 
-// capabilities are the cluster's, or the default's where there is none, with
-// what the user said on top.
+// capabilities returns the capabilities of the cluster, or the default ones if it is nil, with
+// the given versions.
 func capabilities(ctx context.Context, cluster Describer, kubeVersion string,
 	apiVersions []string) (*engine.Capabilities, error) {
 	caps := engine.DefaultCapabilities()
 	if cluster != nil {
-		theirs, err := cluster.Capabilities(ctx)
+		shared, err := cluster.Capabilities(ctx)
 		if err != nil {
 			return nil, err
 		}
-		own := *theirs // what is added below is ours alone
-		caps = &own
+		copied := *shared
+		caps = &copied
 	}
 	if kubeVersion != "" {
 		v, err := engine.ParseKubeVersion(kubeVersion)

@@ -17,37 +17,37 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Test runs the tests of a release: its hooks that name the event "test". Its locker
-// keeps two tests of a release, and an upgrade and a test, from meeting.
+// Test runs the tests of a release, which are its hooks with the event "test". It holds the
+// release's lock, so that no other test or upgrade runs at the same time.
 type Test struct{ *Config }
 
-// TestRequest says what to test. Name is needed.
+// A TestRequest is the request of a test run. Name is required.
 type TestRequest struct {
 	Name string
-	// Filters choose tests: "name=smoke" runs those that are named so,
-	// "!name=smoke" all but those. One text may hold several, with commas.
+	// Filters select tests: "name=smoke" runs only the tests of that name, "!name=smoke"
+	// all others. A filter may be a comma-separated list.
 	Filters []string
-	// Timeout bounds each test; 0 is five minutes.
+	// Timeout limits each test; 0 means five minutes.
 	Timeout time.Duration
-	// Logs collects what the tests' pods have written.
+	// Logs collects the logs of the tests' pods.
 	Logs bool
-	// TakeOwnership lets tests replace objects that are not the release's.
+	// TakeOwnership lets tests replace objects that do not belong to the release.
 	TakeOwnership bool
 }
 
-// Tested is what tests came to.
+// Tested is the result of a test run.
 type Tested struct {
-	// Release is the record with the tests' last runs. Tests that scripts have
-	// added are among its hooks, although the record does not keep them.
+	// Release is the record with the last runs of the tests. Its hooks include tests that
+	// scripts have added, which are not recorded.
 	Release *release.Release
-	// Results are the tests that were chosen, in the order in which they run;
-	// those that were not reached are unknown.
+	// Results are the results of the selected tests, in the order in which they run. The
+	// phase of tests that did not run is unknown.
 	Results []event.TestResult
-	// Logs are those of the tests that ran, in their order.
+	// Logs are the logs of the tests that ran, in order.
 	Logs []status.Log
 }
 
-// testRun is the work on one release.
+// testRun is one test run.
 type testRun struct {
 	*Config
 	req     TestRequest
@@ -59,10 +59,9 @@ type testRun struct {
 	out     *Tested
 }
 
-// Run runs the tests of the newest revision, whatever its status, by weight,
-// then name, one after the other. The first that fails ends it with a
-// [*HookError], which comes together with what was done. The record says
-// afterwards when and how each test ran.
+// Run runs the tests of the newest revision, whatever its status, sorted by weight and name,
+// one after the other. It stops at the first failure and returns the results together with a
+// [*HookError]. It records when and how each test ran.
 func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	t.Config = t.forOperation()
 	if err := t.require("test"); err != nil {
@@ -84,21 +83,21 @@ func (t Test) Run(ctx context.Context, req TestRequest) (*Tested, error) {
 	defer w.events.end()
 	w.hooks = &hookRunner{Config: t.Config, timeout: orDefault(req.Timeout), takeOwnership: req.TakeOwnership}
 	if req.Logs {
-		w.hooks.ended = w.readLogs
+		w.hooks.onFinished = w.readLogs
 	}
-	if err := w.choose(); err != nil {
+	if err := w.selectTests(); err != nil {
 		return nil, err
 	}
 	if len(w.tests) == 0 {
 		return w.out, nil
 	}
-	if err := inOrder(ctx, w.prepare, w.events.respond(w.before, event.Permissions, w.checkTests)); err != nil {
+	if err := runSteps(ctx, w.prepare, w.events.handleStep(w.before, event.Permissions, w.checkTests)); err != nil {
 		return nil, err
 	}
 	return w.out, w.run(ctx)
 }
 
-// checkTests refuses tests that could not run.
+// checkTests returns an error if tests cannot run.
 func (w *testRun) checkTests(ctx context.Context) error {
 	return w.hooks.check(ctx, w.out.Release, w.tests, true, "update")
 }
@@ -106,7 +105,7 @@ func (w *testRun) checkTests(ctx context.Context) error {
 // prepare starts the scripts of the chart in the record and emits pre-test.
 func (w *testRun) prepare(ctx context.Context) error {
 	rel := w.out.Release
-	op := operation("test", false,
+	op := newOperation("test", false,
 		engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision,
 			Service: releaseService}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
@@ -119,7 +118,7 @@ func (w *testRun) prepare(ctx context.Context) error {
 			return fmt.Errorf("read the values of release %s: %w", rel.Name, err)
 		}
 	}
-	// Also where there are none: a source that ran another release's ends them.
+	// Without scripts too: the event stops scripts of another release.
 	if err := emitResolved(ctx, w.events.Bus,
 		&event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return err
@@ -141,12 +140,12 @@ func (w *testRun) prepare(ctx context.Context) error {
 	if err := w.events.Emit(ctx, pre); err != nil {
 		return err
 	}
-	return w.adopt(pre.Objects, known)
+	return w.adoptObjects(pre.Objects, known)
 }
 
-// adopt makes tests of the objects that handlers of pre-test have left. What
-// they have not touched are the record's own.
-func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*release.Hook) error {
+// adoptObjects sets the tests to the objects that handlers of pre-test have left. Unchanged
+// objects stay the hooks of the record.
+func (w *testRun) adoptObjects(objects []*manifest.Object, known map[*manifest.Object]*release.Hook) error {
 	w.tests = nil
 	for _, o := range objects {
 		if h := known[o]; h != nil {
@@ -168,17 +167,17 @@ func (w *testRun) adopt(objects []*manifest.Object, known map[*manifest.Object]*
 	return nil
 }
 
-// run runs the tests and tells scripts and the record how it went.
+// run runs the tests, records the results, and emits them to scripts.
 func (w *testRun) run(ctx context.Context) error {
 	for _, h := range w.tests {
 		h.LastRun = release.Run{}
 	}
-	run := w.events.respond(w.before, event.AnnotationHooks, func(ctx context.Context) error {
+	run := w.events.handleStep(w.before, event.AnnotationHooks, func(ctx context.Context) error {
 		return w.hooks.run(ctx, w.out.Release, w.tests, release.Test)
 	})
 	err := orLockLost(ctx, run(ctx))
 	var rerr error
-	if !lost(ctx) { // else the record is another client's to write
+	if !isLockLost(ctx) { // without the lock, another client may write the record
 		rerr = w.record(ctx)
 	}
 	for _, h := range w.tests {
@@ -189,13 +188,13 @@ func (w *testRun) run(ctx context.Context) error {
 		w.out.Results = append(w.out.Results, event.TestResult{Name: h.Name, Kind: h.Kind, Phase: phase})
 	}
 	if err != nil {
-		err = joinTold(err, w.events.Emit(ctx, &event.FailedTest{Payload: w.payload, Results: w.out.Results}))
+		err = joinErrorsOnce(err, w.events.Emit(ctx, &event.FailedTest{Payload: w.payload, Results: w.out.Results}))
 	}
-	return joinTold(err, w.events.Emit(ctx, &event.PostTest{Payload: w.payload, Results: w.out.Results}), rerr)
+	return joinErrorsOnce(err, w.events.Emit(ctx, &event.PostTest{Payload: w.payload, Results: w.out.Results}), rerr)
 }
 
-// joinTold is errors.Join without those that say again that the user interrupted.
-func joinTold(first error, more ...error) error {
+// joinErrorsOnce joins errors. It drops context.Canceled, except as the first error.
+func joinErrorsOnce(first error, more ...error) error {
 	for _, err := range more {
 		switch {
 		case first == nil:
@@ -207,7 +206,7 @@ func joinTold(first error, more ...error) error {
 	return first
 }
 
-// readLogs keeps the logs of a test that has ended.
+// readLogs collects the logs of a test that has finished.
 func (w *testRun) readLogs(ctx context.Context, h *release.Hook, o *manifest.Object) {
 	logs, err := w.Cluster.Logs(ctx, o, w.out.Release.Namespace)
 	if err != nil {
@@ -217,20 +216,20 @@ func (w *testRun) readLogs(ctx context.Context, h *release.Hook, o *manifest.Obj
 	w.out.Logs = append(w.out.Logs, logs...)
 }
 
-// record notes the last runs in the record as it is now: another client may have
-// changed it while the tests ran.
+// record writes the last runs to the current record, which another client may have changed
+// while the tests ran.
 func (w *testRun) record(ctx context.Context) error {
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	was := w.out.Release
 	rel, err := w.Releases.Get(ctx, was.Name, was.Revision)
 	if err == nil {
-		w.note(rel)
+		w.copyRuns(rel)
 		err = w.Releases.Update(ctx, rel)
 	}
 	if errors.Is(err, storage.ErrNotFound) {
 		w.Progress.Send(progress.Event{Kind: progress.Warning,
-			Text: fmt.Sprintf("release %s is gone: nothing records how its tests went", was.Name)})
+			Text: fmt.Sprintf("release %s was deleted: the results of its tests are not recorded", was.Name)})
 		rel, err = was, nil
 	}
 	if err != nil {
@@ -246,8 +245,8 @@ func (w *testRun) record(ctx context.Context) error {
 	return nil
 }
 
-// note gives the hooks of rel the last runs of the tests that have run.
-func (w *testRun) note(rel *release.Release) {
+// copyRuns sets the last runs of rel's hooks to those of the tests.
+func (w *testRun) copyRuns(rel *release.Release) {
 	hooks := make([]*release.Hook, len(rel.Hooks))
 	copy(hooks, rel.Hooks)
 	rel.Hooks = hooks
@@ -260,7 +259,7 @@ func (w *testRun) note(rel *release.Release) {
 	}
 }
 
-// findHook is where rel has the hook h.
+// findHook returns the index of the hook of rel with the kind, name and path of h.
 func findHook(rel *release.Release, h *release.Hook) (int, bool) {
 	for i, have := range rel.Hooks {
 		if have.Kind == h.Kind && have.Name == h.Name && have.Path == h.Path {

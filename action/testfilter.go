@@ -10,9 +10,9 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// choose takes the tests of the release that the filters let through, in the
-// order in which they run.
-func (w *testRun) choose() error {
+// selectTests sets the tests of the release that the filters select, in the order in which
+// they run.
+func (w *testRun) selectTests() error {
 	var all []*release.Hook
 	for _, h := range w.out.Release.Hooks {
 		if h.On(release.Test) {
@@ -20,7 +20,7 @@ func (w *testRun) choose() error {
 		}
 	}
 	release.SortHooks(all)
-	only, without, err := testFilters(w.req.Filters)
+	only, excluded, err := testFilters(w.req.Filters)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (w *testRun) choose() error {
 	for _, h := range all {
 		unknown.Tests = append(unknown.Tests, h.Name)
 	}
-	for _, name := range slices.Concat(only, without) {
+	for _, name := range slices.Concat(only, excluded) {
 		if !slices.Contains(unknown.Tests, name) && !slices.Contains(unknown.Names, name) {
 			unknown.Names = append(unknown.Names, name)
 		}
@@ -37,16 +37,16 @@ func (w *testRun) choose() error {
 		return unknown
 	}
 	for _, h := range all {
-		if (len(only) == 0 || slices.Contains(only, h.Name)) && !slices.Contains(without, h.Name) {
+		if (len(only) == 0 || slices.Contains(only, h.Name)) && !slices.Contains(excluded, h.Name) {
 			w.tests = append(w.tests, h)
 		}
 	}
 	return nil
 }
 
-// testFilters reads filters: the names to run, all where there are none, and
-// those not to run.
-func testFilters(filters []string) (only, without []string, err error) {
+// testFilters parses filters. It returns the names of the only tests to run, and of the tests
+// not to run.
+func testFilters(filters []string) (only, excluded []string, err error) {
 	for _, text := range filters {
 		for _, filter := range strings.Split(text, ",") {
 			attribute, name, ok := strings.Cut(strings.TrimSpace(filter), "=")
@@ -56,20 +56,20 @@ func testFilters(filters []string) (only, without []string, err error) {
 				return nil, nil, fmt.Errorf("%q is not a filter of tests: it must be name=TEST or !name=TEST", filter)
 			}
 			if not {
-				without = append(without, name)
+				excluded = append(excluded, name)
 			} else {
 				only = append(only, name)
 			}
 		}
 	}
-	return only, without, nil
+	return only, excluded, nil
 }
 
-// An UnknownTestError is returned for names of tests that a release does not have.
+// An UnknownTestError is returned if a filter names tests that the release does not have.
 type UnknownTestError struct {
 	Release string
-	Names   []string // asked for, and not there
-	Tests   []string // that are there
+	Names   []string // the unknown tests
+	Tests   []string // the tests of the release
 }
 
 func (e *UnknownTestError) Error() string {

@@ -25,45 +25,44 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// Deleter removes objects from a cluster.
+// A Deleter deletes objects.
 type Deleter interface {
-	// Delete removes objects in the order given, those of one kind at once.
-	// Objects that are gone are fine; objects without the owner's marks are left
-	// alone and reported as kept.
+	// Delete deletes objects in order, those of one kind concurrently. It ignores objects
+	// that do not exist, and reports objects without the owner's ownership labels as kept.
 	Delete(ctx context.Context, objects []*manifest.Object, owner kube.Owner, cascade apply.Cascade) error
 	CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, namespace string,
 		also ...apply.Permission) error
-	// WaitGone returns when none of the owner's objects exists any more.
+	// WaitGone returns when all objects of the owner have been deleted.
 	WaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error
 }
 
-// Uninstall removes a release's objects and its record.
+// Uninstall deletes a release's objects and its records.
 type Uninstall struct{ *Config }
 
-// UninstallRequest says what to uninstall. Name is needed.
+// An UninstallRequest is the request of an uninstall. Name is required.
 type UninstallRequest struct {
 	Name        string
 	KeepHistory bool
-	Description string        // what the kept record says in place of "Uninstallation complete"
+	Description string        // replaces "Uninstallation complete" in the record
 	Cascade     apply.Cascade // "" is CascadeBackground
-	Wait        bool          // wait until the objects are gone
+	Wait        bool          // waits until the objects are deleted
 	Timeout     time.Duration
-	// NoHooks runs no hooks, and TakeOwnership lets them replace objects that are not
-	// the release's.
+	// NoHooks disables hooks, and TakeOwnership lets them replace objects that do not
+	// belong to the release.
 	NoHooks, TakeOwnership bool
 }
 
-// Uninstalled is what an uninstall did, or would do.
+// Uninstalled is the result of an uninstall.
 type Uninstalled struct {
 	Release *release.Release
-	// Kept are the objects that helm.sh/resource-policy keeps.
+	// Kept are the objects with the annotation helm.sh/resource-policy: keep.
 	Kept []*manifest.Object
-	// Deleted are the others, in the order of their deletion.
+	// Deleted are the other objects, in the order of their deletion.
 	Deleted []*manifest.Object
 }
 
-// uninstalling is the work on one release.
-type uninstalling struct {
+// uninstallOperation is one uninstall.
+type uninstallOperation struct {
 	*Config
 	req     UninstallRequest
 	events  lifecycle
@@ -71,24 +70,24 @@ type uninstalling struct {
 	lock    lock.Lock
 	history *history
 	out     *Uninstalled
-	// recorded reports whether the record says uninstalling: nothing is written
-	// before the scripts of pre-delete have agreed.
+	// recorded reports whether the release is recorded as uninstalling, which happens
+	// after the scripts of pre-delete have run.
 	recorded bool
 }
 
-// Plan returns what Run would do and writes nothing.
+// Plan returns what Run would delete and keep. It writes nothing.
 func (u Uninstall) Plan(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
-	w := u.work(req)
+	w := u.operation(req)
 	err := w.makePlan(ctx)
 	return w.out, err
 }
 
-func (u Uninstall) work(req UninstallRequest) *uninstalling {
-	return &uninstalling{Config: u.forOperation(), req: req}
+func (u Uninstall) operation(req UninstallRequest) *uninstallOperation {
+	return &uninstallOperation{Config: u.forOperation(), req: req}
 }
 
-// makePlan reads the history, and finds out what there is to delete and to keep.
-func (w *uninstalling) makePlan(ctx context.Context) error {
+// makePlan reads the history, and sets the objects to delete and to keep.
+func (w *uninstallOperation) makePlan(ctx context.Context) error {
 	if err := requireReleases(w.Releases, "uninstall"); err != nil {
 		return err
 	}
@@ -100,14 +99,14 @@ func (w *uninstalling) makePlan(ctx context.Context) error {
 		return err
 	}
 	if history.last == nil {
-		_, err := w.Releases.Get(ctx, w.req.Name, 0) // says where it is not
+		_, err := w.Releases.Get(ctx, w.req.Name, 0) // returns storage.ErrNotFound with the namespace
 		return err
 	}
 	for _, text := range history.warnings {
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: text})
 	}
 	if !w.req.KeepHistory {
-		if err := deletable(ctx, w.Releases, w.req.Name, history.revisions); err != nil {
+		if err := checkDeletable(ctx, w.Releases, w.req.Name, history.revisions); err != nil {
 			return err
 		}
 	}
@@ -121,8 +120,8 @@ func (w *uninstalling) makePlan(ctx context.Context) error {
 	}
 	for _, o := range objects {
 		switch {
-		case o.Empty: // comments only: no one created it
-		case keeps(o):
+		case o.Empty: // comments only
+		case isKept(o):
 			w.out.Kept = append(w.out.Kept, o)
 		default:
 			w.out.Deleted = append(w.out.Deleted, o)
@@ -132,9 +131,9 @@ func (w *uninstalling) makePlan(ctx context.Context) error {
 	return nil
 }
 
-// deletable refuses to delete a history in which a client of another generation has
-// written a revision. One that is damaged may go.
-func deletable(ctx context.Context, records Storage, name string, revisions []storage.Record) error {
+// checkDeletable returns an error if a client of an unsupported version has written one of the
+// revisions. It ignores records that cannot be read.
+func checkDeletable(ctx context.Context, records Storage, name string, revisions []storage.Record) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for _, r := range revisions {
@@ -152,10 +151,10 @@ func deletable(ctx context.Context, records Storage, name string, revisions []st
 	return group.Wait()
 }
 
-// inventory are all objects that a release may have in the cluster, each once:
-// those of the newest revision, and what others have left behind.
-func inventory(p *history) ([]*manifest.Object, error) {
-	revisions, err := p.objects()
+// inventory returns all objects that a release may have in the cluster, without duplicates:
+// those of the newest revision, those of older applied revisions, and pending deletions.
+func inventory(h *history) ([]*manifest.Object, error) {
+	revisions, err := h.objects()
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +164,9 @@ func inventory(p *history) ([]*manifest.Object, error) {
 	add := func(o *manifest.Object) {
 		group, _, ok := strings.Cut(o.APIVersion, "/")
 		if !ok {
-			group = "" // the version of the core's
+			group = "" // a version of the core group
 		}
-		k := key{group, o.Kind, orText(o.Namespace, p.last.Namespace), o.Name}
+		k := key{group, o.Kind, orText(o.Namespace, h.last.Namespace), o.Name}
 		if o.Name == "" || !seen[k] {
 			seen[k] = true
 			out = append(out, o)
@@ -178,15 +177,15 @@ func inventory(p *history) ([]*manifest.Object, error) {
 			add(o)
 		}
 	}
-	for _, o := range p.pendingDeletions() {
-		if left, err := pendingObject(o); err == nil { // no object has a name that cannot be read
+	for _, o := range h.pendingDeletions() {
+		if left, err := pendingObject(o); err == nil { // no object can have an unparsable name
 			add(left)
 		}
 	}
 	return out, nil
 }
 
-// pendingObject returns an object of which only the name is known any more.
+// pendingObject returns an object with the name of a pending deletion.
 func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": map[string]any{"name": o.Name, "namespace": o.Namespace},
@@ -201,14 +200,13 @@ func pendingObject(o release.PendingDeletion) (*manifest.Object, error) {
 	return objects[0], nil
 }
 
-// Run uninstalls the release. A release that was uninstalled with its history
-// kept loses its history. If Run fails half-way, the record stays, so that it
-// can be run again.
+// Run uninstalls the release. If the release is already uninstalled and its history was kept,
+// Run deletes the history. If Run fails, the record stays, so that it can be run again.
 func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled, error) {
 	if err := CheckName(req.Name); err != nil {
 		return nil, err
 	}
-	w := u.work(req)
+	w := u.operation(req)
 	if err := w.require("uninstall"); err != nil {
 		return nil, err
 	}
@@ -223,14 +221,14 @@ func (u Uninstall) Run(ctx context.Context, req UninstallRequest) (*Uninstalled,
 	return w.run(ctx)
 }
 
-// revert uninstalls a release whose install has failed, which has the lock.
-func (w *uninstalling) revert(ctx context.Context, held lock.Lock, hooks hooks) (*Uninstalled, error) {
+// revert uninstalls a release whose install has failed, and holds the lock held.
+func (w *uninstallOperation) revert(ctx context.Context, held lock.Lock, hooks hooks) (*Uninstalled, error) {
 	w.lock, w.hooks, w.events = held, hooks, w.begin()
 	defer w.events.end()
 	return w.run(ctx)
 }
 
-func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
+func (w *uninstallOperation) run(ctx context.Context) (*Uninstalled, error) {
 	if err := w.makePlan(ctx); err != nil {
 		return nil, err
 	}
@@ -246,30 +244,29 @@ func (w *uninstalling) run(ctx context.Context) (*Uninstalled, error) {
 		if !w.recorded {
 			return nil, err
 		}
-		w.fail(ctx, err)
+		w.recordFailure(ctx, err)
 		return w.out, err
 	}
 	w.lock.Finish()
-	// The objects are gone: an interrupt that comes now must not leave a record
-	// that says otherwise.
+	// The objects are deleted: an interrupt must not leave a record that has them.
 	last, cancel := cleanupContext(ctx)
 	defer cancel()
-	err := w.recordGone(last)
+	err := w.recordUninstalled(last)
 	if err != nil {
-		w.fail(ctx, err)
+		w.recordFailure(ctx, err)
 	} else if w.req.KeepHistory {
 		err = w.closeHistory(last)
 	}
 	return w.out, err
 }
 
-// recordGone deletes the history, or records that the release is uninstalled.
-func (w *uninstalling) recordGone(ctx context.Context) error {
+// recordUninstalled deletes the history, or records the release as uninstalled.
+func (w *uninstallOperation) recordUninstalled(ctx context.Context) error {
 	rel := w.out.Release
 	if !w.req.KeepHistory {
 		return w.purge(ctx, rel.Name)
 	}
-	err := w.updateLast(ctx, rel, func() {
+	err := w.updateFinal(ctx, rel, func() {
 		rel.Info.Status = release.Uninstalled
 		rel.Info.Description = orText(w.req.Description, "Uninstallation complete")
 		rel.Holder, rel.PendingDeletions = "", nil
@@ -280,46 +277,46 @@ func (w *uninstalling) recordGone(ctx context.Context) error {
 	return nil
 }
 
-// closeHistory records that nothing of the other revisions is there any more.
-func (w *uninstalling) closeHistory(ctx context.Context) error {
+// closeHistory records interrupted revisions as failed, and deployed ones as superseded.
+func (w *uninstallOperation) closeHistory(ctx context.Context) error {
 	rel := w.out.Release
-	w.history.unfinished = slices.DeleteFunc(w.history.unfinished, func(r *release.Release) bool { return r == rel })
-	if err := w.history.failUnfinished(ctx, w.Releases); err != nil {
+	w.history.interrupted = slices.DeleteFunc(w.history.interrupted, func(r *release.Release) bool { return r == rel })
+	if err := w.history.failInterrupted(ctx, w.Releases); err != nil {
 		return err
 	}
 	d := deployment{config: w.Config, history: w.history, release: rel}
 	return d.supersedeOthers(ctx)
 }
 
-// execute does all that comes before the record's last word.
-func (w *uninstalling) execute(ctx context.Context) error {
+// execute takes all steps before the final state is recorded.
+func (w *uninstallOperation) execute(ctx context.Context) error {
 	rel := w.out.Release
 	payload, err := w.payload(ctx, rel)
 	if err != nil {
 		return err
 	}
 	before := &event.PreDelete{Payload: payload}
-	err = inOrder(ctx,
-		w.events.emit(before),
-		w.events.respond(before, event.ObjectValidation, w.checkPermissions),
-		w.events.respond(before, event.Permissions, w.checkHooks()),
-		w.events.respond(before, event.Record, w.recordPending),
+	err = runSteps(ctx,
+		w.events.emitStep(before),
+		w.events.handleStep(before, event.ObjectValidation, w.checkPermissions),
+		w.events.handleStep(before, event.Permissions, w.checkHooks()),
+		w.events.handleStep(before, event.Record, w.recordPending),
 		w.runHooks(before),
-		w.events.respond(before, event.ObjectChanges, w.remove),
+		w.events.handleStep(before, event.ObjectChanges, w.remove),
 	)
 	if err != nil {
 		return err
 	}
 	after := &event.PostDelete{Payload: payload}
-	return inOrder(ctx, w.events.emit(after), w.runHooks(after))
+	return runSteps(ctx, w.events.emitStep(after), w.runHooks(after))
 }
 
-// runHooks runs the hooks that name e.
-func (w *uninstalling) runHooks(e event.Event) step {
+// runHooks returns the step that runs the hooks for e.
+func (w *uninstallOperation) runHooks(e event.Event) step {
 	return runHooks(w.events, w.hooks, e, func() *release.Release { return w.out.Release })
 }
 
-func (w *uninstalling) checkPermissions(ctx context.Context) error {
+func (w *uninstallOperation) checkPermissions(ctx context.Context) error {
 	records := []string{"update", "delete"}
 	if w.req.KeepHistory {
 		records = records[:1]
@@ -329,8 +326,8 @@ func (w *uninstalling) checkPermissions(ctx context.Context) error {
 		recordPermissions(w.Releases, namespace, records...)...)
 }
 
-// checkHooks refuses hooks that could not run.
-func (w *uninstalling) checkHooks() step {
+// checkHooks returns the step that checks whether the hooks can run.
+func (w *uninstallOperation) checkHooks() step {
 	if !w.hooks.enabled() {
 		return nil
 	}
@@ -341,7 +338,7 @@ func (w *uninstalling) checkHooks() step {
 }
 
 // recordPending records that the release is being uninstalled.
-func (w *uninstalling) recordPending(ctx context.Context) error {
+func (w *uninstallOperation) recordPending(ctx context.Context) error {
 	rel := w.out.Release
 	rel.Info.Status = release.Uninstalling
 	rel.Info.Deleted = w.now()
@@ -357,9 +354,8 @@ func (w *uninstalling) recordPending(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes the objects, in the reverse of the order that the charts ask
-// for where they do.
-func (w *uninstalling) remove(ctx context.Context) error {
+// remove deletes the objects, in the reverse of the order that the charts ask for.
+func (w *uninstallOperation) remove(ctx context.Context) error {
 	rel := w.out.Release
 	owner := kube.Owner{Release: rel.Name, Namespace: rel.Namespace}
 	cascade := w.req.Cascade
@@ -368,7 +364,7 @@ func (w *uninstalling) remove(ctx context.Context) error {
 	}
 	batches, err := splitBatches(rel, w.out.Deleted, w.Progress)
 	if err != nil {
-		// A release must be removable whatever its record says.
+		// An invalid order in the record must not prevent uninstalling.
 		w.Progress.Send(progress.Event{Kind: progress.Warning, Text: err.Error()})
 		batches = nil
 	}
@@ -384,30 +380,30 @@ func (w *uninstalling) remove(ctx context.Context) error {
 		if i == 0 && !w.req.Wait {
 			break
 		}
-		if err := w.awaitGone(ctx, batch, owner); err != nil {
+		if err := w.awaitDeletion(ctx, batch, owner); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *uninstalling) awaitGone(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
+func (w *uninstallOperation) awaitDeletion(ctx context.Context, objects []*manifest.Object, owner kube.Owner) error {
 	w.Progress.Send(progress.Event{Kind: progress.Step, Text: "waiting until the objects are gone"})
 	ctx, cancel := context.WithTimeout(ctx, orDefault(w.req.Timeout))
 	defer cancel()
 	return w.Cluster.WaitGone(ctx, objects, owner)
 }
 
-// payload is what the events of an uninstall show: the release, and no chart. The
-// scripts that answer are those of the chart in the record.
-func (w *uninstalling) payload(ctx context.Context, rel *release.Release) (event.Payload, error) {
-	op := operation("uninstall", false, engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision},
-		nil, lookupIn(ctx, w.Cluster))
+// payload starts the scripts of the recorded charts, and returns the payload of the events:
+// the release, and no chart.
+func (w *uninstallOperation) payload(ctx context.Context, rel *release.Release) (event.Payload, error) {
+	op := newOperation("uninstall", false,
+		engine.Release{Name: rel.Name, Namespace: rel.Namespace, Revision: rel.Revision}, nil, lookupIn(ctx, w.Cluster))
 	scripts, err := rel.Scripts()
 	if err != nil {
 		return event.Payload{}, err
 	}
-	// Also where there are none: a source that ran another release's ends them.
+	// Without scripts too: the event stops scripts of another release.
 	if err := emitResolved(ctx, w.events.Bus,
 		&event.ChartResolved{Payload: event.Payload{Operation: op, Chart: scripts}}); err != nil {
 		return event.Payload{}, err
@@ -415,15 +411,15 @@ func (w *uninstalling) payload(ctx context.Context, rel *release.Release) (event
 	return event.Payload{Operation: op, Release: rel}, nil
 }
 
-func (w *uninstalling) fail(ctx context.Context, cause error) {
-	if lost(ctx) {
-		return // without the lock the record is another client's to write
+func (w *uninstallOperation) recordFailure(ctx context.Context, cause error) {
+	if isLockLost(ctx) {
+		return // the client that has the lock now records the failure
 	}
 	ctx, cancel := cleanupContext(ctx)
 	defer cancel()
 	rel := w.out.Release
 	w.lock.Finish()
-	err := w.updateLast(ctx, rel, func() {
+	err := w.updateFinal(ctx, rel, func() {
 		rel.Info.Status, rel.Holder = release.Failed, ""
 		rel.Info.Description = "Uninstallation failed: " + cause.Error()
 	})
@@ -433,11 +429,11 @@ func (w *uninstalling) fail(ctx context.Context, cause error) {
 	}
 }
 
-// purge removes every revision, oldest first, so that an interrupted purge
-// leaves the newest, which says what to uninstall.
-func (w *uninstalling) purge(ctx context.Context, name string) error {
+// purge deletes all revisions, oldest first, so that an interrupted purge leaves the newest,
+// which has the objects to uninstall.
+func (w *uninstallOperation) purge(ctx context.Context, name string) error {
 	var revisions []storage.Record
-	err := twice(ctx, func() (err error) { revisions, err = w.Releases.Revisions(ctx, name); return err })
+	err := retryOnce(ctx, func() (err error) { revisions, err = w.Releases.Revisions(ctx, name); return err })
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil
 	}
@@ -445,7 +441,7 @@ func (w *uninstalling) purge(ctx context.Context, name string) error {
 		return fmt.Errorf("list the history of release %s: %w", name, err)
 	}
 	for _, n := range revisions {
-		err := twice(ctx, func() error { return w.Releases.Delete(ctx, name, n.Revision, n.Version) })
+		err := retryOnce(ctx, func() error { return w.Releases.Delete(ctx, name, n.Revision, n.Version) })
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return fmt.Errorf("delete revision %d of release %s: %w", n.Revision, name, err)
 		}
@@ -453,16 +449,17 @@ func (w *uninstalling) purge(ctx context.Context, name string) error {
 	return nil
 }
 
-// keepPolicy is the annotation that makes uninstall leave an object alone.
+// keepPolicy is the annotation that has uninstall keep an object.
 const keepPolicy = "helm.sh/resource-policy"
 
-// keeps reports whether uninstall leaves o alone: o says so, or the list that it
-// is an item of.
-func keeps(o *manifest.Object) bool {
-	return o.List != nil && keeps(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
+// isKept reports whether uninstall keeps o, because o or the List that contained it has the
+// annotation keepPolicy.
+func isKept(o *manifest.Object) bool {
+	return o.List != nil && isKept(o.List) || strings.EqualFold(strings.TrimSpace(o.Annotations[keepPolicy]), "keep")
 }
 
-// An AlreadyUninstalledError is returned where nothing is left of a release but its history.
+// An AlreadyUninstalledError is returned if the release is uninstalled and only its history is
+// left.
 type AlreadyUninstalledError struct{ Name string }
 
 func (e *AlreadyUninstalledError) Error() string {

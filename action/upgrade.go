@@ -16,52 +16,51 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// Reuse says what an upgrade does with the last values: those of the revision
-// that is deployed, or of the newest where none is.
+// Reuse selects how an upgrade uses the last values: those of the deployed revision, or of the
+// newest one if none is deployed.
 type Reuse string
 
-// The ways to reuse values.
+// The values of Reuse.
 const (
-	// ReuseIfNone takes the last values where no new ones are given, and else
-	// the new ones alone.
+	// ReuseIfNone uses the last values only if the request has none.
 	ReuseIfNone Reuse = ""
-	// ReuseValues lays new values over the last ones, and those over the
+	// ReuseValues merges the request's values over the last ones, and both over the
 	// defaults of the last chart.
 	ReuseValues Reuse = "reuse"
-	// ResetValues forgets the last values.
+	// ResetValues ignores the last values.
 	ResetValues Reuse = "reset"
-	// ResetThenReuse lays new values over the last ones, and those over the
+	// ResetThenReuse merges the request's values over the last ones, and both over the
 	// defaults of the new chart.
 	ResetThenReuse Reuse = "reset-then-reuse"
 )
 
-// Upgrade brings a release to another chart or other values.
+// Upgrade upgrades a release to another chart or other values.
 type Upgrade struct{ *Config }
 
-// UpgradeRequest says what to upgrade to.
+// An UpgradeRequest is the request of an upgrade.
 type UpgradeRequest = DeployRequest
 
-// upgrading is the work on one release.
-type upgrading struct {
+// upgradeOperation is one upgrade.
+type upgradeOperation struct {
 	*deployment
 	req UpgradeRequest
 }
 
-func (u Upgrade) work(req UpgradeRequest) *upgrading {
-	w := &upgrading{deployment: newDeployment(u.Config, "upgrade", &req)}
+func (u Upgrade) operation(req UpgradeRequest) *upgradeOperation {
+	w := &upgradeOperation{deployment: newDeployment(u.Config, "upgrade", &req)}
 	w.req = req
-	w.verb = w
+	w.op = w
 	return w
 }
 
-// Plan does all of an upgrade that writes nothing, and returns what Run would do.
-// Without a cluster nothing is looked up, and no objects are compared.
+// Plan takes the steps of Run that do not write, and returns the changes that Run would make.
+// Without a cluster, lookup finds nothing, and the change has no Plan.
 func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Rendered, error) {
-	w := u.work(req)
+	w := u.operation(req)
 	if err := requireReleases(w.config.Releases, w.doing); err != nil {
 		return nil, nil, err
 	}
-	crds, err := w.dryChart(ctx, req)
+	crds, err := w.runDryChart(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,15 +68,16 @@ func (u Upgrade) Plan(ctx context.Context, req UpgradeRequest) (*Change, *Render
 	return change, w.rendered, err
 }
 
-// Run upgrades the release, in the steps of an install, and returns the new revision. If
-// it fails once the revision is recorded, the record stays, marked failed, and is
-// returned together with the error.
+// Run upgrades the release in the steps of [Install.Run], and returns the new revision. If it
+// fails after the revision was recorded, it returns the record, marked failed, together with
+// the error.
 func (u Upgrade) Run(ctx context.Context, req UpgradeRequest) (*release.Release, error) {
-	return u.work(req).deploy(ctx)
+	return u.operation(req).deploy(ctx)
 }
 
-// prepare renders the chart with the values that the request and the history come to.
-func (w *upgrading) prepare(ctx context.Context) error {
+// prepare renders the chart with the values of the request and, depending on Reuse, of the
+// current revision.
+func (w *upgradeOperation) prepare(ctx context.Context) error {
 	history := w.history
 	if history.last == nil || history.last.Info.Status == release.Uninstalled {
 		return &NoReleaseError{Name: w.req.Name, Namespace: w.req.Namespace, Uninstalled: history.last != nil}
@@ -90,7 +90,7 @@ func (w *upgrading) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorded := copyTree(resolved.Chart) // scripts may change the other
+	recorded := copyTree(resolved.Chart) // scripts may change resolved.Chart
 	if err := w.renderChart(ctx, w.req, resolved, w.req.CRDs == CRDUpgrade); err != nil {
 		return err
 	}
@@ -98,11 +98,11 @@ func (w *upgrading) prepare(ctx context.Context) error {
 	return w.persist(w.rendered.Chart)
 }
 
-func (w *upgrading) newRelease(c *chart.Chart, vals map[string]any) *release.Release {
+func (w *upgradeOperation) newRelease(c *chart.Chart, vals map[string]any) *release.Release {
 	now := w.config.now()
-	rel := release.New(w.req.Name, w.req.Namespace, w.history.next(), c)
+	rel := release.New(w.req.Name, w.req.Namespace, w.history.nextRevision(), c)
 	rel.Config = vals
-	rel.Labels = relabel(w.history.last.Labels, w.req.Labels) // as Helm has it, whatever became of the last
+	rel.Labels = relabel(w.history.last.Labels, w.req.Labels) // of the last revision, whatever its status, as Helm does
 	rel.Info = release.Info{
 		FirstDeployed: w.history.firstDeployed(now),
 		LastDeployed:  now,
@@ -113,9 +113,8 @@ func (w *upgrading) newRelease(c *chart.Chart, vals map[string]any) *release.Rel
 	return rel
 }
 
-// reuseValues returns the chart and the user's values that the request and the
-// current revision come to.
-func (w *upgrading) reuseValues(last *release.Release) (*chart.Chart, map[string]any, error) {
+// reuseValues returns the chart and the user's values to render, as Reuse selects.
+func (w *upgradeOperation) reuseValues(last *release.Release) (*chart.Chart, map[string]any, error) {
 	c, vals := w.req.Chart, w.req.Values
 	switch w.req.Reuse {
 	case ResetValues:
@@ -140,7 +139,8 @@ func (w *upgrading) reuseValues(last *release.Release) (*chart.Chart, map[string
 	return c, vals, nil
 }
 
-// relabel lays labels over those of the last revision.
+// relabel returns the last labels with over merged over them. The value "null" deletes a
+// label.
 func relabel(last, over map[string]string) map[string]string {
 	out := maps.Clone(last)
 	if out == nil {
@@ -156,30 +156,32 @@ func relabel(last, over map[string]string) map[string]string {
 	return out
 }
 
-func (w *upgrading) before() event.Event {
+func (w *upgradeOperation) preEvent() event.Event {
 	e := &event.PreUpgrade{Payload: w.payload}
 	e.Release = w.release
 	return e
 }
 
-func (w *upgrading) after() event.Event {
+func (w *upgradeOperation) postEvent() event.Event {
 	e := &event.PostUpgrade{Payload: w.payload}
 	e.Release = w.release
 	return e
 }
 
-func (w *upgrading) recordPending(ctx context.Context) error { return w.create(ctx) }
+func (w *upgradeOperation) recordPending(ctx context.Context) error { return w.createRecord(ctx) }
 
-func (w *upgrading) complete() string { return orText(w.req.Description, "Upgrade complete") }
+func (w *upgradeOperation) successDescription() string {
+	return orText(w.req.Description, "Upgrade complete")
+}
 
-func (w *upgrading) failed(err error) string {
+func (w *upgradeOperation) failureDescription(err error) string {
 	return fmt.Sprintf("Upgrade %q failed: %s", w.req.Name, err)
 }
 
-// confirmUndo finds out whether the revision that a failure would lead back to may be
-// gone back to: it is too late to ask once the upgrade has failed.
-func (w *upgrading) confirmUndo(ctx context.Context) error {
-	target := w.history.good()
+// confirmUndo asks for the confirmations that a rollback to the last successful revision would
+// need: after a failure of the upgrade it is too late to ask.
+func (w *upgradeOperation) confirmUndo(ctx context.Context) error {
+	target := w.history.lastSuccessful()
 	if !w.req.Atomic || target == 0 {
 		return nil
 	}
@@ -193,9 +195,9 @@ func (w *upgrading) confirmUndo(ctx context.Context) error {
 	return w.confirmScripts(ctx, rel)
 }
 
-// confirmScripts asks for what the scripts of a record want: any client with permission to
-// write Secrets in the namespace may have written them.
-func (w *upgrading) confirmScripts(ctx context.Context, rel *release.Release) error {
+// confirmScripts asks for the permissions that the scripts of a record declare: any client
+// with permission to write Secrets in the namespace may have written them.
+func (w *upgradeOperation) confirmScripts(ctx context.Context, rel *release.Release) error {
 	if w.config.Scripts == nil {
 		return nil
 	}
@@ -208,11 +210,11 @@ func (w *upgrading) confirmScripts(ctx context.Context, rel *release.Release) er
 	return runner.Confirm(ctx, scripts)
 }
 
-// afterFailure does what the request wants done after a failure, and returns the
-// error with what became of it.
-func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
-	if lost(ctx) {
-		return cause // another client may be at work: what is left to do is its
+// afterFailure undoes a failed upgrade if the request asks for it, and returns cause wrapped
+// with the result.
+func (w *upgradeOperation) afterFailure(ctx context.Context, cause error) error {
+	if isLockLost(ctx) {
+		return cause // the client that has the lock now decides what to undo
 	}
 	if w.req.CleanupOnFail {
 		if err := w.removeCreated(ctx); err != nil {
@@ -222,16 +224,15 @@ func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
 	if !w.req.Atomic {
 		return cause
 	}
-	target := w.history.good()
+	target := w.history.lastSuccessful()
 	if target == 0 {
 		return fmt.Errorf("upgrade of release %s failed, and there is no successful revision to roll back to: %w", w.req.Name,
 			cause)
 	}
-	undo := Rollback{w.config}.work(RollbackRequest{
+	undo := Rollback{w.config}.operation(RollbackRequest{
 		Name: w.req.Name, Revision: target, WaitOptions: w.wait, ApplyOptions: w.req.ApplyOptions, NoHooks: w.req.NoHooks,
 		MaxHistory: w.req.MaxHistory,
 	})
-	// What the cluster has is what the failed upgrade has made of it.
 	undo.revert, undo.lock, undo.hooks = true, w.lock, w.hooks
 	if _, err := undo.deploy(w.undoContext(ctx)); err != nil {
 		return fmt.Errorf("release %s failed, and rolling back to revision %d went wrong too: %w\nwhat had failed first: %w",
@@ -241,10 +242,10 @@ func (w *upgrading) afterFailure(ctx context.Context, cause error) error {
 		"set, to revision %d: %w", w.req.Name, target, cause)
 }
 
-// A NoReleaseError is returned where there is nothing to upgrade.
+// A NoReleaseError is returned if there is no release to upgrade.
 type NoReleaseError struct {
 	Name, Namespace string
-	// Uninstalled reports whether there was one: its history is kept.
+	// Uninstalled is set if the release was uninstalled and its history kept.
 	Uninstalled bool
 }
 
@@ -256,23 +257,22 @@ func (e *NoReleaseError) Error() string {
 	return fmt.Sprintf("%q has no deployed releases in namespace %q", e.Name, e.Namespace)
 }
 
-// Is makes the error an [storage.ErrNotFound].
+// Is reports whether target is [storage.ErrNotFound], unless Uninstalled is set.
 func (e *NoReleaseError) Is(target error) bool {
 	return target == storage.ErrNotFound && !e.Uninstalled
 }
 
-// lost reports whether an operation was stopped because its lock was lost.
-func lost(ctx context.Context) bool {
+// isLockLost reports whether ctx was canceled because the lock was lost.
+func isLockLost(ctx context.Context) bool {
 	var e interface{ LockLost() bool }
 	return errors.As(context.Cause(ctx), &e) && e.LockLost()
 }
 
-// orLockLost is the error of an operation. One that has done all it had to fails
-// all the same where its lock was lost meanwhile: the client that has it counts it as
-// failed. The reason of a cancelled context precedes a bare "context
-// canceled".
+// orLockLost returns the error of an operation. If the lock was lost, a completed operation
+// fails too: the client that has the lock now counts it as failed. The cause of a canceled
+// context precedes a bare "context canceled".
 func orLockLost(ctx context.Context, err error) error {
-	if err == nil && lost(ctx) {
+	if err == nil && isLockLost(ctx) {
 		return context.Cause(ctx)
 	}
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) &&
@@ -289,19 +289,18 @@ func orText(s, otherwise string) string {
 	return s
 }
 
-// Change is what an operation does, or would do, to a release.
+// A Change is the difference between two revisions of a release.
 type Change struct {
-	// From is the revision that the release is at, nil for a new release.
+	// From is the current revision, or nil for a new release.
 	From *release.Release
-	// To is the revision that it comes to.
+	// To is the new revision.
 	To *release.Release
-	// Plan is what becomes of the objects, nil where no cluster was asked.
+	// Plan is the plan for the objects, or nil if no cluster was read.
 	Plan *plan.Plan
-	// CRDs is what becomes of the definitions of crds/, nil for nothing.
+	// CRDs is the plan for the CRDs of crds/, or nil if they do not change.
 	CRDs *plan.Plan
-	// Hooks are what the release's hooks come to, compared by their text.
+	// Hooks are the changes to the release's hooks, compared by text.
 	Hooks []plan.Step
-	// Stored reports whether records are compared with each other, and nothing is
-	// done.
+	// Stored reports whether two records were compared, instead of an operation planned.
 	Stored bool
 }

@@ -11,17 +11,16 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// planUndefined adds to the plan the objects of kinds that are yet to be defined,
-// which no cluster can be asked about: they are created, or go on under another
-// version of their kind. Without it a plan would say of the latter that they
-// are deleted.
-func (d *deployment) planUndefined(known []*manifest.Object) error {
-	var written []plan.Step
+// planUpcoming adds to the plan the objects whose CRDs are not written yet, and which the
+// cluster cannot plan. It creates them, or, if the plan deletes the same object in another API
+// version, updates it instead.
+func (d *deployment) planUpcoming(known []*manifest.Object) error {
+	var upcoming []plan.Step
 	for _, o := range d.objects {
 		if slices.Contains(known, o) {
 			continue
 		}
-		object, err := d.marked(o)
+		object, err := d.withOwnership(o)
 		if err != nil {
 			return err
 		}
@@ -39,26 +38,25 @@ func (d *deployment) planUndefined(known []*manifest.Object) error {
 		if err != nil {
 			return err
 		}
-		written = append(written, p.Steps...)
+		upcoming = append(upcoming, p.Steps...)
 	}
 	at := slices.IndexFunc(d.plan.Steps, func(s plan.Step) bool { return s.New == nil })
 	if at < 0 {
 		at = len(d.plan.Steps)
 	}
-	d.plan.Steps = slices.Insert(d.plan.Steps, at, written...)
+	d.plan.Steps = slices.Insert(d.plan.Steps, at, upcoming...)
 	return nil
 }
 
-// sameKind reports whether two references are to one object, whatever the version
-// of its kind.
+// sameKind reports whether two references are to one object, ignoring the API version.
 func sameKind(a, b plan.Ref) bool {
 	ga, _, _ := strings.Cut(a.APIVersion, "/")
 	gb, _, _ := strings.Cut(b.APIVersion, "/")
 	return ga == gb && a.Kind == b.Kind && a.Name == b.Name && (a.Namespace == b.Namespace || a.Namespace == "")
 }
 
-// marked is an object with the ownership labels that it will have.
-func (d *deployment) marked(o *manifest.Object) (map[string]any, error) {
+// withOwnership returns an object with its ownership labels and annotations.
+func (d *deployment) withOwnership(o *manifest.Object) (map[string]any, error) {
 	object, err := o.Map()
 	if err != nil {
 		return nil, err
@@ -66,11 +64,11 @@ func (d *deployment) marked(o *manifest.Object) (map[string]any, error) {
 	object = maps.Clone(object)
 	meta, ok := object["metadata"].(map[string]any)
 	if !ok {
-		return object, nil // the server says what is wrong with it
+		return object, nil // the server returns the error for invalid metadata
 	}
 	meta = maps.Clone(meta)
 	object["metadata"] = meta
-	with := func(field string, marks map[string]any) {
+	set := func(field string, values map[string]any) {
 		have, ok := meta[field].(map[string]any)
 		if !ok && meta[field] != nil {
 			return
@@ -78,11 +76,11 @@ func (d *deployment) marked(o *manifest.Object) (map[string]any, error) {
 		if have = maps.Clone(have); have == nil {
 			have = map[string]any{}
 		}
-		maps.Copy(have, marks)
+		maps.Copy(have, values)
 		meta[field] = have
 	}
-	with("labels", map[string]any{"app.kubernetes.io/managed-by": "Helm"})
-	with("annotations", map[string]any{
+	set("labels", map[string]any{"app.kubernetes.io/managed-by": "Helm"})
+	set("annotations", map[string]any{
 		"meta.helm.sh/release-name": d.release.Name, "meta.helm.sh/release-namespace": d.release.Namespace,
 	})
 	return object, nil
