@@ -8,15 +8,11 @@ import (
 	"strings"
 )
 
-// applied reports whether server-side apply of want by the release's manager is
-// known to change nothing: metadata.managedFields of live says that the manager
-// has applied just these fields, and they have want's values. What cannot be
-// known from that, such as an item's key that a schema fills in, counts as no:
-// the server then finds out.
-//
-// A map or list that the server holds as one value is one field there, so that
-// what another client has added to it takes it from the manager.
-func (m *merger) applied(f field, olds []map[string]any, live, want map[string]any) bool {
+// isApplied reports whether server-side apply of want by the release's manager certainly
+// changes nothing: metadata.managedFields of live lists exactly these fields for the manager,
+// and they have want's values. It returns false if that is not certain, for example if a
+// schema sets the default of an item's key; then the server decides.
+func (m *merger) isApplied(f field, olds []map[string]any, live, want map[string]any) bool {
 	owned := m.ownedFields(f, olds, live, want)
 	if owned == nil {
 		return false
@@ -24,20 +20,20 @@ func (m *merger) applied(f field, olds []map[string]any, live, want map[string]a
 	return m.owns(owned, "", f, want, live)
 }
 
-// ownedFields is what the release's manager has applied, by the API version that
-// the manifest is written in, as managedFields has it: nil where it has not, or
-// where fields that another manager has set are still to become its own.
+// ownedFields returns the fieldsV1 entry of the release's manager, in the API version of the
+// manifest. It returns nil if there is none, or if fields of another manager still have to
+// become the release's.
 func (m *merger) ownedFields(f field, olds []map[string]any, live, want map[string]any) map[string]any {
 	var owned map[string]any
 	for _, e := range entries(live) {
 		switch {
-		case e.former():
+		case e.isOtherHelm():
 			return nil
 		case e.Subresource == "" && Migrates(e.Name):
-			if taken, _ := m.joined(f, e.fields, append(slices.Clone(olds), want)); taken != nil {
+			if taken, _ := m.migratedFields(f, e.fields, append(slices.Clone(olds), want)); taken != nil {
 				return nil
 			}
-		case !e.releases():
+		case !e.isRelease():
 		case owned != nil || e.APIVersion != want["apiVersion"]:
 			return nil
 		default:
@@ -47,7 +43,8 @@ func (m *merger) ownedFields(f field, olds []map[string]any, live, want map[stri
 	return owned
 }
 
-// owns compares a map with the fields that are owned in it and with what it is.
+// owns reports whether the owned fields of a map are exactly those of want, and live has their
+// values.
 func (m *merger) owns(owned map[string]any, name string, f field, want, live map[string]any) bool {
 	fields := 0
 	for key, w := range want {
@@ -58,15 +55,15 @@ func (m *merger) owns(owned map[string]any, name string, f field, want, live map
 		if ok {
 			fields++
 		}
-		named := f.place == top && key == "metadata" // with a name only, it is not there
+		named := f.position == top && key == "metadata" // managedFields omits metadata with only a name
 		if !ok && !named {
-			if list, isList := w.([]any); isList && len(list) == 0 && f.below(key).merge {
-				continue // a list without an item to own
+			if list, isList := w.([]any); isList && len(list) == 0 && f.subfield(key).merge {
+				continue // an empty list has no items to own
 			}
 			return false
 		}
 		if len(inner) == 0 && !named {
-			if !m.same(name, key, w, live[key]) {
+			if !m.sameValue(name, key, w, live[key]) {
 				return false
 			}
 			continue
@@ -74,12 +71,12 @@ func (m *merger) owns(owned map[string]any, name string, f field, want, live map
 		switch w := w.(type) {
 		case map[string]any:
 			have, ok := live[key].(map[string]any)
-			if !ok || !m.owns(inner, key, f.below(key), w, have) {
+			if !ok || !m.owns(inner, key, f.subfield(key), w, have) {
 				return false
 			}
 		case []any:
 			have, ok := live[key].([]any)
-			if !ok || !m.ownsItems(inner, f.below(key), w, have) {
+			if !ok || !m.ownsItems(inner, f.subfield(key), w, have) {
 				return false
 			}
 		default:
@@ -92,8 +89,8 @@ func (m *merger) owns(owned map[string]any, name string, f field, want, live map
 	return fields == len(owned)
 }
 
-// ownsItems is owns for the items of a list. Those that are wanted must stand in
-// their order, whatever stands between them.
+// ownsItems is owns for the items of a list. The items of want must be in order, with any
+// other items between them.
 func (m *merger) ownsItems(owned map[string]any, f field, want, live []any) bool {
 	items, ok := ownedItems(owned)
 	if !ok || len(items) != len(want) {
@@ -101,11 +98,11 @@ func (m *merger) ownsItems(owned map[string]any, f field, want, live []any) bool
 	}
 	at := 0
 	for _, w := range want {
-		i := slices.IndexFunc(items, func(o ownedItem) bool { return o.is(f, w) })
+		i := slices.IndexFunc(items, func(o ownedItem) bool { return o.matches(f, w) })
 		if i < 0 {
 			return false
 		}
-		for at < len(live) && !items[i].is(f, live[at]) {
+		for at < len(live) && !items[i].matches(f, live[at]) {
 			at++
 		}
 		if at == len(live) {
@@ -113,8 +110,8 @@ func (m *merger) ownsItems(owned map[string]any, f field, want, live []any) bool
 		}
 		item, isMap := w.(map[string]any)
 		switch {
-		case isMap && len(items[i].fields) == 0: // it is one value
-			if !m.same("", "", item, live[at]) {
+		case isMap && len(items[i].fields) == 0: // owned as a whole
+			if !m.sameValue("", "", item, live[at]) {
 				return false
 			}
 		case isMap && !m.owns(items[i].fields, "", field{node: f.node}, item, live[at].(map[string]any)):
@@ -125,17 +122,17 @@ func (m *merger) ownsItems(owned map[string]any, f field, want, live []any) bool
 	return true
 }
 
-// ownedItem is an item of a list, known by its value or by its keys, and the
-// fields that are owned in it.
+// ownedItem is an item of a list in managedFields, identified by its value or its keys, and
+// the owned fields in it.
 type ownedItem struct {
-	path   string // as managedFields has it
+	path   string // in managedFields
 	value  any
-	keys   map[string]any // nil where it is known by its value
+	keys   map[string]any // nil if the item is identified by its value
 	fields map[string]any
 }
 
-// ownedItems reads managedFields' words for the items of a list. ok is false
-// where there are others.
+// ownedItems parses the items of a list in managedFields. ok is false if there are entries of
+// another form.
 func ownedItems(owned map[string]any) (items []ownedItem, ok bool) {
 	items = make([]ownedItem, 0, len(owned))
 	for path, fields := range owned {
@@ -156,9 +153,8 @@ func ownedItems(owned map[string]any) (items []ownedItem, ok bool) {
 	return items, true
 }
 
-// is reports whether v is the item: the values of its keys are the same, or
-// their defaults.
-func (o ownedItem) is(f field, v any) bool {
+// matches reports whether v is the item: the values of its keys, or their defaults, are equal.
+func (o ownedItem) matches(f field, v any) bool {
 	if o.keys == nil {
 		return equal(o.value, v)
 	}
@@ -173,7 +169,7 @@ func (o ownedItem) is(f field, v any) bool {
 		}
 		for _, k := range f.more {
 			if k.name == name {
-				have = k.of(item)
+				have = k.valueIn(item)
 			}
 		}
 		if !equal(have, key) {

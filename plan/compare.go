@@ -12,11 +12,11 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Compare compares two manifests without a cluster: an object of the old one counts as
-// the live object. Objects without a namespace belong to the given one. An object that
-// only changes its API version is updated. Steps come in the order of now, then the
-// deletions in the order of [manifest.SortUninstall]; they have no patches. The error is
-// that of an object whose text is not a YAML map.
+// Compare compares two manifests without a cluster: an object of the old one is used as the
+// live object. Objects without a namespace belong to the given one. An object that only
+// changes its API version is updated. The steps have no patches. They are in the order of now,
+// followed by deletions in the order of [manifest.SortUninstall]. Compare returns an error if
+// an object is not a YAML map.
 func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 	former := map[Ref]*manifest.Object{}
 	for _, o := range old {
@@ -25,13 +25,13 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 		}
 	}
 	var steps []Step
-	written := map[Ref]bool{}
+	seen := map[Ref]bool{}
 	for _, o := range now {
 		key := identity(o, namespace)
-		if o.Empty || written[key] {
+		if o.Empty || seen[key] {
 			continue
 		}
-		written[key] = true
+		seen[key] = true
 		after, err := o.Map()
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
@@ -45,17 +45,17 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 		}
 		steps = append(steps, s)
 	}
-	var gone []*manifest.Object
+	var deleted []*manifest.Object
 	for key, o := range former {
-		if !written[key] {
-			gone = append(gone, o)
+		if !seen[key] {
+			deleted = append(deleted, o)
 		}
 	}
-	slices.SortFunc(gone, func(a, b *manifest.Object) int { // the map has no order
+	slices.SortFunc(deleted, func(a, b *manifest.Object) int { // the map has no order
 		return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Namespace, b.Namespace))
 	})
-	manifest.SortUninstall(gone)
-	for _, o := range gone {
+	manifest.SortUninstall(deleted)
+	for _, o := range deleted {
 		before, err := o.Map()
 		if err != nil {
 			return nil, fmt.Errorf("compare %s: %w", o, err)
@@ -67,7 +67,7 @@ func Compare(old, now []*manifest.Object, namespace string) ([]Step, error) {
 	return steps, nil
 }
 
-// compare makes s the step from a former object to its own.
+// compare sets the action and the old state of s, for an update from a former object.
 func (s *Step) compare(former *manifest.Object) error {
 	before, err := former.Map()
 	if err != nil {
@@ -76,16 +76,16 @@ func (s *Step) compare(former *manifest.Object) error {
 	s.Live, s.Old, s.Former = normalize(before), []map[string]any{before}, former
 	s.Action = Update
 	m := mergerOf(s.Item)
-	m.builtIn = false // two texts are compared, and every difference shows
-	if m.same("", "", unplaced(s.After), unplaced(s.Live)) {
+	m.builtIn = false // manifests are compared literally, without the API's defaults
+	if m.sameValue("", "", withoutNamespace(s.After), withoutNamespace(s.Live)) {
 		s.Action = Unchanged
 	}
 	return nil
 }
 
-// unplaced is an object without its namespace, which one manifest may name and
-// the other leave to the release.
-func unplaced(object map[string]any) map[string]any {
+// withoutNamespace returns an object without its namespace, which one manifest may set and the
+// other leave to the release.
+func withoutNamespace(object map[string]any) map[string]any {
 	meta := metadata(object)
 	if _, has := meta["namespace"]; !has {
 		return object
@@ -95,7 +95,7 @@ func unplaced(object map[string]any) map[string]any {
 	return object
 }
 
-// identity names an object whatever version of its group it is written in.
+// identity returns a reference to an object without the version of its API group.
 func identity(o *manifest.Object, namespace string) Ref {
 	r := refOf(o, namespace)
 	r.APIVersion = group(r.APIVersion)
@@ -111,15 +111,15 @@ func group(apiVersion string) string {
 
 func refOf(o *manifest.Object, namespace string) Ref {
 	r := Ref{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name}
-	if !clusterWide(o) {
+	if !isClusterScoped(o) {
 		r.Namespace = cmp.Or(o.Namespace, namespace)
 	}
 	return r
 }
 
-// clusterWide reports whether an object of a kind that Kubernetes is built with
-// belongs to no namespace. Of other kinds only a cluster knows.
-func clusterWide(o *manifest.Object) bool {
+// isClusterScoped reports whether an object is of a built-in cluster-scoped kind. It returns
+// false for all other kinds.
+func isClusterScoped(o *manifest.Object) bool {
 	switch o.Kind {
 	case "Namespace", "Node", "PersistentVolume":
 		return o.APIVersion == "v1"

@@ -44,7 +44,7 @@ type Error struct {
 	Object Ref
 	Source string // the template, or "" if not known
 	Path   string // the field, or ""
-	Text   string // what is wrong, to follow the path: "is missing"
+	Text   string // the problem, to follow the path: "is missing"
 }
 
 func (e *Error) Error() string {
@@ -113,7 +113,7 @@ func deleteStep(it Item, o Options) Step {
 			s.Action, s.After = Keep, it.Live
 		}
 	}
-	s.Drifted = drifted(it)
+	s.Drifted = hasDrifted(it)
 	return s
 }
 
@@ -167,7 +167,7 @@ func (s *Step) applyOnServer(m *merger, o Options, owners ownership) error {
 	}
 	before := oldObjects(s.Item)
 	applied, effective := s.resolveConflicts(m, o, owners, want)
-	if m.applied(m.rootField(s.Ref), before, s.Live, applied) {
+	if m.isApplied(m.rootField(s.Ref), before, s.Live, applied) {
 		s.Action, s.After = Unchanged, s.Live
 		return nil
 	}
@@ -200,7 +200,7 @@ func (s *Step) merge(m *merger, o Options, owners ownership) error {
 		return nil
 	}
 	s.Type = JSONMerge
-	if m.whole { // a list without merge keys is in the patch as a whole
+	if m.wholeLists { // a list without merge keys is in the patch as a whole
 		patch = withResourceVersion(s.Live, mergePatch(s.Live, s.After))
 	} else if m.builtIn {
 		s.Type = StrategicMerge
@@ -212,14 +212,14 @@ func (s *Step) merge(m *merger, o Options, owners ownership) error {
 // update merges want into the live object, makes s an update to the result, and returns
 // the patch; nil if the live object needs none.
 func (s *Step) update(m *merger, before []map[string]any, want map[string]any) (map[string]any, error) {
-	patch, after, err := m.fields("", m.rootField(s.Ref), before, s.Live, want)
+	patch, after, err := m.mergeMaps("", m.rootField(s.Ref), before, s.Live, want)
 	if err != nil {
 		return nil, err
 	}
 	// With an unchanged manifest and no patch, the live object cannot have drifted.
 	n := len(before)
-	unchanged := n > 0 && m.same("", "", want, before[n-1])
-	s.Action, s.After, s.Drifted = Update, after, (patch != nil || !unchanged) && drifted(s.Item)
+	unchanged := n > 0 && m.sameValue("", "", want, before[n-1])
+	s.Action, s.After, s.Drifted = Update, after, (patch != nil || !unchanged) && hasDrifted(s.Item)
 	return patch, nil
 }
 
@@ -248,17 +248,17 @@ func (s *Step) setApplyPatch(object map[string]any) (err error) {
 // unseen.
 func (s *Step) resolveConflicts(m *merger, o Options, owners ownership,
 	want map[string]any) (applied, effective map[string]any) {
-	claims := m.claims(s.Ref, s.Live, want, o.RejectedFields)
-	o.resolve(s.Ref, owners, claims)
-	s.Conflicts, s.Force = conflictsOf(claims), o.Conflicts == Take
-	var left [][]step
+	found := m.conflicts(s.Ref, s.Live, want, o.RejectedFields)
+	o.resolve(s.Ref, owners, found)
+	s.Conflicts, s.Force = conflictsOf(found), o.Conflicts == Take
+	var left [][]pathStep
 	effective = want
-	leave := func(path []step, live any) {
+	leave := func(path []pathStep, live any) {
 		left = append(left, path)
 		keepLive := func(any) (any, bool) { return live, live != nil }
-		effective = edit(effective, [][]step{path}, keepLive).(map[string]any)
+		effective = editFields(effective, [][]pathStep{path}, keepLive).(map[string]any)
 	}
-	for _, c := range claims {
+	for _, c := range found {
 		switch c.Resolution {
 		case Yield:
 			leave(c.at, c.Live)
@@ -267,12 +267,12 @@ func (s *Step) resolveConflicts(m *merger, o Options, owners ownership,
 		}
 	}
 	for _, d := range s.displace(m, o, owners, want) {
-		leave(d.by, d.byLive)
+		leave(d.replacement, d.replacementLive)
 	}
 	slices.SortStableFunc(s.Conflicts, func(a, b Conflict) int { return cmp.Compare(a.Path, b.Path) })
 	applied = want
 	if len(left) > 0 {
-		applied = withLiveMetadata(leaveOut(want, left), s.Live, "uid")
+		applied = withLiveMetadata(removeFields(want, left), s.Live, "uid")
 	}
 	if s.Force && o.Conflicts != Take {
 		applied = withLiveMetadata(applied, s.Live, "resourceVersion")
@@ -308,7 +308,7 @@ func mergerOf(it Item) *merger {
 
 // rootField returns how the fields of a whole object merge.
 func (m *merger) rootField(r Ref) field {
-	return field{node: m.table.kinds[r.APIVersion+" "+r.Kind], place: top}
+	return field{node: m.table.kinds[r.APIVersion+" "+r.Kind], position: top}
 }
 
 func oldObjects(it Item) []map[string]any {

@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// step is one element of the path to a field of a manifest.
-type step struct {
+// pathStep is one element of the path to a field of a manifest.
+type pathStep struct {
 	element
 	keys map[string]any // the values of an item's keys
 }
 
 // element is a key of a map, or an item of a list.
 type element struct {
-	name  string // the key; of an item what its keys say: "web", "53/UDP"
+	name  string // the key; of an item the values of its keys: "web", "53/UDP"
 	item  bool
 	index int // of an item, in the manifest
 }
 
-// stepsText is a path as plans show it.
-func stepsText(at []step) string {
+// formatPath returns a path as plans show it.
+func formatPath(at []pathStep) string {
 	path := ""
 	for _, s := range at {
 		if s.item {
@@ -37,8 +37,9 @@ func stepsText(at []step) string {
 	return path
 }
 
-// serverText is a path as the API server writes it: `.spec.containers[name="web"].image`.
-func serverText(at []step) string {
+// formatServerPath returns a path as the API server writes it:
+// `.spec.containers[name="web"].image`.
+func formatServerPath(at []pathStep) string {
 	var b strings.Builder
 	for _, s := range at {
 		if !s.item {
@@ -58,33 +59,32 @@ func serverText(at []step) string {
 	return b.String()
 }
 
-// claim is a field that another manager has set to another value.
-type claim struct {
+// fieldConflict is a conflict and its path.
+type fieldConflict struct {
 	Conflict
-	at []step
+	at []pathStep
 }
 
-// claims finds the fields of want, the manifest, which other managers than the
-// release's have set to other values, and those for which the server has refused
-// want, by its own paths; sorted by path.
+// conflicts returns the fields of the manifest want that managers other than the release's
+// have set to other values, and the fields for which the server has rejected want, with paths
+// as the server writes them; sorted by path.
 //
-// metadata.managedFields tell of values in the manifest's API version: of what
-// managers have set in another one only the server can tell. What managers have set
-// that join the release is none, for it becomes the release's before, unless the
-// server refuses it.
-func (m *merger) claims(r Ref, live, want map[string]any, refused map[string]bool) []claim {
-	var out []claim
+// It compares only values that managers have set in the manifest's API version: the server
+// detects conflicts between versions. Fields of managers for which [Migrates] is true are no
+// conflicts unless the server has rejected them, because they become the release's first.
+func (m *merger) conflicts(r Ref, live, want map[string]any, rejected map[string]bool) []fieldConflict {
+	var out []fieldConflict
 	all := entries(live)
 	known := make([]map[string]any, len(all))
 	for i, e := range all {
 		known[i] = e.fields
 	}
 	for _, e := range all {
-		told := e.APIVersion != want["apiVersion"] || e.Subresource == "" && Migrates(e.Name)
-		if e.releases() || e.former() || told && len(refused) == 0 {
+		rejectedOnly := e.APIVersion != want["apiVersion"] || e.Subresource == "" && Migrates(e.Name)
+		if e.isRelease() || e.isOtherHelm() || rejectedOnly && len(rejected) == 0 {
 			continue
 		}
-		c := contest{merger: m, refused: refused, told: told}
+		c := conflictFinder{merger: m, rejected: rejected, rejectedOnly: rejectedOnly}
 		c.fields(nil, "", m.rootField(r), e.fields, known, want, live)
 		for _, found := range c.found {
 			found.Manager = e.Manager
@@ -92,55 +92,56 @@ func (m *merger) claims(r Ref, live, want map[string]any, refused map[string]boo
 			out = append(out, found)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b claim) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(out, func(a, b fieldConflict) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
-// secretField reports whether a field of an object is not for showing.
-func secretField(r Ref, at []step) bool {
+// secretField reports whether the values of a field must not be shown.
+func secretField(r Ref, at []pathStep) bool {
 	return r.Kind == "Secret" && (at[0].name == "data" || at[0].name == "stringData")
 }
 
-// contest compares a manifest with what one manager has set.
-type contest struct {
+// conflictFinder compares a manifest with the fields of one manager.
+type conflictFinder struct {
 	*merger
-	refused map[string]bool
-	told    bool // only what the server has refused counts
-	found   []claim
+	rejected     map[string]bool
+	rejectedOnly bool // finds only fields that the server has rejected
+	found        []fieldConflict
 }
 
-func (c *contest) add(at []step, want, live any) {
-	conflict := Conflict{Path: stepsText(at), Field: serverText(at), Live: live, Chart: want}
-	c.found = append(c.found, claim{conflict, slices.Clone(at)})
+func (c *conflictFinder) add(at []pathStep, want, live any) {
+	conflict := Conflict{Path: formatPath(at), Field: formatServerPath(at), Live: live, Chart: want}
+	c.found = append(c.found, fieldConflict{conflict, slices.Clone(at)})
 }
 
-// disagrees reports whether a field that the manager owns without more is a conflict.
-// known is what all managers own below it: where one does, the field is not a single
-// value, and who owns nothing but the field itself has set it empty.
-func (c *contest) disagrees(at []step, parent string, known []map[string]any, want, live any) bool {
-	if len(c.refused) > 0 && c.refused[serverText(at)] {
+// isConflict reports whether a field that the manager owns as a whole is in conflict. known
+// are the fields below it of all managers: if one owns fields below it, the field is not a
+// single value, and a manager that owns only the field itself has set it to empty.
+func (c *conflictFinder) isConflict(at []pathStep, parent string, known []map[string]any, want, live any) bool {
+	if len(c.rejected) > 0 && c.rejected[formatServerPath(at)] {
 		return true
 	}
 	m, isMap := live.(map[string]any)
 	below := func(owned map[string]any) bool { return len(owned) > 0 }
-	if c.told || isMap && len(m) == 0 || slices.ContainsFunc(known, below) {
+	if c.rejectedOnly || isMap && len(m) == 0 || slices.ContainsFunc(known, below) {
 		return false
 	}
-	return !c.same(parent, at[len(at)-1].name, want, live)
+	return !c.sameValue(parent, at[len(at)-1].name, want, live)
 }
 
-// fields compares a map, which is under name. known is what all managers own of it.
-func (c *contest) fields(at []step, name string, f field, owned map[string]any, known []map[string]any, want,
+// fields finds conflicts in a map under the key name. known are the fields in it of all
+// managers.
+func (c *conflictFinder) fields(at []pathStep, name string, f field, owned map[string]any, known []map[string]any, want,
 	live map[string]any) {
 	for key, w := range want {
 		inner, owns := owned["f:"+key].(map[string]any)
 		if !owns || f.skips(key) {
 			continue
 		}
-		here := append(at, step{element: element{name: key}})
+		here := append(at, pathStep{element: element{name: key}})
 		parts := mapsAt(known, "f:"+key)
 		if len(inner) == 0 {
-			if c.disagrees(here, name, parts, w, live[key]) {
+			if c.isConflict(here, name, parts, w, live[key]) {
 				c.add(here, w, live[key])
 			}
 			continue
@@ -148,40 +149,40 @@ func (c *contest) fields(at []step, name string, f field, owned map[string]any, 
 		switch w := w.(type) {
 		case map[string]any:
 			if have, ok := live[key].(map[string]any); ok {
-				c.fields(here, key, f.below(key), inner, parts, w, have)
+				c.fields(here, key, f.subfield(key), inner, parts, w, have)
 			}
 		case []any:
 			if have, ok := live[key].([]any); ok {
-				c.items(here, f.below(key), inner, parts, w, have)
+				c.items(here, f.subfield(key), inner, parts, w, have)
 			}
 		}
 	}
 }
 
-// items compares a list, item by item.
-func (c *contest) items(at []step, f field, owned map[string]any, known []map[string]any, want, live []any) {
+// items finds conflicts in the items of a list.
+func (c *conflictFinder) items(at []pathStep, f field, owned map[string]any, known []map[string]any, want, live []any) {
 	items, ok := ownedItems(owned)
 	if !ok {
 		return
 	}
 	for _, o := range items {
-		i := slices.IndexFunc(want, func(w any) bool { return o.is(f, w) })
-		j := slices.IndexFunc(live, func(l any) bool { return o.is(f, l) })
+		i := slices.IndexFunc(want, func(w any) bool { return o.matches(f, w) })
+		j := slices.IndexFunc(live, func(l any) bool { return o.matches(f, l) })
 		if i < 0 || j < 0 || o.keys == nil {
-			continue // plain values are there or not
+			continue // plain values cannot be in conflict
 		}
 		w, have := want[i].(map[string]any), live[j].(map[string]any)
-		here := append(at, step{element{o.name(f, w), true, i}, o.keys})
+		here := append(at, pathStep{element{o.name(f, w), true, i}, o.keys})
 		parts := mapsAt(known, o.path)
 		if len(o.fields) > 0 {
 			c.fields(here, "", field{node: f.node}, o.fields, parts, w, have)
-		} else if c.disagrees(here, "", parts, w, have) {
+		} else if c.isConflict(here, "", parts, w, have) {
 			c.add(here, w, have)
 		}
 	}
 }
 
-// name is the item as paths show it.
+// name returns the name of the item in paths.
 func (o ownedItem) name(f field, item map[string]any) string {
 	if f.merge && f.key != "" {
 		if ids, err := f.identify([]any{item}); err == nil {
@@ -195,19 +196,19 @@ func (o ownedItem) name(f field, item map[string]any) string {
 	return strings.Join(parts, "/")
 }
 
-// resolve says of each claim what becomes of it: the object's annotation decides,
-// then what an autoscaler sets stays its own, then the policy. What is scaled by
-// hand (kubectl scale), or by an autoscaler that is known to be there no more, stays
-// too, unless the policy is to take.
-func (o Options) resolve(r Ref, own ownership, claims []claim) {
-	target := o.Autoscaled.of(r)
-	gone := o.Conflicts == Take && slices.Contains(o.AutoscalerNamespaces, r.Namespace)
-	for i := range claims {
-		c := &claims[i]
+// resolve sets the resolutions of the conflicts found. The object's annotation has precedence.
+// Fields that an autoscaler sets yield to it, unless the policy is Take and the autoscaler
+// certainly does not exist any more. Fields that were scaled by hand (kubectl scale) yield
+// unless the policy is Take. Otherwise the policy decides.
+func (o Options) resolve(r Ref, own ownership, found []fieldConflict) {
+	target := o.Autoscaled.nameOf(r)
+	noAutoscaler := o.Conflicts == Take && slices.Contains(o.AutoscalerNamespaces, r.Namespace)
+	for i := range found {
+		c := &found[i]
 		c.Resolution, c.Reason, c.Annotated = cmp.Or(o.Conflicts, Fail), "", false
-		if said := own.of(c.at); said != "" {
-			c.Resolution, c.Reason, c.Annotated = said, "annotation "+OwnershipAnnotation, true
-		} else if by := scaler(c.Manager, c.at, target); by != "" && !(gone && by == anAutoscaler) {
+		if annotated := own.resolutionOf(c.at); annotated != "" {
+			c.Resolution, c.Reason, c.Annotated = annotated, "annotation "+OwnershipAnnotation, true
+		} else if by := scalerOf(c.Manager, c.at, target); by != "" && !(noAutoscaler && by == unknownAutoscaler) {
 			c.Resolution, c.Reason = Yield, "scaled by "+by
 		} else if c.Manager.Subresource == "scale" && o.Conflicts != Take {
 			c.Resolution, c.Reason = Yield, "it was scaled"
@@ -215,54 +216,54 @@ func (o Options) resolve(r Ref, own ownership, claims []claim) {
 			c.Resolution, c.Reason = Take, "it is applied by the release now"
 		}
 	}
-	// Of several managers of one field one that it is left to decides.
-	for i := range claims {
-		for _, c := range claims {
-			if c.Path == claims[i].Path && c.Resolution == Yield {
-				claims[i].Resolution, claims[i].Reason, claims[i].Annotated = c.Resolution, c.Reason, c.Annotated
+	// If several managers set one field, it yields if it yields to one of them.
+	for i := range found {
+		for _, c := range found {
+			if c.Path == found[i].Path && c.Resolution == Yield {
+				found[i].Resolution, found[i].Reason, found[i].Annotated = c.Resolution, c.Reason, c.Annotated
 			}
 		}
 	}
 }
 
-func conflictsOf(claims []claim) []Conflict {
+func conflictsOf(found []fieldConflict) []Conflict {
 	var out []Conflict
-	for _, c := range claims {
+	for _, c := range found {
 		out = append(out, c.Conflict)
 	}
 	return out
 }
 
-// leaveOut is a manifest without the fields at the given paths. Maps that held
-// nothing else are left out as well; items of lists keep what names them.
-func leaveOut(want map[string]any, paths [][]step) map[string]any {
-	out, _ := edit(want, paths, func(any) (any, bool) { return nil, false }).(map[string]any)
+// removeFields returns a manifest without the fields at the given paths. It removes maps that
+// become empty; items of lists keep their keys.
+func removeFields(want map[string]any, paths [][]pathStep) map[string]any {
+	out, _ := editFields(want, paths, func(any) (any, bool) { return nil, false }).(map[string]any)
 	return out
 }
 
-// edit is v with the values at the given paths as change makes them; those for
-// which it reports false go.
-func edit(v any, paths [][]step, change func(any) (any, bool)) any {
-	out, _ := edited(v, paths, 0, change)
+// editFields returns v with the values at the given paths replaced by the results of change,
+// or removed if change returns false.
+func editFields(v any, paths [][]pathStep, change func(any) (any, bool)) any {
+	out, _ := editAt(v, paths, 0, change)
 	return out
 }
 
-func edited(v any, paths [][]step, depth int, change func(any) (any, bool)) (any, bool) {
-	below := map[element][][]step{}
+func editAt(v any, paths [][]pathStep, depth int, change func(any) (any, bool)) (any, bool) {
+	below := map[element][][]pathStep{}
 	for _, p := range paths {
 		if len(p) == depth {
 			return change(v)
 		}
 		below[p[depth].element] = append(below[p[depth].element], p)
 	}
-	if v == nil { // a map that is not there, and a field below it is
+	if v == nil { // the path leads into a map that does not exist
 		v = map[string]any{}
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		out := maps.Clone(v)
 		for k, paths := range below {
-			if e, keep := edited(v[k.name], paths, depth+1, change); keep {
+			if e, keep := editAt(v[k.name], paths, depth+1, change); keep {
 				out[k.name] = e
 			} else {
 				delete(out, k.name)
@@ -270,14 +271,14 @@ func edited(v any, paths [][]step, depth int, change func(any) (any, bool)) (any
 		}
 		return out, len(out) > 0 || depth == 0
 	case []any:
-		out, gone := slices.Clone(v), map[int]bool{}
+		out, removed := slices.Clone(v), map[int]bool{}
 		for k, paths := range below {
-			e, keep := edited(v[k.index], paths, depth+1, change)
-			out[k.index], gone[k.index] = e, !keep
+			e, keep := editAt(v[k.index], paths, depth+1, change)
+			out[k.index], removed[k.index] = e, !keep
 		}
 		kept := make([]any, 0, len(out))
 		for i, e := range out {
-			if !gone[i] {
+			if !removed[i] {
 				kept = append(kept, e)
 			}
 		}
@@ -286,23 +287,23 @@ func edited(v any, paths [][]step, depth int, change func(any) (any, bool)) (any
 	return v, true
 }
 
-// MigratedFields divides the fields that a manager of the kind [Migrates] has set in an item's live
-// object: taken are those that the old or new manifests have, which become the release's,
-// rest those that stay the manager's. fields, taken and rest are in the format of
-// managedFields' fieldsV1; apiVersion is the entry's. Both are nil where there is nothing
-// to take, and where apiVersion is not that of the new manifest.
+// MigratedFields divides the fields that a manager has set, for which [Migrates] is true, in
+// an item's live object: taken are those in the old or new manifests, which become the
+// release's, and rest are the others, which stay the manager's. fields, taken and rest are in
+// the format of managedFields' fieldsV1; apiVersion is the entry's. Both results are nil if
+// there is nothing to take, or if apiVersion is not that of the new manifest.
 func MigratedFields(it Item, apiVersion string, fields map[string]any) (taken, rest map[string]any) {
 	if it.New == nil || apiVersion != it.New["apiVersion"] {
 		return nil, nil
 	}
 	m := mergerOf(it)
-	return m.joined(m.rootField(it.Ref), fields, append(oldObjects(it), normalize(it.New)))
+	return m.migratedFields(m.rootField(it.Ref), fields, append(oldObjects(it), normalize(it.New)))
 }
 
-// joined parts the fields that managers of the kind [Migrates] have set by what the
-// release says, or has said, of the same object: taken become the release's, rest
-// stays. Both are nil where there is nothing to take.
-func (m *merger) joined(f field, owned map[string]any, manifests []map[string]any) (taken, rest map[string]any) {
+// migratedFields divides owned into the fields that are in one of the manifests, and the rest.
+// Both are nil if there is nothing to take.
+func (m *merger) migratedFields(f field, owned map[string]any, manifests []map[string]any) (
+	taken, rest map[string]any) {
 	taken, rest = map[string]any{}, map[string]any{}
 	for path, fields := range owned {
 		inner, _ := fields.(map[string]any)
@@ -313,10 +314,10 @@ func (m *merger) joined(f field, owned map[string]any, manifests []map[string]an
 		}
 		var maps []map[string]any
 		var lists [][]any
-		says := false
+		isSet := false
 		for _, o := range manifests {
 			v, has := o[key]
-			says = says || has
+			isSet = isSet || has
 			switch v := v.(type) {
 			case map[string]any:
 				maps = append(maps, v)
@@ -326,15 +327,15 @@ func (m *merger) joined(f field, owned map[string]any, manifests []map[string]an
 		}
 		var t, r map[string]any
 		switch {
-		case says && len(inner) == 0:
+		case isSet && len(inner) == 0:
 			taken[path] = fields
 			continue
 		case len(maps) > 0:
-			t, r = m.joined(f.below(key), inner, maps)
+			t, r = m.migratedFields(f.subfield(key), inner, maps)
 		case len(lists) > 0:
-			t, r = m.joinedItems(f.below(key), inner, lists)
+			t, r = m.migratedItems(f.subfield(key), inner, lists)
 		}
-		keepParts(taken, rest, path, fields, t, r)
+		addParts(taken, rest, path, fields, t, r)
 	}
 	if len(taken) == 0 {
 		return nil, nil
@@ -342,8 +343,8 @@ func (m *merger) joined(f field, owned map[string]any, manifests []map[string]an
 	return taken, rest
 }
 
-// keepParts puts under path what was taken of fields, and what of them is left.
-func keepParts(taken, rest map[string]any, path string, fields any, t, r map[string]any) {
+// addParts sets the parts of fields at path: t in taken, and r in rest unless it is empty.
+func addParts(taken, rest map[string]any, path string, fields any, t, r map[string]any) {
 	if t == nil {
 		rest[path] = fields
 		return
@@ -354,7 +355,7 @@ func keepParts(taken, rest map[string]any, path string, fields any, t, r map[str
 	}
 }
 
-func (m *merger) joinedItems(f field, owned map[string]any, lists [][]any) (taken, rest map[string]any) {
+func (m *merger) migratedItems(f field, owned map[string]any, lists [][]any) (taken, rest map[string]any) {
 	items, ok := ownedItems(owned)
 	if !ok {
 		return nil, nil
@@ -362,10 +363,10 @@ func (m *merger) joinedItems(f field, owned map[string]any, lists [][]any) (take
 	taken, rest = map[string]any{}, map[string]any{}
 	for _, o := range items {
 		var same []map[string]any
-		says := false
+		isSet := false
 		for _, list := range lists {
-			if i := slices.IndexFunc(list, func(v any) bool { return o.is(f, v) }); i >= 0 {
-				says = true
+			if i := slices.IndexFunc(list, func(v any) bool { return o.matches(f, v) }); i >= 0 {
+				isSet = true
 				if item, isMap := list[i].(map[string]any); isMap {
 					same = append(same, item)
 				}
@@ -373,14 +374,14 @@ func (m *merger) joinedItems(f field, owned map[string]any, lists [][]any) (take
 		}
 		fields := any(o.fields)
 		switch {
-		case says && len(o.fields) == 0:
+		case isSet && len(o.fields) == 0:
 			taken[o.path] = fields
 		case len(same) > 0:
-			t, r := m.joined(field{node: f.node}, o.fields, same)
+			t, r := m.migratedFields(field{node: f.node}, o.fields, same)
 			if t != nil {
 				t["."] = map[string]any{}
 			}
-			keepParts(taken, rest, o.path, fields, t, r)
+			addParts(taken, rest, o.path, fields, t, r)
 		default:
 			rest[o.path] = fields
 		}

@@ -17,10 +17,9 @@ const (
 	primitivePrefix = "$deleteFromPrimitiveList/"
 )
 
-// Directive returns the path of a directive of strategic merge patches in a manifest, such
-// as $patch, and "" where there is none. It is a mistake: sent as part of a patch it would
-// be carried out. In a custom resource such a key is data like any other, and Directive
-// returns "".
+// Directive returns the path of a directive of strategic merge patches in a manifest, such as
+// $patch, or "" if there is none. The server would execute a directive in a patch. In a custom
+// resource such a key is ordinary data, and Directive returns "".
 func Directive(object map[string]any) string {
 	if !builtIn(object) || !scan(object).directives {
 		return ""
@@ -33,10 +32,10 @@ func isDirective(key string) bool {
 		strings.HasPrefix(key, orderPrefix) || strings.HasPrefix(key, primitivePrefix))
 }
 
-// specialForms are forms that few manifests have and that are read in their own way.
+// specialForms are rare forms of values that need extra processing.
 type specialForms struct{ nulls, directives bool }
 
-// scan returns the special forms in v, in one walk.
+// scan returns the special forms in v.
 func scan(v any) (found specialForms) {
 	switch v := v.(type) {
 	case nil:
@@ -63,7 +62,7 @@ func (o specialForms) and(v any) specialForms {
 	return o
 }
 
-// directiveIn is the path of the first directive in v, which is at path.
+// directiveIn returns the path of the first directive in v, which is at path.
 func directiveIn(path string, v any) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -85,9 +84,9 @@ func directiveIn(path string, v any) string {
 	return ""
 }
 
-// asApplied returns an old manifest as the server has read it. Directives in it were
-// carried out, if Helm has sent it as a patch, or never accepted: the object is without
-// them, and without the items that they delete.
+// asApplied returns an old manifest as the server has applied it: without directives, and
+// without the items that they delete. If Helm has sent directives in a patch, the server has
+// executed them; otherwise it has rejected them.
 func asApplied(o map[string]any) map[string]any {
 	forms := scan(o)
 	if forms.directives && builtIn(o) {

@@ -8,51 +8,53 @@ import (
 	"slices"
 )
 
-// DisplacedField is a field of the live object that excludes one that the release sets, such as
-// minAvailable and maxUnavailable of a PodDisruptionBudget. Server-side apply removes it
-// only if the release is its manager.
+// A DisplacedField is a field of the live object that the server does not accept together with
+// one that the release sets, such as minAvailable and maxUnavailable of a PodDisruptionBudget.
+// Server-side apply removes it only if the release is its manager.
 type DisplacedField struct {
-	// Path is the field's, in the elements of managedFields: "f:spec", "f:maxUnavailable".
+	// Path is the path of the field in the elements of managedFields: "f:spec",
+	// "f:maxUnavailable".
 	Path []string
 
-	field, by    []step // the field, and the release's for which it goes
-	live, byLive any    // what is there
+	field, replacement    []pathStep // the field, and the release's field that displaces it
+	live, replacementLive any        // their live values
 }
 
-// displacing finds what has to go for the fields of a manifest.
-type displacing struct {
+// displacedFinder finds the displaced fields of an object.
+type displacedFinder struct {
 	*merger
 	found []DisplacedField
 }
 
-// displaced are the fields of live that have to go for want's, all of an object.
-func (m *merger) displaced(r Ref, live, want map[string]any) []DisplacedField {
+// displacedFields returns the fields of live that the server does not accept together with
+// those of want.
+func (m *merger) displacedFields(r Ref, live, want map[string]any) []DisplacedField {
 	if !m.builtIn {
 		return nil
 	}
-	d := displacing{merger: m}
+	d := displacedFinder{merger: m}
 	d.fields(nil, nil, m.rootField(r), live, want)
 	return d.found
 }
 
-func (d *displacing) fields(at []step, path []string, f field, live, want map[string]any) {
+func (d *displacedFinder) fields(at []pathStep, path []string, f field, live, want map[string]any) {
 	if f.node == nil {
 		return
 	}
 	for _, u := range f.node.unions {
-		for _, name := range u.unwanted(live, want) {
-			d.add(at, path, name, u.named(want), live)
+		for _, name := range u.excludedFields(live, want) {
+			d.add(at, path, name, u.chosenField(want), live)
 		}
 	}
 	if f.retain && len(f.node.unions) == 0 {
-		d.retained(at, path, live, want)
+		d.addUnretained(at, path, live, want)
 	}
 	for key, w := range want {
-		have, below := live[key], f.below(key)
+		have, below := live[key], f.subfield(key)
 		if have == nil || below.node == nil || f.skips(key) {
 			continue
 		}
-		here, inner := append(slices.Clip(at), step{element: element{name: key}}), append(slices.Clip(path), "f:"+key)
+		here, inner := append(slices.Clip(at), pathStep{element: element{name: key}}), append(slices.Clip(path), "f:"+key)
 		switch w := w.(type) {
 		case map[string]any:
 			if h, ok := have.(map[string]any); ok {
@@ -66,9 +68,9 @@ func (d *displacing) fields(at []step, path []string, f field, live, want map[st
 	}
 }
 
-// retained looks at a map of which want has a field that live has not, such as a volume
-// of another kind: then what want does not name has to go.
-func (d *displacing) retained(at []step, path []string, live, want map[string]any) {
+// addUnretained adds the fields of a map that want does not have, if want has a field that
+// live does not have, such as a volume of another kind.
+func (d *displacedFinder) addUnretained(at []pathStep, path []string, live, want map[string]any) {
 	by := ""
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != nil && live[key] == nil {
@@ -85,11 +87,11 @@ func (d *displacing) retained(at []step, path []string, live, want map[string]an
 	}
 }
 
-func (d *displacing) items(at []step, path []string, f field, live, want []any) {
+func (d *displacedFinder) items(at []pathStep, path []string, f field, live, want []any) {
 	ids, err := f.identify(want)
 	liveIDs, liveErr := f.identify(live)
 	if err != nil || liveErr != nil {
-		return // the merge says what is wrong
+		return // the merge returns the error
 	}
 	for i, id := range ids {
 		j := slices.Index(liveIDs, id)
@@ -99,26 +101,28 @@ func (d *displacing) items(at []step, path []string, f field, live, want []any) 
 		w, h := want[i].(map[string]any), live[j].(map[string]any)
 		keys := map[string]any{f.key: f.keyOf(w)}
 		for _, k := range f.more {
-			keys[k.name] = k.of(w)
+			keys[k.name] = k.valueIn(w)
 		}
 		text, err := json.Marshal(keys)
 		if err != nil {
 			continue
 		}
-		here := append(slices.Clip(at), step{element{id.String(), true, i}, keys})
+		here := append(slices.Clip(at), pathStep{element{id.String(), true, i}, keys})
 		d.fields(here, append(slices.Clip(path), "k:"+string(text)), field{node: f.node, retain: f.retain}, h, w)
 	}
 }
 
-func (d *displacing) add(at []step, path []string, name, by string, live map[string]any) {
-	below := func(name string) []step { return append(slices.Clip(at), step{element: element{name: name}}) }
+func (d *displacedFinder) add(at []pathStep, path []string, name, by string, live map[string]any) {
+	below := func(name string) []pathStep { return append(slices.Clip(at), pathStep{element: element{name: name}}) }
 	d.found = append(d.found, DisplacedField{
-		Path: append(slices.Clip(path), "f:"+name), field: below(name), by: below(by), live: live[name], byLive: live[by],
+		Path: append(slices.Clip(path), "f:"+name), field: below(name), replacement: below(by),
+		live: live[name], replacementLive: live[by],
 	})
 }
 
-// named is the field of the union that want names, the one that says which first.
-func (u union) named(want map[string]any) string {
+// chosenField returns the field of the union that want sets, preferring the discriminator, or
+// "".
+func (u union) chosenField(want map[string]any) string {
 	if u.by != "" && want[u.by] != nil {
 		return u.by
 	}
@@ -130,18 +134,18 @@ func (u union) named(want map[string]any) string {
 	return ""
 }
 
-// unwanted are the fields of a union that want does not name, and live has, where want
-// names another: the server would refuse both.
-func (u union) unwanted(live, want map[string]any) []string {
+// excludedFields returns the fields of a union in live that want does not set, if want sets
+// another field of the union: the server would reject both.
+func (u union) excludedFields(live, want map[string]any) []string {
 	chosen, named := "", false
 	for _, m := range u.members {
 		if want[m.name] != nil {
 			chosen, named = m.when, true
 		}
 	}
-	says, saying := want[u.by].(string)
-	if u.by != "" && saying {
-		chosen = says
+	value, hasValue := want[u.by].(string)
+	if u.by != "" && hasValue {
+		chosen = value
 	} else if !named {
 		return nil
 	}
@@ -151,18 +155,18 @@ func (u union) unwanted(live, want map[string]any) []string {
 			out = append(out, m.name)
 		}
 	}
-	if u.by != "" && !saying && live[u.by] != nil && live[u.by] != chosen {
+	if u.by != "" && !hasValue && live[u.by] != nil && live[u.by] != chosen {
 		out = append(out, u.by)
 	}
 	return out
 }
 
-// ownsPath reports whether an entry of managedFields has a field, or fields below it.
-func (e entry) ownsPath(path []string, at []step) bool {
+// ownsPath reports whether a managedFields entry contains a field, or fields below it.
+func (e entry) ownsPath(path []string, at []pathStep) bool {
 	fields := e.fields
 	for i, key := range path {
 		next, ok := fields[key].(map[string]any)
-		if !ok && at[i].item { // its keys may be written otherwise
+		if !ok && at[i].item { // the keys may be in another order
 			items, _ := ownedItems(fields)
 			for _, item := range items {
 				if maps.EqualFunc(item.keys, at[i].keys, equal) {
@@ -178,40 +182,40 @@ func (e entry) ownsPath(path []string, at []step) bool {
 	return true
 }
 
-// displace has the step remove what has to go for the fields of want, unless the release
-// alone has set it, which goes anyway. What another manager has set is left to it where
-// the policy or the object's annotation says so; those are returned.
+// displace adds the displaced fields to s. Fields that only the release has set are not added:
+// server-side apply removes them anyway. Fields of another manager stay if the policy or the
+// object's annotation says yield; displace returns those.
 func (s *Step) displace(m *merger, o Options, own ownership, want map[string]any) (left []DisplacedField) {
 	all := entries(s.Live)
-	for _, d := range m.displaced(s.Ref, s.Live, want) {
+	for _, d := range m.displacedFields(s.Ref, s.Live, want) {
 		var other *Manager
-		mine := false
+		ownedByRelease := false
 		for _, e := range all {
 			switch {
 			case !e.ownsPath(d.Path, d.field):
-			case e.releases(), e.former():
-				mine = true
+			case e.isRelease(), e.isOtherHelm():
+				ownedByRelease = true
 			default:
 				other = &e.Manager
 			}
 		}
 		if other == nil {
-			if !mine {
-				s.Displaced = append(s.Displaced, d) // a default of the server's
+			if !ownedByRelease {
+				s.Displaced = append(s.Displaced, d) // a default of the server
 			}
 			continue
 		}
 		c := Conflict{
-			Path: stepsText(d.field), Field: serverText(d.field), Manager: *other, Live: d.live, Secret: secretField(s.Ref,
-				d.field),
-			Excluded: true, Resolution: Take, Reason: "the server takes one of it and " + stepsText(d.by),
+			Path: formatPath(d.field), Field: formatServerPath(d.field), Manager: *other,
+			Live: d.live, Secret: secretField(s.Ref, d.field),
+			Excluded: true, Resolution: Take, Reason: "the server takes one of it and " + formatPath(d.replacement),
 		}
-		switch said := own.of(d.by); {
-		case said == Yield || said == "" && o.Conflicts == Yield:
+		switch annotated := own.resolutionOf(d.replacement); {
+		case annotated == Yield || annotated == "" && o.Conflicts == Yield:
 			c.Resolution = Yield
 			left = append(left, d)
 		default:
-			if said == Fail {
+			if annotated == Fail {
 				c.Resolution = Fail
 			}
 			s.Displaced = append(s.Displaced, d)

@@ -9,40 +9,40 @@ import (
 	"strings"
 )
 
-// Difference is a field of a live object that differs from the release's manifest.
+// A Difference is a field of a live object that differs from the release's manifest.
 type Difference struct {
-	// Path is the field's: "spec.template.spec.containers[web].image". For a list whose
-	// items are only in another order it ends in " (order)".
+	// Path is the path of the field: "spec.template.spec.containers[web].image". If only
+	// the order of a list's items differs, it ends in " (order)".
 	Path string
-	// Want is the manifest's value, Have the live one, nil for none.
+	// Want is the manifest's value and Have the live one; nil if there is none.
 	Want, Have any
 	// Secret is set for the data of Secrets, whose values must not be shown.
 	Secret bool
 }
 
-// drifted reports whether the object is what no revision has made of it.
-func drifted(it Item) bool { return len(Drift(it)) > 0 }
+// hasDrifted reports whether the live object differs from all old manifests.
+func hasDrifted(it Item) bool { return len(Drift(it)) > 0 }
 
-// drift is the patch that would make the object what an old manifest says
-// again. A manifest that no cluster can have accepted says nothing: ok is false.
-func drift(it Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
+// driftPatch returns the patch from the live object to an old manifest. ok is false if the
+// manifest is invalid.
+func driftPatch(it Item, old map[string]any) (patch map[string]any, n *node, ok bool) {
 	m := mergerOf(it)
-	m.past = true
-	patch, _, err := m.fields("", m.rootField(it.Ref), nil, it.Live, asApplied(old))
+	m.forDrift = true
+	patch, _, err := m.mergeMaps("", m.rootField(it.Ref), nil, it.Live, asApplied(old))
 	return patch, m.rootField(it.Ref).node, err == nil
 }
 
-// Drift returns the fields that the last of it.Old sets and another client has changed
-// since, sorted by path. Where it.Old has several manifests, the later ones are those of
-// failed revisions and may never have been written: a field that is as any of them says
-// has not drifted. it.New is not looked at.
+// Drift returns the fields that the last of it.Old sets and another client has changed since,
+// sorted by path. If it.Old has several manifests, the later ones belong to failed revisions
+// and may never have been applied: a field that has the value of any of them has not drifted.
+// Drift ignores it.New.
 func Drift(it Item) []Difference {
 	if it.Live == nil || len(it.Old) == 0 {
 		return nil
 	}
 	var out []Difference
 	for i, old := range slices.Backward(it.Old) {
-		patch, n, ok := drift(it, old)
+		patch, n, ok := driftPatch(it, old)
 		if !ok {
 			continue
 		}
@@ -89,8 +89,7 @@ func walkPatch(out *[]Difference, path string, n *node, patch, live map[string]a
 	}
 }
 
-// walkOrder reports a list whose items are all as they should be, but are in
-// another order.
+// walkOrder adds a list whose items differ only in their order.
 func walkOrder(out *[]Difference, path, key string, n *node, patch, live map[string]any) {
 	list, ok := strings.CutPrefix(key, orderPrefix)
 	if _, changed := patch[list]; !ok || changed {
@@ -116,7 +115,7 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 	ids, err := f.identify(items)
 	liveIDs, liveErr := f.identify(live)
 	if err != nil || liveErr != nil {
-		return // no merge has made them
+		return // lists that cannot be merged are not in a patch
 	}
 	for i, item := range items {
 		w, ok := item.(map[string]any)
@@ -138,7 +137,7 @@ func walkItems(out *[]Difference, path string, f field, items, live []any) {
 	}
 }
 
-// join adds a key to a path; one that looks like a path is in brackets.
+// join appends a key to a path, in brackets if it contains characters of paths.
 func join(path, key string) string {
 	switch {
 	case strings.ContainsAny(key, "./[]"):

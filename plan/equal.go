@@ -9,24 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// same reports whether live is what want says, want being all of it: a list that
-// is replaced whole, or a plain value. parent and key are where it stands.
-func (m *merger) same(parent, key string, want, live any) bool {
+// sameValue reports whether live equals want for the API. want is the complete value: of a
+// list that is replaced as a whole, or a plain value. parent and key are the keys of its
+// position.
+func (m *merger) sameValue(parent, key string, want, live any) bool {
 	switch w := want.(type) {
 	case nil:
-		return live == nil || m.nothing(key, live)
+		return live == nil || m.isAbsent(key, live)
 	case map[string]any:
 		h, ok := live.(map[string]any)
 		if !ok {
-			return live == nil && m.nothing(key, w)
+			return live == nil && m.isAbsent(key, w)
 		}
 		for k, e := range w {
-			if !m.same(key, k, e, h[k]) {
+			if !m.sameValue(key, k, e, h[k]) {
 				return false
 			}
 		}
 		for k, e := range h {
-			if _, wanted := w[k]; !wanted && !m.nothing(k, e) && !(m.builtIn && isDefault(k, e)) {
+			if _, wanted := w[k]; !wanted && !m.isAbsent(k, e) && !(m.builtIn && isDefault(k, e)) {
 				return false
 			}
 		}
@@ -34,27 +35,26 @@ func (m *merger) same(parent, key string, want, live any) bool {
 	case []any:
 		h, ok := live.([]any)
 		if !ok {
-			return live == nil && m.nothing(key, w)
+			return live == nil && m.isAbsent(key, w)
 		}
 		if len(h) != len(w) {
 			return false
 		}
 		for i, e := range w {
-			if !m.same(parent, key, e, h[i]) {
+			if !m.sameValue(parent, key, e, h[i]) {
 				return false
 			}
 		}
 		return true
 	}
 	return equal(want, live) ||
-		live == nil && m.zero(parent, key, want) ||
+		live == nil && m.isZero(parent, key, want) ||
 		m.builtIn && (m.table.quantities[key] || m.table.quantities[parent]) && sameQuantity(want, live)
 }
 
-// isDefault reports whether the API puts that value there by itself, in the items
-// of lists that are replaced whole: ports of network policies, claims of
-// stateful sets, subjects of role bindings, rules of webhooks, sources of
-// projected volumes.
+// isDefault reports whether v is the API's default for key, in the items of lists that are
+// replaced as a whole: ports of network policies, claims of stateful sets, subjects of role
+// bindings, rules of webhooks, sources of projected volumes.
 func isDefault(key string, v any) bool {
 	switch key {
 	case "protocol":
@@ -96,7 +96,7 @@ func equal(a, b any) bool {
 	return aWhole && bWhole && ai == bi
 }
 
-// integer is v as an integer, if it is a number and whole.
+// integer returns v as an integer, if it is a whole number.
 func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -111,8 +111,8 @@ func integer(v any) (int64, bool) {
 	return 0, false
 }
 
-// sameQuantity reports whether two ways to write a quantity mean the same:
-// 1000m and 1, which YAML may have read as a number.
+// sameQuantity reports whether two quantities are equal, such as "1000m" and "1" or the number
+// 1.
 func sameQuantity(a, b any) bool {
 	qa, okA := quantityOf(a)
 	qb, okB := quantityOf(b)
@@ -131,7 +131,7 @@ func quantityOf(v any) (resource.Quantity, bool) {
 	default:
 		return resource.Quantity{}, false
 	}
-	// Beyond what the API keeps the library panics, or takes its time.
+	// ParseQuantity panics, or is slow, for exponents that the API does not accept.
 	exponent := strings.IndexAny(text, "eE")
 	if len(text) > 64 || exponent >= 0 && len(text)-exponent > len("e-18") {
 		return resource.Quantity{}, false

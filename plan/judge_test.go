@@ -247,7 +247,7 @@ func withoutNothing(v any) any {
 			if l, isList := e.([]any); isList && key == "finalizers" { // have no order
 				slices.SortFunc(l, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 			}
-			if m, isMap := e.(map[string]any); isMap && len(m) == 0 && (plainMap(key) || kinds().maps[key]) {
+			if m, isMap := e.(map[string]any); isMap && len(m) == 0 && (isLabelKey(key) || kinds().maps[key]) {
 				delete(v, key)
 			}
 		}

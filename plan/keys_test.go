@@ -63,7 +63,7 @@ var keyedLists = []keyedList{
 func fieldOf(gvk string, path ...string) field {
 	f := field{node: kinds().kinds[gvk]}
 	for _, key := range path {
-		f = f.below(key)
+		f = f.subfield(key)
 	}
 	return f
 }
@@ -205,8 +205,8 @@ func checkKeys(t testing.TB, seed uint64) {
 	old := k.draw(t, r, nil)
 	live, want := k.draw(t, r, old), k.draw(t, r, old)
 	for i, item := range live { // the server spells the default out
-		if m := item.(map[string]any); k.field.more[0].of(m) != nil {
-			m[k.field.more[0].name] = k.field.more[0].of(m)
+		if m := item.(map[string]any); k.field.more[0].valueIn(m) != nil {
+			m[k.field.more[0].name] = k.field.more[0].valueIn(m)
 		}
 		live[i] = item
 	}

@@ -9,65 +9,64 @@ import (
 	"sync"
 )
 
-// kindsText says how fields of the kinds that Kubernetes is built with merge,
-// where they do not as maps, lists and values do by themselves: the
-// patchStrategy and patchMergeKey tags of the API's Go types, and the list keys
-// of the schema that the server applies by, made by a test. The types themselves
-// would cost every start of the program milliseconds.
+// kindsText describes how fields of the built-in kinds merge if they do not merge by the type
+// of their value: the patchStrategy and patchMergeKey tags of the API's Go types, and the list
+// keys of the schema of server-side apply. A test generates it. Importing the types instead
+// would add milliseconds to every start of the program.
 //
-// Lines "type N field:child:flags:keys": m merges a list by its items' keys, or
-// its values where there are none; k retains listed keys only; p replaces. The
-// first of the keys is the patchMergeKey, and "protocol=TCP" is a key with its
-// default, "name=" one that an item may leave out. "|a,b" in a type says that one of these fields may be set,
-// "|type,X=a,Y=b" that type says which.
+// In lines "type N field:child:flags:keys", the flag m merges a list by its items' keys, or by
+// its values without keys; k retains only listed keys; p replaces. The first of the keys is
+// the patchMergeKey; "protocol=TCP" is a key with its default, and "name=" an optional key.
+// "|a,b" in a type is a union of fields, and "|type,X=a,Y=b" a union with the discriminator
+// type.
 //
 //go:embed kinds.txt
 var kindsText string
 
-// node says how the fields of one type merge; a field that is not there merges
-// as its value does. nil has no such field.
+// node describes how the fields of one type merge. Fields that it does not contain, and all
+// fields of nil, merge by the type of their value.
 type node struct {
 	fields map[string]field
 	unions []union
 }
 
-// union is fields of a map of which the server takes one.
+// union is a group of fields of a map of which the server accepts one.
 type union struct {
-	by      string // the field that says which, "" for none
+	by      string // the discriminator field, or ""
 	members []member
 }
 
 type member struct {
 	name string
-	when string // what the union's by says where this one is set
+	when string // the value of the discriminator for this field
 }
 
-// field says how one field merges.
+// field describes how one field merges.
 type field struct {
-	node    *node // of the map, or of the list's items
-	merge   bool  // a list, merged by key; by value where key is ""
-	retain  bool  // what is not named goes away, when anything changes
-	replace bool  // a map that is replaced whole
-	key     string
-	keyless any       // key's value where an item lacks it, nil where none may
-	more    []listKey // what names a list's item besides key
-	place   place
+	node       *node // of the map, or of the list's items
+	merge      bool  // a list, merged by key; by value where key is ""
+	retain     bool  // a map whose other keys are removed when anything changes ($retainKeys)
+	replace    bool  // a map that is replaced as a whole
+	key        string
+	keyDefault any       // the value of an omitted key, or nil if the key is required
+	more       []listKey // the other keys of a list's item
+	position   position
 }
 
-// listKey is a field of a list's items that names them.
+// listKey is a field that identifies a list's items.
 type listKey struct {
-	name     string
-	fallback any // what the server takes where an item lacks it, nil for nothing
+	name         string
+	defaultValue any // the server's default, or nil if there is none
 }
 
-// place says what of a map no manifest can change.
-type place byte
+// position is the position of a map that has fields which no manifest can change.
+type position byte
 
 const (
-	inside place = iota
-	top          // the object itself
-	meta         // its metadata
-	noted        // its labels or annotations
+	inside     position = iota // any other map
+	top                        // the object itself
+	inMetadata                 // its metadata
+	inLabels                   // its labels or annotations
 )
 
 func (n *node) field(name string) field {
@@ -77,25 +76,25 @@ func (n *node) field(name string) field {
 	return n.fields[name]
 }
 
-// below is how a field of f's map merges.
-func (f field) below(key string) field {
+// subfield returns how a field of f's map merges.
+func (f field) subfield(key string) field {
 	b := f.node.field(key)
-	if f.place == top && key == "metadata" {
-		b.place = meta
+	if f.position == top && key == "metadata" {
+		b.position = inMetadata
 	}
-	if f.place == meta && plainMap(key) {
-		b.place = noted
+	if f.position == inMetadata && isLabelKey(key) {
+		b.position = inLabels
 	}
 	return b
 }
 
-// skips reports whether key is nothing that a manifest may change: who wrote it
-// is the server, or the object is found by it.
+// skips reports whether no manifest can change key: the server sets it, or it identifies the
+// object.
 func (f field) skips(key string) bool {
-	switch f.place {
+	switch f.position {
 	case top:
 		return key == "apiVersion" || key == "kind" || key == "status"
-	case meta:
+	case inMetadata:
 		switch key {
 		case "name", "namespace", "generateName", "managedFields", "uid", "resourceVersion", "generation",
 			"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink":
@@ -105,21 +104,20 @@ func (f field) skips(key string) bool {
 	return false
 }
 
-// table is kindsText, read.
+// table is the parsed kindsText.
 type table struct {
 	kinds map[string]*node // by "apiVersion kind"
-	// maps and quantities name fields that, wherever they occur, are maps that
-	// are left out where they are empty, and hold quantities such as "500m".
+	// maps are the names of fields that are maps and that the API omits if they are empty;
+	// quantities are the names of fields with quantities such as "500m".
 	maps, quantities map[string]bool
-	// texts name fields that, wherever they occur, are maps of texts, bytes or
-	// quantities.
-	texts map[string]bool
-	// zeros name fields that the API leaves out when they are false, 0 or "",
-	// open those below which keys are anybody's.
+	// plainMaps are the names of fields that are maps of strings, bytes or quantities.
+	plainMaps map[string]bool
+	// zeros are the names of fields that the API omits if they are false, 0 or ""; open are
+	// the names of maps with arbitrary keys.
 	zeros, open map[string]bool
 }
 
-// kinds reads the table when the first plan is made.
+// kinds parses the table when the first plan is computed.
 var kinds = sync.OnceValue(func() *table { return readTable(kindsText) })
 
 func readTable(text string) *table {
@@ -140,7 +138,7 @@ func readTable(text string) *table {
 		case "quantities":
 			t.quantities = set(words[1:])
 		case "texts":
-			t.texts = set(words[1:])
+			t.plainMaps = set(words[1:])
 		case "zeros":
 			t.zeros = set(words[1:])
 		case "open":
@@ -160,7 +158,7 @@ func readTable(text string) *table {
 					replace: strings.Contains(p[2], "p"),
 				}
 				if keys := readKeys(p[3]); len(keys) > 0 {
-					f.key, f.keyless, f.more = keys[0].name, keys[0].fallback, keys[1:]
+					f.key, f.keyDefault, f.more = keys[0].name, keys[0].defaultValue, keys[1:]
 				}
 				n.fields[p[0]] = f
 			}
@@ -175,7 +173,7 @@ func readTable(text string) *table {
 	return t
 }
 
-// readKeys reads "port,protocol=TCP".
+// readKeys parses "port,protocol=TCP".
 func readKeys(text string) (keys []listKey) {
 	if text == "" {
 		return nil
@@ -184,14 +182,14 @@ func readKeys(text string) (keys []listKey) {
 		name, fallback, has := strings.Cut(word, "=")
 		k := listKey{name: name}
 		if has {
-			k.fallback = fallback
+			k.defaultValue = fallback
 		}
 		keys = append(keys, k)
 	}
 	return keys
 }
 
-// readUnion reads "value,valueFrom", or "type,RollingUpdate=rollingUpdate".
+// readUnion parses "value,valueFrom", or "type,RollingUpdate=rollingUpdate".
 func readUnion(text string) (u union) {
 	for word := range strings.SplitSeq(text, ",") {
 		when, name, named := strings.Cut(word, "=")

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Manager is the client that has set a field, as an entry of metadata.managedFields
-// names it.
+// A Manager is the field manager of an entry of metadata.managedFields.
 type Manager struct {
 	Name        string `json:"name,omitempty"`        // "kubectl-edit", "" where not known
 	Operation   string `json:"operation,omitempty"`   // Apply or Update
@@ -21,7 +20,7 @@ type Manager struct {
 }
 
 // String returns the manager for use in a sentence: "kube-controller-manager (scale)", or
-// "another client" where the name is not known.
+// "another client" if the name is not known.
 func (m Manager) String() string {
 	switch {
 	case m.Name == "":
@@ -35,18 +34,18 @@ func (m Manager) String() string {
 // releaseManager is the field manager of a release's objects.
 const releaseManager = "helm"
 
-// IsHelm reports whether a field manager is Helm or Moonhelm, whose default is the name of
-// the binary: helm, Helm, helm3, helm_v3, helm.exe. The fields that it has set belong to the
-// release, even those that the release no longer has.
+// IsHelm reports whether a field manager is Helm or Moonhelm, whose default is the name of the
+// binary: helm, Helm, helm3, helm_v3, helm.exe. Its fields belong to the release, even those
+// that the release does not set any more.
 func IsHelm(manager string) bool {
 	rest, is := strings.CutPrefix(strings.TrimSuffix(strings.ToLower(manager), ".exe"), releaseManager)
 	return is && strings.Trim(rest, "_-v.0123456789") == ""
 }
 
-// Migrates reports whether fields that a manager has set become the release's where the
-// release sets them too: fields of kubectl's client-side apply, of objects from before
-// server-side apply, and of other programs that install Helm releases (Flux, Terraform).
-// Fields that only they set stay theirs.
+// Migrates reports whether the fields of a manager become the release's if the release sets
+// them too: fields of kubectl's client-side apply, of objects from before server-side apply,
+// and of other programs that install Helm releases (Flux, Terraform). Fields that only the
+// manager sets stay the manager's.
 func Migrates(manager string) bool {
 	switch manager {
 	case "kubectl-client-side-apply", "before-first-apply", "helm-controller":
@@ -55,7 +54,7 @@ func Migrates(manager string) bool {
 	return strings.HasPrefix(manager, "terraform-provider-helm")
 }
 
-// entry is one of an object's managedFields.
+// entry is one entry of an object's managedFields.
 type entry struct {
 	Manager
 	fields map[string]any
@@ -68,43 +67,43 @@ func entries(live map[string]any) []entry {
 		e, _ := m.(map[string]any)
 		fields, _ := e["fieldsV1"].(map[string]any)
 		out = append(out, entry{fields: fields, Manager: Manager{
-			Name: textOf(e, "manager"), Operation: textOf(e, "operation"), Subresource: textOf(e, "subresource"),
-			APIVersion: textOf(e, "apiVersion"), Time: textOf(e, "time"),
+			Name: stringAt(e, "manager"), Operation: stringAt(e, "operation"), Subresource: stringAt(e, "subresource"),
+			APIVersion: stringAt(e, "apiVersion"), Time: stringAt(e, "time"),
 		}})
 	}
 	return out
 }
 
-// textOf is the text under a key, "" for anything else.
-func textOf(m map[string]any, key string) string { s, _ := m[key].(string); return s }
+// stringAt returns the string under a key, or "" for other values.
+func stringAt(m map[string]any, key string) string { s, _ := m[key].(string); return s }
 
-// releases reports whether the entry is what the release has applied.
-func (e entry) releases() bool {
+// isRelease reports whether the entry is the release's server-side apply.
+func (e entry) isRelease() bool {
 	return e.Name == releaseManager && e.Operation == "Apply" && e.Subresource == ""
 }
 
-// former reports whether the entry is what a Helm has set otherwise.
-func (e entry) former() bool {
-	return e.Subresource == "" && IsHelm(e.Name) && !e.releases()
+// isOtherHelm reports whether the entry is of a Helm client, but not the release's server-side
+// apply.
+func (e entry) isOtherHelm() bool {
+	return e.Subresource == "" && IsHelm(e.Name) && !e.isRelease()
 }
 
-// A Conflict is a field that the release sets to one value and another manager has
-// set to another.
+// A Conflict is a field that the release and another manager set to different values.
 type Conflict struct {
 	Path    string // "spec.template.spec.containers[web].image"
 	Field   string // the path as the server writes it: `.spec.template.spec.containers[name="web"].image`
 	Manager Manager
-	// Live is the value in the cluster, Chart the release's. Both are nil for a conflict
-	// that only the server knows of.
+	// Live is the live value and Chart the release's. Both are nil for a conflict that the
+	// server has reported and managedFields does not show.
 	Live, Chart any
 	// Secret is set for the data of Secrets, whose values must not be shown.
 	Secret bool
-	// Excluded is set for a field that has to go for one of the release's, since the server
-	// takes only one of them. The server itself reports no conflict there.
+	// Excluded is set for a field that the server does not accept together with one that
+	// the release sets. The server itself reports no conflict for it.
 	Excluded   bool
 	Resolution Resolution
-	// Reason is what decided: "scaled by HorizontalPodAutoscaler/web", "annotation
-	// helm.sh/field-ownership"; "" for [Options.Conflicts].
+	// Reason is the reason for the resolution: "scaled by HorizontalPodAutoscaler/web",
+	// "annotation helm.sh/field-ownership"; or "" if it is [Options.Conflicts].
 	Reason string
 	// Annotated is set if the object's [OwnershipAnnotation] decided.
 	Annotated bool
@@ -134,7 +133,7 @@ func (c Conflict) Outcome() string {
 	return out
 }
 
-// shortValue is a value on one line, short enough to be read there.
+// shortValue returns a value on one line, cut if it is long.
 func shortValue(v any) string {
 	if v == nil {
 		return "nothing"
@@ -150,18 +149,19 @@ func shortValue(v any) string {
 	return string(text)
 }
 
-// anAutoscaler is what kube-controller-manager scales for, where no more is known of it.
-const anAutoscaler = "a horizontal autoscaler"
+// unknownAutoscaler is the name of an autoscaler that kube-controller-manager scales for, if
+// the autoscaler is not known.
+const unknownAutoscaler = "a horizontal autoscaler"
 
-// scaler names what scales a field of its own accord: a controller that is known to,
-// or an autoscaler that has the object as its target. It is "" for all others.
-func scaler(m Manager, at []step, target string) string {
+// scalerOf returns the name of the controller or autoscaler that sets a field, or "" if it is
+// another manager. target is the name of the autoscaler of the object, or "".
+func scalerOf(m Manager, at []pathStep, target string) string {
 	replicas, resources := isReplicas(at), isResources(at)
 	switch {
 	case replicas && target != "":
 		return target
 	case replicas && m.Subresource == "scale" && m.Name == "kube-controller-manager":
-		return anAutoscaler
+		return unknownAutoscaler
 	case replicas && strings.HasPrefix(m.Name, "keda"):
 		return "KEDA"
 	case resources && (strings.HasPrefix(m.Name, "vpa-") || m.Subresource == "resize"):
@@ -173,12 +173,12 @@ func scaler(m Manager, at []step, target string) string {
 }
 
 // isReplicas reports whether a path is spec.replicas.
-func isReplicas(at []step) bool {
+func isReplicas(at []pathStep) bool {
 	return len(at) == 2 && at[0].name == "spec" && at[1].name == "replicas"
 }
 
-// isResources reports whether a path leads to the resources of a container.
-func isResources(at []step) bool {
+// isResources reports whether a path is in the resources of a container.
+func isResources(at []pathStep) bool {
 	for i := 2; i < len(at); i++ {
 		if at[i].name == "resources" && at[i-1].item && strings.HasSuffix(strings.ToLower(at[i-2].name), "containers") {
 			return true
@@ -188,12 +188,12 @@ func isResources(at []step) bool {
 }
 
 // Autoscaled maps the objects whose replicas an autoscaler sets to its name
-// ("HorizontalPodAutoscaler/web"). A key's APIVersion is the group alone, without the
-// version: use [Autoscaled.Add] to fill it. It is not safe for concurrent use.
+// ("HorizontalPodAutoscaler/web"). The APIVersion of a key is the group without the version:
+// use [Autoscaled.Add] to add keys. It is not safe for concurrent use.
 type Autoscaled map[Ref]string
 
-// Add adds the target of object, a HorizontalPodAutoscaler in namespace. Other objects
-// are ignored. a must not be nil.
+// Add adds the target of object, a HorizontalPodAutoscaler in namespace. It ignores other
+// objects. a must not be nil.
 func (a Autoscaled) Add(object map[string]any, namespace string) {
 	group, _ := object["apiVersion"].(string)
 	if object["kind"] != "HorizontalPodAutoscaler" || !strings.HasPrefix(group, "autoscaling/") {
@@ -201,11 +201,11 @@ func (a Autoscaled) Add(object map[string]any, namespace string) {
 	}
 	spec, _ := object["spec"].(map[string]any)
 	target, _ := spec["scaleTargetRef"].(map[string]any)
-	r := scaleTarget(textOf(target, "apiVersion"), textOf(target, "kind"), namespace, textOf(target, "name"))
-	a[r] = scalerName(textOf(metadata(object), "name"))
+	r := scaleTarget(stringAt(target, "apiVersion"), stringAt(target, "kind"), namespace, stringAt(target, "name"))
+	a[r] = scalerName(stringAt(metadata(object), "name"))
 }
 
-// autoscaled are the targets of autoscalers once the items are written and deleted.
+// autoscaled returns the targets of autoscalers after the items have been written and deleted.
 func (o Options) autoscaled(items []Item) Autoscaled {
 	isScaler := func(it Item) bool { return it.Kind == "HorizontalPodAutoscaler" }
 	if !slices.ContainsFunc(items, isScaler) {
@@ -226,18 +226,18 @@ func (o Options) autoscaled(items []Item) Autoscaled {
 	return all
 }
 
-// scalerName is an autoscaler as people are told of it.
+// scalerName returns the name of an autoscaler in messages.
 func scalerName(name string) string { return "HorizontalPodAutoscaler/" + name }
 
-// SearchAutoscalers returns the namespaces, sorted, whose autoscalers have to be known to
-// resolve the conflicts of the plan. The caller reads them into [Options.Autoscaled], names
-// the namespaces in [Options.Searched], and calls [Compute] again.
+// SearchAutoscalers returns the namespaces, sorted, whose autoscalers are needed to resolve
+// the conflicts of the plan. The caller adds them to [Options.Autoscaled], adds the namespaces
+// to [Options.AutoscalerNamespaces], and calls [Compute] again.
 func (p *Plan) SearchAutoscalers() []string {
 	found := map[string]bool{}
 	for _, s := range p.Steps {
 		for _, c := range s.Conflicts {
 			open := c.Resolution != Yield && c.Reason == ""
-			assumed := p.Conflicts == Take && c.Reason == "scaled by "+anAutoscaler
+			assumed := p.Conflicts == Take && c.Reason == "scaled by "+unknownAutoscaler
 			if c.Path == "spec.replicas" && (open || assumed) && !slices.Contains(p.Searched, s.Namespace) {
 				found[s.Namespace] = true
 			}
@@ -246,13 +246,13 @@ func (p *Plan) SearchAutoscalers() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// of is the autoscaler of an object, "" for none.
-func (a Autoscaled) of(r Ref) string {
+// nameOf returns the name of the autoscaler of an object, or "".
+func (a Autoscaled) nameOf(r Ref) string {
 	return a[scaleTarget(r.APIVersion, r.Kind, r.Namespace, r.Name)]
 }
 
-// scaleTarget is a reference without its version, which an autoscaler may say
-// otherwise.
+// scaleTarget returns a reference without the version of the API group, which may differ in
+// the autoscaler.
 func scaleTarget(apiVersion, kind, namespace, name string) Ref {
 	group, _, found := strings.Cut(apiVersion, "/")
 	if !found {

@@ -9,34 +9,33 @@ import (
 	"strings"
 )
 
-// merger merges one object. It works on the maps themselves and changes none:
-// what stays as it is, is shared between what comes in and what goes out.
+// merger merges one object. It does not change its arguments: results share unchanged parts
+// with them.
 //
-// The rules are those of Kubernetes' strategic merge patch, and where the kind
-// is not known those of JSON merge patch, with two differences. What others put
-// things into, which are labels, annotations and other maps of plain values,
-// and lists that merge by key, is never removed whole. And what means the same to the API counts as
-// equal: an empty list or text and none, 1000m and 1, a default that is spelled out.
+// The rules are those of Kubernetes' strategic merge patch for built-in kinds, and of JSON
+// merge patch for other kinds, with two differences. Maps and lists to which other clients add,
+// such as labels, annotations and lists that merge by key, are never removed as a whole. And
+// values that the API treats as equal are equal: an empty list or string and a missing one,
+// 1000m and 1, a default and a missing value.
 type merger struct {
 	table   *table
-	builtIn bool // the rules of known types apply
-	olds    int  // how many old manifests there are
-	// whole is set where a strategic merge patch cannot say what is to change:
-	// it knows items of a list by one key, and brings those that share it together.
-	whole bool
-	// past is set where an old manifest is compared with what has become of it:
-	// what it leaves empty, by a null or an empty value, the server may have
-	// filled.
-	past bool
+	builtIn bool // uses the rules of built-in kinds
+	olds    int  // the number of old manifests
+	// wholeLists is set if a strategic merge patch cannot express a change: it identifies
+	// the items of a list by one key, and merges items with the same value of it.
+	wholeLists bool
+	// forDrift is set if an old manifest is compared with the live object: then the server
+	// may have set fields that are null or empty in the manifest.
+	forDrift bool
 }
 
-// problem is what is wrong with a value, and where.
+// problem is an error about a value at a path.
 type problem struct{ path, text string }
 
 func (p *problem) Error() string { return p.path + ": " + p.text }
 
-// at puts key in front of a problem's path.
-func at(key string, err error) error {
+// prefixPath prepends key to the path of a problem.
+func prefixPath(key string, err error) error {
 	if p, ok := err.(*problem); ok {
 		sep := "."
 		if p.path == "" || strings.HasPrefix(p.path, "[") {
@@ -47,76 +46,75 @@ func at(key string, err error) error {
 	return err
 }
 
-// fields merges maps: live becomes after by patch. after is live itself where
-// nothing changes, and patch is nil then. name is the key that the map stands
-// under.
+// mergeMaps merges want into the map live, which is under the key name. It returns the patch
+// and the result; if nothing changes, patch is nil and after is live.
 //
-// Any other null in want takes away what is there, whichever client put it there; in
-// custom resources only when it is new. So Kubernetes has it.
-func (m *merger) fields(name string, f field, olds []map[string]any, live, want map[string]any) (patch,
+// A null in want removes the live value, whichever client has set it; in custom resources only
+// if the null is new. This is what Kubernetes does.
+func (m *merger) mergeMaps(name string, f field, olds []map[string]any, live, want map[string]any) (patch,
 	after map[string]any, err error) {
 	c := change{live: live}
 	for key, w := range want {
 		if f.skips(key) {
 			continue
 		}
-		if w == nil && !m.notes(name, key) && !f.below(key).merge {
-			if live[key] != nil && !m.past && (m.builtIn || nulls(olds, key) < m.olds) {
+		if w == nil && !m.isLabels(name, key) && !f.subfield(key).merge {
+			if live[key] != nil && !m.forDrift && (m.builtIn || nulls(olds, key) < m.olds) {
 				c.remove(key)
 			}
 			continue
 		}
-		if err := m.value(&c, name, key, f.below(key), olds, live[key], w); err != nil {
-			return nil, nil, at(key, err)
+		if err := m.mergeValue(&c, name, key, f.subfield(key), olds, live[key], w); err != nil {
+			return nil, nil, prefixPath(key, err)
 		}
 	}
 	for _, old := range olds {
 		for key, o := range old {
-			if m.keptNull(key, o, live, want) {
+			if m.isKeptNull(key, o, live, want) {
 				c.remove(key)
 				continue
 			}
 			if want[key] != nil || live[key] == nil || o == nil || f.skips(key) {
 				continue
 			}
-			if err := m.dropped(&c, name, key, f.below(key), olds, live[key], o); err != nil {
-				return nil, nil, at(key, err)
+			if err := m.removeOld(&c, name, key, f.subfield(key), olds, live[key], o); err != nil {
+				return nil, nil, prefixPath(key, err)
 			}
 		}
 	}
 	if f.node != nil {
 		for _, u := range f.node.unions {
-			c.choose(u, want)
+			c.applyUnion(u, want)
 		}
 	}
 	if f.retain && c.patch != nil {
-		c.retain(want)
+		c.retainKeys(want)
 	}
 	return c.patch, c.result(), nil
 }
 
-// keptNull reports whether a custom resource holds the null of an old manifest, where the
-// new one does not have the key: the server keeps nulls where the definition allows them.
-func (m *merger) keptNull(key string, old any, live, want map[string]any) bool {
+// isKeptNull reports whether a custom resource contains the null of an old manifest at a key
+// that the new one does not have: the server keeps nulls if the schema allows them.
+func (m *merger) isKeptNull(key string, old any, live, want map[string]any) bool {
 	_, wanted := want[key]
 	have, kept := live[key]
 	return !m.builtIn && old == nil && !wanted && kept && have == nil
 }
 
-// dropped takes away what the old manifests set under a key that the new one
-// does not have: all of it, or of what others may have added to, as to labels
-// or containers, only what the manifests had.
-func (m *merger) dropped(c *change, name, key string, f field, olds []map[string]any, live, old any) error {
+// removeOld removes a value that the old manifests set and the new one does not have. From
+// values to which other clients add, such as labels or containers, it removes only the parts
+// in the old manifests.
+func (m *merger) removeOld(c *change, name, key string, f field, olds []map[string]any, live, old any) error {
 	if _, done := c.patch[key]; done {
-		return nil // a null took it away, or another old manifest
+		return nil // already removed by a null, or for another old manifest
 	}
 	switch have := live.(type) {
 	case map[string]any:
-		if len(have) == 0 && m.builtIn && filledIn(c.live, key) {
+		if len(have) == 0 && m.builtIn && isServerDefault(c.live, key) {
 			return nil
 		}
-		if _, ok := old.(map[string]any); ok && (m.notes(name, key) || m.builtIn && m.table.maps[key]) {
-			if err := m.value(c, name, key, f, olds, live, map[string]any{}); err != nil {
+		if _, ok := old.(map[string]any); ok && (m.isLabels(name, key) || m.builtIn && m.table.maps[key]) {
+			if err := m.mergeValue(c, name, key, f, olds, live, map[string]any{}); err != nil {
 				return err
 			}
 			if left, ok := c.after[key].(map[string]any); ok && len(left) == 0 {
@@ -126,59 +124,58 @@ func (m *merger) dropped(c *change, name, key string, f field, olds []map[string
 		}
 	case []any:
 		if _, ok := old.([]any); ok && f.merge {
-			return m.value(c, name, key, f, olds, live, []any{})
+			return m.mergeValue(c, name, key, f, olds, live, []any{})
 		}
 	}
 	c.remove(key)
 	return nil
 }
 
-// filledIn reports whether the server itself puts an empty map under key into a
-// map: the security context of a pod, and the resources of containers and claims.
-func filledIn(m map[string]any, key string) bool {
+// isServerDefault reports whether the server itself sets an empty map at key: the security
+// context of a pod, and the resources of containers and claims.
+func isServerDefault(m map[string]any, key string) bool {
 	_, pod := m["containers"]
 	return pod && key == "securityContext" || !pod && key == "resources"
 }
 
-// plainMap reports whether a field of that name is labels or annotations.
-func plainMap(key string) bool { return key == "labels" || key == "annotations" }
+// isLabelKey reports whether a field is named labels or annotations.
+func isLabelKey(key string) bool { return key == "labels" || key == "annotations" }
 
-// notes reports whether the field of a map, which is under name, is labels
-// or annotations: others write there too. A custom resource may have fields of
-// its own that are called so.
-func (m *merger) notes(name, key string) bool {
-	return plainMap(key) && (m.builtIn || name == "metadata")
+// isLabels reports whether the field key of the map name contains labels or annotations, which
+// other clients add to. In a custom resource only metadata has such fields.
+func (m *merger) isLabels(name, key string) bool {
+	return isLabelKey(key) && (m.builtIn || name == "metadata")
 }
 
-// value merges what is under key, where the new manifest has w.
-func (m *merger) value(c *change, name, key string, f field, olds []map[string]any, live, w any) error {
-	if w == nil { // labels or a list without any
+// mergeValue merges w, the value of key in the new manifest, into the live value.
+func (m *merger) mergeValue(c *change, name, key string, f field, olds []map[string]any, live, w any) error {
+	if w == nil { // no labels, or an empty list
 		if w = map[string]any{}; f.merge {
 			w = []any{}
 		}
 	}
-	if m.past && w != false && m.zero(name, key, w) {
+	if m.forDrift && w != false && m.isZero(name, key, w) {
 		return nil
 	}
 	if list, ok := live.([]any); live == nil || m.builtIn && ok && len(list) == 0 {
 		w = m.clean(w)
-		if labels, isMap := w.(map[string]any); isMap && len(labels) == 0 && f.place == noted {
+		if labels, isMap := w.(map[string]any); isMap && len(labels) == 0 && f.position == inLabels {
 			return nil
 		}
-		if !m.nothing(key, w) && !m.zero(name, key, w) {
+		if !m.isAbsent(key, w) && !m.isZero(name, key, w) {
 			c.set(key, w, w)
 		}
 		return nil
 	}
 	if m.builtIn {
-		if have, wanted := shape(live), shape(w); have != wanted {
+		if have, wanted := valueType(live), valueType(w); have != wanted {
 			return &problem{"", fmt.Sprintf("is %s, and must be %s", wanted, have)}
 		}
 	}
 	switch w := w.(type) {
 	case map[string]any:
 		if have, ok := live.(map[string]any); ok && !f.replace {
-			patch, after, err := m.fields(key, f, mapsAt(olds, key), have, w)
+			patch, after, err := m.mergeMaps(key, f, mapsAt(olds, key), have, w)
 			if err == nil && patch != nil {
 				c.set(key, patch, after)
 			}
@@ -186,19 +183,19 @@ func (m *merger) value(c *change, name, key string, f field, olds []map[string]a
 		}
 	case []any:
 		if have, ok := live.([]any); ok && f.merge {
-			return m.list(c, key, f, listsAt(olds, key), have, w)
+			return m.mergeList(c, key, f, listsAt(olds, key), have, w)
 		}
 	}
-	if !m.same(name, key, w, live) {
+	if !m.sameValue(name, key, w, live) {
 		w := m.clean(w)
 		c.set(key, w, w)
 	}
 	return nil
 }
 
-// shape says what a value is, in words. Text and numbers are alike: some fields
-// take either.
-func shape(v any) string {
+// valueType returns the type of a value for messages. It does not distinguish strings and
+// numbers, because some fields accept both.
+func valueType(v any) string {
 	switch v.(type) {
 	case map[string]any:
 		return "a map"
@@ -208,20 +205,20 @@ func shape(v any) string {
 	return "a plain value"
 }
 
-// clean is v without nulls in its maps: they mean that nothing is there.
+// clean returns v without nulls in its maps.
 func (m *merger) clean(v any) any {
-	if c, changed := m.cleaned(v); changed {
+	if c, changed := m.cleanedCopy(v); changed {
 		return c
 	}
 	return v
 }
 
-func (m *merger) cleaned(v any) (out any, changed bool) {
+func (m *merger) cleanedCopy(v any) (out any, changed bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		var copied map[string]any
 		for key, e := range v {
-			c, changed := m.cleaned(e)
+			c, changed := m.cleanedCopy(e)
 			if e != nil && !changed {
 				continue
 			}
@@ -235,11 +232,11 @@ func (m *merger) cleaned(v any) (out any, changed bool) {
 		return copied, copied != nil
 	case []any:
 		if !m.builtIn {
-			return nil, false // a custom resource may mean its null
+			return nil, false // custom resources may contain nulls in lists
 		}
 		var copied []any
 		for i, e := range v {
-			if c, changed := m.cleaned(e); changed {
+			if c, changed := m.cleanedCopy(e); changed {
 				if copied == nil {
 					copied = slices.Clone(v)
 				}
@@ -251,8 +248,8 @@ func (m *merger) cleaned(v any) (out any, changed bool) {
 	return nil, false
 }
 
-// nothing reports whether the API keeps w, under key, as if it were not there.
-func (m *merger) nothing(key string, w any) bool {
+// isAbsent reports whether the API treats w, at key, as a missing value.
+func (m *merger) isAbsent(key string, w any) bool {
 	switch w := w.(type) {
 	case map[string]any:
 		return len(w) == 0 && m.builtIn && m.table.maps[key]
@@ -262,9 +259,9 @@ func (m *merger) nothing(key string, w any) bool {
 	return w == nil
 }
 
-// zero reports whether w, which is under key in the map under parent, is a
-// value that the API keeps as if it were not there: false, 0 or "".
-func (m *merger) zero(parent, key string, w any) bool {
+// isZero reports whether w, at key in the map at parent, is false, 0 or "", and the API treats
+// it as a missing value.
+func (m *merger) isZero(parent, key string, w any) bool {
 	switch w {
 	case "", false, int64(0), float64(0), 0:
 		return m.builtIn && m.table.zeros[key] && !m.table.open[parent]
@@ -272,7 +269,7 @@ func (m *merger) zero(parent, key string, w any) bool {
 	return false
 }
 
-// nulls counts the old manifests that have a null under key.
+// nulls returns the number of old manifests that have a null at key.
 func nulls(olds []map[string]any, key string) int {
 	n := 0
 	for _, o := range olds {
@@ -303,7 +300,7 @@ func listsAt(olds []map[string]any, key string) [][]any {
 	return out
 }
 
-// change collects what becomes of one map.
+// change collects the changes to one map.
 type change struct {
 	live, patch, after map[string]any
 }
@@ -332,18 +329,18 @@ func (c *change) result() map[string]any {
 	return c.after
 }
 
-// choose takes away the fields of a union that want does not name where it names
-// another, no matter which client set them: the server would refuse both.
-func (c *change) choose(u union, want map[string]any) {
-	for _, name := range u.unwanted(c.live, want) {
+// applyUnion removes the fields of a union that want does not have if it has another field of
+// the union, whichever client has set them: the server would reject both.
+func (c *change) applyUnion(u union, want map[string]any) {
+	for _, name := range u.excludedFields(c.live, want) {
 		c.remove(name)
 	}
 }
 
-// retain takes away what want does not name, whichever client put it there: of a
-// volume or a strategy only one kind may be set.
-func (c *change) retain(want map[string]any) {
-	keep := []any{} // the server refuses null, and keys of the patch that are not named here
+// retainKeys removes all keys that want does not have, whichever client has set them: a volume
+// or a strategy can be of one kind only.
+func (c *change) retainKeys(want map[string]any) {
+	keep := []any{} // the server rejects null, and keys of the patch that are not in the list
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != nil {
 			keep = append(keep, key)

@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// id names an item of a list as the server does, by the values of its keys. n
-// counts the items before it that have the same values: of some lists, such as a
-// container's variables, the server keeps them all.
+// id identifies an item of a list by the values of its keys, as the server does. n is the
+// number of preceding items with the same values: in some lists, such as a container's
+// environment variables, the server keeps duplicates.
 type id struct {
 	value any    // of the key
-	more  string // of the other keys, each behind a slash; "" where there is none
+	more  string // the values of the other keys, each after a slash, or ""
 	n     int
 }
 
-// String is the id as paths show it: "web", "53/UDP".
+// String returns the id as paths show it: "web", "53/UDP".
 func (i id) String() string { return fmt.Sprint(i.value) + i.more }
 
-// list merges the list under key item by item.
-func (m *merger) list(c *change, key string, f field, olds [][]any, live, want []any) error {
-	if m.unmoved(f, olds, live, want) {
+// mergeList merges the list at key by items.
+func (m *merger) mergeList(c *change, key string, f field, olds [][]any, live, want []any) error {
+	if m.isUnchanged(f, olds, live, want) {
 		return nil
 	}
 	if f.key == "" {
-		live, want = unique(live), unique(want)
+		live, want = uniqueValues(live), uniqueValues(want)
 	}
 	wantIDs, err := f.identify(want)
 	if err != nil {
@@ -35,13 +35,13 @@ func (m *merger) list(c *change, key string, f field, olds [][]any, live, want [
 	}
 	liveIDs, err := f.identify(live)
 	if err != nil {
-		return &problem{"", "as it is in the cluster: " + err.Error()}
+		return &problem{"", "of the live object: " + err.Error()}
 	}
-	l := merging{merger: m, field: f, live: live, liveIDs: liveIDs, want: want, wantIDs: wantIDs}
+	l := listMerge{merger: m, field: f, live: live, liveIDs: liveIDs, want: want, wantIDs: wantIDs}
 	if err := l.merge(olds); err != nil {
 		return err
 	}
-	after, ids := l.ordered()
+	after, ids := l.orderedItems()
 	moved := f.key != "" && !slices.Equal(ids, liveIDs) // plain values, such as finalizers, have no order
 	if len(l.patch) == 0 && len(l.deleted) == 0 && !moved {
 		return nil
@@ -51,22 +51,22 @@ func (m *merger) list(c *change, key string, f field, olds [][]any, live, want [
 	if len(after) == 0 {
 		delete(c.after, key)
 	}
-	m.whole = m.whole || l.ambiguous()
-	l.write(c.patch, key)
+	m.wholeLists = m.wholeLists || l.isAmbiguous()
+	l.writePatch(c.patch, key)
 	return nil
 }
 
-// ambiguous reports whether the list has different items that a strategic merge
-// patch cannot tell apart: ports of two protocols, or a variable that is there
-// twice. It also cannot name an item that the server keeps without its key.
-func (l *merging) ambiguous() bool {
+// isAmbiguous reports whether the list has different items that a strategic merge patch cannot
+// distinguish, such as ports of two protocols or duplicate variables, or an item that the
+// server keeps without its key.
+func (l *listMerge) isAmbiguous() bool {
 	if l.field.key == "" {
 		return false
 	}
 	seen := make(map[any]id, len(l.liveIDs)+len(l.wantIDs))
 	for _, ids := range [][]id{l.liveIDs, l.wantIDs} {
 		for _, id := range ids {
-			if first, there := seen[id.value]; there && first != id || id.value == l.field.keyless {
+			if first, there := seen[id.value]; there && first != id || id.value == l.field.keyDefault {
 				return true
 			}
 			seen[id.value] = id
@@ -75,10 +75,10 @@ func (l *merging) ambiguous() bool {
 	return false
 }
 
-// unmoved reports whether nothing is to change in a list whose items are, in
-// their places, those that all manifests have: most lists, and the quick way.
-// What is odd is left to the long way.
-func (m *merger) unmoved(f field, olds [][]any, live, want []any) bool {
+// isUnchanged reports whether all manifests and the live object have the same items in the
+// same order, and none changes. It is a fast path for most lists, and returns false for
+// unusual ones.
+func (m *merger) isUnchanged(f field, olds [][]any, live, want []any) bool {
 	if f.key == "" || len(live) != len(want) {
 		return false
 	}
@@ -101,7 +101,8 @@ func (m *merger) unmoved(f field, olds [][]any, live, want []any) bool {
 			}
 			former[j] = o
 		}
-		patch, _, err := m.fields("", field{node: f.node, retain: f.retain}, former, have, f.named(w, have, former))
+		w = f.keepOmittedKeys(w, have, former)
+		patch, _, err := m.mergeMaps("", field{node: f.node, retain: f.retain}, former, have, w)
 		if err != nil || patch != nil {
 			return false
 		}
@@ -109,52 +110,52 @@ func (m *merger) unmoved(f field, olds [][]any, live, want []any) bool {
 	return true
 }
 
-// sameItem reports whether a and b are the same item of a list.
+// sameItem reports whether a and b have the same keys.
 func (f field) sameItem(a, b map[string]any) bool {
 	if !equal(f.keyOf(a), f.keyOf(b)) {
 		return false
 	}
 	for _, k := range f.more {
-		if !equal(k.of(a), k.of(b)) {
+		if !equal(k.valueIn(a), k.valueIn(b)) {
 			return false
 		}
 	}
 	return true
 }
 
-// keyOf is the first key's value in an item.
-func (f field) keyOf(item map[string]any) any { return listKey{f.key, f.keyless}.of(item) }
+// keyOf returns the value of the first key in an item.
+func (f field) keyOf(item map[string]any) any { return listKey{f.key, f.keyDefault}.valueIn(item) }
 
-// of is the key's value in an item.
-func (k listKey) of(item map[string]any) any {
+// valueIn returns the value of the key in an item, or its default.
+func (k listKey) valueIn(item map[string]any) any {
 	if v := item[k.name]; v != nil {
 		return v
 	}
-	return k.fallback
+	return k.defaultValue
 }
 
-// merging is the merge of one list.
-type merging struct {
+// listMerge merges one list.
+type listMerge struct {
 	*merger
-	field         field
-	live, want    []any
-	liveIDs       []id
-	wantIDs       []id
-	items         map[id]any // what is left and what is new
-	patch         []any      // items that change or are new
-	deleted       []id
-	liveIndex     map[id]int
-	wantIndex     map[id]int
-	oldIndex      map[id][]map[string]any
-	formerlyThere map[id]bool
+	field      field
+	live, want []any
+	liveIDs    []id
+	wantIDs    []id
+	items      map[id]any // the items of the result
+	patch      []any      // changed and new items
+	deleted    []id
+	liveIndex  map[id]int
+	wantIndex  map[id]int
+	oldIndex   map[id][]map[string]any
+	inOld      map[id]bool
 }
 
-func (l *merging) merge(olds [][]any) error {
-	l.liveIndex, l.wantIndex = indexed(l.liveIDs), indexed(l.wantIDs)
-	l.remember(olds)
+func (l *listMerge) merge(olds [][]any) error {
+	l.liveIndex, l.wantIndex = indexIDs(l.liveIDs), indexIDs(l.wantIDs)
+	l.indexOld(olds)
 	l.items = make(map[id]any, len(l.live)+len(l.want))
 	for i, id := range l.liveIDs {
-		if _, wanted := l.wantIndex[id]; !wanted && l.formerlyThere[id] {
+		if _, wanted := l.wantIndex[id]; !wanted && l.inOld[id] {
 			l.deleted = append(l.deleted, id)
 			continue
 		}
@@ -171,13 +172,13 @@ func (l *merging) merge(olds [][]any) error {
 			continue
 		}
 		w, have := l.want[i].(map[string]any), l.live[j].(map[string]any)
-		w = l.field.named(w, have, l.oldIndex[id])
-		patch, after, err := l.fields("", field{node: l.field.node, retain: l.field.retain}, l.oldIndex[id], have, w)
+		w = l.field.keepOmittedKeys(w, have, l.oldIndex[id])
+		patch, after, err := l.mergeMaps("", field{node: l.field.node, retain: l.field.retain}, l.oldIndex[id], have, w)
 		if err != nil {
-			return at(fmt.Sprintf("[%v]", id), err)
+			return prefixPath(fmt.Sprintf("[%v]", id), err)
 		}
 		if patch != nil {
-			l.field.name(patch, have)
+			l.field.copyKeys(patch, have)
 			l.items[id] = after
 			l.patch = append(l.patch, patch)
 		}
@@ -185,19 +186,19 @@ func (l *merging) merge(olds [][]any) error {
 	return nil
 }
 
-// remember notes the items of the old manifests. Some of those may never have
-// been accepted by a cluster: what makes no sense in them counts as not there.
-func (l *merging) remember(olds [][]any) {
+// indexOld indexes the items of the old manifests. It skips invalid lists, which no cluster
+// has accepted.
+func (l *listMerge) indexOld(olds [][]any) {
 	for _, old := range olds {
 		ids, err := l.field.identify(old)
 		if err != nil {
 			continue
 		}
-		if l.formerlyThere == nil {
-			l.formerlyThere, l.oldIndex = make(map[id]bool, len(ids)), make(map[id][]map[string]any, len(ids))
+		if l.inOld == nil {
+			l.inOld, l.oldIndex = make(map[id]bool, len(ids)), make(map[id][]map[string]any, len(ids))
 		}
 		for i, id := range ids {
-			l.formerlyThere[id] = true
+			l.inOld[id] = true
 			if item, ok := old[i].(map[string]any); ok {
 				l.oldIndex[id] = append(l.oldIndex[id], item)
 			}
@@ -205,10 +206,9 @@ func (l *merging) remember(olds [][]any) {
 	}
 }
 
-// ordered is the list as the server will order it: wanted items as the
-// manifest has them, and each of the others before the first of those that it
-// stood before.
-func (l *merging) ordered() ([]any, []id) {
+// orderedItems returns the list in the order that the server will use: the wanted items in the
+// order of the manifest, and each other item before the first wanted item that it preceded.
+func (l *listMerge) orderedItems() ([]any, []id) {
 	var others []id
 	for _, id := range l.liveIDs {
 		if _, left := l.items[id]; left {
@@ -233,8 +233,8 @@ func (l *merging) ordered() ([]any, []id) {
 	return after, ids
 }
 
-// write puts what changes in the list into the patch of the map that has it.
-func (l *merging) write(patch map[string]any, key string) {
+// writePatch adds the changes of the list to the patch of the map that contains it.
+func (l *listMerge) writePatch(patch map[string]any, key string) {
 	order := make([]any, 0, len(l.wantIDs))
 	if l.field.key == "" {
 		for _, id := range l.deleted {
@@ -257,18 +257,18 @@ func (l *merging) write(patch map[string]any, key string) {
 		patch[key] = items
 	}
 	for i, id := range l.wantIDs {
-		place := map[string]any{l.field.key: id.value}
-		if l.past {
-			l.field.name(place, l.want[i].(map[string]any))
+		entry := map[string]any{l.field.key: id.value}
+		if l.forDrift {
+			l.field.copyKeys(entry, l.want[i].(map[string]any))
 		}
-		order = append(order, place)
+		order = append(order, entry)
 	}
 	patch[orderPrefix+key] = order
 }
 
-// named is an item with the keys that it leaves to their defaults from now on, as
-// have spells them out: to drop such a key changes nothing.
-func (f field) named(item, have map[string]any, olds []map[string]any) map[string]any {
+// keepOmittedKeys returns an item with the live values of keys that old manifests had and the
+// item omits: the server sets them to their defaults, so omitting them changes nothing.
+func (f field) keepOmittedKeys(item, have map[string]any, olds []map[string]any) map[string]any {
 	for _, k := range f.more {
 		drops := slices.ContainsFunc(olds, func(old map[string]any) bool { return old[k.name] != nil })
 		if drops && item[k.name] == nil && have[k.name] != nil {
@@ -279,8 +279,8 @@ func (f field) named(item, have map[string]any, olds []map[string]any) map[strin
 	return item
 }
 
-// name copies what names an item into another map.
-func (f field) name(to, item map[string]any) {
+// copyKeys copies the keys of an item to another map.
+func (f field) copyKeys(to, item map[string]any) {
 	to[f.key] = item[f.key]
 	for _, k := range f.more {
 		if v := item[k.name]; v != nil {
@@ -289,7 +289,7 @@ func (f field) name(to, item map[string]any) {
 	}
 }
 
-// identify names the items of a list. Of plain values, each must be there once.
+// identify returns the ids of the items of a list. Plain values must be unique.
 func (f field) identify(list []any) ([]id, error) {
 	ids := make([]id, 0, len(list))
 	seen := make(map[id]int, len(list))
@@ -298,9 +298,9 @@ func (f field) identify(list []any) ([]id, error) {
 		if f.key != "" {
 			m, ok := item.(map[string]any)
 			if !ok {
-				return nil, &problem{fmt.Sprintf("[%d]", i), "is " + shape(item) + ", and must be a map"}
+				return nil, &problem{fmt.Sprintf("[%d]", i), "is " + valueType(item) + ", and must be a map"}
 			}
-			this = id{value: f.keyOf(m), more: f.others(m)}
+			this = id{value: f.keyOf(m), more: f.otherKeys(m)}
 		}
 		switch v := this.value.(type) {
 		case nil:
@@ -309,7 +309,7 @@ func (f field) identify(list []any) ([]id, error) {
 			}
 			return nil, &problem{fmt.Sprintf("[%d]", i), "must have the field " + f.key}
 		case map[string]any, []any:
-			return nil, &problem{fmt.Sprintf("[%d]", i), "is " + shape(v) + ", and must be a plain value"}
+			return nil, &problem{fmt.Sprintf("[%d]", i), "is " + valueType(v) + ", and must be a plain value"}
 		case float64:
 			if whole, ok := integer(v); ok {
 				this.value = whole
@@ -323,22 +323,22 @@ func (f field) identify(list []any) ([]id, error) {
 	return ids, nil
 }
 
-// others are the values of an item's keys but the first.
-func (f field) others(item map[string]any) string {
+// otherKeys returns the values of an item's keys except the first.
+func (f field) otherKeys(item map[string]any) string {
 	if len(f.more) == 1 {
-		if s, ok := f.more[0].of(item).(string); ok {
-			return "/" + s // nearly always
+		if s, ok := f.more[0].valueIn(item).(string); ok {
+			return "/" + s // the most frequent case
 		}
 	}
 	var b strings.Builder
 	for _, k := range f.more {
-		fmt.Fprintf(&b, "/%v", k.of(item))
+		fmt.Fprintf(&b, "/%v", k.valueIn(item))
 	}
 	return b.String()
 }
 
-// unique is a list of plain values with each of them once.
-func unique(list []any) []any {
+// uniqueValues returns a list of plain values without duplicates.
+func uniqueValues(list []any) []any {
 	out := make([]any, 0, len(list))
 	for _, v := range list {
 		if !slices.ContainsFunc(out, func(o any) bool { return equal(o, v) }) {
@@ -348,7 +348,7 @@ func unique(list []any) []any {
 	return out
 }
 
-func indexed(ids []id) map[id]int {
+func indexIDs(ids []id) map[id]int {
 	m := make(map[id]int, len(ids))
 	for i, id := range ids {
 		m[id] = i

@@ -12,18 +12,19 @@ import (
 
 func formatFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// normalize returns an object as the server reads it: a null in labels, data and the
-// like is an empty string, a null quantity is 0, and stringData of a Secret is in its data.
+// normalize returns an object as the server reads it: with an empty string for a null in
+// labels, data and other maps of strings, 0 for a null quantity, and the stringData of a
+// Secret in its data.
 func normalize(o map[string]any) map[string]any { return normalizeScanned(o, scan(o)) }
 
-// normalizeScanned is normalize for an object that scan has looked through.
+// normalizeScanned is normalize for an object with known special forms.
 func normalizeScanned(o map[string]any, forms specialForms) map[string]any {
 	kind := o["kind"]
 	if forms.nulls {
-		o = withTexts(o)
+		o = replaceNulls(o)
 	}
 	if kind == "Secret" && o["apiVersion"] == "v1" {
-		return encoded(o)
+		return encodeStringData(o)
 	}
 	return o
 }
@@ -36,25 +37,25 @@ func builtIn(o map[string]any) bool {
 	return is
 }
 
-// withTexts returns o with nulls in maps of plain values replaced by the server's defaults.
-func withTexts(o map[string]any) map[string]any {
+// replaceNulls returns o with nulls in maps of plain values replaced by the server's defaults.
+func replaceNulls(o map[string]any) map[string]any {
 	t := kinds()
 	if builtIn(o) {
 		kind := o["kind"]
-		if filled := t.filled("", o, kind == "Service" || kind == "ReplicationController"); filled != nil {
+		if filled := t.fillNulls("", o, kind == "Service" || kind == "ReplicationController"); filled != nil {
 			return filled
 		}
-	} else if filled := t.filledLabels(metadata(o)); filled != nil {
+	} else if filled := t.fillLabels(metadata(o)); filled != nil {
 		o = maps.Clone(o)
 		o["metadata"] = filled
 	}
 	return o
 }
 
-// filled is m, which is under name, with what the server reads for nulls in
-// maps of plain values; nil where m has none. selects says that a selector is
-// such a map too, which it is in two kinds.
-func (t *table) filled(name string, m map[string]any, selects bool) map[string]any {
+// fillNulls returns a copy of m, which is under name, with nulls in maps of plain values
+// replaced by the server's defaults; or nil if there are none. selects is set for the two
+// kinds whose selector is such a map.
+func (t *table) fillNulls(name string, m map[string]any, selects bool) map[string]any {
 	var out map[string]any
 	set := func(key string, v any) {
 		if out == nil {
@@ -62,7 +63,7 @@ func (t *table) filled(name string, m map[string]any, selects bool) map[string]a
 		}
 		out[key] = v
 	}
-	plain := t.texts[name] || selects && name == "selector"
+	plain := t.plainMaps[name] || selects && name == "selector"
 	for key, v := range m {
 		switch v := v.(type) {
 		case nil:
@@ -72,11 +73,11 @@ func (t *table) filled(name string, m map[string]any, selects bool) map[string]a
 				set(key, "")
 			}
 		case map[string]any:
-			if inner := t.filled(key, v, selects); inner != nil {
+			if inner := t.fillNulls(key, v, selects); inner != nil {
 				set(key, inner)
 			}
 		case []any:
-			if inner := t.filledItems(v, selects); inner != nil {
+			if inner := t.fillItems(v, selects); inner != nil {
 				set(key, inner)
 			}
 		}
@@ -84,14 +85,14 @@ func (t *table) filled(name string, m map[string]any, selects bool) map[string]a
 	return out
 }
 
-func (t *table) filledItems(list []any, selects bool) []any {
+func (t *table) fillItems(list []any, selects bool) []any {
 	var out []any
 	for i, item := range list {
 		m, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		if inner := t.filled("", m, selects); inner != nil {
+		if inner := t.fillNulls("", m, selects); inner != nil {
 			if out == nil {
 				out = slices.Clone(list)
 			}
@@ -101,13 +102,13 @@ func (t *table) filledItems(list []any, selects bool) []any {
 	return out
 }
 
-// filledLabels is the metadata of a custom resource with an empty text for each
-// null among its labels and annotations; nil where there is none.
-func (t *table) filledLabels(meta map[string]any) map[string]any {
+// fillLabels returns a copy of the metadata of a custom resource with empty strings for nulls
+// in labels and annotations; or nil if there are none.
+func (t *table) fillLabels(meta map[string]any) map[string]any {
 	var out map[string]any
 	for _, key := range []string{"labels", "annotations"} {
 		if m, ok := meta[key].(map[string]any); ok {
-			if inner := t.filled(key, m, false); inner != nil {
+			if inner := t.fillNulls(key, m, false); inner != nil {
 				if out == nil {
 					out = maps.Clone(meta)
 				}
@@ -126,9 +127,9 @@ func without(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
-// encoded is a Secret with its stringData put into data, as the server does.
-// One whose values are not text stays as it is: the server says what is wrong.
-func encoded(secret map[string]any) map[string]any {
+// encodeStringData returns a Secret with its stringData moved to data, as the server does. It
+// returns a Secret with invalid values unchanged: the server returns the error.
+func encodeStringData(secret map[string]any) map[string]any {
 	text, _ := secret["stringData"].(map[string]any)
 	data, isMap := secret["data"].(map[string]any)
 	if !isMap && secret["data"] != nil {

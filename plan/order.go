@@ -13,34 +13,33 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// subchartsAnnotation is in Chart.yaml: the subcharts that the chart's own
-// objects wait for, or a map of which subcharts wait for which.
+// subchartsAnnotation is an annotation in Chart.yaml: the subcharts that the chart's own
+// objects wait for, or a map from subcharts to the subcharts that they wait for.
 const subchartsAnnotation = "helm.sh/depends-on/subcharts"
 
-// Order is what the charts of a tree say about the order of their subcharts
-// (Helm's proposal 25), as a release's record keeps it. nil says nothing.
+// Order is the order of subcharts that the charts of a tree declare (Helm's proposal 25), in
+// the format of a release's record. nil is no order.
 type Order struct {
 	// Charts are the charts that ask for an order, by their path in the tree: "" is the
 	// root, "app/cache" the subchart cache of its subchart app. The value maps a subchart
 	// to the subcharts that it waits for; the chart's own objects wait for all of them.
 	Charts map[string]map[string][]string `json:"charts"`
-	// Unknown are names in these orders that no subchart has. They are not waited for.
+	// Unknown are the names in these orders that no subchart has. They are ignored.
 	Unknown []UnknownDependency `json:"unknown,omitempty"`
 }
 
-// UnknownDependency is a name that a chart waits for and no subchart of it has.
+// An UnknownDependency is a name in a chart's order that no subchart has.
 type UnknownDependency struct {
 	Chart string `json:"chart"`        // the chart whose Chart.yaml has the name
 	Of    string `json:"of,omitempty"` // the subchart that waits; "" for the chart's own objects
 	Name  string `json:"name"`         // the missing subchart
 }
 
-// A CycleError is returned where subcharts or groups of objects wait for each other, so
-// that none can begin.
+// A CycleError is returned if subcharts or groups of objects wait for each other.
 type CycleError struct {
 	What  string   // "subcharts" or "resource groups"
 	Chart string   // the chart that they belong to
-	Names []string // the first is the last again
+	Names []string // the first name is repeated at the end
 }
 
 func (e *CycleError) Error() string {
@@ -48,11 +47,11 @@ func (e *CycleError) Error() string {
 		e.What, strings.Join(e.Names, " -> "), e.Chart)
 }
 
-// OrderOf returns the order that the charts of the tree ask for in Chart.yaml: by
-// depends-on of a dependency, or by the annotation helm.sh/depends-on/subcharts. It is nil
-// where none asks. Names are those that subcharts have in the tree, or had before an
-// alias; a dependency that is disabled is not waited for. Errors are a [*CycleError], and
-// those of an annotation that cannot be read.
+// OrderOf returns the order that the charts of the tree declare in Chart.yaml: with depends-on
+// of a dependency, or with the annotation helm.sh/depends-on/subcharts. It returns nil if no
+// chart declares one. Names are those of subcharts in the tree, or before an alias; disabled
+// dependencies are ignored. OrderOf returns a [*CycleError], or an error if an annotation is
+// invalid.
 func OrderOf(root *chart.Chart) (*Order, error) {
 	if root == nil {
 		return nil, nil
@@ -67,19 +66,18 @@ func OrderOf(root *chart.Chart) (*Order, error) {
 	return o, nil
 }
 
-// What a chart's tree cannot exceed; an order comes from a release's record,
-// which may be forged.
+// The limits of an order, which comes from a release's record and may be forged.
 const (
 	maxDepth = 100
 	maxNames = 1 << 16
 )
 
-// check refuses an order that no tree of charts can have.
+// check returns an error if no tree of charts can have the order.
 func (o *Order) check() error {
 	n := 0
 	for path, edges := range o.Charts {
 		if path != "" && (strings.Count(path, "/") >= maxDepth || slices.Contains(strings.Split(path, "/"), "")) {
-			return fmt.Errorf("the order of subcharts names a chart that cannot be: %.80q", path)
+			return fmt.Errorf("the order of subcharts has an invalid chart name: %.80q", path)
 		}
 		for of, names := range edges {
 			if n += 1 + len(names); n > maxNames {
@@ -87,7 +85,7 @@ func (o *Order) check() error {
 			}
 			for _, name := range append([]string{of}, names...) {
 				if name == "" || strings.Contains(name, "/") {
-					return fmt.Errorf("the order of subcharts names a chart that cannot be: %.80q", name)
+					return fmt.Errorf("the order of subcharts has an invalid chart name: %.80q", name)
 				}
 			}
 		}
@@ -96,20 +94,20 @@ func (o *Order) check() error {
 }
 
 func (o *Order) read(path string, c *chart.Chart) error {
-	said, err := declared(c)
+	rules, err := declaredOrder(c)
 	if err != nil {
 		return err
 	}
-	if said != nil {
+	if rules != nil {
 		edges := map[string][]string{}
-		for _, d := range said {
-			for _, of := range named(c, d.of) {
+		for _, d := range rules {
+			for _, of := range subchartsNamed(c, d.of) {
 				for _, name := range d.names {
-					found := named(c, name)
-					if len(found) == 0 && !disabled(c, name) {
+					found := subchartsNamed(c, name)
+					if len(found) == 0 && !isDisabled(c, name) {
 						o.Unknown = append(o.Unknown, UnknownDependency{c.Name(), of, name})
 					}
-					if len(found) > 1 { // an alias of the one that waits is not meant
+					if len(found) > 1 { // a subchart does not wait for itself by its name before an alias
 						found = slices.DeleteFunc(found, func(n string) bool { return n == of })
 					}
 					edges[of] = append(edges[of], found...)
@@ -123,40 +121,40 @@ func (o *Order) read(path string, c *chart.Chart) error {
 		o.Charts[path] = edges
 	}
 	for _, sub := range c.Subcharts() {
-		if err := o.read(chartBelow(path, sub.Name()), sub); err != nil {
+		if err := o.read(subchartPath(path, sub.Name()), sub); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waits says that one subchart, or with "" the chart itself, waits for others.
-type waits struct {
+// waitRule is a rule that a subchart, or "" for the chart itself, waits for others.
+type waitRule struct {
 	of    string
 	names []string
 }
 
-// declared is what one chart says about its subcharts, nil for nothing.
-func declared(c *chart.Chart) ([]waits, error) {
+// declaredOrder returns the rules that one chart declares.
+func declaredOrder(c *chart.Chart) ([]waitRule, error) {
 	if c.Metadata == nil {
 		return nil, nil
 	}
-	var said []waits
+	var rules []waitRule
 	for _, d := range c.Metadata.Dependencies {
 		if d != nil && len(d.DependsOn) > 0 {
-			said = append(said, waits{cmp.Or(d.Alias, d.Name), d.DependsOn})
+			rules = append(rules, waitRule{cmp.Or(d.Alias, d.Name), d.DependsOn})
 		}
 	}
 	text := strings.TrimSpace(c.Metadata.Annotations[subchartsAnnotation])
 	if !strings.HasPrefix(text, "{") {
-		names, err := list(text)
+		names, err := parseNames(text)
 		if err != nil {
 			return nil, fmt.Errorf("chart %s: annotation %s: %w", c.Name(), subchartsAnnotation, err)
 		}
 		if len(names) > 0 {
-			said = append(said, waits{"", names})
+			rules = append(rules, waitRule{"", names})
 		}
-		return said, nil
+		return rules, nil
 	}
 	var table map[string][]string
 	if err := json.Unmarshal([]byte(text), &table); err != nil {
@@ -164,14 +162,14 @@ func declared(c *chart.Chart) ([]waits, error) {
 			c.Name(), subchartsAnnotation, err)
 	}
 	for _, of := range slices.Sorted(maps.Keys(table)) {
-		said = append(said, waits{of, table[of]})
+		rules = append(rules, waitRule{of, table[of]})
 	}
-	return said, nil
+	return rules, nil
 }
 
-// named are the subcharts of c that go by that name: the one that has it, or
-// else those that had it before they got an alias. "" is c itself.
-func named(c *chart.Chart, name string) []string {
+// subchartsNamed returns the subcharts of c with the given name or, if there is none, those
+// that had it before an alias. "" is c itself.
+func subchartsNamed(c *chart.Chart, name string) []string {
 	if name == "" {
 		return []string{""}
 	}
@@ -189,9 +187,9 @@ func named(c *chart.Chart, name string) []string {
 	return unaliased
 }
 
-// disabled reports whether Chart.yaml has a dependency of that name, which is not
-// in the tree, then.
-func disabled(c *chart.Chart, name string) bool {
+// isDisabled reports whether Chart.yaml has a dependency of that name, which then is disabled,
+// because the tree does not contain it.
+func isDisabled(c *chart.Chart, name string) bool {
 	deps := slices.Clone(c.Metadata.Dependencies)
 	if f := c.File(chart.FileMetadata); f != nil {
 		if m, err := chart.ParseMetadata(f.Name, f.Data); err == nil {
@@ -208,8 +206,8 @@ func disabled(c *chart.Chart, name string) bool {
 	})
 }
 
-// list reads names: a JSON list, or names with commas between them.
-func list(text string) ([]string, error) {
+// parseNames parses a JSON list of names, or comma-separated names.
+func parseNames(text string) ([]string, error) {
 	text = strings.TrimSpace(text)
 	var names []string
 	if strings.HasPrefix(text, "[") {
@@ -229,9 +227,9 @@ func list(text string) ([]string, error) {
 	return out, nil
 }
 
-// findCycle returns the names of a cycle, the first of which is the last again.
+// findCycle returns the names of a cycle, with the first name repeated at the end, or nil.
 func findCycle(edges map[string][]string) []string {
-	const under, done = 1, 2
+	const visiting, done = 1, 2
 	state := map[string]int{}
 	var path []string
 	var visit func(string) []string
@@ -239,10 +237,10 @@ func findCycle(edges map[string][]string) []string {
 		switch state[name] {
 		case done:
 			return nil
-		case under:
+		case visiting:
 			return append(slices.Clone(path[slices.Index(path, name):]), name)
 		}
-		state[name] = under
+		state[name] = visiting
 		path = append(path, name)
 		for _, next := range edges[name] {
 			if cycle := visit(next); cycle != nil {
@@ -261,7 +259,7 @@ func findCycle(edges map[string][]string) []string {
 	return nil
 }
 
-func chartBelow(path, name string) string {
+func subchartPath(path, name string) string {
 	if path == "" {
 		return name
 	}

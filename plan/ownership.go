@@ -11,33 +11,33 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// Resolution says what becomes of a field that the release sets to one value and
-// another manager has set to another.
+// A Resolution resolves a conflict: a field that the release and another manager set to
+// different values.
 type Resolution string
 
 // The resolutions.
 const (
-	Fail  Resolution = "fail"  // nothing is written, and the field is named
-	Yield Resolution = "yield" // the field is left out, and stays the other manager's
-	Take  Resolution = "take"  // the release's value is set, and the field is the release's
+	Fail  Resolution = "fail"  // the operation fails before it writes anything
+	Yield Resolution = "yield" // the other manager keeps the field
+	Take  Resolution = "take"  // the release sets its value, and becomes the manager
 )
 
 // Resolutions returns Fail, Yield and Take.
 func Resolutions() []Resolution { return []Resolution{Fail, Yield, Take} }
 
-// OwnershipAnnotation is the annotation by which an object says what becomes of fields
-// that other managers set:
+// OwnershipAnnotation is an annotation of an object that resolves conflicts with other field
+// managers:
 //
 //	helm.sh/field-ownership: yield
 //	helm.sh/field-ownership: |
 //	  yield: [spec.replicas, "spec.template.spec.containers[web].resources"]
 //	  take: [metadata.labels]
 //
-// A single word (fail, yield or take) is for all fields of the object. A list is for the
-// fields that it names and all below them; the longest path decides.
+// A single word (fail, yield or take) applies to all fields of the object. A list applies to
+// the fields in it and all fields below them; the longest path decides.
 const OwnershipAnnotation = "helm.sh/field-ownership"
 
-// ownership is what an object's annotation says, nil for nothing.
+// ownership contains the rules of an object's annotation.
 type ownership []ownedPath
 
 type ownedPath struct {
@@ -46,38 +46,38 @@ type ownedPath struct {
 }
 
 // CheckOwnership checks an object's [OwnershipAnnotation]. missing are the paths in it that
-// name no field of the object: a mistake, or a field that the chart sets only at times. err
-// is that of an annotation that cannot be read.
+// match no field of the object: because of a mistake, or because the chart sets the field only
+// sometimes. err is not nil if the annotation is invalid.
 func CheckOwnership(object map[string]any) (missing []string, err error) {
 	own, err := ownershipOf(object)
 	for _, o := range own {
-		if !present(object, o.path) {
+		if !hasField(object, o.path) {
 			missing = append(missing, pathText(o.path))
 		}
 	}
 	return missing, err
 }
 
-func present(v any, path []segment) bool {
+func hasField(v any, path []segment) bool {
 	if len(path) == 0 {
 		return true
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for key, e := range v {
-			if path[0].isKey(key) && present(e, path[1:]) {
+			if path[0].isKey(key) && hasField(e, path[1:]) {
 				return true
 			}
 		}
 	case []any:
 		return path[0].bracket && slices.ContainsFunc(v, func(e any) bool {
-			return path[0].mayBe(e) && present(e, path[1:])
+			return path[0].mayMatch(e) && hasField(e, path[1:])
 		})
 	}
 	return false
 }
 
-// ownershipOf reads the annotation of an object.
+// ownershipOf parses the annotation of an object.
 func ownershipOf(object map[string]any) (ownership, error) {
 	text := strings.TrimSpace(annotation(object, OwnershipAnnotation))
 	if text == "" {
@@ -121,8 +121,8 @@ func ownershipOf(object map[string]any) (ownership, error) {
 	return own, nil
 }
 
-// of is what the annotation says about a field, "" for nothing.
-func (o ownership) of(at []step) Resolution {
+// resolutionOf returns the resolution that the annotation sets for a field, or "".
+func (o ownership) resolutionOf(at []pathStep) Resolution {
 	longest, found := -1, Resolution("")
 	for _, p := range o {
 		if len(p.path) > longest && covers(p.path, at) {
@@ -132,9 +132,8 @@ func (o ownership) of(at []step) Resolution {
 	return found
 }
 
-// covers reports whether the field that a path names is the one at, or it stands
-// below it.
-func covers(path []segment, at []step) bool {
+// covers reports whether at is the field at path, or below it.
+func covers(path []segment, at []pathStep) bool {
 	if len(path) > len(at) {
 		return false
 	}
@@ -146,7 +145,7 @@ func covers(path []segment, at []step) bool {
 	return true
 }
 
-// segment is one element of a path that a person has written.
+// segment is one element of a path in the annotation.
 type segment struct {
 	text    string
 	bracket bool
@@ -156,8 +155,8 @@ func (s segment) isKey(key string) bool {
 	return s.text == key || s.bracket && s.text == "*"
 }
 
-// mayBe reports whether the segment may mean an item, whatever its keys are.
-func (s segment) mayBe(v any) bool {
+// mayMatch reports whether the segment can match an item, with any of its fields as keys.
+func (s segment) mayMatch(v any) bool {
 	item, isMap := v.(map[string]any)
 	if !isMap || s.text == "*" || strings.Contains(s.text, "=") {
 		return isMap && (s.text == "*" || s.isItem("", item)) || fmt.Sprint(v) == s.text
@@ -171,8 +170,8 @@ func (s segment) mayBe(v any) bool {
 	return false
 }
 
-// isItem reports whether the segment means the item of a list that a path shows as
-// name: by that name, by "key=value" of its keys, or any by "*".
+// isItem reports whether the segment matches an item of a list: by its name in paths, by
+// "key=value" of its keys, or with "*".
 func (s segment) isItem(name string, keys map[string]any) bool {
 	if !s.bracket {
 		return false
@@ -192,7 +191,7 @@ func (s segment) isItem(name string, keys map[string]any) bool {
 	return true
 }
 
-// parsePath reads a path as a plan shows it and as the API server does:
+// parsePath parses a path in the format of plans or of the API server:
 // "spec.template.spec.containers[web].image", `.spec.containers[name="web"].image`.
 func parsePath(text string) ([]segment, error) {
 	wrong := func(why string) ([]segment, error) {

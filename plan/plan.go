@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan computes the steps that bring the objects of a release from what they are
-// to what its manifest says. [Compute] takes an [Item] for each object (the old manifests,
-// the live object, the new manifest) and returns a [Plan], which has a [Step] for each:
-// an action and, for an update, its patch.
+// Package plan computes the changes that bring the live objects of a release to the state of
+// its manifest. [Compute] takes an [Item] for each object (the old manifests, the live object,
+// the new manifest) and returns a [Plan], which has a [Step] for each object: an action and,
+// for an update, its patch.
 //
 //	want, err := object.Map() // a *manifest.Object
 //	...
 //	p, err := plan.Compute([]plan.Item{{
 //		Ref:  plan.Ref{APIVersion: object.APIVersion, Kind: object.Kind, Namespace: "shop", Name: object.Name},
-//		Old:  []map[string]any{was}, // what the deployed revision says
-//		Live: live,                  // what the API server has
+//		Old:  []map[string]any{old}, // of the deployed revision
+//		Live: live,                  // as the API server returns it
 //		New:  want, Object: object,
 //	}}, plan.Options{})
 //	...
@@ -18,116 +18,115 @@
 //		fmt.Println(step.Action, step.Ref, string(step.Patch))
 //	}
 //
-// The default is a three-way merge, as kubectl and Helm 3 do it: what a release no longer
-// says is removed, what it changes is set, and fields that it has never set stay. With
-// [Options.ServerSide] the API server merges, and the plan names the fields that other
-// managers have set otherwise ([Conflict]). [Compare] compares two manifests without a
-// cluster, [Drift] finds what was changed by hand, and [Sequence] divides objects into
-// batches where charts ask for an order.
+// The default is a three-way merge, like that of kubectl and Helm 3: it removes fields that
+// the new manifest does not contain any more, sets those that it changes, and keeps fields
+// that no manifest has set. With [Options.ServerSide] the API server merges, and the plan
+// contains the conflicts with other field managers ([Conflict]). [Compare] compares two
+// manifests without a cluster, [Drift] finds changes by other clients, and [Sequence] divides
+// objects into batches if charts ask for an order.
 //
-// Objects are maps as [manifest.Object.Map] and an API server's JSON have them, with int64
-// for whole numbers. An object that cannot be merged is an [*Error], an order that cannot
-// be kept a [*CycleError].
+// Objects are maps as [manifest.Object.Map] returns them, with int64 for whole numbers.
+// [Compute] returns an [*Error] for an object that cannot be merged, and [Sequence] a
+// [*CycleError] for a cyclic order.
 //
-// The package reads and writes nothing: package kube reads the objects and executes the
-// plan. Its functions may be called concurrently. Maps that come in are not changed, and
-// those of the plan share parts with them: treat both as read-only.
+// The package does not access a cluster: package kube reads the objects and executes the
+// plan. Its functions are safe for concurrent use. They do not change the maps passed in, and
+// the maps of a plan share parts with them: treat both as read-only.
 package plan
 
 import "github.com/moonhelm/moonhelm/manifest"
 
-// Action is what a step does to an object.
+// An Action is the change that a step makes to an object.
 type Action string
 
-// The actions. [Compute] returns Create, Update, Delete, Unchanged and Keep; Replace is
-// what the executor makes of a step where the object cannot be updated (see [Replaceable]).
+// The actions. [Compute] returns Create, Update, Delete, Unchanged and Keep. The executor sets
+// Replace if an object cannot be updated (see [Replaceable]).
 const (
 	Create    Action = "create"
 	Update    Action = "update"
-	Replace   Action = "replace" // deleted and created again, as its annotation or a flag asks
+	Replace   Action = "replace" // deleted and created again, as its annotation or a flag allows
 	Delete    Action = "delete"
 	Unchanged Action = "unchanged"
-	Keep      Action = "keep" // no longer in the release, and stays: by its policy, or because another owns it
+	Keep      Action = "keep" // removed from the release but not deleted: because of its policy or its owner
 )
 
-// Ref names an object in a cluster.
+// A Ref identifies an object in a cluster.
 type Ref struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"` // "" for kinds of the whole cluster
+	Namespace  string `json:"namespace,omitempty"` // "" for cluster-scoped kinds
 	Name       string `json:"name"`
 }
 
 // String returns kind and name: "Deployment/web".
 func (r Ref) String() string { return r.Kind + "/" + r.Name }
 
-// Item is one object of a change, in the three states that a merge needs. Its maps are
-// not changed, here or by who gets the plan.
+// An Item is one object of a change, in the three states that a merge needs. Neither this
+// package nor users of the plan may change its maps.
 type Item struct {
 	Ref
-	// Source is the template that the object comes from, "" where not known.
+	// Source is the template of the object, or "" if it is not known.
 	Source string
 	// Old are the object's manifests in the revisions that may have been applied, oldest
-	// first: the last deployed one and those that failed since. It is empty for an object
-	// that none of them has.
+	// first: the last deployed revision and the failed ones after it. It is empty for a
+	// new object.
 	Old []map[string]any
-	// Live is the object in the cluster, nil where it does not exist.
+	// Live is the live object, or nil if it does not exist.
 	Live map[string]any
-	// New is the object in the new manifest, nil where it is to be deleted.
+	// New is the object in the new manifest, or nil if it is to be deleted.
 	New map[string]any
-	// Object is the new object as rendered, for the text and the template of an error;
-	// nil where New is.
+	// Object is the new object as rendered, for the source of errors; nil if New is.
 	Object *manifest.Object
-	// Former is the old object as it was rendered, where two manifests are compared
-	// ([Between]) and the old one has it.
+	// Former is the old object as rendered, if two manifests are compared ([Compare]) and
+	// the old one has it.
 	Former *manifest.Object
 }
 
-// PatchType is the format of [Step.Patch].
+// A PatchType is the format of [Step.Patch].
 type PatchType string
 
 // The types of patches.
 const (
-	StrategicMerge PatchType = "strategic" // kinds that Kubernetes is built with
-	JSONMerge      PatchType = "merge"     // custom resources
+	StrategicMerge PatchType = "strategic" // for built-in kinds
+	JSONMerge      PatchType = "merge"     // for custom resources
 	ServerApply    PatchType = "apply"     // server-side apply: the patch is the new object
-	Put            PatchType = "put"       // no patch: the new object takes the place of the live one
+	Put            PatchType = "put"       // no patch: the new object replaces the live one
 )
 
-// Step is the action for one object, and the reason for it.
+// A Step is the action for one object.
 type Step struct {
 	Item
 	Action Action
-	// Reason says why an object is kept or replaced, "" otherwise.
+	// Reason is the reason why an object is kept or replaced, or "".
 	Reason string
 	// Patch is the JSON to send to the server, and Type its format. An Update has both; a
-	// Create has them with server-side apply, and otherwise is sent as Object says. Steps
-	// of [Between] have none.
+	// Create has them with server-side apply, and otherwise creates Object. Steps of
+	// [Compare] have none.
 	Patch []byte
 	Type  PatchType
-	// After is the object once the step is done: as computed here or, after a server-side
-	// dry run, as the server answered. It is nil for an object that is deleted.
+	// After is the object after the step: computed or, after a server-side dry run, as the
+	// server returned it. It is nil for an object that is deleted.
 	After map[string]any
-	// Force has server-side apply set fields that other managers have set otherwise.
+	// Force has server-side apply take over fields in conflict.
 	Force bool
-	// Conflicts are the fields that other managers have set to other values, and
-	// what becomes of them, sorted by path.
+	// Conflicts are the fields that other managers have set to other values, with their
+	// resolutions, sorted by path.
 	Conflicts []Conflict
-	// Displaced are fields of Live that server-side apply is to remove, whichever client set them:
-	// before, the executor has to make the release their manager.
+	// Displaced are fields of Live that server-side apply is to remove, whichever client
+	// has set them: the executor must first make the release their manager.
 	Displaced []DisplacedField
-	// Drifted is set where another client has changed fields of Live that the release
-	// sets; see [Drift], which lists them.
+	// Drifted is set if another client has changed fields of Live that the release sets;
+	// see [Drift], which lists them.
 	Drifted bool
 }
 
-// Plan is a change of a release's objects. Its steps are in the order in which they are
-// to be executed, which is that of the items of [Compute].
+// A Plan is a change of a release's objects. Its steps are in the order of execution, which is
+// the order of the items of [Compute].
 type Plan struct {
 	Steps []Step
 	// ServerSide, Conflicts, Autoscaled, Searched and ForceReplace are those of the
-	// [Options] that the plan was made with, for its execution. Autoscaled has the
-	// autoscalers among the items too.
+	// [Options] of [Compute], for the execution. Autoscaled includes the autoscalers among
+	// the items.
 	ServerSide   bool
 	Conflicts    Resolution
 	Autoscaled   Autoscaled

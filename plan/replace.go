@@ -13,24 +13,24 @@ func (s *Step) setPutBody() error {
 	if m := mergerOf(s.Item); m.builtIn {
 		object = m.clean(object).(map[string]any)
 	}
-	object = inPlaceOf(object, s.Live)
+	object = putBody(object, s.Live)
 	s.Type = Put
 	var err error
 	if s.Patch, err = json.Marshal(object); err != nil {
 		return err
 	}
-	s.After = asKept(object, s.Live)
+	s.After = afterPut(object, s.Live)
 	return nil
 }
 
-// revisionAnnotation is set by the Deployment controller, which would write it again at
-// once.
+// revisionAnnotation is set by the Deployment controller, which would set it again if a
+// replacement removed it.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// inPlaceOf returns object as it is sent to replace live: with the UID and resourceVersion
-// that were read as preconditions, and with what controllers have noted in the metadata. A
-// load balancer that loses its finalizer is never cleaned up.
-func inPlaceOf(object, live map[string]any) map[string]any {
+// putBody returns object for a PUT that replaces live: with live's UID and resourceVersion as
+// preconditions, and with the metadata that controllers have set. A load balancer without its
+// finalizer would never be cleaned up.
+func putBody(object, live map[string]any) map[string]any {
 	meta := maps.Clone(metadata(object))
 	for _, key := range []string{"uid", "resourceVersion"} {
 		if v, ok := metadata(live)[key]; ok {
@@ -54,9 +54,9 @@ func inPlaceOf(object, live map[string]any) map[string]any {
 	return object
 }
 
-// asKept returns the object that the server keeps after object has replaced live: with the
-// fields that only the server writes.
-func asKept(object, live map[string]any) map[string]any {
+// afterPut returns the object that exists after object has replaced live: with the fields that
+// only the server sets.
+func afterPut(object, live map[string]any) map[string]any {
 	object = maps.Clone(object)
 	meta := maps.Clone(metadata(object))
 	for _, key := range []string{"creationTimestamp", "generation", "managedFields"} {

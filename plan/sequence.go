@@ -12,14 +12,14 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// Annotations by which objects say in what order they want to be applied.
+// Annotations for the order in which objects are applied.
 const (
 	groupAnnotation  = "helm.sh/resource-group"
 	groupsAnnotation = "helm.sh/depends-on/resource-groups"
 )
 
-// Sequence divides objects into batches, each of which is to be ready before the next is
-// begun: it is [OrderOf] root, then [Order.Batches]. root may be nil.
+// Sequence divides objects into batches, each of which must be ready before the next starts:
+// it calls [OrderOf] for root, and then [Order.Batches]. root may be nil.
 func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string,
 	err error) {
 	o, err := OrderOf(root)
@@ -29,21 +29,21 @@ func Sequence(root *chart.Chart, objects []*manifest.Object) (batches [][]*manif
 	return o.Batches(objects)
 }
 
-// Batches divides objects into batches, each of which is to be ready before the next is
-// begun. Within a batch they keep their order. batches is nil where one batch would do,
-// because nothing asks for an order. o may be nil: then only the objects' annotations
-// count.
+// Batches divides objects into batches, each of which must be ready before the next starts.
+// Within a batch the objects keep their order. batches is nil if one batch is enough. o may be
+// nil: then only the objects' annotations count.
 //
-// Inside a chart, a group of objects (helm.sh/resource-group) waits for the groups that
-// any of its objects names (helm.sh/depends-on/resource-groups), and objects without a
-// group wait for all groups. A subchart waits for those that its parent names, and for all
-// that is below them; where a chart orders its subcharts, its own objects wait for all of
-// them. What waits for nothing goes first. The chart of an object is found by its Source.
+// In a chart, a group of objects (helm.sh/resource-group) waits for the groups that the
+// annotations of its objects list (helm.sh/depends-on/resource-groups), and objects without a
+// group wait for all groups. A subchart waits for the subcharts that its parent's order lists,
+// including their subcharts; if a chart orders its subcharts, its own objects wait for all of
+// them. Objects that wait for nothing are in the first batch. The Source of an object
+// determines its chart.
 //
-// warnings are sentences, one for each group or subchart that is named and does not exist.
-// Groups or subcharts that wait for each other are a [*CycleError].
+// warnings has a sentence for each listed group or subchart that does not exist. Batches
+// returns a [*CycleError] if groups or subcharts wait for each other.
 func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Object, warnings []string, err error) {
-	s := &sequence{order: o, charts: map[string]*part{}}
+	s := &sequence{order: o, charts: map[string]*chartNode{}}
 	if o != nil {
 		if err := o.check(); err != nil {
 			return nil, nil, err
@@ -57,15 +57,15 @@ func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Objec
 				fmt.Sprintf("chart %s: %s waits for subchart %s, which there is not: not waiting for it", u.Chart, who, u.Name))
 		}
 	}
-	asked := o != nil && len(o.Charts) > 0
+	ordered := o != nil && len(o.Charts) > 0
 	for _, object := range objects {
-		said, err := s.add(object)
+		hasGroups, err := s.add(object)
 		if err != nil {
 			return nil, nil, err
 		}
-		asked = asked || said
+		ordered = ordered || hasGroups
 	}
-	if !asked {
+	if !ordered {
 		return nil, warnings, nil
 	}
 	more, err := s.check()
@@ -76,31 +76,32 @@ func (o *Order) Batches(objects []*manifest.Object) (batches [][]*manifest.Objec
 	return s.batches(objects), warnings, nil
 }
 
-// part is one chart with its objects.
-type part struct {
+// chartNode is one chart in the tree, with the groups of its objects.
+type chartNode struct {
 	path, name string
-	subs       []string            // the charts below it, by path
-	groups     map[string]bool     // groups of its objects
-	waits      map[string][]string // which group waits for which; "" for objects without one
-	edges      map[[2]string]bool  // the same, to find one quickly
-	level      map[string]int      // of groups, in this chart
+	// subs are the paths of the subcharts.
+	subs   []string            // the charts below it, by path
+	groups map[string]bool     // groups of its objects
+	waits  map[string][]string // the groups that a group waits for; "" stands for objects without a group
+	edges  map[[2]string]bool  // the edges of waits
+	level  map[string]int      // of groups, in this chart
 }
 
-// sequence is what is known of the charts while their batches are found.
+// sequence contains the charts while their batches are computed.
 type sequence struct {
 	order  *Order
-	charts map[string]*part // by path, parents of each included
+	charts map[string]*chartNode // by path, parents of each included
 	spans  map[string]span
 }
 
-// add notes what an object says, and reports whether it says anything.
-func (s *sequence) add(object *manifest.Object) (said bool, err error) {
-	p := s.part(chartOf(object.Source))
+// add adds the groups of an object, and reports whether its annotations declare any.
+func (s *sequence) add(object *manifest.Object) (hasGroups bool, err error) {
+	p := s.node(chartOf(object.Source))
 	if root, _, ok := strings.Cut(object.Source, "/"); ok && p.path == "" {
 		p.name = root
 	}
 	group := groupOf(object)
-	names, err := list(object.Annotations[groupsAnnotation])
+	names, err := parseNames(object.Annotations[groupsAnnotation])
 	if err != nil {
 		return false, fmt.Errorf("%s (%s): annotation %s: %w", object, object.Source, groupsAnnotation, err)
 	}
@@ -119,12 +120,12 @@ func groupOf(object *manifest.Object) string {
 	return strings.TrimSpace(object.Annotations[groupAnnotation])
 }
 
-// part returns the chart at that path, made with all above it on first use.
-func (s *sequence) part(path string) *part {
+// node returns the chart at path. It creates the chart and its parents if necessary.
+func (s *sequence) node(path string) *chartNode {
 	if p := s.charts[path]; p != nil {
 		return p
 	}
-	p := &part{path: path, name: path, groups: map[string]bool{}, waits: map[string][]string{},
+	p := &chartNode{path: path, name: path, groups: map[string]bool{}, waits: map[string][]string{},
 		edges: map[[2]string]bool{}, level: map[string]int{}}
 	s.charts[path] = p
 	if path != "" {
@@ -132,26 +133,27 @@ func (s *sequence) part(path string) *part {
 		if i := strings.LastIndexByte(path, '/'); i >= 0 {
 			parent, p.name = path[:i], path[i+1:]
 		}
-		above := s.part(parent)
+		above := s.node(parent)
 		above.subs = append(above.subs, path)
 	}
 	return p
 }
 
-// chartOf is the place in its tree of the chart that a template belongs to:
-// "app/cache" of "web/charts/app/charts/cache/templates/x.yaml". Nothing is
-// deeper than maxDepth: the text may be a forged record's.
+// chartOf returns the path of a template's chart in the tree: "app/cache" for
+// "web/charts/app/charts/cache/templates/x.yaml". It limits the depth to maxDepth: the source
+// may come from a forged record.
 func chartOf(source string) string {
 	words := strings.SplitN(source, "/", 2*maxDepth+3)
 	path := ""
 	for i := 1; i+1 < len(words) && i < 2*maxDepth &&
 		(words[i] == chart.DirCharts || words[i] == chart.DirLibrary); i += 2 {
-		path = chartBelow(path, words[i+1])
+		path = subchartPath(path, words[i+1])
 	}
 	return path
 }
 
-// check finds groups that are not there, and cycles.
+// check removes waits for unknown groups, with a warning, and returns an error if there is a
+// cycle.
 func (s *sequence) check() (warnings []string, err error) {
 	for _, path := range slices.Sorted(maps.Keys(s.charts)) {
 		p := s.charts[path]
@@ -159,7 +161,7 @@ func (s *sequence) check() (warnings []string, err error) {
 			p.waits[group] = slices.DeleteFunc(p.waits[group], func(name string) bool {
 				if !p.groups[name] {
 					warnings = append(warnings, fmt.Sprintf("chart %s: %s waits for resource group %s, which no object of the chart "+
-						"has: not waiting for it", p.name, who(group), name))
+						"has: not waiting for it", p.name, describeGroup(group), name))
 				}
 				return !p.groups[name]
 			})
@@ -171,39 +173,39 @@ func (s *sequence) check() (warnings []string, err error) {
 	if s.order == nil {
 		return warnings, nil
 	}
-	for path, edges := range s.order.Charts { // of a record, which may be forged
+	for path, edges := range s.order.Charts { // the order may come from a forged record
 		if cycle := findCycle(edges); cycle != nil {
-			return warnings, &CycleError{"subcharts", s.part(path).name, cycle}
+			return warnings, &CycleError{"subcharts", s.node(path).name, cycle}
 		}
 	}
 	return warnings, nil
 }
 
-func who(group string) string {
+func describeGroup(group string) string {
 	if group == "" {
 		return "an object without a group"
 	}
 	return "resource group " + group
 }
 
-// span is which batches a chart and all below it take: from the first that it
-// may have to the first that it leaves to those who wait for it. own is where
-// the chart's own objects begin, rest where those without a group are.
+// span is the range of batches of a chart and its subcharts: end is the first batch after it.
+// own is the first batch of the chart's own objects, and rest the batch of those without a
+// group.
 type span struct{ own, rest, end int }
 
-// batches lays the objects out.
+// batches assigns the objects to batches.
 func (s *sequence) batches(objects []*manifest.Object) [][]*manifest.Object {
 	s.spans = map[string]span{}
-	if s.order != nil { // charts without objects hand on what they wait for
+	if s.order != nil { // charts without objects can wait too, and others wait for them
 		for path, edges := range s.order.Charts {
 			for of, names := range edges {
 				for _, name := range append([]string{of}, names...) {
-					s.part(chartBelow(path, name))
+					s.node(subchartPath(path, name))
 				}
 			}
 		}
 	}
-	s.place(s.part(""), 0)
+	s.assign(s.node(""), 0)
 	var levels [][]*manifest.Object
 	for _, object := range objects {
 		p := s.charts[chartOf(object.Source)]
@@ -218,14 +220,13 @@ func (s *sequence) batches(objects []*manifest.Object) [][]*manifest.Object {
 	}
 	levels = slices.DeleteFunc(levels, func(l []*manifest.Object) bool { return len(l) == 0 })
 	if len(levels) < 2 {
-		return nil // all at once
+		return nil // one batch
 	}
 	return levels
 }
 
-// place finds the batches of a chart that may begin with the given one, and of
-// all below it.
-func (s *sequence) place(p *part, from int) {
+// assign sets the span of a chart, whose first batch is at least from, and of its subcharts.
+func (s *sequence) assign(p *chartNode, from int) {
 	var edges map[string][]string
 	ordered := false
 	if s.order != nil {
@@ -240,11 +241,11 @@ func (s *sequence) place(p *part, from int) {
 		placed[path] = true
 		begin := from
 		for _, name := range edges[path[strings.LastIndexByte(path, '/')+1:]] {
-			other := chartBelow(p.path, name)
+			other := subchartPath(p.path, name)
 			sub(other)
 			begin = max(begin, s.spans[other].end)
 		}
-		s.place(s.charts[path], begin)
+		s.assign(s.charts[path], begin)
 	}
 	own, end := from, from
 	for _, path := range p.subs {
@@ -258,8 +259,8 @@ func (s *sequence) place(p *part, from int) {
 	s.spans[p.path] = span{own: own, rest: rest, end: max(end, rest+1)}
 }
 
-// depth is how many levels of groups come before the objects without a group.
-func (p *part) depth() int {
+// depth returns the number of group levels before the objects without a group.
+func (p *chartNode) depth() int {
 	n := 0
 	for group := range p.groups {
 		n = max(n, p.groupLevel(group)+1)
@@ -267,8 +268,8 @@ func (p *part) depth() int {
 	return n
 }
 
-// groupLevel is how many levels of groups come before that one.
-func (p *part) groupLevel(group string) int {
+// groupLevel returns the number of group levels before a group.
+func (p *chartNode) groupLevel(group string) int {
 	if n, known := p.level[group]; known {
 		return n
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/moonhelm/moonhelm/manifest"
 )
 
-// FormatObject returns an object as YAML for people to compare: equal objects give equal text. It
-// leaves out status, nulls and the metadata that only the server writes. It is "" for nil,
-// and indented JSON for an object that YAML cannot hold.
+// FormatObject returns an object as YAML for comparison by users: equal objects give equal
+// text. It omits status, nulls and the metadata that only the server sets. It returns "" for
+// nil, and indented JSON for an object that cannot be written as YAML.
 func FormatObject(object map[string]any) string {
 	if object == nil {
 		return ""
@@ -26,33 +26,33 @@ func FormatObject(object map[string]any) string {
 	}
 	text, err := manifest.Encode(shown)
 	if err != nil {
-		// JSON shows what YAML has no words for, such as text that is not UTF-8.
+		// JSON can show values that YAML cannot, such as text that is not UTF-8.
 		raw, _ := json.MarshalIndent(shown, "", "  ")
 		text = string(raw) + "\n"
 	}
 	return text
 }
 
-// lastApplied is where kubectl keeps a whole object as text.
+// lastApplied is the annotation in which kubectl stores the whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Redact returns what may be shown of an object before and after a change, either of
-// which may be nil. Where one is a Secret, each value is replaced by its length, as
-// helm-diff does: "REDACTED # (8 bytes)" where both are equal, "-------- # (8 bytes)" and
-// "++++++++ # (9 bytes)" where they differ. Other kinds are returned as they are.
+// Redact returns an object before and after a change for output, either of which may be nil.
+// In Secrets it replaces each value by its length, as helm-diff does: "REDACTED # (8 bytes)"
+// if both values are equal, "-------- # (8 bytes)" and "++++++++ # (9 bytes)" if they differ.
+// It does not change objects of other kinds.
 func Redact(before, after map[string]any) (b, a map[string]any) {
 	if !isSecret(before) && !isSecret(after) {
 		return before, after
 	}
 	before, after = normalize(before), normalize(after)
-	return redacted(before, after, "--------"), redacted(after, before, "++++++++")
+	return redactSecret(before, after, "--------"), redactSecret(after, before, "++++++++")
 }
 
 func isSecret(object map[string]any) bool { return object["kind"] == "Secret" }
 
-// redacted is a Secret without its values; sign stands for those that are not the
-// other's.
-func redacted(secret, other map[string]any, sign string) map[string]any {
+// redactSecret returns a Secret without its values; sign replaces those that differ from the
+// other Secret's.
+func redactSecret(secret, other map[string]any, sign string) map[string]any {
 	if secret == nil {
 		return nil
 	}
@@ -62,21 +62,21 @@ func redacted(secret, other map[string]any, sign string) map[string]any {
 		case nil:
 		case map[string]any:
 			has, _ := other[field].(map[string]any)
-			out[field] = redactedValues(v, has, sign, field == "data")
-		default: // no Secret that a server would take, and still none to show
+			out[field] = redactValues(v, has, sign, field == "data")
+		default: // invalid, but still not to be shown
 			out[field] = "REDACTED"
 		}
 	}
 	if meta := metadata(secret); annotation(secret, lastApplied) != "" {
 		meta = maps.Clone(meta)
-		notes := maps.Clone(meta["annotations"].(map[string]any))
-		notes[lastApplied] = "REDACTED"
-		meta["annotations"], out["metadata"] = notes, meta
+		annotations := maps.Clone(meta["annotations"].(map[string]any))
+		annotations[lastApplied] = "REDACTED"
+		meta["annotations"], out["metadata"] = annotations, meta
 	}
 	return out
 }
 
-func redactedValues(values, other map[string]any, sign string, encoded bool) map[string]any {
+func redactValues(values, other map[string]any, sign string, encoded bool) map[string]any {
 	out := make(map[string]any, len(values))
 	for key, v := range values {
 		text := fmt.Sprint(v)

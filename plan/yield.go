@@ -7,38 +7,38 @@ import (
 	"slices"
 )
 
-// yieldFields is a manifest that is merged on this side, with the live values of those
-// fields that its annotation leaves to others and that others have changed: what is
-// there is not what any old manifest says.
+// yieldFields returns a manifest for client-side merge with the live values of the fields that
+// its annotation yields to other managers and that other managers have changed, so that they
+// differ from all old manifests.
 func (s *Step) yieldFields(m *merger, own ownership, want map[string]any, olds []map[string]any) map[string]any {
 	if !slices.ContainsFunc(own, func(o ownedPath) bool { return o.resolution == Yield }) {
 		return want
 	}
-	y := yielding{merger: m, own: own, ref: s.Ref}
+	y := yieldFinder{merger: m, own: own, ref: s.Ref}
 	y.fields(nil, "", m.rootField(s.Ref), olds, s.Live, want)
-	slices.SortFunc(y.found, func(a, b claim) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(y.found, func(a, b fieldConflict) int { return cmp.Compare(a.Path, b.Path) })
 	for _, c := range y.found {
-		want = edit(want, [][]step{c.at}, func(any) (any, bool) { return c.Live, true }).(map[string]any)
+		want = editFields(want, [][]pathStep{c.at}, func(any) (any, bool) { return c.Live, true }).(map[string]any)
 	}
 	s.Conflicts = conflictsOf(y.found)
 	return want
 }
 
-// yielding finds what is left to others.
-type yielding struct {
+// yieldFinder finds the fields to yield.
+type yieldFinder struct {
 	*merger
 	own   ownership
 	ref   Ref
-	found []claim
+	found []fieldConflict
 }
 
-func (y *yielding) fields(at []step, name string, f field, olds []map[string]any, live, want map[string]any) {
+func (y *yieldFinder) fields(at []pathStep, name string, f field, olds []map[string]any, live, want map[string]any) {
 	for key, w := range want {
 		have := live[key]
 		if f.skips(key) || have == nil {
 			continue
 		}
-		here, below := append(at, step{element: element{name: key}}), f.below(key)
+		here, below := append(at, pathStep{element: element{name: key}}), f.subfield(key)
 		switch w := w.(type) {
 		case map[string]any:
 			if h, ok := have.(map[string]any); ok && !below.replace {
@@ -59,7 +59,7 @@ func (y *yielding) fields(at []step, name string, f field, olds []map[string]any
 		if f.skips(key) || have == nil || !dropped {
 			continue
 		}
-		here, below := append(at, step{element: element{name: key}}), f.below(key)
+		here, below := append(at, pathStep{element: element{name: key}}), f.subfield(key)
 		if h, ok := have.(map[string]any); ok && !below.replace {
 			y.fields(here, key, below, mapsAt(olds, key), h, nil)
 		} else {
@@ -68,28 +68,28 @@ func (y *yielding) fields(at []step, name string, f field, olds []map[string]any
 	}
 }
 
-// field looks at one value.
-func (y *yielding) field(at []step, parent string, olds []map[string]any, live, want any) {
+// field adds a field if it yields.
+func (y *yieldFinder) field(at []pathStep, parent string, olds []map[string]any, live, want any) {
 	key := at[len(at)-1].name
-	if y.own.of(at) != Yield || y.same(parent, key, want, live) {
+	if y.own.resolutionOf(at) != Yield || y.sameValue(parent, key, want, live) {
 		return
 	}
-	unchanged := func(o map[string]any) bool { return o[key] != nil && y.same(parent, key, o[key], live) }
+	unchanged := func(o map[string]any) bool { return o[key] != nil && y.sameValue(parent, key, o[key], live) }
 	if slices.ContainsFunc(olds, unchanged) {
 		return
 	}
-	y.found = append(y.found, claim{Conflict{
-		Path: stepsText(at), Live: live, Chart: want, Resolution: Yield, Reason: "annotation " + OwnershipAnnotation,
+	y.found = append(y.found, fieldConflict{Conflict{
+		Path: formatPath(at), Live: live, Chart: want, Resolution: Yield, Reason: "annotation " + OwnershipAnnotation,
 		Annotated: true,
 		Secret:    secretField(y.ref, at),
 	}, slices.Clone(at)})
 }
 
-func (y *yielding) items(at []step, f field, olds [][]any, live, want []any) {
+func (y *yieldFinder) items(at []pathStep, f field, olds [][]any, live, want []any) {
 	ids, err := f.identify(want)
 	liveIDs, liveErr := f.identify(live)
 	if err != nil || liveErr != nil {
-		return // the merge says what is wrong
+		return // the merge returns the error
 	}
 	for i, id := range ids {
 		j := slices.Index(liveIDs, id)
@@ -107,8 +107,8 @@ func (y *yielding) items(at []step, f field, olds [][]any, live, want []any) {
 		}
 		keys := map[string]any{f.key: f.keyOf(w)}
 		for _, k := range f.more {
-			keys[k.name] = k.of(w)
+			keys[k.name] = k.valueIn(w)
 		}
-		y.fields(append(at, step{element{id.String(), true, i}, keys}), "", field{node: f.node}, former, h, w)
+		y.fields(append(at, pathStep{element{id.String(), true, i}, keys}), "", field{node: f.node}, former, h, w)
 	}
 }
