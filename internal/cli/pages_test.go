@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// page returns the text of a page of docs/.
+func page(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestComingFromHelmDeviations checks that each entry of docs/differences.md has its line in the tables of
+// docs/coming-from-helm.md, and each line its entry.
+func TestComingFromHelmDeviations(t *testing.T) {
+	var listed []string
+	for _, m := range regexp.MustCompile(`(?m)^- \*\*((?s:.+?))\*\*`).FindAllStringSubmatch(page(t, "differences.md"), -1) {
+		listed = append(listed, strings.TrimSuffix(strings.Join(strings.Fields(m[1]), " "), "."))
+	}
+	_, text, ok := strings.Cut(page(t, "coming-from-helm.md"), "\n## Every deviation\n")
+	if !ok {
+		t.Fatal("docs/coming-from-helm.md has no section on every deviation")
+	}
+	var rows []string
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if name, ok := strings.CutPrefix(cells[0], "| "); ok && len(cells) == 3 && name != "" && name != "|" {
+			rows = append(rows, name)
+		}
+	}
+	for _, name := range listed {
+		if !slices.Contains(rows, name) {
+			t.Errorf("docs/coming-from-helm.md has no line %q, which docs/differences.md has", name)
+		}
+	}
+	for _, name := range rows {
+		if !slices.Contains(listed, name) {
+			t.Errorf("docs/coming-from-helm.md has a line %q, which docs/differences.md has not", name)
+		}
+	}
+}
+
+// TestComingFromHelmWords runs the commands of earlier versions of Helm: each ends with an error that says
+// what replaces it, or works as before.
+func TestComingFromHelmWords(t *testing.T) {
+	text := under(t, page(t, "coming-from-helm.md"), "From Helm 2's words")
+	commands := 0
+	for _, row := range rows(text) {
+		for _, m := range regexp.MustCompile("`(helm [^`]+)`").FindAllStringSubmatch(row[0], -1) {
+			commands++
+			t.Run(m[1], func(t *testing.T) {
+				c := shown{line: m[1]}
+				if words := strings.Fields(m[1]); words[1] == "fetch" || words[1] == "inspect" {
+					c.line += " --help"
+					if got := c.run(t, t.TempDir()); !strings.Contains(got, "Usage:") {
+						t.Errorf("%s printed %q, want its help", c.line, got)
+					}
+					return
+				}
+				// What replaces it follows the name of the command or flag.
+				got := c.run(t, t.TempDir())
+				first, _, _ := strings.Cut(got, "\n")
+				if !strings.HasPrefix(first, "Error: ") || strings.Count(first, ": ") < 2 {
+					t.Errorf("%s printed %q, want an error that says what replaces it", m[1], got)
+				}
+			})
+		}
+	}
+	if commands < 15 {
+		t.Errorf("%d commands found, want 15 or more", commands)
+	}
+}
+
+// TestEnvironment holds the variables of docs/environment.md against those that the code names. Those of
+// helm diff are in docs/diff.md.
+func TestEnvironment(t *testing.T) {
+	text := page(t, "environment.md") + page(t, "diff.md")
+	name := regexp.MustCompile(`HELM_[A-Z_0-9]*[A-Z0-9]`)
+	found := map[string]bool{}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			switch filepath.ToSlash(rel) {
+			case ".git", "test", "bench", "bin", "tools", "examples", "site":
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(`"(HELM_[A-Z_0-9]+)"`).FindAllStringSubmatch(string(source), -1) {
+			found[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for variable := range found {
+		if !slices.Contains(name.FindAllString(text, -1), variable) {
+			t.Errorf("docs/environment.md does not have %s", variable)
+		}
+	}
+	for _, variable := range name.FindAllString(page(t, "environment.md"), -1) {
+		if !found[variable] {
+			t.Errorf("docs/environment.md has %s, which the code does not know", variable)
+		}
+	}
+}
