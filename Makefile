@@ -114,7 +114,8 @@ docs-serve: docs-content ## show the site, and follow changes
 
 # The pages that the program writes: none of them is committed.
 docs-content: build
-	@rm -rf bin/site/content && mkdir -p bin/site/content
+	@rm -rf bin/site/content
+	@site/commands.sh bin/helm bin/site/content/commands
 
 site-tests: docs ## the site in a headless browser: links, search, width, light and dark
 	@echo "== the site in a browser"
