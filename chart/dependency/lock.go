@@ -119,7 +119,7 @@ func (l *Lock) Text() ([]byte, error) {
 	text := []byte(b.String())
 	back, err := ParseLock(chart.FileLock, text)
 	if err == nil && (len(back.Dependencies) != len(l.Dependencies) || len(back.Libraries) != len(l.Libraries)) {
-		err = fmt.Errorf("%s would not read back as it was written", chart.FileLock)
+		err = fmt.Errorf("%s: the dependencies cannot be written as YAML without changes", chart.FileLock)
 	}
 	return text, err
 }

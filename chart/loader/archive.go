@@ -7,10 +7,12 @@
 //	...
 //	path, err := loader.Save(c, "dist", loader.Options{}) // dist/web-1.2.0.tgz
 //
-// [LoadArchive] reads a stream, [LoadFiles] files in memory. A [Loader] has other limits
-// than the default ones. What is read may be hostile: every reader is bounded by [Limits],
-// and a name that leads out of the chart is an error. The package fetches nothing, resolves
-// no dependencies and verifies no signatures.
+// [LoadArchive] reads an archive from an [io.Reader], [LoadFiles] builds a chart from files
+// in memory, and a [Loader] does each with limits other than the defaults. Charts are
+// untrusted input: reading them is bounded by [Limits], and a file name that leads out of
+// the chart is an error.
+//
+// The package does not download charts, resolve dependencies or verify signatures.
 package loader
 
 import (
@@ -24,18 +26,19 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// Limits bound what a chart may cost its reader. A zero field means the
-// default, which is Helm's where Helm has one.
+// Limits bound the resources that reading a chart takes. A zero field means its default,
+// which is the same as Helm's if Helm has such a limit.
 type Limits struct {
-	// Total is how many bytes the files of one directory or archive may have
-	// together, and again those of all archives found inside it. 100 MiB.
+	// Total limits the bytes of all files of a directory or an archive, and separately
+	// the bytes of all files in the archives inside it. The default is 100 MiB.
 	Total int64
-	// File is how many bytes one file may have. 5 MiB. An archive in a directory's
-	// charts/ or library/ may have Total: its own files are bounded again.
+	// File limits the bytes of a single file. The default is 5 MiB. An archive in
+	// charts/ or library/ of a directory is limited by Total instead, and File applies
+	// to the files in it.
 	File int64
-	// Entries is how many files and directories may be visited. 100,000.
+	// Entries limits the number of files and directories. The default is 100,000.
 	Entries int64
-	// Depth is how deep subcharts may stand inside subcharts. 64.
+	// Depth limits the levels of subcharts. The default is 64.
 	Depth int
 }
 
@@ -69,8 +72,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s has more than %d %s", e.What, e.Limit, e.Unit)
 }
 
-// An EntryError is returned for an entry of an archive, or a file of a directory, that
-// cannot be part of a chart.
+// An EntryError is returned for an entry of an archive or a directory that cannot be part
+// of a chart.
 type EntryError struct {
 	Entry   string
 	Problem string
@@ -78,8 +81,8 @@ type EntryError struct {
 
 func (e *EntryError) Error() string { return fmt.Sprintf("%q %s", e.Entry, e.Problem) }
 
-// A SubchartError is returned for a chart of which a subchart is broken. Path is the
-// subchart's, "charts/db".
+// A SubchartError is returned if a subchart cannot be loaded. Path is the subchart's
+// path in its parent: "charts/db".
 type SubchartError struct {
 	Path string
 	Err  error
@@ -90,46 +93,41 @@ func (e *SubchartError) Unwrap() error { return e.Err }
 
 var (
 	// ErrNoMetadata is returned for a chart without Chart.yaml.
-	ErrNoMetadata = errors.New("Chart.yaml file is missing") //nolint:staticcheck // the file is called so
-	// ErrNotArchive is returned for content that is not gzip-compressed tar archive.
+	ErrNoMetadata = errors.New("Chart.yaml file is missing") //nolint:staticcheck // begins with a file name
+	// ErrNotArchive is returned for content that is not a gzip-compressed tar archive.
 	ErrNotArchive = errors.New("the file does not appear to be a gzipped archive of a chart")
 )
 
-// Load reads the chart at path, a directory or an archive, with the default
-// limits. Warnings are dropped; see [Loader.Load].
+// Load calls [Loader.Load] of the zero Loader and discards the warnings.
 func Load(path string) (*chart.Chart, error) {
 	c, _, err := Loader{}.Load(path)
 	return c, err
 }
 
-// LoadArchive reads a chart from an archive's bytes with the default limits.
-// name stands for it in errors.
+// LoadArchive calls [Loader.LoadArchive] of the zero Loader and discards the warnings.
 func LoadArchive(name string, r io.Reader) (*chart.Chart, error) {
 	c, _, err := Loader{}.LoadArchive(name, r)
 	return c, err
 }
 
-// LoadFiles builds a chart from its files, named from its top directory, those of
-// subcharts included. The chart takes the files over; they must not be changed
-// afterwards.
+// LoadFiles calls [Loader.LoadFiles] of the zero Loader and discards the warnings.
 func LoadFiles(files []*chart.File) (*chart.Chart, error) {
 	c, _, err := Loader{}.LoadFiles(files)
 	return c, err
 }
 
-// Loader reads charts. The zero value has the default limits. It holds no state
-// and may be used concurrently.
+// Loader reads charts. The zero value has the default limits. A Loader is safe for
+// concurrent use.
 type Loader struct {
 	Limits Limits
-	// ChartV3 accepts charts of the experimental apiVersion v3, which are read as
-	// those of v2 are.
+	// ChartV3 allows charts with the experimental apiVersion v3, which are read like
+	// those with v2.
 	ChartV3 bool
 }
 
-// Load reads the chart at path, a directory or an archive. In a directory .helmignore
-// applies, and symbolic links are followed inside the chart, each with a
-// warning; one that leads out is an error. The warnings are sentences for the
-// user.
+// Load reads the chart at path, a directory or an archive. In a directory, it applies
+// .helmignore and follows symbolic links, each with a warning; a link that leads out of
+// the chart is an error. The warnings are messages for the user.
 func (l Loader) Load(path string) (c *chart.Chart, warnings []string, err error) {
 	files, warnings, err := l.Files(path)
 	if err != nil {
@@ -143,7 +141,7 @@ func (l Loader) Load(path string) (c *chart.Chart, warnings []string, err error)
 	return c, warnings, nil
 }
 
-// LoadArchive reads a chart from an archive's bytes.
+// LoadArchive reads a chart from an archive. Errors begin with name.
 func (l Loader) LoadArchive(name string, r io.Reader) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
 	files, err := readArchive(r, l.Limits, &budget{total: l.Limits.Total}, new(contents))
@@ -158,8 +156,8 @@ func (l Loader) LoadArchive(name string, r io.Reader) (*chart.Chart, []string, e
 }
 
 // Files reads the files of the chart at path, a directory or an archive, without
-// making a chart of them: what a linter needs of a chart that is broken.
-// Archives below charts/ are not unpacked.
+// parsing them, so it also reads a chart that is not valid. It does not unpack the
+// archives in charts/. The warnings are those of [Loader.Load].
 func (l Loader) Files(path string) (files []*chart.File, warnings []string, err error) {
 	l.Limits = l.Limits.withDefaults()
 	info, err := os.Stat(path)
@@ -167,7 +165,7 @@ func (l Loader) Files(path string) (files []*chart.File, warnings []string, err 
 		return nil, nil, fmt.Errorf("load chart: %w", err)
 	}
 	if info.IsDir() {
-		files, warnings, err = readFolder(path, l.Limits)
+		files, warnings, err = readDirectory(path, l.Limits)
 	} else {
 		files, err = readArchiveFile(path, l.Limits)
 	}
@@ -186,8 +184,8 @@ func readArchiveFile(path string, limits Limits) ([]*chart.File, error) {
 	return readArchive(f, limits, &budget{total: limits.Total}, new(contents))
 }
 
-// trimBOM removes the mark that some editors put before UTF-8 text, which
-// YAML, JSON and templates do without.
+// trimBOM removes a UTF-8 byte order mark, with which YAML, JSON and templates
+// do not parse.
 func trimBOM(data []byte) []byte {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 }

@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// maxShared is the size up to which files are compared with those read before.
-// Larger files, of which a chart has few, would only hold a large buffer.
+// maxShared is the size up to which files are deduplicated. Charts have few larger files,
+// and reading one through the buffer would keep a buffer of its size.
 const maxShared = 256 << 10
 
-// contents reads files so that equal ones are held once: an umbrella chart
-// over 200 services with a library chart in each holds that library once, not
-// 200 times. The zero value is ready; it is safe for concurrent use.
+// contents reads files and keeps equal ones in memory once: if an umbrella chart has 200
+// subcharts with the same library chart in each, the library is in memory once. The zero
+// value is ready to use. It is safe for concurrent use.
 type contents struct {
 	mu      sync.Mutex
 	seed    maphash.Seed
@@ -24,10 +24,9 @@ type contents struct {
 	scratch sync.Pool
 }
 
-// read reads at most size bytes from r. What it returns may be shared with
-// other files and must not be changed; its capacity ends where it ends. With
-// fewer than size bytes the error is [io.ErrUnexpectedEOF] or, with none,
-// [io.EOF], together with what was there.
+// read reads size bytes from r. The result may be shared with other files, so the caller
+// must not modify it; its capacity is its length. If r has fewer bytes, read returns them
+// with [io.ErrUnexpectedEOF], or with [io.EOF] if there are none.
 func (c *contents) read(r io.Reader, size int64) ([]byte, error) {
 	if size > maxShared {
 		data := make([]byte, size)
@@ -41,12 +40,12 @@ func (c *contents) read(r io.Reader, size int64) ([]byte, error) {
 	defer c.scratch.Put(buf)
 	*buf = slices.Grow((*buf)[:0], int(size))
 	n, err := io.ReadFull(r, (*buf)[:size])
-	return c.shared((*buf)[:n]), err
+	return c.intern((*buf)[:n]), err
 }
 
-// shared returns a copy of data, the same one for equal data. Of two different
-// files with one hash only the first is shared.
-func (c *contents) shared(data []byte) []byte {
+// intern returns a copy of data, and the same copy for equal data. If different data have
+// the same hash, only the first is shared.
+func (c *contents) intern(data []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byHash == nil {

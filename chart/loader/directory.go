@@ -17,9 +17,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// readFolder reads the files of a chart's directory in the order of a walk, each
-// directory's entries by name.
-func readFolder(dir string, limits Limits) ([]*chart.File, []string, error) {
+// readDirectory reads the files of a chart's directory. Their order is that of
+// [filepath.WalkDir].
+func readDirectory(dir string, limits Limits) ([]*chart.File, []string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
@@ -48,7 +48,7 @@ func readIgnore(root string) (IgnoreRules, error) {
 		return IgnoreRules{}, err
 	}
 	if !within(root, resolved) {
-		return IgnoreRules{}, leavesChart(chart.FileIgnore, resolved)
+		return IgnoreRules{}, outsideError(chart.FileIgnore, resolved)
 	}
 	data, err := readBounded(resolved, 1<<20, chart.FileIgnore, &budget{total: 1 << 20}, new(contents))
 	if err != nil {
@@ -57,9 +57,9 @@ func readIgnore(root string) (IgnoreRules, error) {
 	return ParseIgnore(data)
 }
 
-// walk finds what belongs to a chart's directory.
+// walk collects the files of a chart's directory.
 type walk struct {
-	root     string // absolute, without links
+	root     string // absolute, without symbolic links
 	ignore   IgnoreRules
 	limits   Limits
 	found    []source
@@ -67,12 +67,12 @@ type walk struct {
 	warnings []string
 }
 
-// source is a file that was found and not yet read.
+// source is a file to read: its path and its name in the chart.
 type source struct{ path, name string }
 
-// dir visits a directory. resolved is where it lies, without links; name its path in
-// the chart, "" for the top; above holds the resolved paths of the directories that are
-// being visited, so that a link to one of them is seen to be a loop.
+// dir visits a directory. resolved is its path without symbolic links, and name its path
+// in the chart, "" for the top. above has the resolved paths of the directories that are
+// being visited, to detect links that form a loop.
 func (w *walk) dir(resolved, name string, above []string) error {
 	entries, err := os.ReadDir(resolved)
 	if err != nil {
@@ -91,7 +91,7 @@ func (w *walk) dir(resolved, name string, above []string) error {
 
 func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 	if strings.HasPrefix(name, stagePrefix) {
-		return nil // what a killed Replace has left is not part of the chart
+		return nil // left by a Replace that was killed
 	}
 	resolved, mode := filepath.Join(dir, e.Name()), e.Type()
 	if mode&fs.ModeSymlink != 0 {
@@ -112,7 +112,7 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 	case mode.IsDir():
 		for _, a := range above {
 			if within(resolved, a) {
-				return &EntryError{Entry: name, Problem: "is a symbolic link to a directory that holds it"}
+				return &EntryError{Entry: name, Problem: "is a symbolic link to a directory that contains it"}
 			}
 		}
 		return w.dir(resolved, name, append(above[:len(above):len(above)], resolved))
@@ -126,18 +126,18 @@ func (w *walk) entry(dir, name string, e fs.DirEntry, above []string) error {
 	return &EntryError{Entry: name, Problem: "is neither a file nor a directory"}
 }
 
-// resolve follows a link, which must stay inside the chart.
+// resolve returns the target of a symbolic link. A target outside the chart is an error.
 func (w *walk) resolve(resolved, name string) (string, fs.FileInfo, error) {
 	switch path.Base(name) {
 	case chart.FileLock, chart.FileRequirementsLock:
-		return "", nil, &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a file of its own"}
+		return "", nil, &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a regular file"}
 	}
 	target, err := filepath.EvalSymlinks(resolved)
 	if err != nil {
 		return "", nil, fmt.Errorf("follow the symbolic link %s: %w", name, err)
 	}
 	if !within(w.root, target) {
-		return "", nil, leavesChart(name, target)
+		return "", nil, outsideError(name, target)
 	}
 	info, err := os.Lstat(target)
 	if err != nil {
@@ -146,18 +146,18 @@ func (w *walk) resolve(resolved, name string) (string, fs.FileInfo, error) {
 	return target, info, nil
 }
 
-func leavesChart(name, target string) error {
+func outsideError(name, target string) error {
 	return &EntryError{Entry: name, Problem: fmt.Sprintf("is a symbolic link that leaves the chart (to %s); copy what "+
 		"it points to into the chart, or list the link in %s", target, chart.FileIgnore)}
 }
 
-// within reports whether file is dir or lies below it; both are absolute.
+// within reports whether file is dir or below it. Both must be absolute.
 func within(dir, file string) bool {
 	rest, ok := strings.CutPrefix(file, dir)
 	return ok && (rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(dir[len(dir)-1]))
 }
 
-// read reads everything that was found.
+// read reads the collected files.
 func (w *walk) read() ([]*chart.File, error) {
 	files := make([]*chart.File, len(w.found))
 	errs := make([]error, len(w.found))
@@ -170,7 +170,7 @@ func (w *walk) read() ([]*chart.File, error) {
 		}
 		s := w.found[i]
 		limit := w.limits.File
-		if isSubchartArchive(s.name) { // what is in it is bounded when it is unpacked
+		if isSubchartArchive(s.name) { // its files are limited when it is unpacked
 			limit = w.limits.Total
 		}
 		data, err := readBounded(s.path, limit, s.name, total, &shared)
@@ -189,15 +189,14 @@ func (w *walk) read() ([]*chart.File, error) {
 	return files, nil
 }
 
-// isSubchartArchive reports whether a file of a chart is where archives of
-// subcharts and library charts are kept.
+// isSubchartArchive reports whether name is that of an archive in charts/ or library/.
 func isSubchartArchive(name string) bool {
 	dir := path.Base(path.Dir(name))
 	return path.Ext(name) == ".tgz" && (dir == chart.DirCharts || dir == chart.DirLibrary)
 }
 
-// readBounded reads a regular file of at most limit bytes, which are taken from
-// total before they are read.
+// readBounded reads a regular file of at most limit bytes. It takes the file's size from
+// total before it reads the file.
 func readBounded(path string, limit int64, name string, total *budget, shared *contents) ([]byte, error) {
 	f, err := file.Open(path)
 	if kind := (*file.KindError)(nil); errors.As(err, &kind) {
@@ -218,13 +217,14 @@ func readBounded(path string, limit int64, name string, total *budget, shared *c
 		return nil, err
 	}
 	data, err := shared.read(f, info.Size())
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // shorter than a moment ago: what is there counts
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // it may have been truncated since Stat
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data, nil
 }
 
-// explainMissing adds to the lack of a Chart.yaml that .helmignore is the reason.
+// explainMissing adds to an ErrNoMetadata the pattern of .helmignore that excludes Chart.yaml,
+// if there is one.
 func explainMissing(dir string, err error) error {
 	var sub *SubchartError
 	if !errors.Is(err, ErrNoMetadata) || errors.As(err, &sub) {

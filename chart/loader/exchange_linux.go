@@ -4,7 +4,7 @@ package loader
 
 import "golang.org/x/sys/unix"
 
-// exchange makes each of two paths what the other was, in a single step.
+// exchange atomically swaps two files or directories.
 func exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }

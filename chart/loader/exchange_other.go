@@ -6,5 +6,5 @@ package loader
 
 import "errors"
 
-// exchange is not there on this system.
+// exchange returns an error, because this platform cannot swap two files atomically.
 func exchange(_, _ string) error { return errors.ErrUnsupported }

@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// An ExistsError is returned when something exists where a chart would be written. It is
-// an [fs.ErrExist].
+// An ExistsError is returned if the path to which a chart is to be written exists. It wraps
+// [fs.ErrExist].
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string {
@@ -23,10 +23,10 @@ func (e *ExistsError) Error() string {
 }
 func (e *ExistsError) Unwrap() error { return fs.ErrExist }
 
-// Expand unpacks a chart's archive into a directory below dst that bears the
-// chart's name, and returns that directory's path. dst is made where it is
-// missing. The directory appears complete or not at all, and nothing is written
-// outside it; if it exists, the error is an [*ExistsError].
+// Expand unpacks a chart's archive into a directory in dst that has the chart's name, and
+// returns the directory's path. It creates dst if needed. The directory appears complete
+// or not at all, and no file is written outside it. If the directory exists, Expand
+// returns an [*ExistsError].
 func Expand(dst string, r io.Reader) (string, error) {
 	if err := os.MkdirAll(dst, 0o755); err != nil {
 		return "", fmt.Errorf("unpack chart: %w", err)
@@ -77,8 +77,7 @@ func expand(dst, temp string, r io.Reader) (string, error) {
 	return target, os.Rename(temp, target)
 }
 
-// extract writes one file. root confines it, whatever its name says; dirs are
-// the directories that were made.
+// extract writes a file below root. dirs has the directories that exist.
 func extract(root *os.Root, dirs map[string]bool, name string, size int64, body io.Reader) error {
 	if dir := path.Dir(name); !dirs[dir] {
 		if err := root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {

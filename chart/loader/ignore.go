@@ -10,17 +10,17 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// IgnoreRules are the patterns of a .helmignore file. The rules are Helm's, as
-// its binary applies them, and not those of .gitignore:
+// IgnoreRules are the patterns of a .helmignore file. They work as in Helm, and differently
+// from .gitignore:
 //
-//   - a pattern without a slash is compared with a file's base name anywhere,
-//     one with a slash with the whole path; a leading slash only asks for that;
-//   - a trailing slash restricts a pattern to directories, and what is in an
-//     ignored directory is ignored;
-//   - "!" ignores everything that does not match, rather than taking something
-//     back;
-//   - "**" is an error; white space around a pattern does not count, "#" begins
-//     a comment where it is first.
+//   - A pattern without a slash is matched against the base name of a file, a pattern with
+//     a slash against the path. A leading slash has no other effect.
+//   - A trailing slash restricts a pattern to directories. All files in an ignored
+//     directory are ignored.
+//   - "!" ignores all files that do not match the pattern; it does not make an exception
+//     to an earlier pattern.
+//   - "**" is an error. White space around a pattern is removed, and a line that begins
+//     with "#" is a comment.
 //
 // The zero value ignores nothing.
 type IgnoreRules struct {
@@ -36,8 +36,8 @@ type ignoreRule struct {
 	fullPath bool
 }
 
-// ParseIgnore reads a .helmignore file. Its rules are those of the text plus
-// the one that always applies: hidden files in templates/ are ignored.
+// ParseIgnore parses a .helmignore file and adds the rule that Helm always applies: hidden
+// files in templates/ are ignored.
 func ParseIgnore(data []byte) (IgnoreRules, error) {
 	var out IgnoreRules
 	line := 0
@@ -76,12 +76,12 @@ func parseIgnoreRule(text string) (ignoreRule, error) {
 	return r, nil
 }
 
-// Ignored reports whether the file or directory with that path from the chart's top is
-// left out. It looks at the path alone: the caller does not descend into a directory that
-// is left out.
+// Ignored reports whether the file or directory with the given path in the chart is
+// ignored. It does not look at the path's parents: the caller must not descend into an
+// ignored directory.
 func (r IgnoreRules) Ignored(name string, isDir bool) bool { return r.match(name, isDir) != nil }
 
-// match returns the rule that leaves name out, nil where none does.
+// match returns the rule that ignores name, or nil if there is none.
 func (r IgnoreRules) match(name string, isDir bool) *ignoreRule {
 	for i := range r.rules {
 		rule := &r.rules[i]

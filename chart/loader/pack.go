@@ -13,7 +13,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/yaml"
 )
 
-// effectiveMetadata is c's metadata with the overrides of opts, checked.
+// effectiveMetadata returns c's metadata with the overrides of opts. It returns an error
+// if they are not valid.
 func effectiveMetadata(c *chart.Chart, opts Options) (*chart.Metadata, error) {
 	if c.Metadata == nil {
 		return nil, ErrNoMetadata
@@ -28,9 +29,9 @@ func effectiveMetadata(c *chart.Chart, opts Options) (*chart.Metadata, error) {
 	return &m, m.Validate()
 }
 
-// Flatten are the files that make c, subcharts in directories of their own, named
-// from its top directory and sorted: what [LoadFiles] makes c of again. A file is
-// the text that was read unless the chart's fields were changed since.
+// Flatten returns the files of c and its subcharts, sorted by name, from which [LoadFiles]
+// builds c again. Names are relative to c's directory. A file has its original content,
+// unless the fields of c that come from it were changed.
 func Flatten(c *chart.Chart) ([]*chart.File, error) {
 	if _, err := effectiveMetadata(c, Options{}); err != nil {
 		return nil, err
@@ -38,8 +39,8 @@ func Flatten(c *chart.Chart) ([]*chart.File, error) {
 	return flatten(c, "", Options{})
 }
 
-// packedFiles are the files of an archive of c, sorted, named from the directory
-// that holds the chart's.
+// packedFiles returns the files of an archive of c, sorted by name. Names begin with the
+// chart's name.
 func packedFiles(c *chart.Chart, opts Options) ([]*chart.File, error) {
 	return flatten(c, c.Name(), opts)
 }
@@ -61,7 +62,7 @@ type packer struct {
 	files map[string][]byte
 }
 
-// add puts the files of c and of the charts below it under the directory top.
+// add adds the files of c and of the charts below it to the directory top.
 func (p *packer) add(c *chart.Chart, top string, opts Options) error {
 	special, err := specialFiles(c, opts)
 	if err != nil {
@@ -84,7 +85,7 @@ func (p *packer) add(c *chart.Chart, top string, opts Options) error {
 		if d.FromLibrary {
 			dir = chart.DirLibrary
 		}
-		// Two versions of one chart may stand side by side, by aliases.
+		// With aliases there may be two versions of a chart.
 		place := path.Join(top, dir, d.Name())
 		if taken[place] {
 			place += "-" + d.Version()
@@ -100,8 +101,8 @@ func (p *packer) add(c *chart.Chart, top string, opts Options) error {
 	return nil
 }
 
-// specialFiles are the files that a chart keeps in fields of their own. Each is
-// the text that was read, as long as the field still says the same.
+// specialFiles returns the files that are parsed into fields of c. A file has its original
+// content, unless the field was changed.
 func specialFiles(c *chart.Chart, opts Options) ([]*chart.File, error) {
 	var out []*chart.File
 	add := func(name string, data []byte) { out = append(out, &chart.File{Name: name, Data: data}) }
@@ -172,16 +173,15 @@ func lockText(c *chart.Chart) (string, []byte, error) {
 	return name, data, err
 }
 
-// metadataText is Chart.yaml with the overrides of opts in it: the author's
-// text with the two values replaced where that says what is wanted, else a text
-// of our own.
+// metadataText returns Chart.yaml with the overrides of opts. It edits the original text if
+// that yields the wanted metadata, and otherwise marshals the metadata.
 func metadataText(c *chart.Chart, opts Options) ([]byte, error) {
 	want, err := effectiveMetadata(c, opts)
 	if err != nil {
 		return nil, err
 	}
 	if c.File(chart.FileRequirements) != nil {
-		want.Dependencies, want.Libraries = nil, nil // they are there
+		want.Dependencies, want.Libraries = nil, nil // they are in requirements.yaml
 	}
 	if f := c.File(chart.FileMetadata); f != nil {
 		for _, quoted := range []bool{false, true} {
@@ -189,20 +189,21 @@ func metadataText(c *chart.Chart, opts Options) ([]byte, error) {
 			if err != nil {
 				break
 			}
-			if says(text, want, c.File(chart.FileRequirements) != nil) {
+			if parsesAs(text, want, c.File(chart.FileRequirements) != nil) {
 				return text, nil
 			}
 		}
 	}
 	text, err := yaml.Marshal(want)
-	if err == nil && !says(text, want, false) {
-		err = fmt.Errorf("%s would not read back as it was written", chart.FileMetadata)
+	if err == nil && !parsesAs(text, want, false) {
+		err = fmt.Errorf("%s: the metadata cannot be written as YAML without changes", chart.FileMetadata)
 	}
 	return text, err
 }
 
-// says reports whether a Chart.yaml reads as want.
-func says(text []byte, want *chart.Metadata, requirements bool) bool {
+// parsesAs reports whether a Chart.yaml parses into want. With requirements, it ignores
+// the dependencies in text.
+func parsesAs(text []byte, want *chart.Metadata, requirements bool) bool {
 	got, err := chart.ParseMetadata(chart.FileMetadata, text)
 	if err != nil {
 		return false
@@ -213,7 +214,8 @@ func says(text []byte, want *chart.Metadata, requirements bool) bool {
 	return sameJSON(got, want)
 }
 
-// sameJSON compares as what counts is written; an empty list is not a list.
+// sameJSON reports whether a and b marshal into the same text, so it does not distinguish
+// nil from an empty list.
 func sameJSON(a, b *chart.Metadata) bool {
 	x, errX := yaml.Marshal(a)
 	y, errY := yaml.Marshal(b)

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// pool spreads work over the processors. Work may spread its own work over the
-// same pool: who finds no free processor does everything itself, so nothing
-// ever waits for a processor.
+// pool runs functions in parallel on at most GOMAXPROCS goroutines. The functions may use
+// the same pool without a deadlock: if no goroutine is available, each runs the calls
+// itself.
 type pool struct {
 	free chan struct{}
 }
@@ -19,7 +19,7 @@ func newPool() *pool {
 	return &pool{free: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0))}
 }
 
-// each calls do for 0 to n-1, in no order, and returns when all calls have.
+// each calls do for 0 to n-1, in any order, and returns after all calls have returned.
 func (p *pool) each(n int, do func(i int)) {
 	var next atomic.Int64
 	loop := func() {

@@ -11,9 +11,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Put writes what it reads from r to a file of that name in dir, and returns its
-// path. dir is made where it is missing, a file of that name is replaced. The
-// file appears complete or not at all; a name that is a path is refused.
+// Put copies r to a file in dir and returns the file's path. It creates dir if needed and
+// replaces an existing file. The file appears complete or not at all. A name with a slash
+// is an error.
 func Put(dir, name string, r io.Reader) (string, error) {
 	if err := chart.ValidateName(name); err != nil {
 		return "", fmt.Errorf("write a file: its name %w", err)

@@ -19,40 +19,35 @@ import (
 	"github.com/moonhelm/moonhelm/internal/file"
 )
 
-// stagePrefix begins the names of directories in which new charts/ and library/
-// directories come to be. They are in the chart's directory, for only within one
-// file system is a rename a single step.
+// stagePrefix begins the names of the temporary directories in which Replace prepares new
+// charts/ and library/ directories. They are in the chart's directory, because a rename
+// works only within a file system.
 const stagePrefix = ".tmp-dependencies-"
 
-// oldPrefix begins the names, in such a directory, of what was renamed away.
+// oldPrefix begins the names of old directories that were moved to a temporary directory.
 const oldPrefix = "old-"
 
-// staleAfter is the age at which a directory that was left behind is rubbish.
+// staleAfter is the age after which Recover removes a temporary directory.
 const staleAfter = time.Hour
 
-// replacement says what is to become of a chart's directory.
+// replacement lists the changes to a chart's directory; see [Directory.Replace].
 type replacement struct {
-	// write are archives to be there; one that is there already in these bytes is
-	// left alone.
-	put []NewArchive
-	// drop are archives to be gone, their provenance files with them.
-	drop []Vendored
-	// lock is the text of the file lockName, nil where that stays as it is.
+	put      []NewArchive
+	drop     []Vendored
 	lockName string
 	lock     []byte
 
-	at func(step string) // for tests: called before each step that shows
+	onStep func(step string) // for tests: called before each change to the directory
 }
 
-// Replace makes the directory's charts/ and library/ what is said: put are archives to be
-// there, where one that is there already in these bytes is left alone, drop archives to be
-// gone, their provenance files with them, and lock is the text of the lock file, nil where
-// that stays as it is. Everything else
-// in them stays: unpacked charts, links, files of any kind. Both directories change
-// in one step each, from all that was to all that is new, and the lock last;
-// before the first step nothing has changed, whatever goes wrong or ctx ends.
-// On systems that cannot exchange two directories at once, [Recover] finishes what
-// was killed in between.
+// Replace adds the archives put to charts/ and library/, removes the archives drop with
+// their provenance files, and writes the lock file, unless lock is nil. All other files
+// in the two directories stay.
+//
+// Replace prepares a copy of each directory and swaps it with the old one, first charts/,
+// then library/; it writes the lock last. If preparing fails or ctx is canceled, the chart
+// is unchanged. On platforms without an atomic swap, a process that is killed during the
+// swap leaves a directory missing; [Recover] restores it.
 func (f *Directory) Replace(ctx context.Context, put []NewArchive, drop []Vendored, lock []byte) error {
 	return f.replace(ctx, replacement{put: put, drop: drop, lockName: f.lockName, lock: lock})
 }
@@ -99,27 +94,26 @@ type stage struct {
 	root, temp string
 }
 
-// prepare builds the new directory dir, and reports whether it differs from the one
-// that is there.
+// prepare builds the new directory dir and reports whether it differs from the old one.
 func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error) {
 	old, next := filepath.Join(s.root, dir), filepath.Join(s.temp, dir)
 	info, err := os.Lstat(old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	there := err == nil
-	if there && !info.IsDir() {
+	exists := err == nil
+	if exists && !info.IsDir() {
 		return false, &EntryError{Entry: dir, Problem: "is not a directory; make it one, or move it " +
 			"away, to have charts in it"}
 	}
-	gone := map[string]bool{}
+	removed := map[string]bool{}
 	for _, d := range s.drop {
 		if chartsDir(d.Library) == dir {
-			gone[d.File], gone[d.File+".prov"], changed = true, true, true
+			removed[d.File], removed[d.File+".prov"], changed = true, true, true
 		}
 	}
 	mode := fs.FileMode(0o755)
-	if there {
+	if exists {
 		mode = info.Mode().Perm() | 0o700
 	}
 	if err := os.Mkdir(next, mode); err != nil {
@@ -134,19 +128,19 @@ func (s stage) prepare(ctx context.Context, dir string) (changed bool, err error
 			return false, err
 		}
 		changed = changed || differs
-		gone[n.File] = true
+		removed[n.File] = true
 		if differs {
-			gone[n.File+".prov"] = true
+			removed[n.File+".prov"] = true
 		}
 	}
-	if !changed || !there {
+	if !changed || !exists {
 		return changed, nil
 	}
-	return true, keep(ctx, old, next, func(name string) bool { return !gone[name] })
+	return true, linkOrCopy(ctx, old, next, func(name string) bool { return !removed[name] })
 }
 
-// write writes an archive into the new directory, and reports whether the old one has
-// another or none.
+// write writes an archive to the directory next and reports whether the file in old is
+// missing or different.
 func (s stage) write(old, next string, n NewArchive) (differs bool, err error) {
 	data, err := n.Read()
 	if err != nil {
@@ -157,15 +151,15 @@ func (s stage) write(old, next string, n NewArchive) (differs bool, err error) {
 	return differs, os.WriteFile(filepath.Join(next, n.File), data, 0o644)
 }
 
-// newLock is the name of the new lock until it takes its place: a disk that is full
-// is noticed before anything has changed.
+// newLock is the name of the new lock file in the temporary directory. It is written there
+// first, so that a full disk is an error before the chart is changed.
 const newLock = "lock"
 
 func (s stage) prepareLock() error {
 	if err := chart.ValidateName(s.lockName); err != nil {
 		return fmt.Errorf("write the lock: its name %w", err)
 	}
-	if err := noLink(filepath.Join(s.root, s.lockName), s.lockName); err != nil {
+	if err := rejectSymlink(filepath.Join(s.root, s.lockName), s.lockName); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(s.temp, newLock), s.lock, 0o644); err != nil {
@@ -174,7 +168,7 @@ func (s stage) prepareLock() error {
 	return nil
 }
 
-// commit takes the steps that show.
+// commit moves the prepared directories and the lock file into the chart's directory.
 func (s stage) commit(dirs []string) error {
 	for _, dir := range dirs {
 		s.step("swap " + dir)
@@ -193,12 +187,12 @@ func (s stage) commit(dirs []string) error {
 }
 
 func (s stage) step(name string) {
-	if s.at != nil {
-		s.at(name)
+	if s.onStep != nil {
+		s.onStep(name)
 	}
 }
 
-// swap puts the new directory in the place of the old one.
+// swap replaces the old directory by the new one.
 func (s stage) swap(dir string) error {
 	old, next := filepath.Join(s.root, dir), filepath.Join(s.temp, dir)
 	if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
@@ -207,11 +201,11 @@ func (s stage) swap(dir string) error {
 	if exchange(next, old) == nil {
 		return nil
 	}
-	return s.turn(old, next, filepath.Join(s.temp, oldPrefix+dir))
+	return s.swapInTwoSteps(old, next, filepath.Join(s.temp, oldPrefix+dir))
 }
 
-// turn is swap in two steps, for systems that have no single one.
-func (s stage) turn(old, next, aside string) error {
+// swapInTwoSteps is swap for platforms that cannot swap directories atomically.
+func (s stage) swapInTwoSteps(old, next, aside string) error {
 	if err := os.Rename(old, aside); err != nil {
 		return err
 	}
@@ -222,10 +216,11 @@ func (s stage) turn(old, next, aside string) error {
 	return nil
 }
 
-// Recover puts back what a [Directory.Replace] has moved away that was killed
-// between two steps, and removes what such have left.
+// Recover restores a charts/ or library/ directory that is missing because a
+// [Directory.Replace] was killed, and removes the temporary directories of such calls once
+// they are an hour old.
 func Recover(path string) error {
-	left, err := filepath.Glob(filepath.Join(escape(path), stagePrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(escapeGlob(path), stagePrefix+"*"))
 	if err != nil {
 		return err
 	}
@@ -239,7 +234,7 @@ func Recover(path string) error {
 				return fmt.Errorf("put %s back in its place: %w", place, err)
 			}
 		}
-		// One that is young may be in use by another process.
+		// A newer one may be in use by another process.
 		if info, err := os.Lstat(temp); err == nil && time.Since(info.ModTime()) > staleAfter {
 			if err := os.RemoveAll(temp); err != nil {
 				return fmt.Errorf("clean up: %w", err)
@@ -249,14 +244,14 @@ func Recover(path string) error {
 	return nil
 }
 
-// escape is path with nothing in it that Glob would take for a pattern.
-func escape(path string) string {
+// escapeGlob escapes the characters of path that have a meaning in patterns of Glob.
+func escapeGlob(path string) string {
 	return strings.NewReplacer(`[`, `[[]`, `*`, `[*]`, `?`, `[?]`).Replace(path)
 }
 
-// keep makes the entries of old that want names be in next too. Files become
-// links to the same content, where the file system has such.
-func keep(ctx context.Context, old, next string, want func(name string) bool) error {
+// linkOrCopy adds the entries of the directory old for which want returns true to the
+// directory next. It makes hard links if the file system has them, and copies otherwise.
+func linkOrCopy(ctx context.Context, old, next string, want func(name string) bool) error {
 	entries, err := os.ReadDir(old)
 	if err != nil {
 		return err
@@ -268,14 +263,14 @@ func keep(ctx context.Context, old, next string, want func(name string) bool) er
 		if !want(e.Name()) {
 			continue
 		}
-		if err := keepEntry(ctx, e, filepath.Join(old, e.Name()), filepath.Join(next, e.Name())); err != nil {
+		if err := linkOrCopyEntry(ctx, e, filepath.Join(old, e.Name()), filepath.Join(next, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func keepEntry(ctx context.Context, e fs.DirEntry, from, to string) error {
+func linkOrCopyEntry(ctx context.Context, e fs.DirEntry, from, to string) error {
 	switch mode := e.Type(); {
 	case mode.IsDir():
 		info, err := e.Info()
@@ -285,7 +280,7 @@ func keepEntry(ctx context.Context, e fs.DirEntry, from, to string) error {
 		if err := os.Mkdir(to, info.Mode().Perm()|0o700); err != nil {
 			return err
 		}
-		if err := keep(ctx, from, to, func(string) bool { return true }); err != nil {
+		if err := linkOrCopy(ctx, from, to, func(string) bool { return true }); err != nil {
 			return err
 		}
 		return os.Chtimes(to, time.Time{}, info.ModTime())

@@ -18,30 +18,28 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Options say how an archive is written. The zero value changes nothing of the
-// chart.
+// Options are the options of [Write] and [Save]. With the zero value, the chart is
+// written unchanged.
 type Options struct {
-	// ModTime is the time that every entry bears. Zero means 1980-01-01 UTC,
-	// the same for everybody: identical charts make identical archives. See
-	// [ModTime] for what a command should use.
+	// ModTime is the modification time of every entry. Zero means 1980-01-01 UTC, so
+	// that identical charts make identical archives. The function [ModTime] returns the
+	// time for a command.
 	ModTime time.Time
-	// Version and AppVersion replace those of Chart.yaml where they are set.
+	// Version and AppVersion, unless empty, replace those of Chart.yaml.
 	Version    string
 	AppVersion string
-	// Sign, where it is set, makes the provenance file of an archive that is called
-	// name and read from r, which [Save] writes beside it as <archive>.prov. Where
-	// it fails, nothing is written. m is the metadata that is packed.
+	// Sign, unless nil, returns the provenance file of the archive with the given name,
+	// content and metadata. [Save] writes it next to the archive as <archive>.prov. If
+	// Sign fails, Save writes no files.
 	Sign func(name string, r io.Reader, m *chart.Metadata) ([]byte, error)
 }
 
-// epoch stands in for the time that files were changed, which differs from one
-// checkout to the next.
+// epoch returns the default of [Options.ModTime]. The real modification times of files
+// differ from one checkout to the next.
 func epoch() time.Time { return time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// ModTime is the time that entries of an archive should bear: that of
-// SOURCE_DATE_EPOCH (seconds since 1970, reproducible-builds.org), else the
-// zero time, for which [Options] has a constant. Never the clock or the files'
-// own times.
+// ModTime returns the time of the environment variable SOURCE_DATE_EPOCH (seconds since
+// 1970; see reproducible-builds.org), or the zero time if it is not set.
 func ModTime(getenv func(string) string) (time.Time, error) {
 	text := getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -54,9 +52,8 @@ func ModTime(getenv func(string) string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// Save writes c to dir as <name>-<version>.tgz, replacing a file of that name,
-// and returns its path. dir is made where it is missing. The file appears
-// complete or not at all.
+// Save writes c to the file <name>-<version>.tgz in dir and returns its path. It creates
+// dir if needed and replaces an existing file. The file appears complete or not at all.
 func Save(c *chart.Chart, dir string, opts Options) (string, error) {
 	m, err := effectiveMetadata(c, opts)
 	if err != nil {
@@ -80,8 +77,8 @@ func Save(c *chart.Chart, dir string, opts Options) (string, error) {
 	return target, nil
 }
 
-// writeSigned is [Write], and puts the provenance file of what it writes beside
-// target: before the archive gets its place, so that there is never one without.
+// writeSigned is like [Write] and also writes the provenance file of target. Save renames
+// the archive to target afterwards, so there is never an archive without its provenance.
 func writeSigned(w io.Writer, c *chart.Chart, m *chart.Metadata, target string, opts Options) error {
 	var packed bytes.Buffer
 	if err := Write(&packed, c, opts); err != nil {
@@ -100,7 +97,7 @@ func writeSigned(w io.Writer, c *chart.Chart, m *chart.Metadata, target string, 
 	})
 }
 
-// A SignError is returned when an archive could not be signed, and so was not written.
+// A SignError is returned if an archive was not written because signing it failed.
 type SignError struct {
 	Archive string
 	Err     error
@@ -110,9 +107,10 @@ func (e *SignError) Error() string { return fmt.Sprintf("sign %s: %v", e.Archive
 
 func (e *SignError) Unwrap() error { return e.Err }
 
-// Write writes c to w as an archive: one top directory, entries by name, fixed
-// modes and times. A file stays as it was read, unless the chart's fields were
-// changed since. What [LoadArchive] would refuse is refused.
+// Write writes c to w as an archive with a single top directory, entries sorted by name,
+// and fixed modes and times. A file has its original content, unless the fields of c that
+// come from it were changed. Write returns an error for a chart that [LoadArchive] would
+// reject.
 func Write(w io.Writer, c *chart.Chart, opts Options) error {
 	if _, err := effectiveMetadata(c, opts); err != nil {
 		return err
@@ -160,8 +158,8 @@ func checkPacked(files []*chart.File) error {
 	return nil
 }
 
-// replaceFile writes target by way of a new file beside it, so that no reader
-// ever sees half of it and a link at target is not followed.
+// replaceFile writes a temporary file and renames it to target, so that readers never see
+// an incomplete file and a symbolic link at target is not followed.
 func replaceFile(target string, write func(io.Writer) error) (err error) {
 	temp := filepath.Join(filepath.Dir(target), ".tmp-"+rand.Text())
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

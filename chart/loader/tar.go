@@ -18,17 +18,16 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// tarOverhead is how much of an archive's unpacked stream may be something
-// else than files' contents: headers and padding.
+// tarOverhead limits the bytes of headers and padding in an uncompressed archive.
 const tarOverhead = 64 << 20
 
-// budget counts bytes against a limit that several readers share.
+// budget counts bytes against a limit. It is safe for concurrent use.
 type budget struct {
 	total int64
 	used  atomic.Int64
 }
 
-// take books n bytes, or fails.
+// take adds n bytes, or returns a [*LimitError].
 func (b *budget) take(n int64) error {
 	if n < 0 || b.used.Add(n) > b.total {
 		return &LimitError{What: "the chart unpacked", Limit: b.total, Unit: "bytes"}
@@ -46,7 +45,7 @@ func readArchive(r io.Reader, limits Limits, b *budget, shared *contents) ([]*ch
 		}
 		f := &chart.File{Name: name, Data: trimBOM(data)}
 		if i, again := at[name]; again {
-			files[i] = f // of two entries with one name the last counts, as when tar extracts them
+			files[i] = f // the last of two entries with the same name wins, as in tar
 			return nil
 		}
 		at[name] = len(files)
@@ -57,15 +56,15 @@ func readArchive(r io.Reader, limits Limits, b *budget, shared *contents) ([]*ch
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, errors.New("the archive holds no files")
+		return nil, errors.New("the archive contains no files")
 	}
 	return files, nil
 }
 
-// unpack calls each for every file of an archive, its name without the top
-// directory. Everything that is checked is checked before a file's bytes are read.
+// unpack calls each for every file of an archive, with the file's name without the top
+// directory. It checks the name and the size before each reads the content.
 func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size int64, body io.Reader) error) error {
-	buffered := bufio.NewReaderSize(r, 16<<10) // large charts are read in fewer calls
+	buffered := bufio.NewReaderSize(r, 16<<10)
 	if magic, err := buffered.Peek(2); err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		if err != nil && err != io.EOF {
 			return err
@@ -111,21 +110,21 @@ func unpack(r io.Reader, limits Limits, b *budget, each func(name string, size i
 	}
 }
 
-// entryName checks an entry's kind and name and returns the name without the
-// top directory, whatever that is called.
+// entryName checks an entry's type and name and returns the name without the top
+// directory. It returns "" for a directory.
 func entryName(h *tar.Header) (string, error) {
-	bad := func(problem string) (string, error) {
+	invalid := func(problem string) (string, error) {
 		return "", &EntryError{Entry: h.Name, Problem: problem}
 	}
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeDir, tar.TypeGNUSparse:
 	case tar.TypeSymlink, tar.TypeLink:
-		return bad("is a link, which an archive of a chart may not hold")
+		return invalid("is a link, which a chart archive must not contain")
 	default:
-		return bad("is neither a file nor a directory")
+		return invalid("is neither a file nor a directory")
 	}
 	if problem := nameProblem(h.Name); problem != "" {
-		return bad(problem)
+		return invalid(problem)
 	}
 	if h.Typeflag == tar.TypeDir {
 		return "", nil
@@ -133,19 +132,19 @@ func entryName(h *tar.Header) (string, error) {
 	_, rest, ok := strings.Cut(h.Name, "/")
 	rest = path.Clean(rest)
 	if !ok || rest == "." || strings.HasPrefix(rest, "/") {
-		return bad("is not in the chart's directory")
+		return invalid("is not in the chart's directory")
 	}
 	return rest, nil
 }
 
-// nameProblem says why a name from an archive may lead out of the directory that
-// it is unpacked into, on any platform; "" where it cannot.
+// nameProblem returns why an entry with the given name cannot be unpacked safely on any
+// platform, or "" if it can.
 func nameProblem(name string) string {
 	if strings.ContainsRune(name, '\\') {
 		return "has a backslash in its name"
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		// A drive's name would become the start of the path on Windows.
+		// On Windows, a drive letter makes the path absolute.
 		if len(part) > 1 && part[1] == ':' {
 			return "is an absolute path"
 		}
@@ -153,7 +152,7 @@ func nameProblem(name string) string {
 	return pathProblem(name)
 }
 
-// pathProblem says why a chart can have no file of that name, "" where it can.
+// pathProblem returns why a chart cannot have a file with the given name, or "" if it can.
 func pathProblem(name string) string {
 	switch {
 	case name == "":
@@ -173,17 +172,16 @@ func pathProblem(name string) string {
 	return ""
 }
 
-// isSource reports whether the name of the file is written into the comment that
-// begins each document of its.
+// isSource reports whether the file's name is printed in "# Source:" comments.
 func isSource(name string) bool {
 	return strings.Contains("/"+name, "/"+chart.DirTemplates+"/") || strings.Contains("/"+name, "/"+chart.DirCRDs+"/")
 }
 
-// endsLine reports whether r ends a line, to YAML or a terminal, or steers one: a
-// name that holds one could begin a document of its own.
+// endsLine reports whether r is a control character or ends a line in YAML. In a name in a
+// "# Source:" comment it could begin a new document.
 func endsLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// cappedReader ends a stream that unpacks beyond any chart.
+// cappedReader returns a [*LimitError] after too many bytes.
 type cappedReader struct {
 	r           io.Reader
 	left, limit int64

@@ -15,8 +15,9 @@ import (
 	"github.com/moonhelm/moonhelm/chart/values"
 )
 
-// LoadFiles builds a chart from its files; see the function of that name. The
-// warnings are sentences for the user.
+// LoadFiles builds a chart from its files, including those of its subcharts. Names are
+// relative to the chart's directory. The chart keeps the files, so the caller must not
+// modify them. The warnings are messages for the user.
 func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 	l.Limits = l.Limits.withDefaults()
 	t := &tree{loader: l, limits: l.Limits, nested: &budget{total: l.Limits.Total}, pool: newPool()}
@@ -30,12 +31,12 @@ func (l Loader) LoadFiles(files []*chart.File) (*chart.Chart, []string, error) {
 	return c, t.warnings, err
 }
 
-// tree is the work on one chart and everything below it.
+// tree is the state of loading a chart and its subcharts.
 type tree struct {
 	loader Loader
 	limits Limits
-	nested *budget  // for the archives found in charts/, all together
-	shared contents // of those archives
+	nested *budget  // for all archives in charts/ and library/
+	shared contents // of these archives
 	pool   *pool
 
 	mu       sync.Mutex
@@ -52,8 +53,8 @@ func (t *tree) warn(at, format string, args ...any) {
 	t.warnings = append(t.warnings, text)
 }
 
-// build makes a chart of files, whose names begin at its top. at is its place
-// below the root, "" for the root itself.
+// build builds a chart from files, whose names are relative to the chart's directory. at
+// is the chart's path below the root, or "" for the root.
 func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, error) {
 	if depth > t.limits.Depth {
 		return nil, &LimitError{What: "the chart", Limit: int64(t.limits.Depth), Unit: "levels of subcharts"}
@@ -64,14 +65,14 @@ func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, e
 		return nil, err
 	}
 	for _, f := range parts.own {
-		place(c, f)
+		addFile(c, f)
 	}
 	subs := t.subcharts(c, parts)
 	charts := make([]*chart.Chart, len(subs))
 	errs := make([]error, len(subs)+1)
 	t.pool.each(len(subs)+1, func(i int) {
 		if i == len(subs) {
-			c.Values, errs[i] = defaults(c)
+			c.Values, errs[i] = parseDefaultValues(c)
 			return
 		}
 		charts[i], errs[i] = t.subchart(subs[i], at, depth)
@@ -85,7 +86,7 @@ func (t *tree) build(files []*chart.File, at string, depth int) (*chart.Chart, e
 	return c, nil
 }
 
-// metadata reads Chart.yaml, then requirements.yaml, then the lock file.
+// metadata parses Chart.yaml, requirements.yaml and the lock file.
 func (t *tree) metadata(c *chart.Chart, at string) error {
 	text := c.File(chart.FileMetadata)
 	if text == nil {
@@ -109,7 +110,8 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 			m.Libraries, libsFile = r.Libraries, f
 		}
 		if m.APIVersion != chart.APIVersionV1 {
-			t.warn(at, "dependencies are handled in %s since apiVersion v2; move them there from %s", chart.FileMetadata, f.Name)
+			t.warn(at, "dependencies are handled in %s since apiVersion v2; move them there from %s",
+				chart.FileMetadata, f.Name)
 		}
 	}
 	if err = m.CheckV3(t.loader.ChartV3); err == nil {
@@ -127,22 +129,23 @@ func (t *tree) metadata(c *chart.Chart, at string) error {
 			return err
 		}
 		if name == chart.FileRequirementsLock && m.APIVersion != chart.APIVersionV1 {
-			t.warn(at, "dependencies are locked in %s since apiVersion v2; move the lock there from %s", chart.FileLock, name)
+			t.warn(at, "dependencies are locked in %s since apiVersion v2; move the lock there from %s",
+				chart.FileLock, name)
 		}
 	}
 	return nil
 }
 
-// locate finds the lines of broken rules, which are in requirements.yaml where
-// the dependencies, or the libraries, came from there.
+// locate sets the file and line of errors from Validate. deps and libs are the files that
+// have the dependencies and the libraries: Chart.yaml or requirements.yaml.
 func locate(err error, metadata, deps, libs *chart.File) error {
-	err = relocate(err, "dependencies[", metadata, deps)
-	err = relocate(err, "libraries[", metadata, libs)
+	err = locateIn(err, "dependencies[", metadata, deps)
+	err = locateIn(err, "libraries[", metadata, libs)
 	return chart.Locate(metadata.Name, metadata.Data, err)
 }
 
-// place puts a file of the chart itself where it belongs.
-func place(c *chart.Chart, f *chart.File) {
+// addFile adds a file of the chart itself to the field for it.
+func addFile(c *chart.Chart, f *chart.File) {
 	switch f.Name {
 	case chart.FileMetadata, chart.FileLock, chart.FileValues:
 		return
@@ -150,7 +153,7 @@ func place(c *chart.Chart, f *chart.File) {
 		c.Schema = f.Data
 		return
 	case chart.FileRequirements, chart.FileRequirementsLock:
-		// Charts of apiVersion v1 find them among their files, later ones do not.
+		// As in Helm, only charts with apiVersion v1 have them in Files.
 		if c.Metadata.APIVersion != chart.APIVersionV1 {
 			return
 		}
@@ -164,14 +167,14 @@ func place(c *chart.Chart, f *chart.File) {
 	c.Files = append(c.Files, f)
 }
 
-func defaults(c *chart.Chart) (map[string]any, error) {
+func parseDefaultValues(c *chart.Chart) (map[string]any, error) {
 	f := c.File(chart.FileValues)
 	if f == nil {
 		return map[string]any{}, nil
 	}
 	vals, err := values.Parse(f.Name, f.Data)
 	if err != nil {
-		return nil, fmt.Errorf("cannot load %s: %w", f.Name, err) // in Helm's words
+		return nil, fmt.Errorf("cannot load %s: %w", f.Name, err) // Helm's message
 	}
 	if vals == nil {
 		vals = map[string]any{}
@@ -179,25 +182,25 @@ func defaults(c *chart.Chart) (map[string]any, error) {
 	return vals, nil
 }
 
-// parts are the files of a chart's directory by whom they belong to.
-type parts struct {
+// fileGroups are the files of a chart's directory by the chart that they are part of.
+type fileGroups struct {
 	own     []*chart.File
 	charts  map[string]*group // below charts/, by file or directory
 	library map[string]*group // below library/
 }
 
-// group is what is under one name in charts/: a directory's files, named from
-// that directory, or an archive.
+// group is an entry of charts/ or library/: an archive, or the files of a directory, whose
+// names are relative to that directory.
 type group struct {
 	dir, name string // "charts", "db" or "db-1.2.3.tgz"
 	files     []*chart.File
-	archive   *chart.File // set instead of files where name is a file
+	archive   *chart.File // set instead of files if the entry is a file
 }
 
 func (g *group) location() string { return g.dir + "/" + g.name }
 
-func split(files []*chart.File) parts {
-	p := parts{charts: map[string]*group{}, library: map[string]*group{}}
+func split(files []*chart.File) fileGroups {
+	p := fileGroups{charts: map[string]*group{}, library: map[string]*group{}}
 	for _, f := range files {
 		switch {
 		case strings.HasPrefix(f.Name, chart.DirCharts+"/"):
@@ -212,23 +215,23 @@ func split(files []*chart.File) parts {
 }
 
 func collect(groups map[string]*group, dir string, f *chart.File) {
-	name, rest, isFolder := strings.Cut(f.Name[len(dir)+1:], "/")
+	name, rest, isDir := strings.Cut(f.Name[len(dir)+1:], "/")
 	g := groups[name]
 	if g == nil {
 		g = &group{dir: dir, name: name}
 		groups[name] = g
 	}
-	if isFolder {
+	if isDir {
 		g.files = append(g.files, &chart.File{Name: rest, Data: f.Data})
 	} else {
 		g.archive = f
 	}
 }
 
-// subcharts picks the groups that are charts, sorted. Those of library/ that
-// are none are files of the chart: the directory's name has a meaning only for
-// charts that use it so, and others may have files there.
-func (t *tree) subcharts(c *chart.Chart, p parts) []*group {
+// subcharts returns the groups that are charts, sorted. It adds the groups in library/
+// that are not charts to the files of c, because a chart without library charts may have a
+// directory of that name.
+func (t *tree) subcharts(c *chart.Chart, p fileGroups) []*group {
 	var out []*group
 	for name, g := range p.charts {
 		if name == "" || name[0] == '_' || name[0] == '.' || g.archive != nil && path.Ext(name) == ".prov" {
@@ -276,7 +279,7 @@ func isLibrary(c *chart.Chart, name string, g *group) bool {
 	return false
 }
 
-// subchart reads one chart of charts/ or library/.
+// subchart loads a chart in charts/ or library/.
 func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 	files, err := g.files, error(nil)
 	if g.archive != nil {
@@ -298,8 +301,9 @@ func (t *tree) subchart(g *group, at string, depth int) (*chart.Chart, error) {
 	return c, nil
 }
 
-// relocate names the file that a list stands in for every error about it.
-func relocate(err error, list string, metadata, in *chart.File) error {
+// locateIn sets the file and line of the errors about list to those in the file in, unless
+// that is metadata.
+func locateIn(err error, list string, metadata, in *chart.File) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || in == metadata {
 		return err

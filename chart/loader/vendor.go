@@ -16,23 +16,25 @@ import (
 	"github.com/moonhelm/moonhelm/chart"
 )
 
-// Vendored is a chart that another has in charts/ or, with Library, in library/; or
-// what is there in the place of one.
+// Vendored is an entry of a chart's charts/ or library/ directory: a chart, or a file or
+// directory that should be one.
 type Vendored struct {
+	// Library is set for an entry of library/.
 	Library bool
-	// File is the name there of a directory or, with Archive, of an archive.
+	// File is the name of the entry, which is an archive if Archive is set and otherwise
+	// a directory.
 	File    string
 	Archive bool
-	// Name and Version are the chart's own.
+	// Name and Version are those of the chart's metadata.
 	Name, Version string
-	// Err says why it is not a chart that can be read; then Name is "".
+	// Err is set if the entry is not a valid chart. Name is then empty.
 	Err error
 }
 
-// Path is the place in the chart: "charts/db-1.2.3.tgz".
+// Path returns the path in the chart: "charts/db-1.2.3.tgz".
 func (v Vendored) Path() string { return path.Join(chartsDir(v.Library), v.File) }
 
-// chartsDir is the directory of charts, or of libraries.
+// chartsDir returns the name of the directory for subcharts or for libraries.
 func chartsDir(library bool) string {
 	if library {
 		return chart.DirLibrary
@@ -40,15 +42,15 @@ func chartsDir(library bool) string {
 	return chart.DirCharts
 }
 
-// A Directory is a chart's directory with its dependencies: those that the chart lists,
-// the charts in charts/ and library/, and the lock.
+// A Directory is a chart whose dependencies can be updated: it has the charts in charts/
+// and library/ and the lock file.
 type Directory struct {
 	Path string
-	// Warnings are sentences for the user.
+	// Warnings are messages for the user.
 	Warnings []string
 
 	loader   Loader
-	files    []*chart.File // without archives and directories of vendored that are broken
+	files    []*chart.File // without those of subcharts that cannot be loaded
 	chart    *chart.Chart
 	vendored []Vendored
 	lock     []byte
@@ -56,22 +58,22 @@ type Directory struct {
 	lockErr  error
 }
 
-// Chart is what can be loaded: subcharts that are broken are left out.
+// Chart returns the chart without the subcharts that cannot be loaded.
 func (f *Directory) Chart() *chart.Chart { return f.chart }
 
-// Vendored returns what is in charts/ and library/, by path. Files that
-// are never charts are left out: files whose names begin with _ or a dot, provenance files, and
-// files of library/ that are not archives.
+// Vendored returns the entries of charts/ and library/, sorted by path. It leaves out files
+// that are never charts: files whose names begin with _ or a dot, provenance files, and
+// files in library/ that are not archives.
 func (f *Directory) Vendored() []Vendored { return f.vendored }
 
-// Lock returns the text of the lock file, nil where there is none that can be read; then
-// err may say why. name is what the file is to be called.
+// Lock returns the content of the lock file, or nil if there is no valid one; err is the
+// reason if there is a file. name is the name of a new lock file.
 func (f *Directory) Lock() (name string, text []byte, err error) {
 	return f.lockName, f.lock, f.lockErr
 }
 
-// View is the chart at path, a directory or an archive, to be looked at: of an archive,
-// nothing can be replaced.
+// View reads the chart at path, a directory or an archive, for listing its dependencies.
+// The Directory of an archive cannot be changed.
 func (l Loader) View(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return l.OpenDirectory(path)
@@ -88,11 +90,12 @@ func (l Loader) View(path string) (*Directory, error) {
 	return f, nil
 }
 
-// OpenDirectory reads the chart's directory at path with a [Loader] of the zero value.
+// OpenDirectory calls [Loader.OpenDirectory] of the zero Loader.
 func OpenDirectory(path string) (*Directory, error) { return Loader{}.OpenDirectory(path) }
 
-// OpenDirectory reads the chart's directory at path, however broken the charts in it.
-// A lock file that is a symbolic link is refused (CVE-2025-53547).
+// OpenDirectory reads the chart's directory at path. Subcharts that cannot be loaded are
+// not an error; see [Directory.Vendored]. A lock file that is a symbolic link is an error
+// (CVE-2025-53547).
 func (l Loader) OpenDirectory(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("load chart: %w", err)
@@ -100,7 +103,7 @@ func (l Loader) OpenDirectory(path string) (*Directory, error) {
 		return nil, &NotDirectoryError{Path: path}
 	}
 	for _, name := range []string{chart.FileLock, chart.FileRequirementsLock} {
-		if err := noLink(filepath.Join(path, name), name); err != nil {
+		if err := rejectSymlink(filepath.Join(path, name), name); err != nil {
 			return nil, fmt.Errorf("load chart %s: %w", path, err)
 		}
 	}
@@ -109,25 +112,25 @@ func (l Loader) OpenDirectory(path string) (*Directory, error) {
 		return nil, err
 	}
 	f := &Directory{Path: path, loader: l, files: files, Warnings: warnings}
-	f.leaveOutBadLocks()
+	f.dropInvalidLocks()
 	if err := f.load(); err != nil {
 		return nil, fmt.Errorf("load chart %s: %w", path, explainMissing(path, err))
 	}
-	f.look(files)
+	f.findVendored(files)
 	f.findLock()
 	return f, nil
 }
 
-// leaveOutBadLocks leaves out lock files that cannot be read (conflicts of a
-// merge are usual in them), so that a new one can be made.
-func (f *Directory) leaveOutBadLocks() {
+// dropInvalidLocks removes lock files that cannot be parsed, for example because of a merge
+// conflict, so that a new one can be written.
+func (f *Directory) dropInvalidLocks() {
 	for _, name := range []string{chart.FileRequirementsLock, chart.FileLock} {
 		for _, file := range f.files {
 			if file.Name != name {
 				continue
 			}
 			if _, err := chart.ParseLock(name, file.Data); err != nil {
-				f.files, f.lockErr = without(f.files, name), err
+				f.files, f.lockErr = removePath(f.files, name), err
 			}
 		}
 	}
@@ -147,7 +150,7 @@ func (f *Directory) findLock() {
 	}
 }
 
-// A NotDirectoryError is returned for a chart that is not a directory: the dependencies of
+// A NotDirectoryError is returned for a chart that is not a directory. The dependencies of
 // an archive cannot be updated.
 type NotDirectoryError struct{ Path string }
 
@@ -155,15 +158,15 @@ func (e *NotDirectoryError) Error() string {
 	return fmt.Sprintf("%s is not a directory: only unpacked charts can be updated", e.Path)
 }
 
-func noLink(path, name string) error {
+func rejectSymlink(path, name string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil // what else is wrong is seen when it is read or written
+		return nil // reading or writing the file returns other errors
 	}
-	return &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a file of its own"}
+	return &EntryError{Entry: name, Problem: "is a symbolic link; a lock file must be a regular file"}
 }
 
-// load loads the chart, leaving out one subchart after the other that is broken.
+// load loads the chart. It removes every subchart that cannot be loaded, with a warning.
 func (f *Directory) load() error {
 	for {
 		c, warnings, err := f.loader.LoadFiles(f.files)
@@ -172,7 +175,7 @@ func (f *Directory) load() error {
 			f.chart, f.Warnings = c, append(f.Warnings, warnings...)
 			return err
 		}
-		left := without(f.files, broken.Path)
+		left := removePath(f.files, broken.Path)
 		if len(left) == len(f.files) {
 			return err
 		}
@@ -182,8 +185,8 @@ func (f *Directory) load() error {
 	}
 }
 
-// without are the files that are not at that path, nor below it.
-func without(files []*chart.File, at string) []*chart.File {
+// removePath returns files without the file at the given path and those below it.
+func removePath(files []*chart.File, at string) []*chart.File {
 	var out []*chart.File
 	for _, f := range files {
 		if f.Name != at && !strings.HasPrefix(f.Name, at+"/") {
@@ -193,8 +196,8 @@ func without(files []*chart.File, at string) []*chart.File {
 	return out
 }
 
-// look finds what files have in charts/ and library/.
-func (f *Directory) look(files []*chart.File) {
+// findVendored adds the entries of charts/ and library/ to f.vendored.
+func (f *Directory) findVendored(files []*chart.File) {
 	seen := map[string]bool{}
 	for _, file := range files {
 		dir, rest, _ := strings.Cut(file.Name, "/")
@@ -206,7 +209,7 @@ func (f *Directory) look(files []*chart.File) {
 		case seen[dir+"/"+name], name[0] == '_', name[0] == '.':
 		case isDir:
 			if dir == chart.DirLibrary && below != chart.FileMetadata {
-				continue // files of the user's, unless there is a Chart.yaml to come
+				continue // files of the chart, unless a Chart.yaml follows
 			}
 			seen[dir+"/"+name] = true
 			f.vendored = append(f.vendored, unpackedChart(files, dir, name))
@@ -221,7 +224,7 @@ func unpackedChart(files []*chart.File, dir, name string) Vendored {
 	v := Vendored{Library: dir == chart.DirLibrary, File: name, Err: ErrNoMetadata}
 	for _, file := range files {
 		if file.Name == path.Join(dir, name, chart.FileMetadata) {
-			v.read(file.Data)
+			v.parseMetadata(file.Data)
 		}
 	}
 	return v
@@ -238,7 +241,7 @@ func packedChart(file *chart.File, dir, name string) Vendored {
 	return v
 }
 
-func (v *Vendored) read(text []byte) {
+func (v *Vendored) parseMetadata(text []byte) {
 	m, err := chart.ParseMetadata(chart.FileMetadata, text)
 	if err == nil {
 		err = m.Validate()
@@ -248,8 +251,8 @@ func (v *Vendored) read(text []byte) {
 	}
 }
 
-// ReadMetadata reads the Chart.yaml of an archive, which is within the default
-// limits as a whole, and holds it against the rules.
+// ReadMetadata reads and validates the Chart.yaml of an archive. It applies the default
+// limits to the whole archive.
 func ReadMetadata(r io.Reader) (*chart.Metadata, error) {
 	limits := Limits{}.withDefaults()
 	files, err := readArchive(r, limits, &budget{total: limits.Total}, new(contents))
@@ -268,18 +271,19 @@ func ReadMetadata(r io.Reader) (*chart.Metadata, error) {
 	return nil, ErrNoMetadata
 }
 
-// A NewArchive is an archive to write to charts/ or, with Library, to library/.
+// A NewArchive is an archive to write to charts/, or to library/ if Library is set.
 type NewArchive struct {
 	Library bool
 	File    string
-	// Open reads its bytes. It is called more than once.
+	// Open returns a reader of the archive. It is called more than once.
 	Open func() (io.ReadCloser, error)
 }
 
-// Path is the place in the chart: "charts/db-1.2.3.tgz".
+// Path returns the path in the chart: "charts/db-1.2.3.tgz".
 func (n NewArchive) Path() string { return path.Join(chartsDir(n.Library), n.File) }
 
-// Read reads the archive, within the limits of a chart.
+// Read reads the archive. It returns a [*LimitError] if the archive is larger than the
+// default [Limits.Total].
 func (n NewArchive) Read() ([]byte, error) {
 	r, err := n.Open()
 	if err != nil {
@@ -294,12 +298,12 @@ func (n NewArchive) Read() ([]byte, error) {
 	return data, err
 }
 
-// Preview is the chart as it will load with put in it and without drop. Nothing
-// is written.
+// Preview loads the chart as it would be after [Directory.Replace] with put and drop. It
+// writes no files.
 func (f *Directory) Preview(put []NewArchive, drop []Vendored) (*chart.Chart, error) {
 	files := f.files
 	for _, d := range drop {
-		files = without(files, d.Path())
+		files = removePath(files, d.Path())
 	}
 	for _, n := range put {
 		data, err := n.Read()
@@ -307,7 +311,7 @@ func (f *Directory) Preview(put []NewArchive, drop []Vendored) (*chart.Chart, er
 			return nil, fmt.Errorf("read %s: %w", n.File, err)
 		}
 		at := n.Path()
-		files = append(without(files, at), &chart.File{Name: at, Data: data})
+		files = append(removePath(files, at), &chart.File{Name: at, Data: data})
 	}
 	c, _, err := f.loader.LoadFiles(files)
 	if err != nil {

@@ -278,7 +278,7 @@ func TestReplaceFailsWithoutATrace(t *testing.T) {
 func TestTurnTakesBackItsFirstStep(t *testing.T) {
 	root := plant(t, map[string]string{"charts/a": "", "t/b": ""})
 	s := stage{}
-	if err := s.turn(root+"/charts", root+"/missing", root+"/t/old-charts"); err == nil {
+	if err := s.swapInTwoSteps(root+"/charts", root+"/missing", root+"/t/old-charts"); err == nil {
 		t.Error("no error")
 	}
 	if got := listed(t, root); got != "Chart.yaml charts/a t/b" {
@@ -375,7 +375,7 @@ func replaceAndDie(t testing.TB, root, at string) {
 	}
 	f := open(t, root)
 	r := upgraded(t, f)
-	r.at = func(step string) {
+	r.onStep = func(step string) {
 		if step == at {
 			die()
 		}
