@@ -7,11 +7,11 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-VERSION ?=
+RELEASE ?=
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 STATE := $(shell test -z "$$(git status --porcelain 2>/dev/null)" && echo clean || echo dirty)
 BUILD := github.com/moonhelm/moonhelm/internal/build
-LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(VERSION),-X $(BUILD).version=$(VERSION))
+LDFLAGS := -s -w -X $(BUILD).gitCommit=$(COMMIT) -X $(BUILD).gitState=$(STATE) $(if $(RELEASE),-X $(BUILD).release=$(RELEASE))
 
 .PHONY: help build demo deps callers-deps site-deps test check unit tests race cluster cluster-tests faults compat callers sdk registry bench docs docs-serve docs-content site-tests clean
 
@@ -89,15 +89,32 @@ registry: build ## push to and pull from a real registry, together with Helm's b
 	@echo "== registries"
 	cd test/registry && go vet ./... && go test -count=1 ./...
 
-.PHONY: release-tests changelog
+.PHONY: release-tests changelog release-deps release-snapshot release-check release-again
 
-release-tests: ## what a release is made of: the changelog's fragments, the installer
+release-tests: ## what a release is made of: the changelog's fragments, the installer, names
 	@echo "== releases"
 	cd tools/changelog && go vet ./... && go test -count=1 ./...
+	cd tools/dist && go vet ./... && go test -count=1 ./...
 	cd test/release && go vet ./... && go test -count=1 ./...
 
 changelog: ## show the next release's section; with RELEASE=0.1.0 write it into CHANGELOG.md
 	@cd tools/changelog && go run . -C ../.. $(if $(RELEASE),release $(RELEASE) $(or $(DATE),$(shell date -u +%F)),preview)
+
+release-deps: ## build bin/goreleaser (minutes), and install what release-check needs (as root)
+	@test/deps.sh release
+	nice go build -C tools/goreleaser -trimpath -o $(CURDIR)/bin/goreleaser github.com/goreleaser/goreleaser/v2
+
+bin/goreleaser:
+	$(MAKE) release-deps
+
+release-snapshot: bin/goreleaser ## make all files of a release in dist/, signed with a key for the day; publish nothing
+	@test/release/snapshot.sh $(RELEASE)
+
+release-check: ## check what release-snapshot made, as users take it: layout, sums, signatures, packages, installer
+	cd test/release && MOONHELM_DIST=$(CURDIR)/dist go test -count=1 -v -run TestDist ./...
+
+release-again: bin/goreleaser ## make the files of a release once more from a clone elsewhere, and compare with dist/
+	@test/release/again.sh
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)

@@ -1,17 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# deps.sh [callers|site]: installs the programs that tests need and Go does not bring, as
-# Debian's packages: PostgreSQL for the sql driver, GnuPG for provenance, curl, wget and
-# dash for the installer; with a name those of make callers or site-tests. Where it may
-# not install (it needs root and
-# apt-get) it says what is missing and fails. Tests whose programs are missing are
+# deps.sh [callers|site|release|systems]: installs the programs that tests need and Go does
+# not bring, as Debian's packages: PostgreSQL for the sql driver, GnuPG for provenance,
+# curl, wget and dash for the installer; with a name those of make callers, site-tests,
+# release-check or systems. Where it may not install (it needs root and apt-get) it says
+# what is missing and fails. Tests whose programs are missing are
 # skipped and say so; with MOONHELM_REQUIRE_DEPS set, as in CI, they fail.
 set -euo pipefail
 
 missing=()
 has() { command -v "$1" >/dev/null || missing+=("$2"); }
-if [ "${1:-}" = callers ]; then
+if [ "${1:-}" = release ]; then
+	has gpg gnupg
+	has rpm2cpio rpm2cpio
+	has cpio cpio
+	has dpkg dpkg
+elif [ "${1:-}" = systems ]; then
+	has qemu-aarch64 qemu-user
+elif [ "${1:-}" = callers ]; then
 	has ansible-playbook ansible
 	has zsh zsh
 	has fish fish

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// Set by -ldflags "-X github.com/moonhelm/moonhelm/internal/build.version=...".
-// The number is the Helm release whose behaviour this is, because scripts and
-// plugins compare it; our own follows the plus.
+// Set by -ldflags "-X github.com/moonhelm/moonhelm/internal/build.release=...".
 var (
-	version   = "v4.3.1+moonhelm.0.1.0"
+	release   = "0.1.0"
 	gitCommit = ""
 	gitState  = ""
 )
+
+// helm4 is the release of Helm whose behaviour this has. The version begins with
+// it, because scripts and plugins compare it; our own follows the plus.
+const helm4 = "v4.3.1"
 
 // helm3 is the release of Helm 3 whose flags and files this takes.
 const helm3 = "v3.22.0"
@@ -35,8 +37,8 @@ type Info struct {
 
 // Current is the running binary.
 func Current() Info {
-	return Info{Version: version, GitCommit: gitCommit, GitTreeState: gitState, GoVersion: runtime.Version(),
-		KubeClientVersion: kubeClient}
+	return Info{Version: helm4 + "+moonhelm." + release, GitCommit: gitCommit, GitTreeState: gitState,
+		GoVersion: runtime.Version(), KubeClientVersion: kubeClient}
 }
 
 // Helm is the running binary as the Helm of that generation, "3" or "4", for programs that

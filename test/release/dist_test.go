@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package release
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+)
+
+// dist is the directory that make release-snapshot wrote, and the version in it.
+func dist(t *testing.T) (dir, version string) {
+	t.Helper()
+	dir = os.Getenv("MOONHELM_DIST")
+	if dir == "" {
+		t.Skip("MOONHELM_DIST is not set: make release-check sets it")
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "helm-latest-version"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, strings.TrimSpace(strings.TrimPrefix(string(data), "v"))
+}
+
+// named returns the names of the archives of a version.
+func named(version string) []string {
+	names := slices.Clone(helmsArchives)
+	for i := range names {
+		names[i] = strings.Replace(names[i], "v0.1.0", "v"+version, 1)
+	}
+	return names
+}
+
+func TestDistArchives(t *testing.T) {
+	dir, version := dist(t)
+	for _, name := range named(version) {
+		t.Run(name, func(t *testing.T) {
+			data := readDist(t, dir, name)
+			platform := strings.TrimPrefix(name, "helm-v"+version+"-")
+			platform, _, _ = strings.Cut(platform, ".")
+			binary := "helm"
+			if strings.HasPrefix(platform, "windows") {
+				binary = "helm.exe"
+			}
+			want := []string{platform + "/LICENSE", platform + "/README.md", platform + "/" + binary}
+			if got := entries(t, name, data); !slices.Equal(got, want) {
+				t.Errorf("files: got %v, want %v", got, want)
+			}
+			if got := string(readDist(t, dir, name+".sha256")); got != sum(data) {
+				t.Errorf(".sha256: got %q, want %q", got, sum(data))
+			}
+			if got, want := string(readDist(t, dir, name+".sha256sum")), sum(data)+"  "+name+"\n"; got != want {
+				t.Errorf(".sha256sum: got %q, want %q", got, want)
+			}
+			var sbom struct {
+				Version  string `json:"spdxVersion"`
+				Packages []struct {
+					Name      string
+					Version   string `json:"versionInfo"`
+					Checksums []struct{ ChecksumValue string }
+				}
+			}
+			if err := json.Unmarshal(readDist(t, dir, name+".spdx.json"), &sbom); err != nil {
+				t.Fatal(err)
+			}
+			if sbom.Version != "SPDX-2.3" || len(sbom.Packages) < 30 || sbom.Packages[0].Checksums[0].ChecksumValue != sum(data) {
+				t.Errorf("the SPDX document: %s with %d packages, the first %+v", sbom.Version, len(sbom.Packages), sbom.Packages[0])
+			}
+			if cobra := slices.IndexFunc(sbom.Packages, func(p struct {
+				Name      string
+				Version   string `json:"versionInfo"`
+				Checksums []struct{ ChecksumValue string }
+			}) bool {
+				return p.Name == "github.com/spf13/cobra"
+			}); cobra < 0 {
+				t.Error("the SPDX document does not list cobra")
+			}
+		})
+	}
+}
+
+func TestDistSignatures(t *testing.T) {
+	dir, version := dist(t)
+	keys, err := os.Open(filepath.Join(dir, "KEYS"))
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("nothing is signed: there was no gpg")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := openpgp.ReadArmoredKeyRing(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := append(named(version), glob(t, dir, "*.deb", "*.rpm", "*.apk")...)
+	if want := len(helmsArchives) + 21; len(signed) != want {
+		t.Errorf("got %d archives and packages, want %d: %v", len(signed), want, signed)
+	}
+	for _, name := range signed {
+		_, err := openpgp.CheckArmoredDetachedSignature(ring, bytes.NewReader(readDist(t, dir, name)),
+			bytes.NewReader(readDist(t, dir, name+".asc")), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The installer takes this machine's archive from a server that has dist/.
+func TestDistInstalls(t *testing.T) {
+	dir, version := dist(t)
+	needs(t, "sh", "curl", "gpg")
+	mux := http.NewServeMux()
+	mux.Handle("/latest/download/", http.StripPrefix("/latest/download/", http.FileServer(http.Dir(dir))))
+	mux.Handle("/download/v"+version+"/", http.StripPrefix("/download/v"+version+"/", http.FileServer(http.Dir(dir))))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	bin := t.TempDir()
+	cmd := exec.Command("sh", "../../get-moonhelm", "--dir", bin, "--verify-signature")
+	cmd.Env = append(os.Environ(), "MOONHELM_RELEASES="+server.URL, "MOONHELM_KEYS="+server.URL+"/latest/download/KEYS")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "The signature is valid") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	checkHelm(t, version, filepath.Join(bin, "helm"))
+}
+
+// The deb is installed into an empty directory, run there as the only program, and removed.
+func TestDistDeb(t *testing.T) {
+	dir, version := dist(t)
+	needs(t, "dpkg")
+	if os.Getuid() != 0 {
+		t.Skip("dpkg --root and chroot need root")
+	}
+	root := t.TempDir()
+	for _, name := range []string{"info", "updates", "status", "available"} {
+		file := filepath.Join(root, "var/lib/dpkg", name)
+		if strings.HasSuffix(name, "s") && name != "status" || name == "info" {
+			must(os.MkdirAll(file, 0o755))
+		} else {
+			writeFile(t, file, "", 0o644)
+		}
+	}
+	deb := filepath.Join(dir, "moonhelm_"+version+"_"+runtime.GOARCH+".deb")
+	run(t, "dpkg", "--root="+root, "--log=/dev/null", "--install", deb)
+	must(os.MkdirAll(filepath.Join(root, "tmp"), 0o777))
+	checkHelm(t, version, "chroot", root, "/usr/bin/helm")
+	run(t, "chroot", root, "/usr/bin/helm", "create", "/tmp/web")
+	if out := run(t, "chroot", root, "/usr/bin/helm", "template", "web", "/tmp/web"); !strings.Contains(out, "kind: Deployment") {
+		t.Errorf("template: got:\n%s", out)
+	}
+	run(t, "chroot", root, "/usr/bin/helm", "lint", "/tmp/web")
+	for _, file := range []string{
+		"usr/share/man/man1/helm.1.gz", "usr/share/man/man1/helm-install.1.gz", "usr/share/doc/moonhelm/copyright",
+		"usr/share/bash-completion/completions/helm", "usr/share/fish/vendor_completions.d/helm.fish",
+		"usr/share/zsh/vendor-completions/_helm",
+	} {
+		if info, err := os.Stat(filepath.Join(root, file)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", file, info, err)
+		}
+	}
+	run(t, "dpkg", "--root="+root, "--log=/dev/null", "--remove", "moonhelm")
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/helm")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the binary after dpkg --remove: %v", err)
+	}
+}
+
+func TestDistPackagesHaveTheBinary(t *testing.T) {
+	dir, _ := dist(t)
+	needs(t, "rpm2cpio", "cpio", "tar")
+	for _, name := range glob(t, dir, "*.rpm", "*.apk") {
+		file := filepath.Join(dir, name)
+		list := "rpm2cpio " + file + " | cpio --quiet -t"
+		if strings.HasSuffix(name, ".apk") {
+			list = "tar -tzf " + file + " 2>/dev/null"
+		}
+		if out := run(t, "sh", "-c", list); !strings.Contains(out, "usr/bin/helm\n") || !strings.Contains(out, "helm.1.gz") {
+			t.Errorf("%s: got\n%s", name, out)
+		}
+	}
+}
+
+func TestDistManifests(t *testing.T) {
+	dir, version := dist(t)
+	for _, name := range []string{
+		"homebrew/moonhelm.rb", "scoop/moonhelm.json", "nix/default.nix", "winget/Moonhelm.Moonhelm.yaml",
+		"winget/Moonhelm.Moonhelm.installer.yaml", "winget/Moonhelm.Moonhelm.locale.en-US.yaml",
+	} {
+		if text := string(readDist(t, dir, "manifests/"+name)); !strings.Contains(text, version) {
+			t.Errorf("%s does not name %s:\n%s", name, version, text)
+		}
+	}
+}
+
+// checkHelm holds what the binary says of itself against the release.
+func checkHelm(t *testing.T, version string, command ...string) {
+	t.Helper()
+	got := run(t, command[0], append(command[1:], "version", "--template", "{{.Version}}")...)
+	if !strings.HasSuffix(got, "+moonhelm."+version) {
+		t.Errorf("helm version: got %s, want ...+moonhelm.%s", got, version)
+	}
+}
+
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "HOME=/tmp")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
+
+func readDist(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func glob(t *testing.T, dir string, patterns ...string) []string {
+	t.Helper()
+	var names []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range found {
+			names = append(names, filepath.Base(file))
+		}
+	}
+	return names
+}
+
+// entries lists the regular files of an archive, and fails where one belongs to someone.
+func entries(t *testing.T, name string, data []byte) []string {
+	t.Helper()
+	var names []string
+	if strings.HasSuffix(name, ".zip") {
+		z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range z.File {
+			names = append(names, f.Name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(z); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		mode := int64(0o644)
+		if path.Base(header.Name) == "helm" {
+			mode = 0o755
+		}
+		if header.Uid != 0 || header.Uname != "root" || header.Mode&0o777 != mode {
+			t.Errorf("%s: owner %s (%d), mode %o; want root and %o", header.Name, header.Uname, header.Uid, header.Mode, mode)
+		}
+		names = append(names, header.Name)
+	}
+}
