@@ -41,6 +41,9 @@ func Current() Info {
 		GoVersion: runtime.Version(), KubeClientVersion: kubeClient}
 }
 
+// Release is Moonhelm's own number, such as 0.1.0, without that of Helm.
+func Release() string { return release }
+
 // Helm is the running binary as the Helm of that generation, "3" or "4", for programs that
 // read nothing but Helm's own numbers: the version has no metadata, and KubeClientVersion,
 // which Helm 3 does not report, is "".

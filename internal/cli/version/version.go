@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Short    bool
 	Template string
+	Check    bool
 	Client   bool // Helm 2's; accepted and needless
 }
 
@@ -38,16 +39,25 @@ The number is that of the Helm 4 whose flags and files this takes; our own stand
 behind the plus. For programs that refuse any Helm but 3, HELM_COMPAT=3, or calling
 this binary helm3, prints the number of a Helm 3, and "helm plugin list" the columns
 of Helm 3; HELM_COMPAT=4 and helm4 undo that. Either prints Helm's number alone, for
-programs that cannot read what is behind a plus. Nothing else follows from it.`,
+programs that cannot read what is behind a plus. Nothing else follows from it.
+
+--check asks the project's releases which one is the newest, and prints whether this is
+it. Without it, neither this command nor any other looks for new versions. The request
+says nothing of you, your machine or your version. MOONHELM_RELEASES is the address of a
+mirror.`,
 		Args:              cmdutil.Args(0, 0, ""),
 		ValidArgsFunction: cmdutil.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return run(f.Out, f.Settings.Compat, o)
+			if err := run(f.Out, f.Settings.Compat, o); err != nil || !o.Check {
+				return err
+			}
+			return check(cmd.Context(), f)
 		},
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&o.Short, "short", false, "print the version number only")
 	fs.StringVar(&o.Template, "template", "", "Go template to print the version with")
+	fs.BoolVar(&o.Check, "check", false, "ask whether this is the newest release")
 	fs.BoolVarP(&o.Client, "client", "c", false, "accepted for compatibility: there is only a client")
 	_ = fs.MarkHidden("client") // the flag exists: it was registered one line above
 	return cmd
