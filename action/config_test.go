@@ -11,9 +11,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// A verb that lacks what it needs says what that is: a program that embeds the package has
-// forgotten it.
-func TestVerbsWithoutWhatTheyNeed(t *testing.T) {
+// Operations return a ConfigError that names the missing field.
+func TestMissingConfigFields(t *testing.T) {
 	records := storage.New(storage.NewMemory("ns"), "ns")
 	noCluster := &action.Config{Releases: records}
 	for _, test := range []struct {

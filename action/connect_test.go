@@ -35,9 +35,9 @@ var drivers = []struct {
 	{"Memory", func(*action.Config) storage.Driver { return storage.NewMemory("default") }},
 }
 
-// An operation outlives many heartbeats, wherever its records are kept: these go to where
-// the records are.
-func TestALongOperationWithRecordsElsewhere(t *testing.T) {
+// Heartbeats are written to the operation's records, whatever driver stores them, so a long
+// operation keeps its lock.
+func TestHeartbeatWithOtherRecords(t *testing.T) {
 	for _, driver := range drivers {
 		t.Run(driver.name, func(t *testing.T) {
 			cluster := kubetest.Start() // outside the bubble, for it listens
@@ -69,7 +69,7 @@ func TestALongOperationWithRecordsElsewhere(t *testing.T) {
 	}
 }
 
-// A Config for another namespace records with the same driver.
+// InNamespace stores records with the same driver.
 func TestInNamespaceKeepsTheDriver(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
@@ -99,9 +99,9 @@ func TestInNamespaceKeepsTheDriver(t *testing.T) {
 	}
 }
 
-// Handlers of a Config answer what its copies for other namespaces do, and not the other
-// way round.
-func TestEventsOfNamespaces(t *testing.T) {
+// Handlers of a Config handle the events of its copies for other namespaces; handlers of the
+// copies do not handle those of the Config.
+func TestInNamespaceEvents(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")
@@ -128,8 +128,8 @@ func TestEventsOfNamespaces(t *testing.T) {
 	}
 }
 
-// A request without a namespace is for that of the Config.
-func TestRequestWithoutNamespace(t *testing.T) {
+// A request without a namespace uses that of the Config.
+func TestRequestDefaultNamespace(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")
@@ -157,8 +157,8 @@ func TestRequestWithoutNamespace(t *testing.T) {
 	}
 }
 
-// A request for another namespace than the Config's is refused before anything is written.
-func TestRequestForAnotherNamespace(t *testing.T) {
+// A request for a namespace other than the Config's fails before anything is written.
+func TestRequestOtherNamespace(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")
@@ -180,7 +180,7 @@ func TestRequestForAnotherNamespace(t *testing.T) {
 	}
 }
 
-// What is nil and needed is an error that names it.
+// Required fields that are nil are named in the error.
 func TestNilFields(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
@@ -254,8 +254,8 @@ func lists(t *testing.T) string {
 	return dir
 }
 
-// Downloads need no client of the caller's.
-func TestDownloadsWithoutClient(t *testing.T) {
+// Downloads work without a client of the caller.
+func TestDownloadDefaultClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "apiVersion: v1\nentries: {web: [{name: web, version: 1.0.0, urls: [web-1.0.0.tgz]}]}\n")
 	}))
@@ -274,8 +274,8 @@ func TestDownloadsWithoutClient(t *testing.T) {
 	}
 }
 
-// Labels that a record cannot have are refused before anything is written.
-func TestLabelsOfRecords(t *testing.T) {
+// Invalid labels are an error before anything is written.
+func TestInvalidLabels(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")

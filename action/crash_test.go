@@ -15,98 +15,98 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// killed is what a client leaves behind that was killed: nothing.
-type killed struct{}
+// killSignal is the panic value that stops a killed client.
+type killSignal struct{}
 
-// killAt runs something in a client that is killed at its n-th moment: before
-// and after each thing that it does to the cluster or to a record. It tells
-// when, "" where the client had ended before.
-func (s *story) killAt(n int, run func() error) (moment string) {
+// killAt runs an operation in a client that is killed at moment n: moments are before and
+// after each write to the cluster or to a record. It returns the moment, or "" if the client
+// finished before.
+func (s *testCase) killAt(n int, run func() error) (moment string) {
 	defer func() {
-		s.now = nil
-		if r := recover(); r != nil && r != any(killed{}) {
+		s.onMoment = nil
+		if r := recover(); r != nil && r != any(killSignal{}) {
 			panic(r)
 		}
-		s.forget()
+		s.reset()
 	}()
-	s.now = func(what string) {
+	s.onMoment = func(what string) {
 		if n--; n < 0 {
 			if moment == "" {
 				moment = what
 			}
-			panic(killed{}) // what is deferred does nothing either
+			panic(killSignal{}) // what is deferred does nothing either
 		}
 	}
 	_ = run()
 	return ""
 }
 
-// command is a verb with what it says where there is nothing for it to do.
+// command is an operation, with the error that it returns if there is nothing to do.
 type command struct {
 	name    string
-	run     func(*story) error
+	run     func(*testCase) error
 	nothing func(error) bool
 	last    bool // puts everything in order
 }
 
-func is[E error](err error) bool {
+func isError[E error](err error) bool {
 	var e E
 	return errors.As(err, &e)
 }
 
-func verbs(t *testing.T) []command {
+func operations(t *testing.T) []command {
 	never := func(error) bool { return false }
 	notFound := func(err error) bool { return errors.Is(err, storage.ErrNotFound) }
 	return []command{
-		{"install", func(s *story) error {
-			s.request.Chart = newChart(t, "templates/a.yaml", conf("a=new", "made=1"))
-			return s.put()
-		}, is[*NameInUseError], false},
-		{"upgrade", func(s *story) error { return second(s.up(t, conf("a=new", "made=1"))) }, is[*NoReleaseError], false},
-		{"failing atomic upgrade", func(s *story) error {
+		{"install", func(s *testCase) error {
+			s.request.Chart = newChart(t, "templates/a.yaml", configMaps("a=new", "made=1"))
+			return s.runInstall()
+		}, isError[*NameInUseError], false},
+		{"upgrade", func(s *testCase) error { return errorOf(s.runUpgrade(t, configMaps("a=new", "made=1"))) }, isError[*NoReleaseError], false},
+		{"failing atomic upgrade", func(s *testCase) error {
 			s.fail["event post-upgrade"] = errBroken
 			defer delete(s.fail, "event post-upgrade")
-			if err := second(s.up(t, conf("a=bad", "bad=1"), func(r *UpgradeRequest) { r.Atomic = true })); !errors.Is(err, errBroken) {
+			if err := errorOf(s.runUpgrade(t, configMaps("a=bad", "bad=1"), func(r *UpgradeRequest) { r.Atomic = true })); !errors.Is(err, errBroken) {
 				return err
 			}
 			return nil
-		}, is[*NoReleaseError], false},
-		{"rollback", func(s *story) error { return second(s.back(t, 0)) }, notFound, false},
-		{"rollback to 1", func(s *story) error { return second(s.back(t, 1)) }, notFound, false},
-		{"uninstall", func(s *story) error { return second(s.away(t)) }, notFound, false},
-		{"uninstall --keep-history", func(s *story) error {
-			return second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true }))
-		}, func(err error) bool { return is[*AlreadyUninstalledError](err) || notFound(err) }, false},
-		{"upgrade --install", func(s *story) error {
-			err := second(s.up(t, conf("a=new", "made=1")))
-			if is[*NoReleaseError](err) {
-				s.request.Chart, s.request.Replace = newChart(t, "templates/a.yaml", conf("a=new", "made=1")), true
-				err = s.put()
+		}, isError[*NoReleaseError], false},
+		{"rollback", func(s *testCase) error { return errorOf(s.runRollback(t, 0)) }, notFound, false},
+		{"rollback to 1", func(s *testCase) error { return errorOf(s.runRollback(t, 1)) }, notFound, false},
+		{"uninstall", func(s *testCase) error { return errorOf(s.runUninstall(t)) }, notFound, false},
+		{"uninstall --keep-history", func(s *testCase) error {
+			return errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true }))
+		}, func(err error) bool { return isError[*AlreadyUninstalledError](err) || notFound(err) }, false},
+		{"upgrade --install", func(s *testCase) error {
+			err := errorOf(s.runUpgrade(t, configMaps("a=new", "made=1")))
+			if isError[*NoReleaseError](err) {
+				s.request.Chart, s.request.Replace = newChart(t, "templates/a.yaml", configMaps("a=new", "made=1")), true
+				err = s.runInstall()
 			}
 			return err
 		}, never, true},
 	}
 }
 
-// A client may be killed at any moment of anything; whatever is done next goes
-// on from there, and nothing is lost, doubled or left behind.
-func TestAKilledClientLeavesNothingThatTheNextDoesNotSettle(t *testing.T) {
+// After a client was killed at any moment of an operation, every other operation works, and no
+// revision or object is lost, duplicated or left over.
+func TestRecoveryAfterCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
 	moments := 0
-	for _, first := range verbs(t) {
+	for _, first := range operations(t) {
 		if first.last {
 			continue
 		}
-		before := begin(t, first.name)
-		for _, next := range verbs(t) {
-			if next.last || raced && next.name != first.name {
+		before := prepareCase(t, first.name)
+		for _, next := range operations(t) {
+			if next.last || raceEnabled && next.name != first.name {
 				continue
 			}
 			t.Run(first.name+", then "+next.name, func(t *testing.T) {
 				for n := 0; ; n++ {
-					s := before.again()
+					s := before.clone()
 					moment := s.killAt(n, func() error { return first.run(s) })
 					if moment == "" {
 						break
@@ -115,57 +115,57 @@ func TestAKilledClientLeavesNothingThatTheNextDoesNotSettle(t *testing.T) {
 					settle := func(v command) {
 						err := v.run(s)
 						if err != nil && !v.nothing(err) {
-							t.Fatalf("killed at %q (moment %d), %s: %v\nhistory %s, objects %s", moment, n, v.name, err, s.records.history(), s.cluster.has())
+							t.Fatalf("killed at %q (moment %d), %s: %v\nhistory %s, objects %s", moment, n, v.name, err, s.records.history(), s.cluster.contents())
 						}
 						if err == nil {
-							s.wantSettled(t, moment)
+							s.wantConsistent(t, moment)
 						}
 					}
 					settle(next)
 					settle(next) // and once more
-					for _, v := range verbs(t) {
+					for _, v := range operations(t) {
 						if v.last {
 							settle(v)
 						}
 					}
-					if got := s.cluster.has(); got != "ConfigMap/a=new ConfigMap/made=1" {
+					if got := s.cluster.contents(); got != "ConfigMap/a=new ConfigMap/made=1" {
 						t.Fatalf("killed at %q, then %s: the cluster has %s; %s", moment, next.name, got, s.records.history())
 					}
-					if err := second(s.away(t)); err != nil || s.cluster.has() != "" || len(s.records.kept) > 0 {
-						t.Fatalf("killed at %q: uninstalled, %v, left %s, %s", moment, err, s.cluster.has(), s.records.history())
+					if err := errorOf(s.runUninstall(t)); err != nil || s.cluster.contents() != "" || len(s.records.kept) > 0 {
+						t.Fatalf("killed at %q: uninstalled, %v, left %s, %s", moment, err, s.cluster.contents(), s.records.history())
 					}
 				}
 			})
 		}
 	}
-	if moments < 300 && !raced {
+	if moments < 300 && !raceEnabled {
 		t.Errorf("only %d moments were tried", moments)
 	}
 }
 
-// begin is what there is before a client comes: for an install nothing, else
-// three revisions of which the second failed.
-func begin(t *testing.T, first string) *story {
+// prepareCase returns the state before an operation: no release for an install, and three
+// revisions, of which the second failed, for others.
+func prepareCase(t *testing.T, first string) *testCase {
 	if first == "install" {
-		return newStory(t, nil)
+		return newTestCase(t, nil)
 	}
-	s := installed(t, conf("a=1", "b=1", "c=1"))
-	s.breaks(t, "event post-upgrade", func() error { return second(s.up(t, conf("a=2", "b=1", "left=2"))) })
-	s.do(t, second(s.up(t, conf("a=3", "d=3"))))
+	s := installedCase(t, configMaps("a=1", "b=1", "c=1"))
+	s.mustFailAt(t, "event post-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=2", "b=1", "left=2"))) })
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=3", "d=3"))))
 	return s
 }
 
-// again is the same story, told from here on once more.
-func (s *story) again() *story {
-	c := newStory(nil, nil)
+// clone returns a copy of the records and the cluster.
+func (s *testCase) clone() *testCase {
+	c := newTestCase(nil, nil)
 	c.records.kept, c.cluster.live = maps.Clone(s.records.kept), maps.Clone(s.cluster.live)
 	return c
 }
 
-// wantSettled checks the records: no hole, one deployed revision, the newest,
-// with just its objects in the cluster; or none and no object, unless the newest
-// has failed with nothing to roll back to.
-func (s *story) wantSettled(t *testing.T, moment string) {
+// wantConsistent checks the records: no gaps, and either one deployed revision, the newest,
+// whose objects are the only ones in the cluster; or none and no objects, unless the newest
+// has failed without a revision to roll back to.
+func (s *testCase) wantConsistent(t *testing.T, moment string) {
 	t.Helper()
 	all := s.records.all("web")
 	deployed, failed := "", false
@@ -188,22 +188,22 @@ func (s *story) wantSettled(t *testing.T, moment string) {
 		}
 	}
 	if want := strings.Count(deployed, "kind: ConfigMap"); len(s.cluster.live) != want && !failed {
-		t.Errorf("killed at %q: the cluster has %s; deployed is\n%s", moment, s.cluster.has(), deployed)
+		t.Errorf("killed at %q: the cluster has %s; deployed is\n%s", moment, s.cluster.contents(), deployed)
 	}
 	if s.locker.held {
 		t.Errorf("killed at %q: still locked", moment)
 	}
 }
 
-// Whatever someone who is gone has left, the next marks it failed and says why.
-func TestWhatWasLeftPendingIsMarkedFailed(t *testing.T) {
+// The next operation records an interrupted revision as failed.
+func TestInterruptedRevisionFails(t *testing.T) {
 	for _, status := range []release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback, release.Uninstalling} {
 		for _, next := range []string{"upgrade", "rollback to 1"} {
-			s := installed(t, conf("a=1"))
+			s := installedCase(t, configMaps("a=1"))
 			left := s.records.kept["web.v1"].Clone()
 			left.Revision, left.Info.Status, left.Holder = 2, status, "bert"
 			s.records.kept["web.v2"] = left
-			for _, v := range verbs(t) {
+			for _, v := range operations(t) {
 				if v.name == next {
 					if err := v.run(s); err != nil {
 						t.Fatal(err)
@@ -213,7 +213,7 @@ func TestWhatWasLeftPendingIsMarkedFailed(t *testing.T) {
 			if got, want := s.records.state("web", 2), "failed: "+pendingOperation(status)+" was interrupted: it ended without saying how"; got != want || s.records.kept["web.v2"].Holder != "" {
 				t.Errorf("%s, then %s: %s, held by %q", status, next, got, s.records.kept["web.v2"].Holder)
 			}
-			if !s.did("judge web.v2") || s.records.history() != "1 superseded, 2 failed, 3 deployed" {
+			if !s.contains("check-holder web.v2") || s.records.history() != "1 superseded, 2 failed, 3 deployed" {
 				t.Errorf("%s, then %s: %s, %q", status, next, s.records.history(), s.lines)
 			}
 		}
@@ -222,15 +222,15 @@ func TestWhatWasLeftPendingIsMarkedFailed(t *testing.T) {
 
 var errAlive = errors.New("bert is at work")
 
-// Whoever is alive is not pushed aside: nothing is written.
-func TestWhoeverIsAliveIsNotPushedAside(t *testing.T) {
+// An operation fails without writes while another client is working on the release.
+func TestLockHeldByLiveClient(t *testing.T) {
 	for _, status := range []release.Status{release.PendingInstall, release.PendingUpgrade, release.PendingRollback, release.Uninstalling} {
-		for _, next := range verbs(t) {
-			s := installed(t, conf("a=1"))
+		for _, next := range operations(t) {
+			s := installedCase(t, configMaps("a=1"))
 			left := s.records.kept["web.v1"].Clone()
 			left.Revision, left.Info.Status, left.Holder = 2, status, "bert"
 			s.records.kept["web.v2"] = left
-			s.locker.alive = errAlive
+			s.locker.holderErr = errAlive
 			if err := next.run(s); !errors.Is(err, errAlive) {
 				t.Errorf("%s, then %s: %v", status, next.name, err)
 			}
@@ -241,11 +241,10 @@ func TestWhoeverIsAliveIsNotPushedAside(t *testing.T) {
 	}
 }
 
-// A revision that is not pending is no one's: no one is asked about it.
-func TestOnlyPendingRevisionsAreJudged(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	s.locker.alive = errAlive
-	for _, v := range verbs(t) {
+func TestAbandonedChecksOnlyPendingRevisions(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	s.locker.holderErr = errAlive
+	for _, v := range operations(t) {
 		if v.name == "upgrade" {
 			if err := v.run(s); err != nil {
 				t.Error(err)
@@ -254,19 +253,19 @@ func TestOnlyPendingRevisionsAreJudged(t *testing.T) {
 	}
 }
 
-// Dry runs look, and neither lock nor judge.
-func TestDryRunsTakeNoLock(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// Dry runs only read: they take no lock, and do not check the holder of a pending revision.
+func TestDryRunTakesNoLock(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	left := s.records.kept["web.v1"].Clone()
 	left.Revision, left.Info.Status = 2, release.PendingUpgrade
 	s.records.kept["web.v2"] = left
-	s.locker.alive = errAlive
+	s.locker.holderErr = errAlive
 	for name, run := range map[string]func() error{
-		"upgrade":   func() error { _, _, err := s.upgrade().Plan(t.Context(), to(t, conf("a=2"))); return err },
+		"upgrade":   func() error { _, _, err := s.upgrade().Plan(t.Context(), upgradeTo(t, configMaps("a=2"))); return err },
 		"rollback":  func() error { _, err := s.rollback().Plan(t.Context(), RollbackRequest{Name: "web"}); return err },
 		"uninstall": func() error { _, err := s.uninstall().Plan(t.Context(), UninstallRequest{Name: "web"}); return err },
 		"install": func() error {
-			if _, _, err := s.install.Plan(t.Context(), s.request); !is[*NameInUseError](err) {
+			if _, _, err := s.install.Plan(t.Context(), s.request); !isError[*NameInUseError](err) {
 				return fmt.Errorf("got %w", err)
 			}
 			return nil
@@ -281,19 +280,18 @@ func TestDryRunsTakeNoLock(t *testing.T) {
 					t.Errorf("%s did %q", name, l)
 				}
 			}
-			s.forget()
+			s.reset()
 		})
 	}
 }
 
-// Who loses the lock stops, says why, and leaves to the others what is to be
-// done: no cleanup, no rollback, no shortening of the history.
-func TestWhoLosesTheLockStops(t *testing.T) {
+// An operation that loses its lock stops with the reason: no cleanup, no rollback, no pruning.
+func TestLockLostStopsOperation(t *testing.T) {
 	all := []string{"event pre-upgrade", "apply [ConfigMap/a ConfigMap/made]", "event post-upgrade"}
 	for i, at := range all {
 		t.Run(at, func(t *testing.T) {
-			s := installed(t, conf("a=1"))
-			s.at = func(step string) {
+			s := installedCase(t, configMaps("a=1"))
+			s.onStep = func(step string) {
 				if step != at {
 					return
 				}
@@ -303,8 +301,8 @@ func TestWhoLosesTheLockStops(t *testing.T) {
 				next.Revision, next.Info.Status, next.Holder = 3, release.PendingUpgrade, "bert"
 				s.records.kept["web.v3"] = next
 			}
-			_, err := s.up(t, conf("a=new", "made=1"), func(r *UpgradeRequest) { r.Atomic, r.CleanupOnFail, r.MaxHistory = true, true, 1 })
-			if !is[lostLock](err) || !strings.Contains(err.Error(), "the lock was lost") {
+			_, err := s.runUpgrade(t, configMaps("a=new", "made=1"), func(r *UpgradeRequest) { r.Atomic, r.CleanupOnFail, r.MaxHistory = true, true, 1 })
+			if !isError[lostLock](err) || !strings.Contains(err.Error(), "the lock was lost") {
 				t.Fatalf("%s: %v", at, err)
 			}
 			// What becomes of the record is the other client's to say.
@@ -320,31 +318,31 @@ func TestWhoLosesTheLockStops(t *testing.T) {
 	}
 }
 
-func TestWhoLosesTheLockUndoesNothing(t *testing.T) {
+func TestLockLostSkipsUndo(t *testing.T) {
 	cleanup := func(r *RollbackRequest) { r.CleanupOnFail = true }
-	for name, run := range map[string]func(*story) error{
-		"an install to clean up": func(s *story) error { s.request.CleanupOnFail = true; return s.put() },
-		"an atomic install":      func(s *story) error { s.request.Atomic = true; return s.put() },
-		"a rollback":             func(s *story) error { return second(s.back(t, 1, cleanup)) },
-		"an uninstall":           func(s *story) error { return second(s.away(t)) },
+	for name, run := range map[string]func(*testCase) error{
+		"an install to clean up": func(s *testCase) error { s.request.CleanupOnFail = true; return s.runInstall() },
+		"an atomic install":      func(s *testCase) error { s.request.Atomic = true; return s.runInstall() },
+		"a rollback":             func(s *testCase) error { return errorOf(s.runRollback(t, 1, cleanup)) },
+		"an uninstall":           func(s *testCase) error { return errorOf(s.runUninstall(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+			s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 			if name == "a rollback" || name == "an uninstall" {
-				s = installed(t, conf("a=1"))
-				s.do(t, second(s.up(t, conf("b=1"))))
+				s = installedCase(t, configMaps("a=1"))
+				s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("b=1"))))
 			}
 			var before string
-			s.at = func(step string) {
+			s.onStep = func(step string) {
 				if strings.HasPrefix(step, "event post-") || name == "an uninstall" && strings.HasPrefix(step, "event pre-") {
-					before = s.cluster.has()
+					before = s.cluster.contents()
 					s.locker.lose(lostLock{})
 				}
 			}
-			if err := run(s); !is[lostLock](err) || before == "" {
+			if err := run(s); !isError[lostLock](err) || before == "" {
 				t.Errorf("%s: %v", name, err)
 			}
-			if got := s.cluster.has(); got != before {
+			if got := s.cluster.contents(); got != before {
 				t.Errorf("%s: the cluster has %s, and had %s when the lock was lost", name, got, before)
 			}
 			all := s.records.all("web")
@@ -355,25 +353,25 @@ func TestWhoLosesTheLockUndoesNothing(t *testing.T) {
 	}
 }
 
-// All is done, and then the lock turns out to be lost: the client that has it
-// decides what becomes of the revision, and nothing more is written.
-func TestALockThatIsLostAtTheVeryEndFails(t *testing.T) {
-	for name, run := range map[string]func(*story) error{
-		"install":   func(s *story) error { s.request.Chart = newChart(t); return s.put() },
-		"upgrade":   func(s *story) error { return second(s.up(t, conf("a=2"))) },
-		"rollback":  func(s *story) error { return second(s.back(t, 1)) },
-		"uninstall": func(s *story) error { return second(s.away(t)) },
+// If the lock is lost after the last step, the operation fails and writes no more: the client
+// that has the lock decides about the revision.
+func TestLockLostAtEndFails(t *testing.T) {
+	for name, run := range map[string]func(*testCase) error{
+		"install":   func(s *testCase) error { s.request.Chart = newChart(t); return s.runInstall() },
+		"upgrade":   func(s *testCase) error { return errorOf(s.runUpgrade(t, configMaps("a=2"))) },
+		"rollback":  func(s *testCase) error { return errorOf(s.runRollback(t, 1)) },
+		"uninstall": func(s *testCase) error { return errorOf(s.runUninstall(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t, nil)
+			s := newTestCase(t, nil)
 			if name != "install" {
-				s = installed(t, conf("a=1"))
+				s = installedCase(t, configMaps("a=1"))
 			}
-			loseAt[*event.PostInstall](s)
-			loseAt[*event.PostUpgrade](s)
-			loseAt[*event.PostRollback](s)
-			loseAt[*event.PostDelete](s)
-			if err := run(s); !is[lostLock](err) {
+			loseLockAt[*event.PostInstall](s)
+			loseLockAt[*event.PostUpgrade](s)
+			loseLockAt[*event.PostRollback](s)
+			loseLockAt[*event.PostDelete](s)
+			if err := run(s); !isError[lostLock](err) {
 				t.Errorf("%s: %v", name, err)
 			}
 			newest := s.records.all("web")
@@ -384,17 +382,17 @@ func TestALockThatIsLostAtTheVeryEndFails(t *testing.T) {
 	}
 }
 
-// loseAt loses the lock when all that answers an event has run.
-func loseAt[E event.Event](s *story) {
+// loseLockAt loses the lock after the hooks of an event have run.
+func loseLockAt[E event.Event](s *testCase) {
 	var e E
 	s.hooks.then[release.HookEvent(e.Name())] = func() { s.locker.lose(lostLock{}) }
 }
 
-func TestAnInterruptEndsTheWaitForALock(t *testing.T) {
-	s := installed(t, conf("a=1"))
+func TestLockWaitCanceled(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.upgrade().Run(ctx, to(t, conf("a=2"))); !errors.Is(err, context.Canceled) || len(s.writes()) != 0 {
+	if _, err := s.upgrade().Run(ctx, upgradeTo(t, configMaps("a=2"))); !errors.Is(err, context.Canceled) || len(s.writes()) != 0 {
 		t.Errorf("%v, did %q", err, s.writes())
 	}
 }

@@ -13,9 +13,8 @@ import (
 
 const theCRD = "[CustomResourceDefinition/crontabs.example.com]"
 
-// What becomes of crds/: created at an install and never touched again, unless
-// someone asks for more, or for nothing.
-func TestPoliciesOfCRDs(t *testing.T) {
+// CRDs in crds/ are created by an install, and changed only by the policy upgrade.
+func TestCRDPolicies(t *testing.T) {
 	for _, test := range []struct {
 		verb   string
 		policy CRDPolicy
@@ -37,17 +36,17 @@ func TestPoliciesOfCRDs(t *testing.T) {
 		{"upgrade", CRDSkip, "missing", ""},
 	} {
 		t.Run(test.verb+" "+string(test.policy)+" "+test.state, func(t *testing.T) {
-			c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", conf("a=1"))
-			s := newStory(t, c)
+			c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", configMaps("a=1"))
+			s := newTestCase(t, c)
 			if test.verb == "upgrade" {
-				s = installed(t, conf("a=1"))
+				s = installedCase(t, configMaps("a=1"))
 			}
 			const name = "crontabs.example.com"
 			s.cluster.missing[name], s.cluster.outdated[name] = test.state == "missing", test.state == "outdated"
-			req := to(t, "")
+			req := upgradeTo(t, "")
 			req.Chart, req.CRDs = c, test.policy
 			s.request.CRDs = test.policy
-			change, err := s.dry(t, test.verb, req)
+			change, err := s.runPlan(t, test.verb, req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,12 +56,12 @@ func TestPoliciesOfCRDs(t *testing.T) {
 			if w := s.writes(); len(w) > 0 {
 				t.Errorf("a dry run did %q", w)
 			}
-			s.forget()
-			steps := traced(s)
+			s.reset()
+			steps := traceSteps(s)
 			if test.verb == "upgrade" {
-				err = second(s.upgrade().Run(t.Context(), req))
+				err = errorOf(s.upgrade().Run(t.Context(), req))
 			} else {
-				err = s.put()
+				err = s.runInstall()
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -86,8 +85,8 @@ func TestPoliciesOfCRDs(t *testing.T) {
 	}
 }
 
-// dry is what a dry run of an install or upgrade comes to.
-func (s *story) dry(t *testing.T, verb string, req UpgradeRequest) (*Change, error) {
+// runPlan returns the plan of an install or an upgrade.
+func (s *testCase) runPlan(t *testing.T, verb string, req UpgradeRequest) (*Change, error) {
 	if verb == "upgrade" {
 		change, _, err := s.upgrade().Plan(t.Context(), req)
 		return change, err
@@ -96,30 +95,30 @@ func (s *story) dry(t *testing.T, verb string, req UpgradeRequest) (*Change, err
 	return change, err
 }
 
-// A definition that is there may get a version: the objects of that version are
-// planned once it has, and all others before anything is written.
-func TestObjectsOfAVersionThatIsYetToComeArePlannedLater(t *testing.T) {
+// An upgraded CRD may serve a new version: its objects are planned after the CRD was written,
+// and all others before anything is written.
+func TestPlanUpcomingVersion(t *testing.T) {
 	newer := strings.Replace(crontab, "{name: v0, served: false}", "{name: v2, served: true}", 1)
 	for _, verb := range []string{"install", "upgrade"} {
 		t.Run(verb, func(t *testing.T) {
 			c := newChart(t, "crds/tab.yaml", newer,
-				"templates/a.yaml", strings.Replace(tab, "/v1", "/v2", 1)+strings.Replace(tab, "name: tab", "name: old", 1)+conf("a=1"),
-				"templates/b.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v2/CronTab" }}`+conf("b=1")+`{{ end }}`,
-				"templates/c.yaml", `{{ if not (lookup "example.com/v2" "CronTab" "ns" "x") }}`+conf("c=1")+`{{ end }}`)
-			s := newStory(t, c)
+				"templates/a.yaml", strings.Replace(tab, "/v1", "/v2", 1)+strings.Replace(tab, "name: tab", "name: old", 1)+configMaps("a=1"),
+				"templates/b.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v2/CronTab" }}`+configMaps("b=1")+`{{ end }}`,
+				"templates/c.yaml", `{{ if not (lookup "example.com/v2" "CronTab" "ns" "x") }}`+configMaps("c=1")+`{{ end }}`)
+			s := newTestCase(t, c)
 			if verb == "upgrade" {
-				s = installed(t, conf("a=1"))
+				s = installedCase(t, configMaps("a=1"))
 			}
 			s.cluster.outdated["crontabs.example.com"] = true
 			s.cluster.caps.APIVersions = append(s.cluster.caps.APIVersions, "example.com/v1", "example.com/v1/CronTab")
-			req := to(t, "")
+			req := upgradeTo(t, "")
 			req.Chart, req.CRDs = c, CRDUpgrade
 			s.request.CRDs = CRDUpgrade
 			var err error
 			if verb == "upgrade" {
-				err = second(s.upgrade().Run(t.Context(), req))
+				err = errorOf(s.upgrade().Run(t.Context(), req))
 			} else {
-				err = s.put()
+				err = s.runInstall()
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -135,21 +134,21 @@ func TestObjectsOfAVersionThatIsYetToComeArePlannedLater(t *testing.T) {
 			if got := strings.Join(plans, "; "); got != want {
 				t.Errorf("%s: got  %s\nwanted %s", verb, got, want)
 			}
-			if got := s.cluster.has(); got != "ConfigMap/a=1 ConfigMap/b=1 ConfigMap/c=1 CronTab/old CronTab/tab" {
+			if got := s.cluster.contents(); got != "ConfigMap/a=1 ConfigMap/b=1 ConfigMap/c=1 CronTab/old CronTab/tab" {
 				t.Errorf("%s: %s", verb, got)
 			}
 		})
 	}
 }
 
-// A definition that would lose stored objects is refused before anything is
-// written; one that cannot be written ends the operation without a record.
-func TestCRDsThatCannotBeUpgraded(t *testing.T) {
+// A CRD upgrade that would lose stored custom resources is an error before anything is
+// written; one that fails ends the operation without a record.
+func TestCRDUpgradeError(t *testing.T) {
 	for step, writes := range map[string]int{"plan-crds " + theCRD: 0, "upgrade-crds " + theCRD: 1} {
-		s := installed(t, conf("a=1"))
+		s := installedCase(t, configMaps("a=1"))
 		s.cluster.outdated["crontabs.example.com"] = true
 		s.fail[step] = errBroken
-		req := to(t, "")
+		req := upgradeTo(t, "")
 		req.Chart, req.CRDs = newChart(t, "crds/tab.yaml", crontab), CRDUpgrade
 		rel, err := s.upgrade().Run(t.Context(), req)
 		if !errors.Is(err, errBroken) || rel != nil || len(s.writes()) != writes || s.records.history() != "1 deployed" {
@@ -158,18 +157,18 @@ func TestCRDsThatCannotBeUpgraded(t *testing.T) {
 	}
 }
 
-// Subcharts' definitions count as well, those that are switched off do not.
-func TestCRDsOfSubcharts(t *testing.T) {
+// CRDs of subcharts are installed, except those of disabled subcharts.
+func TestSubchartCRDs(t *testing.T) {
 	for _, on := range []bool{true, false} {
-		c := newChart(t, "templates/a.yaml", conf("a=1"))
+		c := newChart(t, "templates/a.yaml", configMaps("a=1"))
 		sub := newChart(t, "crds/tab.yaml", crontab)
 		sub.Metadata.Name = "cron"
 		c.SetDependencies(sub)
 		c.Metadata.Dependencies = []*chart.Dependency{{Name: "cron", Version: "1.0.0", Condition: "cron.enabled"}}
-		s := newStory(t, c)
+		s := newTestCase(t, c)
 		s.request.Values = map[string]any{"cron": map[string]any{"enabled": on}}
 		s.cluster.missing["crontabs.example.com"] = true
-		if err := s.put(); err != nil || s.did("crds "+theCRD) != on {
+		if err := s.runInstall(); err != nil || s.contains("crds "+theCRD) != on {
 			t.Errorf("enabled %t: %v, %q", on, err, s.lines)
 		}
 	}

@@ -20,27 +20,26 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// fakeFolder is a chart's directory in memory. Charts in it are written as
-// "name-version".
-type fakeFolder struct {
+// fakeDirectory is a chart's directory in memory. The content of an archive is "name-version".
+type fakeDirectory struct {
 	chart    *chart.Chart
-	held     []loader.Vendored
+	vendored []loader.Vendored
 	lock     string
 	lockErr  error
 	replaced []string // what Replace was told
 	preview  func(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error)
 }
 
-func (f *fakeFolder) Chart() *chart.Chart         { return f.chart }
-func (f *fakeFolder) Vendored() []loader.Vendored { return f.held }
-func (f *fakeFolder) Lock() (string, []byte, error) {
+func (f *fakeDirectory) Chart() *chart.Chart         { return f.chart }
+func (f *fakeDirectory) Vendored() []loader.Vendored { return f.vendored }
+func (f *fakeDirectory) Lock() (string, []byte, error) {
 	if f.lock == "" {
 		return chart.FileLock, nil, f.lockErr
 	}
 	return chart.FileLock, []byte(f.lock), f.lockErr
 }
 
-func (f *fakeFolder) Preview(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error) {
+func (f *fakeDirectory) Preview(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error) {
 	if f.preview != nil {
 		return f.preview(put, drop)
 	}
@@ -50,7 +49,7 @@ func (f *fakeFolder) Preview(put []loader.NewArchive, drop []loader.Vendored) (*
 		d := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: name, Version: version}, Values: map[string]any{}, FromLibrary: library}
 		below = append(below, d)
 	}
-	for _, h := range f.held {
+	for _, h := range f.vendored {
 		if h.Err == nil && !slices.ContainsFunc(drop, func(d loader.Vendored) bool { return d.Path() == h.Path() }) {
 			add(h.Name, h.Version, h.Library)
 		}
@@ -63,7 +62,7 @@ func (f *fakeFolder) Preview(put []loader.NewArchive, drop []loader.Vendored) (*
 	return c, nil
 }
 
-func (f *fakeFolder) Replace(ctx context.Context, put []loader.NewArchive, drop []loader.Vendored, lock []byte) error {
+func (f *fakeDirectory) Replace(ctx context.Context, put []loader.NewArchive, drop []loader.Vendored, lock []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -80,27 +79,27 @@ func (f *fakeFolder) Replace(ctx context.Context, put []loader.NewArchive, drop 
 	return nil
 }
 
-// fakeSupplier has charts by repository: "repo name version" → bytes.
-type fakeSupplier struct {
-	charts map[string]string
-	onAsk  func(Dependency)
-	wrong  error // of all wants together
+// fakeResolver has charts by repository: "repo name version" → bytes.
+type fakeResolver struct {
+	charts   map[string]string
+	onAsk    func(Dependency)
+	checkErr error // of all wants together
 
 	mu        sync.Mutex
 	supplied  []string
 	refreshed []string
 }
 
-func (f *fakeSupplier) Check([]Dependency) error { return f.wrong }
+func (f *fakeResolver) Check([]Dependency) error { return f.checkErr }
 
-func (f *fakeSupplier) Refresh(_ context.Context, wants []Dependency) error {
+func (f *fakeResolver) Refresh(_ context.Context, wants []Dependency) error {
 	for _, w := range wants {
 		f.refreshed = append(f.refreshed, w.Name)
 	}
 	return nil
 }
 
-func (f *fakeSupplier) Resolve(ctx context.Context, w Dependency) (ResolvedDependency, error) {
+func (f *fakeResolver) Resolve(ctx context.Context, w Dependency) (ResolvedDependency, error) {
 	if f.onAsk != nil {
 		f.onAsk(w)
 	}
@@ -123,20 +122,20 @@ func (f *fakeSupplier) Resolve(ctx context.Context, w Dependency) (ResolvedDepen
 	return f.supply(w, w.Name, version), nil
 }
 
-func (f *fakeSupplier) supply(w Dependency, name, version string) ResolvedDependency {
+func (f *fakeResolver) supply(w Dependency, name, version string) ResolvedDependency {
 	data := f.charts[w.Repository+" "+w.Name+" "+version]
 	return ResolvedDependency{Name: name, Version: version, Repository: strings.Replace(w.Repository, "@st", "https://st", 1), Content: contentOf(data),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(data)), nil }}
 }
 
-// contentOf looks like the digest of data.
+// contentOf returns a digest of data.
 func contentOf(data string) string {
 	digits := strings.Repeat("0", 64) + fmt.Sprintf("%x", data)
 	return "sha256:" + digits[len(digits)-64:]
 }
 
-func shop() *fakeSupplier {
-	return &fakeSupplier{charts: map[string]string{
+func newFakeResolver() *fakeResolver {
+	return &fakeResolver{charts: map[string]string{
 		"https://st mysql 1.0.0": "m100", "https://st mysql 1.2.0": "m120", "https://st mysql 2.0.0": "m200",
 		"@st redis 7.0.0": "r7", "https://st redis 7.0.0": "r7", "https://st common 1.4.0": "c14", "https://st common 2.0.0": "c2",
 		"https://other mysql 1.2.0": "another",
@@ -159,24 +158,26 @@ const (
 	wantsCommon = "{name: common, version: ^1.0.0, repository: 'https://st'}"
 )
 
-type said struct {
+type stepLog struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-func (s *said) report(e progress.Event) {
+func (s *stepLog) report(e progress.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lines = append(s.lines, string(e.Kind)+": "+e.Text)
 }
 
-func (s *said) has(text string) bool { return strings.Contains(strings.Join(s.lines, "\n"), text) }
+func (s *stepLog) contains(text string) bool {
+	return strings.Contains(strings.Join(s.lines, "\n"), text)
+}
 
 func updater(s DependencyResolver) DependencyUpdate {
 	return DependencyUpdate{Resolver: s, Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
 }
 
-func wantReplaced(t testing.TB, f *fakeFolder, want ...string) {
+func wantReplaced(t testing.TB, f *fakeDirectory, want ...string) {
 	t.Helper()
 	if !slices.Equal(f.replaced, want) {
 		t.Errorf("replaced %q, want %q", f.replaced, want)
@@ -185,8 +186,8 @@ func wantReplaced(t testing.TB, f *fakeFolder, want ...string) {
 }
 
 func TestDependencyUpdate(t *testing.T) {
-	f := &fakeFolder{chart: lists(t, wantsMysql+", {name: mysql, version: ^1, repository: 'https://st', alias: db2}, {name: mysql, alias: old, version: 1.0.0, repository: 'https://st'}, "+wantsRedis, wantsCommon)}
-	s, heard := shop(), &said{}
+	f := &fakeDirectory{chart: lists(t, wantsMysql+", {name: mysql, version: ^1, repository: 'https://st', alias: db2}, {name: mysql, alias: old, version: 1.0.0, repository: 'https://st'}, "+wantsRedis, wantsCommon)}
+	s, heard := newFakeResolver(), &stepLog{}
 	u := updater(s)
 	u.Progress = heard.report
 	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
@@ -228,7 +229,7 @@ func TestDependencyUpdate(t *testing.T) {
 	}
 	for _, line := range []string{"step: Saving 5 charts", "step: Downloading mysql from repo https://st", "step: Deleting outdated charts"} {
 		t.Run(line, func(t *testing.T) {
-			if !heard.has(line) {
+			if !heard.contains(line) {
 				t.Errorf("said %q", heard.lines)
 			}
 		})
@@ -243,21 +244,21 @@ func TestDependencyUpdate(t *testing.T) {
 	}
 }
 
-func TestDependencyUpdateOfNothing(t *testing.T) {
-	f := &fakeFolder{chart: lists(t, "", "")}
-	if err := updater(shop()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+func TestDependencyUpdateWithoutDependencies(t *testing.T) {
+	f := &fakeDirectory{chart: lists(t, "", "")}
+	if err := updater(newFakeResolver()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Error(err)
 	}
 	wantReplaced(t, f)
 }
 
-// Credentials, say, that no one knows whose they are: no one is asked anything.
-func TestDependenciesThatDoNotGoTogether(t *testing.T) {
+// An error of Check ends the update before any request.
+func TestDependencyUpdateConflicts(t *testing.T) {
 	for _, skip := range []bool{false, true} {
-		s := shop()
-		s.wrong = errors.New("one place only")
-		f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-		if err := updater(s).Run(t.Context(), DependencyRequest{Directory: f, SkipRefresh: skip}); !errors.Is(err, s.wrong) {
+		s := newFakeResolver()
+		s.checkErr = errors.New("one place only")
+		f := &fakeDirectory{chart: lists(t, wantsMysql, "")}
+		if err := updater(s).Run(t.Context(), DependencyRequest{Directory: f, SkipRefresh: skip}); !errors.Is(err, s.checkErr) {
 			t.Error(err)
 		}
 		if len(s.refreshed)+len(s.supplied) > 0 {
@@ -266,12 +267,12 @@ func TestDependenciesThatDoNotGoTogether(t *testing.T) {
 	}
 }
 
-func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {
+func TestDependencyUpdateRemovesOutdated(t *testing.T) {
 	broken := errors.New("broken")
-	f := &fakeFolder{
+	f := &fakeDirectory{
 		chart: lists(t, wantsMysql+", {name: hand, version: '>=0', repository: ''}, {name: tool, version: '1', repository: ''}", wantsCommon),
 		lock:  "libraries: [{name: gone, version: 1.0.0}]",
-		held: []loader.Vendored{
+		vendored: []loader.Vendored{
 			{File: "mysql-1.0.0.tgz", Archive: true, Name: "mysql", Version: "1.0.0"},
 			{File: "mysql.tgz", Archive: true, Name: "mysql", Version: "1.2.0"}, // as wanted, under another name
 			{File: "other-1.0.0.tgz", Archive: true, Name: "other", Version: "1.0.0"},
@@ -286,7 +287,7 @@ func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {
 			{File: "mine-1.0.0.tgz", Archive: true, Name: "mine", Version: "1.0.0", Library: true},
 		},
 	}
-	if err := updater(shop()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+	if err := updater(newFakeResolver()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "+library/common-1.4.0.tgz",
@@ -296,29 +297,29 @@ func TestDependencyUpdateDropsWhatNobodyWants(t *testing.T) {
 	}
 }
 
-func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
+func TestDependencyUpdateErrorWritesNothing(t *testing.T) {
 	secret := errors.New("the server is tired")
 	for _, tc := range []struct {
 		name, deps, libs string
-		spoil            func(*fakeFolder, *fakeSupplier)
+		spoil            func(*fakeDirectory, *fakeResolver)
 		want             []string
 	}{
 		{"what is not there, and all of it", "{name: mysql, version: ^9, repository: 'https://st'}, {name: redis, version: '1', repository: 'https://ana:hunter2@st'}, " + wantsRedis, "", nil,
 			[]string{`can't get a valid version for 1 subchart(s): "mysql" (repository "https://st", version "^9"): no version of it is ^9; there is 2.0.0, 1.2.0, 1.0.0`, `can't get a valid version for 1 subchart(s): "redis" (repository "https://st", version "1"): there is no version of it`}},
 		{"no version", "{name: mysql, version: abc, repository: 'https://st'}", "", nil, []string{`dependency mysql abc from https://st: improper constraint: "abc" is neither a version`}},
 		{"not in charts/", "{name: hand, version: ^1, repository: ''}", "", nil, []string{"dependency hand ^1: it has no repository, and is not in charts/"}},
-		{"another version in charts/", "{name: hand, version: ^1, repository: ''}", "", func(f *fakeFolder, _ *fakeSupplier) {
-			f.held = []loader.Vendored{{File: "hand", Name: "hand", Version: "2.0.0"}}
+		{"another version in charts/", "{name: hand, version: ^1, repository: ''}", "", func(f *fakeDirectory, _ *fakeResolver) {
+			f.vendored = []loader.Vendored{{File: "hand", Name: "hand", Version: "2.0.0"}}
 		}, []string{"charts/ has only 2.0.0"}},
-		{"not in library/", "", "{name: hand, version: ^1, repository: ''}", func(f *fakeFolder, _ *fakeSupplier) {
-			f.held = []loader.Vendored{{File: "hand", Name: "hand", Version: "1.0.0"}}
+		{"not in library/", "", "{name: hand, version: ^1, repository: ''}", func(f *fakeDirectory, _ *fakeResolver) {
+			f.vendored = []loader.Vendored{{File: "hand", Name: "hand", Version: "1.0.0"}}
 		}, []string{"is not in library/"}},
 		{"a name that leads elsewhere", "{name: ../mysql, version: ^1, repository: 'https://st'}", "", nil, []string{`the name of a dependency is "../mysql"`}}, // CVE-2024-25620
 		{"two charts that are one file", wantsMysql + ", {name: mysql, alias: b, version: ^1, repository: 'https://other'}", "", nil, []string{"two repositories have a chart mysql 1.2.0, and not the same"}},
-		{"a chart that will not load", wantsMysql, "", func(f *fakeFolder, _ *fakeSupplier) {
+		{"a chart that will not load", wantsMysql, "", func(f *fakeDirectory, _ *fakeResolver) {
 			f.preview = func([]loader.NewArchive, []loader.Vendored) (*chart.Chart, error) { return nil, secret }
 		}, []string{"the server is tired"}},
-		{"libraries that conflict", wantsMysql, wantsCommon, func(f *fakeFolder, _ *fakeSupplier) {
+		{"libraries that conflict", wantsMysql, wantsCommon, func(f *fakeDirectory, _ *fakeResolver) {
 			plain := *f
 			f.preview = func(put []loader.NewArchive, drop []loader.Vendored) (*chart.Chart, error) {
 				c, err := plain.Preview(put, drop)
@@ -328,7 +329,7 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 		}, []string{"no version of the library common suits all charts"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f, s := &fakeFolder{chart: lists(t, tc.deps, tc.libs), lock: "digest: old"}, shop()
+			f, s := &fakeDirectory{chart: lists(t, tc.deps, tc.libs), lock: "digest: old"}, newFakeResolver()
 			if tc.spoil != nil {
 				tc.spoil(f, s)
 			}
@@ -350,25 +351,25 @@ func TestDependencyUpdateFailsAsAWhole(t *testing.T) {
 	}
 }
 
-// liar gives something else than what was asked for.
-type liar struct {
-	*fakeSupplier
+// wrongResolver returns a different archive.
+type wrongResolver struct {
+	*fakeResolver
 	name, version string
 }
 
-func (l liar) Resolve(_ context.Context, w Dependency) (ResolvedDependency, error) {
+func (l wrongResolver) Resolve(_ context.Context, w Dependency) (ResolvedDependency, error) {
 	return l.supply(w, l.name, l.version), nil
 }
 
-func TestDependencyUpdateBelievesNobody(t *testing.T) {
-	for want, l := range map[string]liar{
-		`what is there is the chart "redis"`:       {shop(), "redis", "1.2.0"},
-		"no version of it is ^1; there is 2.0.0":   {shop(), "mysql", "2.0.0"},
-		`what is there is the chart "../../mysql"`: {shop(), "../../mysql", "1.2.0"},
-		"there is no version of it":                {shop(), "mysql", "../1"},
+func TestDependencyUpdateChecksArchives(t *testing.T) {
+	for want, l := range map[string]wrongResolver{
+		`what is there is the chart "redis"`:       {newFakeResolver(), "redis", "1.2.0"},
+		"no version of it is ^1; there is 2.0.0":   {newFakeResolver(), "mysql", "2.0.0"},
+		`what is there is the chart "../../mysql"`: {newFakeResolver(), "../../mysql", "1.2.0"},
+		"there is no version of it":                {newFakeResolver(), "mysql", "../1"},
 	} {
 		t.Run(want, func(t *testing.T) {
-			f := &fakeFolder{chart: lists(t, wantsMysql, "")}
+			f := &fakeDirectory{chart: lists(t, wantsMysql, "")}
 			if err := updater(l).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)
 			}
@@ -378,7 +379,7 @@ func TestDependencyUpdateBelievesNobody(t *testing.T) {
 }
 
 func TestDependencyUpdateInterrupted(t *testing.T) {
-	f, s := &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, "")}, shop()
+	f, s := &fakeDirectory{chart: lists(t, wantsMysql+", "+wantsRedis, "")}, newFakeResolver()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onAsk = func(Dependency) { cancel() }
 	if err := updater(s).Run(ctx, DependencyRequest{Directory: f}); !errors.Is(err, context.Canceled) {
@@ -387,9 +388,9 @@ func TestDependencyUpdateInterrupted(t *testing.T) {
 	wantReplaced(t, f)
 }
 
-func locked(t testing.TB, f *fakeFolder) *fakeFolder {
+func locked(t testing.TB, f *fakeDirectory) *fakeDirectory {
 	t.Helper()
-	if err := updater(shop()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+	if err := updater(newFakeResolver()).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	f.replaced = nil
@@ -397,8 +398,8 @@ func locked(t testing.TB, f *fakeFolder) *fakeFolder {
 }
 
 func TestDependencyBuild(t *testing.T) {
-	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql+", "+wantsRedis, wantsCommon)})
-	s := shop()
+	f := locked(t, &fakeDirectory{chart: lists(t, wantsMysql+", "+wantsRedis, wantsCommon)})
+	s := newFakeResolver()
 	s.charts["https://st mysql 1.9.0"] = "newer"
 	b := DependencyBuild(updater(s))
 	if err := b.Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
@@ -411,22 +412,22 @@ func TestDependencyBuild(t *testing.T) {
 	}
 }
 
-func TestDependencyBuildWithoutALock(t *testing.T) {
-	f := &fakeFolder{chart: lists(t, wantsMysql, "")}
-	if err := DependencyBuild(updater(shop())).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+func TestDependencyBuildWithoutLock(t *testing.T) {
+	f := &fakeDirectory{chart: lists(t, wantsMysql, "")}
+	if err := DependencyBuild(updater(newFakeResolver())).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
-	f = &fakeFolder{chart: lists(t, wantsMysql, ""), lockErr: errors.New("conflict markers")}
-	if err := DependencyBuild(updater(shop())).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || err.Error() != "conflict markers" {
+	f = &fakeDirectory{chart: lists(t, wantsMysql, ""), lockErr: errors.New("conflict markers")}
+	if err := DependencyBuild(updater(newFakeResolver())).Run(t.Context(), DependencyRequest{Directory: f}); err == nil || err.Error() != "conflict markers" {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestDependencyBuildOutOfStep(t *testing.T) {
-	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
+func TestDependencyBuildOutOfSync(t *testing.T) {
+	f := locked(t, &fakeDirectory{chart: lists(t, wantsMysql, "")})
 	f.chart = lists(t, "{name: mysql, version: ^2, repository: 'https://st'}", "")
-	s := shop()
+	s := newFakeResolver()
 	err := DependencyBuild(updater(s)).Run(t.Context(), DependencyRequest{Directory: f})
 	var sync *dependency.SyncError
 	if !errors.As(err, &sync) || !slices.Equal(sync.Differences, []string{"mysql: Chart.yaml wants ^2, the lock has 1.2.0"}) {
@@ -438,11 +439,10 @@ func TestDependencyBuildOutOfStep(t *testing.T) {
 	wantReplaced(t, f)
 }
 
-// An archive that changed under its version is an error of build, and what
-// update warns of.
-func TestRepublishedArchivesAreNoticed(t *testing.T) {
-	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
-	s := shop()
+// A republished archive is an error of build, and a warning of update.
+func TestDependencyBuildRepublished(t *testing.T) {
+	f := locked(t, &fakeDirectory{chart: lists(t, wantsMysql, "")})
+	s := newFakeResolver()
 	s.charts["https://st mysql 1.2.0"] = "evil"
 	err := DependencyBuild(updater(s)).Run(t.Context(), DependencyRequest{Directory: f})
 	var again *RepublishedError
@@ -450,18 +450,18 @@ func TestRepublishedArchivesAreNoticed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	wantReplaced(t, f)
-	heard := &said{}
+	heard := &stepLog{}
 	u := updater(s)
 	u.Progress = heard.report
-	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil || !heard.has("warning: mysql 1.2.0 has been published again") {
+	if err := u.Run(t.Context(), DependencyRequest{Directory: f}); err != nil || !heard.contains("warning: mysql 1.2.0 has been published again") {
 		t.Errorf("%v; said %q", err, heard.lines)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz", "lock")
 }
 
-// A lock that Helm wrote knows no digests.
-func TestDependencyBuildFromHelmsLock(t *testing.T) {
-	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
+// A lock written by Helm has no digests.
+func TestDependencyBuildHelmLock(t *testing.T) {
+	f := locked(t, &fakeDirectory{chart: lists(t, wantsMysql, "")})
 	var plain []string
 	for line := range strings.Lines(f.lock) {
 		if !strings.HasPrefix(line, "  digest:") {
@@ -469,16 +469,16 @@ func TestDependencyBuildFromHelmsLock(t *testing.T) {
 		}
 	}
 	f.lock = strings.Join(plain, "")
-	if err := DependencyBuild(updater(shop())).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
+	if err := DependencyBuild(updater(newFakeResolver())).Run(t.Context(), DependencyRequest{Directory: f}); err != nil {
 		t.Fatal(err)
 	}
 	wantReplaced(t, f, "+charts/mysql-1.2.0.tgz")
 }
 
-// Handlers may change what is wanted before it is looked for, and see what was
-// found before anything is written.
+// Handlers may change dependencies before they are resolved, and see the result before it is
+// written.
 func TestDependencyEvents(t *testing.T) {
-	f, s := &fakeFolder{chart: lists(t, wantsMysql, wantsCommon)}, shop()
+	f, s := &fakeDirectory{chart: lists(t, wantsMysql, wantsCommon)}, newFakeResolver()
 	u := updater(s)
 	u.Events = &event.Bus{}
 	event.On(u.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
@@ -519,9 +519,9 @@ func TestDependencyEvents(t *testing.T) {
 	}
 }
 
-func TestDependencyBuildOutOfStepWithAScript(t *testing.T) {
-	f := locked(t, &fakeFolder{chart: lists(t, wantsMysql, "")})
-	b := DependencyBuild(updater(shop()))
+func TestDependencyBuildOutOfSyncWithScript(t *testing.T) {
+	f := locked(t, &fakeDirectory{chart: lists(t, wantsMysql, "")})
+	b := DependencyBuild(updater(newFakeResolver()))
 	b.Events = &event.Bus{}
 	event.On(b.Events, "t", 0.5, func(_ context.Context, e *event.PreDependencyBuild) error {
 		md := *e.Chart.Metadata
@@ -535,27 +535,27 @@ func TestDependencyBuildOutOfStepWithAScript(t *testing.T) {
 	}
 }
 
-// loadingError is what scripts that require what is not there fail with.
+// loadingError is the error of scripts that require a missing file.
 type loadingError struct{}
 
 func (loadingError) Error() string { return "cannot require common/x" }
 func (loadingError) Loading() bool { return true }
 
-// scriptsThat are scripts of which loading does something, and which answer nothing.
-type scriptsThat func(context.Context, *event.ChartResolved) error
+// loadFunc is a ScriptRunner with only a Load function.
+type loadFunc func(context.Context, *event.ChartResolved) error
 
-func (s scriptsThat) Load(ctx context.Context, e *event.ChartResolved) error { return s(ctx, e) }
-func (scriptsThat) Functions(context.Context, *event.PreRender)              {}
-func (scriptsThat) Handlers(string) []event.Handler                          { return nil }
-func (scriptsThat) Confirm(context.Context, *chart.Chart) error              { return nil }
-func (scriptsThat) Close() error                                             { return nil }
+func (s loadFunc) Load(ctx context.Context, e *event.ChartResolved) error { return s(ctx, e) }
+func (loadFunc) Functions(context.Context, *event.PreRender)              {}
+func (loadFunc) Handlers(string) []event.Handler                          { return nil }
+func (loadFunc) Confirm(context.Context, *chart.Chart) error              { return nil }
+func (loadFunc) Close() error                                             { return nil }
 
-// Scripts that need what is yet to be fetched are asked once it is there.
-func TestScriptsThatNeedWhatIsToBeFetched(t *testing.T) {
-	f, s := &fakeFolder{chart: lists(t, wantsMysql, "")}, shop()
+// Events are emitted again after fetching if scripts require files of dependencies.
+func TestDependencyUpdateScriptRequiresDependency(t *testing.T) {
+	f, s := &fakeDirectory{chart: lists(t, wantsMysql, "")}, newFakeResolver()
 	u := updater(s)
 	u.Events = &event.Bus{}
-	u.Events.Use(scriptsThat(func(_ context.Context, e *event.ChartResolved) error {
+	u.Events.Use(loadFunc(func(_ context.Context, e *event.ChartResolved) error {
 		if len(e.Chart.Dependencies()) == 0 {
 			return loadingError{}
 		}
@@ -623,7 +623,7 @@ func TestDependencyList(t *testing.T) {
 			if tc.deps == "" {
 				libs = "{name: lib, version: '1'}"
 			}
-			found, unlisted := DependencyList{}.Run(&fakeFolder{chart: lists(t, tc.deps, libs), held: tc.held})
+			found, unlisted := DependencyList{}.Run(&fakeDirectory{chart: lists(t, tc.deps, libs), vendored: tc.held})
 			var got []string
 			for _, d := range found {
 				text := string(d.Status)

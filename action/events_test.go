@@ -14,16 +14,16 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// watcher writes down what each event shows, and meddles with it.
-type watcher struct {
-	*story
+// eventRecorder records the payloads of events, and changes their objects.
+type eventRecorder struct {
+	*testCase
 	seen []string
 	ops  map[*event.Operation]bool
 }
 
-// watch answers events of one type: it notes what they show, and then adds an
-// object to it and takes all others away.
-func watch[E event.Event](w *watcher) {
+// watch handles events of one type: it records their objects, and replaces them by an added
+// one.
+func watch[E event.Event](w *eventRecorder) {
 	event.On(w.bus, "watcher", 0.5, func(_ context.Context, e E) error {
 		at := e.Data()
 		w.ops[at.Operation] = true
@@ -34,20 +34,20 @@ func watch[E event.Event](w *watcher) {
 		if at.Chart != nil {
 			line += " with " + at.Chart.Name()
 		}
-		w.seen = append(w.seen, line+"; the cluster has "+w.cluster.has())
+		w.seen = append(w.seen, line+"; the cluster has "+w.cluster.contents())
 		if !e.Mutable().Has(event.Objects) {
 			at.Objects = nil // changes nothing
 			return nil
 		}
 		name := strings.ReplaceAll(e.Name(), "-", "")
-		more, err := manifest.Parse("web/templates/"+name+".yaml", conf(name+"=1"))
+		more, err := manifest.Parse("web/templates/"+name+".yaml", configMaps(name+"=1"))
 		at.Objects = append(slices.Clone(at.Objects), more...)
 		return err
 	})
 }
 
-func watched(t *testing.T, c string) *watcher {
-	w := &watcher{story: installed(t, c), ops: map[*event.Operation]bool{}}
+func watched(t *testing.T, c string) *eventRecorder {
+	w := &eventRecorder{testCase: installedCase(t, c), ops: map[*event.Operation]bool{}}
 	watch[*event.ChartLoaded](w)
 	watch[*event.PreRender](w)
 	watch[*event.PostRender](w)
@@ -62,8 +62,8 @@ func watched(t *testing.T, c string) *watcher {
 	return w
 }
 
-// saw checks what the events have shown, all of one operation.
-func (w *watcher) saw(t *testing.T, want ...string) {
+// saw checks the payloads of the events of one operation.
+func (w *eventRecorder) saw(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(w.seen, want) {
 		t.Errorf("saw\n  %s\nwanted\n  %s", strings.Join(w.seen, "\n  "), strings.Join(want, "\n  "))
@@ -74,11 +74,11 @@ func (w *watcher) saw(t *testing.T, want ...string) {
 	w.seen, w.ops = nil, map[*event.Operation]bool{}
 }
 
-// What a handler of an event before the writing leaves is rendered, recorded,
-// applied, and later removed; the events after it show that, and change nothing.
-func TestEventsOfALife(t *testing.T) {
-	w := watched(t, conf("a=1"))
-	if _, err := w.up(t, conf("a=2")+kind("Job", "h", "helm.sh/hook", "pre-upgrade")); err != nil {
+// Objects that handlers set in events before writing are rendered, recorded, applied, and
+// later deleted. Changes in events after writing have no effect.
+func TestEventsOfLifecycle(t *testing.T) {
+	w := watched(t, configMaps("a=1"))
+	if _, err := w.runUpgrade(t, configMaps("a=2")+objectText("Job", "h", "helm.sh/hook", "pre-upgrade")); err != nil {
 		t.Fatal(err)
 	}
 	const made = "ConfigMap/prerender ConfigMap/postrender ConfigMap/preupgrade"
@@ -95,22 +95,22 @@ func TestEventsOfALife(t *testing.T) {
 			t.Errorf("%s is not recorded", name)
 		}
 	}
-	if _, err := w.back(t, 1); err != nil {
+	if _, err := w.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
 	w.saw(t,
 		"pre-rollback [ConfigMap/a] pending-rollback; the cluster has ConfigMap/a=2 ConfigMap/postrender=1 ConfigMap/prerender=1 ConfigMap/preupgrade=1",
 		"post-rollback [ConfigMap/a ConfigMap/prerollback] pending-rollback; the cluster has ConfigMap/a=1 ConfigMap/prerollback=1",
 	)
-	if _, err := w.away(t); err != nil {
+	if _, err := w.runUninstall(t); err != nil {
 		t.Fatal(err)
 	}
 	w.saw(t,
 		"pre-delete [] deployed; the cluster has ConfigMap/a=1 ConfigMap/prerollback=1",
 		"post-delete [] uninstalling; the cluster has ",
 	)
-	w.request.Chart = newChart(t, "templates/a.yaml", conf("a=1"))
-	if err := w.put(); err != nil {
+	w.request.Chart = newChart(t, "templates/a.yaml", configMaps("a=1"))
+	if err := w.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	w.saw(t,
@@ -123,17 +123,16 @@ func TestEventsOfALife(t *testing.T) {
 	)
 }
 
-// What events tell about the operation.
-func TestWhatHandlersLearnOfAnUpgrade(t *testing.T) {
+func TestUpgradeEventPayloads(t *testing.T) {
 	for _, dry := range []bool{false, true} {
-		s := installed(t, conf("a=1"))
+		s := installedCase(t, configMaps("a=1"))
 		told := ""
 		event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreUpgrade) error {
 			o := e.Operation
 			told = fmt.Sprint(o.Command, " ", o.DryRun, " ", o.Namespace, "/", o.Name, " ", o.Revision, " ", o.IsUpgrade, o.IsInstall, " ", o.Service, " ", e.Values["v"], " ", e.Release.Config)
 			return nil
 		})
-		req := to(t, conf("a={{ .Release.Revision }}{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}"))
+		req := upgradeTo(t, configMaps("a={{ .Release.Revision }}{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}"))
 		req.Values = map[string]any{"v": 1}
 		var err error
 		if dry {
@@ -147,20 +146,19 @@ func TestWhatHandlersLearnOfAnUpgrade(t *testing.T) {
 		if want := fmt.Sprintf("upgrade %t ns/web 2 true false Helm 1 map[v:1]", dry); told != want {
 			t.Errorf("told %q, wanted %q", told, want)
 		}
-		if want := map[bool]string{true: "ConfigMap/a=1", false: "ConfigMap/a=2truefalse"}[dry]; s.cluster.has() != want {
-			t.Error(s.cluster.has())
+		if want := map[bool]string{true: "ConfigMap/a=1", false: "ConfigMap/a=2truefalse"}[dry]; s.cluster.contents() != want {
+			t.Error(s.cluster.contents())
 		}
 	}
 }
 
-// Who answers the events of an undoing is someone else: the scripts of another
-// chart.
-func TestAnUndoingHasItsOwnAnswers(t *testing.T) {
+// The events of a rollback go to the scripts of the revision that it restores.
+func TestRollbackOfUpgradeEvents(t *testing.T) {
 	for _, verb := range []string{"install", "upgrade"} {
 		t.Run(verb, func(t *testing.T) {
-			s := installed(t, conf("a=1"))
+			s := installedCase(t, configMaps("a=1"))
 			if verb == "install" {
-				s = newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+				s = newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 			}
 			var told []string
 			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreRollback) error {
@@ -175,21 +173,21 @@ func TestAnUndoingHasItsOwnAnswers(t *testing.T) {
 			config := s.config()
 			config.Scripts = func() ScriptRunner {
 				runs++
-				return scriptsThat(func(context.Context, *event.ChartResolved) error { return nil })
+				return loadFunc(func(context.Context, *event.ChartResolved) error { return nil })
 			}
 			s.fail["event post-"+verb] = errBroken
 			var err error
 			if verb == "upgrade" {
 				u := Upgrade{config}
-				req := to(t, conf("a=2"))
+				req := upgradeTo(t, configMaps("a=2"))
 				req.Atomic = true
 				_, err = u.Run(t.Context(), req)
 			} else {
 				s.install.Config, s.request.Atomic = config, true
-				err = s.put()
+				err = s.runInstall()
 			}
 			want := map[string]string{"install": "[uninstall]", "upgrade": "[rollback]"}[verb]
-			if err == nil || fmt.Sprint(told) != want || !s.did("event pre-rollback") && !s.did("event pre-delete") {
+			if err == nil || fmt.Sprint(told) != want || !s.contains("event pre-rollback") && !s.contains("event pre-delete") {
 				t.Errorf("%s: %v, told %v, %q", verb, err, told, s.lines)
 			}
 			if want := map[string]int{"install": 2, "upgrade": 3}[verb]; runs != want { // an upgrade asks about those that it may go back to
@@ -199,9 +197,9 @@ func TestAnUndoingHasItsOwnAnswers(t *testing.T) {
 	}
 }
 
-// An atomic install leaves nothing, not even a record, and says both.
-func TestAnAtomicInstallLeavesNothing(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+// A failed atomic install is uninstalled, record included, and the error says so.
+func TestInstallAtomicUninstalls(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 	s.request.Atomic = true
 	s.fail["event post-install"] = errBroken
 	rel, err := s.install.Run(t.Context(), s.request)
@@ -211,7 +209,7 @@ func TestAnAtomicInstallLeavesNothing(t *testing.T) {
 	s.wantState(t, "", "")
 	// A cleanup takes the objects away and leaves the record.
 	s.request.Atomic, s.request.CleanupOnFail = false, true
-	if err := s.put(); err == nil {
+	if err := s.runInstall(); err == nil {
 		t.Error("it did not fail")
 	}
 	s.wantState(t, "", "1 failed")

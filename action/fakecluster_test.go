@@ -19,10 +19,9 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// cluster is a cluster in memory. What becomes of its objects is planned by
-// package plan, as it is for real ones.
-type cluster struct {
-	*diary
+// fakeCluster is a cluster in memory. It plans changes with package plan, like a real one.
+type fakeCluster struct {
+	*callLog
 	HookCluster
 	LiveReader
 	caps     engine.Capabilities
@@ -34,22 +33,22 @@ type cluster struct {
 	live map[string]map[string]any // by "Kind/name"
 }
 
-func newCluster(d *diary) *cluster {
-	return &cluster{
-		diary: d, caps: *engine.DefaultCapabilities(),
+func newFakeCluster(d *callLog) *fakeCluster {
+	return &fakeCluster{
+		callLog: d, caps: *engine.DefaultCapabilities(),
 		missing: map[string]bool{}, outdated: map[string]bool{}, live: map[string]map[string]any{},
 	}
 }
 
-func (c *cluster) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
+func (c *fakeCluster) Capabilities(ctx context.Context) (*engine.Capabilities, error) {
 	return &c.caps, c.step(ctx, "capabilities")
 }
 
-func (c *cluster) Lookup(ctx context.Context, _, kind, _, name string) (map[string]any, error) {
+func (c *fakeCluster) Lookup(ctx context.Context, _, kind, _, name string) (map[string]any, error) {
 	return c.objects[kind+"/"+name], c.step(ctx, "lookup %s/%s", kind, name)
 }
 
-func (c *cluster) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error) {
+func (c *fakeCluster) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error) {
 	how := ""
 	for _, f := range []struct {
 		on   bool
@@ -117,12 +116,12 @@ func (c *cluster) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error)
 	return plan.Compute(items, plan.Options{ServerSide: r.ServerSide, Conflicts: r.Conflicts, ForceReplace: r.ForceReplace})
 }
 
-func (c *cluster) ref(o *manifest.Object, owner kube.Owner) plan.Ref {
+func (c *fakeCluster) ref(o *manifest.Object, owner kube.Owner) plan.Ref {
 	return plan.Ref{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: orText(o.Namespace, owner.Namespace), Name: o.Name}
 }
 
-// Execute notes what it writes; what stays as it is makes no line.
-func (c *cluster) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) error {
+// Execute logs the objects that it writes, and no others.
+func (c *fakeCluster) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) error {
 	if p == nil {
 		return errors.New("steps of no plan")
 	}
@@ -156,8 +155,8 @@ func (c *cluster) Execute(ctx context.Context, p *plan.Plan, steps []plan.Step) 
 	return nil
 }
 
-// set makes one object what it should be: a moment at which a client may die.
-func (c *cluster) set(name string, object map[string]any) {
+// set writes one object. A client may be killed before.
+func (c *fakeCluster) set(name string, object map[string]any) {
 	c.moment("set " + name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,9 +167,9 @@ func (c *cluster) set(name string, object map[string]any) {
 	c.live[name] = object
 }
 
-// has is what the cluster holds: "ConfigMap/a=1 Service/web", where 1 is what
-// the data of an object that [conf] makes says.
-func (c *cluster) has() string {
+// contents returns the objects in the cluster: "ConfigMap/a=1 Service/web", where 1 is the
+// value in the data of an object of [configMaps].
+func (c *fakeCluster) contents() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
@@ -184,11 +183,11 @@ func (c *cluster) has() string {
 	return strings.Join(out, " ")
 }
 
-func (c *cluster) CreateNamespace(ctx context.Context, name string) error {
+func (c *fakeCluster) CreateNamespace(ctx context.Context, name string) error {
 	return c.step(ctx, "namespace %s", name)
 }
 
-func (c *cluster) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
+func (c *fakeCluster) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*manifest.Object, error) {
 	var out []*manifest.Object
 	for _, o := range crds {
 		if c.missing[o.Name] {
@@ -198,7 +197,7 @@ func (c *cluster) MissingCRDs(ctx context.Context, crds []*manifest.Object) ([]*
 	return out, c.step(ctx, "missing %s", names(crds))
 }
 
-func (c *cluster) InstallCRDs(ctx context.Context, crds []*manifest.Object) error {
+func (c *fakeCluster) InstallCRDs(ctx context.Context, crds []*manifest.Object) error {
 	if err := c.step(ctx, "crds %s", names(crds)); err != nil {
 		return err
 	}
@@ -206,7 +205,7 @@ func (c *cluster) InstallCRDs(ctx context.Context, crds []*manifest.Object) erro
 	return nil
 }
 
-func (c *cluster) serve(crds []*manifest.Object) {
+func (c *fakeCluster) serve(crds []*manifest.Object) {
 	for _, v := range servedVersions(crds) {
 		if !slices.Contains(c.caps.APIVersions, v) {
 			c.caps.APIVersions = append(slices.Clone(c.caps.APIVersions), v)
@@ -216,7 +215,7 @@ func (c *cluster) serve(crds []*manifest.Object) {
 	clear(c.outdated)
 }
 
-func (c *cluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
+func (c *fakeCluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.Plan, error) {
 	p := &plan.Plan{}
 	for _, o := range crds {
 		s := plan.Step{Item: plan.Item{Ref: c.ref(o, kube.Owner{}), Object: o}, Action: plan.Unchanged}
@@ -230,7 +229,7 @@ func (c *cluster) PlanCRDs(ctx context.Context, crds []*manifest.Object) (*plan.
 	return p, c.step(ctx, "plan-crds %s", names(crds))
 }
 
-func (c *cluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
+func (c *fakeCluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 	var crds []*manifest.Object
 	for _, s := range p.Steps {
 		if s.Action != plan.Unchanged {
@@ -244,7 +243,7 @@ func (c *cluster) ExecuteCRDs(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-func (c *cluster) Await(ctx context.Context, r wait.Request) error {
+func (c *fakeCluster) Await(ctx context.Context, r wait.Request) error {
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}
@@ -252,14 +251,14 @@ func (c *cluster) Await(ctx context.Context, r wait.Request) error {
 		map[bool]string{true: ", jobs too"}[r.Jobs], map[bool]string{true: ", as Helm 3"}[r.Legacy])
 }
 
-func (c *cluster) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...apply.Permission) error {
+func (c *fakeCluster) CheckPermissions(ctx context.Context, verb string, objects []*manifest.Object, _ string, also ...apply.Permission) error {
 	if len(also) > 0 {
 		return c.step(ctx, "permissions %s %s; records: %s", verb, names(objects), verbsOf(also))
 	}
 	return c.step(ctx, "permissions %s %s", verb, names(objects))
 }
 
-func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube.Owner, cascade apply.Cascade) error {
+func (c *fakeCluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube.Owner, cascade apply.Cascade) error {
 	if err := c.step(ctx, "delete %s, %s", names(objects), cascade); err != nil {
 		return err
 	}
@@ -269,7 +268,7 @@ func (c *cluster) Delete(ctx context.Context, objects []*manifest.Object, _ kube
 	return nil
 }
 
-func (c *cluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ kube.Owner) error {
+func (c *fakeCluster) WaitGone(ctx context.Context, objects []*manifest.Object, _ kube.Owner) error {
 	if _, ok := ctx.Deadline(); !ok {
 		return errors.New("a wait without an end")
 	}
@@ -284,7 +283,7 @@ func names(objects []*manifest.Object) string {
 	return "[" + strings.Join(out, " ") + "]"
 }
 
-// verbsOf are the verbs of permissions, in a line.
+// verbsOf returns the verbs of permissions, separated by spaces.
 func verbsOf(permissions []apply.Permission) string {
 	var out []string
 	for _, r := range permissions {

@@ -20,24 +20,24 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// diary is what has happened, in order, in every fake of one test.
-type diary struct {
+// callLog logs the calls of all fakes of one test, in order.
+type callLog struct {
 	mu    sync.Mutex
 	lines []string
 	// fail gives a step its error; at is called before a step is taken.
-	fail map[string]error
-	at   func(step string)
-	// now is called at every moment at which a client may die.
-	now func(moment string)
+	fail   map[string]error
+	onStep func(step string)
+	// onMoment is called at every moment at which a client may die.
+	onMoment func(moment string)
 }
 
-// step notes what happens, and reports whether it fails. Like a server, it
-// refuses those whose context is done.
-func (d *diary) step(ctx context.Context, format string, args ...any) error {
+// step logs a call, and returns its error: that of ctx if it has ended, as a server would, or
+// the one in fail.
+func (d *callLog) step(ctx context.Context, format string, args ...any) error {
 	line := fmt.Sprintf(format, args...)
 	d.moment(line)
-	if d.at != nil {
-		d.at(line)
+	if d.onStep != nil {
+		d.onStep(line)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,13 +49,13 @@ func (d *diary) step(ctx context.Context, format string, args ...any) error {
 	return d.fail[line]
 }
 
-func (d *diary) moment(what string) {
-	if d.now != nil {
-		d.now(what)
+func (d *callLog) moment(what string) {
+	if d.onMoment != nil {
+		d.onMoment(what)
 	}
 }
 
-func (d *diary) want(t testing.TB, want ...string) {
+func (d *callLog) want(t testing.TB, want ...string) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,22 +64,22 @@ func (d *diary) want(t testing.TB, want ...string) {
 	}
 }
 
-// wantWrites is want for the steps that change something.
-func (d *diary) wantWrites(t testing.TB, want ...string) {
+// wantWrites is want for the calls that change something.
+func (d *callLog) wantWrites(t testing.TB, want ...string) {
 	t.Helper()
 	if got := d.writes(); !slices.Equal(got, want) {
 		t.Errorf("what was written:\n  %s\nwanted:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
-// writes are the steps that change something.
-func (d *diary) writes() []string {
+// writes returns the calls that change something.
+func (d *callLog) writes() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
 	for _, l := range d.lines {
 		switch verb, _, _ := strings.Cut(l, " "); verb {
-		case "capabilities", "lookup", "missing", "plan", "plan-crds", "permissions", "lock", "unlock", "guard", "judge":
+		case "capabilities", "lookup", "missing", "plan", "plan-crds", "permissions", "lock", "unlock", "guard", "check-holder":
 		default:
 			out = append(out, l)
 		}
@@ -87,23 +87,23 @@ func (d *diary) writes() []string {
 	return out
 }
 
-// did reports whether a step was taken.
-func (d *diary) did(step string) bool {
+// contains reports whether a call was made.
+func (d *callLog) contains(step string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Contains(d.lines, step)
 }
 
-// forget begins a new page.
-func (d *diary) forget() {
+// reset clears the log.
+func (d *callLog) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lines = nil
 }
 
-// records keeps releases as text, as a server does.
-type records struct {
-	*diary
+// fakeRecords stores releases in memory, encoded as a server would.
+type fakeRecords struct {
+	*callLog
 	Lister
 	HistoryReader
 	lock.Records
@@ -115,24 +115,24 @@ type records struct {
 	changed map[string]bool
 }
 
-// change is what another client does to a record.
-func (r *records) change(key string, how func(*release.Release)) {
+// change changes a record as another client would.
+func (r *fakeRecords) change(key string, how func(*release.Release)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	how(r.kept[key])
 	r.changed[key] = true
 }
 
-func newRecords(d *diary, have ...*release.Release) *records {
-	r := &records{diary: d, kept: map[string]*release.Release{}, changed: map[string]bool{}}
+func newFakeRecords(d *callLog, have ...*release.Release) *fakeRecords {
+	r := &fakeRecords{callLog: d, kept: map[string]*release.Release{}, changed: map[string]bool{}}
 	for _, rel := range have {
-		r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
+		r.kept[key(rel.Name, rel.Revision)] = roundTrip(rel)
 	}
 	return r
 }
 
-// throughText is a release as it comes out of a record again.
-func throughText(rel *release.Release) *release.Release {
+// roundTrip returns a release after encoding and decoding.
+func roundTrip(rel *release.Release) *release.Release {
 	text, err := json.Marshal(rel)
 	if err != nil {
 		panic(err)
@@ -147,7 +147,7 @@ func throughText(rel *release.Release) *release.Release {
 
 func key(name string, revision int) string { return fmt.Sprintf("%s.v%d", name, revision) }
 
-func (r *records) all(name string) []int {
+func (r *fakeRecords) all(name string) []int {
 	var out []int
 	for _, rel := range r.kept {
 		if rel.Name == name {
@@ -158,7 +158,7 @@ func (r *records) all(name string) []int {
 	return out
 }
 
-func (r *records) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
+func (r *fakeRecords) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -169,12 +169,12 @@ func (r *records) Get(ctx context.Context, name string, revision int) (*release.
 	}
 	if rel := r.kept[key(name, revision)]; rel != nil {
 		delete(r.changed, key(name, revision))
-		return throughText(rel), nil
+		return roundTrip(rel), nil
 	}
 	return nil, &storage.NotFoundError{Key: storage.Key{Name: name, Namespace: "ns", Revision: revision}}
 }
 
-func (r *records) Create(ctx context.Context, rel *release.Release) error {
+func (r *fakeRecords) Create(ctx context.Context, rel *release.Release) error {
 	if err := r.step(ctx, "create %s %s", key(rel.Name, rel.Revision), rel.Info.Status); err != nil {
 		return err
 	}
@@ -183,13 +183,13 @@ func (r *records) Create(ctx context.Context, rel *release.Release) error {
 		r.mu.Unlock()
 		return fmt.Errorf("%w: %s", storage.ErrExists, key(rel.Name, rel.Revision))
 	}
-	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
+	r.kept[key(rel.Name, rel.Revision)] = roundTrip(rel)
 	r.mu.Unlock()
 	r.moment("created " + key(rel.Name, rel.Revision))
 	return nil
 }
 
-func (r *records) Update(ctx context.Context, rel *release.Release) error {
+func (r *fakeRecords) Update(ctx context.Context, rel *release.Release) error {
 	if err := r.step(ctx, "update %s %s", key(rel.Name, rel.Revision), rel.Info.Status); err != nil {
 		return err
 	}
@@ -202,29 +202,29 @@ func (r *records) Update(ctx context.Context, rel *release.Release) error {
 		r.mu.Unlock()
 		return storage.ErrChanged
 	}
-	r.kept[key(rel.Name, rel.Revision)] = throughText(rel)
+	r.kept[key(rel.Name, rel.Revision)] = roundTrip(rel)
 	delete(r.listed, key(rel.Name, rel.Revision))
 	r.mu.Unlock()
 	r.moment("updated " + key(rel.Name, rel.Revision))
 	return nil
 }
 
-func (r *records) Resource() string { return "secrets" }
+func (r *fakeRecords) Resource() string { return "secrets" }
 
-func (r *records) Namespace() string { return "" }
+func (r *fakeRecords) Namespace() string { return "" }
 
-func (r *records) Delete(ctx context.Context, name string, revision int, _ string) error {
-	if err := r.step(ctx, "forget %s", key(name, revision)); err != nil {
+func (r *fakeRecords) Delete(ctx context.Context, name string, revision int, _ string) error {
+	if err := r.step(ctx, "purge %s", key(name, revision)); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	delete(r.kept, key(name, revision))
 	r.mu.Unlock()
-	r.moment("forgot " + key(name, revision))
+	r.moment("purged " + key(name, revision))
 	return nil
 }
 
-func (r *records) Revisions(ctx context.Context, name string) ([]storage.Record, error) {
+func (r *fakeRecords) Revisions(ctx context.Context, name string) ([]storage.Record, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (r *records) Revisions(ctx context.Context, name string) ([]storage.Record,
 	return out, nil
 }
 
-func (r *records) Prune(ctx context.Context, name string, most int, keep func(storage.Record) bool) error {
+func (r *fakeRecords) Prune(ctx context.Context, name string, most int, keep func(storage.Record) bool) error {
 	all, err := r.Revisions(ctx, name)
 	if err != nil {
 		return err
@@ -265,8 +265,8 @@ func (r *records) Prune(ctx context.Context, name string, most int, keep func(st
 	return nil
 }
 
-// state is what the record of a revision says of itself.
-func (r *records) state(name string, revision int) string {
+// state returns the status and the description of a revision.
+func (r *fakeRecords) state(name string, revision int) string {
 	rel := r.kept[key(name, revision)]
 	if rel == nil {
 		return "no record"
@@ -274,8 +274,8 @@ func (r *records) state(name string, revision int) string {
 	return string(rel.Info.Status) + ": " + rel.Info.Description
 }
 
-// history is how the revisions of web stand: "1 superseded, 2 deployed".
-func (r *records) history() string {
+// history returns the statuses of web's revisions: "1 superseded, 2 deployed".
+func (r *fakeRecords) history() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []string
@@ -285,52 +285,54 @@ func (r *records) history() string {
 	return strings.Join(out, ", ")
 }
 
-// locker locks releases, and knows who is at work on pending ones.
-type locker struct {
-	*diary
-	alive error // what is known of whoever wrote a pending record; nil: is gone
-	lose  context.CancelCauseFunc
-	held  bool
+// fakeLocker locks releases.
+type fakeLocker struct {
+	*callLog
+	// holderErr is the error of Abandoned: nil means that the holder of a pending record
+	// is not running.
+	holderErr error // what is known of whoever wrote a pending record; nil: is gone
+	lose      context.CancelCauseFunc
+	held      bool
 }
 
-func (l *locker) Lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
+func (l *fakeLocker) Lock(ctx context.Context, name, doing string) (context.Context, lock.Lock, error) {
 	if err := l.step(ctx, "lock %s, %s", name, doing); err != nil {
 		return nil, nil, err
 	}
 	ctx, l.lose = context.WithCancelCause(ctx)
 	l.held = true
-	return ctx, held{l, name}, nil
+	return ctx, fakeLock{l, name}, nil
 }
 
-type held struct {
-	*locker
+type fakeLock struct {
+	*fakeLocker
 	name string
 }
 
-func (h held) Holder() string { return "anna" }
-func (h held) Guard(revision int) {
+func (h fakeLock) Holder() string { return "anna" }
+func (h fakeLock) Guard(revision int) {
 	_ = h.step(context.Background(), "guard %s", key(h.name, revision))
 }
-func (h held) Finish() {}
-func (h held) Abandoned(ctx context.Context, revision int) error {
-	if err := h.step(ctx, "judge %s", key(h.name, revision)); err != nil {
+func (h fakeLock) Finish() {}
+func (h fakeLock) Abandoned(ctx context.Context, revision int) error {
+	if err := h.step(ctx, "check-holder %s", key(h.name, revision)); err != nil {
 		return err
 	}
-	return h.alive
+	return h.holderErr
 }
-func (h held) Unlock() {
+func (h fakeLock) Unlock() {
 	_ = h.step(context.Background(), "unlock %s", h.name)
-	h.locker.held = false
+	h.fakeLocker.held = false
 	h.lose(nil)
 }
 
-// lostLock is what a lock says when it is lost.
+// lostLock is the error of a lost lock.
 type lostLock struct{}
 
 func (lostLock) Error() string  { return "the lock was lost" }
 func (lostLock) LockLost() bool { return true }
 
-// newChart makes a chart named web out of files, given as name, text, name, text.
+// newChart returns a chart named web with files, given as name, text, name, text.
 func newChart(t testing.TB, files ...string) *chart.Chart {
 	t.Helper()
 	c := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "web", Version: "1.0.0"}, Values: map[string]any{}}
@@ -355,8 +357,8 @@ func newChart(t testing.TB, files ...string) *chart.Chart {
 	return c
 }
 
-// kind is the text of an object that says nothing but what it is.
-func kind(kind, name string, annotations ...string) string {
+// objectText returns the text of an object with metadata only.
+func objectText(kind, name string, annotations ...string) string {
 	text := fmt.Sprintf("---\napiVersion: v1\nkind: %s\nmetadata:\n  name: %s\n", kind, name)
 	for i := 0; i < len(annotations); i += 2 {
 		if i == 0 {
@@ -367,12 +369,12 @@ func kind(kind, name string, annotations ...string) string {
 	return text
 }
 
-// conf is the text of ConfigMaps that say something, given as name=what.
-func conf(all ...string) string {
+// configMaps returns the text of ConfigMaps, given as "name=value".
+func configMaps(all ...string) string {
 	text := ""
 	for _, c := range all {
 		name, what, _ := strings.Cut(c, "=")
-		text += kind("ConfigMap", name) + fmt.Sprintf("data: {v: %q}\n", what)
+		text += objectText("ConfigMap", name) + fmt.Sprintf("data: {v: %q}\n", what)
 	}
 	return text
 }

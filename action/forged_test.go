@@ -12,28 +12,28 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// forge changes what lists, and the records themselves, say of revisions of web.
-func (s *story) forge(revision int, listed, recorded release.Status) {
+// forge sets the listed and the recorded status of a revision of web.
+func (s *testCase) forge(revision int, listed, recorded release.Status) {
 	if recorded != "" {
 		s.records.kept[key("web", revision)].Info.Status = recorded
 	}
 	s.records.listed = map[string]release.Status{key("web", revision): listed}
 }
 
-// Where a list and a record disagree, no object is left behind.
-func TestRecordsThatDisagreeWithTheirList(t *testing.T) {
-	upgraded := func(t *testing.T) *story {
-		s := installed(t, conf("a=1", "old=1"))
-		s.do(t, second(s.up(t, conf("a=2", "new=1"))))
+// No object is left over if the listed status of a revision differs from the recorded one.
+func TestListedStatusDiffers(t *testing.T) {
+	upgraded := func(t *testing.T) *testCase {
+		s := installedCase(t, configMaps("a=1", "old=1"))
+		s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2", "new=1"))))
 		return s
 	}
-	failed := func(t *testing.T) *story {
-		s := installed(t, conf("a=1", "old=1"))
-		s.breaks(t, "event post-upgrade", func() error { return second(s.up(t, conf("a=2", "old=1", "new=1"))) })
+	failed := func(t *testing.T) *testCase {
+		s := installedCase(t, configMaps("a=1", "old=1"))
+		s.mustFailAt(t, "event post-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=2", "old=1", "new=1"))) })
 		return s
 	}
 	for name, c := range map[string]struct {
-		start            func(*testing.T) *story
+		start            func(*testing.T) *testCase
 		revision         int
 		listed, recorded release.Status
 	}{
@@ -59,8 +59,8 @@ func TestRecordsThatDisagreeWithTheirList(t *testing.T) {
 			if _, err := verb.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil {
 				t.Fatal(err)
 			}
-			if s.cluster.has() != "" || s.records.history() != "" {
-				t.Errorf("left %s; %s", s.cluster.has(), s.records.history())
+			if s.cluster.contents() != "" || s.records.history() != "" {
+				t.Errorf("left %s; %s", s.cluster.contents(), s.records.history())
 			}
 			if c.revision == 2 && !strings.Contains(strings.Join(told, "\n"), "another client has changed one of them") {
 				t.Errorf("told %q", told)
@@ -69,63 +69,63 @@ func TestRecordsThatDisagreeWithTheirList(t *testing.T) {
 	}
 }
 
-// A number that no other can follow is not taken for the newest.
-func TestRevisionsThatCannotBe(t *testing.T) {
+// A revision with an invalid number is not the newest.
+func TestInvalidRevisions(t *testing.T) {
 	for _, n := range []int{math.MaxInt, math.MaxInt32, release.MaxRevision + 1, 0, -1, math.MinInt} {
-		s := installed(t, conf("a=1"))
-		forged := throughText(s.records.kept["web.v1"])
+		s := installedCase(t, configMaps("a=1"))
+		forged := roundTrip(s.records.kept["web.v1"])
 		forged.Revision = n
 		s.records.kept[key("web", n)] = forged
-		if _, err := s.up(t, conf("a=2")); err != nil {
+		if _, err := s.runUpgrade(t, configMaps("a=2")); err != nil {
 			t.Errorf("%d: upgrade: %v", n, err)
 		}
 		if got := s.records.kept["web.v2"]; got == nil || got.Info.Status != release.Deployed {
 			t.Errorf("%d: the history is %s", n, s.records.history())
 		}
-		if _, err := s.back(t, 1); err != nil {
+		if _, err := s.runRollback(t, 1); err != nil {
 			t.Errorf("%d: rollback: %v", n, err)
 		}
-		s.do(t, second(s.away(t)))
-		if s.records.history() != "" || s.cluster.has() != "" {
-			t.Errorf("%d: left %s, %s", n, s.records.history(), s.cluster.has())
+		s.mustSucceed(t, errorOf(s.runUninstall(t)))
+		if s.records.history() != "" || s.cluster.contents() != "" {
+			t.Errorf("%d: left %s, %s", n, s.records.history(), s.cluster.contents())
 		}
 	}
 }
 
-func TestNothingFollowsTheLastRevision(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	last := throughText(s.records.kept["web.v1"])
+func TestMaxRevision(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	last := roundTrip(s.records.kept["web.v1"])
 	last.Revision = release.MaxRevision
 	s.records.kept[key("web", release.MaxRevision)] = last
 	var used *RevisionsError
-	if _, err := s.up(t, conf("a=2")); !errors.As(err, &used) || used.Revision != release.MaxRevision {
+	if _, err := s.runUpgrade(t, configMaps("a=2")); !errors.As(err, &used) || used.Revision != release.MaxRevision {
 		t.Errorf("got %v", err)
 	}
-	s.do(t, second(s.away(t)))
+	s.mustSucceed(t, errorOf(s.runUninstall(t)))
 }
 
-// A release of which nothing is left but a revision that cannot be can be
-// removed, and installed again.
-func TestOnlyARevisionThatCannotBe(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	forged := throughText(s.records.kept["web.v1"])
+// A release that has only a revision with an invalid number can be uninstalled and installed
+// again.
+func TestOnlyInvalidRevision(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	forged := roundTrip(s.records.kept["web.v1"])
 	forged.Revision = math.MaxInt
 	s.records.kept = map[string]*release.Release{key("web", math.MaxInt): forged}
-	if _, err := s.up(t, conf("a=2")); err != nil || s.records.kept["web.v1"] == nil {
+	if _, err := s.runUpgrade(t, configMaps("a=2")); err != nil || s.records.kept["web.v1"] == nil {
 		t.Errorf("upgrade: %v, %s", err, s.records.history())
 	}
-	s.do(t, second(s.away(t)))
-	if s.records.history() != "" || s.cluster.has() != "" {
-		t.Errorf("left %s, %s", s.records.history(), s.cluster.has())
+	s.mustSucceed(t, errorOf(s.runUninstall(t)))
+	if s.records.history() != "" || s.cluster.contents() != "" {
+		t.Errorf("left %s, %s", s.records.history(), s.cluster.contents())
 	}
 }
 
-func TestATestWithoutAnObject(t *testing.T) {
+func TestTestWithoutObject(t *testing.T) {
 	for _, text := range []string{"", "# nothing", "---\na: 1\n---\nb: 2\n"} {
-		d := &diary{}
-		rel := tested("a 0")
+		d := &callLog{}
+		rel := releaseWithTests("a 0")
 		rel.Hooks[0].Manifest = text
-		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, rel)}}.Run(t.Context(), TestRequest{Name: rel.Name})
+		_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, rel)}}.Run(t.Context(), TestRequest{Name: rel.Name})
 		if err == nil || strings.Contains(err.Error(), "%!") {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -14,9 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage/lock"
 )
 
-// An operation that has lost its lock writes no record, where the caller has set Releases
-// too.
-func TestRecordsAreGuarded(t *testing.T) {
+// An operation that has lost its lock writes no record, even if the caller has set Releases.
+func TestRecordsCheckLock(t *testing.T) {
 	cluster := kubetest.Start() // outside the bubble, for it listens
 	defer cluster.Close()
 	synctest.Test(t, func(t *testing.T) {

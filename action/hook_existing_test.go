@@ -19,8 +19,8 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// with is an object with the given annotations.
-func with(annotations ...string) map[string]any {
+// annotated returns an object with the given annotations.
+func annotated(annotations ...string) map[string]any {
 	all := map[string]any{}
 	for i := 0; i < len(annotations); i += 2 {
 		all[annotations[i]] = annotations[i+1]
@@ -28,12 +28,13 @@ func with(annotations ...string) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": all}}
 }
 
-// hookOf is a hook that bears a mark, one of Helm's own where it is empty.
+// hookOf returns a hook with the HookOfAnnotation, or one that Helm has created if it is
+// empty.
 func hookOf(mark string) map[string]any {
 	if mark == "" {
-		return with(release.HookAnnotation, "pre-install")
+		return annotated(release.HookAnnotation, "pre-install")
 	}
-	return with(release.HookAnnotation, "pre-install", release.HookOfAnnotation, mark)
+	return annotated(release.HookAnnotation, "pre-install", release.HookOfAnnotation, mark)
 }
 
 func controlled(o map[string]any) map[string]any {
@@ -58,9 +59,8 @@ func failed(o map[string]any) map[string]any {
 	return o
 }
 
-// A hook that has the name of a release's record would delete it, and what the release
-// has made would be no one's.
-func TestRecordsAndLocksAreNoHooks(t *testing.T) {
+// A hook with the name of a release's record would delete it.
+func TestHookConflictsWithReleaseData(t *testing.T) {
 	for _, tt := range []struct{ kind, name, owner, want string }{
 		{"Secret", "sh.helm.release.v1.shop.v3", "helm", `it is a record of release "shop"`},
 		{"ConfigMap", "sh.helm.release.v2.shop.v3", "helm", `it is a record of release "shop"`},
@@ -80,10 +80,9 @@ func TestRecordsAndLocksAreNoHooks(t *testing.T) {
 	}
 }
 
-// What stands where a hook is to be created. The first rows are what Helm 3 and 4
-// do too; where they differ, and where a run was ended in the middle, nothing
-// must be lost and no one must be stuck.
-func TestWhatExistsAlready(t *testing.T) {
+// Hooks whose objects already exist. The first cases are what Helm 3 and 4 do too; where they
+// differ, or after an interrupted run, no data may be lost and the next run must succeed.
+func TestHookExistingObjects(t *testing.T) {
 	const replaced, changed, refused = "delete a, create a, finish a", "update a, finish a", ""
 	for _, test := range []struct {
 		name     string
@@ -95,13 +94,13 @@ func TestWhatExistsAlready(t *testing.T) {
 	}{
 		{"an earlier run of Helm's", "Job", "", hookOf(""), replaced, ""},
 		{"a hook of another release", "Job", "", hookOf("ns/other/1"), refused, `it is a hook of release "other" in namespace "ns"`},
-		{"an object that is not a hook", "ConfigMap", "", with(), replaced, "Warning"},
-		{"an object of this release", "ConfigMap", "", with(ownerName, "web", ownerNamespace, "ns"), replaced, ""},
+		{"an object that is not a hook", "ConfigMap", "", annotated(), replaced, "Warning"},
+		{"an object of this release", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "ns"), replaced, ""},
 		{"a hook of this release", "ConfigMap", "", hookOf("ns/web/1"), replaced, ""},
-		{"an object of another release", "ConfigMap", "", with(ownerName, "shop", ownerNamespace, "ns"), refused, `it belongs to release "shop" in namespace "ns"`},
-		{"an object of a namesake elsewhere", "ConfigMap", "", with(ownerName, "web", ownerNamespace, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
+		{"an object of another release", "ConfigMap", "", annotated(ownerName, "shop", ownerNamespace, "ns"), refused, `it belongs to release "shop" in namespace "ns"`},
+		{"an object of a namesake elsewhere", "ConfigMap", "", annotated(ownerName, "web", ownerNamespace, "prod"), refused, `it belongs to release "web" in namespace "prod"`},
 
-		{"an object that is not a hook, not to be removed", "ConfigMap", "hook-succeeded", with(), refused, "it is not a hook"},
+		{"an object that is not a hook, not to be removed", "ConfigMap", "hook-succeeded", annotated(), refused, "it is not a hook"},
 		{"a job of a killed run", "Job", "hook-succeeded", hookOf("ns/web/1"), replaced, ""},
 		{"a pod of a killed run, policies that keep all", "Pod", "someday", hookOf("ns/web/7"), replaced, ""},
 		{"a job of Helm's that has ended", "Job", "hook-failed", succeeded(hookOf("")), replaced, ""},
@@ -115,11 +114,11 @@ func TestWhatExistsAlready(t *testing.T) {
 		{"a map of Helm's", "ConfigMap", "hook-failed", hookOf(""), changed, ""},
 		{"a map of Helm's, that is to go", "ConfigMap", "hook-succeeded", hookOf(""), replaced, ""},
 
-		{"a forged mark on another release's object", "ConfigMap", "", with(ownerName, "shop", ownerNamespace, "ns", release.HookOfAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
-		{"a namespace of a release, and no name", "ConfigMap", "", with(ownerNamespace, "prod"), refused, `it belongs to release "" in namespace "prod"`},
-		{"a pod of a controller", "Pod", "", controlled(with()), refused, `it is controlled by "ReplicaSet/web"`},
+		{"a forged mark on another release's object", "ConfigMap", "", annotated(ownerName, "shop", ownerNamespace, "ns", release.HookOfAnnotation, "ns/web/1"), refused, `it belongs to release "shop" in namespace "ns"`},
+		{"a namespace of a release, and no name", "ConfigMap", "", annotated(ownerNamespace, "prod"), refused, `it belongs to release "" in namespace "prod"`},
+		{"a pod of a controller", "Pod", "", controlled(annotated()), refused, `it is controlled by "ReplicaSet/web"`},
 		{"a hook of this release that a controller has adopted", "Pod", "", controlled(hookOf("ns/web/1")), replaced, ""},
-		{"an object of another program", "ConfigMap", "", labelled(with(), managedByLabel, "terraform"), refused, "its label app.kubernetes.io/managed-by is \"terraform\""},
+		{"an object of another program", "ConfigMap", "", labelled(annotated(), managedByLabel, "terraform"), refused, "its label app.kubernetes.io/managed-by is \"terraform\""},
 		{"a hook of Helm's that the chart has labelled", "ConfigMap", "", labelled(hookOf(""), managedByLabel, "us"), replaced, ""},
 		{"a hook that Helm has labelled", "ConfigMap", "", labelled(hookOf(""), managedByLabel, "Helm"), replaced, ""},
 	} {
@@ -127,7 +126,7 @@ func TestWhatExistsAlready(t *testing.T) {
 			rel := withHooks("a " + test.policies)
 			h := rel.Hooks[0]
 			h.Manifest, h.Kind = strings.Replace(h.Manifest, "kind: Job", "kind: "+test.kind, 1), test.kind
-			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
+			s := &fakeHookCluster{live: map[string]map[string]any{"a": test.live}}
 			said := ""
 			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Progress: func(e progress.Event) {
 				if e.Kind == progress.Warning {
@@ -156,11 +155,11 @@ func TestWhatExistsAlready(t *testing.T) {
 	}
 }
 
-func TestHooksBearTheirReleasesMark(t *testing.T) {
+func TestHookOfAnnotation(t *testing.T) {
 	rel := withHooks("a")
 	rel.Revision = 3
 	before := rel.Hooks[0].Manifest
-	s := &hookStage{}
+	s := &fakeHookCluster{}
 	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
@@ -173,28 +172,28 @@ func TestHooksBearTheirReleasesMark(t *testing.T) {
 	}
 }
 
-func TestAHookNeedsAName(t *testing.T) {
+func TestHookWithoutName(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "name:", "generateName:", 1)
-	s := &hookStage{}
+	s := &fakeHookCluster{}
 	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
 	if !errors.Is(err, errHookName) || len(s.lines) > 0 {
 		t.Errorf("%v, did %q", err, s.lines)
 	}
 }
 
-func TestAHookCanBeAList(t *testing.T) {
+func TestHookList(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].Manifest = "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems: []\n"
-	s := &hookStage{}
+	s := &fakeHookCluster{}
 	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t)
 }
 
-// aList is a hook of kind List with items of the given kinds and names.
-func aList(policies string, items ...string) *release.Release {
+// listHook returns a hook of kind List with items of the given kinds and names.
+func listHook(policies string, items ...string) *release.Release {
 	rel := withHooks(" " + policies)
 	text := "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems:\n"
 	for _, item := range items {
@@ -205,8 +204,8 @@ func aList(policies string, items ...string) *release.Release {
 	return rel
 }
 
-// Each item of a list is looked at, marked, deleted and run by itself.
-func TestItemsOfListsAreHooksThemselves(t *testing.T) {
+// Each item of a List is checked, annotated, deleted and run on its own.
+func TestHookListItems(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		policies string
@@ -221,7 +220,7 @@ func TestItemsOfListsAreHooksThemselves(t *testing.T) {
 			[]string{"create a", "create b", "finish a", "finish b"}, nil, ""},
 		{"an earlier run's", "", []string{"ConfigMap/a", "Job/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": withUID(hookOf("ns/web/1"), "1")}, "",
 			[]string{"delete b", "delete a", "create a", "create b", "finish a", "finish b"}, []string{"1", ""}, ""},
-		{"another release's object", "", []string{"ConfigMap/a", "ConfigMap/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": with(ownerName, "shop", ownerNamespace, "prod")}, "",
+		{"another release's object", "", []string{"ConfigMap/a", "ConfigMap/b"}, map[string]map[string]any{"a": hookOf("ns/web/1"), "b": annotated(ownerName, "shop", ownerNamespace, "prod")}, "",
 			nil, nil, `ConfigMap/b in namespace ns already exists: it belongs to release "shop" in namespace "prod"`},
 		{"hook-succeeded", "hook-succeeded", []string{"ConfigMap/a", "Job/b"}, nil, "",
 			[]string{"create a", "create b", "finish a", "finish b", "delete b", "delete a"}, []string{"made b", "made a"}, ""},
@@ -234,8 +233,8 @@ func TestItemsOfListsAreHooksThemselves(t *testing.T) {
 		{"an item without a name", "", []string{"ConfigMap/a", "ConfigMap/"}, nil, "", nil, nil, errHookName.Error()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &hookStage{live: test.live, fail: map[string]error{test.fail: errNo}}
-			rel := aList(test.policies, test.items...)
+			s := &fakeHookCluster{live: test.live, fail: map[string]error{test.fail: errNo}}
+			rel := listHook(test.policies, test.items...)
 			err := hookSetup{}.runner(s).run(t.Context(), rel, rel.Hooks, release.PreInstall)
 			if (err == nil) != (test.problem == "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
@@ -258,20 +257,20 @@ func withUID(o map[string]any, uid string) map[string]any {
 	return o
 }
 
-// A record may say of a definition that it is something else: its own kind counts.
-func TestARecordThatLiesAboutTheKindLosesNoDefinition(t *testing.T) {
+// CRDs are recognized by the kind in the manifest, not by the kind in the record.
+func TestHookForgedKindKeepsCRD(t *testing.T) {
 	rel := withHooks("crd hook-succeeded hook-failed before-hook-creation")
 	rel.Hooks[0].Kind = "ConfigMap"
-	s := &hookStage{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
+	s := &fakeHookCluster{live: map[string]map[string]any{"crd": hookOf("ns/web/1")}}
 	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t, "create crd", "finish crd")
 }
 
-// OutsideObject the release's namespace what bears no marks is not the release's, unless a
-// record says that the release has run that hook.
-func TestWhatExistsOutsideTheNamespace(t *testing.T) {
+// Outside the release's namespace an object without ownership annotations does not belong to
+// the release, unless a record lists it as a hook that has run.
+func TestHookExistingOutsideNamespace(t *testing.T) {
 	ran := func(kind, namespace string, at time.Time) *release.Hook {
 		h := withHooks("a").Hooks[0]
 		h.Manifest = strings.Replace(h.Manifest, "kind: Job", "kind: "+kind, 1)
@@ -292,24 +291,24 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 		problem   string
 	}{
 		{"its own mark", ran("ClusterRole", "", now), hookOf("ns/web/1"), nil, false, ""},
-		{"its own labels", ran("ClusterRole", "", now), with(ownerName, "web", ownerNamespace, "ns"), nil, false, ""},
-		{"no mark", ran("ClusterRole", "", now), with(), nil, false, unmarked},
-		{"no mark, another namespace", ran("Secret", "prod", now), with(), nil, false, "Secret/a in namespace prod already exists: " + unmarked},
+		{"its own labels", ran("ClusterRole", "", now), annotated(ownerName, "web", ownerNamespace, "ns"), nil, false, ""},
+		{"no mark", ran("ClusterRole", "", now), annotated(), nil, false, unmarked},
+		{"no mark, another namespace", ran("Secret", "prod", now), annotated(), nil, false, "Secret/a in namespace prod already exists: " + unmarked},
 		{"a hook of no one's", ran("ClusterRole", "", now), hookOf(""), nil, false, unmarked},
 		{"a hook that a record has run", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("ClusterRole", "", now)}, false, ""},
 		{"a hook that a record has not run", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("ClusterRole", "", time.Time{})}, false, unmarked},
 		{"a record of another object", ran("ClusterRole", "", now), hookOf(""), []*release.Hook{ran("Secret", "", now), ran("Secret", "prod", now)}, false, unmarked},
 		{"a record of another namespace", ran("Secret", "prod", now), hookOf(""), []*release.Hook{ran("Secret", "", now), ran("Secret", "dev", now)}, false, unmarked},
 		{"a record of the same namespace", ran("Secret", "prod", now), hookOf(""), []*release.Hook{ran("Secret", "prod", now)}, false, ""},
-		{"a record, and no hook there", ran("ClusterRole", "", now), with(), []*release.Hook{ran("ClusterRole", "", now)}, false, unmarked},
+		{"a record, and no hook there", ran("ClusterRole", "", now), annotated(), []*release.Hook{ran("ClusterRole", "", now)}, false, unmarked},
 		{"a record, and another release's", ran("ClusterRole", "", now), hookOf("ns/other/1"), []*release.Hook{ran("ClusterRole", "", now)}, false, `a hook of release "other"`},
-		{"taken over", ran("ClusterRole", "", now), with(), nil, true, ""},
-		{"taken over from a release", ran("ClusterRole", "", now), with(ownerName, "shop", ownerNamespace, "prod"), nil, true, ""},
+		{"taken over", ran("ClusterRole", "", now), annotated(), nil, true, ""},
+		{"taken over from a release", ran("ClusterRole", "", now), annotated(ownerName, "shop", ownerNamespace, "prod"), nil, true, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rel := &release.Release{Name: "web", Namespace: "ns", Hooks: []*release.Hook{test.hook}}
-			s := &hookStage{live: map[string]map[string]any{"a": test.live}}
-			r := hookSetup{TakeOwnership: test.ownership, Records: &recorded{hooks: test.records, releases: []string{"web", "other"}}}
+			s := &fakeHookCluster{live: map[string]map[string]any{"a": test.live}}
+			r := hookSetup{TakeOwnership: test.ownership, Records: &fakeHistory{hooks: test.records, releases: []string{"web", "other"}}}
 			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, r)
 			var conflict *HookConflictError
 			if errors.As(err, &conflict) != (test.problem != "") || test.problem != "" && !strings.Contains(err.Error(), test.problem) {
@@ -325,34 +324,32 @@ func TestWhatExistsOutsideTheNamespace(t *testing.T) {
 	}
 }
 
-// recorded are the records of the releases of a namespace, one revision each, which
-// can only be read.
-type recorded struct {
+// fakeHistory contains read-only records of releases of a namespace, with one revision each.
+type fakeHistory struct {
 	Storage
 	hooks    []*release.Hook // of the release web
 	releases []string
 	fail     error
 }
 
-func (r *recorded) Get(_ context.Context, name string, revision int) (*release.Release, error) {
+func (r *fakeHistory) Get(_ context.Context, name string, revision int) (*release.Release, error) {
 	if name != "web" || revision != 1 {
 		return nil, errNo
 	}
 	return &release.Release{Name: name, Namespace: "ns", Revision: revision, Hooks: r.hooks}, r.fail
 }
 
-func (r *recorded) Revisions(_ context.Context, name string) ([]storage.Record, error) {
+func (r *fakeHistory) Revisions(_ context.Context, name string) ([]storage.Record, error) {
 	if r.fail == nil && !slices.Contains(r.releases, name) {
 		return nil, &storage.NotFoundError{Key: storage.Key{Namespace: "ns", Name: name}}
 	}
 	return []storage.Record{{Key: storage.Key{Namespace: "ns", Name: name, Revision: 1}, Status: release.Deployed}}, r.fail
 }
 
-func (r *recorded) Resource() string { return "secrets" }
+func (r *fakeHistory) Resource() string { return "secrets" }
 
-// What a hook of a release has left that is no more belongs to no one, in the
-// release's own namespace.
-func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
+// The hooks of an uninstalled release in the release's namespace have no owner.
+func TestHookOfUninstalledRelease(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		kind     string
@@ -370,8 +367,8 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			rel := withHooks("a")
 			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: "+test.kind, 1)
-			s := &hookStage{live: map[string]map[string]any{"a": hookOf(test.mark)}}
-			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Records: &recorded{releases: test.releases, fail: test.fail}})
+			s := &fakeHookCluster{live: map[string]map[string]any{"a": hookOf(test.mark)}}
+			err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Records: &fakeHistory{releases: test.releases, fail: test.fail}})
 			if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
 				t.Errorf("got %v, want %q", err, test.problem)
 			}
@@ -379,13 +376,13 @@ func TestAMarkOfAReleaseThatIsNoMore(t *testing.T) {
 	}
 }
 
-// --take-ownership replaces what the policies would leave.
-func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
+// --take-ownership replaces objects that the delete policies would keep.
+func TestHookTakeOwnership(t *testing.T) {
 	for policies, want := range map[string]string{"hook-succeeded": "delete a, create a, finish a, delete a", "hook-failed": "update a, finish a", "before-hook-creation": "delete a, create a, finish a"} {
 		t.Run(policies, func(t *testing.T) {
 			rel := withHooks("a " + policies)
 			rel.Hooks[0].Manifest = strings.Replace(rel.Hooks[0].Manifest, "kind: Job", "kind: ConfigMap", 1)
-			s := &hookStage{live: map[string]map[string]any{"a": with()}}
+			s := &fakeHookCluster{live: map[string]map[string]any{"a": annotated()}}
 			if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{TakeOwnership: true}); err != nil {
 				t.Errorf("%s: %v", policies, err)
 			}
@@ -396,11 +393,12 @@ func TestTakeOwnershipTakesWhatIsNoHook(t *testing.T) {
 	}
 }
 
-// Conflicts of all hooks, those after the operation too, end it before it begins.
-func TestConflictsEndTheOperationFirst(t *testing.T) {
+// Conflicts of all hooks, including those after the operation, are errors before anything is
+// written.
+func TestHookConflictWritesNothing(t *testing.T) {
 	rel := withHooks("a", "b")
 	rel.Hooks[1].Events = []release.HookEvent{release.PostInstall}
-	s := &hookStage{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": with(ownerName, "shop", ownerNamespace, "ns")}}
+	s := &fakeHookCluster{live: map[string]map[string]any{"a": hookOf("ns/other/1"), "b": annotated(ownerName, "shop", ownerNamespace, "ns")}}
 	err := hookSetup{}.runner(s).check(t.Context(), rel, rel.Hooks, false)
 	var conflict *HookConflictError
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 2 {
@@ -414,8 +412,8 @@ func TestConflictsEndTheOperationFirst(t *testing.T) {
 	}
 }
 
-// Logs are shown when a hook has ended, and before a policy removes it.
-func TestLogsOfHooks(t *testing.T) {
+// Logs are reported after a hook has ended and before it is deleted.
+func TestHookLogs(t *testing.T) {
 	for _, test := range []struct {
 		log, deletion, fail string
 		want                []string
@@ -430,7 +428,7 @@ func TestLogsOfHooks(t *testing.T) {
 		t.Run(fmt.Sprint(test.log, test.deletion, test.fail), func(t *testing.T) {
 			rel := withHooks("a " + test.deletion)
 			rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.OutputLogPolicy(test.log)}
-			s := &hookStage{fail: map[string]error{test.fail: errNo}, logs: []status.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
+			s := &fakeHookCluster{fail: map[string]error{test.fail: errNo}, logs: []status.Log{{Pod: "a-x", Container: "main", Text: "one\ntwo\n"}}}
 			_ = s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{
 				Progress: func(e progress.Event) {
 					if e.Kind == progress.Log {
@@ -451,10 +449,10 @@ func TestLogsOfHooks(t *testing.T) {
 	}
 }
 
-func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
+func TestHookLogsOfContainers(t *testing.T) {
 	rel := withHooks("a")
 	rel.Hooks[0].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnSucceeded}
-	s := &hookStage{logs: []status.Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
+	s := &fakeHookCluster{logs: []status.Log{{Container: "main", Text: "one"}, {Container: "proxy", Text: "two\r\n", Truncated: true}}}
 	var got []string
 	report := hookSetup{Progress: func(e progress.Event) {
 		if e.Kind == progress.Log || e.Kind == progress.Warning {
@@ -473,17 +471,16 @@ func TestLogsOfSeveralContainersAreToldApart(t *testing.T) {
 	}
 }
 
-// phantom lists one revision more than there are, as one that is deleted meanwhile.
-type phantom struct{ storage.Driver }
+// phantomDriver lists one revision more than exist, as if it had just been deleted.
+type phantomDriver struct{ storage.Driver }
 
-func (p phantom) List(ctx context.Context, q storage.Query) ([]storage.Record, error) {
+func (p phantomDriver) List(ctx context.Context, q storage.Query) ([]storage.Record, error) {
 	records, err := p.Driver.List(ctx, q)
 	return append(records, storage.Record{Key: storage.Key{Namespace: "ns", Name: "web", Revision: 3}, Status: release.Superseded}), err
 }
 
-// A record that cannot be read does not keep the others from saying which hooks a
-// release has run.
-func TestDamagedRecordsSayNothingOfHooks(t *testing.T) {
+// Records that cannot be read are skipped when looking for hooks that have run.
+func TestHookRecordsUnreadable(t *testing.T) {
 	driver := storage.NewMemory("ns")
 	damaged := storage.Record{Key: storage.Key{Namespace: "ns", Name: "web", Revision: 1}, Status: release.Superseded, Data: []byte("damaged")}
 	if _, err := driver.Create(t.Context(), damaged); err != nil {
@@ -492,7 +489,7 @@ func TestDamagedRecordsSayNothingOfHooks(t *testing.T) {
 	rel := release.New("web", "ns", 2, nil)
 	rel.Info.Status = release.Superseded
 	rel.Hooks = []*release.Hook{{Name: "migrate", Kind: "Job"}}
-	records := storage.New(phantom{driver}, "ns")
+	records := storage.New(phantomDriver{driver}, "ns")
 	if err := records.Create(t.Context(), rel); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// stored is a release with hooks given as "kind/name namespace", or "List: items",
+// storedHooks returns a release with hooks given as "kind/name namespace", or "List: items",
 // which run at the event.
 func storedHooks(at release.HookEvent, hooks ...string) *release.Release {
 	rel := &release.Release{Name: "web", Namespace: "ns"}
@@ -31,9 +31,9 @@ func storedHooks(at release.HookEvent, hooks ...string) *release.Release {
 	return rel
 }
 
-// What hooks of a record would create outside the release's namespace is asked for
-// before anything is written; those of the user's own chart are not.
-func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
+// Recorded hooks that would create objects outside the release's namespace need confirmation
+// before anything is written; hooks of the user's chart do not.
+func TestStoredHooksOutsideNamespace(t *testing.T) {
 	declined := errors.New("declined")
 	long := strings.Repeat("n", 2*maxShownName)
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 				release.PreUpgrade:   func(s event.Payload) event.Event { return &event.PreUpgrade{Payload: s} },
 			} {
 				var asked []string
-				s := &hookStage{}
+				s := &fakeHookCluster{}
 				err := s.at(t.Context(), e(event.Payload{Release: storedHooks(at, test.hooks...)}), hookSetup{
 					Confirm: func(_ context.Context, _ *release.Release, outside []OutsideObject) error {
 						for _, o := range outside {
@@ -89,20 +89,19 @@ func TestHooksOfARecordOutsideTheNamespace(t *testing.T) {
 	}
 }
 
-func TestHooksOfARecordNeedSomeoneToAsk(t *testing.T) {
+func TestStoredHooksWithoutConfirmHooks(t *testing.T) {
 	rel := storedHooks(release.PreDelete, "ClusterRole/a")
-	err := hookSetup{}.runner(&hookStage{}).check(t.Context(), rel, rel.Hooks, true)
+	err := hookSetup{}.runner(&fakeHookCluster{}).check(t.Context(), rel, rel.Hooks, true)
 	var outside *OutsideError
 	if !errors.As(err, &outside) || len(outside.Objects) != 1 || outside.Release != "web" {
 		t.Errorf("got %v", err)
 	}
 }
 
-// What undoes an operation runs the hooks of the chart that the user has brought, and
-// no others.
-func TestApprovedHooksAreThoseOfTheUsersChart(t *testing.T) {
+// An undo runs the hooks of the user's chart without confirmation, and no others.
+func TestApprovedHooks(t *testing.T) {
 	approved := &approvedHooks{}
-	s := &hookStage{}
+	s := &fakeHookCluster{}
 	mine := storedHooks(release.PreDelete, "ClusterRole/a")
 	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: mine}}, hookSetup{Approved: approved}); err != nil {
 		t.Fatal(err)

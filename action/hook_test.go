@@ -22,8 +22,8 @@ import (
 
 var errNo = errors.New("no")
 
-// hookStage is a cluster that notes what is asked of it.
-type hookStage struct {
+// fakeHookCluster is a cluster that logs calls.
+type fakeHookCluster struct {
 	Cluster
 	lines []string
 	fail  map[string]error
@@ -39,7 +39,7 @@ type hookStage struct {
 	uids []string
 }
 
-func (s *hookStage) do(ctx context.Context, verb string, o *manifest.Object, namespace string) error {
+func (s *fakeHookCluster) call(ctx context.Context, verb string, o *manifest.Object, namespace string) error {
 	step := verb + " " + o.Name
 	s.lines = append(s.lines, step)
 	if _, ok := ctx.Deadline(); !ok {
@@ -57,7 +57,7 @@ func (s *hookStage) do(ctx context.Context, verb string, o *manifest.Object, nam
 	return s.fail[step]
 }
 
-func (s *hookStage) PlaceHook(_ context.Context, o *manifest.Object, ns string) (apply.HookPlace, error) {
+func (s *fakeHookCluster) PlaceHook(_ context.Context, o *manifest.Object, ns string) (apply.HookPlace, error) {
 	switch o.Kind {
 	case "CustomResourceDefinition":
 		return apply.HookPlace{Served: true, Definition: true}, s.fail["place "+o.Name]
@@ -71,15 +71,15 @@ func (s *hookStage) PlaceHook(_ context.Context, o *manifest.Object, ns string) 
 	}
 	return apply.HookPlace{Served: true, Namespace: ns}, s.fail["place "+o.Name]
 }
-func (s *hookStage) CreateHook(ctx context.Context, o *manifest.Object, ns string) (string, error) {
+func (s *fakeHookCluster) CreateHook(ctx context.Context, o *manifest.Object, ns string) (string, error) {
 	return "made " + o.Name, s.put(ctx, "create", o, ns)
 }
-func (s *hookStage) UpdateHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
+func (s *fakeHookCluster) UpdateHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
 	s.uids = append(s.uids, uid)
 	return s.put(ctx, "update", o, ns)
 }
-func (s *hookStage) put(ctx context.Context, verb string, o *manifest.Object, ns string) error {
-	err := s.do(ctx, verb, o, ns)
+func (s *fakeHookCluster) put(ctx context.Context, verb string, o *manifest.Object, ns string) error {
+	err := s.call(ctx, verb, o, ns)
 	if err == nil && s.made == nil {
 		s.made, s.live = map[string]string{}, maps.Clone(s.live)
 	}
@@ -88,18 +88,18 @@ func (s *hookStage) put(ctx context.Context, verb string, o *manifest.Object, ns
 	}
 	return err
 }
-func (s *hookStage) DeleteHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
+func (s *fakeHookCluster) DeleteHook(ctx context.Context, o *manifest.Object, ns, uid string) error {
 	s.uids = append(s.uids, uid)
-	return s.do(ctx, "delete", o, ns)
+	return s.call(ctx, "delete", o, ns)
 }
-func (s *hookStage) WaitHookGone(ctx context.Context, o *manifest.Object, _, _ string) error {
+func (s *fakeHookCluster) WaitHookGone(ctx context.Context, o *manifest.Object, _, _ string) error {
 	s.awaited = append(s.awaited, o.Name)
 	if s.hang == "gone "+o.Name {
 		<-ctx.Done()
 	}
 	return ctx.Err()
 }
-func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...apply.Permission) error {
+func (s *fakeHookCluster) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, ns string, _ ...apply.Permission) error {
 	for _, o := range objects {
 		if err := s.fail["right to "+verb+" "+o.Name]; err != nil {
 			return err
@@ -107,21 +107,21 @@ func (s *hookStage) CheckPermissions(_ context.Context, verb string, objects []*
 	}
 	return nil
 }
-func (s *hookStage) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
+func (s *fakeHookCluster) LiveHook(_ context.Context, o *manifest.Object, _ string) (map[string]any, error) {
 	return s.live[o.Name], s.fail["live "+o.Name]
 }
-func (s *hookStage) Logs(ctx context.Context, o *manifest.Object, ns string) ([]status.Log, error) {
-	return s.logs, s.do(ctx, "logs", o, ns)
+func (s *fakeHookCluster) Logs(ctx context.Context, o *manifest.Object, ns string) ([]status.Log, error) {
+	return s.logs, s.call(ctx, "logs", o, ns)
 }
-func (s *hookStage) Finish(ctx context.Context, objects []*manifest.Object, ns string) error {
+func (s *fakeHookCluster) Finish(ctx context.Context, objects []*manifest.Object, ns string) error {
 	var errs []error
 	for _, o := range objects {
-		errs = append(errs, s.do(ctx, "finish", o, ns))
+		errs = append(errs, s.call(ctx, "finish", o, ns))
 	}
 	return errors.Join(errs...)
 }
 
-// hookSetup is how a test has hooks run.
+// hookSetup configures the hooks of a test.
 type hookSetup struct {
 	TakeOwnership bool
 	Records       Storage
@@ -133,16 +133,15 @@ type hookSetup struct {
 	Ended         func(context.Context, *release.Hook, *manifest.Object)
 }
 
-func (h hookSetup) runner(s *hookStage) *hookRunner {
+func (h hookSetup) runner(s *fakeHookCluster) *hookRunner {
 	return &hookRunner{
 		Config:  &Config{Cluster: s, Releases: h.Records, Progress: h.Progress, Now: h.Now, ConfirmHooks: h.Confirm},
 		timeout: orDefault(h.Timeout), takeOwnership: h.TakeOwnership, approved: h.Approved, onFinished: h.Ended,
 	}
 }
 
-// at checks and runs a release's hooks of one event as operations do, and returns what
-// was done.
-func (s *hookStage) at(ctx context.Context, e event.Event, h hookSetup) error {
+// at checks and runs a release's hooks of one event as operations do.
+func (s *fakeHookCluster) at(ctx context.Context, e event.Event, h hookSetup) error {
 	r, rel, now := h.runner(s), e.Data().Release, release.HookEvent(e.Name())
 	if verb, ok := strings.CutPrefix(e.Name(), "pre-"); ok {
 		stored := verb == "delete" || verb == "rollback"
@@ -155,15 +154,15 @@ func (s *hookStage) at(ctx context.Context, e event.Event, h hookSetup) error {
 	})
 }
 
-func (s *hookStage) want(t *testing.T, want ...string) {
+func (s *fakeHookCluster) want(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(s.lines, want) {
 		t.Errorf("did\n  %s\nwanted\n  %s", strings.Join(s.lines, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
-// withHooks is a release whose hooks are described as "name weight policies",
-// all of them pre-install hooks, and Jobs unless the name begins with "crd".
+// withHooks returns a release with hooks given as "name weight policies". They are pre-install
+// hooks, and Jobs unless the name begins with "crd".
 func withHooks(hooks ...string) *release.Release {
 	rel := &release.Release{Name: "web", Namespace: "ns"}
 	for _, text := range hooks {
@@ -181,11 +180,11 @@ func withHooks(hooks ...string) *release.Release {
 	return rel
 }
 
-func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
+func TestHookOrder(t *testing.T) {
 	rel := withHooks("b", "a", "late", "early", "other")
 	rel.Hooks[2].Weight, rel.Hooks[3].Weight = 7, -1
 	rel.Hooks[4].Events = []release.HookEvent{release.PostInstall, release.Test}
-	s := &hookStage{}
+	s := &fakeHookCluster{}
 	if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +198,7 @@ func TestHooksRunOneAfterTheOtherByWeight(t *testing.T) {
 	}
 }
 
-func TestEveryEventRunsItsHooks(t *testing.T) {
+func TestHookEvents(t *testing.T) {
 	for _, e := range []func(*release.Release) event.Event{
 		func(r *release.Release) event.Event { return &event.PreInstall{Payload: event.Payload{Release: r}} },
 		func(r *release.Release) event.Event { return &event.PostInstall{Payload: event.Payload{Release: r}} },
@@ -214,7 +213,7 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 		ev := e(rel)
 		rel.Hooks[0].Events = []release.HookEvent{release.HookEvent(ev.Name())}
 		rel.Hooks[1].Events = []release.HookEvent{release.Test}
-		s := &hookStage{}
+		s := &fakeHookCluster{}
 		if err := s.at(t.Context(), ev, hookSetup{}); err != nil {
 			t.Errorf("%s: %v", ev.Name(), err)
 		}
@@ -222,9 +221,9 @@ func TestEveryEventRunsItsHooks(t *testing.T) {
 	}
 }
 
-// What an operation would run, before it or after it, is checked before anything
-// is written, and nothing is asked about other hooks.
-func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
+// Permissions for the hooks of an operation, and for no others, are checked before anything is
+// written.
+func TestHookMissingPermissions(t *testing.T) {
 	errBroken := errors.New("broken")
 	for _, e := range []struct {
 		pre, post release.HookEvent
@@ -238,7 +237,7 @@ func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
 		for _, on := range []release.HookEvent{e.pre, e.post, release.Test} {
 			rel := withHooks("mine")
 			rel.Hooks[0].Events = []release.HookEvent{on}
-			s := &hookStage{fail: map[string]error{"right to create mine": errBroken}}
+			s := &fakeHookCluster{fail: map[string]error{"right to create mine": errBroken}}
 			err := s.at(t.Context(), e.event(event.Payload{Release: rel}), hookSetup{})
 			if refused := errors.Is(err, errBroken); refused != (on != release.Test) {
 				t.Errorf("%s at %s: %v", on, e.pre, err)
@@ -248,7 +247,7 @@ func TestHooksThatTheUserMayNotCreateEndTheOperationFirst(t *testing.T) {
 	}
 }
 
-func TestDeletePolicies(t *testing.T) {
+func TestHookDeletePolicies(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		hooks []string
@@ -270,7 +269,7 @@ func TestDeletePolicies(t *testing.T) {
 		{"words that mean nothing do nothing", []string{"a someday"}, "", []string{"create a", "finish a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &hookStage{fail: map[string]error{test.fail: errNo}}
+			s := &fakeHookCluster{fail: map[string]error{test.fail: errNo}}
 			if strings.HasPrefix(test.want[0], "delete") {
 				s.live = map[string]map[string]any{"a": hookOf("ns/web/1")}
 			}
@@ -283,9 +282,9 @@ func TestDeletePolicies(t *testing.T) {
 	}
 }
 
-func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
+func TestHookError(t *testing.T) {
 	rel := withHooks("a", "b", "c")
-	s := &hookStage{fail: map[string]error{"finish b": errNo}}
+	s := &fakeHookCluster{fail: map[string]error{"finish b": errNo}}
 	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{})
 	var failed *HookError
 	var handler *event.HandlerError
@@ -298,15 +297,15 @@ func TestAFailingHookEndsTheEventAndIsNamed(t *testing.T) {
 	s.want(t, "create a", "finish a", "create b", "finish b")
 }
 
-func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
-	s := &hookStage{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
+func TestHookDeleteError(t *testing.T) {
+	s := &fakeHookCluster{fail: map[string]error{"finish a": errNo, "delete a": errors.New("stuck")}}
 	err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks("a hook-failed")}}, hookSetup{})
 	if !errors.Is(err, errNo) || !strings.Contains(err.Error(), "delete it by its delete policy: stuck") {
 		t.Error(err)
 	}
 	for policy, want := range map[string]string{"before-hook-creation": "delete the one of an earlier run: no", "hook-succeeded": "delete the one of an earlier run: no"} {
 		t.Run(policy, func(t *testing.T) {
-			s := &hookStage{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
+			s := &fakeHookCluster{fail: map[string]error{"delete a": errNo}, live: map[string]map[string]any{"a": hookOf("ns/web/1")}}
 			if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: withHooks("a " + policy)}}, hookSetup{}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", policy, err)
 			}
@@ -314,9 +313,9 @@ func TestWhatCannotBeRemovedIsToldToo(t *testing.T) {
 	}
 }
 
-func TestRunsAreRecorded(t *testing.T) {
+func TestHookLastRun(t *testing.T) {
 	rel := withHooks("a", "b", "c")
-	s := &hookStage{fail: map[string]error{"finish b": errNo}}
+	s := &fakeHookCluster{fail: map[string]error{"finish b": errNo}}
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var seen []string
 	_ = s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{
@@ -334,12 +333,11 @@ func TestRunsAreRecorded(t *testing.T) {
 	}
 }
 
-// A hook that hangs is given up after its time, and cleaned up with a time of
-// its own.
-func TestHooksHaveATimeEach(t *testing.T) {
+// A hook that times out fails, and is deleted with a timeout of its own.
+func TestHookTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a busy machine takes no time of the hooks'
 		rel := withHooks("a hook-succeeded", "b hook-failed")
-		s := &hookStage{hang: "finish b"}
+		s := &fakeHookCluster{hang: "finish b"}
 		err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{Timeout: 20 * time.Millisecond})
 		if !errors.Is(err, context.DeadlineExceeded) || rel.Hooks[1].LastRun.Phase != release.PhaseFailed {
 			t.Errorf("%v, %+v", err, rel.Hooks[1].LastRun)
@@ -348,10 +346,10 @@ func TestHooksHaveATimeEach(t *testing.T) {
 	})
 }
 
-func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
+func TestHookCanceledDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &hookStage{hang: "finish b"}
+		s := &fakeHookCluster{hang: "finish b"}
 		time.AfterFunc(10*time.Millisecond, cancel)
 		err := s.at(ctx, &event.PreInstall{Payload: event.Payload{Release: withHooks("a hook-succeeded", "b hook-failed")}}, hookSetup{})
 		if !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "delete policy") {
@@ -364,9 +362,8 @@ func TestAnInterruptedHookIsCleanedUp(t *testing.T) {
 	})
 }
 
-// Whatever a hook is at when its operation is cancelled, the operation ends within a
-// second, and deletions are asked for.
-func TestACancelledHookIsNotWaitedFor(t *testing.T) {
+// A canceled operation ends within a second, whatever a hook is doing, and deletes the hook.
+func TestHookCanceledDoesNotWait(t *testing.T) {
 	for _, test := range []struct {
 		name, hang string
 		fail       map[string]error
@@ -380,7 +377,7 @@ func TestACancelledHookIsNotWaitedFor(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				s := &hookStage{hang: test.hang, fail: test.fail}
+				s := &fakeHookCluster{hang: test.hang, fail: test.fail}
 				rel := withHooks("a hook-succeeded", "b hook-failed")
 				rel.Hooks[1].OutputLogPolicies = []release.OutputLogPolicy{release.LogOnFailed}
 				time.AfterFunc(10*time.Second, cancel)
@@ -398,11 +395,11 @@ func TestACancelledHookIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAHookThatIsNotOneObjectIsNotRun(t *testing.T) {
+func TestHookSeveralObjects(t *testing.T) {
 	for _, text := range []string{"", "a: b: c", "kind: A\nmetadata: {name: a}\n---\nkind: B\nmetadata: {name: b}\n"} {
 		rel := withHooks("a")
 		rel.Hooks[0].Manifest = text
-		s := &hookStage{}
+		s := &fakeHookCluster{}
 		if err := s.at(t.Context(), &event.PreInstall{Payload: event.Payload{Release: rel}}, hookSetup{}); err == nil || len(s.lines) > 0 {
 			t.Errorf("%q: %v, did %q", text, err, s.lines)
 		}

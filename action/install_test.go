@@ -17,17 +17,17 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// webChart has a Service, a ConfigMap and a hook, in no particular order.
+// webChart returns a chart with a Service, a ConfigMap and a hook, unsorted.
 func webChart(t testing.TB, more ...string) *chart.Chart {
 	return newChart(t, append([]string{
-		"templates/a.yaml", kind("Service", "web") + kind("Secret", "setup", "helm.sh/hook", "pre-install"),
-		"templates/b.yaml", kind("ConfigMap", "settings"),
+		"templates/a.yaml", objectText("Service", "web") + objectText("Secret", "setup", "helm.sh/hook", "pre-install"),
+		"templates/b.yaml", objectText("ConfigMap", "settings"),
 		"templates/NOTES.txt", "Welcome to {{ .Release.Name }}, revision {{ .Release.Revision }}.\n",
 	}, more...)...)
 }
 
-func TestInstallChecksEverythingThenRecordsThenWrites(t *testing.T) {
-	s := newStory(t, webChart(t))
+func TestInstallSteps(t *testing.T) {
+	s := newTestCase(t, webChart(t))
 	s.request.CreateNamespace, s.request.Wait, s.request.Jobs = true, true, true
 	s.request.Labels = map[string]string{"team": "shop"}
 	s.request.Values = map[string]any{"a": "b"}
@@ -60,7 +60,7 @@ func TestInstallChecksEverythingThenRecordsThenWrites(t *testing.T) {
 	}
 }
 
-// parentChart is a chart that lists a subchart, and another one that is switched off.
+// parentChart returns a chart with an enabled and a disabled subchart.
 func parentChart(t *testing.T) *chart.Chart {
 	t.Helper()
 	c := webChart(t, "values.yaml", "port: 80\n")
@@ -73,7 +73,7 @@ func parentChart(t *testing.T) *chart.Chart {
 	return c
 }
 
-func TestARecordHoldsTheChartAsItWasResolved(t *testing.T) {
+func TestInstallRecordsResolvedChart(t *testing.T) {
 	check := func(t *testing.T, rel *release.Release) {
 		t.Helper()
 		c, err := rel.Chart()
@@ -93,7 +93,7 @@ func TestARecordHoldsTheChartAsItWasResolved(t *testing.T) {
 			t.Errorf("the computed values are %v (%v), want %s", got, err, computed)
 		}
 	}
-	s := newStory(t, parentChart(t))
+	s := newTestCase(t, parentChart(t))
 	s.request.Chart.Values["unused"] = map[string]any{"enabled": false}
 	s.request.Values = map[string]any{"port": 81}
 	rel, err := s.install.Run(t.Context(), s.request)
@@ -111,8 +111,8 @@ func TestARecordHoldsTheChartAsItWasResolved(t *testing.T) {
 	}
 }
 
-// Each of these ends an install before anything was written anywhere.
-func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
+// Errors that end an install before anything is written.
+func TestInstallInvalidWritesNothing(t *testing.T) {
 	library := webChart(t)
 	library.Metadata.Type = chart.TypeLibrary
 	newer := webChart(t)
@@ -122,38 +122,38 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		chart  *chart.Chart
-		change func(*story)
+		change func(*testCase)
 		want   string
 	}{
-		{"the name is not a name", nil, func(s *story) { s.request.Name = "Web_1" }, `release name "Web_1": invalid release name`},
-		{"there is no name", nil, func(s *story) { s.request.Name = "" }, "needs a name"},
-		{"the name is taken", nil, func(s *story) {
+		{"the name is not a name", nil, func(s *testCase) { s.request.Name = "Web_1" }, `release name "Web_1": invalid release name`},
+		{"there is no name", nil, func(s *testCase) { s.request.Name = "" }, "needs a name"},
+		{"the name is taken", nil, func(s *testCase) {
 			s.records.kept["web.v1"] = &release.Release{Name: "web", Revision: 1, Info: release.Info{Status: release.Deployed}}
 		}, "still in use"},
 		{"the chart is a library", library, nil, "not installable"},
 		{"a dependency is missing", lacking, nil, "redis"},
 		{"the cluster is too old", newer, nil, "requires kubeVersion"},
-		{"the cluster does not answer", nil, func(s *story) { s.fail["capabilities"] = errBroken }, "broken"},
-		{"a value has the wrong type", webChart(t, "values.schema.json", `{"properties":{"port":{"type":"integer"}}}`), func(s *story) {
+		{"the cluster does not answer", nil, func(s *testCase) { s.fail["capabilities"] = errBroken }, "broken"},
+		{"a value has the wrong type", webChart(t, "values.schema.json", `{"properties":{"port":{"type":"integer"}}}`), func(s *testCase) {
 			s.request.Values = map[string]any{"port": "eighty"}
 		}, "port"},
 		{"a template fails", webChart(t, "templates/c.yaml", `{{ fail "no luck" }}`), nil, "no luck"},
 		{"a template renders no YAML", webChart(t, "templates/c.yaml", "a: b: c"), nil, "c.yaml"},
 		{"a CRD is not YAML", webChart(t, "crds/a.yaml", "a: b: c"), nil, "crds/a.yaml"},
-		{"CRDs cannot be read", webChart(t, "crds/a.yaml", crontab), func(s *story) {
+		{"CRDs cannot be read", webChart(t, "crds/a.yaml", crontab), func(s *testCase) {
 			s.fail["missing [CustomResourceDefinition/crontabs.example.com]"] = errBroken
 		}, "broken"},
-		{"someone is at work", nil, func(s *story) { s.fail["lock web, install"] = errBroken }, "broken"},
-		{"an object is someone else's", nil, func(s *story) {
+		{"someone is at work", nil, func(s *testCase) { s.fail["lock web, install"] = errBroken }, "broken"},
+		{"an object is someone else's", nil, func(s *testCase) {
 			s.fail["plan [ConfigMap/settings Service/web] for ns/web"] = errBroken
 		}, "broken"},
-		{"a handler refuses the values", nil, func(s *story) {
+		{"a handler refuses the values", nil, func(s *testCase) {
 			event.On(s.install.Events, "policy", 0, func(context.Context, *event.PreRender) error { return errBroken })
 		}, "broken"},
-		{"a handler refuses the objects", nil, func(s *story) {
+		{"a handler refuses the objects", nil, func(s *testCase) {
 			event.On(s.install.Events, "policy", 0, func(context.Context, *event.PostRender) error { return errBroken })
 		}, "broken"},
-		{"a CRD is missing and a template fails", webChart(t, "crds/a.yaml", crontab, "templates/c.yaml", `{{ fail "no luck" }}`), func(s *story) {
+		{"a CRD is missing and a template fails", webChart(t, "crds/a.yaml", crontab, "templates/c.yaml", `{{ fail "no luck" }}`), func(s *testCase) {
 			s.cluster.missing["crontabs.example.com"] = true
 		}, "no luck"},
 	} {
@@ -161,7 +161,7 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 			if test.chart == nil {
 				test.chart = webChart(t)
 			}
-			s := newStory(t, test.chart)
+			s := newTestCase(t, test.chart)
 			s.request.CreateNamespace = true
 			if test.change != nil {
 				test.change(s)
@@ -177,8 +177,8 @@ func TestNothingIsWrittenWhereAnInstallDoesNotFit(t *testing.T) {
 	}
 }
 
-// Whatever fails after the record was created leaves it failed, with the reason.
-func TestFailedInstallLeavesItsRecordFailed(t *testing.T) {
+// Any failure after the record was created is recorded as failed, with the reason.
+func TestInstallFailureIsRecorded(t *testing.T) {
 	for _, step := range []string{
 		"event pre-install",
 		"apply [ConfigMap/settings Service/web]",
@@ -186,7 +186,7 @@ func TestFailedInstallLeavesItsRecordFailed(t *testing.T) {
 		"event post-install",
 	} {
 		t.Run(step, func(t *testing.T) {
-			s := newStory(t, webChart(t))
+			s := newTestCase(t, webChart(t))
 			s.request.Wait = true
 			s.fail[step] = errBroken
 			rel, err := s.install.Run(t.Context(), s.request)
@@ -199,10 +199,10 @@ func TestFailedInstallLeavesItsRecordFailed(t *testing.T) {
 			}
 		})
 		t.Run(step+" interrupted", func(t *testing.T) {
-			s := newStory(t, webChart(t))
+			s := newTestCase(t, webChart(t))
 			s.request.Wait = true
 			ctx, cancel := context.WithCancel(t.Context())
-			s.at = func(now string) {
+			s.onStep = func(now string) {
 				if now == step {
 					cancel()
 				}
@@ -217,11 +217,11 @@ func TestFailedInstallLeavesItsRecordFailed(t *testing.T) {
 	}
 }
 
-// An interrupt after the last step comes too late to make it fail.
-func TestAnInterruptAtTheEndDoesNotLeaveAnInstallPending(t *testing.T) {
-	s := newStory(t, webChart(t))
+// An install does not fail if it is canceled after its last step.
+func TestInstallCanceledAtEnd(t *testing.T) {
+	s := newTestCase(t, webChart(t))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.at = func(step string) {
+	s.onStep = func(step string) {
 		if step == "update web.v1 deployed" {
 			cancel()
 		}
@@ -234,8 +234,8 @@ func TestAnInterruptAtTheEndDoesNotLeaveAnInstallPending(t *testing.T) {
 	}
 }
 
-func TestARecordThatCannotBeCreatedEndsTheInstall(t *testing.T) {
-	s := newStory(t, webChart(t))
+func TestInstallCreateRecordError(t *testing.T) {
+	s := newTestCase(t, webChart(t))
 	s.fail["create web.v1 pending-install"] = errBroken
 	if _, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "record revision 1 of release web: ") {
 		t.Error(err)
@@ -245,18 +245,18 @@ func TestARecordThatCannotBeCreatedEndsTheInstall(t *testing.T) {
 	}
 }
 
-func gone(revision int, status release.Status) *release.Release {
+func newRevision(revision int, status release.Status) *release.Release {
 	return &release.Release{Name: "web", Namespace: "ns", Revision: revision, Info: release.Info{Status: status}}
 }
 
-func TestANameIsReusedOfADeadReleaseOnly(t *testing.T) {
+func TestInstallNameInUse(t *testing.T) {
 	for _, status := range release.Statuses() {
 		t.Run(string(status), func(t *testing.T) {
 			may := status == release.Uninstalled || status == release.Failed
 			// Whoever was at work on those is gone.
 			left := status.Pending() || status == release.Uninstalling
 			for _, reuse := range []bool{false, true} {
-				s := newStory(t, webChart(t), gone(3, status))
+				s := newTestCase(t, webChart(t), newRevision(3, status))
 				s.request.Replace = reuse
 				_, err := s.install.Run(t.Context(), s.request)
 				if reuse && may || left {
@@ -278,8 +278,8 @@ func TestANameIsReusedOfADeadReleaseOnly(t *testing.T) {
 	}
 }
 
-func TestAReplacedReleaseThatCannotBeMarkedFailsTheInstall(t *testing.T) {
-	s := newStory(t, webChart(t), gone(1, release.Uninstalled))
+func TestInstallReplaceSupersedeError(t *testing.T) {
+	s := newTestCase(t, webChart(t), newRevision(1, release.Uninstalled))
 	s.request.Replace = true
 	s.fail["update web.v1 superseded"] = errBroken
 	rel, err := s.install.Run(t.Context(), s.request)
@@ -291,13 +291,13 @@ func TestAReplacedReleaseThatCannotBeMarkedFailsTheInstall(t *testing.T) {
 	}
 }
 
-func TestOfTwoInstallsAtOnceOneGetsTheName(t *testing.T) {
-	d := &diary{}
-	recs, chart := newRecords(d), webChart(t)
+func TestInstallConcurrent(t *testing.T) {
+	d := &callLog{}
+	recs, chart := newFakeRecords(d), webChart(t)
 	// Both look before either writes.
 	var looked sync.WaitGroup
 	looked.Add(2)
-	d.at = func(step string) {
+	d.onStep = func(step string) {
 		if strings.HasPrefix(step, "create web.v1 ") {
 			looked.Done()
 			looked.Wait()
@@ -306,7 +306,7 @@ func TestOfTwoInstallsAtOnceOneGetsTheName(t *testing.T) {
 	errs := make(chan error)
 	for range 2 {
 		go func() {
-			_, err := Install{&Config{Cluster: newCluster(d), Releases: recs, Locker: &locker{diary: d}, hooks: noHooks{}}}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
+			_, err := Install{&Config{Cluster: newFakeCluster(d), Releases: recs, Locker: &fakeLocker{callLog: d}, hooks: noHooks{}}}.Run(t.Context(), InstallRequest{Chart: chart, Name: "web", Namespace: "ns"})
 			errs <- err
 		}()
 	}
@@ -343,13 +343,13 @@ spec:
 
 const tab = "---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: tab}\n"
 
-func TestMissingCRDsCountAsThereAndAreInstalledFirst(t *testing.T) {
+func TestInstallMissingCRDs(t *testing.T) {
 	c := newChart(t, "crds/tab.yaml", crontab,
 		"templates/a.yaml", `{{ if .Capabilities.APIVersions.Has "example.com/v1/CronTab" }}`+tab+`{{ end }}`,
-		"templates/b.yaml", `{{ if not (lookup "example.com/v1" "CronTab" "ns" "old") }}`+kind("ConfigMap", "none")+`{{ end }}`,
-		"templates/c.yaml", `{{ if eq (lookup "example.com/v1" "CronTab" "ns" "").kind "CronTabList" }}`+kind("ConfigMap", "list")+`{{ end }}`,
-		"templates/d.yaml", `{{ if (lookup "v1" "Secret" "ns" "old").found }}`+kind("ConfigMap", "secret")+`{{ end }}`)
-	s := newStory(t, c)
+		"templates/b.yaml", `{{ if not (lookup "example.com/v1" "CronTab" "ns" "old") }}`+objectText("ConfigMap", "none")+`{{ end }}`,
+		"templates/c.yaml", `{{ if eq (lookup "example.com/v1" "CronTab" "ns" "").kind "CronTabList" }}`+objectText("ConfigMap", "list")+`{{ end }}`,
+		"templates/d.yaml", `{{ if (lookup "v1" "Secret" "ns" "old").found }}`+objectText("ConfigMap", "secret")+`{{ end }}`)
+	s := newTestCase(t, c)
 	s.cluster.missing["crontabs.example.com"] = true
 	s.cluster.objects = map[string]map[string]any{"Secret/old": {"found": true}}
 	if _, err := s.install.Run(t.Context(), s.request); err != nil {
@@ -373,14 +373,14 @@ func TestMissingCRDsCountAsThereAndAreInstalledFirst(t *testing.T) {
 	)
 }
 
-// What a handler leaves at pre-install is checked, recorded and applied.
-func TestPreInstallMayStillChangeObjects(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", kind("ConfigMap", "a")))
+// Objects that a handler changes at pre-install are validated, recorded and applied.
+func TestPreInstallChangesObjects(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", objectText("ConfigMap", "a")))
 	event.On(s.install.Events, "test", 0.5, func(_ context.Context, e *event.PreInstall) error {
 		if e.Release.Info.Status != release.PendingInstall || len(e.Objects) != 1 || e.Operation.DryRun {
 			t.Errorf("%+v", e)
 		}
-		more, err := manifest.Parse("test", kind("Secret", "b")+kind("Job", "c", "helm.sh/hook", "pre-install"))
+		more, err := manifest.Parse("test", objectText("Secret", "b")+objectText("Job", "c", "helm.sh/hook", "pre-install"))
 		e.Objects = append(e.Objects, more...)
 		return err
 	})
@@ -405,8 +405,8 @@ func TestPreInstallMayStillChangeObjects(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatRefusesToInstallDoesSoBeforeAnythingIsWritten(t *testing.T) {
-	s := newStory(t, webChart(t))
+func TestPreInstallErrorWritesNothing(t *testing.T) {
+	s := newTestCase(t, webChart(t))
 	s.request.CreateNamespace = true
 	event.On(s.install.Events, "policy", 1, func(context.Context, *event.PreInstall) error { return errBroken })
 	if rel, err := s.install.Run(t.Context(), s.request); !errors.Is(err, errBroken) || rel != nil || len(s.writes()) > 0 {
@@ -414,10 +414,10 @@ func TestAHandlerThatRefusesToInstallDoesSoBeforeAnythingIsWritten(t *testing.T)
 	}
 }
 
-func TestCRDsThatExistOrAreSkippedAreLeftAlone(t *testing.T) {
-	c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", kind("ConfigMap", "a"))
+func TestInstallExistingCRDs(t *testing.T) {
+	c := newChart(t, "crds/tab.yaml", crontab, "templates/a.yaml", objectText("ConfigMap", "a"))
 	for _, skip := range []bool{false, true} {
-		s := newStory(t, c)
+		s := newTestCase(t, c)
 		if skip {
 			s.request.CRDs = CRDSkip
 		}
@@ -431,8 +431,8 @@ func TestCRDsThatExistOrAreSkippedAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestPlanWritesNothing(t *testing.T) {
-	s := newStory(t, webChart(t, "crds/tab.yaml", crontab, "templates/c.yaml", tab))
+func TestInstallPlanWritesNothing(t *testing.T) {
+	s := newTestCase(t, webChart(t, "crds/tab.yaml", crontab, "templates/c.yaml", tab))
 	s.cluster.missing["crontabs.example.com"] = true
 	s.request.CreateNamespace, s.request.Wait, s.request.TakeOwnership = true, true, true
 	change, rendered, err := s.install.Plan(t.Context(), s.request)
@@ -450,12 +450,12 @@ func TestPlanWritesNothing(t *testing.T) {
 	if rel.Info.Description != "Dry run complete" || rel.Revision != 1 || names(rendered.Objects) != "[ConfigMap/settings Service/web CronTab/tab]" {
 		t.Errorf("%+v, %s", rel.Info, names(rendered.Objects))
 	}
-	if len(s.cluster.caps.APIVersions) != len(newCluster(nil).caps.APIVersions) {
+	if len(s.cluster.caps.APIVersions) != len(newFakeCluster(nil).caps.APIVersions) {
 		t.Error("the cluster's own capabilities were changed")
 	}
 }
 
-func TestPlanWorksWithoutACluster(t *testing.T) {
+func TestInstallPlanWithoutCluster(t *testing.T) {
 	c := webChart(t, "templates/c.yaml", `{{ lookup "v1" "Secret" "" "" | toJson | printf "# %s" }}`)
 	change, _, err := Install{}.Plan(t.Context(), InstallRequest{Chart: c, Name: "web", Namespace: "ns"})
 	if err != nil {
@@ -466,14 +466,14 @@ func TestPlanWorksWithoutACluster(t *testing.T) {
 	}
 }
 
-func TestHandlersMayChangeValuesAndObjects(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", "{{ if .Values.on }}"+kind("ConfigMap", "{{ .Values.name }}")+"{{ end }}"))
+func TestHandlersChangeValuesAndObjects(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", "{{ if .Values.on }}"+objectText("ConfigMap", "{{ .Values.name }}")+"{{ end }}"))
 	event.On(s.install.Events, "values", 0, func(_ context.Context, e *event.PreRender) error {
 		e.Values = map[string]any{"on": true, "name": "changed"}
 		return nil
 	})
 	event.On(s.install.Events, "objects", 0, func(_ context.Context, e *event.PostRender) error {
-		more, err := manifest.Parse("added", kind("Secret", "added"))
+		more, err := manifest.Parse("added", objectText("Secret", "added"))
 		e.Objects = append(e.Objects, more...)
 		return err
 	})
@@ -485,8 +485,8 @@ func TestHandlersMayChangeValuesAndObjects(t *testing.T) {
 	}
 }
 
-func TestADescriptionOfOneSOwn(t *testing.T) {
-	s := newStory(t, webChart(t))
+func TestInstallDescription(t *testing.T) {
+	s := newTestCase(t, webChart(t))
 	s.request.Description = "for Anna"
 	if _, err := s.install.Run(t.Context(), s.request); err != nil || s.records.state("web", 1) != "deployed: for Anna" {
 		t.Error(err, s.records.state("web", 1))

@@ -18,7 +18,7 @@ import (
 
 const lintMetadata = "apiVersion: v2\nname: web\nversion: 1.2.3\nicon: https://example.com/web.png\n"
 
-// lintChart makes a chart of its templates, and a request for it.
+// lintChart returns the request for a chart with templates.
 func lintChart(t *testing.T, defaults map[string]any, templates map[string]string) action.LintRequest {
 	t.Helper()
 	m, err := chart.ParseMetadata(chart.FileMetadata, []byte(lintMetadata))
@@ -43,7 +43,7 @@ func lintChart(t *testing.T, defaults map[string]any, templates map[string]strin
 	return action.LintRequest{Files: files, Chart: c, Namespace: "default"}
 }
 
-// heads are the findings' first lines.
+// heads returns the first lines of the findings.
 func heads(findings []lint.Finding) []string {
 	out := []string{}
 	for _, f := range findings {
@@ -53,7 +53,7 @@ func heads(findings []lint.Finding) []string {
 	return out
 }
 
-func TestLintFindsEveryFailingTemplate(t *testing.T) {
+func TestLintTemplateErrors(t *testing.T) {
 	req := lintChart(t, nil, map[string]string{
 		"_names.tpl": `{{ define "deep" }}{{ .Values.no.thing }}{{ end }}`,
 		"a.yaml":     "{{ define \"shared\" }}cm{{ end }}\na: {{ .Values.x.y }}\n",
@@ -76,9 +76,8 @@ func TestLintFindsEveryFailingTemplate(t *testing.T) {
 	}
 }
 
-// What a template that cannot be read would have defined is missing elsewhere;
-// those failures are not told.
-func TestLintFindsEverySyntaxError(t *testing.T) {
+// Errors caused by missing definitions of a template with a syntax error are not reported.
+func TestLintSyntaxErrors(t *testing.T) {
 	req := lintChart(t, nil, map[string]string{
 		"_a.tpl": "{{ define \"a\" }}x",
 		"b.yaml": "b: {{ nothing }}\n",
@@ -94,7 +93,7 @@ func TestLintFindsEverySyntaxError(t *testing.T) {
 	}
 }
 
-func TestLintStopsAfterManyFailures(t *testing.T) {
+func TestLintMaxTemplateErrors(t *testing.T) {
 	templates := map[string]string{}
 	for i := range 100 {
 		templates[fmt.Sprintf("t%03d.yaml", i)] = "a: {{ .Values.x.y }}\n"
@@ -108,7 +107,7 @@ func TestLintStopsAfterManyFailures(t *testing.T) {
 	}
 }
 
-func TestLintOfAChartThatDoesNotLoad(t *testing.T) {
+func TestLintLoadError(t *testing.T) {
 	files := []*chart.File{
 		{Name: chart.FileMetadata, Data: []byte("apiVersion: v2\nname: web\nversion: x\n")},
 		{Name: chart.FileValues, Data: []byte("a: [\n")},
@@ -157,9 +156,8 @@ func TestLintOfAChartThatDoesNotLoad(t *testing.T) {
 	}
 }
 
-// Handlers see the chart as an install would show it to them, and what they
-// refuse is a finding.
-func TestLintEmits(t *testing.T) {
+// Handlers see the chart as during an install, and their errors are findings.
+func TestLintEvents(t *testing.T) {
 	var seen []string
 	bus := &event.Bus{}
 	event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreRender) error {
@@ -186,7 +184,7 @@ func TestLintEmits(t *testing.T) {
 	}
 }
 
-func TestLintIsCancelled(t *testing.T) {
+func TestLintCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	req := lintChart(t, nil, map[string]string{"a.yaml": "a: 1\n"})

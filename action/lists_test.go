@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// listOf is the text of a List whose items are the documents of text.
+// listOf returns the text of a List whose items are the documents of text.
 func listOf(t testing.TB, text string, annotations ...string) string {
 	t.Helper()
 	objects, err := manifest.Parse("", text)
@@ -37,11 +37,10 @@ func listOf(t testing.TB, text string, annotations ...string) string {
 	return "---\n" + string(list) + "\n"
 }
 
-// A plan, what is deleted, and what is kept go by the items of lists, in charts
-// and in records.
-func TestListsAreWhatTheyHold(t *testing.T) {
+// Items of a List are planned, deleted and kept as single objects, in charts and in records.
+func TestListObjectsAreFlattened(t *testing.T) {
 	t.Run("install", func(t *testing.T) {
-		s := newStory(t, newChart(t, "templates/a.yaml", listOf(t, conf("b=1", "a=1"))+conf("c=1")))
+		s := newTestCase(t, newChart(t, "templates/a.yaml", listOf(t, configMaps("b=1", "a=1"))+configMaps("c=1")))
 		rel, err := s.install.Run(t.Context(), s.request)
 		if err != nil {
 			t.Fatal(err)
@@ -52,26 +51,26 @@ func TestListsAreWhatTheyHold(t *testing.T) {
 		}
 	})
 	t.Run("upgrade", func(t *testing.T) {
-		s := installed(t, conf("a=1", "b=1"))
-		if _, err := s.up(t, listOf(t, conf("a=1", "c=1"))); err != nil {
+		s := installedCase(t, configMaps("a=1", "b=1"))
+		if _, err := s.runUpgrade(t, listOf(t, configMaps("a=1", "c=1"))); err != nil {
 			t.Fatal(err)
 		}
 		s.wantWrites(t, "create web.v2 pending-upgrade", "event pre-upgrade", "apply [ConfigMap/c]", "delete [ConfigMap/b]",
 			"event post-upgrade", "update web.v2 deployed", "update web.v1 superseded")
 	})
 	t.Run("cleanup", func(t *testing.T) {
-		s := installed(t, listOf(t, conf("a=1")))
+		s := installedCase(t, listOf(t, configMaps("a=1")))
 		s.fail["event post-upgrade"] = errBroken
-		if _, err := s.up(t, listOf(t, conf("a=1", "b=1")), func(r *UpgradeRequest) { r.CleanupOnFail = true }); err == nil {
+		if _, err := s.runUpgrade(t, listOf(t, configMaps("a=1", "b=1")), func(r *UpgradeRequest) { r.CleanupOnFail = true }); err == nil {
 			t.Fatal("no error")
 		}
 		s.wantState(t, "ConfigMap/a=1", "1 deployed, 2 failed") // a was there before
 	})
 	t.Run("uninstall", func(t *testing.T) {
-		rel := gone(1, release.Deployed)
-		rel.Manifest = listOf(t, kind("Secret", "s")+kind("Secret", "kept", keepPolicy, "keep")) +
-			listOf(t, kind("ConfigMap", "all"), keepPolicy, "keep") + kind("Secret", "s")
-		r := newRemoval(rel)
+		rel := newRevision(1, release.Deployed)
+		rel.Manifest = listOf(t, objectText("Secret", "s")+objectText("Secret", "kept", keepPolicy, "keep")) +
+			listOf(t, objectText("ConfigMap", "all"), keepPolicy, "keep") + objectText("Secret", "s")
+		r := newUninstallCase(rel)
 		out, err := r.uninstall.Plan(t.Context(), r.request)
 		if err != nil {
 			t.Fatal(err)
@@ -84,11 +83,11 @@ func TestListsAreWhatTheyHold(t *testing.T) {
 		}
 	})
 	t.Run("diff", func(t *testing.T) {
-		was, is := gone(1, release.Superseded), gone(2, release.Deployed)
-		was.Manifest, is.Manifest = listOf(t, conf("a=1"))+listOf(t, conf("b=1")), listOf(t, conf("a=1", "b=2"))
-		was.Hooks = []*release.Hook{{Name: "", Kind: "List", Manifest: listOf(t, conf("h=1"))}}
-		is.Hooks = []*release.Hook{{Name: "", Kind: "List", Manifest: listOf(t, conf("h=2"))}}
-		change, err := Diff{Releases: newRecords(&diary{}, was, is)}.Revisions(t.Context(), "web", 1, 2)
+		was, is := newRevision(1, release.Superseded), newRevision(2, release.Deployed)
+		was.Manifest, is.Manifest = listOf(t, configMaps("a=1"))+listOf(t, configMaps("b=1")), listOf(t, configMaps("a=1", "b=2"))
+		was.Hooks = []*release.Hook{{Name: "", Kind: "List", Manifest: listOf(t, configMaps("h=1"))}}
+		is.Hooks = []*release.Hook{{Name: "", Kind: "List", Manifest: listOf(t, configMaps("h=2"))}}
+		change, err := Diff{Releases: newFakeRecords(&callLog{}, was, is)}.Revisions(t.Context(), "web", 1, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +97,10 @@ func TestListsAreWhatTheyHold(t *testing.T) {
 	})
 }
 
-// Objects of kinds that the chart is about to define may stand in a list.
-func TestAListOfKindsThatAreYetToBeDefined(t *testing.T) {
-	s := newStory(t, newChart(t, "crds/tab.yaml", crontab,
-		"templates/a.yaml", listOf(t, "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: tab}\n"+conf("a=1"))))
+// A List may contain objects of kinds that the chart's CRDs define.
+func TestListOfUpcomingKinds(t *testing.T) {
+	s := newTestCase(t, newChart(t, "crds/tab.yaml", crontab,
+		"templates/a.yaml", listOf(t, "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: tab}\n"+configMaps("a=1"))))
 	s.cluster.missing["crontabs.example.com"] = true
 	change, _, err := s.install.Plan(t.Context(), s.request)
 	if err != nil {
@@ -110,20 +109,20 @@ func TestAListOfKindsThatAreYetToBeDefined(t *testing.T) {
 	if got := actions(change.Plan.Steps); got != "create ConfigMap/a, create CronTab/tab" {
 		t.Error(got)
 	}
-	if !s.did("plan [ConfigMap/a] for ns/web") {
+	if !s.contains("plan [ConfigMap/a] for ns/web") {
 		t.Errorf("the cluster was asked about a kind that it does not have: %q", s.lines)
 	}
 }
 
-// What a hook has put in the place of an object is planned once hooks have run.
-func TestAnObjectThatIsAlsoAHookIsPlannedTwice(t *testing.T) {
+// An object is planned again after hooks have run if a hook has the same name.
+func TestObjectReplacedByHook(t *testing.T) {
 	for text, want := range map[string]int{
-		conf("a=1") + kind("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"): 2,
-		conf("a=1") + kind("ConfigMap", "b", "helm.sh/hook", "pre-upgrade"): 1,
-		kind("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"):               2, // a is to be deleted
+		configMaps("a=1") + objectText("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"): 2,
+		configMaps("a=1") + objectText("ConfigMap", "b", "helm.sh/hook", "pre-upgrade"): 1,
+		objectText("ConfigMap", "a", "helm.sh/hook", "pre-upgrade"):                     2, // a is to be deleted
 	} {
-		s := installed(t, conf("a=1"))
-		if _, err := s.up(t, text); err != nil {
+		s := installedCase(t, configMaps("a=1"))
+		if _, err := s.runUpgrade(t, text); err != nil {
 			t.Fatal(err)
 		}
 		plans := 0
@@ -138,14 +137,14 @@ func TestAnObjectThatIsAlsoAHookIsPlannedTwice(t *testing.T) {
 	}
 }
 
-// Definitions in a list of crds/ are definitions like all others.
-func TestDefinitionsInAList(t *testing.T) {
-	s := newStory(t, newChart(t, "crds/tab.yaml", listOf(t, crontab), "templates/a.yaml", tab))
+// Items of a List in crds/ are CRDs.
+func TestCRDsInList(t *testing.T) {
+	s := newTestCase(t, newChart(t, "crds/tab.yaml", listOf(t, crontab), "templates/a.yaml", tab))
 	s.cluster.missing["crontabs.example.com"] = true
 	if _, err := s.install.Run(t.Context(), s.request); err != nil {
 		t.Fatal(err)
 	}
-	if !s.did("crds " + theCRD) {
+	if !s.contains("crds " + theCRD) {
 		t.Errorf("did %q", s.lines)
 	}
 	s.wantState(t, "CronTab/tab", "1 deployed")

@@ -13,16 +13,15 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// traced notes which of the core's responders have answered the events of s.
-func traced(s *story) *[]string {
+// traceSteps returns a slice that receives the core's handlers of the events of s.
+func traceSteps(s *testCase) *[]string {
 	var seen []string
 	s.bus.Trace(func(step event.Step) { seen = append(seen, step.Event+": "+step.Owner) })
 	return &seen
 }
 
-// An operation shows the responders that have something to do, and no others: without
-// hooks there is nothing to ask.
-func TestResponders(t *testing.T) {
+// An operation traces only core handlers that have work to do.
+func TestCoreHandlers(t *testing.T) {
 	pre := func(event string, owners ...string) []string {
 		for i, o := range owners {
 			owners[i] = event + ": " + o
@@ -43,16 +42,16 @@ func TestResponders(t *testing.T) {
 		{"pre-delete", true, pre("pre-delete", validation, record, objects)},
 	} {
 		t.Run(fmt.Sprintf("%s, no hooks %t", test.event, test.noHooks), func(t *testing.T) {
-			s := installed(t, conf("a=1"))
-			seen := traced(s)
+			s := installedCase(t, configMaps("a=1"))
+			seen := traceSteps(s)
 			var err error
 			switch test.event {
 			case "pre-upgrade":
-				_, err = s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.NoHooks = test.noHooks })
+				_, err = s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) { r.NoHooks = test.noHooks })
 			case "pre-rollback":
-				_, err = s.back(t, 1, func(r *RollbackRequest) { r.NoHooks = test.noHooks })
+				_, err = s.runRollback(t, 1, func(r *RollbackRequest) { r.NoHooks = test.noHooks })
 			case "pre-delete":
-				_, err = s.away(t, func(r *UninstallRequest) { r.NoHooks = test.noHooks })
+				_, err = s.runUninstall(t, func(r *UninstallRequest) { r.NoHooks = test.noHooks })
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -65,26 +64,25 @@ func TestResponders(t *testing.T) {
 	}
 }
 
-// interrupting is a cluster where the user interrupts as soon as objects are ready.
-type interrupting struct {
-	*cluster
+// cancelingCluster is a cluster where the operation is canceled once objects are ready.
+type cancelingCluster struct {
+	*fakeCluster
 	interrupt func()
 }
 
-func (c interrupting) Await(ctx context.Context, r wait.Request) error {
+func (c cancelingCluster) Await(ctx context.Context, r wait.Request) error {
 	defer c.interrupt()
-	return c.cluster.Await(ctx, r)
+	return c.fakeCluster.Await(ctx, r)
 }
 
-// An interrupt does not turn what has succeeded into a failure, where nothing is left to
-// do but to record it.
-func TestAnInterruptBehindTheLastStep(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// An operation that is canceled when only its record is left to write succeeds.
+func TestCancelAfterLastStep(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	config := s.config()
-	config.Cluster = interrupting{s.cluster, cancel}
-	req := to(t, conf("a=2"))
+	config.Cluster = cancelingCluster{s.cluster, cancel}
+	req := upgradeTo(t, configMaps("a=2"))
 	req.NoHooks, req.Wait = true, true
 	rel, err := Upgrade{config}.Run(ctx, req)
 	if err != nil || rel.Info.Status != release.Deployed {

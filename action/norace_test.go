@@ -4,4 +4,4 @@
 
 package action
 
-const raced = false
+const raceEnabled = false

@@ -12,23 +12,23 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-// grouped is the text of a ConfigMap of a resource group, which may wait for
-// others.
+// grouped returns the text of a ConfigMap in a resource group that waits for other groups.
 func grouped(name, group string, after ...string) string {
 	annotations := []string{"helm.sh/resource-group", group}
 	if len(after) > 0 {
 		annotations = append(annotations, "helm.sh/depends-on/resource-groups", strings.Join(after, ","))
 	}
-	return kind("ConfigMap", name, annotations...) + "data: {v: \"1\"}\n"
+	return objectText("ConfigMap", name, annotations...) + "data: {v: \"1\"}\n"
 }
 
-// three groups, of which each waits for the one before, and one object of none.
+// threeGroups returns three groups that each wait for the one before, and one object without a
+// group.
 func threeGroups() string {
-	return grouped("c", "last", "middle") + grouped("a", "first") + conf("z=1") + grouped("b", "middle", "first")
+	return grouped("c", "last", "middle") + grouped("a", "first") + configMaps("z=1") + grouped("b", "middle", "first")
 }
 
-// orderly are the steps that show in which order things are done.
-func (s *story) orderly() string {
+// orderly returns the calls that show the order of writes and waits.
+func (s *testCase) orderly() string {
 	var out []string
 	for _, l := range s.lines {
 		switch word, _, _ := strings.Cut(l, " "); word {
@@ -39,42 +39,42 @@ func (s *story) orderly() string {
 	return strings.Join(out, "; ")
 }
 
-func TestWhatWaitsIsWrittenOnceTheOthersAreReady(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", threeGroups()))
+func TestBatchesInOrder(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", threeGroups()))
 	s.request.Wait = true
-	if err := s.put(); err != nil {
+	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "apply [a]; wait [a]; apply [b]; wait [b]; apply [c]; wait [c]; apply [z]; wait [c a z b]"; got != want {
 		t.Errorf("got %s", got)
 	}
-	s.forget()
+	s.reset()
 	// What comes last is awaited only where that is asked for.
-	if _, err := s.up(t, threeGroups()+conf("x=1")); err != nil {
+	if _, err := s.runUpgrade(t, threeGroups()+configMaps("x=1")); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [a]; wait [b]; wait [c]; apply [x]"; got != want {
 		t.Errorf("upgrade: got %s, wanted %s", got, want)
 	}
-	s.forget()
+	s.reset()
 	// Deletions come once all is written.
-	if _, err := s.up(t, grouped("a", "first")+grouped("new", "second", "first")); err != nil {
+	if _, err := s.runUpgrade(t, grouped("a", "first")+grouped("new", "second", "first")); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [a]; apply [new]; delete [b c x z]"; got != want {
 		t.Errorf("second upgrade: got %s, wanted %s", got, want)
 	}
-	s.forget()
-	if _, err := s.back(t, 1); err != nil {
+	s.reset()
+	if _, err := s.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [a]; apply [b]; wait [b]; apply [c]; wait [c]; apply [z]; delete [new]"; got != want {
 		t.Errorf("rollback: got %s, wanted %s", got, want)
 	}
-	s.forget()
+	s.reset()
 	// An uninstall goes the other way, and waits in between for what is to go
 	// first.
-	if _, err := s.away(t); err != nil {
+	if _, err := s.runUninstall(t); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "delete [z], background; gone [z]; delete [c], background; gone [c]; delete [b], background; gone [b]; delete [a], background"; got != want {
@@ -82,14 +82,14 @@ func TestWhatWaitsIsWrittenOnceTheOthersAreReady(t *testing.T) {
 	}
 }
 
-// The order of subcharts is in Chart.yaml only, so it is recorded; it is
-// that of the revision that is taken up or taken away.
-func TestSubchartsWaitForEachOther(t *testing.T) {
+// The order of subcharts is only in Chart.yaml, so it is recorded. A rollback and an uninstall
+// use the order of the recorded revision.
+func TestSubchartOrder(t *testing.T) {
 	tree := func(edges string) *chart.Chart {
-		c := newChart(t, "templates/a.yaml", conf("web=1"))
+		c := newChart(t, "templates/a.yaml", configMaps("web=1"))
 		var below []*chart.Chart
 		for _, name := range []string{"app", "db"} {
-			sub := newChart(t, "templates/a.yaml", conf(name+"=1"))
+			sub := newChart(t, "templates/a.yaml", configMaps(name+"=1"))
 			sub.Metadata.Name = name
 			below = append(below, sub)
 		}
@@ -99,15 +99,15 @@ func TestSubchartsWaitForEachOther(t *testing.T) {
 		}
 		return c
 	}
-	s := newStory(t, tree(`{"app": ["db"]}`))
-	if err := s.put(); err != nil {
+	s := newTestCase(t, tree(`{"app": ["db"]}`))
+	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "apply [db]; wait [db]; apply [app]; wait [app]; apply [web]"; got != want {
 		t.Errorf("install: got %s, wanted %s", got, want)
 	}
-	s.forget()
-	req := to(t, "")
+	s.reset()
+	req := upgradeTo(t, "")
 	req.Chart = tree(`{"db": ["app"]}`)
 	if _, err := s.upgrade().Run(t.Context(), req); err != nil {
 		t.Fatal(err)
@@ -115,23 +115,23 @@ func TestSubchartsWaitForEachOther(t *testing.T) {
 	if got, want := s.orderly(), "wait [app]; wait [db]"; got != want {
 		t.Errorf("upgrade: got %s, wanted %s", got, want)
 	}
-	s.forget()
-	if _, err := s.back(t, 1); err != nil {
+	s.reset()
+	if _, err := s.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "wait [db]; wait [app]"; got != want {
 		t.Errorf("rollback: got %s, wanted %s", got, want)
 	}
-	s.forget()
-	if _, err := s.away(t, func(r *UninstallRequest) { r.Wait = true }); err != nil {
+	s.reset()
+	if _, err := s.runUninstall(t, func(r *UninstallRequest) { r.Wait = true }); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := s.orderly(), "delete [web], background; gone [web]; delete [app], background; gone [app]; delete [db], background; gone [db]"; got != want {
 		t.Errorf("uninstall: got %s, wanted %s", got, want)
 	}
 	// Where no chart asks for an order all go at once, and nothing is recorded.
-	s = newStory(t, tree(""))
-	if err := s.put(); err != nil {
+	s = newTestCase(t, tree(""))
+	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.orderly(); got != "apply [app db web]" || s.records.kept["web.v1"].Order != nil {
@@ -139,18 +139,18 @@ func TestSubchartsWaitForEachOther(t *testing.T) {
 	}
 }
 
-// A batch that does not become ready ends it: what waits for it is not written.
-func TestWhatIsNotReadyIsNotBuiltOn(t *testing.T) {
+// If a batch does not become ready, later ones are not applied.
+func TestBatchNotReady(t *testing.T) {
 	for _, verb := range []string{"install", "upgrade"} {
 		t.Run(verb, func(t *testing.T) {
-			s := installed(t, kind("Service", "web"))
+			s := installedCase(t, objectText("Service", "web"))
 			if verb == "install" {
-				s = newStory(t, newChart(t, "templates/a.yaml", threeGroups()))
+				s = newTestCase(t, newChart(t, "templates/a.yaml", threeGroups()))
 			}
 			s.fail["wait [ConfigMap/b]"] = errBroken
-			run := s.put
+			run := s.runInstall
 			if verb == "upgrade" {
-				run = func() error { return second(s.up(t, threeGroups())) }
+				run = func() error { return errorOf(s.runUpgrade(t, threeGroups())) }
 			}
 			if err := run(); err == nil {
 				t.Fatal("it did not fail")
@@ -162,18 +162,17 @@ func TestWhatIsNotReadyIsNotBuiltOn(t *testing.T) {
 	}
 }
 
-// What waits for something that is not there does not wait, and that is said
-// once. What waits for itself is refused before anything is written; yet what
-// is there can always be removed.
-func TestOrdersThatCannotBe(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", grouped("a", "first", "nobody")+grouped("b", "second", "first")))
+// Waiting for a missing group is ignored, with one warning. A cycle is an error before
+// anything is written; but objects can always be deleted.
+func TestInvalidOrder(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", grouped("a", "first", "nobody")+grouped("b", "second", "first")))
 	var warnings []string
 	s.install.Progress = func(e progress.Event) {
 		if e.Kind == progress.Warning {
 			warnings = append(warnings, e.Text)
 		}
 	}
-	if err := s.put(); err != nil {
+	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "nobody") {
@@ -181,14 +180,14 @@ func TestOrdersThatCannotBe(t *testing.T) {
 	}
 	for name, c := range map[string]string{
 		"groups": grouped("a", "first", "second") + grouped("b", "second", "first"),
-		"a list": kind("ConfigMap", "a", "helm.sh/depends-on/resource-groups", `["a`),
+		"a list": objectText("ConfigMap", "a", "helm.sh/depends-on/resource-groups", `["a`),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t, newChart(t, "templates/a.yaml", c))
-			if err := s.put(); err == nil || len(s.writes()) > 0 {
+			s := newTestCase(t, newChart(t, "templates/a.yaml", c))
+			if err := s.runInstall(); err == nil || len(s.writes()) > 0 {
 				t.Errorf("%s: %v, did %q", name, err, s.writes())
 			}
-			s = installed(t, conf("a=1"))
+			s = installedCase(t, configMaps("a=1"))
 			rel := s.records.kept["web.v1"]
 			rel.Manifest = strings.ReplaceAll(c, "---\n", "---\n# Source: web/templates/a.yaml\n")
 			warnings = nil
@@ -198,15 +197,15 @@ func TestOrdersThatCannotBe(t *testing.T) {
 					warnings = append(warnings, e.Text)
 				}
 			}
-			if _, err := u.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil || s.cluster.has() != "" || len(warnings) != 1 {
-				t.Errorf("%s: uninstall: %v, left %s, warned %q", name, err, s.cluster.has(), warnings)
+			if _, err := u.Run(t.Context(), UninstallRequest{Name: "web"}); err != nil || s.cluster.contents() != "" || len(warnings) != 1 {
+				t.Errorf("%s: uninstall: %v, left %s, warned %q", name, err, s.cluster.contents(), warnings)
 			}
 		})
 	}
 }
 
-// Every object is written once, whatever batch it is in.
-func TestBatchesLeaveNothingOut(t *testing.T) {
+// Every object is written once, whatever its batch.
+func TestBatchesContainAllObjects(t *testing.T) {
 	text := ""
 	var want []string
 	for i := range 12 {
@@ -214,15 +213,15 @@ func TestBatchesLeaveNothingOut(t *testing.T) {
 		want = append(want, "ConfigMap/"+name+"=1")
 		switch i % 3 {
 		case 0:
-			text += conf(name + "=1")
+			text += configMaps(name + "=1")
 		case 1:
 			text += grouped(name, fmt.Sprint("g", i))
 		default:
 			text += grouped(name, fmt.Sprint("g", i), fmt.Sprint("g", i-1))
 		}
 	}
-	s := newStory(t, newChart(t, "templates/a.yaml", text))
-	if err := s.put(); err != nil {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", text))
+	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(want)

@@ -12,10 +12,10 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// A preview of recorded manifests reads no live object, neither to compare it nor for
-// a template, and assumes what it is told of the cluster.
-func TestPreviewOfRecordedManifests(t *testing.T) {
-	template := kind("ConfigMap", "a") +
+// A preview of recorded manifests does not read live objects, and uses the capabilities in the
+// request.
+func TestPreviewRecorded(t *testing.T) {
+	template := objectText("ConfigMap", "a") +
 		`data: {v: '{{ with lookup "v1" "ConfigMap" "ns" "a" }}{{ end }}-{{ .Capabilities.KubeVersion.Version }}-{{ .Capabilities.APIVersions.Has "example.com/v1" }}'}`
 	for _, test := range []struct {
 		name    string
@@ -30,8 +30,8 @@ func TestPreviewOfRecordedManifests(t *testing.T) {
 		{"another API", Preview{Recorded: true, NoLookup: true, APIVersions: []string{"example.com/v1"}}, "capabilities", "-true"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := installed(t, conf("a=1", "b=1"))
-			req := to(t, template)
+			s := installedCase(t, configMaps("a=1", "b=1"))
+			req := upgradeTo(t, template)
 			req.Preview = test.preview
 			change, _, err := s.upgrade().Plan(t.Context(), req)
 			if err != nil {
@@ -59,18 +59,18 @@ func TestPreviewOfRecordedManifests(t *testing.T) {
 	}
 }
 
-func TestPreviewIsForDryRunsOnly(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	_, err := s.up(t, conf("a={{ .Capabilities.KubeVersion.Version }}"), func(r *UpgradeRequest) {
+func TestRunIgnoresPreview(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	_, err := s.runUpgrade(t, configMaps("a={{ .Capabilities.KubeVersion.Version }}"), func(r *UpgradeRequest) {
 		r.Preview = Preview{KubeVersion: "1.2.3", Recorded: true, NoLookup: true}
 	})
-	if err != nil || strings.Contains(s.cluster.has(), "1.2.3") || !s.did("apply [ConfigMap/a]") {
-		t.Errorf("%v, %s, did %q", err, s.cluster.has(), s.lines)
+	if err != nil || strings.Contains(s.cluster.contents(), "1.2.3") || !s.contains("apply [ConfigMap/a]") {
+		t.Errorf("%v, %s, did %q", err, s.cluster.contents(), s.lines)
 	}
 }
 
-func TestPreviewOfARollback(t *testing.T) {
-	s := upgraded(t)
+func TestRollbackPlanRecorded(t *testing.T) {
+	s := upgradedCase(t)
 	change, err := s.rollback().Plan(t.Context(), RollbackRequest{Name: "web", Revision: 1, Recorded: true})
 	if err != nil || change.Plan != nil || len(s.lines) > 0 {
 		t.Fatalf("%+v, %v, did %q", change, err, s.lines)
@@ -80,8 +80,8 @@ func TestPreviewOfARollback(t *testing.T) {
 	}
 }
 
-func TestCompareWithNothing(t *testing.T) {
-	rel := &release.Release{Name: "web", Namespace: "ns", Revision: 1, Manifest: conf("a=1")}
+func TestCompareNil(t *testing.T) {
+	rel := &release.Release{Name: "web", Namespace: "ns", Revision: 1, Manifest: configMaps("a=1")}
 	if change, err := Compare(nil, rel); err != nil || actions(change.Plan.Steps) != "create ConfigMap/a" || change.From != nil {
 		t.Errorf("%+v, %v", change, err)
 	}
@@ -126,19 +126,18 @@ func TestCompareCRDs(t *testing.T) {
 	}
 }
 
-// What a plan returns as rendered is what Run would apply: with what handlers have added
-// last, and without what they have taken away.
-func TestAPlanRendersWhatHandlersLeave(t *testing.T) {
+// The rendered objects of a plan are those that Run would apply, with the changes of handlers.
+func TestPlanRenderedObjects(t *testing.T) {
 	leave := func(objects *[]*manifest.Object) error {
-		more, err := manifest.Parse("web/templates/more.yaml", conf("more=1"))
+		more, err := manifest.Parse("web/templates/more.yaml", configMaps("more=1"))
 		*objects = more
 		return err
 	}
 	for _, verb := range []string{"install", "upgrade"} {
 		t.Run(verb, func(t *testing.T) {
-			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+			s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 			if verb == "upgrade" {
-				s = installed(t, conf("a=1"))
+				s = installedCase(t, configMaps("a=1"))
 			}
 			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreInstall) error { return leave(&e.Objects) })
 			event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreUpgrade) error { return leave(&e.Objects) })
@@ -147,7 +146,7 @@ func TestAPlanRendersWhatHandlersLeave(t *testing.T) {
 			if verb == "install" {
 				_, rendered, err = s.install.Plan(t.Context(), s.request)
 			} else {
-				_, rendered, err = s.upgrade().Plan(t.Context(), to(t, conf("a=2")))
+				_, rendered, err = s.upgrade().Plan(t.Context(), upgradeTo(t, configMaps("a=2")))
 			}
 			if err != nil {
 				t.Fatal(err)

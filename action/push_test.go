@@ -18,9 +18,9 @@ import (
 	"github.com/moonhelm/moonhelm/internal/filetest"
 )
 
-// accepting is a registry that takes everything, and returns the manifests that it was sent
-// by their paths.
-func accepting(t *testing.T) (host string, manifests func() map[string]string) {
+// acceptingRegistry starts a registry that accepts all uploads, and returns the received
+// manifests by path.
+func acceptingRegistry(t *testing.T) (host string, manifests func() map[string]string) {
 	t.Helper()
 	var mu sync.Mutex
 	got := map[string]string{}
@@ -64,7 +64,7 @@ func TestPush(t *testing.T) {
 	}
 	path := filepath.Join(dir, "queue-2.0.1.tgz")
 	filetest.Write(t, dir, map[string]string{"queue-2.0.1.tgz": archive.String()})
-	host, manifests := accepting(t)
+	host, manifests := acceptingRegistry(t)
 	request := action.PushRequest{Path: path, Remote: "oci://" + host + "/charts", Host: fetch.HostOptions{PlainHTTP: true}}
 	pushed, err := action.Push{}.Run(t.Context(), request)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-func TestPushRefused(t *testing.T) {
+func TestPushErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct {
 		name, path, remote string

@@ -20,25 +20,25 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// shelf answers lists and histories, and remembers the last question.
-type shelf struct {
+// fakeLister implements lists and histories, and stores the last query.
+type fakeLister struct {
 	have   []release.Summary
 	err    error
 	filter storage.Filter
 	limit  int
 }
 
-func (s *shelf) List(_ context.Context, f storage.Filter) ([]release.Summary, error) {
+func (s *fakeLister) List(_ context.Context, f storage.Filter) ([]release.Summary, error) {
 	s.filter = f
 	return slices.Clone(s.have), s.err
 }
 
-func (s *shelf) History(_ context.Context, _ string, limit int) ([]release.Summary, error) {
+func (s *fakeLister) History(_ context.Context, _ string, limit int) ([]release.Summary, error) {
 	s.limit = limit
 	return s.have, s.err
 }
 
-func TestListSortsAndCuts(t *testing.T) {
+func TestListSort(t *testing.T) {
 	at := func(hour int) time.Time { return noon.Add(time.Duration(hour) * time.Hour) }
 	have := []release.Summary{
 		{Name: "b", Namespace: "x", Revision: 1, Updated: at(3)},
@@ -62,7 +62,7 @@ func TestListSortsAndCuts(t *testing.T) {
 		{"a limit below nothing", ListRequest{Limit: -1, Offset: 2}, "a/y1 b/x1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			found, err := List{Releases: &shelf{have: have}}.Run(t.Context(), test.req)
+			found, err := List{Releases: &fakeLister{have: have}}.Run(t.Context(), test.req)
 			var got []string
 			for _, s := range found {
 				got = append(got, fmt.Sprintf("%s/%s%d", s.Name, s.Namespace, s.Revision))
@@ -74,16 +74,16 @@ func TestListSortsAndCuts(t *testing.T) {
 	}
 }
 
-func TestListHandsItsFilterOn(t *testing.T) {
-	s := &shelf{err: errBroken}
+func TestListFilter(t *testing.T) {
+	s := &fakeLister{err: errBroken}
 	_, err := List{Releases: s}.Run(t.Context(), ListRequest{Filter: storage.Filter{Statuses: []release.Status{release.Failed}, AllRevisions: true}})
 	if !errors.Is(err, errBroken) || !s.filter.AllRevisions || len(s.filter.Statuses) != 1 {
 		t.Errorf("%v, %+v", err, s.filter)
 	}
 }
 
-func TestHistoryAsksForTheNewest(t *testing.T) {
-	s := &shelf{have: []release.Summary{{Revision: 4}, {Revision: 5}}}
+func TestHistoryLimit(t *testing.T) {
+	s := &fakeLister{have: []release.Summary{{Revision: 4}, {Revision: 5}}}
 	found, err := History{Releases: s}.Run(t.Context(), "web", 2)
 	if err != nil || len(found) != 2 || s.limit != 2 {
 		t.Errorf("%v, %v, %d", found, err, s.limit)
@@ -93,9 +93,9 @@ func TestHistoryAsksForTheNewest(t *testing.T) {
 	}
 }
 
-type mirror struct{ err error }
+type fakeLiveReader struct{ err error }
 
-func (m mirror) Live(_ context.Context, objects []*manifest.Object, namespace string) ([]status.LiveObject, error) {
+func (m fakeLiveReader) Live(_ context.Context, objects []*manifest.Object, namespace string) ([]status.LiveObject, error) {
 	var out []status.LiveObject
 	for _, o := range objects {
 		out = append(out, status.LiveObject{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Live: map[string]any{"namespace": namespace}})
@@ -103,25 +103,25 @@ func (m mirror) Live(_ context.Context, objects []*manifest.Object, namespace st
 	return out, m.err
 }
 
-func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
-	broken := gone(1, release.Failed)
+func TestStatus(t *testing.T) {
+	broken := newRevision(1, release.Failed)
 	broken.Manifest = "a: b: c"
-	recs := newRecords(&diary{}, broken, deployed(2))
-	st, err := Status{Releases: recs, Cluster: mirror{}}.Run(t.Context(), "web", 0)
+	recs := newFakeRecords(&callLog{}, broken, deployed(2))
+	st, err := Status{Releases: recs, Cluster: fakeLiveReader{}}.Run(t.Context(), "web", 0)
 	if err != nil || st.Release.Revision != 2 || len(st.Objects) < 3 || st.Objects[0].Live["namespace"] != "ns" {
 		t.Errorf("%+v, %v", st, err)
 	}
 	for _, test := range []struct {
 		name     string
 		revision int
-		live     mirror
+		live     fakeLiveReader
 		want     string
 	}{
-		{"w/b", 0, mirror{}, "is invalid"},
-		{"shop", 0, mirror{}, `release: not found: "shop"`},
-		{"web", 7, mirror{}, `release: not found: release has no 7 version: "web"`},
-		{"web", 1, mirror{}, "read the manifest of release web"},
-		{"web", 2, mirror{errBroken}, "broken"},
+		{"w/b", 0, fakeLiveReader{}, "is invalid"},
+		{"shop", 0, fakeLiveReader{}, `release: not found: "shop"`},
+		{"web", 7, fakeLiveReader{}, `release: not found: release has no 7 version: "web"`},
+		{"web", 1, fakeLiveReader{}, "read the manifest of release web"},
+		{"web", 2, fakeLiveReader{errBroken}, "broken"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			if _, err := (Status{Releases: recs, Cluster: test.live}).Run(t.Context(), test.name, test.revision); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -131,7 +131,7 @@ func TestStatusReadsTheRecordAndItsObjects(t *testing.T) {
 	}
 }
 
-func TestSectionsNameTheVersionNotTheGroup(t *testing.T) {
+func TestSplitObjects(t *testing.T) {
 	for want, o := range map[string]status.LiveObject{
 		"v1/Deployment":   {APIVersion: "apps/v1", Kind: "Deployment"},
 		"v1/Pod(related)": {APIVersion: "v1", Kind: "Pod", Related: true},
@@ -156,7 +156,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-func TestGeneratedNamesAreNames(t *testing.T) {
+func TestGenerateName(t *testing.T) {
 	for ref, want := range map[string]string{
 		"./charts/MySQL":               "mysql-1795262400",
 		"charts/web/":                  "chart-1795262400",
@@ -174,8 +174,8 @@ func TestGeneratedNamesAreNames(t *testing.T) {
 	}
 }
 
-func TestServedNamesWhatACRDWillServe(t *testing.T) {
-	objs, err := manifest.Parse("crds/a.yaml", crontab+"---\n"+kind("ConfigMap", "beside")+
+func TestServedVersions(t *testing.T) {
+	objs, err := manifest.Parse("crds/a.yaml", crontab+"---\n"+objectText("ConfigMap", "beside")+
 		"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: odd}\nspec: {versions: [null, 7, {served: true}]}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestServedNamesWhatACRDWillServe(t *testing.T) {
 	if got, want := servedVersions(objs), []string{"example.com/v1", "example.com/v1/CronTab"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, wanted %v", got, want)
 	}
-	objects, err := manifest.Parse("a", tab+kind("CronTab", "other-group")+kind("ConfigMap", "a"))
+	objects, err := manifest.Parse("a", tab+objectText("CronTab", "other-group")+objectText("ConfigMap", "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestServedNamesWhatACRDWillServe(t *testing.T) {
 	}
 }
 
-func TestPackageRefusesAChartThatLacksItsDependencies(t *testing.T) {
+func TestPackageMissingDependencies(t *testing.T) {
 	c, dir := newChart(t), t.TempDir()
 	path, err := Package{}.Run(t.Context(), PackageRequest{Chart: c, Version: "2.0.0", AppVersion: "9", Directory: dir})
 	if err != nil || path != filepath.Join(dir, "web-2.0.0.tgz") {
@@ -212,7 +212,7 @@ func TestPackageRefusesAChartThatLacksItsDependencies(t *testing.T) {
 	}
 }
 
-func TestComputedValuesAreDefaultsUnderTheUsersValues(t *testing.T) {
+func TestComputedValues(t *testing.T) {
 	c := newChart(t, "values.yaml", "a: 1\nb: {c: 2, d: 3}\n")
 	c.Metadata.Dependencies = []*chart.Dependency{{Name: "redis", Version: "1"}} // not in a record
 	rel := release.New("web", "ns", 1, c)

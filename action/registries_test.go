@@ -21,7 +21,7 @@ import (
 	"github.com/moonhelm/moonhelm/registry"
 )
 
-// oneChart serves charts/queue:2.0.1 as a registry does.
+// oneChart starts a registry with charts/queue:2.0.1.
 func oneChart(t *testing.T) (reference string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,8 +61,8 @@ func oneChart(t *testing.T) (reference string) {
 	return "oci://" + strings.TrimPrefix(server.URL, "http://") + "/charts/queue"
 }
 
-// A program finds charts in OCI registries without an adapter of its own.
-func TestRegistriesServeAFinder(t *testing.T) {
+// A Finder finds charts in OCI registries without an adapter.
+func TestRegistriesWithFinder(t *testing.T) {
 	reference := oneChart(t)
 	fetched := 0
 	registries := &Registries{Progress: func(e progress.Event) {
@@ -86,7 +86,7 @@ func TestRegistriesServeAFinder(t *testing.T) {
 	}
 }
 
-func TestRegistriesKeepTheirClients(t *testing.T) {
+func TestRegistriesReuseClients(t *testing.T) {
 	var r Registries
 	client := func(a fetch.HostOptions) *registry.Client {
 		t.Helper()

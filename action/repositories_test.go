@@ -20,12 +20,12 @@ import (
 	"github.com/moonhelm/moonhelm/repo"
 )
 
-// flood is a plugin whose downloads do not end.
-type flood struct{}
+// infiniteDownloader is a plugin whose downloads do not end.
+type infiniteDownloader struct{}
 
-func (flood) Schemes() []string { return []string{"s3"} }
+func (infiniteDownloader) Schemes() []string { return []string{"s3"} }
 
-func (flood) Get(_ context.Context, _ string, _ fetch.HostOptions, w io.Writer) error {
+func (infiniteDownloader) Get(_ context.Context, _ string, _ fetch.HostOptions, w io.Writer) error {
 	for chunk := make([]byte, 1<<20); ; {
 		if _, err := w.Write(chunk); err != nil {
 			return err
@@ -33,17 +33,17 @@ func (flood) Get(_ context.Context, _ string, _ fetch.HostOptions, w io.Writer) 
 	}
 }
 
-func TestAnIndexFromAPluginIsBounded(t *testing.T) {
-	g := &IndexGetter{HTTP: &fetch.Client{}, Plugins: func() fetch.Downloader { return flood{} }}
+func TestIndexGetterPluginLimit(t *testing.T) {
+	g := &IndexGetter{HTTP: &fetch.Client{}, Plugins: func() fetch.Downloader { return infiniteDownloader{} }}
 	_, err := g.Get(t.Context(), repo.Entry{Name: "x", URL: "s3://x"}, "s3://x/index.yaml", fetch.Validator{}, io.Discard)
 	if !errors.As(err, new(*fetch.SizeError)) {
 		t.Errorf("Get of an index without end: got %v, want a *fetch.SizeError", err)
 	}
 }
 
-// A program that embeds the package updates, builds and lints without the command: from a
-// directory beside the chart, and from a repository by its URL.
-func TestDependenciesOfAProgram(t *testing.T) {
+// A program can update, build and lint without the command: from a local directory, and from a
+// repository by its URL.
+func TestDependencyUpdateFromProgram(t *testing.T) {
 	dir := t.TempDir()
 	filetest.Write(t, dir, map[string]string{
 		"db/Chart.yaml":  "apiVersion: v2\nname: db\nversion: 1.2.0\n",

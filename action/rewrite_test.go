@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/event"
 )
 
-// packed is the chart in an archive.
-func packed(t *testing.T, path string) *chart.Chart {
+// loadPackage loads the chart in an archive.
+func loadPackage(t *testing.T, path string) *chart.Chart {
 	t.Helper()
 	c, err := loader.Load(path)
 	if err != nil {
@@ -24,8 +24,8 @@ func packed(t *testing.T, path string) *chart.Chart {
 	return c
 }
 
-// loaded is a chart as it is read from disk.
-func loaded(t *testing.T, files ...string) *chart.Chart {
+// loadChart loads a chart from files.
+func loadChart(t *testing.T, files ...string) *chart.Chart {
 	t.Helper()
 	list := []*chart.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")}}
 	for i := 0; i < len(files); i += 2 {
@@ -51,8 +51,8 @@ func fileOf(t *testing.T, c *chart.Chart, name string) string {
 	return string(f.Data)
 }
 
-func TestWhatHandlersChangeIsPackedAndTheChartStaysAsItIs(t *testing.T) {
-	c := loaded(t,
+func TestPackageHandlerChanges(t *testing.T) {
+	c := loadChart(t,
 		"values.yaml", "# How many.\nreplicas: 1 # at least one\nimage: nginx\n",
 		"charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n",
 		"charts/db/values.yaml", "port: 5432\nuser: me\n",
@@ -77,7 +77,7 @@ func TestWhatHandlersChangeIsPackedAndTheChartStaysAsItIs(t *testing.T) {
 	if err != nil || filepath.Base(path) != "web-9.0.0.tgz" {
 		t.Fatal(path, err)
 	}
-	got := packed(t, path)
+	got := loadPackage(t, path)
 	if got.AppVersion() != "2.0" {
 		t.Errorf("the packed appVersion is %q, want 2.0", got.AppVersion())
 	}
@@ -96,9 +96,9 @@ func TestWhatHandlersChangeIsPackedAndTheChartStaysAsItIs(t *testing.T) {
 	}
 }
 
-// What is switched off is packed all the same, and its scripts are not asked.
-func TestDisabledDependenciesArePackedUnseen(t *testing.T) {
-	c := loaded(t,
+// Disabled dependencies are packaged, and their scripts do not run.
+func TestPackageDisabledDependencies(t *testing.T) {
+	c := loadChart(t,
 		"Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies:\n- {name: db, version: 1.0.0, condition: db.enabled, repository: \"\"}\n",
 		"values.yaml", "db: {enabled: false}\n",
 		"charts/db/Chart.yaml", "apiVersion: v2\nname: db\nversion: 1.0.0\n")
@@ -113,12 +113,12 @@ func TestDisabledDependenciesArePackedUnseen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(packed(t, path).Dependencies()) != 1 {
+	if len(loadPackage(t, path).Dependencies()) != 1 {
 		t.Error("the dependency was not packed")
 	}
 }
 
-func TestOverlay(t *testing.T) {
+func TestMergeChanges(t *testing.T) {
 	m := func(kv ...any) map[string]any {
 		out := map[string]any{}
 		for i := 0; i < len(kv); i += 2 {
@@ -147,7 +147,7 @@ func TestOverlay(t *testing.T) {
 }
 
 // assembler is what internal/cmdutil wires in.
-func TestHandlersSeeANewChartBeforeItIsWritten(t *testing.T) {
+func TestCreateEvents(t *testing.T) {
 	files := []*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0 # first\n")},
 		{Name: "values.yaml", Data: []byte("# yes\na: 1\n")},

@@ -17,19 +17,19 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// upgraded is the story of a release with three revisions: a=1 b=1, then a=2
-// c=2, then a=3.
-func upgraded(t testing.TB) *story {
+// upgradedCase returns a case with three revisions of a release: a=1 b=1, then a=2 c=2, then
+// a=3.
+func upgradedCase(t testing.TB) *testCase {
 	t.Helper()
-	s := installed(t, conf("a=1", "b=1"))
-	s.do(t, second(s.up(t, conf("a=2", "c=2"))))
-	s.do(t, second(s.up(t, conf("a=3"))))
+	s := installedCase(t, configMaps("a=1", "b=1"))
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2", "c=2"))))
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=3"))))
 	return s
 }
 
-func TestARollbackRecordsThenWritesThenSettles(t *testing.T) {
-	s := upgraded(t)
-	if _, err := s.back(t, 0, func(r *RollbackRequest) { r.Wait = true }); err != nil {
+func TestRollbackSteps(t *testing.T) {
+	s := upgradedCase(t)
+	if _, err := s.runRollback(t, 0, func(r *RollbackRequest) { r.Wait = true }); err != nil {
 		t.Fatal(err)
 	}
 	s.want(t,
@@ -46,69 +46,69 @@ func TestARollbackRecordsThenWritesThenSettles(t *testing.T) {
 		"unlock web",
 	)
 	s.wantState(t, "ConfigMap/a=2 ConfigMap/c=2", "1 superseded, 2 superseded, 3 superseded, 4 deployed")
-	if _, err := s.back(t, 1); err != nil {
+	if _, err := s.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1 ConfigMap/b=1", "1 superseded, 2 superseded, 3 superseded, 4 superseded, 5 deployed")
 }
 
-// Which revision is taken up again; as Helm does (observed), except that Helm
-// has none for an uninstalled release of one revision.
-func TestWhereARollbackGoes(t *testing.T) {
+// The target of a rollback is Helm's (observed), except that Helm has none for an uninstalled
+// release with one revision.
+func TestRollbackTarget(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		story func() *story
+		story func() *testCase
 		asked int
 		want  int // 0 for none
 		err   string
 	}{
-		{"the one before", func() *story { return upgraded(t) }, 0, 2, ""},
-		{"the one given", func() *story { return upgraded(t) }, 1, 1, ""},
-		{"the same again", func() *story { return upgraded(t) }, 3, 3, ""},
-		{"one that is not there", func() *story { return upgraded(t) }, 7, 0, "release has no 7 version"},
-		{"none at all", func() *story { return upgraded(t) }, -1, 0, "-1 is not a valid revision"},
-		{"the only one", func() *story {
-			s := installed(t, conf("a=1"))
+		{"the one before", func() *testCase { return upgradedCase(t) }, 0, 2, ""},
+		{"the one given", func() *testCase { return upgradedCase(t) }, 1, 1, ""},
+		{"the same again", func() *testCase { return upgradedCase(t) }, 3, 3, ""},
+		{"one that is not there", func() *testCase { return upgradedCase(t) }, 7, 0, "release has no 7 version"},
+		{"none at all", func() *testCase { return upgradedCase(t) }, -1, 0, "-1 is not a valid revision"},
+		{"the only one", func() *testCase {
+			s := installedCase(t, configMaps("a=1"))
 			s.cluster.set("ConfigMap/a", map[string]any{
 				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}, "data": map[string]any{"v": "0"},
 			})
 			return s
 		}, 0, 1, ""},
-		{"the only one, failed", func() *story {
-			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
-			s.breaks(t, "event post-install", s.put)
+		{"the only one, failed", func() *testCase {
+			s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
+			s.mustFailAt(t, "event post-install", s.runInstall)
 			return s
 		}, 0, 1, ""},
-		{"no release", func() *story { return newStory(t, nil) }, 0, 0, "not found"},
-		{"an uninstalled one", func() *story {
-			s := upgraded(t)
-			s.do(t, second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true })))
+		{"no release", func() *testCase { return newTestCase(t, nil) }, 0, 0, "not found"},
+		{"an uninstalled one", func() *testCase {
+			s := upgradedCase(t)
+			s.mustSucceed(t, errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true })))
 			return s
 		}, 0, 2, ""},
-		{"an uninstalled one, the newest", func() *story {
-			s := upgraded(t)
-			s.do(t, second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true })))
+		{"an uninstalled one, the newest", func() *testCase {
+			s := upgradedCase(t)
+			s.mustSucceed(t, errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true })))
 			return s
 		}, 3, 3, ""},
-		{"the only one, uninstalled", func() *story {
-			s := installed(t, conf("a=1"))
-			s.do(t, second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true })))
+		{"the only one, uninstalled", func() *testCase {
+			s := installedCase(t, configMaps("a=1"))
+			s.mustSucceed(t, errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true })))
 			return s
 		}, 0, 1, ""},
-		{"a short history", func() *story {
-			s := upgraded(t)
+		{"a short history", func() *testCase {
+			s := upgradedCase(t)
 			delete(s.records.kept, "web.v2")
 			return s
 		}, 0, 1, ""},
-		{"a failed upgrade", func() *story {
-			s := upgraded(t)
-			s.breaks(t, "event post-upgrade", func() error { return second(s.up(t, conf("a=4", "left=1"))) })
+		{"a failed upgrade", func() *testCase {
+			s := upgradedCase(t)
+			s.mustFailAt(t, "event post-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=4", "left=1"))) })
 			return s
 		}, 0, 3, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := test.story()
-			rel, err := s.back(t, test.asked)
+			rel, err := s.runRollback(t, test.asked)
 			if test.want == 0 {
 				if err == nil || !strings.Contains(err.Error(), test.err) || len(s.writes()) > 0 {
 					t.Errorf("got %v, wanted %q; did %q", err, test.err, s.writes())
@@ -122,16 +122,16 @@ func TestWhereARollbackGoes(t *testing.T) {
 			if strings.HasPrefix(test.name, "the only") {
 				has = "ConfigMap/a=1"
 			}
-			if got := s.cluster.has(); got != has || rel.Info.RollbackRevision != test.want || rel.Info.Description != fmt.Sprintf("Rollback to %d", test.want) {
+			if got := s.cluster.contents(); got != has || rel.Info.RollbackRevision != test.want || rel.Info.Description != fmt.Sprintf("Rollback to %d", test.want) {
 				t.Errorf("has %s, %+v", got, rel.Info)
 			}
 		})
 	}
 }
 
-// An uninstalled revision stays uninstalled, as with Helm.
-// "The one before" may have failed too. Helm goes back to it; so do we, and say so.
-func TestARollbackToARevisionThatFailedIsDoubted(t *testing.T) {
+// The revision before the newest may have failed. Like Helm, a rollback restores it, but with
+// a warning.
+func TestRollbackToFailedRevisionWarns(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		fails    int
@@ -143,10 +143,10 @@ func TestARollbackToARevisionThatFailedIsDoubted(t *testing.T) {
 		{"asked for", 2, 2, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := installed(t, conf("a=1"))
+			s := installedCase(t, configMaps("a=1"))
 			s.fail["event post-upgrade"] = errBroken
 			for range tc.fails {
-				if _, err := s.up(t, conf("a=2")); !errors.Is(err, errBroken) {
+				if _, err := s.runUpgrade(t, configMaps("a=2")); !errors.Is(err, errBroken) {
 					t.Fatal(err)
 				}
 			}
@@ -167,33 +167,33 @@ func TestARollbackToARevisionThatFailedIsDoubted(t *testing.T) {
 	}
 }
 
-func TestARollbackBringsBackWhatWasUninstalled(t *testing.T) {
-	s := upgraded(t)
-	s.do(t, second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true })))
-	if _, err := s.back(t, 0); err != nil {
+func TestRollbackUninstalled(t *testing.T) {
+	s := upgradedCase(t)
+	s.mustSucceed(t, errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true })))
+	if _, err := s.runRollback(t, 0); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=2 ConfigMap/c=2", "1 superseded, 2 superseded, 3 uninstalled, 4 deployed")
 }
 
-// The new revision is what the old one was: chart, values, labels, notes, hooks,
-// scripts and order; and its times are its own.
-func TestTheRecordOfARollback(t *testing.T) {
-	c := newChart(t, "templates/a.yaml", conf("a=1")+kind("Job", "h", "helm.sh/hook", "post-rollback"),
+// The new revision has the chart, values, labels, notes, hooks, scripts and order of the
+// target, and its own times.
+func TestRollbackRecord(t *testing.T) {
+	c := newChart(t, "templates/a.yaml", configMaps("a=1")+objectText("Job", "h", "helm.sh/hook", "post-rollback"),
 		"templates/NOTES.txt", "Welcome to revision {{ .Release.Revision }}.\n", "values.yaml", "a: 1\n", chart.FileScript, "-- a script\n")
-	sub := newChart(t, "templates/a.yaml", conf("sub=1"))
+	sub := newChart(t, "templates/a.yaml", configMaps("sub=1"))
 	sub.Metadata.Name = "db"
 	c.SetDependencies(sub)
 	c.Metadata.Annotations = map[string]string{"helm.sh/depends-on/subcharts": `["db"]`}
-	s := newStory(t, c)
+	s := newTestCase(t, c)
 	s.clock = noon.Add(-time.Hour)
 	s.request.Values = map[string]any{"mine": true}
 	s.request.Labels = map[string]string{"team": "shop"}
-	s.do(t, s.put())
+	s.mustSucceed(t, s.runInstall())
 	s.records.kept["web.v1"].Hooks[0].LastRun = release.Run{StartedAt: noon, Phase: release.PhaseSucceeded}
 	s.clock = noon
-	s.do(t, second(s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Labels = map[string]string{"team": "other"} })))
-	if _, err := s.back(t, 1, func(r *RollbackRequest) { r.Description = "for Anna" }); err != nil {
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) { r.Labels = map[string]string{"team": "other"} })))
+	if _, err := s.runRollback(t, 1, func(r *RollbackRequest) { r.Description = "for Anna" }); err != nil {
 		t.Fatal(err)
 	}
 	was, now := s.records.kept["web.v1"], s.records.kept["web.v3"]
@@ -221,19 +221,19 @@ func TestTheRecordOfARollback(t *testing.T) {
 	}
 }
 
-func TestAFailedRollbackLeavesItsRecordFailed(t *testing.T) {
+func TestRollbackFailureIsRecorded(t *testing.T) {
 	for _, step := range []string{
 		"event pre-rollback", "apply [ConfigMap/a ConfigMap/b]", "wait [ConfigMap/a ConfigMap/b]", "event post-rollback",
 	} {
 		t.Run(step, func(t *testing.T) {
 			for _, interrupt := range []bool{false, true} {
-				s := installed(t, conf("a=1", "b=1"))
-				s.do(t, second(s.up(t, conf("a=2", "c=2"))))
+				s := installedCase(t, configMaps("a=1", "b=1"))
+				s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2", "c=2"))))
 				ctx, cancel := context.WithCancel(t.Context())
 				want := errBroken.Error()
 				if interrupt {
 					want = context.Canceled.Error()
-					s.at = func(now string) {
+					s.onStep = func(now string) {
 						if now == step {
 							cancel()
 						}
@@ -254,7 +254,7 @@ func TestAFailedRollbackLeavesItsRecordFailed(t *testing.T) {
 				if got := s.records.history(); got != "1 superseded, 2 deployed, 3 failed" || s.locker.held {
 					t.Errorf("%s: %s", step, got)
 				}
-				if got := s.cluster.has(); strings.Contains(got, "ConfigMap/b") {
+				if got := s.cluster.contents(); strings.Contains(got, "ConfigMap/b") {
 					t.Errorf("%s: what it had created is still there: %s", step, got)
 				}
 			}
@@ -262,12 +262,12 @@ func TestAFailedRollbackLeavesItsRecordFailed(t *testing.T) {
 	}
 }
 
-// Handlers of pre-rollback see the stored objects, hooks among them, and may
-// change them: what they leave is recorded and applied. Those of post-rollback
-// see what was done, and change nothing.
-func TestHandlersOfARollback(t *testing.T) {
-	s := installed(t, conf("a=1")+kind("Job", "h", "helm.sh/hook", "pre-rollback"))
-	s.do(t, second(s.up(t, conf("a=2"))))
+// Handlers of pre-rollback see the recorded objects, hooks included; their changes are
+// recorded and applied. Handlers of post-rollback see the result, and their changes have no
+// effect.
+func TestRollbackHandlers(t *testing.T) {
+	s := installedCase(t, configMaps("a=1")+objectText("Job", "h", "helm.sh/hook", "pre-rollback"))
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2"))))
 	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PreRollback) error {
 		op := e.Operation
 		if op.Revision != 3 {
@@ -276,7 +276,7 @@ func TestHandlersOfARollback(t *testing.T) {
 		if names(e.Objects) != "[ConfigMap/a Job/h]" || op.Command != "rollback" || e.Release.Info.Status != release.PendingRollback || e.Chart != nil {
 			t.Errorf("%s %+v", names(e.Objects), op)
 		}
-		more, err := manifest.Parse("web/templates/more.yaml", conf("more=1")+kind("Job", "h2", "helm.sh/hook", "pre-rollback"))
+		more, err := manifest.Parse("web/templates/more.yaml", configMaps("more=1")+objectText("Job", "h2", "helm.sh/hook", "pre-rollback"))
 		e.Objects = append(e.Objects, more...)
 		return err
 	})
@@ -287,7 +287,7 @@ func TestHandlersOfARollback(t *testing.T) {
 		e.Objects = nil
 		return nil
 	})
-	rel, err := s.back(t, 0)
+	rel, err := s.runRollback(t, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,18 +295,18 @@ func TestHandlersOfARollback(t *testing.T) {
 	if len(rel.Hooks) != 2 || !strings.Contains(s.records.kept["web.v3"].Manifest, "name: more") {
 		t.Errorf("%v\n%s", rel.Hooks, rel.Manifest)
 	}
-	s.forget()
+	s.reset()
 	event.On(s.bus, "policy", 0.9, func(context.Context, *event.PreRollback) error { return errBroken })
-	if _, err := s.back(t, 0); !errors.Is(err, errBroken) || len(s.writes()) > 0 {
+	if _, err := s.runRollback(t, 0); !errors.Is(err, errBroken) || len(s.writes()) > 0 {
 		t.Errorf("%v, did %q", err, s.writes())
 	}
 }
 
-// The scripts that answer are those of the revision that is taken up again.
-func TestARollbackStagesTheStoredScripts(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1"), chart.FileScript, "-- old\n"))
-	s.do(t, s.put())
-	s.do(t, second(s.up(t, conf("a=2"))))
+// The scripts of the target revision handle the events.
+func TestRollbackScripts(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1"), chart.FileScript, "-- old\n"))
+	s.mustSucceed(t, s.runInstall())
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2"))))
 	var staged []string
 	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.ChartResolved) error {
 		text := "none"
@@ -316,10 +316,10 @@ func TestARollbackStagesTheStoredScripts(t *testing.T) {
 		staged = append(staged, e.Operation.Command+": "+text)
 		return nil
 	})
-	if _, err := s.back(t, 1); err != nil {
+	if _, err := s.runRollback(t, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.back(t, 2); err != nil {
+	if _, err := s.runRollback(t, 2); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(staged, ", "); got != "rollback: -- old\n, rollback: none" {
@@ -327,8 +327,8 @@ func TestARollbackStagesTheStoredScripts(t *testing.T) {
 	}
 }
 
-func TestPlanOfARollbackWritesNothing(t *testing.T) {
-	s := upgraded(t)
+func TestRollbackPlanWritesNothing(t *testing.T) {
+	s := upgradedCase(t)
 	req := RollbackRequest{Name: "web", Revision: 1, ServerDryRun: true}
 	change, err := s.rollback().Plan(t.Context(), req)
 	if err != nil {
@@ -339,30 +339,29 @@ func TestPlanOfARollbackWritesNothing(t *testing.T) {
 		t.Errorf("%s, from %d to %d", got, change.From.Revision, change.To.Revision)
 	}
 	s.wantState(t, "ConfigMap/a=3", "1 superseded, 2 superseded, 3 deployed")
-	s.do(t, second(s.away(t, func(r *UninstallRequest) { r.KeepHistory = true })))
+	s.mustSucceed(t, errorOf(s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true })))
 	if change, err := s.rollback().Plan(t.Context(), req); err != nil || change.From != nil || actions(change.Plan.Steps) != "create ConfigMap/a, create ConfigMap/b" {
 		t.Errorf("from nothing: %+v, %v", change, err)
 	}
 }
 
-// A revision whose record says nonsense cannot be taken up again, and says so
-// before anything is written.
-func TestARollbackRefusesWhatItCannotRead(t *testing.T) {
-	s := upgraded(t)
+// An invalid record is an error before anything is written.
+func TestRollbackErrors(t *testing.T) {
+	s := upgradedCase(t)
 	s.records.kept["web.v2"].Manifest = "a: b: c"
-	if _, err := s.back(t, 0); err == nil || !strings.Contains(err.Error(), "read the manifest of revision") || len(s.writes()) > 0 {
+	if _, err := s.runRollback(t, 0); err == nil || !strings.Contains(err.Error(), "read the manifest of revision") || len(s.writes()) > 0 {
 		t.Errorf("%v, did %q", err, s.writes())
 	}
-	s = upgraded(t)
+	s = upgradedCase(t)
 	s.records.kept["web.v2"].Order = []byte(`7`)
-	if _, err := s.back(t, 0); err == nil || !strings.Contains(err.Error(), "read the order of objects") || len(s.writes()) > 0 {
+	if _, err := s.runRollback(t, 0); err == nil || !strings.Contains(err.Error(), "read the order of objects") || len(s.writes()) > 0 {
 		t.Errorf("%v, did %q", err, s.writes())
 	}
 }
 
-func TestDiffOfRecordedRevisions(t *testing.T) {
-	s := upgraded(t)
-	other := newRecords(s.diary, &release.Release{Name: "shop", Namespace: "elsewhere", Revision: 4, Manifest: conf("a=3", "z=1")})
+func TestDiff(t *testing.T) {
+	s := upgradedCase(t)
+	other := newFakeRecords(s.callLog, &release.Release{Name: "shop", Namespace: "elsewhere", Revision: 4, Manifest: configMaps("a=3", "z=1")})
 	d := Diff{Releases: s.records}
 	for _, test := range []struct {
 		from, to int

@@ -19,23 +19,23 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// source notes whether an operation uses the scripts of another one.
-type source struct {
+// fakeScripts detects whether an operation uses the scripts of another one.
+type fakeScripts struct {
 	t     *testing.T
 	open  *atomic.Int32
 	chart atomic.Pointer[event.Operation]
 	ended atomic.Bool
 }
 
-func (s *source) Load(_ context.Context, e *event.ChartResolved) error {
+func (s *fakeScripts) Load(_ context.Context, e *event.ChartResolved) error {
 	s.chart.Store(e.Operation)
 	return nil
 }
 
-func (s *source) Functions(context.Context, *event.PreRender) {}
-func (s *source) Confirm(context.Context, *chart.Chart) error { return nil }
+func (s *fakeScripts) Functions(context.Context, *event.PreRender) {}
+func (s *fakeScripts) Confirm(context.Context, *chart.Chart) error { return nil }
 
-func (s *source) Handlers(string) []event.Handler {
+func (s *fakeScripts) Handlers(string) []event.Handler {
 	return []event.Handler{{Owner: "test", Handle: func(_ context.Context, e event.Event) error {
 		if own := s.chart.Load(); own.Name != e.Data().Operation.Name || s.ended.Load() {
 			s.t.Errorf("the scripts of %s answered %s of %s", own.Name, e.Name(), e.Data().Operation.Name)
@@ -44,7 +44,7 @@ func (s *source) Handlers(string) []event.Handler {
 	}}}
 }
 
-func (s *source) Close() error {
+func (s *fakeScripts) Close() error {
 	if s.ended.Swap(true) {
 		s.t.Error("scripts were ended twice")
 	}
@@ -52,9 +52,8 @@ func (s *source) Close() error {
 	return nil
 }
 
-// A Config serves several operations at the same time, each with events and scripts of
-// its own.
-func TestASharedConfig(t *testing.T) {
+// Concurrent operations with one Config have their own events and scripts.
+func TestConfigShared(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")
@@ -65,13 +64,13 @@ func TestASharedConfig(t *testing.T) {
 	config.Scripts = func() action.ScriptRunner {
 		open.Add(1)
 		started.Add(1)
-		return &source{t: t, open: &open}
+		return &fakeScripts{t: t, open: &open}
 	}
 	const names = 20
 	var wg sync.WaitGroup
 	for i := range names {
 		wg.Go(func() {
-			if err := liveThrough(t.Context(), config, fmt.Sprintf("web%d", i)); err != nil {
+			if err := runLifecycle(t.Context(), config, fmt.Sprintf("web%d", i)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -82,9 +81,9 @@ func TestASharedConfig(t *testing.T) {
 	}
 }
 
-// Of many that install one release at the same time, one does it, and the others are told
-// why they do not.
-func TestASharedConfigAndOneName(t *testing.T) {
+// Of many concurrent installs of one release, one succeeds, and the others fail with the
+// reason.
+func TestConfigSharedOneName(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")
@@ -119,8 +118,7 @@ func TestASharedConfigAndOneName(t *testing.T) {
 	}
 }
 
-// Configs of several namespaces share what is known of the cluster, and report each to its
-// own.
+// Configs of several namespaces share the discovery cache, and report progress separately.
 func TestConfigInNamespace(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
@@ -149,9 +147,8 @@ func TestConfigInNamespace(t *testing.T) {
 	}
 }
 
-// Many that upgrade one release at the same time take turns: each writes a revision of its
-// own.
-func TestASharedConfigTakesTurns(t *testing.T) {
+// Many concurrent upgrades of one release are serialized: each creates a revision.
+func TestConfigSharedLocks(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")
@@ -177,8 +174,8 @@ func TestASharedConfigTakesTurns(t *testing.T) {
 	}
 }
 
-// liveThrough installs, upgrades, rolls back and uninstalls a release.
-func liveThrough(ctx context.Context, config *action.Config, name string) error {
+// runLifecycle installs, upgrades, rolls back and uninstalls a release.
+func runLifecycle(ctx context.Context, config *action.Config, name string) error {
 	c, err := loader.LoadFiles([]*chart.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
 		{Name: "templates/a.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {v: {{ .Values.v | quote }}}\n" +

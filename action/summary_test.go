@@ -8,7 +8,7 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-func TestAPlanInALineCountsWhatIsDeletedToo(t *testing.T) {
+func TestSummary(t *testing.T) {
 	for want, actions := range map[string][]plan.Action{
 		"no objects":                         nil,
 		"objects: 2 unchanged":               {plan.Unchanged, plan.Unchanged},

@@ -14,11 +14,11 @@ import (
 	"github.com/moonhelm/moonhelm/progress"
 )
 
-func TestTemplateRendersOffline(t *testing.T) {
-	c := newChart(t, "templates/a.yaml", kind("Service", "{{ .Release.Name }}")+kind("ConfigMap", "v-{{ .Capabilities.KubeVersion.Minor }}")+
-		`{{ with lookup "v1" "Secret" "ns" "s" }}`+kind("Secret", "found")+`{{ end }}`+
-		`{{ if .Capabilities.APIVersions.Has "x/v1" }}`+kind("Role", "x")+`{{ end }}`+
-		`{{ if .Release.IsUpgrade }}`+kind("Role", "upgrade")+`{{ end }}`)
+func TestTemplateWithoutCluster(t *testing.T) {
+	c := newChart(t, "templates/a.yaml", objectText("Service", "{{ .Release.Name }}")+objectText("ConfigMap", "v-{{ .Capabilities.KubeVersion.Minor }}")+
+		`{{ with lookup "v1" "Secret" "ns" "s" }}`+objectText("Secret", "found")+`{{ end }}`+
+		`{{ if .Capabilities.APIVersions.Has "x/v1" }}`+objectText("Role", "x")+`{{ end }}`+
+		`{{ if .Release.IsUpgrade }}`+objectText("Role", "upgrade")+`{{ end }}`)
 	for _, test := range []struct {
 		name string
 		req  TemplateRequest
@@ -40,13 +40,13 @@ func TestTemplateRendersOffline(t *testing.T) {
 // CVE-2020-11013 is a lookup that asks a server while rendering offline; with a
 // cluster the answer comes from there, and what was said on top of its
 // capabilities stays with this one rendering.
-func TestTemplateAsksTheClusterItWasGiven(t *testing.T) {
-	d := &diary{}
-	cl := newCluster(d)
+func TestTemplateWithCluster(t *testing.T) {
+	d := &callLog{}
+	cl := newFakeCluster(d)
 	cl.objects = map[string]map[string]any{"Secret/s": {"kind": "Secret"}}
 	before := slices.Clone(cl.caps.APIVersions)
 	version := cl.caps.KubeVersion
-	c := newChart(t, "templates/a.yaml", `{{ with lookup "v1" "Secret" "ns" "s" }}`+kind("Secret", "found")+`{{ end }}`)
+	c := newChart(t, "templates/a.yaml", `{{ with lookup "v1" "Secret" "ns" "s" }}`+objectText("Secret", "found")+`{{ end }}`)
 	out, err := Template{&Config{Cluster: cl}}.Run(t.Context(), TemplateRequest{Chart: c, KubeVersion: "1.20", APIVersions: []string{"x/v1"}})
 	if err != nil || names(out.Objects) != "[Secret/found]" {
 		t.Errorf("%v, %v", out, err)
@@ -57,7 +57,7 @@ func TestTemplateAsksTheClusterItWasGiven(t *testing.T) {
 	}
 }
 
-func TestTemplateRefuses(t *testing.T) {
+func TestTemplateErrors(t *testing.T) {
 	library := newChart(t)
 	library.Metadata.Type = chart.TypeLibrary
 	odd := newChart(t)
@@ -85,7 +85,7 @@ func TestTemplateRefuses(t *testing.T) {
 	}
 }
 
-func TestPreReleasesOfKubernetesCountAsTheirVersion(t *testing.T) {
+func TestKubeVersionPreRelease(t *testing.T) {
 	c := newChart(t)
 	for want, good := range map[string]bool{">=1.20.0-0": true, ">= 1.30": true, "^1.40": false} {
 		t.Run(want, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestPreReleasesOfKubernetesCountAsTheirVersion(t *testing.T) {
 	}
 }
 
-func TestNotesOfSubchartsAreLeftOutUnlessAskedFor(t *testing.T) {
+func TestSubchartNotes(t *testing.T) {
 	c := newChart(t, "templates/NOTES.txt", "root")
 	sub := newChart(t, "templates/NOTES.txt", "sub")
 	sub.Metadata.Name = "db"
@@ -112,7 +112,7 @@ func TestNotesOfSubchartsAreLeftOutUnlessAskedFor(t *testing.T) {
 	}
 }
 
-func TestHandlersSeeTheFinalValuesBeforeTheSchema(t *testing.T) {
+func TestHandlersRunBeforeSchema(t *testing.T) {
 	c := newChart(t, "values.yaml", "port: 80", "values.schema.json", `{"properties":{"port":{"type":"integer"}}}`)
 	bus := &event.Bus{}
 	var saw any
@@ -127,7 +127,7 @@ func TestHandlersSeeTheFinalValuesBeforeTheSchema(t *testing.T) {
 	}
 }
 
-func TestWarningsOfValuesAreReported(t *testing.T) {
+func TestValuesWarnings(t *testing.T) {
 	var got []string
 	c := newChart(t, "values.yaml", "a: {b: 1}")
 	_, err := Template{&Config{Progress: func(e progress.Event) { got = append(got, string(e.Kind)+" "+e.Text) }}}.
@@ -138,10 +138,10 @@ func TestWarningsOfValuesAreReported(t *testing.T) {
 }
 
 // YAML's "on" is a bool, so it happens easily; Helm leaves such objects out too.
-func TestAHookOfNoMomentIsLeftOutAndTold(t *testing.T) {
+func TestHookUnknownEvent(t *testing.T) {
 	var told []string
 	verb := Template{&Config{Progress: func(e progress.Event) { told = append(told, e.Text) }}}
-	out, err := verb.Run(t.Context(), TemplateRequest{Name: "web", Chart: newChart(t, "templates/a.yaml", kind("Job", "a", "helm.sh/hook", "pre-instal")+kind("Job", "b"))})
+	out, err := verb.Run(t.Context(), TemplateRequest{Name: "web", Chart: newChart(t, "templates/a.yaml", objectText("Job", "a", "helm.sh/hook", "pre-instal")+objectText("Job", "b"))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,49 +20,51 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// lab is a cluster in which tests run.
-type lab struct {
+// fakeTestCluster is a cluster in which tests run.
+type fakeTestCluster struct {
 	Cluster
-	*diary
+	*callLog
 }
 
-func (l lab) Capabilities(context.Context) (*engine.Capabilities, error) {
+func (l fakeTestCluster) Capabilities(context.Context) (*engine.Capabilities, error) {
 	return engine.DefaultCapabilities(), nil
 }
-func (l lab) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
+func (l fakeTestCluster) Lookup(context.Context, string, string, string, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...apply.Permission) error {
+func (l fakeTestCluster) CheckPermissions(_ context.Context, verb string, objects []*manifest.Object, _ string, also ...apply.Permission) error {
 	return l.fail[fmt.Sprintf("permissions %s %s, records %s", verb, names(objects), verbsOf(also))]
 }
-func (l lab) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
+func (l fakeTestCluster) LiveHook(context.Context, *manifest.Object, string) (map[string]any, error) {
 	return nil, nil
 }
-func (l lab) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (apply.HookPlace, error) {
+func (l fakeTestCluster) PlaceHook(_ context.Context, o *manifest.Object, namespace string) (apply.HookPlace, error) {
 	if o.Kind == "ClusterRole" {
 		return apply.HookPlace{Served: true}, nil
 	}
 	return apply.HookPlace{Served: true, Namespace: orText(o.Namespace, namespace)}, nil
 }
-func (l lab) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
+func (l fakeTestCluster) CreateHook(ctx context.Context, o *manifest.Object, _ string) (string, error) {
 	return "uid of " + o.Name, l.step(ctx, "create %s", o)
 }
-func (l lab) UpdateHook(ctx context.Context, o *manifest.Object, _, _ string) error {
+func (l fakeTestCluster) UpdateHook(ctx context.Context, o *manifest.Object, _, _ string) error {
 	return l.step(ctx, "change %s", o)
 }
-func (l lab) DeleteHook(ctx context.Context, o *manifest.Object, _, _ string) error {
+func (l fakeTestCluster) DeleteHook(ctx context.Context, o *manifest.Object, _, _ string) error {
 	return l.step(ctx, "delete %s", o)
 }
-func (l lab) WaitHookGone(context.Context, *manifest.Object, string, string) error { return nil }
-func (l lab) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
+func (l fakeTestCluster) WaitHookGone(context.Context, *manifest.Object, string, string) error {
+	return nil
+}
+func (l fakeTestCluster) Finish(ctx context.Context, objects []*manifest.Object, _ string) error {
 	return l.step(ctx, "finish %s", objects[0])
 }
-func (l lab) Logs(ctx context.Context, o *manifest.Object, _ string) ([]status.Log, error) {
+func (l fakeTestCluster) Logs(ctx context.Context, o *manifest.Object, _ string) ([]status.Log, error) {
 	return []status.Log{{Pod: o.Name, Container: "main", Text: "log of " + o.Name + "\n"}}, l.step(ctx, "logs %s", o)
 }
 
-// tested is a release with a hook of each text: name, weight, policies.
-func tested(tests ...string) *release.Release {
+// releaseWithTests returns a release with a test for each argument: name, weight, policies.
+func releaseWithTests(tests ...string) *release.Release {
 	rel := &release.Release{Name: "web", Namespace: "ns", Revision: 2, Info: release.Info{Status: release.Deployed}}
 	for _, text := range tests {
 		words := strings.Fields(text)
@@ -70,7 +72,7 @@ func tested(tests ...string) *release.Release {
 		if len(words) > 2 {
 			annotations = append(annotations, release.HookDeleteAnnotation, words[2])
 		}
-		objs, err := manifest.Parse("web/templates/tests/"+words[0]+".yaml", kind("Pod", words[0], annotations...))
+		objs, err := manifest.Parse("web/templates/tests/"+words[0]+".yaml", objectText("Pod", words[0], annotations...))
 		if err != nil {
 			panic(err)
 		}
@@ -81,7 +83,7 @@ func tested(tests ...string) *release.Release {
 	return rel
 }
 
-// results are as a line: "b Succeeded, a Failed".
+// results returns the results in one line: "b Succeeded, a Failed".
 func results(all []event.TestResult) string {
 	var out []string
 	for _, r := range all {
@@ -90,10 +92,10 @@ func results(all []event.TestResult) string {
 	return strings.Join(out, ", ")
 }
 
-func TestTestsRunByWeightAndAreRecorded(t *testing.T) {
-	d := &diary{}
-	recs := newRecords(d, tested("z 0", "b 0 hook-succeeded", "a 5"))
-	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
+func TestTestOrder(t *testing.T) {
+	d := &callLog{}
+	recs := newFakeRecords(d, releaseWithTests("z 0", "b 0 hook-succeeded", "a 5"))
+	got, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +117,11 @@ func TestTestsRunByWeightAndAreRecorded(t *testing.T) {
 	}
 }
 
-// The first failure ends it, as with Helm; what ran before keeps what it says.
-func TestAFailedTestEndsTheTests(t *testing.T) {
+// The first failure ends the tests, as with Helm; the results of earlier tests are kept.
+func TestTestFailure(t *testing.T) {
 	no := errors.New("no")
-	d := &diary{fail: map[string]error{"finish Pod/b": no}}
-	recs := newRecords(d, tested("a 0", "b 0 hook-failed", "c 0"))
+	d := &callLog{fail: map[string]error{"finish Pod/b": no}}
+	recs := newFakeRecords(d, releaseWithTests("a 0", "b 0 hook-failed", "c 0"))
 	bus := &event.Bus{}
 	var events []string
 	event.On(bus, "test", 0.5, func(_ context.Context, e *event.FailedTest) error {
@@ -130,7 +132,7 @@ func TestAFailedTestEndsTheTests(t *testing.T) {
 		events = append(events, "post-test: "+results(e.Results)+" "+e.Release.Name)
 		return errors.New("post-test has its say")
 	})
-	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Events: bus, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
+	got, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Events: bus, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Logs: true})
 	var failed *HookError
 	if !errors.As(err, &failed) || failed.Hook.Name != "b" || !errors.Is(err, no) || !strings.Contains(err.Error(), "has its say") {
 		t.Error(err)
@@ -148,7 +150,7 @@ func TestAFailedTestEndsTheTests(t *testing.T) {
 	}
 }
 
-func TestFiltersOfTests(t *testing.T) {
+func TestTestFilters(t *testing.T) {
 	for _, test := range []struct {
 		filters []string
 		want    string // the tests that run, or a part of the error
@@ -168,8 +170,8 @@ func TestFiltersOfTests(t *testing.T) {
 		{[]string{"name="}, `"name=" is not a filter`},
 		{[]string{""}, `"" is not a filter`},
 	} {
-		d := &diary{}
-		_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("c 0", "b 0", "a 0")), Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
+		d := &callLog{}
+		_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests("c 0", "b 0", "a 0")), Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: test.filters})
 		var ran []string
 		for _, l := range d.lines {
 			if name, ok := strings.CutPrefix(l, "create Pod/"); ok {
@@ -186,27 +188,26 @@ func TestFiltersOfTests(t *testing.T) {
 	}
 }
 
-func TestAReleaseWithoutTests(t *testing.T) {
-	d := &diary{}
-	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested())}}.Run(t.Context(), TestRequest{Name: "web"})
+func TestTestNone(t *testing.T) {
+	d := &callLog{}
+	got, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests())}}.Run(t.Context(), TestRequest{Name: "web"})
 	if err != nil || got.Release.Name != "web" || len(got.Results) > 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	d.want(t)
-	_, err = Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested())}}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a"}})
+	_, err = Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests())}}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a"}})
 	if err == nil || !strings.Contains(err.Error(), "it has no tests") {
 		t.Error(err)
 	}
-	if _, err = (Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d)}}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, storage.ErrNotFound) {
+	if _, err = (Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d)}}).Run(t.Context(), TestRequest{Name: "web"}); !errors.Is(err, storage.ErrNotFound) {
 		t.Error(err)
 	}
 }
 
-// Handlers of pre-test may change, remove and add tests. The record keeps what
-// was installed.
-func TestHandlersChangeTests(t *testing.T) {
-	d := &diary{}
-	recs := newRecords(d, tested("a 0", "b 0", "c 0"))
+// Handlers of pre-test may change, remove and add tests. The record keeps the installed ones.
+func TestTestHandlersChangeTests(t *testing.T) {
+	d := &callLog{}
+	recs := newFakeRecords(d, releaseWithTests("a 0", "b 0", "c 0"))
 	before := recs.kept["web.v2"].Hooks[1].Manifest
 	bus := &event.Bus{}
 	var shown []string
@@ -218,11 +219,11 @@ func TestHandlersChangeTests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		added, err := manifest.Parse("", kind("Pod", "d", release.HookAnnotation, "test"))
+		added, err := manifest.Parse("", objectText("Pod", "d", release.HookAnnotation, "test"))
 		e.Objects = []*manifest.Object{added[0], e.Objects[0], changed[0]}
 		return err
 	})
-	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Events: bus, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a,name=b"}})
+	got, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Events: bus, Now: atNoon}}.Run(t.Context(), TestRequest{Name: "web", Filters: []string{"name=a,name=b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,24 +240,24 @@ func TestHandlersChangeTests(t *testing.T) {
 	}
 }
 
-func TestHandlersCanRefuseTests(t *testing.T) {
+func TestTestHandlerError(t *testing.T) {
 	for _, test := range []struct {
 		want string
 		fn   func(e *event.PreTest) error
 	}{
 		{"not today", func(*event.PreTest) error { return errors.New("not today") }},
 		{"ConfigMap/extra, which is not a test", func(e *event.PreTest) error {
-			objs, err := manifest.Parse("", kind("ConfigMap", "extra"))
+			objs, err := manifest.Parse("", objectText("ConfigMap", "extra"))
 			e.Objects = append(e.Objects, objs...)
 			return err
 		}},
 	} {
 		t.Run(test.want, func(t *testing.T) {
-			d := &diary{}
+			d := &callLog{}
 			bus := &event.Bus{}
 			event.On(bus, "test", 0.5, func(_ context.Context, e *event.PreTest) error { return test.fn(e) })
 			event.On(bus, "test", 0.5, func(context.Context, *event.PostTest) error { return errors.New("came to post-test") })
-			_, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0")), Events: bus}}.Run(t.Context(), TestRequest{Name: "web"})
+			_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests("a 0")), Events: bus}}.Run(t.Context(), TestRequest{Name: "web"})
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "post-test") {
 				t.Errorf("got %v, wanted %q", err, test.want)
 			}
@@ -265,18 +266,18 @@ func TestHandlersCanRefuseTests(t *testing.T) {
 	}
 }
 
-func TestMissingRightsEndTestsBeforeTheyBegin(t *testing.T) {
-	d := &diary{fail: map[string]error{"permissions create [Pod/a], records update": errBroken}}
-	out, err := Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, tested("a 0"))}}.Run(t.Context(), TestRequest{Name: "web"})
+func TestTestMissingPermissions(t *testing.T) {
+	d := &callLog{fail: map[string]error{"permissions create [Pod/a], records update": errBroken}}
+	out, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, releaseWithTests("a 0"))}}.Run(t.Context(), TestRequest{Name: "web"})
 	if !errors.Is(err, errBroken) || out != nil {
 		t.Errorf("%v, %v", out, err)
 	}
 	d.want(t)
 }
 
-// Scripts come from the chart in the record, and see its values.
-func TestScriptsOfTestsComeFromTheRecord(t *testing.T) {
-	rel := tested("a 0")
+// The scripts of the recorded chart run, and see its values.
+func TestTestScripts(t *testing.T) {
+	rel := releaseWithTests("a 0")
 	c := newChart(t, chart.FileScript, "-- nothing")
 	c.Values = map[string]any{"replicas": 1.0}
 	rel.Config = map[string]any{"colour": "red"}
@@ -294,8 +295,8 @@ func TestScriptsOfTestsComeFromTheRecord(t *testing.T) {
 		seen = append(seen, fmt.Sprint(e.Chart.Name(), e.Values, e.Operation.Command, e.Operation.Revision))
 		return nil
 	})
-	d := &diary{}
-	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: newRecords(d, rel), Events: bus}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+	d := &callLog{}
+	if _, err := (Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: newFakeRecords(d, rel), Events: bus}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"resolved web", "webmap[colour:red replicas:1]test2"}; !slices.Equal(seen, want) {
@@ -303,45 +304,45 @@ func TestScriptsOfTestsComeFromTheRecord(t *testing.T) {
 	}
 }
 
-// What others wrote into the record meanwhile stays; a record that is gone is
-// no failure of the tests.
-func TestTheRecordMayHaveChangedMeanwhile(t *testing.T) {
-	d := &diary{}
-	recs := newRecords(d, tested("a 0"))
-	d.at = func(step string) {
+// Changes that other clients have made to the record during the tests are kept. A deleted
+// record is not an error.
+func TestTestRecordChanged(t *testing.T) {
+	d := &callLog{}
+	recs := newFakeRecords(d, releaseWithTests("a 0"))
+	d.onStep = func(step string) {
 		if step == "finish Pod/a" {
 			recs.kept["web.v2"].Info.Status = release.Superseded
 		}
 	}
-	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: recs}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+	if _, err := (Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, "create Pod/a", "finish Pod/a", "update web.v2 superseded")
 
-	d = &diary{}
-	recs = newRecords(d, tested("a 0"))
-	d.at = func(step string) {
+	d = &callLog{}
+	recs = newFakeRecords(d, releaseWithTests("a 0"))
+	d.onStep = func(step string) {
 		if step == "finish Pod/a" {
 			delete(recs.kept, "web.v2")
 		}
 	}
-	got, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs}}.Run(t.Context(), TestRequest{Name: "web"})
+	got, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs}}.Run(t.Context(), TestRequest{Name: "web"})
 	if err != nil || results(got.Results) != "a Succeeded" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	d.want(t, "create Pod/a", "finish Pod/a")
 }
 
-func TestInterruptedTestsAreRecorded(t *testing.T) {
+func TestTestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	d := &diary{}
-	d.at = func(step string) {
+	d := &callLog{}
+	d.onStep = func(step string) {
 		if step == "finish Pod/a" {
 			cancel()
 		}
 	}
-	recs := newRecords(d, tested("a 0 hook-failed", "b 0"))
-	_, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Events: &event.Bus{}}}.Run(ctx, TestRequest{Name: "web", Logs: true})
+	recs := newFakeRecords(d, releaseWithTests("a 0 hook-failed", "b 0"))
+	_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Events: &event.Bus{}}}.Run(ctx, TestRequest{Name: "web", Logs: true})
 	if !errors.Is(err, context.Canceled) || strings.Count(err.Error(), "canceled") != 1 {
 		t.Error(err)
 	}
@@ -351,31 +352,30 @@ func TestInterruptedTestsAreRecorded(t *testing.T) {
 	}
 }
 
-// Tests have the release to themselves; when that ends, so do they, and the
-// record is left to its holder.
-func TestTestsHoldTheLock(t *testing.T) {
-	d := &diary{}
-	l := &locker{diary: d}
-	recs := newRecords(d, tested("a 0", "b 0"))
-	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: recs, Locker: l}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
+// Tests hold the lock. If it is lost, they end, and the record is not written.
+func TestTestLock(t *testing.T) {
+	d := &callLog{}
+	l := &fakeLocker{callLog: d}
+	recs := newFakeRecords(d, releaseWithTests("a 0", "b 0"))
+	if _, err := (Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Locker: l}}).Run(t.Context(), TestRequest{Name: "web"}); err != nil {
 		t.Fatal(err)
 	}
 	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a", "create Pod/b", "finish Pod/b", "update web.v2 deployed", "unlock web")
 
 	d.lines = nil
-	d.at = func(step string) {
+	d.onStep = func(step string) {
 		if step == "finish Pod/a" {
 			l.lose(lostLock{})
 		}
 	}
-	_, err := Test{&Config{Cluster: lab{diary: d}, Releases: recs, Locker: l}}.Run(t.Context(), TestRequest{Name: "web"})
+	_, err := Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Locker: l}}.Run(t.Context(), TestRequest{Name: "web"})
 	if err == nil || !strings.HasPrefix(err.Error(), "the lock was lost: test hooks failed: test hook Pod/a") {
 		t.Error(err)
 	}
 	d.want(t, "lock web, test", "create Pod/a", "finish Pod/a: context canceled", "unlock web")
 
-	d.lines, d.at, d.fail = nil, nil, map[string]error{"lock web, test": errors.New("anna is at it")}
-	if _, err := (Test{&Config{Cluster: lab{diary: d}, Releases: recs, Locker: l}}).Run(t.Context(), TestRequest{Name: "web"}); err == nil || err.Error() != "anna is at it" {
+	d.lines, d.onStep, d.fail = nil, nil, map[string]error{"lock web, test": errors.New("anna is at it")}
+	if _, err := (Test{&Config{Cluster: fakeTestCluster{callLog: d}, Releases: recs, Locker: l}}).Run(t.Context(), TestRequest{Name: "web"}); err == nil || err.Error() != "anna is at it" {
 		t.Error(err)
 	}
 	d.want(t, "lock web, test")

@@ -14,8 +14,8 @@ import (
 	"github.com/moonhelm/moonhelm/internal/kubetest"
 )
 
-// complete is a chart of which an operation takes every step but that for definitions.
-func complete(t *testing.T, text string) *chart.Chart {
+// chartWithHooks returns a chart whose operations take all steps except those for CRDs.
+func chartWithHooks(t *testing.T, text string) *chart.Chart {
 	t.Helper()
 	hook := func(name, on string) *chart.File {
 		return &chart.File{Name: "templates/" + name + ".yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {helm.sh/hook: \"" + on + "\"}}\n")}
@@ -31,10 +31,9 @@ func complete(t *testing.T, text string) *chart.Chart {
 	return c
 }
 
-// The order of every verb, as the steps of the core and a handler of the program show it. It is
-// the list of the events document; that objects are validated behind pre-install and not before
-// it is ADR 4.
-func TestTheStepsOfEachVerb(t *testing.T) {
+// The order of the steps of each operation, as the events trace it. It is the list in the
+// events document; ADR 4 says why objects are validated after pre-install and not before.
+func TestTracedSteps(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "shop")
@@ -60,13 +59,13 @@ func TestTheStepsOfEachVerb(t *testing.T) {
 	}
 	ctx, wait := t.Context(), action.WaitOptions{Wait: true}
 
-	_, err := action.Install{Config: config}.Run(ctx, action.InstallRequest{Name: "web", Namespace: "shop", Chart: complete(t, "a"), CreateNamespace: true, WaitOptions: wait})
+	_, err := action.Install{Config: config}.Run(ctx, action.InstallRequest{Name: "web", Namespace: "shop", Chart: chartWithHooks(t, "a"), CreateNamespace: true, WaitOptions: wait})
 	want("install", err,
 		"pre-render: Kubernetes version, schema validation, template rendering, object parsing",
 		"post-render: handler",
 		"pre-install: object validation, permissions, namespace, release record, annotation hooks, object changes, readiness",
 	)
-	_, err = action.Upgrade{Config: config}.Run(ctx, action.UpgradeRequest{Name: "web", Namespace: "shop", Chart: complete(t, "b")})
+	_, err = action.Upgrade{Config: config}.Run(ctx, action.UpgradeRequest{Name: "web", Namespace: "shop", Chart: chartWithHooks(t, "b")})
 	want("upgrade", err,
 		"pre-render: Kubernetes version, schema validation, template rendering, object parsing",
 		"post-render: handler",

@@ -15,17 +15,17 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-func TestCleanupOnFailDeletesWhatTheUpgradeHasCreated(t *testing.T) {
+func TestUpgradeCleanupOnFail(t *testing.T) {
 	for _, interrupt := range []bool{false, true} {
-		s := installed(t, conf("a=1", "b=1"))
+		s := installedCase(t, configMaps("a=1", "b=1"))
 		ctx, cancel := context.WithCancel(t.Context())
-		s.at = func(step string) {
+		s.onStep = func(step string) {
 			if interrupt && step == "event post-upgrade" {
 				cancel()
 			}
 		}
 		s.fail["event post-upgrade"] = errBroken
-		req := to(t, conf("a=2", "b=1", "c=1"))
+		req := upgradeTo(t, configMaps("a=2", "b=1", "c=1"))
 		req.CleanupOnFail, req.UndoCancelled = true, interrupt
 		_, err := s.upgrade().Run(ctx, req)
 		cancel()
@@ -34,21 +34,21 @@ func TestCleanupOnFailDeletesWhatTheUpgradeHasCreated(t *testing.T) {
 		}
 		s.wantState(t, "ConfigMap/a=2 ConfigMap/b=1", "1 deployed, 2 failed")
 	}
-	s := installed(t, conf("a=1"))
+	s := installedCase(t, configMaps("a=1"))
 	s.fail["event post-upgrade"] = errBroken
 	s.fail["delete [ConfigMap/c], background"] = errors.New("it will not go")
-	_, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.CleanupOnFail = true })
+	_, err := s.runUpgrade(t, configMaps("a=2", "c=1"), func(r *UpgradeRequest) { r.CleanupOnFail = true })
 	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "it will not go") {
 		t.Error(err)
 	}
 }
 
-// The rollback happens while the lock is held, to the last revision that went
-// well, and what the failed one made goes.
-func TestAnAtomicUpgradeRollsBack(t *testing.T) {
-	s := installed(t, conf("a=1", "b=1"))
+// The rollback to the last successful revision happens under the same lock, and deletes the
+// objects of the failed upgrade.
+func TestUpgradeAtomicRollsBack(t *testing.T) {
+	s := installedCase(t, configMaps("a=1", "b=1"))
 	s.fail["event post-upgrade"] = errBroken
-	rel, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.Atomic, r.Wait = true, true })
+	rel, err := s.runUpgrade(t, configMaps("a=2", "c=1"), func(r *UpgradeRequest) { r.Atomic, r.Wait = true, true })
 	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "has been rolled back due to rollback-on-failure being set, to revision 1") {
 		t.Fatal(err)
 	}
@@ -82,15 +82,15 @@ func TestAnAtomicUpgradeRollsBack(t *testing.T) {
 	s.wantState(t, "ConfigMap/a=1 ConfigMap/b=1", "1 superseded, 2 failed, 3 deployed")
 }
 
-func TestAnAtomicUpgradeRollsBackWhenInterrupted(t *testing.T) {
-	s := installed(t, conf("a=1"))
+func TestUpgradeAtomicCanceled(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.at = func(step string) {
+	s.onStep = func(step string) {
 		if step == "event post-upgrade" {
 			cancel()
 		}
 	}
-	req := to(t, conf("a=2"))
+	req := upgradeTo(t, configMaps("a=2"))
 	req.Atomic, req.UndoCancelled = true, true
 	if _, err := s.upgrade().Run(ctx, req); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -98,42 +98,42 @@ func TestAnAtomicUpgradeRollsBackWhenInterrupted(t *testing.T) {
 	s.wantState(t, "ConfigMap/a=1", "1 superseded, 2 failed, 3 deployed")
 }
 
-// Unless that is asked for, nothing is undone once an operation is cancelled: what an undo
-// takes is not bounded. The record says what is left.
-func TestACancelledOperationIsNotUndone(t *testing.T) {
-	for name, run := range map[string]func(context.Context, *story) error{
-		"atomic install": func(ctx context.Context, s *story) error {
+// Without UndoCancelled a canceled operation is not undone, because undoing it takes an
+// unbounded time. The description of the record says so.
+func TestUndoCancelledNotSet(t *testing.T) {
+	for name, run := range map[string]func(context.Context, *testCase) error{
+		"atomic install": func(ctx context.Context, s *testCase) error {
 			s.request.Atomic = true
-			return second(s.install.Run(ctx, s.request))
+			return errorOf(s.install.Run(ctx, s.request))
 		},
-		"install that cleans up": func(ctx context.Context, s *story) error {
+		"install that cleans up": func(ctx context.Context, s *testCase) error {
 			s.request.CleanupOnFail = true
-			return second(s.install.Run(ctx, s.request))
+			return errorOf(s.install.Run(ctx, s.request))
 		},
-		"atomic upgrade": func(ctx context.Context, s *story) error {
-			req := to(t, conf("a=2", "b=2"))
+		"atomic upgrade": func(ctx context.Context, s *testCase) error {
+			req := upgradeTo(t, configMaps("a=2", "b=2"))
 			req.Atomic = true
-			return second(s.upgrade().Run(ctx, req))
+			return errorOf(s.upgrade().Run(ctx, req))
 		},
-		"upgrade that cleans up": func(ctx context.Context, s *story) error {
-			req := to(t, conf("a=2", "b=2"))
+		"upgrade that cleans up": func(ctx context.Context, s *testCase) error {
+			req := upgradeTo(t, configMaps("a=2", "b=2"))
 			req.CleanupOnFail = true
-			return second(s.upgrade().Run(ctx, req))
+			return errorOf(s.upgrade().Run(ctx, req))
 		},
-		"rollback that cleans up": func(ctx context.Context, s *story) error {
-			return second(s.rollback().Run(ctx, RollbackRequest{Name: "web", CleanupOnFail: true}))
+		"rollback that cleans up": func(ctx context.Context, s *testCase) error {
+			return errorOf(s.rollback().Run(ctx, RollbackRequest{Name: "web", CleanupOnFail: true}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t, newChart(t, "templates/a.yaml", conf("a=2", "b=2")))
+			s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=2", "b=2")))
 			if !strings.Contains(name, "install") {
-				s = installed(t, conf("a=2", "b=2"))
-				s.do(t, second(s.up(t, conf("a=1"))))
+				s = installedCase(t, configMaps("a=2", "b=2"))
+				s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=1"))))
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var after []string
-			s.at = func(step string) {
+			s.onStep = func(step string) {
 				if after = append(after, step); strings.HasPrefix(step, "event post-") {
 					after = nil
 					cancel()
@@ -145,7 +145,7 @@ func TestACancelledOperationIsNotUndone(t *testing.T) {
 			if !errors.Is(err, context.Canceled) || !slices.Equal(after, want) {
 				t.Errorf("got %v, and after the cancellation did %q, want %q", err, after, want)
 			}
-			if got := s.cluster.has(); got != "ConfigMap/a=2 ConfigMap/b=2" || s.locker.held {
+			if got := s.cluster.contents(); got != "ConfigMap/a=2 ConfigMap/b=2" || s.locker.held {
 				t.Errorf("the cluster has %s, locked %t", got, s.locker.held)
 			}
 			if got := s.records.state("web", revision); !strings.Contains(got, "it was cancelled, and what it has written stays: ") {
@@ -155,17 +155,17 @@ func TestACancelledOperationIsNotUndone(t *testing.T) {
 	}
 }
 
-// An undo that has begun ends with its context too.
-func TestAnUndoIsCancelled(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// An undo that has started ends with its context.
+func TestUndoCanceled(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.at = func(step string) {
+	s.onStep = func(step string) {
 		if step == "event pre-rollback" {
 			cancel()
 		}
 	}
 	s.fail["event post-upgrade"] = errBroken
-	req := to(t, conf("a=2"))
+	req := upgradeTo(t, configMaps("a=2"))
 	req.Atomic = true
 	if _, err := s.upgrade().Run(ctx, req); !errors.Is(err, context.Canceled) || !errors.Is(err, errBroken) {
 		t.Error(err)
@@ -173,13 +173,13 @@ func TestAnUndoIsCancelled(t *testing.T) {
 	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")
 }
 
-// What never gets ready has failed, so that it is undone.
-func TestAtomicImpliesWaiting(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// An object that does not become ready is a failure, which is undone.
+func TestAtomicImpliesWait(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	s.fail["wait [ConfigMap/a]"] = errBroken
-	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) {
+	_, err := s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) {
 		r.Atomic = true
-		s.at = func(step string) {
+		s.onStep = func(step string) {
 			if step == "create web.v3 pending-rollback" {
 				delete(s.fail, "wait [ConfigMap/a]")
 			}
@@ -190,68 +190,68 @@ func TestAtomicImpliesWaiting(t *testing.T) {
 	}
 	s.wantState(t, "ConfigMap/a=1", "1 superseded, 2 failed, 3 deployed")
 
-	first := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+	first := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 	first.fail["wait [ConfigMap/a]"] = errBroken
 	first.request.Atomic = true
-	if err := first.put(); !errors.Is(err, errBroken) {
+	if err := first.runInstall(); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 	first.wantState(t, "", "")
 }
 
-// However short the history is kept, what is to be rolled back to stays in it.
-func TestAnAtomicUpgradeFindsWhereToRollBackTo(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// Pruning keeps the revision to roll back to, however small MaxHistory is.
+func TestUpgradeAtomicTarget(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	atomic := func(r *UpgradeRequest) { r.Atomic, r.MaxHistory = true, 1 }
 	s.fail["event post-upgrade"] = errBroken
-	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 1") {
+	if _, err := s.runUpgrade(t, configMaps("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 1") {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1", "3 deployed")
 	// Also where nothing is deployed any more, as Helm leaves it when a
 	// rollback fails.
 	s.records.kept["web.v3"].Info.Status = release.Superseded
-	if _, err := s.up(t, conf("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 3") {
+	if _, err := s.runUpgrade(t, configMaps("a=2"), atomic); !strings.Contains(err.Error(), "being set, to revision 3") {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1", "5 deployed")
 }
 
-func TestAnAtomicUpgradeThatHasNowhereToRollBackTo(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
-	s.breaks(t, "event post-install", s.put)
+func TestUpgradeAtomicWithoutTarget(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
+	s.mustFailAt(t, "event post-install", s.runInstall)
 	s.fail["event post-upgrade"] = errBroken
-	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
+	_, err := s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
 	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "no successful revision") {
 		t.Error(err)
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 failed, 2 failed")
 }
 
-func TestARollbackThatFailsTooIsTold(t *testing.T) {
-	s := installed(t, conf("a=1"))
+func TestUpgradeAtomicRollbackFails(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	s.fail["event post-upgrade"] = errBroken
 	s.fail["event pre-rollback"] = errors.New("nor backwards")
-	_, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
+	_, err := s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) { r.Atomic = true })
 	if !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "release web failed, and rolling back to revision 1 went wrong too: ") || !strings.Contains(err.Error(), "nor backwards\nwhat had failed first: ") {
 		t.Error(err)
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 deployed, 2 failed, 3 failed")
 }
 
-// Whether a failed upgrade may be undone is asked before it begins, about the
-// revision that it would go back to, and only where it would be undone.
-func TestAnUpgradeIsConfirmedToBeUndoneFirst(t *testing.T) {
+// An atomic upgrade asks for confirmation of the hooks of a rollback before it starts; other
+// upgrades do not.
+func TestUpgradeAtomicConfirmsHooks(t *testing.T) {
 	for _, atomic := range []bool{true, false} {
-		s := installed(t, conf("a=1"))
-		s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=2"))) })
+		s := installedCase(t, configMaps("a=1"))
+		s.mustFailAt(t, "event pre-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=2"))) })
 		var asked []int
 		verb := s.upgrade()
 		s.hooks.confirm = func(rel *release.Release) error {
 			asked = append(asked, rel.Revision)
 			return errBroken
 		}
-		req := to(t, conf("a=3"))
+		req := upgradeTo(t, configMaps("a=3"))
 		req.Atomic = atomic
 		_, err := verb.Run(t.Context(), req)
 		if errors.Is(err, errBroken) != atomic || len(asked) > 0 != atomic || atomic && (asked[0] != 1 || len(s.writes()) > 0) {
@@ -260,27 +260,27 @@ func TestAnUpgradeIsConfirmedToBeUndoneFirst(t *testing.T) {
 	}
 }
 
-// unconfirmed are scripts that may not run.
-type unconfirmed struct{ scriptsThat }
+// refusingScripts is a ScriptRunner that refuses permissions.
+type refusingScripts struct{ loadFunc }
 
-func (unconfirmed) Confirm(_ context.Context, c *chart.Chart) error {
+func (refusingScripts) Confirm(_ context.Context, c *chart.Chart) error {
 	if c == nil || !c.HasScripts() {
 		return nil
 	}
 	return errBroken
 }
 
-// The scripts of the record that a failed upgrade would go back to are asked about
-// before it begins: a record may have been written by another client.
-func TestTheScriptsOfAnUndoAreConfirmedFirst(t *testing.T) {
+// An atomic upgrade asks for the permissions of the scripts of a rollback before it starts,
+// because another client may have written the record.
+func TestUpgradeAtomicConfirmsScripts(t *testing.T) {
 	for _, atomic := range []bool{true, false} {
-		s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1"), chart.FileScript, "-- a script"))
-		s.do(t, s.put())
+		s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1"), chart.FileScript, "-- a script"))
+		s.mustSucceed(t, s.runInstall())
 		config := s.config()
 		config.Scripts = func() ScriptRunner {
-			return unconfirmed{func(context.Context, *event.ChartResolved) error { return nil }}
+			return refusingScripts{func(context.Context, *event.ChartResolved) error { return nil }}
 		}
-		req := to(t, conf("a=2"))
+		req := upgradeTo(t, configMaps("a=2"))
 		req.Atomic = atomic
 		_, err := Upgrade{config}.Run(t.Context(), req)
 		if errors.Is(err, errBroken) != atomic || atomic && len(s.writes()) > 0 {

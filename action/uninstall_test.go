@@ -16,19 +16,19 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// removal is one uninstall of a release that is in the records.
-type removal struct {
-	*diary
-	cluster   *cluster
-	records   *records
+// uninstallCase is one uninstall of a recorded release.
+type uninstallCase struct {
+	*callLog
+	cluster   *fakeCluster
+	records   *fakeRecords
 	uninstall Uninstall
 	request   UninstallRequest
 }
 
-func newRemoval(have ...*release.Release) *removal {
-	d := &diary{fail: map[string]error{}}
-	r := &removal{diary: d, cluster: newCluster(d), records: newRecords(d, have...)}
-	r.uninstall = Uninstall{&Config{Cluster: r.cluster, Releases: r.records, Locker: &locker{diary: d}, Now: atNoon, hooks: &notedHooks{diary: d}}}
+func newUninstallCase(have ...*release.Release) *uninstallCase {
+	d := &callLog{fail: map[string]error{}}
+	r := &uninstallCase{callLog: d, cluster: newFakeCluster(d), records: newFakeRecords(d, have...)}
+	r.uninstall = Uninstall{&Config{Cluster: r.cluster, Releases: r.records, Locker: &fakeLocker{callLog: d}, Now: atNoon, hooks: &loggedHooks{callLog: d}}}
 	r.request = UninstallRequest{Name: "web"}
 	return r
 }
@@ -36,14 +36,14 @@ func newRemoval(have ...*release.Release) *removal {
 // deployed is a release of three objects, one of which is to be kept, and a
 // document that holds a comment only.
 func deployed(revision int) *release.Release {
-	rel := gone(revision, release.Deployed)
-	rel.Manifest = kind("ConfigMap", "settings") + kind("PersistentVolumeClaim", "data", keepPolicy, "keep") + kind("Service", "web") +
+	rel := newRevision(revision, release.Deployed)
+	rel.Manifest = objectText("ConfigMap", "settings") + objectText("PersistentVolumeClaim", "data", keepPolicy, "keep") + objectText("Service", "web") +
 		"---\n# Source: web/templates/off.yaml\n# switched off\n"
 	return rel
 }
 
-func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
-	r := newRemoval(gone(2, release.Superseded), gone(10, release.Superseded), deployed(11))
+func TestUninstallSteps(t *testing.T) {
+	r := newUninstallCase(newRevision(2, release.Superseded), newRevision(10, release.Superseded), deployed(11))
 	r.request.Wait, r.request.Cascade = true, apply.Foreground
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if err != nil {
@@ -58,9 +58,9 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 		"delete [Service/web ConfigMap/settings], foreground",
 		"gone [Service/web ConfigMap/settings]",
 		"event post-delete",
-		"forget web.v2",
-		"forget web.v10",
-		"forget web.v11",
+		"purge web.v2",
+		"purge web.v10",
+		"purge web.v11",
 		"unlock web",
 	)
 	if names(out.Kept) != "[PersistentVolumeClaim/data]" || names(out.Deleted) != "[Service/web ConfigMap/settings]" {
@@ -71,8 +71,8 @@ func TestUninstallRemovesInReverseThenForgetsOldestFirst(t *testing.T) {
 	}
 }
 
-func TestUninstallKeepsHistoryWhereAsked(t *testing.T) {
-	r := newRemoval(gone(1, release.Superseded), deployed(2))
+func TestUninstallKeepHistory(t *testing.T) {
+	r := newUninstallCase(newRevision(1, release.Superseded), deployed(2))
 	r.request.KeepHistory = true
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Fatal(err)
@@ -99,16 +99,16 @@ func TestUninstallKeepsHistoryWhereAsked(t *testing.T) {
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)
 	}
-	r.wantWrites(t, "forget web.v1", "forget web.v2")
+	r.wantWrites(t, "purge web.v1", "purge web.v2")
 }
 
-// As Helm 4.3.1 does: white space and case do not matter. To delete what an
-// author meant to keep cannot be undone.
-func TestThePolicyToKeepIsReadAsHelmReadsIt(t *testing.T) {
+// As in Helm 4.3.1, white space and case do not matter: deleting an object that its author
+// wanted to keep cannot be undone.
+func TestKeepPolicy(t *testing.T) {
 	for value, kept := range map[string]bool{"keep": true, " Keep ": true, "KEEP": true, "": false, "keeper": false, "delete": false} {
-		rel := gone(1, release.Deployed)
-		rel.Manifest = kind("Secret", "s", keepPolicy, value)
-		r := newRemoval(rel)
+		rel := newRevision(1, release.Deployed)
+		rel.Manifest = objectText("Secret", "s", keepPolicy, value)
+		r := newUninstallCase(rel)
 		out, err := r.uninstall.Plan(t.Context(), r.request)
 		if err != nil || len(out.Kept) == 1 != kept || len(out.Kept)+len(out.Deleted) != 1 {
 			t.Errorf("%q: kept %v, deleted %v, %v", value, out.Kept, out.Deleted, err)
@@ -116,8 +116,8 @@ func TestThePolicyToKeepIsReadAsHelmReadsIt(t *testing.T) {
 	}
 }
 
-func TestPlanOfAnUninstallWritesNothing(t *testing.T) {
-	r := newRemoval(deployed(1))
+func TestUninstallPlanWritesNothing(t *testing.T) {
+	r := newUninstallCase(deployed(1))
 	out, err := r.uninstall.Plan(t.Context(), r.request)
 	if err != nil || names(out.Deleted) != "[Service/web ConfigMap/settings]" {
 		t.Errorf("%v, %v", out, err)
@@ -128,8 +128,8 @@ func TestPlanOfAnUninstallWritesNothing(t *testing.T) {
 	}
 }
 
-func TestUninstallRefusesWhatItCannotRead(t *testing.T) {
-	broken := gone(1, release.Deployed)
+func TestUninstallErrors(t *testing.T) {
+	broken := newRevision(1, release.Deployed)
 	broken.Manifest = "a: b: c"
 	for name, test := range map[string]struct {
 		release string
@@ -140,7 +140,7 @@ func TestUninstallRefusesWhatItCannotRead(t *testing.T) {
 		"a manifest that cannot be read": {"web", "read the manifest of revision 1 of release web"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRemoval(broken)
+			r := newUninstallCase(broken)
 			_, err := r.uninstall.Run(t.Context(), UninstallRequest{Name: test.release})
 			if err == nil || !strings.Contains(err.Error(), test.want) || len(r.writes()) > 0 {
 				t.Errorf("%s: %v, did %q", name, err, r.writes())
@@ -149,9 +149,8 @@ func TestUninstallRefusesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// What fails half-way leaves a record to begin again from, also where the user
-// interrupted.
-func TestAnUninstallThatFailsHalfWayCanBeRunAgain(t *testing.T) {
+// An uninstall that fails or is canceled half-way leaves a record, and can be run again.
+func TestUninstallRetry(t *testing.T) {
 	for _, step := range []string{
 		"event pre-delete",
 		"delete [Service/web ConfigMap/settings], background",
@@ -160,11 +159,11 @@ func TestAnUninstallThatFailsHalfWayCanBeRunAgain(t *testing.T) {
 	} {
 		t.Run(step, func(t *testing.T) {
 			for _, interrupt := range []bool{false, true} {
-				r := newRemoval(gone(1, release.Superseded), deployed(2))
+				r := newUninstallCase(newRevision(1, release.Superseded), deployed(2))
 				r.request.Wait = true
 				ctx, cancel := context.WithCancel(t.Context())
 				if interrupt {
-					r.at = func(now string) {
+					r.onStep = func(now string) {
 						if now == step {
 							cancel()
 						}
@@ -183,7 +182,7 @@ func TestAnUninstallThatFailsHalfWayCanBeRunAgain(t *testing.T) {
 				if r.records.state("web", 1) == "no record" {
 					t.Errorf("%s: history is gone already", step)
 				}
-				r.at, r.fail = nil, nil
+				r.onStep, r.fail = nil, nil
 				if _, err := r.uninstall.Run(t.Context(), r.request); err != nil || len(r.records.kept) != 0 {
 					t.Errorf("%s: again: %v, left %v", step, err, r.records.kept)
 				}
@@ -192,11 +191,11 @@ func TestAnUninstallThatFailsHalfWayCanBeRunAgain(t *testing.T) {
 	}
 }
 
-func TestAnInterruptAtTheEndDoesNotLeaveAReleaseUninstalling(t *testing.T) {
-	r := newRemoval(deployed(1))
+func TestUninstallCanceledAtEnd(t *testing.T) {
+	r := newUninstallCase(deployed(1))
 	r.request.KeepHistory, r.request.Description = true, "moved"
 	ctx, cancel := context.WithCancel(t.Context())
-	r.at = func(step string) {
+	r.onStep = func(step string) {
 		if step == "update web.v1 uninstalled" {
 			cancel()
 		}
@@ -209,22 +208,22 @@ func TestAnInterruptAtTheEndDoesNotLeaveAReleaseUninstalling(t *testing.T) {
 	}
 }
 
-func TestAPurgeThatFailsKeepsTheNewestRecord(t *testing.T) {
-	r := newRemoval(gone(1, release.Superseded), gone(2, release.Superseded), deployed(3))
-	r.fail["forget web.v2"] = errBroken
+func TestUninstallPurgeError(t *testing.T) {
+	r := newUninstallCase(newRevision(1, release.Superseded), newRevision(2, release.Superseded), deployed(3))
+	r.fail["purge web.v2"] = errBroken
 	_, err := r.uninstall.Run(t.Context(), r.request)
 	if !errors.Is(err, errBroken) || r.records.state("web", 3) == "no record" || r.records.state("web", 1) != "no record" {
 		t.Errorf("%v; %v", err, r.records.kept)
 	}
 	// Someone else purging at the same time is not an error.
-	r.fail["forget web.v2"] = &storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 2}}
+	r.fail["purge web.v2"] = &storage.NotFoundError{Key: storage.Key{Name: "web", Revision: 2}}
 	if _, err := r.uninstall.Run(t.Context(), r.request); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestARecordThatCannotBeMarkedLeavesTheObjects(t *testing.T) {
-	r := newRemoval(deployed(1))
+func TestUninstallRecordPendingError(t *testing.T) {
+	r := newUninstallCase(deployed(1))
 	r.fail["update web.v1 uninstalling"] = errBroken
 	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) {
 		t.Error(err)
@@ -232,18 +231,18 @@ func TestARecordThatCannotBeMarkedLeavesTheObjects(t *testing.T) {
 	r.wantWrites(t, "update web.v1 uninstalling")
 }
 
-// What a failed revision has left behind goes too, and what one before it was
-// to remove and has not; each once, and what a policy keeps stays.
-func TestAnUninstallRemovesWhateverTheReleaseMayHave(t *testing.T) {
-	s := installed(t, conf("a=1", "b=1")+kind("Secret", "old", keepPolicy, "keep"))
-	s.breaks(t, "delete [ConfigMap/b]", func() error { return second(s.up(t, conf("a=2", "left=1"))) })
-	s.breaks(t, "event pre-upgrade", func() error {
-		return second(s.up(t, conf("a=3"), func(r *UpgradeRequest) { r.MaxHistory = 1 }))
+// Objects of failed revisions and pending deletions are deleted too, each once, except those
+// with a keep policy.
+func TestUninstallInventory(t *testing.T) {
+	s := installedCase(t, configMaps("a=1", "b=1")+objectText("Secret", "old", keepPolicy, "keep"))
+	s.mustFailAt(t, "delete [ConfigMap/b]", func() error { return errorOf(s.runUpgrade(t, configMaps("a=2", "left=1"))) })
+	s.mustFailAt(t, "event pre-upgrade", func() error {
+		return errorOf(s.runUpgrade(t, configMaps("a=3"), func(r *UpgradeRequest) { r.MaxHistory = 1 }))
 	})
 	if got := s.records.history(); got != "1 deployed, 3 failed" {
 		t.Fatal(got)
 	}
-	out, err := s.away(t)
+	out, err := s.runUninstall(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +252,14 @@ func TestAnUninstallRemovesWhateverTheReleaseMayHave(t *testing.T) {
 	s.wantState(t, "Secret/old", "")
 }
 
-// Two groups may have kinds of one name. (It happens: Knative has a Service.)
-func TestAnUninstallTellsGroupsApart(t *testing.T) {
-	rel := gone(1, release.Deployed)
-	knative := strings.Replace(kind("Service", "web"), "apiVersion: v1", "apiVersion: serving.knative.dev/v1", 1)
-	rel.Manifest = kind("Service", "web") + knative + kind("ConfigMap", "a") + strings.Replace(kind("ConfigMap", "a"), "name: a", "name: a\n  namespace: other", 1)
-	failed := gone(2, release.Failed)
-	failed.Manifest = strings.Replace(knative, "dev/v1", "dev/v2", 1) + kind("ConfigMap", "a")
-	r := newRemoval(rel, failed)
+// Kinds of two API groups may have the same name, such as Knative's Service.
+func TestUninstallSameKindInGroups(t *testing.T) {
+	rel := newRevision(1, release.Deployed)
+	knative := strings.Replace(objectText("Service", "web"), "apiVersion: v1", "apiVersion: serving.knative.dev/v1", 1)
+	rel.Manifest = objectText("Service", "web") + knative + objectText("ConfigMap", "a") + strings.Replace(objectText("ConfigMap", "a"), "name: a", "name: a\n  namespace: other", 1)
+	failed := newRevision(2, release.Failed)
+	failed.Manifest = strings.Replace(knative, "dev/v1", "dev/v2", 1) + objectText("ConfigMap", "a")
+	r := newUninstallCase(rel, failed)
 	out, err := r.uninstall.Plan(t.Context(), r.request)
 	if err != nil {
 		t.Fatal(err)
@@ -275,15 +274,14 @@ func TestAnUninstallTellsGroupsApart(t *testing.T) {
 	}
 }
 
-// Nothing of a release that is uninstalled is deployed or under way, whatever
-// state it was in.
-func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	s.do(t, second(s.up(t, conf("a=2"))))
+// No revision of an uninstalled release is deployed or pending, whatever its status was.
+func TestUninstallKeepHistoryStatuses(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2"))))
 	s.records.kept["web.v1"].Info.Status = release.Deployed // killed between two last words
-	s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=3"))) })
+	s.mustFailAt(t, "event pre-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=3"))) })
 	s.records.kept["web.v3"].Info.Status = release.PendingUpgrade // and before a first one
-	s.do(t, second(s.up(t, conf("a=4"), func(r *UpgradeRequest) { r.Description = "last" })))
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=4"), func(r *UpgradeRequest) { r.Description = "last" })))
 	s.records.kept["web.v1"].Info.Status = release.Deployed
 	s.records.kept["web.v2"].Info.Status = release.Deployed
 	left := s.records.kept["web.v4"].Clone()
@@ -292,7 +290,7 @@ func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
 	last := left.Clone()
 	last.Revision, last.Info.Status = 6, release.PendingUpgrade
 	s.records.kept["web.v6"] = last
-	if _, err := s.away(t, func(r *UninstallRequest) { r.KeepHistory = true }); err != nil {
+	if _, err := s.runUninstall(t, func(r *UninstallRequest) { r.KeepHistory = true }); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "", "1 superseded, 2 superseded, 3 failed, 4 superseded, 5 failed, 6 uninstalled")
@@ -303,8 +301,8 @@ func TestAnUninstallSettlesTheWholeHistory(t *testing.T) {
 	}
 }
 
-func TestMissingRightsEndAnUninstallBeforeItBegins(t *testing.T) {
-	r := newRemoval(deployed(1))
+func TestUninstallMissingPermissions(t *testing.T) {
+	r := newUninstallCase(deployed(1))
 	r.fail["permissions delete [Service/web ConfigMap/settings]; records: update delete"] = errBroken
 	out, err := r.uninstall.Run(t.Context(), r.request)
 	if !errors.Is(err, errBroken) || out != nil || len(r.writes()) > 0 || r.records.state("web", 1) != "deployed: " {
@@ -312,9 +310,9 @@ func TestMissingRightsEndAnUninstallBeforeItBegins(t *testing.T) {
 	}
 }
 
-// An uninstall that keeps the history removes no record.
-func TestAKeptHistoryNeedsNoRightToRemoveIt(t *testing.T) {
-	r := newRemoval(deployed(1))
+// Uninstalling with KeepHistory does not need the permission to delete records.
+func TestUninstallKeepHistoryPermissions(t *testing.T) {
+	r := newUninstallCase(deployed(1))
 	r.request.KeepHistory = true
 	r.fail["permissions delete [Service/web ConfigMap/settings]; records: update"] = errBroken
 	if _, err := r.uninstall.Run(t.Context(), r.request); !errors.Is(err, errBroken) || len(r.writes()) > 0 {
@@ -322,24 +320,24 @@ func TestAKeptHistoryNeedsNoRightToRemoveIt(t *testing.T) {
 	}
 }
 
-// While it is under way the record says who is at work.
-func TestAnUninstallIsGuarded(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// The record has the holder of the lock while the uninstall is in progress.
+func TestUninstallGuardsLock(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	var at, who string
-	s.at = func(step string) {
+	s.onStep = func(step string) {
 		if strings.HasPrefix(step, "delete ") {
 			at, who = s.records.history(), s.records.kept["web.v1"].Holder
 		}
 	}
-	if _, err := s.away(t); err != nil || at != "1 uninstalling" || who != "anna" || !s.did("guard web.v1") {
+	if _, err := s.runUninstall(t); err != nil || at != "1 uninstalling" || who != "anna" || !s.contains("guard web.v1") {
 		t.Errorf("%v, %s by %q", err, at, who)
 	}
 }
 
-// The scripts that answer are those of the record; no one changes what goes.
-func TestEventsOfAnUninstall(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1"), chart.FileScript, "-- a script\n"))
-	s.do(t, s.put())
+// The scripts of the record handle the events, and cannot change the objects to delete.
+func TestUninstallEvents(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1"), chart.FileScript, "-- a script\n"))
+	s.mustSucceed(t, s.runInstall())
 	var told []string
 	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.ChartResolved) error {
 		told = append(told, "resolved "+string(e.Chart.Files[0].Data))
@@ -350,10 +348,10 @@ func TestEventsOfAnUninstall(t *testing.T) {
 		return nil
 	})
 	event.On(s.bus, "test", 0.5, func(_ context.Context, e *event.PostDelete) error {
-		told = append(told, "post-delete "+string(e.Release.Info.Status)+" "+s.cluster.has())
+		told = append(told, "post-delete "+string(e.Release.Info.Status)+" "+s.cluster.contents())
 		return nil
 	})
-	if _, err := s.away(t); err != nil {
+	if _, err := s.runUninstall(t); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(told, ", "); got != "resolved -- a script\n, pre-delete deployed, post-delete uninstalling " {

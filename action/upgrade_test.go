@@ -18,11 +18,11 @@ import (
 	"github.com/moonhelm/moonhelm/storage"
 )
 
-// The new revision is pending before any object is written; it is deployed
-// before the old one is superseded, so that there is always one that is.
-func TestAnUpgradeRecordsThenWritesThenSettles(t *testing.T) {
-	s := installed(t, conf("a=1", "b=1"))
-	rel, err := s.up(t, conf("a=2", "c=1"), func(r *UpgradeRequest) { r.Wait, r.Jobs, r.Legacy = true, true, true })
+// The new revision is pending before any object is written. It is deployed before the old one
+// is superseded, so that there is always a deployed revision.
+func TestUpgradeSteps(t *testing.T) {
+	s := installedCase(t, configMaps("a=1", "b=1"))
+	rel, err := s.runUpgrade(t, configMaps("a=2", "c=1"), func(r *UpgradeRequest) { r.Wait, r.Jobs, r.Legacy = true, true, true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,16 +50,16 @@ func TestAnUpgradeRecordsThenWritesThenSettles(t *testing.T) {
 	}
 }
 
-// While it is under way the record says who is at work and what is to go.
-func TestAPendingUpgradeSaysWhatItIsAbout(t *testing.T) {
-	s := installed(t, conf("a=1", "b=1"))
+// The pending record has the holder of the lock and the pending deletions.
+func TestUpgradePendingRecord(t *testing.T) {
+	s := installedCase(t, configMaps("a=1", "b=1"))
 	var pending *release.Release
-	s.at = func(step string) {
+	s.onStep = func(step string) {
 		if strings.HasPrefix(step, "apply ") {
 			pending = s.records.kept["web.v2"]
 		}
 	}
-	if _, err := s.up(t, conf("a=2")); err != nil {
+	if _, err := s.runUpgrade(t, configMaps("a=2")); err != nil {
 		t.Fatal(err)
 	}
 	if pending.Info.Status != release.PendingUpgrade || pending.Holder != "anna" || !strings.Contains(pending.Manifest, `v: "2"`) {
@@ -70,22 +70,22 @@ func TestAPendingUpgradeSaysWhatItIsAbout(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeThatChangesNothingWritesRecordsOnly(t *testing.T) {
-	s := installed(t, conf("a=1")+kind("Service", "web"))
-	if _, err := s.up(t, conf("a=1")+kind("Service", "web")); err != nil {
+func TestUpgradeUnchanged(t *testing.T) {
+	s := installedCase(t, configMaps("a=1")+objectText("Service", "web"))
+	if _, err := s.runUpgrade(t, configMaps("a=1")+objectText("Service", "web")); err != nil {
 		t.Fatal(err)
 	}
 	s.wantWrites(t, "create web.v2 pending-upgrade", "event pre-upgrade", "event post-upgrade", "update web.v2 deployed", "update web.v1 superseded")
 }
 
-// What others have put into an object stays, what someone has changed of what
-// the release says is put right again: the stories of a manual change and a rollback.
-func TestAnUpgradeMergesWithWhatIsThere(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// Fields of other clients are kept, and changes by other clients to the release's fields are
+// reverted.
+func TestUpgradeMerges(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	live := maps.Clone(s.cluster.live["ConfigMap/a"])
 	live["data"] = map[string]any{"v": "0", "theirs": "x"}
 	s.cluster.live["ConfigMap/a"] = live
-	if _, err := s.up(t, conf("a=1")); err != nil {
+	if _, err := s.runUpgrade(t, configMaps("a=1")); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(s.cluster.live["ConfigMap/a"]["data"]); got != "map[theirs:x v:1]" {
@@ -93,19 +93,19 @@ func TestAnUpgradeMergesWithWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeKeepsWhatThePolicyKeeps(t *testing.T) {
-	s := installed(t, conf("a=1")+kind("Secret", "s", keepPolicy, "keep"))
-	if _, err := s.up(t, conf("a=1")); err != nil {
+func TestUpgradeKeepPolicy(t *testing.T) {
+	s := installedCase(t, configMaps("a=1")+objectText("Secret", "s", keepPolicy, "keep"))
+	if _, err := s.runUpgrade(t, configMaps("a=1")); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=1 Secret/s", "1 superseded, 2 deployed")
 }
 
-// What Helm 3.22 and 4.3.1 do (observed): the values and labels of which
-// revision count, and what becomes of them. The chart's default of a is d; it
-// was 1 in revision 1, which is deployed, and 2 in revision 2, which failed.
-func TestValuesAreReusedAsHelmDoes(t *testing.T) {
-	template := `{{ with .Values.n }}# n` + "\n{{ end }}" + conf("a={{ .Values.a }}", "new={{ .Values.new }}")
+// Helm 3.22 and 4.3.1 (observed): which revision's values and labels are reused, and how. The
+// chart's default of a is d; it was 1 in revision 1, which is deployed, and 2 in revision 2,
+// which failed.
+func TestUpgradeReuse(t *testing.T) {
+	template := `{{ with .Values.n }}# n` + "\n{{ end }}" + configMaps("a={{ .Values.a }}", "new={{ .Values.new }}")
 	table := func(pairs ...any) map[string]any {
 		m := map[string]any{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -134,13 +134,13 @@ func TestValuesAreReusedAsHelmDoes(t *testing.T) {
 		{"reset, then reuse, null takes the default away", ResetThenReuse, table("new", nil), "map[a:1 m:map[x:5] n:map[k:1] new:<nil>]", "ConfigMap/a=1 ConfigMap/new="},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStory(t, newChart(t, "templates/a.yaml", template, "values.yaml", "a: d\nm: {x: 1, y: 2}\n"))
+			s := newTestCase(t, newChart(t, "templates/a.yaml", template, "values.yaml", "a: d\nm: {x: 1, y: 2}\n"))
 			s.request.Values = old
-			s.do(t, s.put())
-			req := to(t, template)
+			s.mustSucceed(t, s.runInstall())
+			req := upgradeTo(t, template)
 			req.Chart = newChart(t, "templates/a.yaml", template, "values.yaml", "a: d2\nm: {x: 10, y: 20}\nnew: there\n")
 			req.Values = table("a", 2)
-			s.breaks(t, "event pre-upgrade", func() error {
+			s.mustFailAt(t, "event pre-upgrade", func() error {
 				_, err := s.upgrade().Run(t.Context(), req)
 				return err
 			})
@@ -160,28 +160,28 @@ func TestValuesAreReusedAsHelmDoes(t *testing.T) {
 	}
 }
 
-// Where nothing was ever deployed the last values are those of what failed.
-func TestValuesOfAFailedInstallAreReused(t *testing.T) {
-	template := conf("a={{ .Values.a }}")
-	s := newStory(t, newChart(t, "templates/a.yaml", template))
+// If no revision was ever deployed, the values of the failed one are reused.
+func TestUpgradeReuseFailedInstall(t *testing.T) {
+	template := configMaps("a={{ .Values.a }}")
+	s := newTestCase(t, newChart(t, "templates/a.yaml", template))
 	s.request.Values = map[string]any{"a": "mine"}
-	s.breaks(t, "apply [ConfigMap/a]", s.put)
-	if _, err := s.up(t, template, func(r *UpgradeRequest) { r.Reuse = ResetThenReuse }); err != nil {
+	s.mustFailAt(t, "apply [ConfigMap/a]", s.runInstall)
+	if _, err := s.runUpgrade(t, template, func(r *UpgradeRequest) { r.Reuse = ResetThenReuse }); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=mine", "1 failed, 2 deployed")
 }
 
-// Labels are those of the last revision, whatever became of it, as with Helm.
-func TestLabelsAreLaidOverTheLastOnes(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")))
+// Labels are those of the last revision, whatever its status, as with Helm.
+func TestUpgradeLabels(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")))
 	s.request.Labels = map[string]string{"team": "shop", "x": "1"}
-	s.do(t, s.put())
-	s.breaks(t, "event pre-upgrade", func() error {
-		_, err := s.up(t, conf("a=1"), func(r *UpgradeRequest) { r.Labels = map[string]string{"team": "other", "y": "2"} })
+	s.mustSucceed(t, s.runInstall())
+	s.mustFailAt(t, "event pre-upgrade", func() error {
+		_, err := s.runUpgrade(t, configMaps("a=1"), func(r *UpgradeRequest) { r.Labels = map[string]string{"team": "other", "y": "2"} })
 		return err
 	})
-	if _, err := s.up(t, conf("a=1"), func(r *UpgradeRequest) { r.Labels = map[string]string{"x": "null", "none": "null"} }); err != nil {
+	if _, err := s.runUpgrade(t, configMaps("a=1"), func(r *UpgradeRequest) { r.Labels = map[string]string{"x": "null", "none": "null"} }); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(s.records.kept["web.v3"].Labels); got != "map[team:other y:2]" {
@@ -192,42 +192,41 @@ func TestLabelsAreLaidOverTheLastOnes(t *testing.T) {
 	}
 }
 
-func TestADescriptionOfAnUpgrade(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	if _, err := s.up(t, conf("a=2"), func(r *UpgradeRequest) { r.Description = "for Anna" }); err != nil || s.records.state("web", 2) != "deployed: for Anna" {
+func TestUpgradeDescription(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	if _, err := s.runUpgrade(t, configMaps("a=2"), func(r *UpgradeRequest) { r.Description = "for Anna" }); err != nil || s.records.state("web", 2) != "deployed: for Anna" {
 		t.Error(err, s.records.state("web", 2))
 	}
 }
 
-// Objects are written as they were the last time, unless something else is asked
-// for; the record says how.
-func TestTheWayOfWritingStays(t *testing.T) {
+// The apply method is that of the last revision unless the request sets one, and is recorded.
+func TestUpgradeKeepsApplyMethod(t *testing.T) {
 	on, off := true, false
-	s := installed(t, conf("a=1"))
+	s := installedCase(t, configMaps("a=1"))
 	for i, step := range []struct {
 		asked *bool
 		want  string
 	}{{nil, release.ApplyClientSide}, {&on, release.ApplyServerSide}, {nil, release.ApplyServerSide}, {&off, release.ApplyClientSide}} {
-		rel, err := s.up(t, conf("a="+fmt.Sprint(i)), func(r *UpgradeRequest) { r.ServerSide = step.asked })
+		rel, err := s.runUpgrade(t, configMaps("a="+fmt.Sprint(i)), func(r *UpgradeRequest) { r.ServerSide = step.asked })
 		if err != nil || rel.ApplyMethod != step.want {
 			t.Errorf("step %d: %s, %v", i, rel.ApplyMethod, err)
 		}
 		how := map[bool]string{true: ", server-side"}[step.want == release.ApplyServerSide]
-		if !s.did("plan [ConfigMap/a] for ns/web" + how) {
+		if !s.contains("plan [ConfigMap/a] for ns/web" + how) {
 			t.Errorf("step %d: %q", i, s.lines)
 		}
-		s.forget()
+		s.reset()
 	}
 }
 
-func TestAnUpgradeNeedsARelease(t *testing.T) {
-	for name, have := range map[string]*release.Release{"nothing": nil, "an uninstalled one": gone(1, release.Uninstalled)} {
+func TestUpgradeNoRelease(t *testing.T) {
+	for name, have := range map[string]*release.Release{"nothing": nil, "an uninstalled one": newRevision(1, release.Uninstalled)} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t, nil)
+			s := newTestCase(t, nil)
 			if have != nil {
-				s = newStory(t, nil, have)
+				s = newTestCase(t, nil, have)
 			}
-			_, err := s.up(t, conf("a=1"))
+			_, err := s.runUpgrade(t, configMaps("a=1"))
 			var none *NoReleaseError
 			if !errors.As(err, &none) || none.Uninstalled != (have != nil) || len(s.writes()) > 0 || s.locker.held {
 				t.Errorf("%s: %v, did %q", name, err, s.writes())
@@ -239,43 +238,45 @@ func TestAnUpgradeNeedsARelease(t *testing.T) {
 	}
 }
 
-// Each of these ends an upgrade before anything was written anywhere.
-func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
+// Errors that end an upgrade before anything is written.
+func TestUpgradeInvalidWritesNothing(t *testing.T) {
 	library := newChart(t)
 	library.Metadata.Type = chart.TypeLibrary
 	for _, test := range []struct {
 		name   string
-		change func(*story, *UpgradeRequest)
+		change func(*testCase, *UpgradeRequest)
 		want   string
 	}{
-		{"the name is not a name", func(_ *story, r *UpgradeRequest) { r.Name = "Web_1" }, "is invalid"},
-		{"someone is at work", func(s *story, _ *UpgradeRequest) { s.fail["lock web, upgrade"] = errBroken }, "broken"},
-		{"the chart is a library", func(_ *story, r *UpgradeRequest) { r.Chart = library }, "not installable"},
-		{"the cluster does not answer", func(s *story, _ *UpgradeRequest) { s.fail["capabilities"] = errBroken }, "broken"},
-		{"a value has the wrong type", func(_ *story, r *UpgradeRequest) {
+		{"the name is not a name", func(_ *testCase, r *UpgradeRequest) { r.Name = "Web_1" }, "is invalid"},
+		{"someone is at work", func(s *testCase, _ *UpgradeRequest) { s.fail["lock web, upgrade"] = errBroken }, "broken"},
+		{"the chart is a library", func(_ *testCase, r *UpgradeRequest) { r.Chart = library }, "not installable"},
+		{"the cluster does not answer", func(s *testCase, _ *UpgradeRequest) { s.fail["capabilities"] = errBroken }, "broken"},
+		{"a value has the wrong type", func(_ *testCase, r *UpgradeRequest) {
 			r.Chart = newChart(t, "values.schema.json", `{"properties":{"port":{"type":"integer"}}}`)
 			r.Values = map[string]any{"port": "eighty"}
 		}, "port"},
-		{"a template fails", func(_ *story, r *UpgradeRequest) { r.Chart = newChart(t, "templates/c.yaml", `{{ fail "no luck" }}`) }, "no luck"},
-		{"an object is someone else's", func(s *story, _ *UpgradeRequest) { s.fail["plan [ConfigMap/a] for ns/web"] = errBroken }, "broken"},
-		{"the old manifest cannot be read", func(s *story, _ *UpgradeRequest) { s.records.kept["web.v1"].Manifest = "a: b: c" }, "revision 1 of release web"},
-		{"groups wait for each other", func(_ *story, r *UpgradeRequest) {
+		{"a template fails", func(_ *testCase, r *UpgradeRequest) {
+			r.Chart = newChart(t, "templates/c.yaml", `{{ fail "no luck" }}`)
+		}, "no luck"},
+		{"an object is someone else's", func(s *testCase, _ *UpgradeRequest) { s.fail["plan [ConfigMap/a] for ns/web"] = errBroken }, "broken"},
+		{"the old manifest cannot be read", func(s *testCase, _ *UpgradeRequest) { s.records.kept["web.v1"].Manifest = "a: b: c" }, "revision 1 of release web"},
+		{"groups wait for each other", func(_ *testCase, r *UpgradeRequest) {
 			r.Chart = newChart(t, "templates/a.yaml", grouped("a", "one", "two")+grouped("b", "two", "one"))
 		}, "wait for each other"},
-		{"a handler refuses the objects", func(s *story, _ *UpgradeRequest) {
+		{"a handler refuses the objects", func(s *testCase, _ *UpgradeRequest) {
 			event.On(s.bus, "policy", 0.5, func(context.Context, *event.PreUpgrade) error { return errBroken })
 		}, "broken"},
-		{"the record cannot be created", func(s *story, _ *UpgradeRequest) {
-			s.at = func(step string) { // noted, and then refused
+		{"the record cannot be created", func(s *testCase, _ *UpgradeRequest) {
+			s.onStep = func(step string) { // noted, and then refused
 				if step == "create web.v2 pending-upgrade" {
-					s.records.kept["web.v2"] = gone(2, release.PendingUpgrade)
+					s.records.kept["web.v2"] = newRevision(2, release.PendingUpgrade)
 				}
 			}
 		}, "another client"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := installed(t, conf("a=1"))
-			req := to(t, conf("a=2"))
+			s := installedCase(t, configMaps("a=1"))
+			req := upgradeTo(t, configMaps("a=2"))
 			test.change(s, &req)
 			rel, err := s.upgrade().Run(t.Context(), req)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -286,16 +287,16 @@ func TestNothingIsWrittenWhereAnUpgradeDoesNotFit(t *testing.T) {
 					t.Errorf("did %q", w)
 				}
 			}
-			if rel != nil || s.cluster.has() != "ConfigMap/a=1" || s.records.kept["web.v1"].Info.Status != release.Deployed || s.locker.held {
-				t.Errorf("returned %v, left %s, %s", rel, s.cluster.has(), s.records.history())
+			if rel != nil || s.cluster.contents() != "ConfigMap/a=1" || s.records.kept["web.v1"].Info.Status != release.Deployed || s.locker.held {
+				t.Errorf("returned %v, left %s, %s", rel, s.cluster.contents(), s.records.history())
 			}
 		})
 	}
 }
 
-// Whatever fails after the record was created leaves it failed, with the reason,
-// and the old revision deployed.
-func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
+// Any failure after the record was created is recorded as failed, with the reason, and the old
+// revision stays deployed.
+func TestUpgradeFailureIsRecorded(t *testing.T) {
 	for _, step := range []string{
 		"event pre-upgrade",
 		"apply [ConfigMap/a ConfigMap/c]",
@@ -305,13 +306,13 @@ func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
 	} {
 		for _, interrupt := range []bool{false, true} {
 			t.Run(fmt.Sprint(step, " ", interrupt), func(t *testing.T) {
-				s := installed(t, conf("a=1", "b=1"))
+				s := installedCase(t, configMaps("a=1", "b=1"))
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				want := errBroken.Error()
 				if interrupt {
 					want = context.Canceled.Error()
-					s.at = func(now string) {
+					s.onStep = func(now string) {
 						if now == step {
 							cancel()
 						}
@@ -319,7 +320,7 @@ func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
 				} else {
 					s.fail[step] = errBroken
 				}
-				req := to(t, conf("a=2", "c=1"))
+				req := upgradeTo(t, configMaps("a=2", "c=1"))
 				req.Wait = true
 				rel, err := s.upgrade().Run(ctx, req)
 				if err == nil || rel == nil || rel.Info.Status != release.Failed || !strings.Contains(err.Error(), want) {
@@ -336,8 +337,8 @@ func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
 					t.Error(got)
 				}
 				// And the next one goes on from there.
-				s.at, s.fail = nil, nil
-				if _, err := s.up(t, conf("a=3")); err != nil {
+				s.onStep, s.fail = nil, nil
+				if _, err := s.runUpgrade(t, configMaps("a=3")); err != nil {
 					t.Fatal(err)
 				}
 				s.wantState(t, "ConfigMap/a=3", "1 superseded, 2 failed, 3 deployed")
@@ -346,81 +347,81 @@ func TestAFailedUpgradeLeavesItsRecordFailed(t *testing.T) {
 	}
 }
 
-// An interrupt after the last step comes too late to make it fail.
-func TestAnInterruptAtTheEndDoesNotLeaveAnUpgradePending(t *testing.T) {
-	s := installed(t, conf("a=1"))
+// An upgrade does not fail if it is canceled after its last step.
+func TestUpgradeCanceledAtEnd(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.at = func(step string) {
+	s.onStep = func(step string) {
 		if step == "update web.v2 deployed" {
 			cancel()
 		}
 	}
-	if _, err := s.upgrade().Run(ctx, to(t, conf("a=2"))); err != nil {
+	if _, err := s.upgrade().Run(ctx, upgradeTo(t, configMaps("a=2"))); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=2", "1 superseded, 2 deployed")
 }
 
-// What failed revisions have left behind goes with the next one that does not
-// have it, also when the record of who made it has been pruned since.
-func TestWhatFailedRevisionsLeftBehindIsDeleted(t *testing.T) {
+// An upgrade deletes the objects of failed revisions that it does not contain, even if their
+// records have been pruned.
+func TestUpgradeDeletesObjectsOfFailedRevisions(t *testing.T) {
 	for _, most := range []int{0, 1, 2, 3} {
 		t.Run(fmt.Sprint("history of ", most), func(t *testing.T) {
 			short := func(r *UpgradeRequest) { r.MaxHistory = most }
-			s := installed(t, conf("a=1", "b=1"))
-			s.breaks(t, "event post-upgrade", func() error { _, err := s.up(t, conf("a=1", "b=1", "left=1"), short); return err })
-			s.breaks(t, "event pre-upgrade", func() error { _, err := s.up(t, conf("a=1", "b=1"), short); return err })
-			s.breaks(t, "event pre-upgrade", func() error { _, err := s.up(t, conf("a=1", "b=1"), short); return err })
+			s := installedCase(t, configMaps("a=1", "b=1"))
+			s.mustFailAt(t, "event post-upgrade", func() error { _, err := s.runUpgrade(t, configMaps("a=1", "b=1", "left=1"), short); return err })
+			s.mustFailAt(t, "event pre-upgrade", func() error { _, err := s.runUpgrade(t, configMaps("a=1", "b=1"), short); return err })
+			s.mustFailAt(t, "event pre-upgrade", func() error { _, err := s.runUpgrade(t, configMaps("a=1", "b=1"), short); return err })
 			if most > 0 && most < 3 && s.records.kept["web.v2"] != nil {
 				t.Error("the revision that made it is still there:", s.records.history())
 			}
 			if s.records.kept["web.v1"] == nil || s.records.kept["web.v1"].Info.Status != release.Deployed {
 				t.Error("the deployed revision is gone:", s.records.history())
 			}
-			if _, err := s.up(t, conf("a=1"), short); err != nil {
+			if _, err := s.runUpgrade(t, configMaps("a=1"), short); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.cluster.has(); got != "ConfigMap/a=1" {
+			if got := s.cluster.contents(); got != "ConfigMap/a=1" {
 				t.Error(got)
 			}
 		})
 	}
 }
 
-func TestHistoryIsKeptShort(t *testing.T) {
-	s := installed(t, conf("a=0"))
+func TestMaxHistory(t *testing.T) {
+	s := installedCase(t, configMaps("a=0"))
 	for i := 1; i < 5; i++ {
-		if _, err := s.up(t, conf("a="+fmt.Sprint(i)), func(r *UpgradeRequest) { r.MaxHistory = 3 }); err != nil {
+		if _, err := s.runUpgrade(t, configMaps("a="+fmt.Sprint(i)), func(r *UpgradeRequest) { r.MaxHistory = 3 }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.wantState(t, "ConfigMap/a=4", "3 superseded, 4 superseded, 5 deployed")
 	// However many fail, what is deployed stays.
 	for range 4 {
-		s.breaks(t, "event pre-upgrade", func() error {
-			_, err := s.up(t, conf("a=9"), func(r *UpgradeRequest) { r.MaxHistory = 2 })
+		s.mustFailAt(t, "event pre-upgrade", func() error {
+			_, err := s.runUpgrade(t, configMaps("a=9"), func(r *UpgradeRequest) { r.MaxHistory = 2 })
 			return err
 		})
 	}
 	s.wantState(t, "ConfigMap/a=4", "5 deployed, 9 failed")
 }
 
-// Whoever was killed between the two last words has left two deployed
-// revisions. The newer counts, and the next upgrade settles it.
-func TestOfTwoDeployedRevisionsTheNewerCounts(t *testing.T) {
-	s := installed(t, conf("a=1", "b=1"))
-	s.do(t, second(s.up(t, conf("a=2", "c=1"))))
+// A client that is killed before it supersedes the old revision leaves two deployed ones. The
+// newer counts, and the next upgrade supersedes the older.
+func TestTwoDeployedRevisions(t *testing.T) {
+	s := installedCase(t, configMaps("a=1", "b=1"))
+	s.mustSucceed(t, errorOf(s.runUpgrade(t, configMaps("a=2", "c=1"))))
 	s.records.kept["web.v1"].Info.Status = release.Deployed
 	s.cluster.live["ConfigMap/b"] = map[string]any{"data": map[string]any{"v": "someone's"}}
-	if _, err := s.up(t, conf("a=3")); err != nil {
+	if _, err := s.runUpgrade(t, configMaps("a=3")); err != nil {
 		t.Fatal(err)
 	}
 	s.wantState(t, "ConfigMap/a=3 ConfigMap/b=someone's", "1 superseded, 2 superseded, 3 deployed")
 }
 
-// What another client has written into the old revision's record meanwhile stays,
-// and is not a failure of an upgrade that went well.
-func TestTheOldRevisionMayHaveChangedMeanwhile(t *testing.T) {
+// Changes that another client has made to the old revision's record are kept, and do not fail
+// the upgrade.
+func TestSupersedeChangedRecord(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		status release.Status
@@ -430,13 +431,13 @@ func TestTheOldRevisionMayHaveChangedMeanwhile(t *testing.T) {
 		{"another status", release.Failed, "1 failed, 2 deployed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := installed(t, conf("a=1"))
-			s.now = func(moment string) {
+			s := installedCase(t, configMaps("a=1"))
+			s.onMoment = func(moment string) {
 				if moment == "updated web.v2" {
 					s.records.change("web.v1", func(rel *release.Release) { rel.Info.Status, rel.Info.Notes = test.status, "another client's" })
 				}
 			}
-			if _, err := s.up(t, conf("a=2")); err != nil {
+			if _, err := s.runUpgrade(t, configMaps("a=2")); err != nil {
 				t.Fatal(err)
 			}
 			s.wantState(t, "ConfigMap/a=2", test.want)
@@ -447,11 +448,11 @@ func TestTheOldRevisionMayHaveChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
-func TestPlanOfAnUpgradeWritesNothing(t *testing.T) {
-	s := installed(t, conf("a=1", "b=1")+kind("Job", "old", "helm.sh/hook", "pre-upgrade"))
-	req := to(t, conf("a=2", "c=1")+kind("Job", "new", "helm.sh/hook", "pre-upgrade"))
+func TestUpgradePlanWritesNothing(t *testing.T) {
+	s := installedCase(t, configMaps("a=1", "b=1")+objectText("Job", "old", "helm.sh/hook", "pre-upgrade"))
+	req := upgradeTo(t, configMaps("a=2", "c=1")+objectText("Job", "new", "helm.sh/hook", "pre-upgrade"))
 	req.ServerDryRun, req.TakeOwnership, req.Conflicts, req.ApplyOptions.ForceReplace, req.Wait = true, true, plan.Take, true, true
 	change, rendered, err := s.upgrade().Plan(t.Context(), req)
 	if err != nil {
@@ -469,7 +470,7 @@ func TestPlanOfAnUpgradeWritesNothing(t *testing.T) {
 		t.Errorf("%+v, %s", change, names(rendered.Objects))
 	}
 	// Without a cluster nothing is asked, and nothing compared.
-	s.forget()
+	s.reset()
 	offline := Upgrade{&Config{Releases: s.records}}
 	if change, _, err := offline.Plan(t.Context(), req); err != nil || change.Plan != nil || change.To.Revision != 2 || len(s.lines) > 0 {
 		t.Errorf("%+v, %v", change, err)
@@ -484,11 +485,11 @@ func actions(steps []plan.Step) string {
 	return strings.Join(out, ", ")
 }
 
-// What a dry run compares with is what is deployed, not what has failed since.
-func TestAPlanComparesWithWhatIsDeployed(t *testing.T) {
-	s := installed(t, conf("a=1"))
-	s.breaks(t, "event pre-upgrade", func() error { return second(s.up(t, conf("a=2"))) })
-	change, _, err := s.upgrade().Plan(t.Context(), to(t, conf("a=3")))
+// A dry run compares with the deployed revision, not with a later failed one.
+func TestUpgradePlanAfterFailure(t *testing.T) {
+	s := installedCase(t, configMaps("a=1"))
+	s.mustFailAt(t, "event pre-upgrade", func() error { return errorOf(s.runUpgrade(t, configMaps("a=2"))) })
+	change, _, err := s.upgrade().Plan(t.Context(), upgradeTo(t, configMaps("a=3")))
 	if err != nil || change.From.Revision != 1 || change.To.Revision != 3 {
 		t.Errorf("%+v, %v", change, err)
 	}

@@ -18,13 +18,13 @@ import (
 
 const untouchedVar = "MOONHELM_TEST_UNTOUCHED"
 
-// A Config writes no file and prints nothing, wherever the program runs: here one without
-// a home, in a directory that it may not write to.
-func TestNothingIsWrittenUnlessAsked(t *testing.T) {
+// Operations of a Config write no local files and print nothing: they run without a home
+// directory, in a read-only directory.
+func TestConfigNoSideEffects(t *testing.T) {
 	if os.Getenv(untouchedVar) != "" {
 		cluster := kubetest.Start()
 		defer cluster.Close()
-		if err := liveThrough(t.Context(), action.NewConfigFor(cluster.Config(), "default"), "web"); err != nil {
+		if err := runLifecycle(t.Context(), action.NewConfigFor(cluster.Config(), "default"), "web"); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -70,7 +70,7 @@ func TestNothingIsWrittenUnlessAsked(t *testing.T) {
 	}
 }
 
-// writes are the calls of a trace, if there is one, that change files.
+// writes returns the calls of a trace, if there is one, that change files.
 func writes(t *testing.T, trace string) []string {
 	t.Helper()
 	text, err := os.ReadFile(trace)

@@ -17,13 +17,14 @@ import (
 
 var errDown = errors.New("the records are down")
 
-// failing are records whose writes fail: fail is how often, by what is written.
-type failing struct {
+// failingRecords are records whose writes fail; fail is the number of failures by status or
+// operation.
+type failingRecords struct {
 	action.Storage
 	fail map[string]int
 }
 
-func (f failing) check(what string) error {
+func (f failingRecords) check(what string) error {
 	if f.fail[what] > 0 {
 		f.fail[what]--
 		return errDown
@@ -31,23 +32,23 @@ func (f failing) check(what string) error {
 	return nil
 }
 
-func (f failing) Update(ctx context.Context, rel *release.Release) error {
+func (f failingRecords) Update(ctx context.Context, rel *release.Release) error {
 	if err := f.check(string(rel.Info.Status)); err != nil {
 		return err
 	}
 	return f.Storage.Update(ctx, rel)
 }
 
-func (f failing) Delete(ctx context.Context, name string, revision int, version string) error {
+func (f failingRecords) Delete(ctx context.Context, name string, revision int, version string) error {
 	if err := f.check("delete"); err != nil {
 		return err
 	}
 	return f.Storage.Delete(ctx, name, revision, version)
 }
 
-// The last state of a record is written in two tries. Where neither succeeds the revision
-// is marked failed, and what is returned is what the record says in any case.
-func TestLastWriteOfADeployment(t *testing.T) {
+// The final state of a record is written with one retry. If both attempts fail, the revision
+// is recorded as failed; Run always returns the state of the record.
+func TestDeployFinalWriteError(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		fail     map[string]int
@@ -67,7 +68,7 @@ func TestLastWriteOfADeployment(t *testing.T) {
 			defer cluster.Close()
 			synctest.Test(t, func(t *testing.T) {
 				config := action.NewConfigFor(cluster.Direct(), "default")
-				config.Releases = failing{config.Releases, test.fail}
+				config.Releases = failingRecords{config.Releases, test.fail}
 				rel, err := action.Install{Config: config}.Run(t.Context(), action.InstallRequest{Chart: greeting(), Name: "web", Atomic: test.atomic})
 				if test.err != errors.Is(err, errDown) || !test.err && err != nil {
 					t.Errorf("got error %v, want one: %v", err, test.err)
@@ -95,8 +96,8 @@ func checkStored(t *testing.T, config *action.Config, want release.Status) {
 	}
 }
 
-// An uninstall that cannot delete the record, or close it, marks it failed.
-func TestLastWriteOfAnUninstall(t *testing.T) {
+// An uninstall that cannot delete or update the record records it as failed.
+func TestUninstallFinalWriteError(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		fail             map[string]int
@@ -114,7 +115,7 @@ func TestLastWriteOfAnUninstall(t *testing.T) {
 			defer cluster.Close()
 			synctest.Test(t, func(t *testing.T) {
 				config := action.NewConfigFor(cluster.Direct(), "default")
-				config.Releases = failing{config.Releases, test.fail}
+				config.Releases = failingRecords{config.Releases, test.fail}
 				if _, err := (action.Install{Config: config}).Run(t.Context(), action.InstallRequest{Chart: greeting(), Name: "web"}); err != nil {
 					t.Fatal(err)
 				}
@@ -131,8 +132,8 @@ func TestLastWriteOfAnUninstall(t *testing.T) {
 	}
 }
 
-// A handler that panics fails the operation as one that returns an error does.
-func TestHandlerThatPanics(t *testing.T) {
+// A handler that panics fails the operation, as one that returns an error does.
+func TestHandlerPanic(t *testing.T) {
 	cluster := kubetest.Start()
 	defer cluster.Close()
 	config := action.NewConfigFor(cluster.Config(), "default")

@@ -11,50 +11,50 @@ import (
 	"github.com/moonhelm/moonhelm/plan"
 )
 
-// asked is a cluster that remembers what it was asked to plan.
-type asked struct {
-	*cluster
+// planRecorder is a cluster that stores the plan requests.
+type planRecorder struct {
+	*fakeCluster
 	requests []apply.Request
 }
 
-func (a *asked) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error) {
+func (a *planRecorder) Plan(ctx context.Context, r apply.Request) (*plan.Plan, error) {
 	a.requests = append(a.requests, r)
-	return a.cluster.Plan(ctx, r)
+	return a.fakeCluster.Plan(ctx, r)
 }
 
-// What the hooks create is planned along with the objects, for those that run.
-func TestThePlanKnowsTheHooksThatRun(t *testing.T) {
-	hooks := conf("a=1") + kind("Pod", "before-install", "helm.sh/hook", "pre-install,pre-rollback") + kind("Pod", "after-upgrade", "helm.sh/hook", "post-upgrade,test") +
-		kind("Pod", "test", "helm.sh/hook", "test") + kind("Pod", "going", "helm.sh/hook", "pre-delete")
+// The plan request contains the objects of hooks, unless hooks are disabled.
+func TestPlanRequestHooks(t *testing.T) {
+	hooks := configMaps("a=1") + objectText("Pod", "before-install", "helm.sh/hook", "pre-install,pre-rollback") + objectText("Pod", "after-upgrade", "helm.sh/hook", "post-upgrade,test") +
+		objectText("Pod", "test", "helm.sh/hook", "test") + objectText("Pod", "going", "helm.sh/hook", "pre-delete")
 	for _, test := range []struct {
 		name  string
-		plan  func(*story, *asked) error
+		plan  func(*testCase, *planRecorder) error
 		quiet bool // no hooks run
 		want  string
 		first bool
 	}{
-		{name: "install", plan: func(s *story, a *asked) error {
+		{name: "install", plan: func(s *testCase, a *planRecorder) error {
 			s.install.Cluster = a
-			return s.put()
+			return s.runInstall()
 		}, want: "Pod/before-install", first: true},
-		{name: "install without hooks", plan: func(s *story, a *asked) error {
+		{name: "install without hooks", plan: func(s *testCase, a *planRecorder) error {
 			s.install.Cluster, s.request.NoHooks = a, true
-			return s.put()
+			return s.runInstall()
 		}},
-		{name: "plan of an install", plan: func(s *story, a *asked) error {
+		{name: "plan of an install", plan: func(s *testCase, a *planRecorder) error {
 			s.install.Cluster = a
 			_, _, err := s.install.Plan(t.Context(), s.request)
 			return err
 		}, want: "Pod/before-install", first: true},
-		{name: "upgrade", plan: func(s *story, a *asked) error {
-			s.do(t, s.put())
+		{name: "upgrade", plan: func(s *testCase, a *planRecorder) error {
+			s.mustSucceed(t, s.runInstall())
 			verb := s.upgrade()
 			verb.Cluster = a
-			_, err := verb.Run(t.Context(), to(t, hooks))
+			_, err := verb.Run(t.Context(), upgradeTo(t, hooks))
 			return err
 		}, want: "Pod/after-upgrade"},
-		{name: "rollback", plan: func(s *story, a *asked) error {
-			s.do(t, s.put())
+		{name: "rollback", plan: func(s *testCase, a *planRecorder) error {
+			s.mustSucceed(t, s.runInstall())
 			verb := s.rollback()
 			verb.Cluster = a
 			_, err := verb.Run(t.Context(), RollbackRequest{Name: "web"})
@@ -62,8 +62,8 @@ func TestThePlanKnowsTheHooksThatRun(t *testing.T) {
 		}, want: "Pod/before-install", first: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := newStory(t, newChart(t, "templates/a.yaml", hooks))
-			a := &asked{cluster: s.cluster}
+			s := newTestCase(t, newChart(t, "templates/a.yaml", hooks))
+			a := &planRecorder{fakeCluster: s.cluster}
 			if err := test.plan(s, a); err != nil {
 				t.Fatal(err)
 			}
@@ -84,14 +84,14 @@ func TestThePlanKnowsTheHooksThatRun(t *testing.T) {
 	}
 }
 
-// Definitions that are written first are planned with, and what they define is
-// planned for once more without being checked again.
-func TestThePlanKnowsTheDefinitionsThatComeFirst(t *testing.T) {
-	s := newStory(t, newChart(t, "templates/a.yaml", conf("a=1")+"---\napiVersion: example.com/v1\nkind: Comet\nmetadata: {name: c}\n", "crds/c.yaml", comets))
+// The plan request contains the CRDs that are written first. Their custom resources are
+// planned in a second request, which skips validation.
+func TestPlanRequestCRDs(t *testing.T) {
+	s := newTestCase(t, newChart(t, "templates/a.yaml", configMaps("a=1")+"---\napiVersion: example.com/v1\nkind: Comet\nmetadata: {name: c}\n", "crds/c.yaml", comets))
 	s.cluster.missing["comets.example.com"] = true
-	a := &asked{cluster: s.cluster}
+	a := &planRecorder{fakeCluster: s.cluster}
 	s.install.Cluster = a
-	if err := s.put(); err != nil {
+	if err := s.runInstall(); err != nil {
 		t.Fatal(err)
 	}
 	if len(a.requests) != 2 {

@@ -15,15 +15,15 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// cutter ends a context as soon as the server has done what the at-th request asks for, but
-// before the program has its answer.
-type cutter struct {
+// cancelTransport cancels a context once the server has handled request number at, before the
+// client gets the response.
+type cancelTransport struct {
 	next http.RoundTripper
 	at   atomic.Int32
 	end  context.CancelFunc
 }
 
-func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *cancelTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if c.at.Add(-1) == 0 {
 		c.end()
@@ -35,9 +35,8 @@ func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Whichever request an operation is cancelled at, it leaves no record that says that it is
-// in progress, and no lock.
-func TestCancelledAtEachRequest(t *testing.T) {
+// Canceling an operation at any request leaves no record in progress, and no lock.
+func TestCancelAtEachRequest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a second")
 	}
@@ -88,7 +87,7 @@ func cancelAt(t *testing.T, at int, installed bool, run func(context.Context, *a
 	defer cancel()
 	settings := cluster.Config()
 	settings.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-		c := &cutter{next: next, end: cancel}
+		c := &cancelTransport{next: next, end: cancel}
 		c.at.Store(int32(at))
 		return c
 	}
