@@ -9,10 +9,10 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// abridge makes a record of at most limit bytes of one that is larger. It stands
-// while the parts are being written, when nothing has been done to the cluster
-// yet, and stays only where the writer is killed there. The chart's files are
-// left out, then the notes, the manifest with the hooks, and the values.
+// abridge returns a smaller record of at most limit bytes for r. It is stored while the parts
+// are written, and remains only if the client dies before all of them are, when nothing in the
+// cluster has changed yet. It omits the chart's files, then the notes, then the manifest and
+// the hooks, then the values.
 func abridge(r Record, limit int) ([]byte, error) {
 	rel, err := release.Decode(r.Data)
 	if err != nil {
@@ -22,13 +22,13 @@ func abridge(r Record, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, leave := range []func(){
+	for _, omit := range []func(){
 		func() { rel.SetChart(&chart.Chart{Metadata: meta}) },
 		func() { rel.Info.Notes = "" },
 		func() { rel.Manifest, rel.Hooks = "", nil },
 		func() { rel.Config = nil },
 	} {
-		leave()
+		omit()
 		text, err := release.Encode(rel)
 		if err != nil || len(text) <= limit {
 			return text, err

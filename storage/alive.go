@@ -17,36 +17,35 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// beatTries bounds how often a beat is tried where others write the record at
-// the same time.
-const beatTries = 4
+// maxHeartbeatAttempts is the maximum number of attempts to write a heartbeat while other
+// clients change the record.
+const maxHeartbeatAttempts = 4
 
-// RenewHeartbeat implements [Driver]. It changes annotations only, and only of the state
-// that it has seen: one that comes late leaves no trace on a record that is
-// finished, or another's.
+// RenewHeartbeat implements [Driver]. It changes only annotations, and only if the heartbeat is
+// the one in seen: a late heartbeat does not change a finished record or another client's.
 func (c *Cluster) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string) (Heartbeat, error) {
 	next := Heartbeat{Status: seen.Status, Holder: holder, Token: c.now().UTC().Format(time.RFC3339Nano),
 		Changed: seen.Changed}
 	for tries := 0; ; tries++ {
-		m, err := c.metadata(ctx, k)
+		m, err := c.readMetadata(ctx, k)
 		if err != nil {
 			return Heartbeat{}, err
 		}
-		now := c.pulse(m)
-		if tries > 0 && next.beats(now) {
-			return next, nil // the answer was lost
+		now := c.heartbeatOf(m)
+		if tries > 0 && next.isCurrent(now) {
+			return next, nil // an earlier attempt succeeded, but its response was lost
 		}
-		if !seen.beats(now) {
-			return Heartbeat{}, m.changed(k)
+		if !seen.isCurrent(now) {
+			return Heartbeat{}, m.changedError(k)
 		}
-		err = c.beat(ctx, k, m, next)
-		if !apierrors.IsConflict(err) || tries >= beatTries {
-			return next, c.found("send a heartbeat on the record of release", k, err)
+		err = c.writeHeartbeat(ctx, k, m, next)
+		if !apierrors.IsConflict(err) || tries >= maxHeartbeatAttempts {
+			return next, c.wrapError("send a heartbeat on the record of release", k, err)
 		}
 	}
 }
 
-func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbeat) error {
+func (c *Cluster) writeHeartbeat(ctx context.Context, k Key, seen objectMeta, next Heartbeat) error {
 	path := c.path(k.Namespace, objectName(k))
 	if !c.noPatch.Load() {
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
@@ -61,8 +60,8 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbe
 		if !apierrors.IsForbidden(err) {
 			return err
 		}
-		// Helm needs no permission to patch records, so there are users without it:
-		// the whole record goes back and forth for them.
+		// Helm does not need the permission to patch records, so some users lack it:
+		// read and update the whole record instead.
 		c.noPatch.Store(true)
 	}
 	body, err := c.api.Call(ctx, http.MethodGet, path, nil, http.Header{"Accept": {"application/json"}}, nil)
@@ -75,11 +74,11 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbe
 	}
 	meta, _ := whole["metadata"].(map[string]any)
 	if meta == nil {
-		return errWire
+		return errMalformed
 	}
 	if meta["resourceVersion"] != seen.Version {
 		return apierrors.NewConflict(schema.GroupResource{Resource: c.resource}, objectName(k),
-			errors.New("it was changed meanwhile"))
+			errors.New("the record has changed"))
 	}
 	annotations, _ := meta["annotations"].(map[string]any)
 	if annotations == nil {
@@ -96,20 +95,20 @@ func (c *Cluster) beat(ctx context.Context, k Key, seen objectMeta, next Heartbe
 
 // Heartbeat implements [Driver].
 func (c *Cluster) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
-	m, err := c.metadata(ctx, k)
+	m, err := c.readMetadata(ctx, k)
 	if err != nil {
 		return Heartbeat{}, err
 	}
-	return c.pulse(m), nil
+	return c.heartbeatOf(m), nil
 }
 
-// clockSkew is how far ahead the clocks of other clients may be.
+// clockSkew is the maximum time by which the clocks of other clients may be ahead.
 const clockSkew = time.Minute
 
-// pulse is the heartbeat of a record. When it was changed is what its labels
-// say, by the clock of the client that wrote them; a time that has not come yet
-// cannot be true, and the server's own, when the record was made, is left.
-func (c *Cluster) pulse(m objectMeta) Heartbeat {
+// heartbeatOf returns the heartbeat of a record. Changed is the latest time in its labels,
+// which are by the clock of the client that wrote them; if all of these are in the future, it
+// is the creation timestamp, by the server's clock.
+func (c *Cluster) heartbeatOf(m objectMeta) Heartbeat {
 	p := Heartbeat{
 		Status: release.Status(m.Labels[labelStatus]),
 		Holder: m.Annotations[annotationHolder], Token: m.Annotations[annotationBeat],
@@ -130,13 +129,13 @@ func (c *Cluster) pulse(m objectMeta) Heartbeat {
 	return p
 }
 
-// metadata reads what stands around a record.
-func (c *Cluster) metadata(ctx context.Context, k Key) (objectMeta, error) {
+// readMetadata reads the metadata of a record's Secret or ConfigMap.
+func (c *Cluster) readMetadata(ctx context.Context, k Key) (objectMeta, error) {
 	if err := checkKey(k); err != nil {
 		return objectMeta{}, err
 	}
 	body, err := c.call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), nil)
-	if err = c.found("read release", k, err); err != nil {
+	if err = c.wrapError("read release", k, err); err != nil {
 		return objectMeta{}, err
 	}
 	m, err := decodeMetadata(body)

@@ -21,7 +21,7 @@ import (
 // secretServer keeps Secrets by name, as an API server does.
 type secretServer struct {
 	mu      sync.Mutex
-	secrets map[string]*object
+	secrets map[string]*recordObject
 	version int
 }
 
@@ -40,7 +40,7 @@ func (s *secretServer) Call(_ context.Context, method, path string, _ url.Values
 		delete(s.secrets, name)
 		return []byte("{}"), nil
 	}
-	o := &object{}
+	o := &recordObject{}
 	if err := json.Unmarshal(body, o); err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *secretServer) Call(_ context.Context, method, path string, _ url.Values
 	return json.Marshal(o)
 }
 
-func (s *secretServer) put(o *object) {
+func (s *secretServer) put(o *recordObject) {
 	s.version++
 	o.Metadata.UID, o.Metadata.Version = "u", strconv.Itoa(s.version)
 	s.secrets[o.Metadata.Name] = o
@@ -66,7 +66,7 @@ func TestUpdateKeepsAnnotationsOfOthers(t *testing.T) {
 		"parts": {600, false}, "parts, unread": {600, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &secretServer{secrets: map[string]*object{}}
+			server := &secretServer{secrets: map[string]*recordObject{}}
 			driver := func() *Cluster {
 				d := Secrets(server, "a")
 				d.limit = c.limit

@@ -11,7 +11,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Key names one record: one revision of one release.
+// Key identifies a record: one revision of one release.
 type Key struct {
 	Namespace string
 	Name      string
@@ -20,33 +20,32 @@ type Key struct {
 
 func (k Key) String() string { return fmt.Sprintf("%s revision %d", k.Name, k.Revision) }
 
-// Record is one revision as a driver keeps it.
+// Record is a revision as a driver stores it.
 type Record struct {
 	Key
 	Status release.Status
-	// Labels are the user's labels.
+	// Labels are the labels that the user has set.
 	Labels map[string]string
-	// Times are the labels that say when the record was made and changed, as it has
-	// them; nil for drivers without labels.
+	// Times are the labels with the times of creation and modification; nil if the driver has
+	// no labels.
 	Times map[string]string
-	// Summary is what lists show; nil where only Data tells, which is so for
-	// records that Helm wrote.
+	// Summary is the data that lists show; nil if only Data contains it, as in records that
+	// Helm wrote.
 	Summary *release.Summary
-	// Holder says who is at work on a pending revision, "" for no one.
+	// Holder identifies the client that works on a pending revision, or is "".
 	Holder string
-	// Data is the encoded release; nil in what [Driver.List] returns.
+	// Data is the encoded release; nil in the results of [Driver.List].
 	Data []byte
-	// Format is that of a record of another generation, such as helm.sh/release.v2,
-	// and "" for the one that is read and written here. No driver writes another.
+	// Format is the format of a record that this package does not support, such as
+	// helm.sh/release.v2, or "" for the supported one. Drivers write only the latter.
 	Format string
-	// Version is the driver's own name for this state of this very record: one
-	// that was deleted and created again has another. [Driver.Read] and
-	// [Driver.List] set it; [Driver.Update] looks at it.
+	// Version identifies the state of the record; a record that was deleted and created again
+	// has another Version. [Driver.Read] and [Driver.List] set it; [Driver.Update] compares it.
 	Version string
 }
 
-// Unsupported returns an [*UnreadableError] with a [*release.UnsupportedError] where
-// the record's metadata says that a client of another generation has written it.
+// Unsupported returns an [*UnreadableError] with a [*release.UnsupportedError] if the record's
+// metadata shows that a client of another generation wrote it, else nil.
 func (r Record) Unsupported() error {
 	switch {
 	case r.Format != "":
@@ -57,58 +56,55 @@ func (r Record) Unsupported() error {
 	return nil
 }
 
-// Heartbeat is the heartbeat of a revision: a client that sees the same Holder with
-// the same Token again and again, for longer than heartbeats are apart, knows that
-// the holder is gone. No two clocks need to agree for that.
+// Heartbeat is the heartbeat of a revision. A client that sees the same Holder and Token for
+// longer than the heartbeat interval can conclude that the holder has died. This requires no
+// synchronized clocks.
 type Heartbeat struct {
 	Status release.Status
-	// Holder says who is at work, "" for no one or where the driver cannot tell.
+	// Holder identifies the client that works on the revision. It is "" if there is none or the
+	// driver does not store it.
 	Holder string
-	// Token differs after each [Driver.RenewHeartbeat]; it means nothing else.
+	// Token differs after each [Driver.RenewHeartbeat]. It is opaque.
 	Token string
-	// Changed is when the record was made or last replaced, by the clock of
-	// the client that did it; heartbeats do not count.
+	// Changed is when the record was created or last updated, by the clock of the client that
+	// did so. Heartbeats do not change it.
 	Changed time.Time
 }
 
-// beats reports whether a heartbeat that was seen is still the record's, on which
-// it may go on.
-func (p Heartbeat) beats(now Heartbeat) bool {
+// isCurrent reports whether now is the same heartbeat, of a revision that is in progress.
+func (p Heartbeat) isCurrent(now Heartbeat) bool {
 	return now.Status.InProgress() && now.Status == p.Status && now.Holder == p.Holder && now.Token == p.Token
 }
 
-// Query says which records a driver lists. The zero value lists all.
+// Query selects the records to list. The zero value selects all.
 type Query struct {
 	Name   string         // "" for the releases of every name
 	Status release.Status // "" for every status
 }
 
-// Driver keeps records in one place: a cluster's Secrets, a database. A driver
-// is bound to a namespace, or to all of them for listing ("").
+// Driver stores records in one location: a cluster's Secrets, a database. A driver is bound to
+// a namespace, or for listing to all namespaces ("").
 //
-// Create fails with [ErrExists] where the key is taken, and of several
-// concurrent creations of one key exactly one succeeds. Update, Read and Delete
-// fail with [ErrNotFound] where it is free. Create and Update return the Version
-// of what they wrote. Update replaces the record whose Version it gets, and fails
-// with [ErrChanged] where the record is another or in another state by now;
-// without a Version it replaces whatever is there. List returns the records of the
-// driver's namespace without their Data, in any order. Read returns the newest
-// state, or, where it gets the Version of a listed record, that state or a newer
-// one, which may be had for less. Delete with a Version deletes that very record,
-// whatever its state; one that was created again since is not found.
+// Create returns [ErrExists] if the key exists; of several concurrent calls with one key
+// exactly one succeeds. Update, Read and Delete return [ErrNotFound] if the key does not exist.
+// Create and Update return the new Version. Update replaces the record with the given Version,
+// and returns [ErrChanged] if the record has another Version; without a Version it replaces
+// any. List returns the records of the driver's namespace without Data, in any order. Read
+// returns the latest state; if it gets the Version of a listed record, it may return that state
+// or a later one, which may be cheaper. Delete with a Version deletes the record even if its
+// state has changed, but returns [ErrNotFound] if it was deleted and created again.
 //
-// RenewHeartbeat makes holder the one who is at work on a pending record, if its heartbeat
-// is still the one that was seen, and returns the next one; otherwise, and for a
-// record that is not pending, it fails with [ErrChanged]. Heartbeat reads a record's
-// heartbeat and nothing else of it. Both fail with [ErrNotFound] where the key is
-// free. Create and Update of a pending record that has a Holder beat too, and an
-// Update keeps no Holder but its own. Drivers are safe for concurrent use. The
-// suite in storetest is the contract.
+// RenewHeartbeat makes holder the holder of a pending record if its heartbeat is the one in
+// seen, and returns the next heartbeat. Otherwise, or if the record is not pending, it returns
+// [ErrChanged]. Heartbeat reads only the heartbeat of a record. Both return [ErrNotFound] if
+// the key does not exist. Create and Update of a pending record with a Holder also write a
+// heartbeat; Update removes the previous Holder. Drivers are safe for concurrent use. The tests
+// in package storetest are the contract.
 type Driver interface {
-	// In returns a driver over the same place, bound to another namespace.
+	// In returns a driver of the same location for another namespace.
 	In(namespace string) Driver
-	// Resource is the Kubernetes resource that keeps the records ("secrets"), for
-	// permissions to be checked; "" where they are kept elsewhere.
+	// Resource returns the Kubernetes resource of the records ("secrets"), for checking
+	// permissions, or "" if they are not stored in a cluster.
 	Resource() string
 	Create(ctx context.Context, r Record) (version string, err error)
 	Update(ctx context.Context, r Record) (version string, err error)
@@ -126,8 +122,8 @@ var (
 	ErrChanged  = errors.New("release: changed by another client")
 )
 
-// A NotFoundError is returned for a release or revision that is not recorded.
-// Revision is 0 where the release has no revision at all. It is an [ErrNotFound].
+// A NotFoundError is returned if a release or revision has no record. Revision is 0 if the
+// release has no revisions. It is an [ErrNotFound].
 type NotFoundError struct{ Key }
 
 func (e *NotFoundError) Error() string {
@@ -135,30 +131,30 @@ func (e *NotFoundError) Error() string {
 		return fmt.Sprintf("release: not found: release has no %d version: %q in namespace %q", e.Revision, e.Name,
 			e.Namespace)
 	}
-	// Helm's words, which scripts look for, and which release it is
+	// Scripts search for Helm's message at the beginning.
 	return fmt.Sprintf("release: not found: %q in namespace %q", e.Name, e.Namespace)
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// An ExistsError is returned by Create for a revision that exists already, because
-// another client has created it. It is an [ErrExists].
+// An ExistsError is returned by Create if the revision exists, because another client has
+// created it. It is an [ErrExists].
 type ExistsError struct{ Key }
 
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("release %q has a revision %d already; another operation may be running, try "+
-		"again when it has ended", e.Name, e.Revision)
+	return fmt.Sprintf("release %q already has revision %d: another operation may be running, try again when it has "+
+		"finished", e.Name, e.Revision)
 }
 
 // Is makes errors.Is(err, ErrExists) true.
 func (e *ExistsError) Is(target error) bool { return target == ErrExists }
 
-// A ChangedError is returned when the record of a revision is not what it was
-// when it was read or written last: another client has changed it.
+// A ChangedError is returned if another client has changed the record of a revision since it
+// was last read or written. It is an [ErrChanged].
 type ChangedError struct {
 	Key
-	// Status and Holder are what the record says now, where that is known.
+	// Status and Holder are those of the record now, if they are known.
 	Status release.Status
 	Holder string
 }
@@ -166,17 +162,17 @@ type ChangedError struct {
 func (e *ChangedError) Error() string {
 	now := ""
 	if e.Status != "" {
-		now = fmt.Sprintf(", and it is %s now", e.Status)
+		now = fmt.Sprintf(" (its status is now %s)", e.Status)
 	}
-	return fmt.Sprintf("another client has changed the record of release %s meanwhile%s: its change was kept, and "+
-		"nothing was written over it", e.Key, now)
+	return fmt.Sprintf("another client has changed the record of release %s%s: its change was kept and not overwritten",
+		e.Key, now)
 }
 
 // Is makes errors.Is(err, ErrChanged) true.
 func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
-// An UnreadableError is returned for a record that exists and cannot be read: it is
-// damaged, or of another generation (then Err is a [*release.UnsupportedError]).
+// An UnreadableError is returned if a record exists but cannot be read: it is damaged, or of
+// another generation (then Err is a [*release.UnsupportedError]).
 type UnreadableError struct {
 	Key
 	Err error
@@ -186,14 +182,14 @@ func (e *UnreadableError) Error() string { return fmt.Sprintf("read release %s: 
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// A TooLargeError is returned for a record that is larger than what is kept in a cluster.
-// Size and Limit are in bytes.
+// A TooLargeError is returned if a record is too large for a cluster. Size and Limit are in
+// bytes.
 type TooLargeError struct {
 	Key
 	Size, Limit int
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the record of release %s takes %d KiB, and at most %d KiB are kept in a cluster", e.Key,
+	return fmt.Sprintf("the record of release %s has %d KiB, the limit for records in a cluster is %d KiB", e.Key,
 		(e.Size+1023)>>10, e.Limit>>10)
 }

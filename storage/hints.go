@@ -9,7 +9,7 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *NotFoundError) Hint() string {
 	if e.Revision > 0 {
 		return fmt.Sprintf("helm history %s lists its revisions", e.Name)
@@ -17,7 +17,7 @@ func (e *NotFoundError) Hint() string {
 	return "helm list --all-namespaces shows what is installed; -n chooses the namespace"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *UnreadableError) Hint() string {
 	if generation := (*release.UnsupportedError)(nil); errors.As(e.Err, &generation) {
 		return fmt.Sprintf("a client of another generation has written it, and it was left as it is: use that "+
@@ -29,17 +29,17 @@ func (e *UnreadableError) Hint() string {
 		"kubectl delete secret sh.helm.release.v1.%[1]s.v%[2]d -n %[3]s", e.Name, e.Revision, e.Namespace)
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *TooLargeError) Hint() string {
 	return "leave files out that the chart does not need (.helmignore), or use HELM_DRIVER=sql"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *DatabaseError) Hint() string {
 	return "HELM_DRIVER_SQL_CONNECTION_STRING is the connection string"
 }
 
-// Hint says what a user of the command line can do about it.
+// Hint returns advice for the user of the command line.
 func (e *ChangedError) Hint() string {
 	return fmt.Sprintf("helm history %s shows what the other client did; then try again", e.Name)
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Memory keeps records in this process. It serves tests, dry runs and SDK
-// users who want no trace. The zero value is not usable; see [NewMemory].
+// Memory stores records in memory, for tests and dry runs. Use [NewMemory] to create one; the
+// zero value is not usable.
 type Memory struct {
 	shared    *memory
 	namespace string
@@ -22,26 +22,26 @@ type Memory struct {
 type memory struct {
 	mu      sync.RWMutex
 	records map[Key]memoryRecord
-	made    int // how many records there ever were
+	created int // number of records ever created, for IDs
 	now     func() time.Time
 }
 
 type memoryRecord struct {
 	Record
-	id      int // of this very record
-	beats   int
+	id      int // differs for a record that was deleted and created again
+	writes  int
 	changed time.Time
 }
 
-// version names the state that a record is in.
-func (r memoryRecord) version() string { return strconv.Itoa(r.id) + "." + strconv.Itoa(r.beats) }
+// version returns the Version of the record.
+func (r memoryRecord) version() string { return strconv.Itoa(r.id) + "." + strconv.Itoa(r.writes) }
 
-// NewMemory returns an empty store bound to namespace, "" for all.
+// NewMemory returns an empty driver for namespace, or for all namespaces if it is "".
 func NewMemory(namespace string) Memory {
 	return Memory{shared: &memory{records: map[Key]memoryRecord{}, now: time.Now}, namespace: namespace}
 }
 
-// In returns a driver over the same records, bound to another namespace.
+// In returns a driver of the same records for another namespace.
 func (m Memory) In(namespace string) Driver { return Memory{shared: m.shared, namespace: namespace} }
 
 // Resource implements [Driver].
@@ -57,8 +57,8 @@ func (m Memory) Create(ctx context.Context, r Record) (string, error) {
 	if _, taken := m.shared.records[r.Key]; taken {
 		return "", &ExistsError{r.Key}
 	}
-	m.shared.made++
-	made := memoryRecord{Record: r.copied(), id: m.shared.made, changed: m.shared.now()}
+	m.shared.created++
+	made := memoryRecord{Record: r.clone(), id: m.shared.created, changed: m.shared.now()}
 	m.shared.records[r.Key] = made
 	return made.version(), nil
 }
@@ -77,7 +77,7 @@ func (m Memory) Update(ctx context.Context, r Record) (string, error) {
 	case r.Version != "" && r.Version != old.version():
 		return "", &ChangedError{Key: r.Key, Status: old.Status, Holder: old.Holder}
 	}
-	next := memoryRecord{Record: r.copied(), id: old.id, beats: old.beats + 1, changed: m.shared.now()}
+	next := memoryRecord{Record: r.clone(), id: old.id, writes: old.writes + 1, changed: m.shared.now()}
 	m.shared.records[r.Key] = next
 	return next.version(), nil
 }
@@ -93,7 +93,7 @@ func (m Memory) Read(ctx context.Context, k Key, _ string) (Record, error) {
 	if !ok {
 		return Record{}, &NotFoundError{k}
 	}
-	out := r.copied()
+	out := r.clone()
 	out.Version = r.version()
 	return out, nil
 }
@@ -112,7 +112,7 @@ func (m Memory) List(ctx context.Context, q Query) ([]Record, error) {
 			r.Status != q.Status {
 			continue
 		}
-		r = r.copied()
+		r = r.clone()
 		r.Data, r.Version = nil, rec.version()
 		out = append(out, r)
 	}
@@ -145,16 +145,16 @@ func (m Memory) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holde
 	switch {
 	case !ok:
 		return Heartbeat{}, &NotFoundError{k}
-	case !seen.beats(r.pulse()):
+	case !seen.isCurrent(r.heartbeat()):
 		return Heartbeat{}, &ChangedError{Key: k, Status: r.Status, Holder: r.Holder}
 	}
-	r.beats++
+	r.writes++
 	r.Holder = holder
 	m.shared.records[k] = r
-	return r.pulse(), nil
+	return r.heartbeat(), nil
 }
 
-func (r memoryRecord) pulse() Heartbeat {
+func (r memoryRecord) heartbeat() Heartbeat {
 	return Heartbeat{Status: r.Status, Holder: r.Holder, Token: r.version(), Changed: r.changed}
 }
 
@@ -169,10 +169,10 @@ func (m Memory) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
 	if !ok {
 		return Heartbeat{}, &NotFoundError{k}
 	}
-	return r.pulse(), nil
+	return r.heartbeat(), nil
 }
 
-func (r Record) copied() Record {
+func (r Record) clone() Record {
 	r.Labels = maps.Clone(r.Labels)
 	r.Data = slices.Clone(r.Data)
 	if r.Summary != nil {

@@ -16,15 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// annotation is where a record says what lists show of it, so that a list need
-// not read the record. Helm neither reads nor keeps it: a record that Helm has
-// changed comes without it and is read singly.
+// annotation contains the summary of a record as JSON, so that listing does not require to read
+// the record. Helm ignores and drops it: records that Helm has updated lack it and are read.
 const annotation = "moonhelm.github.io/summary"
 
-// maxSummary keeps a description of many kilobytes out of the annotation.
+// maxSummary is the maximum size of the annotation in bytes. A longer summary, because of its
+// description, is not stored.
 const maxSummary = 8 << 10
 
-// The annotations that show who is at work on a pending revision.
+// The annotations with the holder of a pending revision and its heartbeat.
 const (
 	annotationHolder = "moonhelm.github.io/holder"
 	annotationBeat   = "moonhelm.github.io/beat"
@@ -39,7 +39,7 @@ type metadataList struct {
 	} `json:"items"`
 }
 
-// summaryJSON is the annotation's text.
+// summaryJSON is the content of the annotation.
 type summaryJSON struct {
 	Status       release.Status `json:"status"`
 	Updated      time.Time      `json:"updated"`
@@ -47,17 +47,17 @@ type summaryJSON struct {
 	ChartVersion string         `json:"chartVersion"`
 	AppVersion   string         `json:"appVersion,omitempty"`
 	Description  string         `json:"description,omitempty"`
-	// Rollback is the revision that a rollback took up again.
+	// Rollback is the revision to which a rollback returned.
 	Rollback int `json:"rollback,omitempty"`
 }
 
-// annotations are those of a record that is written at a time.
-func annotations(r Record, b beside, now time.Time) map[string]string {
+// annotations returns the annotations of a record that is written at the time now.
+func annotations(r Record, b annotationData, now time.Time) map[string]string {
 	out := maps.Clone(b.foreign)
 	if out == nil {
 		out = map[string]string{}
 	}
-	maps.Copy(out, annotate(r.Summary))
+	maps.Copy(out, summaryAnnotation(r.Summary))
 	if b.parts.Count > 0 {
 		text, _ := json.Marshal(b.parts) // plain data
 		out[annotationParts] = string(text)
@@ -69,13 +69,13 @@ func annotations(r Record, b beside, now time.Time) map[string]string {
 	return out
 }
 
-// maxForeign is how many bytes of foreign annotations are kept. An API server takes
-// 256 KiB of annotations, and kubectl may have put the whole record into one.
+// maxForeign is the maximum size of foreign annotations that are preserved, in bytes. The API
+// server accepts 256 KiB of annotations, and "kubectl apply" may have stored the whole record
+// in one.
 const maxForeign = 128 << 10
 
-// foreignAnnotations are those of a record that other programs have put there: backup
-// tools, controllers that watch Secrets. They are nil where there are too many to be
-// written again: the record comes first.
+// foreignAnnotations returns the annotations that other programs have added, such as backup
+// tools and controllers. It returns nil if they are too large.
 func foreignAnnotations(all map[string]string) map[string]string {
 	var out map[string]string
 	size := 0
@@ -96,16 +96,16 @@ func foreignAnnotations(all map[string]string) map[string]string {
 	return out
 }
 
-// shorten is s without what the record's key tells.
-func shorten(s *release.Summary) *summaryJSON {
+// newSummaryJSON returns s without the data in the record's key.
+func newSummaryJSON(s *release.Summary) *summaryJSON {
 	return &summaryJSON{
 		Status: s.Status, Updated: s.Updated, Description: s.Description,
 		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Rollback: s.RollbackRevision,
 	}
 }
 
-// of is the summary of r.
-func (s *summaryJSON) of(r *Record) *release.Summary {
+// summary returns the summary of r.
+func (s *summaryJSON) summary(r *Record) *release.Summary {
 	return &release.Summary{
 		Name: r.Name, Namespace: r.Namespace, Revision: r.Revision, Status: s.Status, Updated: s.Updated,
 		Chart: s.Chart, ChartVersion: s.ChartVersion, AppVersion: s.AppVersion, Description: s.Description,
@@ -113,19 +113,19 @@ func (s *summaryJSON) of(r *Record) *release.Summary {
 	}
 }
 
-func annotate(s *release.Summary) map[string]string {
+func summaryAnnotation(s *release.Summary) map[string]string {
 	if s == nil {
 		return nil
 	}
-	text, err := json.Marshal(shorten(s))
+	text, err := json.Marshal(newSummaryJSON(s))
 	if err != nil || len(text) > maxSummary {
 		return nil
 	}
 	return map[string]string{annotation: string(text)}
 }
 
-// record makes a record of a Secret's metadata; ok is false for a Secret that
-// is none of ours although its labels look so.
+// record returns the record with the metadata m. It returns false for an object with the labels
+// of a record whose name does not match.
 func (m *objectMeta) record() (Record, bool) {
 	name := m.Labels[labelName]
 	revision, err := strconv.Atoi(m.Labels[labelRevision])
@@ -135,7 +135,7 @@ func (m *objectMeta) record() (Record, bool) {
 		Labels: userLabels(m.Labels), Times: timeLabels(m.Labels), Holder: m.Annotations[annotationHolder],
 		Version: m.state(),
 	}
-	format, named := r.Key.named(m.Name)
+	format, named := r.Key.formatOfName(m.Name)
 	if err != nil || name == "" || !named {
 		return r, false
 	}
@@ -144,16 +144,15 @@ func (m *objectMeta) record() (Record, bool) {
 	}
 	var s summaryJSON
 	text := m.Annotations[annotation]
-	// A status that differs shows that another client changed the record and left the
-	// annotation as it was.
+	// If the status differs, another client has changed the record but not the annotation.
 	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Status != r.Status {
 		return r, true
 	}
-	r.Summary = s.of(&r)
+	r.Summary = s.summary(&r)
 	return r, true
 }
 
-// timeLabels are those of labels that say when the record was written.
+// timeLabels returns the labels with the times of creation and modification.
 func timeLabels(labels map[string]string) map[string]string {
 	var out map[string]string
 	for _, k := range []string{labelCreated, labelModified} {
@@ -167,11 +166,11 @@ func timeLabels(labels map[string]string) map[string]string {
 	return out
 }
 
-// userLabels is labels without those that every record has.
+// userLabels returns labels without those that every record has.
 func userLabels(labels map[string]string) map[string]string {
 	own := maps.Clone(labels)
 	for k := range own {
-		if systemLabel(k) {
+		if isSystemLabel(k) {
 			delete(own, k)
 		}
 	}
@@ -181,31 +180,31 @@ func userLabels(labels map[string]string) map[string]string {
 	return own
 }
 
-// A LabelError is returned by [CheckLabels] for a label that a record cannot have.
+// A LabelError is returned by [CheckLabels] for an invalid label.
 type LabelError struct{ Problem string }
 
 func (e *LabelError) Error() string { return e.Problem }
 
-// CheckLabels returns a [*LabelError] where a release's record cannot have one of a
-// user's labels: names that records use themselves, and what Kubernetes refuses.
+// CheckLabels returns a [*LabelError] if the user's labels contain a name that records use
+// themselves, or a name or value that Kubernetes does not permit.
 func CheckLabels(labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if systemLabel(key) {
+		if isSystemLabel(key) {
 			return &LabelError{fmt.Sprintf("user supplied labels contains system reserved label name %q. System labels: [%s]",
 				key, strings.Join(systemLabels, ", "))}
 		}
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			return &LabelError{fmt.Sprintf("%q is not a name of a label: %s", key, strings.Join(problems, "; "))}
+			return &LabelError{fmt.Sprintf("%q is not a valid label name: %s", key, strings.Join(problems, "; "))}
 		}
 		if problems := validation.IsValidLabelValue(labels[key]); len(problems) > 0 {
-			return &LabelError{fmt.Sprintf("%q is not a value for the label %s: %s", labels[key], key,
+			return &LabelError{fmt.Sprintf("%q is not a valid value for label %s: %s", labels[key], key,
 				strings.Join(problems, "; "))}
 		}
 	}
 	return nil
 }
 
-// systemLabels are the labels that records have themselves.
+// systemLabels are the labels that every record has.
 var systemLabels = []string{labelName, labelOwner, labelStatus, labelRevision, labelCreated, labelModified}
 
-func systemLabel(name string) bool { return slices.Contains(systemLabels, name) }
+func isSystemLabel(name string) bool { return slices.Contains(systemLabels, name) }

@@ -20,14 +20,14 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// API is the part of a Kubernetes API client that cluster drivers and package lock
-// use: one request and the body of its answer. Errors are those of apimachinery's
-// api/errors. *kube.Client implements it.
+// API is the part of a Kubernetes API client that the cluster drivers and package lock use.
+// Call makes a request and returns the body of the response. Its errors are those of
+// apimachinery's api/errors. *kube.Client implements it.
 type API interface {
 	Call(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) ([]byte, error)
 }
 
-// The format of a record in a cluster, which is Helm's.
+// The format of records in a cluster, which is Helm's.
 const (
 	secretType = "helm.sh/release.v1"
 	owner      = "helm"
@@ -40,58 +40,58 @@ const (
 	labelCreated  = "createdAt"
 	labelModified = "modifiedAt"
 
-	// objectLimit is what the API server accepts in one Secret or ConfigMap. A
-	// record that is larger is kept in parts.
+	// objectLimit is the API server's limit for the data of a Secret or ConfigMap. A
+	// larger record is split into parts.
 	objectLimit = 1 << 20
-	// page is how many records one request of a list asks for.
+	// page is the page size of lists.
 	page = 500
 )
 
-// Cluster keeps records in a cluster, each in a Secret or a ConfigMap of its
-// own, or in several where it is too large for one. It is made by [Secrets] or [ConfigMaps].
+// Cluster stores records in a cluster, each in a Secret or ConfigMap, or in several if it is
+// too large for one. Use [Secrets] or [ConfigMaps] to create one.
 type Cluster struct {
 	api       API
 	namespace string
 	resource  string // "secrets" or "configmaps"
 	kind      string
-	limit     int // how large a record may be that is kept in one piece
+	limit     int // maximum size of data in one object
 	now       func() time.Time
-	noPatch   atomic.Bool // the user may not patch
-	known     sync.Map    // Key → beside, of the records that were read or written
+	noPatch   atomic.Bool // the user lacks the permission to patch
+	cache     sync.Map    // Key → annotationData, of records that were read or written
 }
 
-// Secrets is the driver that Helm uses unless told otherwise. Namespace "" is
-// good for listing all namespaces and for records that name theirs.
+// Secrets returns Helm's default driver. With namespace "" it can list all namespaces and
+// handle records whose keys have a namespace.
 func Secrets(api API, namespace string) *Cluster {
 	return &Cluster{api: api, namespace: namespace, resource: "secrets", kind: "Secret", limit: objectLimit, now: time.Now}
 }
 
-// ConfigMaps is the driver behind HELM_DRIVER=configmap.
+// ConfigMaps returns the driver of HELM_DRIVER=configmap.
 func ConfigMaps(api API, namespace string) *Cluster {
 	return &Cluster{api: api, namespace: namespace, resource: "configmaps", kind: "ConfigMap", limit: objectLimit,
 		now: time.Now}
 }
 
-// checkKey refuses a name that would lead to another place in the API.
+// checkKey returns an error if the key would change the API path of a request.
 func checkKey(k Key) error {
 	if k.Name == "" || k.Namespace == "" || strings.ContainsAny(k.Name+k.Namespace, "/%") || k.Namespace == "." ||
 		k.Namespace == ".." {
-		return fmt.Errorf("release %q in namespace %q: such a name cannot be", k.Name, k.Namespace)
+		return fmt.Errorf("release %q in namespace %q: invalid name or namespace", k.Name, k.Namespace)
 	}
 	return nil
 }
 
-// objectName is the name of a record's Secret.
+// objectName returns the name of a record's Secret.
 func objectName(k Key) string {
 	return "sh.helm.release.v1." + k.Name + ".v" + strconv.Itoa(k.Revision)
 }
 
-// formatPrefix begins the names of all formats, which the type of a Secret bears.
+// formatPrefix is the prefix of all formats, which are the types of Secrets.
 const formatPrefix = "helm.sh/release."
 
-// formatOf is the format that a record's type tells, "" for the one that is read and
-// written here. A Secret of no such type was restored by a program that does not keep
-// types.
+// formatOf returns the format for the type of a record's Secret, or "" for the supported one. A
+// Secret with another type was restored by a program that does not preserve types, and counts
+// as supported.
 func formatOf(recordType string) string {
 	if recordType == secretType || !strings.HasPrefix(recordType, formatPrefix) {
 		return ""
@@ -99,9 +99,9 @@ func formatOf(recordType string) string {
 	return recordType
 }
 
-// named reports whether a record of k may have that name, and of which format it is
-// then: sh.helm.release.v2.web.v3 is of another than sh.helm.release.v1.web.v3.
-func (k Key) named(name string) (format string, ok bool) {
+// formatOfName reports whether name is the name of a record of k, and returns its format:
+// sh.helm.release.v2.web.v3 has another format than sh.helm.release.v1.web.v3.
+func (k Key) formatOfName(name string) (format string, ok bool) {
 	if name == objectName(k) {
 		return "", true
 	}
@@ -127,13 +127,13 @@ func (c *Cluster) path(namespace, name string) string {
 	return p
 }
 
-// What asks for objects without their data.
+// Accept headers for objects and lists without data.
 const (
 	acceptMetadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 	acceptList     = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-type object struct {
+type recordObject struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
 	Metadata   objectMeta     `json:"metadata"`
@@ -159,24 +159,22 @@ type ownerReference struct {
 	UID        string `json:"uid"`
 }
 
-// fill sets the data, and a Secret's type.
-func (o *object) fill(data []byte, secretType string) {
+// fill sets the data, and the type of a Secret.
+func (o *recordObject) fill(data []byte, secretType string) {
 	if o.Kind == "Secret" {
 		o.Type = secretType
-		o.Data = map[string]any{dataKey: data} // JSON makes base64 of it, as a Secret wants it
+		o.Data = map[string]any{dataKey: data} // encoded as base64
 		return
 	}
 	o.Data = map[string]any{dataKey: string(data)}
 }
 
-// state is the Version of a record: the Secret's resourceVersion and its uid,
-// which another of the same name does not have.
+// state returns the Version of a record: the resource version and the UID.
 func (m *objectMeta) state() string { return m.Version + "/" + m.UID }
 
-// body is the text of a record's Secret, which points to the parts p and keeps the
-// annotations of others. A version makes the server refuse it where the record has
-// changed since, or is another.
-func (c *Cluster) body(r Record, stamp string, b beside, version string) ([]byte, error) {
+// encodeObject returns the JSON of a record's Secret with the annotations in b. If version is not
+// empty, it is a precondition for an update.
+func (c *Cluster) encodeObject(r Record, stamp string, b annotationData, version string) ([]byte, error) {
 	version, uid, _ := strings.Cut(version, "/")
 	labels := make(map[string]string, len(r.Labels)+5)
 	for k, v := range r.Labels {
@@ -188,7 +186,7 @@ func (c *Cluster) body(r Record, stamp string, b beside, version string) ([]byte
 	labels[labelRevision] = strconv.Itoa(r.Revision)
 	now := c.now()
 	labels[stamp] = strconv.FormatInt(now.Unix(), 10)
-	o := object{
+	o := recordObject{
 		APIVersion: "v1",
 		Kind:       c.kind,
 		Metadata: objectMeta{
@@ -220,9 +218,9 @@ func (c *Cluster) Create(ctx context.Context, r Record) (string, error) {
 	return m.state(), err
 }
 
-// create creates a record in one piece.
+// create creates a record that fits in one Secret.
 func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
-	body, err := c.body(r, labelCreated, beside{}, "")
+	body, err := c.encodeObject(r, labelCreated, annotationData{}, "")
 	if err != nil {
 		return objectMeta{}, err
 	}
@@ -237,7 +235,7 @@ func (c *Cluster) create(ctx context.Context, r Record) (objectMeta, error) {
 	if err != nil {
 		return m, fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
-	c.known.Store(r.Key, besideOf(r.Key, m.Annotations))
+	c.cache.Store(r.Key, newAnnotationData(r.Key, m.Annotations))
 	return m, nil
 }
 
@@ -249,31 +247,31 @@ func (c *Cluster) Update(ctx context.Context, r Record) (string, error) {
 	if len(r.Data) > c.limit {
 		return c.updateLarge(ctx, r)
 	}
-	old, known := c.knownBeside(r.Key)
+	old, known := c.cachedAnnotations(r.Key)
 	if r.Version == "" || !known {
-		m, err := c.metadata(ctx, r.Key)
+		m, err := c.readMetadata(ctx, r.Key)
 		if err != nil {
 			return "", err
 		}
 		if r.Version == "" {
 			r.Version = m.state()
 		}
-		old = besideOf(r.Key, m.Annotations)
+		old = newAnnotationData(r.Key, m.Annotations)
 	}
-	body, err := c.body(r, labelModified, beside{foreign: old.foreign}, r.Version)
+	body, err := c.encodeObject(r, labelModified, annotationData{foreign: old.foreign}, r.Version)
 	if err != nil {
 		return "", err
 	}
 	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
-	if err = c.found("update the record of release", r.Key, err); err != nil {
+	if err = c.wrapError("update the record of release", r.Key, err); err != nil {
 		return "", err
 	}
 	m, err := decodeMetadata(answer)
 	if err != nil {
 		return "", fmt.Errorf("update the record of release %s: %w", r.Key, err)
 	}
-	c.known.Store(r.Key, besideOf(r.Key, m.Annotations))
-	c.dropParts(ctx, r.Key, old.parts)
+	c.cache.Store(r.Key, newAnnotationData(r.Key, m.Annotations))
+	c.deleteParts(ctx, r.Key, old.parts)
 	return m.state(), nil
 }
 
@@ -295,7 +293,7 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 			o.data = data
 			break
 		}
-		// Another client may have replaced the record between the two requests.
+		// Another client may have replaced the record between the requests.
 		seen := p.Generation
 		if o, p, err = c.readFirst(ctx, k, ""); err != nil {
 			return Record{}, err
@@ -304,7 +302,7 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 			return Record{}, missing
 		}
 	}
-	c.known.Store(k, beside{p, foreignAnnotations(o.annotations)})
+	c.cache.Store(k, annotationData{p, foreignAnnotations(o.annotations)})
 	return Record{
 		Key: k, Status: release.Status(o.labels[labelStatus]), Labels: userLabels(o.labels),
 		Holder: o.annotations[annotationHolder], Data: o.data, Format: formatOf(o.secretType), Version: o.version + "/" +
@@ -312,27 +310,26 @@ func (c *Cluster) Read(ctx context.Context, k Key, version string) (Record, erro
 	}, nil
 }
 
-// acceptWhole asks for an object with its data.
-func acceptWhole() http.Header {
+// acceptObject returns the headers for reading an object with its data.
+func acceptObject() http.Header {
 	return http.Header{
 		"Accept": {"application/vnd.kubernetes.protobuf, application/json"},
-		// The record is compressed; to have the server compress it again costs
-		// more than it saves.
+		// The record is already compressed.
 		"Accept-Encoding": {"identity"},
 	}
 }
 
-// readFirst reads a record's own Secret, and says which further parts there are.
-func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (stored, parts, error) {
+// readFirst reads a record's own Secret and its list of parts.
+func (c *Cluster) readFirst(ctx context.Context, k Key, version string) (decodedObject, parts, error) {
 	var query url.Values
 	version, _, _ = strings.Cut(version, "/")
 	if version != "" {
-		// The server then answers from memory, as soon as that is new enough.
+		// The server answers from its watch cache once that has this version.
 		query = url.Values{"resourceVersion": {version}}
 	}
-	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), query, acceptWhole(), nil)
-	if err = c.found("read release", k, err); err != nil {
-		return stored{}, parts{}, err
+	body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, objectName(k)), query, acceptObject(), nil)
+	if err = c.wrapError("read release", k, err); err != nil {
+		return decodedObject{}, parts{}, err
 	}
 	o, err := decodeObject(body, c.kind)
 	if err != nil {
@@ -347,29 +344,29 @@ func (c *Cluster) Delete(ctx context.Context, k Key, version string) error {
 	if err := checkKey(k); err != nil {
 		return err
 	}
-	old, err := c.partsNow(ctx, k)
+	old, err := c.currentParts(ctx, k)
 	if err != nil {
 		return err
 	}
 	_, uid, _ := strings.Cut(version, "/")
 	err = c.deleteObject(ctx, k.Namespace, objectName(k), uid)
 	if uid != "" && apierrors.IsConflict(err) {
-		return &NotFoundError{k} // what is there was created again
+		return &NotFoundError{k} // it was deleted and created again
 	}
-	if err = c.found("delete the record of release", k, err); err != nil {
+	if err = c.wrapError("delete the record of release", k, err); err != nil {
 		return err
 	}
-	c.known.Delete(k)
-	c.dropParts(ctx, k, old)
+	c.cache.Delete(k)
+	c.deleteParts(ctx, k, old)
 	return nil
 }
 
-// List implements [Driver]. It asks for metadata only, page by page.
+// List implements [Driver]. It requests only metadata, in pages.
 func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 	selector := labelOwner + "=" + owner
 	if q.Name != "" {
 		if strings.ContainsAny(q.Name, ",=!() ") {
-			return nil, nil // no label has such a value
+			return nil, nil // not a valid label value
 		}
 		selector += "," + labelName + "=" + q.Name
 	}
@@ -382,7 +379,7 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 	for restarts := 0; ; {
 		body, err := c.api.Call(ctx, http.MethodGet, c.path(c.namespace, ""), query, header, nil)
 		if apierrors.IsResourceExpired(err) && restarts < 3 {
-			// The pages' snapshot is gone from the server: start again.
+			// The continue token has expired: start again.
 			query.Del("continue")
 			out, restarts = nil, restarts+1
 			continue
@@ -396,9 +393,9 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 		}
 		for i := range list.Items {
 			m := &list.Items[i].Metadata
-			if r, ok := m.record(); ok && c.asked(q, r.Key) {
+			if r, ok := m.record(); ok && c.isRequested(q, r.Key) {
 				if q.Name != "" && r.Format == "" {
-					c.note(r.Key, m)
+					c.cacheAnnotations(r.Key, m)
 				}
 				out = append(out, r)
 			}
@@ -410,9 +407,9 @@ func (c *Cluster) List(ctx context.Context, q Query) ([]Record, error) {
 	}
 }
 
-// asked reports whether an answer is one to what was asked: it is read and
-// changed by the key that it gives.
-func (c *Cluster) asked(q Query, k Key) bool {
+// isRequested reports whether a record in a response matches the query and has a valid key: the
+// record will be read and changed by that key.
+func (c *Cluster) isRequested(q Query, k Key) bool {
 	return (c.namespace == "" || k.Namespace == c.namespace) && (q.Name == "" || k.Name == q.Name) && checkKey(k) == nil
 }
 
@@ -426,7 +423,7 @@ func (c *Cluster) call(ctx context.Context, method, path string, body []byte) ([
 	return c.api.Call(ctx, method, path, nil, header, body)
 }
 
-func (c *Cluster) found(doing string, k Key, err error) error {
+func (c *Cluster) wrapError(doing string, k Key, err error) error {
 	var status apierrors.APIStatus
 	switch {
 	case err == nil:

@@ -21,30 +21,29 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// A record that one Secret cannot hold is kept in several. The first is like
-// any record's, with the first part of the data, and an annotation says which
-// further parts there are. Those are Secrets of a type and with labels of their
-// own, so that neither Helm nor our lists take them for records, and they are
-// owned by the first, so that the cluster removes them with it.
+// A record that is too large for one Secret is stored in several. The first is the
+// record's own Secret with the first part of the data and an annotation that describes the
+// other parts. Those have another type and other labels, so that neither Helm nor this
+// package lists them as records, and an owner reference to the first, so that the garbage
+// collector deletes them with it.
 //
-// Parts are never changed. Each writing has a generation, whose name is in its
-// parts' names: new parts come first, then the first Secret is replaced, which
-// switches readers from the old parts to the new ones at once, and then the old
-// ones go. A writer that dies leaves the old record or the new one, and at worst
-// parts that no one points to.
+// Parts are immutable. Each write has a generation, which is in the names of its parts. It
+// creates the new parts, then updates the first Secret, which switches readers to the new
+// parts atomically, and then deletes the old parts. A client that dies leaves the old or
+// the new record intact, and at worst some unused parts.
 const (
 	partType        = "helm.sh/release-part.v1"
 	partOwner       = "moonhelm"
 	labelGeneration = "generation"
 	annotationParts = "moonhelm.github.io/parts"
 	maxParts        = 64
-	maxGeneration   = 64 // letters
-	partsAtOnce     = 4
-	leftoverAge     = time.Hour // older parts that no record points to are left over
+	maxGeneration   = 64        // characters
+	partsAtOnce     = 4         // maximum number of concurrent requests
+	leftoverAge     = time.Hour // unused parts that are older are deleted
 )
 
-// parts is the annotation's text. The zero value stands for a record in one
-// piece.
+// parts is the content of the annotation. The zero value means that the record is in one
+// Secret.
 type parts struct {
 	Generation string `json:"generation"`
 	// Count includes the part in the record's own Secret.
@@ -53,33 +52,32 @@ type parts struct {
 	SHA256 string `json:"sha256"`
 }
 
-// A PartError is returned for a large record, kept in several objects, that cannot be
-// read whole.
+// A PartError is returned if the parts of a large record are missing or damaged.
 type PartError struct {
 	Key
-	// Object is the Secret or ConfigMap that is missing, "" where all are there
-	// and do not make the record that was written.
+	// Object is the missing Secret or ConfigMap. It is "" if all exist but the checksum is
+	// wrong.
 	Object      string
 	Part, Count int
 }
 
 func (e *PartError) Error() string {
 	if e.Object == "" {
-		return fmt.Sprintf("release %s is kept in %d parts, and they are not what was written: restore them from a backup, "+
+		return fmt.Sprintf("release %s is stored in %d parts, whose checksum is wrong: restore them from a backup, "+
 			"or delete this revision", e.Key, e.Count)
 	}
-	return fmt.Sprintf("release %s is kept in %d parts, and part %d is missing: restore %s in namespace %q from a "+
+	return fmt.Sprintf("release %s is stored in %d parts, and part %d is missing: restore %s in namespace %q from a "+
 		"backup, or delete this revision",
 		e.Key, e.Count, e.Part, e.Object, e.Namespace)
 }
 
-// partName is the name of the nth part's Secret.
+// partName returns the name of the nth part's Secret.
 func (p parts) partName(k Key, n int) string {
 	return objectName(k) + "." + p.Generation + "." + strconv.Itoa(n)
 }
 
-// split describes data as parts, of a new generation.
-func (c *Cluster) split(k Key, data []byte) (parts, error) {
+// newParts returns a new generation of parts for data.
+func (c *Cluster) newParts(k Key, data []byte) (parts, error) {
 	count := (len(data) + c.limit - 1) / c.limit
 	if count > maxParts {
 		return parts{}, &TooLargeError{Key: k, Size: len(data), Limit: maxParts * c.limit}
@@ -91,12 +89,12 @@ func (c *Cluster) split(k Key, data []byte) (parts, error) {
 		SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
-// chunk is the nth part of data, counted from 1.
+// chunk returns the nth part of data, counting from 1.
 func (c *Cluster) chunk(data []byte, n int) []byte {
 	return data[(n-1)*c.limit : min(n*c.limit, len(data))]
 }
 
-// partsOf reads the annotation.
+// partsOf decodes the annotation.
 func partsOf(k Key, annotations map[string]string) (parts, error) {
 	var p parts
 	text := annotations[annotationParts]
@@ -104,19 +102,18 @@ func partsOf(k Key, annotations map[string]string) (parts, error) {
 		return p, nil
 	}
 	err := json.Unmarshal([]byte(text), &p)
-	if err != nil || !hexadecimal(p.Generation) || len(p.Generation) > maxGeneration || p.Count < 2 ||
+	if err != nil || !isHex(p.Generation) || len(p.Generation) > maxGeneration || p.Count < 2 ||
 		p.Count > maxParts || p.Size < 0 {
 		return parts{}, &UnreadableError{k, fmt.Errorf("its annotation %s is not valid: %.200q", annotationParts, text)}
 	}
 	return p, nil
 }
 
-// createLarge creates a record that one Secret cannot hold. What decides who
-// gets the revision is, as ever, who creates the first Secret, so that comes
-// before the parts; it holds a smaller record, valid in itself, until the parts
-// are there.
+// createLarge creates a record that is too large for one Secret. The creation of the first
+// Secret decides which client gets the revision, so it comes first. Until the parts exist, it
+// contains a smaller but valid record.
 func (c *Cluster) createLarge(ctx context.Context, r Record) (string, error) {
-	p, err := c.split(r.Key, r.Data)
+	p, err := c.newParts(r.Key, r.Data)
 	if err != nil {
 		return "", err
 	}
@@ -130,74 +127,71 @@ func (c *Cluster) createLarge(ctx context.Context, r Record) (string, error) {
 	}
 	version, err := c.writeLarge(ctx, r, p, m)
 	if err != nil {
-		// The caller is told that there is no such revision: so be it. Whoever
-		// is killed before this leaves the smaller record.
+		// The error means that the revision does not exist, so delete its first Secret.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		_ = c.deleteObject(ctx, r.Namespace, objectName(r.Key), m.UID)
-		c.known.Delete(r.Key)
+		c.cache.Delete(r.Key)
 		return "", fmt.Errorf("create %s: %w", objectName(r.Key), err)
 	}
 	return version, nil
 }
 
-// updateLarge replaces a record by one that one Secret cannot hold.
+// updateLarge updates a record with data that is too large for one Secret.
 func (c *Cluster) updateLarge(ctx context.Context, r Record) (string, error) {
-	p, err := c.split(r.Key, r.Data)
+	p, err := c.newParts(r.Key, r.Data)
 	if err != nil {
 		return "", err
 	}
-	m, err := c.metadata(ctx, r.Key)
+	m, err := c.readMetadata(ctx, r.Key)
 	if err != nil {
 		return "", err
 	}
 	if r.Version != "" && r.Version != m.state() {
-		return "", m.changed(r.Key)
+		return "", m.changedError(r.Key)
 	}
 	version, err := c.writeLarge(ctx, r, p, m)
-	return version, c.found("update the record of release", r.Key, err)
+	return version, c.wrapError("update the record of release", r.Key, err)
 }
 
-// changed is the error of a record that is as m says, and not as expected.
-func (m *objectMeta) changed(k Key) error {
+// changedError returns the error for a record whose state is m instead of the expected one.
+func (m *objectMeta) changedError(k Key) error {
 	return &ChangedError{Key: k, Status: release.Status(m.Labels[labelStatus]), Holder: m.Annotations[annotationHolder]}
 }
 
-// writeLarge writes the parts of r and switches the first Secret, which is as m
-// says, over to them.
+// writeLarge writes the parts of r and then updates the first Secret, whose metadata is m.
 func (c *Cluster) writeLarge(ctx context.Context, r Record, p parts, m objectMeta) (string, error) {
 	newest, err := c.writeParts(ctx, r, p, m.UID)
 	if err != nil {
-		c.dropParts(ctx, r.Key, p)
+		c.deleteParts(ctx, r.Key, p)
 		return "", err
 	}
-	old := besideOf(r.Key, m.Annotations).parts
-	now, err := c.switchTo(ctx, r, p, m)
+	old := newAnnotationData(r.Key, m.Annotations).parts
+	now, err := c.commitParts(ctx, r, p, m)
 	if err == nil {
-		c.known.Store(r.Key, beside{p, foreignAnnotations(now.Annotations)})
-		c.dropParts(ctx, r.Key, old)
-		c.sweep(ctx, r.Key, p, newest)
+		c.cache.Store(r.Key, annotationData{p, foreignAnnotations(now.Annotations)})
+		c.deleteParts(ctx, r.Key, old)
+		c.deleteLeftovers(ctx, r.Key, p, newest)
 		return now.state(), nil
 	}
-	// Where the answer was lost the first Secret may point to the new parts.
+	// After other errors the first Secret may have been updated.
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-		c.dropParts(ctx, r.Key, p)
+		c.deleteParts(ctx, r.Key, p)
 	}
 	return "", err
 }
 
-// switchTo replaces the first Secret, which is as m says, by one that points to
-// the parts p.
-func (c *Cluster) switchTo(ctx context.Context, r Record, p parts, m objectMeta) (objectMeta, error) {
+// commitParts updates the first Secret, whose metadata is m, to use the parts p.
+func (c *Cluster) commitParts(ctx context.Context, r Record, p parts, m objectMeta) (objectMeta, error) {
 	r.Data = c.chunk(r.Data, 1)
-	body, err := c.body(r, labelModified, beside{p, foreignAnnotations(m.Annotations)}, m.state())
+	body, err := c.encodeObject(r, labelModified, annotationData{p, foreignAnnotations(m.Annotations)}, m.state())
 	if err != nil {
 		return m, err
 	}
 	answer, err := c.call(ctx, http.MethodPut, c.path(r.Namespace, objectName(r.Key)), body)
 	if apierrors.IsConflict(err) {
-		// Where an answer was lost it conflicts with itself.
-		if now, again := c.metadata(ctx, r.Key); again == nil {
+		// The update may conflict with its own first attempt, whose response was lost.
+		if now, again := c.readMetadata(ctx, r.Key); again == nil {
 			if there, bad := partsOf(r.Key, now.Annotations); bad == nil && there.Generation == p.Generation {
 				return now, nil
 			}
@@ -209,15 +203,15 @@ func (c *Cluster) switchTo(ctx context.Context, r Record, p parts, m objectMeta)
 	return decodeMetadata(answer)
 }
 
-// writeParts creates the parts from the second on, and returns when, by the
-// server's clock.
+// writeParts creates the parts from the second on. It returns the creation timestamp of the
+// last one, which is by the server's clock.
 func (c *Cluster) writeParts(ctx context.Context, r Record, p parts, uid string) (time.Time, error) {
 	times := make([]time.Time, p.Count+1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(partsAtOnce)
 	for n := 2; n <= p.Count; n++ {
 		group.Go(func() error {
-			o := object{
+			o := recordObject{
 				APIVersion: "v1", Kind: c.kind,
 				Metadata: objectMeta{
 					Name: p.partName(r.Key, n), Namespace: r.Namespace,
@@ -247,8 +241,8 @@ func (c *Cluster) writeParts(ctx context.Context, r Record, p parts, uid string)
 	return times[p.Count], err
 }
 
-// readParts returns the whole data of a record whose first Secret is o.
-// missing is the error of a part that is not there.
+// readParts returns the data of a record whose first part is first. missing is the error for a
+// part that does not exist.
 func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (data []byte, missing *PartError,
 	err error) {
 	chunks := make([][]byte, p.Count)
@@ -259,7 +253,7 @@ func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (
 	for n := 2; n <= p.Count; n++ {
 		group.Go(func() error {
 			name := p.partName(k, n)
-			body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, name), nil, acceptWhole(), nil)
+			body, err := c.api.Call(ctx, http.MethodGet, c.path(k.Namespace, name), nil, acceptObject(), nil)
 			if apierrors.IsNotFound(err) {
 				gone[n] = true
 				return nil
@@ -290,9 +284,9 @@ func (c *Cluster) readParts(ctx context.Context, k Key, p parts, first []byte) (
 	return data, nil, nil
 }
 
-// dropParts deletes parts that no one points to any more. It is a courtesy: the
-// cluster removes them with the record at the latest.
-func (c *Cluster) dropParts(ctx context.Context, k Key, p parts) {
+// deleteParts deletes unused parts. It ignores errors, because the cluster deletes parts with the
+// record at the latest.
+func (c *Cluster) deleteParts(ctx context.Context, k Key, p parts) {
 	if p.Count == 0 {
 		return
 	}
@@ -306,12 +300,12 @@ func (c *Cluster) dropParts(ctx context.Context, k Key, p parts) {
 			return nil
 		})
 	}
-	_ = group.Wait() // nothing fails
+	_ = group.Wait() // the functions return nil
 }
 
-// sweep deletes what writers that died left behind. What is younger than
-// leftoverAge may be a living writer's.
-func (c *Cluster) sweep(ctx context.Context, k Key, keep parts, now time.Time) {
+// deleteLeftovers deletes unused parts that clients have left when they died. Parts younger than
+// leftoverAge may belong to a running operation.
+func (c *Cluster) deleteLeftovers(ctx context.Context, k Key, keep parts, now time.Time) {
 	query := url.Values{
 		"labelSelector": {fmt.Sprintf("%s=%s,%s=%s,%s=%d", labelOwner, partOwner, labelName, k.Name, labelRevision,
 			k.Revision)},
@@ -328,23 +322,23 @@ func (c *Cluster) sweep(ctx context.Context, k Key, keep parts, now time.Time) {
 		if old.Generation == keep.Generation || m.Created == nil || now.Sub(*m.Created) <= leftoverAge {
 			continue
 		}
-		// What is deleted is a part of this record, whatever the answer calls it.
+		// Delete only objects with the name of a part of this record.
 		for n := 2; n <= maxParts; n++ {
-			if m.Name == old.partName(k, n) && hexadecimal(old.Generation) {
+			if m.Name == old.partName(k, n) && isHex(old.Generation) {
 				_ = c.deleteObject(ctx, k.Namespace, m.Name, m.UID)
 			}
 		}
 	}
 }
 
-// hexadecimal reports whether a generation is one: its letters lead nowhere else
-// in a path.
-func hexadecimal(generation string) bool {
+// isHex reports whether a generation is a hexadecimal number, which is safe in an API
+// path.
+func isHex(generation string) bool {
 	_, err := hex.DecodeString(generation)
 	return err == nil && generation != ""
 }
 
-// deleteObject deletes an object, with a uid only that one.
+// deleteObject deletes an object. If uid is not empty, it is a precondition.
 func (c *Cluster) deleteObject(ctx context.Context, namespace, name, uid string) error {
 	var body []byte
 	if uid != "" {
@@ -360,47 +354,46 @@ func (c *Cluster) deleteObject(ctx context.Context, namespace, name, uid string)
 	return err
 }
 
-// beside is what is next to a record's text on its Secret: in which parts the text
-// is, and the annotations of others, which an update keeps.
-type beside struct {
+// annotationData is the data in the annotations of a record's Secret: the parts, and the
+// annotations of other programs, which an update preserves.
+type annotationData struct {
 	parts   parts
 	foreign map[string]string
 }
 
-// besideOf reads the annotations of a record. Parts that cannot be read are none: a
-// client that replaces or deletes the record need not read it.
-func besideOf(k Key, annotations map[string]string) beside {
+// newAnnotationData decodes the annotations of a record. It ignores an invalid list of parts,
+// because a record can be replaced or deleted without reading them.
+func newAnnotationData(k Key, annotations map[string]string) annotationData {
 	p, _ := partsOf(k, annotations)
-	return beside{p, foreignAnnotations(annotations)}
+	return annotationData{p, foreignAnnotations(annotations)}
 }
 
-// knownBeside returns what this process has seen last of a record.
-func (c *Cluster) knownBeside(k Key) (beside, bool) {
-	b, ok := c.known.Load(k)
+// cachedAnnotations returns the cached annotations of a record.
+func (c *Cluster) cachedAnnotations(k Key) (annotationData, bool) {
+	b, ok := c.cache.Load(k)
 	if !ok {
-		return beside{}, false
+		return annotationData{}, false
 	}
-	return b.(beside), true // nothing else is stored
+	return b.(annotationData), true
 }
 
-// partsNow returns in which parts a record is, asking the server only where this
-// process has not seen the record yet.
-func (c *Cluster) partsNow(ctx context.Context, k Key) (parts, error) {
-	if b, ok := c.knownBeside(k); ok {
+// currentParts returns the parts of a record, from the cache or the server.
+func (c *Cluster) currentParts(ctx context.Context, k Key) (parts, error) {
+	if b, ok := c.cachedAnnotations(k); ok {
 		return b.parts, nil
 	}
-	m, err := c.metadata(ctx, k)
-	return besideOf(k, m.Annotations).parts, err
+	m, err := c.readMetadata(ctx, k)
+	return newAnnotationData(k, m.Annotations).parts, err
 }
 
-// note remembers what a list has shown of a record.
-func (c *Cluster) note(k Key, m *objectMeta) {
+// cacheAnnotations caches the annotations of a listed record.
+func (c *Cluster) cacheAnnotations(k Key, m *objectMeta) {
 	if p, err := partsOf(k, m.Annotations); err == nil {
-		c.known.Store(k, beside{p, foreignAnnotations(m.Annotations)})
+		c.cache.Store(k, annotationData{p, foreignAnnotations(m.Annotations)})
 	}
 }
 
-// decodeMetadata reads the metadata of an answer.
+// decodeMetadata decodes the metadata in a response.
 func decodeMetadata(body []byte) (objectMeta, error) {
 	var o struct {
 		Metadata objectMeta `json:"metadata"`

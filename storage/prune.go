@@ -9,19 +9,19 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// Prune deletes the oldest revisions of a release until no more than most are
-// left. Those that keep names stay and count, and so do those that a client of another
-// generation has written, for which one that another program has written is read
-// before it is deleted; a nil keep names none. With most below 1 everything stays. A revision
-// that another client deletes meanwhile counts as deleted.
+// Prune deletes the oldest revisions of a release until at most most are left. It keeps those
+// for which keep returns true (if keep is not nil), and those that a client of another
+// generation wrote; both count. To recognize the latter, it reads records without a summary
+// before it deletes them. If most is less than 1, it deletes nothing. A revision that another
+// client deletes at the same time counts as deleted.
 //
-// Revisions go one by one, oldest first, so that a history that is cut short has
-// no hole.
+// It deletes revisions one by one, oldest first, so that there are no gaps if it is
+// interrupted.
 func (s *Storage) Prune(ctx context.Context, name string, most int, keep func(Record) bool) error {
 	if most < 1 {
 		return nil
 	}
-	if err := s.allowed(ctx); err != nil {
+	if err := s.checkAllowed(ctx); err != nil {
 		return err
 	}
 	records, err := s.Revisions(ctx, name)
@@ -39,7 +39,7 @@ func (s *Storage) Prune(ctx context.Context, name string, most int, keep func(Re
 		if keep != nil && keep(r) {
 			continue
 		}
-		if foreign, err := s.foreign(ctx, r); err != nil {
+		if foreign, err := s.isForeign(ctx, r); err != nil {
 			return err
 		} else if foreign {
 			continue
@@ -52,11 +52,11 @@ func (s *Storage) Prune(ctx context.Context, name string, most int, keep func(Re
 	return nil
 }
 
-// foreign reports whether a client of another generation has written a record. One
-// that is damaged is not foreign.
-func (s *Storage) foreign(ctx context.Context, listed Record) (bool, error) {
+// isForeign reports whether a client of another generation wrote a record. It is false for
+// damaged records.
+func (s *Storage) isForeign(ctx context.Context, listed Record) (bool, error) {
 	err := listed.Unsupported()
-	if err == nil && listed.Summary == nil { // else it was written by this program
+	if err == nil && listed.Summary == nil { // a record with a summary was written by Moonhelm
 		_, err = s.read(ctx, listed.Key, listed.Version)
 	}
 	var other *release.UnsupportedError

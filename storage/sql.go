@@ -17,25 +17,22 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// SQL keeps records in a PostgreSQL database, in the tables of Helm's driver of
-// that name, so that each reads what the other writes. What Helm has no column
-// for is in a table of our own, and where we may not make that one, lists
-// read records singly and holders are not known.
+// SQL stores records in a PostgreSQL database, in the tables of Helm's sql driver, so that each
+// program can read the other's records. A table of its own contains the data for which Helm has
+// no column. If the user may not create that table, lists read the data of all records, and
+// records have no Holder.
 //
-// It is made by [PostgreSQL], connects when it is first used, and is closed with
-// [SQL.Close].
+// Use [PostgreSQL] to create one. It connects when it is first used; close it with [SQL.Close].
 type SQL struct {
 	db        *database
 	namespace string
 	now       func() time.Time
 }
 
-// PostgreSQL is the driver behind HELM_DRIVER=sql. The connection is a URL or
-// words like "host=... user=...", as PostgreSQL's own programs take them, and
-// what it leaves out comes from the environment (PGHOST and its like). Without
-// a word on sslmode, a connection over the network is encrypted or fails.
-// Namespace "" is good for listing all namespaces and for records that name
-// theirs.
+// PostgreSQL returns the driver of HELM_DRIVER=sql. The connection is a URL or a string like
+// "host=... user=...", as for psql; missing parameters come from the environment (PGHOST etc.).
+// Without an sslmode, a connection over the network must be encrypted. With namespace "" the
+// driver can list all namespaces and handle records whose keys have a namespace.
 func PostgreSQL(connection, namespace string) (*SQL, error) {
 	db, err := newDatabase(connection)
 	if err != nil {
@@ -44,63 +41,65 @@ func PostgreSQL(connection, namespace string) (*SQL, error) {
 	return &SQL{db: db, namespace: namespace, now: time.Now}, nil
 }
 
-// In returns a driver on the same connections, bound to another namespace.
+// In returns a driver with the same connections for another namespace.
 func (s *SQL) In(namespace string) Driver {
 	other := *s
 	other.namespace = namespace
 	return &other
 }
 
-// Close ends the connections of the driver, and of those that [SQL.In] made of
-// it. A later call connects again.
+// Close closes the connections of the driver and of those that [SQL.In] derived from it. A
+// later call connects again.
 func (s *SQL) Close() { s.db.close() }
 
-// note is what our own table says of a record. It is true of one state of the
-// record's row: who changes the row without us makes it void.
+// note is the content of a row of moonhelm_records_v1. It is valid for one state of the
+// record's row in releases_v1: an update by another program invalidates it.
 type note struct {
 	Summary *summaryJSON `json:"summary,omitempty"`
 	Holder  string       `json:"holder,omitempty"`
 }
 
 const (
-	joinNotes = ` LEFT JOIN moonhelm_records_v1 n ON n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`
-	// Without our table there is a row of nothing.
-	joinNothing = ` LEFT JOIN (SELECT NULL::text AS note, NULL::text AS beat) n ON true`
+	joinNotes = ` LEFT JOIN moonhelm_records_v1 n
+		ON n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`
+	// Without the table, join a row of NULLs.
+	joinNulls = ` LEFT JOIN (SELECT NULL::text AS note, NULL::text AS beat) n ON true`
 
 	selectLabels = `(SELECT json_object_agg(l.key, l.value)::text FROM custom_labels_v1 l
 		WHERE l.releasekey = r.key AND l.releasenamespace = r.namespace AND l.key IS NOT NULL)`
 
 	insertRelease = `INSERT INTO releases_v1 (key, type, body, name, namespace, version, status, owner, createdat)
-		VALUES ($1::text, '` + secretType + `', $2::text, $3::text, $4::text, $5::integer, $6::text, '` + owner + `', $7::integer)`
+		VALUES ($1::text, '` + secretType + `', $2::text, $3::text, $4::text, $5::integer, $6::text, '` + owner + `',
+			$7::integer)`
 	updateRelease = `UPDATE releases_v1 r SET body = $2::text, name = $3::text, version = $5::integer, status = $6::text,
 		owner = '` + owner + `', modifiedat = $7::integer
 		WHERE key = $1::text AND namespace = $4::text AND ($8::text = '' OR ` + versionOf + ` = $8::text)`
 	deleteLabels = `DELETE FROM custom_labels_v1 WHERE releasekey = $1::text AND releasenamespace = $2::text`
-	// What is next to a row is written where this transaction wrote the row.
-	written = ` (SELECT * FROM releases_v1 WHERE key = $1::text AND namespace = $2::text
+	// Labels and notes are written only if this transaction wrote the record's row.
+	writtenRow = ` (SELECT * FROM releases_v1 WHERE key = $1::text AND namespace = $2::text
 		AND xmin::text = (txid_current() & 4294967295)::text)`
-	clearLabels  = deleteLabels + ` AND EXISTS` + written
+	clearLabels  = deleteLabels + ` AND EXISTS` + writtenRow
 	insertLabels = `INSERT INTO custom_labels_v1 (releasekey, releasenamespace, key, value)
-		SELECT r.key, r.namespace, l.key, l.value FROM` + written + ` r, json_each_text($3::json) l`
+		SELECT r.key, r.namespace, l.key, l.value FROM` + writtenRow + ` r, json_each_text($3::json) l`
 	writeNote = `INSERT INTO moonhelm_records_v1 (key, namespace, state, note, beat)
-		SELECT r.key, r.namespace, (txid_current() & 4294967295)::text, $3::text, $4::text FROM` + written + ` r
+		SELECT r.key, r.namespace, (txid_current() & 4294967295)::text, $3::text, $4::text FROM` + writtenRow + ` r
 		ON CONFLICT (key, namespace) DO UPDATE SET state = EXCLUDED.state, note = EXCLUDED.note, beat = EXCLUDED.beat`
 
-	// versionOf is the Version of a row: its state, and when it was made, which
-	// another of the same key does not share.
+	// versionOf is the Version of a row: its state and its time of creation, by which a
+	// row that was deleted and created again differs.
 	versionOf = `r.xmin::text || '/' || r.createdat`
-	// beatOf is the heartbeat of a row.
-	beatOf = `COALESCE(n.beat, '') || ' ' || r.xmin::text`
-	// underway are the rows of those at work.
-	underway = `(r.status LIKE 'pending-%' OR r.status = 'uninstalling')`
+	// heartbeatColumn is the heartbeat of a row.
+	heartbeatColumn = `COALESCE(n.beat, '') || ' ' || r.xmin::text`
+	// inProgress is true for rows of operations in progress.
+	inProgress = `(r.status LIKE 'pending-%' OR r.status = 'uninstalling')`
 )
 
-// from is the FROM clause of what reads records.
-func (d *database) from() string {
-	if d.notes {
+// fromClause returns the FROM clause for reading records.
+func (d *database) fromClause() string {
+	if d.hasNotes {
 		return " FROM releases_v1 r" + joinNotes
 	}
-	return " FROM releases_v1 r" + joinNothing
+	return " FROM releases_v1 r" + joinNulls
 }
 
 // Resource implements [Driver].
@@ -122,9 +121,8 @@ func (s *SQL) Update(ctx context.Context, r Record) (string, error) {
 	return s.write(ctx, "update the record of release "+r.Key.String(), updateRelease, r, r.Version)
 }
 
-// write writes a record's row, its labels and its note in one transaction, which
-// takes one round trip. Each statement sees what those before it did, and the
-// first locks the row against others who write the same record.
+// write writes a record's row, its labels and its note in one transaction and one round trip.
+// Each statement sees the results of the previous ones, and the first one locks the row.
 func (s *SQL) write(ctx context.Context, doing, statement string, r Record, version ...any) (now string, err error) {
 	if err := checkKey(r.Key); err != nil {
 		return "", err
@@ -137,8 +135,7 @@ func (s *SQL) write(ctx context.Context, doing, statement string, r Record, vers
 	return now, err
 }
 
-// writeRow is write with the tables there. args are those of the statement that
-// come after the row's.
+// writeRow is write after the tables were created. args are further arguments of the statement.
 func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []any) (string, error) {
 	now := s.now()
 	n := note{Holder: r.Holder}
@@ -146,7 +143,7 @@ func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []a
 		n.Holder = ""
 	}
 	if r.Summary != nil {
-		n.Summary = shorten(r.Summary)
+		n.Summary = newSummaryJSON(r.Summary)
 	}
 	key, row := objectName(r.Key), []any{objectName(r.Key), string(r.Data), r.Name, r.Namespace, r.Revision,
 		string(r.Status), now.Unix()}
@@ -160,10 +157,10 @@ func (s *SQL) writeRow(ctx context.Context, statement string, r Record, args []a
 	})
 	batch.Queue(clearLabels, key, r.Namespace)
 	if len(r.Labels) > 0 {
-		batch.Queue(insertLabels, key, r.Namespace, ascii(r.Labels))
+		batch.Queue(insertLabels, key, r.Namespace, asciiJSON(r.Labels))
 	}
-	if s.db.notes {
-		batch.Queue(writeNote, key, r.Namespace, ascii(n), beatAt(now))
+	if s.db.hasNotes {
+		batch.Queue(writeNote, key, r.Namespace, asciiJSON(n), formatTime(now))
 	}
 	batch.Queue(`SELECT `+versionOf+`, r.status FROM releases_v1 r WHERE r.key = $1::text AND r.namespace = $2::text`, key,
 		r.Namespace).
@@ -186,7 +183,8 @@ func (s *SQL) Read(ctx context.Context, k Key, _ string) (Record, error) {
 	r := Record{Key: k}
 	err := s.db.do(ctx, "read release "+k.String(), func(ctx context.Context) error {
 		var labels, noted, kind *string
-		err := s.db.pool.QueryRow(ctx, `SELECT r.body, r.status, r.type, `+versionOf+`, n.note, `+selectLabels+s.db.from()+
+		err := s.db.pool.QueryRow(ctx, `SELECT r.body, r.status, r.type, `+versionOf+`, n.note, `+selectLabels+
+			s.db.fromClause()+
 			` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).
 			Scan(&r.Data, &r.Status, &kind, &r.Version, &noted, &labels)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -195,7 +193,7 @@ func (s *SQL) Read(ctx context.Context, k Key, _ string) (Record, error) {
 		if kind != nil {
 			r.Format = formatOf(*kind)
 		}
-		r.annotate(labels, noted)
+		r.setMetadata(labels, noted)
 		return err
 	})
 	return r, err
@@ -207,7 +205,7 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 	err := s.db.do(ctx, "list releases", func(ctx context.Context) error {
 		out = nil
 		rows, err := s.db.pool.Query(ctx, `SELECT r.key, r.type, r.namespace, r.name, r.version, r.status, `+versionOf+
-			`, n.note, `+selectLabels+s.db.from()+
+			`, n.note, `+selectLabels+s.db.fromClause()+
 			` WHERE r.owner = '`+owner+`' AND ($1::text = '' OR r.namespace = $1::text)
 			AND ($2::text = '' OR r.name = $2::text) AND ($3::text = '' OR r.status = $3::text)`,
 			s.namespace, q.Name, string(q.Status))
@@ -223,15 +221,15 @@ func (s *SQL) List(ctx context.Context, q Query) ([]Record, error) {
 				&labels); err != nil {
 				return err
 			}
-			format, named := r.Key.named(key)
+			format, named := r.Key.formatOfName(key)
 			if !named {
-				continue // none of ours, although it looks so
+				continue // not a record
 			}
 			if kind != nil && format == "" {
 				format = formatOf(*kind)
 			}
 			if r.Format = format; format == "" {
-				r.annotate(labels, noted)
+				r.setMetadata(labels, noted)
 			}
 			out = append(out, r)
 		}
@@ -265,31 +263,32 @@ func (s *SQL) RenewHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder 
 	}
 	var next Heartbeat
 	err := s.db.do(ctx, "send a heartbeat on the record of release "+k.String(), func(ctx context.Context) error {
-		now, noted, err := s.pulse(ctx, k)
+		now, noted, err := s.readHeartbeat(ctx, k)
 		if err != nil {
 			return err
 		}
 		changed := &ChangedError{Key: k, Status: now.Status, Holder: now.Holder}
-		if !seen.beats(now) {
+		if !seen.isCurrent(now) {
 			return changed
 		}
-		wrote, err := s.beat(ctx, k, seen, holder, noted)
+		wrote, err := s.writeHeartbeat(ctx, k, seen, holder, noted)
 		if err == nil && !wrote {
 			return changed
 		}
 		if err != nil {
 			return err
 		}
-		next, _, err = s.pulse(ctx, k)
+		next, _, err = s.readHeartbeat(ctx, k)
 		return err
 	})
 	return next, err
 }
 
-// beat writes a heartbeat, and reports whether it was still as seen. One of the
-// same holder is next to the row. Another holder, and any where there is no
-// note, makes a new state of the row: its last writer finds it changed.
-func (s *SQL) beat(ctx context.Context, k Key, seen Heartbeat, holder string, noted *string) (wrote bool, err error) {
+// writeHeartbeat writes a heartbeat. It reports whether the heartbeat was still the one in seen. A
+// heartbeat of the same holder is written to the note. If the holder changes, or there is no
+// note, beat updates the row, so that a concurrent Update returns ErrChanged.
+func (s *SQL) writeHeartbeat(ctx context.Context, k Key, seen Heartbeat, holder string,
+	noted *string) (wrote bool, err error) {
 	key, now := objectName(k), s.now()
 	count := func(tag pgconn.CommandTag) error {
 		wrote = wrote || tag.RowsAffected() > 0
@@ -299,19 +298,21 @@ func (s *SQL) beat(ctx context.Context, k Key, seen Heartbeat, holder string, no
 	switch {
 	case noted != nil && holder == seen.Holder:
 		batch.Queue(`UPDATE moonhelm_records_v1 n SET beat = $3::text FROM releases_v1 r
-			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND `+beatOf+` = $4::text
-			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, beatAt(now), seen.Token).Exec(count)
+			WHERE r.key = $1::text AND r.namespace = $2::text AND `+inProgress+` AND `+heartbeatColumn+` = $4::text
+			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`,
+			key, k.Namespace, formatTime(now), seen.Token).Exec(count)
 	case noted != nil:
-		n := noteOf(noted)
+		n := parseNote(noted)
 		n.Holder = holder
 		batch.Queue(`UPDATE releases_v1 r SET modifiedat = $3::integer FROM moonhelm_records_v1 n
-			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND `+beatOf+` = $4::text
-			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`, key, k.Namespace, now.Unix(), seen.Token).Exec(count)
-		batch.Queue(writeNote, key, k.Namespace, ascii(n), beatAt(now))
+			WHERE r.key = $1::text AND r.namespace = $2::text AND `+inProgress+` AND `+heartbeatColumn+` = $4::text
+			AND n.key = r.key AND n.namespace = r.namespace AND n.state = r.xmin::text`,
+			key, k.Namespace, now.Unix(), seen.Token).Exec(count)
+		batch.Queue(writeNote, key, k.Namespace, asciiJSON(n), formatTime(now))
 	default:
-		// A row that is written again is in a new state, whatever is in it.
+		// Any update of a row changes its xmin, and so its state.
 		batch.Queue(`UPDATE releases_v1 r SET modifiedat = $3::integer
-			WHERE r.key = $1::text AND r.namespace = $2::text AND `+underway+` AND ' ' || r.xmin::text = $4::text`,
+			WHERE r.key = $1::text AND r.namespace = $2::text AND `+inProgress+` AND ' ' || r.xmin::text = $4::text`,
 			key, k.Namespace, now.Unix(), seen.Token).Exec(count)
 	}
 	err = s.db.pool.SendBatch(ctx, &batch).Close()
@@ -326,16 +327,16 @@ func (s *SQL) Heartbeat(ctx context.Context, k Key) (Heartbeat, error) {
 	var p Heartbeat
 	err := s.db.do(ctx, "read release "+k.String(), func(ctx context.Context) error {
 		var err error
-		p, _, err = s.pulse(ctx, k)
+		p, _, err = s.readHeartbeat(ctx, k)
 		return err
 	})
 	return p, err
 }
 
-// dated is when a row was changed, by the clocks of the clients that wrote it. A
-// time that has not come yet cannot be true. Where no other is left it counts as
-// now, and that is written down: it must not be now the next time again.
-func (s *SQL) dated(ctx context.Context, k Key, p Heartbeat, made, modified int64) (time.Time, error) {
+// changedAt returns when a row was changed, by the clock of the client that did so. It ignores
+// times in the future. If no other is left, it returns the current time and stores it, so that
+// the next call returns the same.
+func (s *SQL) changedAt(ctx context.Context, k Key, p Heartbeat, made, modified int64) (time.Time, error) {
 	now := s.now()
 	latest := now.Add(clockSkew).Unix()
 	for _, at := range []int64{modified, made} {
@@ -344,7 +345,7 @@ func (s *SQL) dated(ctx context.Context, k Key, p Heartbeat, made, modified int6
 		}
 	}
 	if p.Holder != "" || !p.Status.InProgress() {
-		return now, nil // its age says nothing
+		return now, nil // the age is not needed
 	}
 	_, err := s.db.pool.Exec(ctx, `UPDATE releases_v1 SET modifiedat = $3::integer
 		WHERE key = $1::text AND namespace = $2::text AND createdat = $4::integer AND modifiedat = $5::integer`,
@@ -352,24 +353,24 @@ func (s *SQL) dated(ctx context.Context, k Key, p Heartbeat, made, modified int6
 	return now, err
 }
 
-// pulse reads a record's heartbeat, and its note where it has one.
-func (s *SQL) pulse(ctx context.Context, k Key) (p Heartbeat, noted *string, err error) {
+// readHeartbeat reads a record's heartbeat, and its note if there is one.
+func (s *SQL) readHeartbeat(ctx context.Context, k Key) (p Heartbeat, noted *string, err error) {
 	var made, modified int64
-	err = s.db.pool.QueryRow(ctx, `SELECT r.status, n.note, `+beatOf+`, r.createdat, r.modifiedat`+s.db.from()+
-		` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).Scan(&p.Status, &noted, &p.Token,
-		&made, &modified)
+	err = s.db.pool.QueryRow(ctx, `SELECT r.status, n.note, `+heartbeatColumn+`, r.createdat, r.modifiedat`+
+		s.db.fromClause()+` WHERE r.key = $1::text AND r.namespace = $2::text`, objectName(k), k.Namespace).
+		Scan(&p.Status, &noted, &p.Token, &made, &modified)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return p, nil, &NotFoundError{k}
 	}
 	if err == nil {
-		p.Holder = noteOf(noted).Holder
-		p.Changed, err = s.dated(ctx, k, p, made, modified)
+		p.Holder = parseNote(noted).Holder
+		p.Changed, err = s.changedAt(ctx, k, p, made, modified)
 	}
 	return p, noted, err
 }
 
-// noteOf reads a note; one that is not there or cannot be read says nothing.
-func noteOf(text *string) note {
+// parseNote decodes a note. It returns the zero value if there is none or it is invalid.
+func parseNote(text *string) note {
 	var n note
 	if text == nil || json.Unmarshal([]byte(*text), &n) != nil {
 		return note{}
@@ -377,26 +378,26 @@ func noteOf(text *string) note {
 	return n
 }
 
-// annotate sets what is next to a record's row.
-func (r *Record) annotate(labels, noted *string) {
+// setMetadata sets the fields of r that are stored in other tables.
+func (r *Record) setMetadata(labels, noted *string) {
 	if labels != nil && json.Unmarshal([]byte(*labels), &r.Labels) == nil {
 		r.Labels = userLabels(r.Labels)
 	}
-	n := noteOf(noted)
+	n := parseNote(noted)
 	r.Holder = n.Holder
 	if n.Summary != nil && n.Summary.Status == r.Status {
-		r.Summary = n.Summary.of(r)
+		r.Summary = n.Summary.summary(r)
 	}
 }
 
-func beatAt(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// ascii is v as JSON without a letter beyond ASCII, which a database of any
-// encoding keeps.
-func ascii(v any) string {
+// asciiJSON returns v as JSON with only ASCII characters, which a database of any encoding can
+// store.
+func asciiJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return "{}" // plain data: it cannot fail
+		return "{}" // cannot fail for these types
 	}
 	var b strings.Builder
 	for _, c := range string(text) {

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// PostgreSQL's codes of errors that mean something to us.
+// PostgreSQL's error codes that are handled.
 const (
 	uniqueViolation = "23505"
 	duplicateTable  = "42P07"
@@ -25,22 +25,22 @@ const (
 	tooManyClients  = "53300"
 )
 
-var errSlow = fmt.Errorf("no answer within %s", answerTime)
+var errTimeout = fmt.Errorf("no answer within %s", operationTimeout)
 
-// A DatabaseError is returned when a database refuses a request or cannot be reached. Its
-// text has no password.
+// A DatabaseError is returned if a database refuses a request or cannot be reached. Its message
+// does not contain the password.
 type DatabaseError struct {
 	Doing  string // "list releases"
 	Where  string // "PostgreSQL on db:5432, database helm, user ann"
 	Reason string
-	Err    error // the driver's own error, whose text is not shown
+	Err    error // the error of pgx, which is not part of the message
 }
 
 func (e *DatabaseError) Error() string { return e.Doing + ": " + e.Where + ": " + e.Reason }
 
 func (e *DatabaseError) Unwrap() error { return e.Err }
 
-func place(c *pgconn.Config) string {
+func address(c *pgconn.Config) string {
 	host := net.JoinHostPort(c.Host, fmt.Sprint(c.Port))
 	if strings.HasPrefix(c.Host, "/") {
 		host = c.Host
@@ -52,12 +52,12 @@ func place(c *pgconn.Config) string {
 	return fmt.Sprintf("PostgreSQL on %s, database %q, user %q", host, database, c.User)
 }
 
-// explain makes an error of what doing came to.
-func (d *database) explain(ctx context.Context, doing string, err error) error {
+// wrapError returns the error for the operation doing, or nil.
+func (d *database) wrapError(ctx context.Context, doing string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, ErrExists):
 		return err
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSlow):
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTimeout):
 		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 	}
 	e := &DatabaseError{Doing: doing, Where: d.where, Err: err}
@@ -65,25 +65,25 @@ func (d *database) explain(ctx context.Context, doing string, err error) error {
 	var pg *pgconn.PgError
 	switch {
 	case ctx.Err() != nil:
-		e.Reason = errSlow.Error()
+		e.Reason = errTimeout.Error()
 	case errors.As(err, &pg):
-		e.Reason = pg.Message + hint(pg.Code)
+		e.Reason = pg.Message + codeHint(pg.Code)
 	case errors.As(err, &connect):
-		e.Reason = "cannot connect: " + innermost(err)
+		e.Reason = "cannot connect: " + rootCause(err)
 		if d.config.ConnString() == "" {
 			e.Reason += "; no connection string is set"
 		}
 		if strings.Contains(e.Reason, "refused TLS") {
-			e.Reason += "; where that is meant to be so, add sslmode=disable to the connection string"
+			e.Reason += "; to connect without encryption, add sslmode=disable to the connection string"
 		}
 	default:
-		e.Reason = innermost(err)
+		e.Reason = rootCause(err)
 	}
 	return e
 }
 
-// hint says what to do about an error.
-func hint(code string) string {
+// codeHint returns advice for an error code.
+func codeHint(code string) string {
 	switch code {
 	case wrongPassword, noPassword:
 		return "; check user and password in the connection string"
@@ -100,9 +100,9 @@ func hint(code string) string {
 	return ""
 }
 
-// innermost is the text of the error at the end of the chain, which is the one
-// that knows why; those around it repeat where.
-func innermost(err error) string {
+// rootCause returns the message of the last error in the chain, which has the cause; the others
+// repeat the address.
+func rootCause(err error) string {
 	for {
 		var op *net.OpError
 		if errors.As(err, &op) {

@@ -19,55 +19,55 @@ import (
 )
 
 const (
-	connectTime = 15 * time.Second
-	// answerTime is how long one operation may take. It is there for a database
-	// that hangs; a record of many megabytes takes seconds.
-	answerTime = 2 * time.Minute
+	connectTimeout = 15 * time.Second
+	// operationTimeout is the maximum duration of an operation, in case the database hangs. A
+	// record of many megabytes takes seconds.
+	operationTimeout = 2 * time.Minute
 )
 
-// database is the connection to a database, and what is known of its tables.
+// database is a connection pool with the state of the tables.
 type database struct {
 	config *pgxpool.Config
 	where  string // for errors
 
-	mu    sync.Mutex
-	pool  *pgxpool.Pool // nil before the first use
-	notes bool          // our own table is there
+	mu       sync.Mutex
+	pool     *pgxpool.Pool // nil before the first use
+	hasNotes bool          // the table moonhelm_records_v1 exists
 }
 
 func newDatabase(connection string) (*database, error) {
 	config, err := pgxpool.ParseConfig(connection)
 	if err != nil {
-		// What the parser says may hold a piece of the password.
-		return nil, errors.New("the connection string of the sql driver cannot be understood: " +
-			"it should be like postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters in the " +
-			"password percent-encoded")
+		// The parser's message may contain a part of the password.
+		return nil, errors.New("invalid connection string of the sql driver: want " +
+			"postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=require, with special characters in the password " +
+			"percent-encoded")
 	}
 	c := config.ConnConfig
-	if !saysSSLMode(connection) {
+	if !hasSSLMode(connection) {
 		requireTLS(&c.Config)
 	}
 	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = connectTime
+		c.ConnectTimeout = connectTimeout
 	}
-	delete(c.RuntimeParams, "binary_parameters") // known to the driver of Helm only
+	delete(c.RuntimeParams, "binary_parameters") // a parameter of lib/pq, which Helm uses
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "helm"
 	}
 	// No named statements: poolers such as PgBouncer lose them.
 	c.DefaultQueryExecMode = pgx.QueryExecModeExec
-	// A statement that no one waits for any more is stopped in the server too.
+	// When a context is cancelled, cancel the statement in the server too.
 	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 2 * time.Second}
 	}
 	if !strings.Contains(connection, "pool_max_conns") {
 		config.MaxConns = 4
 	}
-	return &database{config: config, where: place(&c.Config)}, nil
+	return &database{config: config, where: address(&c.Config)}, nil
 }
 
-// saysSSLMode reports whether the connection string decides about encryption.
-func saysSSLMode(connection string) bool {
+// hasSSLMode reports whether the connection string or the environment sets the sslmode.
+func hasSSLMode(connection string) bool {
 	if os.Getenv("PGSSLMODE") != "" {
 		return true
 	}
@@ -77,7 +77,7 @@ func saysSSLMode(connection string) bool {
 	return regexp.MustCompile(`(^|\s)(sslmode|service)\s*=`).MatchString(connection)
 }
 
-// requireTLS takes away what is not encrypted and not local.
+// requireTLS removes the fallbacks that are neither encrypted nor local.
 func requireTLS(c *pgconn.Config) {
 	var kept []*pgconn.FallbackConfig
 	for _, f := range c.Fallbacks {
@@ -88,7 +88,7 @@ func requireTLS(c *pgconn.Config) {
 	c.Fallbacks = kept
 }
 
-// close ends all connections.
+// close closes all connections.
 func (d *database) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,10 +98,10 @@ func (d *database) close() {
 	}
 }
 
-// do calls fn when the tables are there. fn may be called twice. The error says
-// what was being done, and where.
+// do calls fn after the tables were created. It may call fn twice. Its errors have the
+// operation, doing, and the address.
 func (d *database) do(ctx context.Context, doing string, fn func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, operationTimeout, errTimeout)
 	defer cancel()
 	err := d.open(ctx)
 	if err == nil {
@@ -109,17 +109,17 @@ func (d *database) do(ctx context.Context, doing string, fn func(context.Context
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == stringTooLong {
-		// Helm's table of labels has too little room for the key of a release
-		// whose name is long.
+		// The column in Helm's table is too short for the key of a release with a
+		// long name.
 		if _, widened := d.pool.Exec(ctx,
 			`ALTER TABLE custom_labels_v1 ALTER COLUMN releasekey TYPE varchar(90)`); widened == nil {
 			err = fn(ctx)
 		}
 	}
-	return d.explain(ctx, doing, err)
+	return d.wrapError(ctx, doing, err)
 }
 
-// open connects and makes the tables where they are missing.
+// open connects and creates missing tables.
 func (d *database) open(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +130,7 @@ func (d *database) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.notes, err = tables(ctx, pool); err != nil {
+	if d.hasNotes, err = createTables(ctx, pool); err != nil {
 		pool.Close()
 		return err
 	}
@@ -138,37 +138,38 @@ func (d *database) open(ctx context.Context) error {
 	return nil
 }
 
-// tables makes the tables that are missing, and reports whether ours is there.
-func tables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
+// createTables creates missing tables. It reports whether moonhelm_records_v1 exists.
+func createTables(ctx context.Context, pool *pgxpool.Pool) (notes bool, err error) {
 	for tries := 0; ; tries++ {
 		var helms, ours bool
-		err := pool.QueryRow(ctx, `SELECT to_regclass('releases_v1') IS NOT NULL AND to_regclass('custom_labels_v1') IS NOT NULL
-			AND to_regclass('gorp_migrations') IS NOT NULL, to_regclass('moonhelm_records_v1') IS NOT NULL`).Scan(&helms, &ours)
+		err := pool.QueryRow(ctx, `SELECT to_regclass('releases_v1') IS NOT NULL
+			AND to_regclass('custom_labels_v1') IS NOT NULL AND to_regclass('gorp_migrations') IS NOT NULL,
+			to_regclass('moonhelm_records_v1') IS NOT NULL`).Scan(&helms, &ours)
 		if err == nil && !helms {
-			err = makeTables(ctx, pool)
+			err = createHelmTables(ctx, pool)
 		}
 		if err == nil && !ours {
-			ours, err = makeNotes(ctx, pool)
+			ours, err = createNotesTable(ctx, pool)
 		}
 		var pg *pgconn.PgError
 		if errors.As(err, &pg) && tries < 5 {
 			switch pg.Code {
 			case uniqueViolation, duplicateTable, duplicateObject, "40P01", "40001":
-				continue // another process is making them
+				continue // another process is creating them
 			}
 		}
 		return ours, err
 	}
 }
 
-// The tables as Helm's driver makes them, with the migrations that it looks for
-// and would run itself. Row-level security without a policy, which is Helm's
-// too, leaves them to their owner. Helm grants all permissions on them to everybody
-// besides; no one can use those on rows, but they allow to empty the tables, so
-// we do not.
+// The tables as Helm's driver creates them, with the records of its migrations. As in Helm,
+// row-level security without a policy restricts the rows to the owner. Helm also grants all
+// permissions to PUBLIC, which would allow anyone to truncate the tables; this package does
+// not.
 const (
-	migrationsTable = `CREATE TABLE IF NOT EXISTS gorp_migrations (id text NOT NULL PRIMARY KEY, applied_at timestamp with time zone)`
-	releasesTable   = `CREATE TABLE releases_v1 (
+	migrationsTable = `CREATE TABLE IF NOT EXISTS gorp_migrations (
+			id text NOT NULL PRIMARY KEY, applied_at timestamp with time zone)`
+	releasesTable = `CREATE TABLE releases_v1 (
 			key varchar(90) NOT NULL, type varchar(64) NOT NULL, body text NOT NULL,
 			name varchar(64) NOT NULL, namespace varchar(64) NOT NULL, version integer NOT NULL,
 			status text NOT NULL, owner text NOT NULL, createdat integer NOT NULL, modifiedat integer NOT NULL DEFAULT 0,
@@ -184,9 +185,10 @@ const (
 			releasekey varchar(64), releasenamespace varchar(67), key varchar(317), value varchar(63));
 		CREATE INDEX custom_labels_v1_releasekey_releasenamespace_idx ON custom_labels_v1 (releasekey, releasenamespace);
 		ALTER TABLE custom_labels_v1 ENABLE ROW LEVEL SECURITY`
-	migrations = `INSERT INTO gorp_migrations (id, applied_at) VALUES ('init', now()), ('custom_labels', now()) ON CONFLICT DO NOTHING`
+	migrations = `INSERT INTO gorp_migrations (id, applied_at) VALUES ('init', now()), ('custom_labels', now())
+		ON CONFLICT DO NOTHING`
 
-	// A record that Helm deletes takes its note along.
+	// When Helm deletes a record, the foreign key deletes its note.
 	notesTable = `CREATE TABLE IF NOT EXISTS moonhelm_records_v1 (
 			key varchar(90) NOT NULL, namespace varchar(64) NOT NULL,
 			state text NOT NULL, note text NOT NULL, beat text NOT NULL,
@@ -194,17 +196,17 @@ const (
 			FOREIGN KEY (key, namespace) REFERENCES releases_v1 (key, namespace) ON UPDATE CASCADE ON DELETE CASCADE);
 		ALTER TABLE moonhelm_records_v1 ENABLE ROW LEVEL SECURITY`
 
-	// turn is a number that only we lock, so that we make tables one by one.
-	turn = `SELECT pg_advisory_xact_lock(7310584035414043749)`
+	// lockTables takes an advisory lock, so that only one client creates tables at a time.
+	lockTables = `SELECT pg_advisory_xact_lock(7310584035414043749)`
 )
 
-func makeTables(ctx context.Context, pool *pgxpool.Pool) error {
+func createHelmTables(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, migrationsTable); err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		// Helm reads this table first: while we are at work it waits.
-		if _, err := tx.Exec(ctx, turn+`; LOCK TABLE gorp_migrations`); err != nil {
+		// Helm reads this table first, so the lock makes it wait.
+		if _, err := tx.Exec(ctx, lockTables+`; LOCK TABLE gorp_migrations`); err != nil {
 			return err
 		}
 		var releases, labels bool
@@ -225,10 +227,10 @@ func makeTables(ctx context.Context, pool *pgxpool.Pool) error {
 	})
 }
 
-// makeNotes makes our own table where we may.
-func makeNotes(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
+// createNotesTable creates moonhelm_records_v1. It returns false if the user lacks the permission.
+func createNotesTable(ctx context.Context, pool *pgxpool.Pool) (bool, error) {
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, turn+";"+notesTable)
+		_, err := tx.Exec(ctx, lockTables+";"+notesTable)
 		return err
 	})
 	var pg *pgconn.PgError

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storage keeps the records of releases: which revisions there are, and what each
-// of them was.
+// Package storage stores the records of releases: one record for each revision.
 //
 //	releases := storage.New(storage.Secrets(client, "shop"), "shop") // a *kube.Client
 //	rel, err := releases.Get(ctx, "web", 0)                           // the newest revision
 //	...
 //	all, err := releases.List(ctx, storage.Filter{})
 //
-// A [Driver] keeps the records: in Secrets or ConfigMaps of a cluster, in the format that
-// Helm reads and writes, in PostgreSQL, in the tables of Helm's, or in memory. [Storage]
-// adds what all drivers share: encoding, the newest revision, lists. Package storetest has
-// the tests that a driver has to pass.
+// A [Driver] stores the records: in Secrets or ConfigMaps of a cluster in Helm's format, in
+// PostgreSQL in Helm's tables, or in memory. [Storage] adds what all drivers share:
+// encoding, the newest revision, lists. Package storetest contains the tests that a driver
+// must pass.
 //
-// The package decides nothing about releases, and does not lock them (see package lock): of
-// two clients that create one revision, one gets [ErrExists].
+// The package does not lock releases (see package lock): if two clients create the same
+// revision, one of them gets [ErrExists].
 package storage
 
 import (
@@ -31,10 +30,10 @@ import (
 	"github.com/moonhelm/moonhelm/release"
 )
 
-// parallel bounds how many records are read at once.
+// parallel is the maximum number of records that are read concurrently.
 const parallel = 16
 
-// Storage keeps releases with a driver. It is safe for concurrent use.
+// Storage stores releases with a driver. It is safe for concurrent use.
 type Storage struct {
 	driver    Driver
 	namespace string
@@ -42,44 +41,43 @@ type Storage struct {
 	allow     func(context.Context) error
 }
 
-// New returns the records that d keeps in namespace, which is the releases' own; ""
-// serves lists of all namespaces only.
+// New returns the storage of the releases in namespace. With namespace "" it can only list the
+// releases of all namespaces.
 func New(d Driver, namespace string) *Storage {
 	return &Storage{driver: d, namespace: namespace, budget: &release.Budget{}}
 }
 
-// Guarded returns the same records, to which nothing is written unless allow, called
-// with the context of each write, returns nil.
+// Guarded returns a copy of s that calls allow before each write, with its context, and returns
+// its error instead of writing.
 func (s *Storage) Guarded(allow func(context.Context) error) *Storage {
 	out := *s
 	out.allow = allow
 	return &out
 }
 
-// In returns the records of another namespace, kept by the same driver.
+// In returns the storage of another namespace with the same driver.
 func (s *Storage) In(namespace string) *Storage {
 	out := *s
 	out.driver, out.namespace = s.driver.In(namespace), namespace
 	return &out
 }
 
-// Resource is that of [Driver].
+// Resource returns the driver's resource, see [Driver].
 func (s *Storage) Resource() string { return s.driver.Resource() }
 
-// Namespace is the one whose releases are recorded, "" for all.
+// Namespace returns the namespace of the releases, or "" for all.
 func (s *Storage) Namespace() string { return s.namespace }
 
-func (s *Storage) allowed(ctx context.Context) error {
+func (s *Storage) checkAllowed(ctx context.Context) error {
 	if s.allow == nil {
 		return nil
 	}
 	return s.allow(ctx)
 }
 
-// Create records a new revision. It fails with [ErrExists] where there is one
-// of that number.
+// Create records a new revision. It returns [ErrExists] if the revision exists.
 func (s *Storage) Create(ctx context.Context, r *release.Release) error {
-	if err := s.allowed(ctx); err != nil {
+	if err := s.checkAllowed(ctx); err != nil {
 		return err
 	}
 	rec, err := s.encode(r)
@@ -93,12 +91,12 @@ func (s *Storage) Create(ctx context.Context, r *release.Release) error {
 	return err
 }
 
-// Update replaces the record of a revision as r was read from it, or written to
-// it last. Where another client has changed it since, the change stays and Update
-// fails with a [*ChangedError]; heartbeats and labels of others do not count. A
-// release that was neither read nor written replaces the record as it is now.
+// Update replaces the record that r was read from or last written to. If another client has
+// changed the record since, Update does not overwrite it and returns a [*ChangedError];
+// heartbeats and other clients' labels do not count as changes. If r was neither read nor
+// written, Update replaces the current record.
 func (s *Storage) Update(ctx context.Context, r *release.Release) error {
-	if err := s.allowed(ctx); err != nil {
+	if err := s.checkAllowed(ctx); err != nil {
 		return err
 	}
 	rec, err := s.encode(r)
@@ -113,10 +111,11 @@ func (s *Storage) Update(ctx context.Context, r *release.Release) error {
 			r.Stored = rec.stored()
 			return nil
 		}
-		if !errors.Is(err, ErrChanged) || tries >= maxUpdates {
+		if !errors.Is(err, ErrChanged) || tries >= maxUpdateAttempts {
 			return err
 		}
-		// A heartbeat since, another client's label, or an answer that was lost.
+		// The cause may be a heartbeat, another client's label, or our own update whose
+		// response was lost.
 		now, err := s.driver.Read(ctx, rec.Key, "")
 		if err != nil {
 			return err
@@ -133,13 +132,13 @@ func (s *Storage) Update(ctx context.Context, r *release.Release) error {
 	}
 }
 
-// maxUpdates bounds how often an update is tried while others change what
-// is next to the record.
-const maxUpdates = 4
+// maxUpdateAttempts is the maximum number of attempts to update a record whose metadata other
+// clients change.
+const maxUpdateAttempts = 4
 
-// Get returns one revision of a release, the newest where revision is 0 or less, whatever
-// its status. A [*NotFoundError] is returned for one that is not recorded, and an
-// [*UnreadableError] for a record that cannot be read.
+// Get returns a revision of a release, or the newest if revision is 0 or less, whatever its
+// status. It returns a [*NotFoundError] if there is no such record, and an [*UnreadableError]
+// if it cannot be read.
 func (s *Storage) Get(ctx context.Context, name string, revision int) (*release.Release, error) {
 	if revision <= 0 {
 		return s.newest(ctx, Query{Name: name})
@@ -154,12 +153,11 @@ func (s *Storage) Get(ctx context.Context, name string, revision int) (*release.
 	return r, err
 }
 
-// unsupported says what a record of another format stands where k is not found, nil
-// for none.
+// unsupported returns the error for a record of k in another format, or nil if there is none.
 func (s *Storage) unsupported(ctx context.Context, k Key) error {
 	records, err := s.driver.List(ctx, Query{Name: k.Name})
 	if err != nil {
-		return nil // then k is not found, which is known
+		return nil // the caller returns its own error
 	}
 	for _, r := range records {
 		if r.Revision == k.Revision && r.Format != "" {
@@ -183,7 +181,7 @@ func (s *Storage) newest(ctx context.Context, q Query) (*release.Release, error)
 		if len(records) == 0 {
 			return nil, &NotFoundError{Key{Namespace: s.namespace, Name: q.Name}}
 		}
-		last := slices.MaxFunc(records, newer)
+		last := slices.MaxFunc(records, compareRevisions)
 		if err := last.Unsupported(); err != nil {
 			return nil, err
 		}
@@ -195,32 +193,32 @@ func (s *Storage) newest(ctx context.Context, q Query) (*release.Release, error)
 	}
 }
 
-// Delete removes the record of one revision, with the Version that a list gave
-// it that very one only.
+// Delete deletes the record of a revision. If version, a Version from a list, is not empty, it
+// deletes only that record and not one that was created later.
 func (s *Storage) Delete(ctx context.Context, name string, revision int, version string) error {
-	if err := s.allowed(ctx); err != nil {
+	if err := s.checkAllowed(ctx); err != nil {
 		return err
 	}
 	return s.driver.Delete(ctx, Key{s.namespace, name, revision}, version)
 }
 
-// RenewHeartbeat makes holder the one who is at work on a pending revision whose heartbeat
-// is still as seen, and returns the next one. It fails with [ErrChanged] where
-// the record is another's by now, or not pending any more.
+// RenewHeartbeat makes holder the holder of a pending revision whose heartbeat is the one in
+// seen, and returns the next heartbeat. It returns [ErrChanged] if the heartbeat is another or
+// the revision is no longer pending.
 func (s *Storage) RenewHeartbeat(ctx context.Context, name string, revision int, seen Heartbeat,
 	holder string) (Heartbeat, error) {
 	return s.driver.RenewHeartbeat(ctx, Key{s.namespace, name, revision}, seen, holder)
 }
 
-// Heartbeat returns the heartbeat of a revision, without reading its record. A holder
-// who is gone leaves the same Token for longer than heartbeats are apart.
+// Heartbeat returns the heartbeat of a revision, without reading its data. If the Token does
+// not change for longer than the heartbeat interval, the holder has died.
 func (s *Storage) Heartbeat(ctx context.Context, name string, revision int) (Heartbeat, error) {
 	return s.driver.Heartbeat(ctx, Key{s.namespace, name, revision})
 }
 
-// History returns all revisions of a release, oldest first; at least one, or
-// [ErrNotFound]. With a positive newest only that many of the newest are
-// returned, and only those are read where their metadata does not tell all.
+// History returns all revisions of a release, oldest first, or [ErrNotFound] if there are none.
+// If newest is positive, it returns only that many of the newest revisions. It reads the data
+// only of records without a summary.
 func (s *Storage) History(ctx context.Context, name string, newest int) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})
 	if err != nil {
@@ -236,8 +234,8 @@ func (s *Storage) History(ctx context.Context, name string, newest int) ([]relea
 	return s.summaries(ctx, records)
 }
 
-// Revisions returns the keys and statuses of a release's revisions, oldest
-// first, without reading a record; at least one, or [ErrNotFound].
+// Revisions returns the records of a release without their data, oldest first, or [ErrNotFound]
+// if there are none.
 func (s *Storage) Revisions(ctx context.Context, name string) ([]Record, error) {
 	records, err := s.driver.List(ctx, Query{Name: name})
 	if err == nil && len(records) == 0 {
@@ -247,22 +245,21 @@ func (s *Storage) Revisions(ctx context.Context, name string) ([]Record, error) 
 	return records, err
 }
 
-// Filter says what [Storage.List] returns. The zero value lists the newest
-// revision of every release.
+// Filter selects the results of [Storage.List]. The zero value selects the newest revision of
+// every release.
 type Filter struct {
-	// Statuses are the wanted ones; none means all. They are looked at after
-	// the newest revision was chosen.
+	// Statuses selects by status; none means all. The filter applies after the newest revision
+	// was selected.
 	Statuses []release.Status
-	// Match, where not nil, sees the labels of a record, the store's own
-	// included, and says whether it is wanted.
+	// Match, if not nil, selects by the labels of a record, including those of Helm.
 	Match func(labels map[string]string) bool
-	// Name, where not nil, says whether releases of that name are wanted.
+	// Name, if not nil, selects by the name of the release.
 	Name func(name string) bool
 	// AllRevisions lists every revision, not only the newest.
 	AllRevisions bool
 }
 
-// List returns releases by name and namespace.
+// List returns releases, sorted by name and namespace.
 func (s *Storage) List(ctx context.Context, f Filter) ([]release.Summary, error) {
 	records, err := s.driver.List(ctx, Query{})
 	if err != nil {
@@ -271,21 +268,21 @@ func (s *Storage) List(ctx context.Context, f Filter) ([]release.Summary, error)
 	if !f.AllRevisions {
 		records = newestOnly(records)
 	}
-	records = slices.DeleteFunc(records, func(r Record) bool { return !f.wants(r) })
+	records = slices.DeleteFunc(records, func(r Record) bool { return !f.matches(r) })
 	slices.SortFunc(records, func(a, b Record) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Revision, b.Revision))
 	})
 	return s.summaries(ctx, records)
 }
 
-func (f Filter) wants(r Record) bool {
+func (f Filter) matches(r Record) bool {
 	if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status) || f.Name != nil && !f.Name(r.Name) {
 		return false
 	}
 	return f.Match == nil || f.Match(r.allLabels())
 }
 
-// allLabels are the labels by which records can be selected.
+// allLabels returns the labels by which records can be selected.
 func (r Record) allLabels() map[string]string {
 	all := map[string]string{
 		labelName: r.Name, labelOwner: owner, labelStatus: string(r.Status), labelRevision: fmt.Sprint(r.Revision),
@@ -295,14 +292,14 @@ func (r Record) allLabels() map[string]string {
 	return all
 }
 
-// stored is the state that a record is in.
+// stored returns the state of a record, for detecting changes.
 func (r Record) stored() release.Stored {
 	return release.Stored{Version: r.Version, Digest: sha256.Sum256(r.Data), Status: r.Status, Holder: r.Holder}
 }
 
-// newer orders the revisions of a release. Numbers that cannot be come first: no
-// revision follows them.
-func newer(a, b Record) int {
+// compareRevisions compares two revisions of a release. Invalid revision numbers come first, so
+// that they are never the newest.
+func compareRevisions(a, b Record) int {
 	sane := func(r Record) int {
 		if release.ValidRevision(r.Revision) {
 			return 1
@@ -312,8 +309,8 @@ func newer(a, b Record) int {
 	return cmp.Or(cmp.Compare(sane(a), sane(b)), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Format, b.Format))
 }
 
-// damaged is what lists show of a record that cannot be read, or cannot be.
-func (r Record) damaged(why error) release.Summary {
+// damagedSummary returns the summary of a record that cannot be read.
+func (r Record) damagedSummary(why error) release.Summary {
 	description := "damaged: " + why.Error()
 	var other *release.UnsupportedError
 	if errors.As(why, &other) {
@@ -325,14 +322,14 @@ func (r Record) damaged(why error) release.Summary {
 	}
 }
 
-// errRevision is what is wrong with a revision of a number that cannot be.
-var errRevision = fmt.Errorf("revisions count from 1 to %d", release.MaxRevision)
+// errRevisionRange is the error for a revision number out of range.
+var errRevisionRange = fmt.Errorf("revisions count from 1 to %d", release.MaxRevision)
 
 func newestOnly(records []Record) []Record {
 	newest := map[Key]Record{}
 	for _, r := range records {
 		k := Key{Namespace: r.Namespace, Name: r.Name}
-		if have, ok := newest[k]; !ok || newer(have, r) < 0 {
+		if have, ok := newest[k]; !ok || compareRevisions(have, r) < 0 {
 			newest[k] = r
 		}
 	}
@@ -343,10 +340,9 @@ func newestOnly(records []Record) []Record {
 	return out
 }
 
-// summaries reads the records whose metadata does not tell what a list shows. A
-// record that was deleted meanwhile is left out. Of one that cannot be read the
-// metadata is shown, with the reason as its description: what someone has
-// spoiled in one namespace must not hide the releases of all others.
+// summaries returns the summaries of records. It reads those records that have none. It omits
+// records that were deleted after they were listed. For a record that cannot be read, the
+// description is the reason: one damaged record must not hide all other releases.
 func (s *Storage) summaries(ctx context.Context, records []Record) ([]release.Summary, error) {
 	out := make([]release.Summary, len(records))
 	budget := &release.Budget{} // of one list
@@ -354,11 +350,11 @@ func (s *Storage) summaries(ctx context.Context, records []Record) ([]release.Su
 	group.SetLimit(parallel)
 	for i, r := range records {
 		if !release.ValidRevision(r.Revision) {
-			out[i] = r.damaged(errRevision)
+			out[i] = r.damagedSummary(errRevisionRange)
 			continue
 		}
 		if err := r.Unsupported(); err != nil {
-			out[i] = r.damaged(err)
+			out[i] = r.damagedSummary(err)
 			continue
 		}
 		if r.Summary != nil {
@@ -373,7 +369,7 @@ func (s *Storage) summaries(ctx context.Context, records []Record) ([]release.Su
 			var unreadable *UnreadableError
 			var incomplete *PartError
 			if errors.As(err, &unreadable) || errors.As(err, &incomplete) {
-				sum, err = r.damaged(err), nil
+				sum, err = r.damagedSummary(err), nil
 			}
 			out[i] = sum
 			return err
@@ -421,9 +417,8 @@ func (s *Storage) read(ctx context.Context, k Key, version string) (*release.Rel
 		return nil, &UnreadableError{k, err}
 	}
 	r.Labels, r.Holder, r.Stored = rec.Labels, rec.Holder, rec.stored()
-	// Where a record is decides what it is the record of. One that says
-	// otherwise was brought here from elsewhere, or is to pass for another
-	// release, whose objects it would then delete.
+	// The key determines the release, not the data: a record with another name or
+	// namespace was copied from elsewhere, or forged to delete another release's objects.
 	r.Name, r.Revision = k.Name, k.Revision
 	if k.Namespace != "" {
 		r.Namespace = k.Namespace
@@ -445,7 +440,7 @@ func (s *Storage) encode(r *release.Release) (Record, error) {
 		ns = s.namespace
 	}
 	if s.namespace != "" && ns != s.namespace {
-		return Record{}, fmt.Errorf("record release %q of namespace %q: these are the records of namespace %q", r.Name, ns,
+		return Record{}, fmt.Errorf("record release %q of namespace %q: the storage is of namespace %q", r.Name, ns,
 			s.namespace)
 	}
 	return Record{

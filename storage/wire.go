@@ -10,19 +10,19 @@ import (
 	"errors"
 )
 
-// A record is read in Kubernetes' protobuf form, which spares the server and us
-// the outer base64 of a Secret and a JSON parse of its whole text. Of the
-// message only two fields matter, and Secret and ConfigMap number them alike:
+// Records are read in Kubernetes' protobuf encoding, which saves the outer base64 of a
+// Secret and parsing its data as JSON. The fields that are needed have the same numbers in
+// Secrets and ConfigMaps:
 //
 //	Unknown { 2: raw }                      after the four bytes "k8s\0"
 //	Secret  { 1: metadata, 2: map data, 3: type (of a Secret only) }
 //	                                        a map entry is { 1: key, 2: value }
 //	ObjectMeta { 5: uid, 6: resourceVersion, 11: map labels, 12: map annotations }
 
-var errWire = errors.New("the server's answer is cut short or of an unknown form")
+var errMalformed = errors.New("malformed or truncated response")
 
-// stored is what matters of a Secret or ConfigMap.
-type stored struct {
+// decodedObject is the part of a Secret or ConfigMap that is needed.
+type decodedObject struct {
 	uid, version string
 	secretType   string
 	labels       map[string]string
@@ -30,20 +30,20 @@ type stored struct {
 	data         []byte
 }
 
-func decodeObject(body []byte, kind string) (stored, error) {
+func decodeObject(body []byte, kind string) (decodedObject, error) {
 	raw, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
 	if !ok {
 		return decodeJSON(body)
 	}
 	secret, err := lastField(raw, 2)
 	if err != nil {
-		return stored{}, err
+		return decodedObject{}, err
 	}
-	o := stored{labels: map[string]string{}, annotations: map[string]string{}}
-	err = fields(secret, func(num uint64, value []byte) error {
+	o := decodedObject{labels: map[string]string{}, annotations: map[string]string{}}
+	err = eachField(secret, func(num uint64, value []byte) error {
 		switch num {
 		case 1:
-			return fields(value, func(num uint64, entry []byte) error {
+			return eachField(value, func(num uint64, entry []byte) error {
 				into := o.labels
 				switch num {
 				case 5:
@@ -81,10 +81,10 @@ func decodeObject(body []byte, kind string) (stored, error) {
 	return o, err
 }
 
-var errNoData = errors.New("holds no release (key \"release\" is missing)")
+var errNoData = errors.New("contains no release (key \"release\" is missing)")
 
-// decodeJSON reads a Secret, whose data is base64, or a ConfigMap.
-func decodeJSON(body []byte) (stored, error) {
+// decodeJSON decodes a Secret, whose data is base64, or a ConfigMap.
+func decodeJSON(body []byte) (decodedObject, error) {
 	var o struct {
 		Kind     string            `json:"kind"`
 		Metadata objectMeta        `json:"metadata"`
@@ -92,13 +92,13 @@ func decodeJSON(body []byte) (stored, error) {
 		Type     string            `json:"type"`
 	}
 	if err := json.Unmarshal(body, &o); err != nil {
-		return stored{}, err
+		return decodedObject{}, err
 	}
 	text, ok := o.Data[dataKey]
 	if !ok && formatOf(o.Type) == "" {
-		return stored{}, errNoData
+		return decodedObject{}, errNoData
 	}
-	out := stored{
+	out := decodedObject{
 		uid: o.Metadata.UID, version: o.Metadata.Version, secretType: o.Type,
 		labels: o.Metadata.Labels, annotations: o.Metadata.Annotations, data: []byte(text),
 	}
@@ -111,7 +111,7 @@ func decodeJSON(body []byte) (stored, error) {
 }
 
 func mapEntry(entry []byte) (key, value []byte, err error) {
-	err = fields(entry, func(num uint64, v []byte) error {
+	err = eachField(entry, func(num uint64, v []byte) error {
 		switch num {
 		case 1:
 			key = v
@@ -124,7 +124,7 @@ func mapEntry(entry []byte) (key, value []byte, err error) {
 }
 
 func lastField(msg []byte, want uint64) (found []byte, err error) {
-	err = fields(msg, func(num uint64, v []byte) error {
+	err = eachField(msg, func(num uint64, v []byte) error {
 		if num == want {
 			found = v
 		}
@@ -133,19 +133,19 @@ func lastField(msg []byte, want uint64) (found []byte, err error) {
 	return found, err
 }
 
-// fields calls fn for each length-delimited field of a protobuf message.
-func fields(msg []byte, fn func(num uint64, value []byte) error) error {
+// eachField calls fn for each length-delimited field of a protobuf message.
+func eachField(msg []byte, fn func(num uint64, value []byte) error) error {
 	for len(msg) > 0 {
 		tag, n := binary.Uvarint(msg)
 		if n <= 0 {
-			return errWire
+			return errMalformed
 		}
 		msg = msg[n:]
 		size := 0
 		switch tag & 7 {
 		case 0:
 			if _, size = binary.Uvarint(msg); size <= 0 {
-				return errWire
+				return errMalformed
 			}
 		case 1:
 			size = 8
@@ -154,17 +154,17 @@ func fields(msg []byte, fn func(num uint64, value []byte) error) error {
 		case 2:
 			length, n := binary.Uvarint(msg)
 			if n <= 0 || length > uint64(len(msg)-n) {
-				return errWire
+				return errMalformed
 			}
 			if err := fn(tag>>3, msg[n:n+int(length)]); err != nil {
 				return err
 			}
 			size = n + int(length)
 		default:
-			return errWire
+			return errMalformed
 		}
 		if size > len(msg) {
-			return errWire
+			return errMalformed
 		}
 		msg = msg[size:]
 	}

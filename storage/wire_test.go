@@ -142,7 +142,7 @@ func TestASummaryIsBelievedOnlyWhileItFits(t *testing.T) {
 		}
 	}
 	long := &release.Summary{Description: strings.Repeat("x", maxSummary)}
-	if annotate(long) != nil {
+	if summaryAnnotation(long) != nil {
 		t.Error("a description of many kilobytes went into the metadata")
 	}
 }
