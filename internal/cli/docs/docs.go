@@ -16,9 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
-	"github.com/moonhelm/moonhelm/internal/build"
 	"github.com/moonhelm/moonhelm/internal/cmdutil"
 	"github.com/moonhelm/moonhelm/internal/term"
 )
@@ -122,33 +120,26 @@ type writer struct {
 }
 
 // each writes a file for every command that help shows.
-func (w *writer) each(cmd *cobra.Command, name func(path string) string,
-	page func(*cobra.Command, io.Writer) error) error {
-	for _, c := range cmd.Commands() {
-		if !c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
-			continue
-		}
+func (w *writer) each(cmd *cobra.Command, name func(*cobra.Command) string,
+	page func(io.Writer, *cobra.Command)) error {
+	for _, c := range documented(cmd) {
 		if err := w.each(c, name, page); err != nil {
 			return err
 		}
 	}
-	cmd.DisableAutoGenTag = true // it has the date of today
-	cmd.Long = markdown(cmd.Long)
+	cmd.InitDefaultHelpCmd()
+	cmd.InitDefaultHelpFlag()
 	var b bytes.Buffer
-	if err := page(cmd, &b); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(w.Dir, name(cmd.CommandPath())), b.Bytes(), 0o644)
+	page(&b, cmd)
+	return os.WriteFile(filepath.Join(w.Dir, name(cmd)), b.Bytes(), 0o644)
 }
 
 func (w *writer) markdown() error {
-	name := func(path string) string { return strings.ReplaceAll(path, " ", "_") + ".md" }
-	link := func(file string) string { return file }
-	return w.each(w.root, name, func(cmd *cobra.Command, out io.Writer) error {
+	return w.each(w.root, markdownFile, func(out io.Writer, cmd *cobra.Command) {
 		if w.Headers {
 			fmt.Fprintf(out, "---\ntitle: %q\n---\n\n", title(cmd.CommandPath()))
 		}
-		return doc.GenMarkdownCustom(cmd, out, link)
+		writeMarkdown(out, cmd)
 	})
 }
 
@@ -162,26 +153,7 @@ func title(path string) string {
 }
 
 func (w *writer) man() error {
-	name := func(path string) string { return strings.ReplaceAll(path, " ", "-") + ".1" }
-	return w.each(w.root, name, func(cmd *cobra.Command, out io.Writer) error {
-		// Cobra puts the time of today where it gets none.
-		date := w.date
-		if date == nil {
-			date = &time.Time{}
-		}
-		var b bytes.Buffer
-		header := &doc.GenManHeader{Section: "1", Date: date, Source: "Helm " + build.Current().Version,
-			Manual: "Helm Manual"}
-		if err := doc.GenMan(cmd, header, &b); err != nil {
-			return err
-		}
-		text := b.Bytes()
-		if w.date == nil {
-			text = bytes.Replace(text, []byte(date.Format(`"Jan 2006"`)), []byte(`""`), 1)
-		}
-		_, err := out.Write(text)
-		return err
-	})
+	return w.each(w.root, manFile, func(out io.Writer, cmd *cobra.Command) { writeMan(out, cmd, w.date) })
 }
 
 func (w *writer) bash() error {
@@ -191,19 +163,3 @@ func (w *writer) bash() error {
 	}
 	return os.WriteFile(filepath.Join(w.Dir, "completions.bash"), b.Bytes(), 0o644)
 }
-
-// markdown is a help text as Markdown: what is indented in it is an example, and
-// nothing else is markup.
-func markdown(long string) string {
-	lines := strings.Split(long, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "  ") {
-			lines[i] = "  " + line
-		} else {
-			lines[i] = escapes.Replace(line)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-var escapes = strings.NewReplacer(`\`, `\\`, "<", `\<`, ">", `\>`, "*", `\*`, "[", `\[`, "]", `\]`)
