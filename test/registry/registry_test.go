@@ -152,12 +152,20 @@ func peer(t *testing.T, module string) string {
 	}
 	t.Logf("building %s; this takes two minutes or so", module)
 	build := exec.Command("go", "install", module)
-	build.Env = append(os.Environ(), "GOBIN="+dir+".new", "GOFLAGS=-buildvcs=false")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "new-") // test/compat may be building it at the same time
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(fresh) })
+	build.Env = append(os.Environ(), "GOBIN="+fresh, "GOFLAGS=-buildvcs=false")
 	build.Dir = os.TempDir() // outside of any module
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", module, err, out)
 	}
-	if err := os.Rename(dir+".new", dir); err != nil {
+	if err := os.Rename(filepath.Join(fresh, "helm"), bin); err != nil {
 		t.Fatal(err)
 	}
 	return bin
