@@ -1,21 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# again.sh: makes a release a second time, from a clone in another directory, and compares each
-# file with that of dist/. Signatures, which are made with another key, are left out.
+# again.sh: makes a release a second time, from another clone in another directory, and compares
+# each file with that of dist/. Signatures, which are made with another key, are left out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -d dist ] || { echo "again.sh: dist/ is not there: run make release-snapshot" >&2; exit 1; }
-version=$(sed 's/^v//' dist/helm-latest-version)
-clone=$(mktemp -d "${TMPDIR:-/tmp}/moonhelm-again.XXXXXX")
-trap 'rm -rf "$clone"' EXIT
-git clone -q . "$clone/elsewhere"
-mkdir "$clone/elsewhere/bin"
-cp bin/goreleaser "$clone/elsewhere/bin/"
-(cd "$clone/elsewhere" && test/release/snapshot.sh "$version") || exit 1
-sums() { (cd "$1" && find . -type f \( -name 'helm-v*' -o -name 'moonhelm*' -o -path './manifests/*' \) ! -name '*.asc' -print0 |
-	sort -z | xargs -0 sha256sum); }
-if ! diff <(sums dist) <(sums "$clone/elsewhere/dist"); then
+again=$(mktemp -d "${TMPDIR:-/tmp}/moonhelm-again.XXXXXX")
+trap 'rm -rf "$again"' EXIT
+test/release/snapshot.sh "$(sed 's/^v//' dist/helm-latest-version)" "$again/dist"
+sums() {
+	(cd "$1" && find . -type f \( -name 'helm-v*' -o -name 'moonhelm*' -o -path './manifests/*' \) \
+		! -name '*.asc' ! -path './images/*' -print0 | sort -z | xargs -0 sha256sum)
+}
+if ! diff <(sums dist) <(sums "$again/dist"); then
 	echo "again.sh: the files above differ between two builds of one commit" >&2
 	exit 1
 fi
