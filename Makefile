@@ -95,7 +95,7 @@ registry: build ## push to and pull from a real registry, together with Helm's b
 	@echo "== registries"
 	cd test/registry && go vet ./... && go test -count=1 ./...
 
-.PHONY: release-tests changelog release-deps release-snapshot release-check release-again
+.PHONY: release-tests changelog release-deps release-snapshot release-check release-again images systems
 
 release-tests: ## what a release is made of: the changelog's fragments, the installer, names
 	@echo "== releases"
@@ -114,13 +114,22 @@ bin/goreleaser:
 	$(MAKE) release-deps
 
 release-snapshot: bin/goreleaser ## make all files of a release in dist/, signed with a key for the day; publish nothing
-	@test/release/snapshot.sh $(RELEASE)
+	@test/release/snapshot.sh "$(RELEASE)" dist
 
 release-check: ## check what release-snapshot made, as users take it: layout, sums, signatures, packages, installer
 	cd test/release && MOONHELM_DIST=$(CURDIR)/dist go test -count=1 -v -run TestDist ./...
 
 release-again: bin/goreleaser ## make the files of a release once more from a clone elsewhere, and compare with dist/
 	@test/release/again.sh
+
+images: ## make container images, as OCI layouts in dist/images, from what release-snapshot made, and try them
+	cd tools/images && go vet ./...
+	cd tools/images && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) go run . build $(CURDIR)/dist $(CURDIR)/dist/images
+	cd tools/images && MOONHELM_DIST=$(CURDIR)/dist go test -count=1 ./...
+
+systems: ## vet for other systems, and run what release-snapshot made for other machines of Linux in qemu-user
+	@echo "== other systems and machines"
+	test/release/systems.sh
 
 bench: build ## measure against Helm's binary (see bench/README.md)
 	cd bench && go run . $(BENCH)
